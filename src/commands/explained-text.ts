@@ -35,7 +35,8 @@ export function explainedText(explained: Explained, { width = 100 }: TerminalOpt
   return lines.flatMap((line) => wrapped(line, width)).join('\n');
 }
 
-function wrapped(line: string, width: number): string[] {
+/** Keeps the spaces at the beginning of a line. */
+export function wrapped(line: string, width: number): string[] {
   const indent = line.length - line.trimStart().length;
   const [first = '', ...rest] = paragraph(line.slice(indent), { width: width - indent - 2 }).split('\n');
   return [' '.repeat(indent) + first, ...rest.map((more) => ' '.repeat(indent + 2) + more)];

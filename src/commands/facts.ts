@@ -15,9 +15,15 @@ import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 export interface FactsOptions extends CommonOptions {
   /** False with `--no-sample`. */
   sample?: boolean;
+  /** Of one subject, at an earlier time. */
+  at?: string;
 }
 
 export async function factsCommand(io: Io, subject: string | undefined, options: FactsOptions): Promise<number> {
+  if (options.at !== undefined) {
+    const { factsAtCommand } = await import('./as-of.ts');
+    return factsAtCommand(io, subject, options.at, options);
+  }
   const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
   const kinds = subject === undefined ? FACT_KINDS : [kindOf(subject)];
   const samples = options.sample === false ? undefined : await sampleOf(configOf(io, options), kinds);

@@ -1,12 +1,14 @@
 // commands: `plans`: the plans that wait and those before, or one with all of its actions. Reading only, also while a daemon writes.
 import { composeReader } from '../compose/reader.ts';
 import { AppError } from '../domain/errors.ts';
+import type { EvidenceReader } from '../domain/evidence.ts';
 import type { Intent } from '../domain/intent.ts';
 import { episodesOf, hasProgress, PLAN_STATUSES, type Plan, type PlanStatus } from '../domain/plan.ts';
 import { differenceFrom } from '../domain/plan-content.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { plansText, planText, views } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
+import { evidenceOf } from './evidence-of.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
 export interface PlansOptions extends CommonOptions {
@@ -19,12 +21,14 @@ export async function plansCommand(io: Io, planId: string | undefined, options: 
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const limit = countOf(options.limit, '--limit', 1_000);
   const status = statusOf(options.status);
-  const reader = composeReader(databaseOf(io, options));
+  const database = databaseOf(io, options);
+  const evidence = await evidenceOf(io, database);
+  const reader = composeReader(database);
   try {
     const text =
       planId === undefined
-        ? await listed(reader, status, limit, format, options)
-        : await shown(reader, planId, format, options);
+        ? await listed(reader, status, limit, format, options, evidence)
+        : await shown(reader, planId, format, options, evidence);
     write(io, options, text);
     return 0;
   } finally {
@@ -47,11 +51,12 @@ async function listed(
   limit: number,
   format: Format,
   options: CommonOptions,
+  evidence: EvidenceReader | undefined,
 ): Promise<string> {
   const plans = status === undefined ? await pendingFirst(reader, limit) : await reader.plans({ status }, limit);
   if (format === 'text') return plansText(plans, systemClock.nowMs(), widthOf(options));
   const rows: object[] = [];
-  for (const plan of plans) rows.push(views.plan(plan, await liveOf(reader, plan)));
+  for (const plan of plans) rows.push(views.plan(plan, await liveOf(reader, plan), null, evidence));
   return JSON.stringify({ plans: rows }, null, 2);
 }
 
@@ -61,14 +66,20 @@ async function pendingFirst(reader: RecordReader, limit: number): Promise<Plan[]
   return [...pending, ...others].slice(0, limit);
 }
 
-async function shown(reader: RecordReader, planId: string, format: Format, options: CommonOptions): Promise<string> {
+async function shown(
+  reader: RecordReader,
+  planId: string,
+  format: Format,
+  options: CommonOptions,
+  evidence: EvidenceReader | undefined,
+): Promise<string> {
   const plan = await reader.plan(planId);
   if (!plan) throw new AppError('not_found', `there is no plan \`${planId}\`: \`trustward plans\` lists them`);
   const live = await liveOf(reader, plan);
   const difference = await differenceFrom(reader, plan);
-  if (format === 'json') return JSON.stringify(views.plan(plan, live, difference), null, 2);
+  if (format === 'json') return JSON.stringify(views.plan(plan, live, difference, evidence), null, 2);
   const run = (await reader.run(plan.runId))?.seq;
-  return planText(plan, { nowMs: systemClock.nowMs(), run, live, difference }, widthOf(options));
+  return planText(plan, { nowMs: systemClock.nowMs(), run, live, difference, evidence }, widthOf(options));
 }
 
 async function liveOf(reader: RecordReader, plan: Plan): Promise<Intent[]> {

@@ -13,9 +13,11 @@ import {
   rulesThatLose,
   runRuleTests,
 } from '../evaluate/index.ts';
+import { evidenceLine, evidenceView } from '../report/evidence-words.ts';
 import { terminalTable, whole } from '../report/index.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
-import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
+import { evidenceOf } from './evidence-of.ts';
+import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
 function rulesDirOf(io: Io, options: CommonOptions): string {
   return options.rules ?? (io.env.TRUSTWARD_RULES?.trim() || 'rules');
@@ -64,6 +66,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
 export async function rulesListCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const rules = await load(io, options);
+  const kept = await evidenceOf(io, databaseOf(io, options));
   const rows = rules.map(({ id, title, severity, subject, mode, watch, then, hash, file, sources }) => ({
     id,
     title,
@@ -75,9 +78,10 @@ export async function rulesListCommand(io: Io, options: CommonOptions): Promise<
     sources,
     file,
     hash,
+    evidence: evidenceView({ mode, hash }, kept),
   }));
-  const cells = rows.map(({ mode, watch, severity, subject, id, title, then }) => [
-    [whole(id), title],
+  const cells = rows.map(({ mode, watch, severity, subject, id, title, then, hash }) => [
+    [whole(id), title, ...[evidenceLine({ mode, hash }, kept) ?? []].flat()],
     [mode, ...(watch ? [] : ['whole runs only'])],
     severity,
     [subject, ...then],

@@ -5,6 +5,7 @@ import { composeWhatIf } from '../compose/what-if.ts';
 import type { Config } from '../config/config.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError } from '../domain/errors.ts';
+import type { EvidenceReader } from '../domain/evidence.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import { REPORT_FORMATS } from '../domain/report-format.ts';
 import { buildReport, type Report } from '../report/index.ts';
@@ -13,6 +14,7 @@ import { actorHere } from './actor.ts';
 import { namingApi } from './api-fault.ts';
 import { configOf } from './config-of.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
+import { evidenceOf } from './evidence-of.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 import { type ActiveFolder, otherThanActive } from './other-rules.ts';
 import { progressOf } from './progress.ts';
@@ -49,7 +51,7 @@ async function whatIfOver(io: Io, config: Config, options: RunOptions, active: A
   void io.untilStopped().then(() => stopping.abort());
   try {
     const { run, reader } = await namingApi(config, () => whatIf(engine, { rules: options.rule }));
-    return await buildReport(reader, run);
+    return await buildReport(reader, run, await evidenceOf(io, config.db));
   } finally {
     await close();
   }
@@ -85,15 +87,19 @@ async function runHere(io: Io, config: Config, options: RunOptions): Promise<Rep
       namingApi(config, () => runCycle(engine, request)),
     );
     if (options.rule === undefined) composition.heartbeat?.beat();
-    return await reportOf(engine.store, run.id);
+    return await reportOf(engine.store, run.id, await evidenceOf(io, config.db));
   } finally {
     await close();
   }
 }
 
-async function reportOf(reader: ReportReader & Pick<RecordReader, 'run'>, runId: string): Promise<Report> {
+async function reportOf(
+  reader: ReportReader & Pick<RecordReader, 'run'>,
+  runId: string,
+  evidence: EvidenceReader | undefined,
+): Promise<Report> {
   const run = await reader.run(runId);
-  return buildReport(reader, run as NonNullable<typeof run>);
+  return buildReport(reader, run as NonNullable<typeof run>, evidence);
 }
 
 async function runThrough(io: Io, daemon: DaemonClient, config: Config, options: RunOptions): Promise<Report> {

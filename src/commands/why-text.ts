@@ -5,8 +5,17 @@ import { exemptionText } from '../domain/exemption.ts';
 import type { Identity } from '../domain/identity.ts';
 import { timeText } from '../domain/time-text.ts';
 import type { Why, WhyAnswer, WhyRule } from '../domain/why.ts';
+import { treeLines } from '../report/explanation-text.ts';
 import { flipWords, paragraph, type TerminalOptions } from '../report/index.ts';
-import { matchingFacts, rulesInOrder, shortStateWords, stateWords, verdictWords } from '../report/why-words.ts';
+import {
+  asOfWords,
+  matchingFacts,
+  rulesInOrder,
+  shortStateWords,
+  stateWords,
+  verdictWords,
+} from '../report/why-words.ts';
+import { wrapped } from './explained-text.ts';
 
 /** The width of the sections' names. */
 const LABEL = 11;
@@ -15,6 +24,7 @@ const HISTORY_MAX = 8;
 
 export function whyText(why: WhyAnswer, { width = 100 }: TerminalOptions = {}): string {
   const sections: [label: string, lines: string[]][] = [
+    ['AS OF', asOfWords(why.asOf)],
     ['STATE', stateWords(why)],
     ['IN FORCE', claimLines(why)],
     ['EXEMPT', why.exemption ? [exemptionText(why.exemption)] : []],
@@ -27,6 +37,7 @@ export function whyText(why: WhyAnswer, { width = 100 }: TerminalOptions = {}): 
   return [
     ...headLines(why.subject, width),
     ...sections.flatMap(([label, lines]) => sectionLines(label, lines, width)),
+    ...conditionLines(why).flatMap((line) => wrapped(line, width)),
   ].join('\n');
 }
 
@@ -82,6 +93,14 @@ function ruleLine(one: WhyRule, atMs: number): string {
     decision === 'act' ? '' : `; ${decision === 'hold' ? 'held' : 'skipped'}: ${reasonText}`,
   );
   return `${rule} (${mode}): ${verdictWords(one)}${why}${on}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
+}
+
+/** Of an answer about an earlier time: each condition with its values then. */
+function conditionLines({ rules, atMs }: Why): string[] {
+  const trees = rulesInOrder(rules)
+    .slice(0, RULES_MAX)
+    .flatMap(({ rule, tree }) => (tree ? [`  ${rule}`, ...treeLines(tree, 2, atMs)] : []));
+  return trees.length === 0 ? [] : ['', 'CONDITIONS, with their values then', ...trees];
 }
 
 function commandLines({ commands }: WhyAnswer): string[] {

@@ -13,8 +13,16 @@ import { findDaemon } from './daemon-client.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 import { whyText } from './why-text.ts';
 
-export async function whyCommand(io: Io, name: string, options: CommonOptions): Promise<number> {
+export interface WhyOptions extends CommonOptions {
+  at?: string;
+}
+
+export async function whyCommand(io: Io, name: string, options: WhyOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
+  if (options.at !== undefined) {
+    const { whyAtCommand } = await import('./as-of.ts');
+    return whyAtCommand(io, name, options.at, options);
+  }
   const config = configOf(io, options);
   const what = await chosenName(io, options, name, SUBJECT_KINDS, { confirms: false });
   const daemon = await findDaemon(config);

@@ -3,6 +3,7 @@
 
 import { CEILINGS_DEFAULT, type CeilingSettings } from '../domain/ceiling.ts';
 import { formatDuration } from '../domain/duration.ts';
+import type { EvidenceThresholds } from '../domain/evidence.ts';
 import { hostsIn } from '../domain/hosts.ts';
 import type { Lists } from '../domain/lists.ts';
 import { MODES, type Mode } from '../domain/mode.ts';
@@ -15,6 +16,7 @@ import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
 import { type BackupSettings, readBackup } from './backup.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
+import { readEvidence } from './evidence.ts';
 import { readHistory } from './history.ts';
 import { readLists } from './lists.ts';
 import { readRateLimits } from './rate-limit.ts';
@@ -80,6 +82,8 @@ export interface Config {
   /** Undefined: no heartbeat is sent. */
   heartbeat: Destination | undefined;
   windows: WindowSettings;
+  /** What a rule's mode is earned by. */
+  evidence: EvidenceThresholds;
   trust: {
     unreadablePercent: number;
     shrunkPercent: number;
@@ -148,6 +152,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     metrics: readMetricsSettings(reader, parseListen),
     heartbeat: readHeartbeat(reader),
     windows: readWindowSettings(reader),
+    evidence: readEvidence(reader),
     trust: {
       unreadablePercent: reader.percent('TRUSTWARD_TRUST_UNREADABLE_PERCENT', 1),
       shrunkPercent: reader.percent('TRUSTWARD_TRUST_SHRUNK_PERCENT', 20),

@@ -28,11 +28,14 @@ import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
 import { type Backups, backupsOf } from './backups.ts';
+import { dailyEvidenceOf, keptEvidence } from './daily-evidence.ts';
 import { reportLists } from './lists.ts';
 import { measuringOf, metricsListener } from './metrics.ts';
 import { operatorPort } from './operator.ts';
+import { pastPorts } from './past.ts';
 import { planPorts } from './plans.ts';
 import { type LastRun, readiness } from './readiness.ts';
+import { replaysOf } from './replays.ts';
 import { rulePorts } from './rules.ts';
 import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
 import { UnderWay } from './under-way.ts';
@@ -78,6 +81,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const secretFiles = composition.secretFiles.untilEnding(ending.asked);
   const backups = state.backups?.untilEnding(ending.asked);
   const looks = state.watch.untilEnding(ending.asked);
+  const evidence = dailyEvidenceOf(composition).untilEnding(ending.asked);
   const ruleWatch = watchRules(
     config.rulesDir,
     engine.clock,
@@ -103,6 +107,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
         looks,
         ending.until('the files of credentials', secretFiles),
         ending.until('the backup', backups ?? Promise.resolve()),
+        ending.until('the evidence of the rules', evidence),
         ending.until('notifications', notifications),
       ]);
     },
@@ -236,13 +241,15 @@ class DaemonState {
 function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister, signIn: SignIn): HttpDeps {
   const { config, engine, log } = composition;
   const { store, clock } = engine;
+  const evidence = keptEvidence(config);
   return {
     reader: store,
     schemas,
     views: {
       ...views,
       summary: (reader, since, until) => buildSummary(reader, since, until, config.windows.freeze),
-      report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }),
+      report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions, evidence }),
+      plan: (plan, live, difference) => views.plan(plan, live, difference, evidence),
     },
     trigger: (request) => state.trigger(request),
     readiness: () => readiness(composition, state.last, state.queue.counters, state.watch, state.backups),
@@ -253,10 +260,13 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     nextRunAtMs: () => state.schedule?.nextMs(),
     daemonMode: () => engine.daemonMode,
     ...rulePorts(composition, state.queue, state.underWay),
+    replays: replaysOf(composition),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (of) => whyOf(composition.explaining(), of),
     whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
     history: (subject, limit) => historyOfSubject(composition.explaining(), subject, limit),
+    ...pastPorts(composition),
+    evidence,
     verifyAudit: (seen) => composition.verifyAudit(seen),
     stream: {
       onAudited: (listener) => store.onAudited(listener),

@@ -5,7 +5,8 @@ import type { ActionName } from './action.ts';
  * standing: in force. orphaned: its rule is missing or off; nothing is undone until an operator or a rule decides.
  * ended: over (undone, or nothing to undo). overridden: somebody reversed the state. released: an operator released it.
  */
-export type ClaimStatus = 'standing' | 'orphaned' | 'ended' | 'overridden' | 'released';
+export const CLAIM_STATUSES = ['standing', 'orphaned', 'ended', 'overridden', 'released'] as const;
+export type ClaimStatus = (typeof CLAIM_STATUSES)[number];
 
 export interface Claim {
   id: string;

@@ -3,9 +3,14 @@ import type { ActionName } from './action.ts';
 
 /**
  * decision: a run decided something new. call: an intent that was begun, with its outcome. reversal: somebody reversed what Trustward did, or
- * commanded to release it. resolution: a person resolved a doubt. exemption: one began or ended.
+ * commanded to release it. resolution: a person resolved a doubt. exemption: one began or ended. fact: a run saw other facts than those before it.
  */
-export type HistoryKind = 'decision' | 'call' | 'reversal' | 'resolution' | 'exemption';
+export const HISTORY_KINDS = ['decision', 'call', 'reversal', 'resolution', 'exemption', 'fact'] as const;
+export type HistoryKind = (typeof HISTORY_KINDS)[number];
+
+/** `facts`: what changed of its facts alone; `acts`: all but that. */
+export const TIMELINE_PARTS = ['all', 'facts', 'acts'] as const;
+export type TimelinePart = (typeof TIMELINE_PARTS)[number];
 
 export interface HistoryLine {
   /** Epoch ms. */
@@ -20,6 +25,6 @@ export interface HistoryLine {
   run: number | undefined;
   /** The person, as the audit names them; undefined: Trustward, or somebody unknown to it. */
   by: string | undefined;
-  /** Of the decision, intent, episode, claim or exemption. */
+  /** Of the decision, intent, episode, claim or exemption; the number of the run that saw other facts. */
   id: string;
 }

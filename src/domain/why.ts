@@ -3,7 +3,7 @@
 import type { ActionName } from './action.ts';
 import type { Claim } from './claim.ts';
 import type { Exemption } from './exemption.ts';
-import type { DecidedNow } from './explanation.ts';
+import type { DecidedNow, ExplainedPart } from './explanation.ts';
 import type { Facts } from './facts.ts';
 import type { HistoryLine } from './history.ts';
 import type { Identity } from './identity.ts';
@@ -13,7 +13,22 @@ import type { Stop } from './operator.ts';
 import type { BreakGlass, PlanStatus } from './plan.ts';
 import type { Flip, VerdictName } from './verdict.ts';
 
+/** Of an answer about an earlier time: what it rests on. */
+export interface AsOf {
+  /** The time that was asked for, epoch ms. */
+  askedMs: number;
+  /** The last recorded run before it, and when that began. */
+  run: number;
+  runAtMs: number;
+  /** When the last recorded run before it began that read the subject. */
+  seenAtMs: number;
+  /** What the answer lacks, one sentence each. */
+  notes: string[];
+}
+
 export interface Why {
+  /** Absent: it is about the present. */
+  asOf?: AsOf;
   subject: Identity;
   /** Other devices of its serial number; the devices of a user. */
   devices: { identity: Identity; states: TargetState[] }[];
@@ -60,6 +75,8 @@ export interface WhyRule {
   reason: string | undefined;
   /** The smallest change that was found to give another verdict. */
   flip: Flip | undefined;
+  /** The condition with its values; of an answer about an earlier time. */
+  tree?: ExplainedPart;
   decisions: DecidedNow[];
 }
 

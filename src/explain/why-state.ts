@@ -28,7 +28,7 @@ export async function readStates(deps: StateDeps, subject: Identity): Promise<Ta
   return states;
 }
 
-function takesAccess(action: Action): action is Action & { stateText: string } {
+export function takesAccess(action: Action): action is Action & { stateText: string } {
   return action.stateText !== undefined;
 }
 
@@ -42,8 +42,14 @@ async function readState({ api }: StateDeps, action: Action, target: string): Pr
   }
 }
 
-async function lastDone({ reader }: StateDeps, action: Action, target: string): Promise<DoneAction | undefined> {
-  const intents = await reader.intents({ target });
+/** `untilMs`: as it was then. */
+export async function lastDone(
+  { reader }: Pick<StateDeps, 'reader'>,
+  action: Action,
+  target: string,
+  untilMs = Number.POSITIVE_INFINITY,
+): Promise<DoneAction | undefined> {
+  const intents = (await reader.intents({ target })).filter(({ settledAt }) => (settledAt ?? 0) <= untilMs);
   // Without an attempt it was found so: somebody else had done it.
   const done = intents.filter(
     (intent) =>

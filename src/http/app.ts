@@ -30,6 +30,7 @@ import { runRoutes } from './routes/runs.ts';
 import { signInLinkRoutes, signInRoutes } from './routes/sign-in.ts';
 import { streamRoutes } from './routes/stream.ts';
 import { summaryRoutes } from './routes/summary.ts';
+import { timelineRoutes } from './routes/timeline.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import type { Caller } from './tokens.ts';
 
@@ -45,6 +46,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...runRoutes(deps),
     ...planRoutes(deps),
     ...recordRoutes(deps),
+    ...timelineRoutes(deps),
     ...summaryRoutes(deps),
     ...auditRoutes(deps),
     ...streamRoutes(deps),

@@ -9,10 +9,11 @@ import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Drift } from '../domain/drift.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
+import type { EvidenceReader } from '../domain/evidence.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Covered } from '../domain/exemption-covers.ts';
 import type { ExplainedSubject } from '../domain/explanation.ts';
-import type { HistoryLine } from '../domain/history.ts';
+import type { HistoryLine, TimelinePart } from '../domain/history.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
 import type { Identity, IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
@@ -26,6 +27,7 @@ import type { Plan, PlanDifference, PlanSelection } from '../domain/plan.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { ProgressStep, WorkProgress } from '../domain/progress.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
+import type { ReplaysBeside } from '../domain/replay-beside.ts';
 import type { ReportFormat } from '../domain/report-format.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { RuleTestReport } from '../domain/rule-tests.ts';
@@ -89,6 +91,7 @@ export interface Views {
   run(run: RunRecord): object;
   /** What happened between two times, epoch ms. */
   summary(reader: RecordReader & PageReader & AuditReader, sinceMs: number, untilMs: number): Promise<object>;
+  history(line: HistoryLine): object;
   decision(decision: StoredDecision): object;
   /** `live`: the live intents of the episodes of a plan that was applied or interrupted. `difference`: of the plans in the place of a superseded one. */
   plan(plan: Plan, live?: readonly Intent[], difference?: PlanDifference | null): object;
@@ -244,6 +247,8 @@ export interface HttpDeps {
    * `stopped`, and those of reading the API.
    */
   tryRule(id: string, text: string, by: string): Promise<TriedRule>;
+  /** What rules did, or would have done, over the recorded time. */
+  replays: ReplaysBeside;
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
   explain(rule: string, subject: string): Promise<ExplainedSubject>;
   /** A subject, or any name of one. Errors: AppError `not_found`, `usage` for a name of several, and those of reading the store. */
@@ -252,6 +257,15 @@ export interface HttpDeps {
   whyStored(of: SubjectRef, unread: string): Promise<WhyAnswer>;
   /** The newest of what happened to a subject, newest first. */
   history(subject: Pick<Identity, 'kind' | 'id' | 'serial'>, limit: number): Promise<HistoryLine[]>;
+  /** The same as of an earlier time, from what was recorded then. Errors: also `not_found` for a time of which nothing is recorded. */
+  whyAt?(of: string | SubjectRef, atMs: number): Promise<WhyAnswer>;
+  /** The newest of what happened to a subject, and of what changed of its facts, newest first; absent: no history is kept. */
+  timeline?(
+    subject: Pick<Identity, 'kind' | 'id' | 'serial'>,
+    asked: { limit: number; part?: TimelinePart },
+  ): Promise<HistoryLine[]>;
+  /** Kept evidence of rules; absent: none is kept. */
+  evidence?: EvidenceReader;
   /** `seen`: called with the number of the last entry that was read, now and then. */
   verifyAudit(seen?: (seq: number) => void): Promise<AuditCheck>;
   metrics: MetricsPort;

@@ -1,5 +1,6 @@
 // report: a run in the store → its report. It only reads the store: a report shows what was recorded, whenever it is
 // requested.
+import type { EvidenceReader } from '../domain/evidence.ts';
 import { giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { DecisionOutline, PageReader } from '../domain/page-reader.ts';
@@ -12,14 +13,15 @@ import { ceilingsOf, limitsOf, trendOf } from './bounds.ts';
 import { type Changes, changesOf } from './changes.ts';
 import { outlineViews, runDecisionViews, summaryOf, wholeDecision } from './decision-view.ts';
 import { effectsOf } from './effects.ts';
+import { evidenceView } from './evidence-words.ts';
 import { operatorView } from './operator-words.ts';
 import { reportPlan, reportPlanHead } from './plan-view.ts';
 import type { Report, RunDecision } from './report.ts';
 import { ruleViews, runView, snapshotView } from './run-view.ts';
 import { sentenceOf } from './sentence.ts';
 
-/** The whole report of one run. Errors: AppError `store_failed`. */
-export async function buildReport(reader: ReportReader, run: RunRecord): Promise<Report> {
+/** The whole report of one run. `evidence`: kept evidence of its rules. Errors: AppError `store_failed`. */
+export async function buildReport(reader: ReportReader, run: RunRecord, evidence?: EvidenceReader): Promise<Report> {
   const stored = await reader.decisionsOfRun(run);
   const intents = await intentsOf(reader, stored);
   const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
@@ -29,6 +31,7 @@ export async function buildReport(reader: ReportReader, run: RunRecord): Promise
     changes,
     plan: reportPlan(plan, live, run.findings?.planDigest ?? '', plan && (await differenceFrom(reader, plan))),
     decisions: runDecisionViews(stored, { run, intents, plan, changeOf }),
+    evidence,
   });
 }
 
@@ -36,7 +39,11 @@ export async function buildReport(reader: ReportReader, run: RunRecord): Promise
  * The same figures, of which few decisions will be shown: they have no facts, flips and times, and intents only where figures need them;
  * the plan does not name what it holds. `wholeDecisions` completes the decisions that are shown.
  */
-export async function buildOutline(reader: ReportReader & PageReader, run: RunRecord): Promise<Report> {
+export async function buildOutline(
+  reader: ReportReader & PageReader,
+  run: RunRecord,
+  evidence?: EvidenceReader,
+): Promise<Report> {
   const outlines = await reader.outlinesOfRun(run);
   const intents = await intentsOf(
     reader,
@@ -48,6 +55,7 @@ export async function buildOutline(reader: ReportReader & PageReader, run: RunRe
     changes,
     plan: { ...(await outlinedPlan(reader, run, plan)), held: [] },
     decisions: outlineViews(outlines, { run, intents, plan, changeOf }),
+    evidence,
   });
 }
 
@@ -75,9 +83,14 @@ export async function wholeDecisions(
 async function reportOf(
   reader: ReportReader,
   run: RunRecord,
-  { changes, plan, decisions }: Pick<Report, 'changes' | 'plan' | 'decisions'>,
+  {
+    changes,
+    plan,
+    decisions,
+    evidence,
+  }: Pick<Report, 'changes' | 'plan' | 'decisions'> & { evidence: EvidenceReader | undefined },
 ): Promise<Report> {
-  const rules = ruleViews(run);
+  const rules = ruleViews(run).map((rule) => ({ ...rule, evidence: evidenceView(rule, evidence) }));
   const judged = rules.filter(({ judged }) => judged).map(({ id }) => id);
   return {
     sentence: sentenceOf(runView(run), decisions),

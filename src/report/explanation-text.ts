@@ -58,7 +58,7 @@ export function partWords(part: ExplainedPart, atMs: number): { answer: string; 
   };
 }
 
-function treeLines(part: ExplainedPart, level: number, atMs: number): string[] {
+export function treeLines(part: ExplainedPart, level: number, atMs: number): string[] {
   const { answer, why } = partWords(part, atMs);
   return [
     `${'  '.repeat(level)}${answer.padEnd(8)} ${part.text}${why === undefined ? '' : `  (${why})`}`,

@@ -1,5 +1,6 @@
 // report: what the rest of the product may use of it. Reads the store only. It loads every view and writer: a command that starts soon
 // imports the file of the writer that it uses.
+import type { EvidenceReader } from '../domain/evidence.ts';
 import { inTurns } from '../domain/give-way.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
 import type { ReportFormat } from '../domain/report-format.ts';
@@ -45,9 +46,9 @@ export async function* writeReport(
   reader: ReportReader,
   run: RunRecord,
   format: ReportFormat,
-  options: TextOptions = {},
+  options: TextOptions & { evidence?: EvidenceReader } = {},
 ): AsyncGenerator<string> {
-  yield* inTurns(await reportPieces(await buildReport(reader, run), format, options));
+  yield* inTurns(await reportPieces(await buildReport(reader, run, options.evidence), format, options));
 }
 
 /** What HTML needs is loaded with the first such report: no other command has to wait for it. */

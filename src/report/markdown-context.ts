@@ -1,5 +1,6 @@
 // report: the context part of the Markdown report: what is unknown, the sources, the rules. INVARIANT: as in
 // markdown.ts, hostile text is only printed through `md` or `code`.
+import { evidenceLines } from './evidence-words.ts';
 import { countText } from './fact-text.ts';
 import { unknownGroups } from './groups.ts';
 import { code, md, mdLine, mdTable } from './markdown-text.ts';
@@ -59,4 +60,6 @@ export function* rulesPart({ rules }: Report): Generator<string> {
   ]);
   yield '## Rules\n\n';
   yield* mdTable(['Rule', 'Mode', 'Match', 'No match', 'Unknown', 'Error'], rows);
+  const evidence = evidenceLines(rules).map(({ rule, text }) => `- ${code(rule)}: ${md(text)}`);
+  if (evidence.length > 0) yield `\n\n${evidence.join('\n')}`;
 }

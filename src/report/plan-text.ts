@@ -1,11 +1,13 @@
 // report: plans for a terminal: a list of them, and one with its actions, what its approval does, and the commands. In: plans, the time.
 // Out: text of visible characters. Names from devices are clipped and escaped.
 import { deletionTexts } from '../domain/deletion.ts';
+import type { EvidenceReader } from '../domain/evidence.ts';
 import { type Plan, type PlanDifference, type PlannedIntent, releasedRule, sizeOf } from '../domain/plan.ts';
 import { successorText } from '../domain/plan-content.ts';
 import { plannedCounts } from '../domain/planned-counts.ts';
 import { timeText } from '../domain/time-text.ts';
 import { breakGlassWords } from './change-window-view.ts';
+import { evidenceOfPlan } from './evidence-words.ts';
 import { changeTexts, factTexts, plural } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
 import { whole } from './marked.ts';
@@ -33,6 +35,7 @@ export interface PlanContext {
   run: number | undefined;
   live: Parameters<typeof reportPlan>[1];
   difference: PlanDifference | null;
+  evidence?: EvidenceReader | undefined;
 }
 
 export function planText(plan: Plan, context: PlanContext, options: TerminalOptions = {}): string {
@@ -64,6 +67,9 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
       plan.intents.map((intent) => cellsOf(intent, plan.createdAt)),
       options,
     ),
+    evidenceOfPlan(plan, context.evidence)
+      .map(({ rule, text }) => paragraph(`${rule}: ${text}`, options))
+      .join('\n'),
     commandsOf(plan).map(showHidden).join('\n'),
   ]
     .filter((part) => part !== '')

@@ -1,5 +1,6 @@
 // report: plans, intents and claims as readers see them: times as text, nothing left out.
 import type { Claim } from '../domain/claim.ts';
+import type { EvidenceReader } from '../domain/evidence.ts';
 import { type Intent, timesRefused } from '../domain/intent.ts';
 import {
   hasProgress,
@@ -14,6 +15,7 @@ import {
 } from '../domain/plan.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { breakGlassView } from './change-window-view.ts';
+import { evidenceOfPlan } from './evidence-words.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import type { ReportHeldIntent, ReportPlan } from './report.ts';
 
@@ -77,7 +79,12 @@ function progressView(plan: Plan | undefined, live: readonly Intent[]): PlanProg
  * A plan by itself, with all of its intents. `live`: the live intents of its episodes, if it has a progress. `difference`: of the plans in the
  * place of a superseded one; null in a list.
  */
-export function planView(plan: Plan, live: readonly Intent[] = [], difference: PlanDifference | null = null) {
+export function planView(
+  plan: Plan,
+  live: readonly Intent[] = [],
+  difference: PlanDifference | null = null,
+  evidence?: EvidenceReader,
+) {
   return {
     id: plan.id,
     digest: plan.digest,
@@ -98,6 +105,8 @@ export function planView(plan: Plan, live: readonly Intent[] = [], difference: P
     /** How many intents it had, when they are no longer kept. */
     dropped: plan.dropped?.intents ?? null,
     progress: progressView(plan, live),
+    /** Of its rules, as kept now. */
+    evidence: evidenceOfPlan(plan, evidence),
   };
 }
 

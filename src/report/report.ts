@@ -11,6 +11,7 @@ import type { RunStatus, RunTrigger } from '../domain/run.ts';
 import type { SourceReading, TrustReason } from '../domain/snapshot.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
 import type { Flip, VerdictName } from '../domain/verdict.ts';
+import type { ReportEvidence } from './evidence-words.ts';
 import type { ReportCeiling, ReportChange, ReportChanges, ReportEffect, ReportLimit, ReportTrend } from './figures.ts';
 
 export interface Report {
@@ -146,7 +147,13 @@ export interface ReportHeldIntent {
   effect: Effect;
 }
 
-export interface ReportRule {
+/** A rule as the run judged it, and what is known of it now. */
+export interface ReportRule extends JudgedRule {
+  /** Null: there is none yet, or no history is kept. */
+  evidence: ReportEvidence | null;
+}
+
+export interface JudgedRule {
   id: string;
   title: string;
   mode: Mode;

@@ -8,7 +8,7 @@ import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { RuleTally } from '../domain/verdict.ts';
 import { isoOrNull } from './iso-or-null.ts';
-import type { ReportRule, ReportRun, ReportSnapshot, ReportSource } from './report.ts';
+import type { JudgedRule, ReportRun, ReportSnapshot, ReportSource } from './report.ts';
 
 export function runView(run: Run): ReportRun {
   return {
@@ -83,7 +83,7 @@ function sourceView(reading: SourceReading): ReportSource {
   };
 }
 
-export function ruleViews(run: RunRecord): ReportRule[] {
+export function ruleViews(run: RunRecord): JudgedRule[] {
   const readings = run.findings?.snapshot.sources;
   const unavailable = SOURCES.filter((source) => readings?.[source].state === 'unavailable');
   return (run.findings?.tallies ?? []).map((tally) => ({

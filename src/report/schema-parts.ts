@@ -21,6 +21,38 @@ export const fact: z.ZodType<Fact> = z.any();
 export const factOrAbsent = fact.optional() as unknown as z.ZodType<Fact | undefined>;
 export const owners = z.array(text).readonly();
 
+/** As evidence-words.ts makes it. */
+export const ruleEvidence = z
+  .strictObject({
+    madeAt: time,
+    tests: z.strictObject({
+      passed: count,
+      failed: count,
+      coveredPercent: z.number(),
+      mutants: count.describe('changes of the rule that its tests were run on'),
+      survived: count.describe('those that no test notices'),
+    }),
+    replayed: z
+      .strictObject({
+        from: time,
+        to: time,
+        days: count.describe('whole days, without the gaps'),
+        gaps: count,
+        matches: count.describe('different subjects'),
+        acts: count,
+        mostInRun: count,
+        flaps: count.describe('actions that were undone within the hour'),
+        unknown: count.describe('different subjects that it could not judge at some time'),
+        unknownPercent: z.number().nullable(),
+      })
+      .nullable()
+      .describe('what it would have done over recorded time in mode enforce; null: nothing was replayed'),
+    earned: z.enum(['dry-run', 'approve', 'enforce']).describe('the highest mode that the evidence allows'),
+    missing: z.strictObject({ approve: texts, enforce: texts }),
+    text: text.describe('all of it in one line'),
+  })
+  .meta({ id: 'RuleEvidence' });
+
 export const trustReason = z.strictObject({
   source,
   code: z.enum([

@@ -17,6 +17,7 @@ import {
   outcome,
   owners,
   plan,
+  ruleEvidence,
   run,
   snapshot,
   source,
@@ -47,6 +48,11 @@ export const judgedRule = z.strictObject({
       reason: text,
     }),
   ),
+});
+
+/** As the report of a run has it. */
+const reportedRule = judgedRule.extend({
+  evidence: ruleEvidence.nullable().describe('kept evidence of the rule as it is judged here; null: there is none'),
 });
 
 export const runDecision = z.strictObject({
@@ -114,7 +120,7 @@ export const reportSchema = z.strictObject({
   ),
   snapshot,
   plan,
-  rules: z.array(judgedRule),
+  rules: z.array(reportedRule),
   limits: z.array(
     z.strictObject({
       rule: text,

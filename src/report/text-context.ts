@@ -1,5 +1,6 @@
 // report: the context part of the terminal report: what is unknown, the sources, the rules. In: a report. Out: text
 // whose only control characters are line feeds.
+import { evidenceLines } from './evidence-words.ts';
 import { countText } from './fact-text.ts';
 import { groupReasons } from './grouped-reasons.ts';
 import { unknownGroups } from './groups.ts';
@@ -59,4 +60,6 @@ export function* rulesText({ rules }: Report, options: TerminalOptions): Generat
   ]);
   yield 'RULES\n';
   yield* tablePieces(['Rule', 'Mode', 'Match', 'No match', 'Unknown', 'Error'], rows, options);
+  const evidence = evidenceLines(rules).map(({ rule, text }) => paragraph(`${rule}: ${text}`, options));
+  if (evidence.length > 0) yield `\n\n${evidence.join('\n')}`;
 }

@@ -1,13 +1,18 @@
 // report: what is known of one subject, in words: whether it is banned or disabled now, who made it so and why, and what each rule says of it.
 // In: the answer of `why`. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
 import { timeText } from '../domain/time-text.ts';
-import type { TargetState, Why, WhyRule } from '../domain/why.ts';
+import type { AsOf, TargetState, Why, WhyRule } from '../domain/why.ts';
 import { breakGlassWords } from './change-window-view.ts';
 import { factTexts } from './fact-text.ts';
 
 /** The states, the first sentence of each in capitals where access is taken away; never empty. */
-export function stateWords({ states, unread, subject }: Pick<Why, 'states' | 'unread' | 'subject'>): string[] {
-  const lines = states.flatMap(stateOf);
+export function stateWords({
+  states,
+  unread,
+  subject,
+  asOf,
+}: Pick<Why, 'states' | 'unread' | 'subject' | 'asOf'>): string[] {
+  const lines = states.flatMap((state) => stateOf(state, asOf));
   if (unread !== undefined) lines.push(`it could not be read now: ${unread}`);
   if (lines.length === 0) lines.push(`a ${subject.kind} has no state of its own that Trustward changes`);
   return lines;
@@ -18,8 +23,9 @@ export function shortStateWords({ text, isSo }: TargetState): string {
   return isSo === undefined ? 'state unknown' : isSo ? text.toUpperCase() : `not ${text}`;
 }
 
-function stateOf(state: TargetState): string[] {
+function stateOf(state: TargetState, asOf: AsOf | undefined): string[] {
   const { text, target, isSo, last, isOwn } = state;
+  if (isSo === undefined && asOf) return [`whether it was ${text} is not recorded`, ...lastWords(state)];
   if (isSo === undefined) return [`whether it is ${text} could not be read now`, ...lastWords(state)];
   const now = isSo ? text.toUpperCase() : `not ${text}`;
   if (!isOwn && !last) return [isSo ? `${now}, but not by Trustward: somebody else did it` : now];
@@ -66,4 +72,16 @@ export function verdictWords({ verdict }: Pick<WhyRule, 'verdict'>): string {
 /** What led to its match, each fact once. */
 export function matchingFacts({ verdict, decisions }: WhyRule, atMs: number): string[] {
   return verdict === 'match' ? [...new Set(decisions.flatMap((one) => factTexts(one.facts, atMs)))] : [];
+}
+
+/** What an answer about an earlier time rests on; empty for the present. */
+export function asOfWords(asOf: AsOf | undefined): string[] {
+  if (asOf === undefined) return [];
+  const { askedMs, run, runAtMs, seenAtMs, notes } = asOf;
+  const seen = seenAtMs < runAtMs ? [`it was last read by a run at ${timeText(seenAtMs)}`] : [];
+  return [
+    `${timeText(askedMs)}, as recorded by run ${run} at ${timeText(runAtMs)}; the present may differ`,
+    ...seen,
+    ...notes,
+  ];
 }

@@ -34,7 +34,8 @@ export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRule
   await engine.store.observeEvents({ events: pulled.events, coverage: pulled.coverage, forgetBeforeMs });
   if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe(pulled.events);
   else await fillWindows(engine, rules.evaluator, run.startedAt - windowMs);
-  if (pulled.coverage) engine.feed.triedMs = Math.max(engine.feed.triedMs, windowMs);
+  // Beyond this window events were forgotten just now: for a longer one they are read again.
+  if (pulled.coverage) engine.feed.triedMs = windowMs;
   const isRead = pulled.reading.state === 'read';
   return { reading: pulled.reading, coverage: isRead ? await engine.store.coverage() : undefined, windowMs };
 }

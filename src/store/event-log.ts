@@ -17,8 +17,11 @@ export function saveEvents(db: Db, observed: ObservedEvents): { added: number } 
   }
   const added = changesOf(db) - before;
   if (observed.coverage) saveCoverage(db, observed.coverage);
-  db.run('DELETE FROM events WHERE created_at < ?', observed.forgetBeforeMs);
+  // The newest row stays: its number is never given again, so that whoever reads on from a number misses no event and reads none twice.
+  db.run('DELETE FROM events WHERE created_at < ? AND no < (SELECT max(no) FROM events)', observed.forgetBeforeMs);
   db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
+  // What is forgotten is no longer known: a rule with a longer window must not take it for a time without events.
+  db.run('UPDATE coverage SET from_ms = ? WHERE from_ms < ?', observed.forgetBeforeMs, observed.forgetBeforeMs);
   return { added };
 }
 

@@ -13,6 +13,7 @@ import { inForcePages } from './pages/in-force.tsx';
 import { overviewPages } from './pages/overview.tsx';
 import { planPages } from './pages/plan.tsx';
 import { plansPages } from './pages/plans.tsx';
+import { replayPages } from './pages/replay.tsx';
 import { tryPages } from './pages/rule/try.tsx';
 import { rulePages } from './pages/rule.tsx';
 import { rulesPages } from './pages/rules.tsx';
@@ -44,6 +45,7 @@ export function createPages(deps: HttpDeps): Pages {
       ...rulesPages(deps),
       ...rulePages(deps),
       ...tryPages(deps),
+      ...replayPages(deps),
     ],
     problem: (problem, context) => problemPage(deps, problem, context),
   };

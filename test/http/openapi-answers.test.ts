@@ -84,6 +84,7 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   ] as const) {
     await ask('why', { query: { of: id } });
     if (kind !== 'user') await ask('getSubject', { path: { kind, id } });
+    await ask('getTimeline', { path: { kind, id } });
   }
   await ask('getSummary', { query: { since: '1d' } });
   await ask('explainRule', { path: { id: 'ban-compromised-device' }, body: { subject: of.device } });

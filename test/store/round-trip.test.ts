@@ -135,10 +135,33 @@ describe('what is stored', () => {
     const batches = [];
     for await (const batch of store.events(100)) batches.push(batch);
     expect(batches).toEqual([[event]]);
-    await store.observeEvents({ events: [], coverage: undefined, forgetBeforeMs: 101 });
+    const later = { ...event, id: 'later', createdAtMs: 200 };
+    await store.observeEvents({ events: [later], coverage: undefined, forgetBeforeMs: 101 });
     const left = [];
     for await (const batch of store.events(0)) left.push(batch);
-    expect(left).toEqual([]);
+    expect(left).toEqual([[later]]);
+  });
+
+  it('knows no stretch of the log whose events it has forgotten', async () => {
+    const { store } = open;
+    await store.observeEvents({ events: [event], coverage: { fromMs: 50, toMs: 300 }, forgetBeforeMs: 0 });
+    const later = { ...event, id: 'later', createdAtMs: 350 };
+    await store.observeEvents({ events: [later], coverage: { fromMs: 290, toMs: 400 }, forgetBeforeMs: 200 });
+    expect(await store.coverage()).toEqual([{ fromMs: 200, toMs: 400 }]);
+  });
+
+  it('gives no number of an event twice, however old the newest one is', async () => {
+    const { store } = open;
+    const observe = (id: string, createdAtMs: number, forgetBeforeMs: number) =>
+      store.observeEvents({ events: [{ ...event, id, createdAtMs }], coverage: undefined, forgetBeforeMs });
+    await observe('first', 100, 0);
+    await observe('told late', 50, 0);
+    const before = await store.lastEventNo();
+    await observe('next', 300, 250);
+    expect(await store.lastEventNo()).toBe(before + 1);
+    const read = [];
+    for await (const batch of store.eventsBetween(before, before + 1)) read.push(...batch.map(({ id }) => id));
+    expect(read).toEqual(['next']);
   });
 
   it('never knows a stretch of the event log without its events', async () => {

@@ -150,6 +150,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
       return { rule: RULE, text: RULE_TEXT, report: RULE_REPORT };
     },
+    replays: { begin: () => {}, current: () => undefined },
     explain: async (rule, subject) =>
       ({ explanation: { rule, subject }, decisions: [] }) as unknown as ExplainedSubject,
     why: async (of) => ({ subject: { id: of } }) as unknown as WhyAnswer,

@@ -16,7 +16,14 @@ import type {
 } from '../../src/domain/recorded-history.ts';
 import type { SourceReading } from '../../src/domain/snapshot.ts';
 import type { OpenState } from '../../src/domain/store.ts';
-import { SOURCE_OF, SOURCES, type Source, SUBJECT_KINDS, type SubjectKind } from '../../src/domain/subjects.ts';
+import {
+  SOURCE_OF,
+  SOURCES,
+  type Source,
+  SUBJECT_KINDS,
+  type SubjectKind,
+  type SubjectRef,
+} from '../../src/domain/subjects.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { sampleRecord } from '../../src/evaluate/record-types/samples.ts';
 
@@ -165,9 +172,21 @@ export class Recording {
         yield* items;
       },
       span: async () => (runs.length > 0 ? { fromMs: runs[0] as number, toMs: runs.at(-1) as number } : undefined),
-      factsAt: async () => undefined,
-      async *changesOf() {},
-      ruleSet: async () => undefined,
+      factsAt: async (subject, atMs) => {
+        const told = await changesOf(items, subject);
+        const until = told.filter((change) => change.atMs <= atMs);
+        const facts = factsAfter(until);
+        // Each run reads everything.
+        const seen = items.flatMap((item) => (item.kind === 'run' ? item.run.frame.run.startedAt : []));
+        const seenAt = seen.findLast((at) => at <= atMs);
+        return facts && seenAt !== undefined ? { facts, seenAt } : undefined;
+      },
+      async *changesOf(subject, fromMs, toMs) {
+        for (const change of await changesOf(items, subject))
+          if (change.atMs >= fromMs && change.atMs <= toMs) yield change;
+      },
+      ruleSet: async (hash) =>
+        items.flatMap((item) => (item.kind === 'run' ? (item.run.ruleSet ?? []) : [])).find((set) => set.hash === hash),
     };
   }
 
@@ -307,6 +326,40 @@ function differences(before: ReadonlyMap<string, FactChange>, after: ReadonlyMap
 
 function textOf(value: Fact | undefined): string {
   return JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? `${part}n` : part)) ?? '';
+}
+
+type TimedChange = FactChange & { atMs: number; runSeq: number };
+
+/** A state tells what the run after it saw. */
+async function changesOf(items: readonly HistoryItem[], subject: SubjectRef): Promise<TimedChange[]> {
+  const changes: TimedChange[] = [];
+  let atMs = 0;
+  const add = (told: readonly FactChange[], runSeq: number) => {
+    const own = told.filter((change) => change.kind === subject.kind && change.subject === subject.id);
+    changes.push(...own.map((change) => ({ ...change, atMs, runSeq })));
+  };
+  for (const [at, item] of items.entries()) {
+    if (item.kind === 'state') {
+      atMs = item.atMs;
+      const next = items.slice(at).find((one) => one.kind === 'run');
+      for await (const batch of item.facts) add(batch, next?.kind === 'run' ? next.run.frame.run.seq : 0);
+    } else if (item.kind === 'run') {
+      atMs = item.run.frame.run.startedAt;
+      add(item.run.changes, item.run.frame.run.seq);
+    }
+  }
+  return changes;
+}
+
+/** Undefined: it was in no list. */
+function factsAfter(changes: readonly FactChange[]): Facts | undefined {
+  const facts: Facts = {};
+  for (const { path, value } of changes) {
+    if (path === '') for (const each of Object.keys(facts)) delete facts[each];
+    else if (value === undefined) delete facts[path];
+    else facts[path] = value;
+  }
+  return Object.keys(facts).length > 0 ? facts : undefined;
 }
 
 /** A rule over devices that bans those whose MDM reports them as compromised, where nothing else is said. No limit holds it. */

@@ -43,6 +43,7 @@ export const WHOLE_PAGES = {
   'a rule': () => `/rules/${RULE}`,
   'what a rule led to': () => `/rules/${RULE}/decisions`,
   'a box to try a rule': () => `/rules/${RULE}/try`,
+  'a replay': () => `/replay?rule=${RULE}`,
   'in force': () => '/in-force',
   exemptions: () => '/exemptions',
   'in doubt': () => '/in-doubt',

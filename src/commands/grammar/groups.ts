@@ -18,7 +18,7 @@ export const GROUPS: readonly Group[] = [
     load: async () => (await import('./acting.ts')).addActing,
   },
   {
-    commands: ['why', 'report', 'plans', 'summary', 'runs', 'decisions'],
+    commands: ['why', 'report', 'plans', 'summary', 'runs', 'decisions', 'replay'],
     load: async () => (await import('./reading.ts')).addReading,
   },
   {

@@ -14,8 +14,11 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
     ),
     'text, json',
   )
+    .option('--at <when>', 'as of an earlier time, from the history: a duration back from now, or a date (UTC)')
     .addHelpText(
       ...examples(
+        '# as it was two days ago; the platform is not asked',
+        'trustward why C02MQHAHEA --at 2d',
         '# by serial number: its state, who did it, what comes next',
         'trustward why C02MQHAHEA',
         '# the devices of a person',
@@ -101,4 +104,33 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
       ),
     )
     .action(bind(async (options: never) => (await import('../reading.ts')).decisionsCommand(io, options)));
+  outputOptions(
+    databaseOption(
+      program
+        .command('replay')
+        .description(
+          'send recorded time once more through the rules: what they did, or what other rules would have done',
+        ),
+    ),
+    'text, json, md, html, csv',
+  )
+    .addOption(sinceOption().default('30d'))
+    .option('--until <when>', 'up to then: a duration back from now, or a date (UTC); now by default')
+    .option(
+      '--rules <folder>',
+      'what if: these rules, as if enforced; otherwise as it was, with the rules of that time',
+    )
+    .option('--rule <id...>', 'report only these rules')
+    .option('--every <duration>', 'decide at most one whole run in this time, such as 1h: faster, less exact')
+    .addHelpText(
+      ...examples(
+        '# what would this rule have done last month?',
+        'trustward replay --since 30d --rules new-rules --rule ban-compromised-device',
+        '# the same with pictures, to mail',
+        'trustward replay --rules new-rules --format html --out replay.html',
+        '# whether the decisions of last week can be made again from what was seen',
+        'trustward replay --since 7d',
+      ),
+    )
+    .action(bind(async (options: never) => (await import('../replay.ts')).replayCommand(io, options)));
 }

@@ -16,14 +16,21 @@ export class Standing {
   /** By kind, then subject. */
   readonly #changed = new Map<string, Map<string, Changed>>();
 
+  readonly #isWanted: (kind: string, path: string) => boolean;
+
   /** Without a base nothing held before. */
-  constructor(base: SegmentColumns | undefined) {
+  constructor(base: SegmentColumns | undefined, isWanted: (kind: string, path: string) => boolean = () => true) {
     this.#base = base;
+    this.#isWanted = isWanted;
   }
 
-  /** Rows of runs, in order. Momentary ones are left out. */
+  /** Momentary rows are of no use, nor those that nobody asks for. */
+  takes(kind: string, path: string): boolean {
+    return (holdOf(kind) ?? 'momentary') !== 'momentary' && this.#isWanted(kind, path);
+  }
+
+  /** Rows of runs, in order. */
   apply(at: number, kind: string, subject: string, path: string, value: string | undefined): void {
-    if ((holdOf(kind) ?? 'momentary') === 'momentary') return;
     let ofKind = this.#changed.get(kind);
     if (!ofKind) {
       ofKind = new Map();

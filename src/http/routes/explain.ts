@@ -2,6 +2,8 @@
 // platform, so only a few are under way at once.
 import { z } from 'zod';
 import { plainJson } from '../../domain/canonical.ts';
+import { AppError } from '../../domain/errors.ts';
+import { givenTime } from '../../domain/given-time.ts';
 import type { HttpDeps } from '../deps.ts';
 import { idParam, nameField } from '../input.ts';
 import { operation } from '../operation.ts';
@@ -11,11 +13,18 @@ import { Turns } from '../turns.ts';
 const explainBody = z.strictObject({
   subject: nameField.describe('any name of it: a DeviceID, a serial number, an e-mail address, a ServiceID, a name'),
 });
-const whyQuery = z.strictObject({ of: nameField.describe('any name of a device, user or service') });
+const whyQuery = z.strictObject({
+  of: nameField.describe('any name of a device, user or service'),
+  at: nameField
+    .optional()
+    .describe(
+      'an earlier time, as a duration back from now or as a date: it is answered from the history, without the platform',
+    ),
+});
 
 const BOUNDS = { what: 'explanations', underWayMax: 4, waitingMax: 8 };
 
-export function explainRoutes({ explain, why, schemas }: HttpDeps): Route[] {
+export function explainRoutes({ explain, why, whyAt, clock, schemas }: HttpDeps): Route[] {
   const turns = new Turns(BOUNDS);
   return [
     operation({
@@ -49,7 +58,12 @@ export function explainRoutes({ explain, why, schemas }: HttpDeps): Route[] {
         200: { description: 'its state, its rules, what waits, its history, and the ways out', schema: schemas.why },
       },
       refusals: [404, 409, 502],
-      handle: async (_context, { query }) => json(plainJson(await turns.take(() => why(query.of))) as object),
+      handle: async (_context, { query: { of, at } }) => {
+        const atMs = at === undefined ? undefined : givenTime(at, 'at', clock.nowMs(), 'before');
+        if (atMs !== undefined && !whyAt) throw new AppError('not_found', 'there is no history here');
+        const answer = () => (atMs === undefined || !whyAt ? why(of) : whyAt(of, atMs));
+        return json(plainJson(await turns.take(answer)) as object);
+      },
     }),
   ];
 }

@@ -1,13 +1,17 @@
 // report: a replay as a document. In: what a replay found. Out: the same with times as ISO 8601 in UTC, and null where nothing is known.
-import type { Replay, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
+import type { Replay, ReplayBucket, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { isoOrNull } from '../iso-or-null.ts';
 import { reasonWords } from '../words.ts';
 import type { ReplayActView, ReplayDocument, ReplayRuleView, ReplaySubject } from './document.ts';
 import { sentenceOfReplay } from './sentence.ts';
 
-/** `rulesDir`: the folder of a what-if's rules. */
-export function replayDocument(replay: Replay, rulesDir: string | null = null): ReplayDocument {
+/** `rulesDir`: the folder of a what-if's rules. `span`: of the whole history. */
+export function replayDocument(
+  replay: Replay,
+  rulesDir: string | null = null,
+  span?: { fromMs: number; toMs: number },
+): ReplayDocument {
   const { way, everyMs, runs, wholeRuns, neverRecorded } = replay;
   const found = {
     way,
@@ -15,6 +19,7 @@ export function replayDocument(replay: Replay, rulesDir: string | null = null): 
     from: isoTime(replay.fromMs),
     to: isoTime(replay.toMs),
     askedFrom: isoTime(replay.askedFromMs),
+    recorded: span ? { from: isoTime(span.fromMs), to: isoTime(span.toMs) } : null,
     everyMs: everyMs ?? null,
     runs,
     wholeRuns,
@@ -24,7 +29,7 @@ export function replayDocument(replay: Replay, rulesDir: string | null = null): 
       cause,
       text,
     })),
-    rules: replay.rules.map(ruleView),
+    rules: replay.rules.map(replayRuleView),
     acts: replay.acts.map(actView),
     differences: replay.differences.map(({ atMs, runSeq, rule, target, was, is, reason, isExplained }) => ({
       at: isoTime(atMs),
@@ -37,7 +42,7 @@ export function replayDocument(replay: Replay, rulesDir: string | null = null): 
       explained: isExplained,
     })),
     neverRecorded,
-    buckets: replay.buckets.map(({ fromMs, toMs, runs: inIt, rules }) => ({
+    buckets: filled(replay.buckets).map(({ fromMs, toMs, runs: inIt, rules }) => ({
       from: isoTime(fromMs),
       to: isoTime(toMs),
       runs: inIt,
@@ -47,13 +52,30 @@ export function replayDocument(replay: Replay, rulesDir: string | null = null): 
   return { sentence: sentenceOfReplay(found), ...found };
 }
 
+const BUCKETS_MAX = 10_000;
+
+/** Stretches without a run are stretches, too: nothing is drawn across them. */
+function filled(buckets: readonly ReplayBucket[]): ReplayBucket[] {
+  const all: ReplayBucket[] = [];
+  for (const bucket of buckets) {
+    const step = bucket.toMs - bucket.fromMs;
+    let last = all.at(-1);
+    while (last && last.toMs + step <= bucket.fromMs && all.length < BUCKETS_MAX) {
+      last = { fromMs: last.toMs, toMs: last.toMs + step, runs: 0, rules: {} };
+      all.push(last);
+    }
+    all.push(bucket);
+  }
+  return all;
+}
+
 function actView(act: ReplayedAct): ReplayActView {
   const { atMs, runSeq, rule, action, target, undo, lastedMs, isOver, personDidAtMs, personUndidAtMs } = act;
   return {
     at: isoTime(atMs),
     run: runSeq,
     rule,
-    subject: subjectView(act),
+    subject: replaySubjectView(act),
     action,
     target,
     undo,
@@ -64,7 +86,7 @@ function actView(act: ReplayedAct): ReplayActView {
   };
 }
 
-function subjectView({
+export function replaySubjectView({
   subject,
   subjectName,
   owners,
@@ -72,7 +94,7 @@ function subjectView({
   return { kind: subject.kind, id: subject.id, name: subjectName, owners: owners === undefined ? null : [...owners] };
 }
 
-function ruleView(rule: ReplayedRule): ReplayRuleView {
+export function replayRuleView(rule: ReplayedRule): ReplayRuleView {
   const { mostInRunAtMs, mostInDayAtMs, allowed, lasted, held, ...rest } = rule;
   return {
     ...rest,
@@ -87,7 +109,7 @@ function ruleView(rule: ReplayedRule): ReplayRuleView {
       targets,
       examples: (examples ?? []).map((one) => ({
         at: isoTime(one.atMs),
-        subject: subjectView(one),
+        subject: replaySubjectView(one),
         action: one.action,
         target: one.target,
         reasonText: one.reasonText,

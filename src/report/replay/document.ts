@@ -85,6 +85,8 @@ export interface ReplayDocument {
   from: string;
   to: string;
   askedFrom: string;
+  /** The first and the last run of the whole history; null: not asked. */
+  recorded: { from: string; to: string } | null;
   everyMs: number | null;
   runs: number;
   wholeRuns: number;

@@ -51,6 +51,7 @@ export const replaySchema = z.strictObject({
   from: time,
   to: time,
   askedFrom: time,
+  recorded: z.strictObject({ from: time, to: time }).nullable().describe('the whole history'),
   everyMs: z.number().nullable(),
   runs: count,
   wholeRuns: count,

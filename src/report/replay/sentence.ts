@@ -61,7 +61,7 @@ function subjectsWords(acts: readonly ReplayActView[]): string {
   return effectWords(counts) ?? plural(subjects.length, kind);
 }
 
-/** The verbs of actions are regular: `ban` → `banned`, `disable` → `disabled`, `notify` → `notified`, `add` → `added`. */
+/** The verbs of actions are regular: ban, banned; disable, disabled; notify, notified; add, added. */
 function pastOf(verb: string): string {
   if (verb.endsWith('e')) return `${verb}d`;
   if (/[^aeiou]y$/.test(verb)) return `${verb.slice(0, -1)}ied`;

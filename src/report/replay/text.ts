@@ -1,6 +1,5 @@
 // report: a replay for a terminal. In: a replay as a document. Out: text whose only control characters are line feeds. Long tables are cut;
 // JSON and CSV have everything.
-import { showHidden } from '../hostile-text.ts';
 import { paragraph, type TerminalOptions, terminalTable } from '../terminal-table.ts';
 import { sparkText } from './buckets.ts';
 import type { ReplayDocument } from './document.ts';
@@ -12,7 +11,7 @@ const ROWS_MAX = 50;
 export function replayText(replay: ReplayDocument, options: TerminalOptions = {}): string {
   const tables = replayTables(replay, ROWS_MAX);
   const parts = [
-    [showHidden(replayHeadline(replay)), paragraph(wayWords(replay), options)].join('\n'),
+    [paragraph(replayHeadline(replay), options), paragraph(wayWords(replay), options)].join('\n'),
     paragraph(replay.sentence, options),
     paragraph(
       [...replaySummary(replay), differencesWords(replay) ?? '', gapsWords(replay) ?? ''].filter((one) => one !== ''),

@@ -25,8 +25,9 @@ export function replaySummary(replay: ReplayDocument): string[] {
   return [...runsWords(replay), ...whatFollowed(replay), ...unknownWords(replay), ...neverWords(replay)];
 }
 
-function runsWords({ runs, wholeRuns, everyMs, from, to, askedFrom }: ReplayDocument): string[] {
-  if (runs === 0) return [`The history was asked from ${timeWords(askedFrom)} on.`];
+function runsWords({ runs, wholeRuns, everyMs, from, to, askedFrom, recorded }: ReplayDocument): string[] {
+  if (runs === 0)
+    return recorded === null ? [] : [`The history goes from ${timeWords(recorded.from)} to ${timeWords(recorded.to)}.`];
   const looks = runs - wholeRuns;
   const of = looks === 0 ? '' : `, ${countText(looks)} of them over a few subjects after new events`;
   const every = everyMs === null ? '' : `, at most one every ${formatDuration(everyMs)}`;
@@ -73,7 +74,12 @@ function neverWords({ neverRecorded }: ReplayDocument): string[] {
 }
 
 /** What is not in the record; undefined without gaps. */
-export function gapsWords({ gaps, from, askedFrom, to }: ReplayDocument): string | undefined {
+export function gapsWords({
+  gaps,
+  from,
+  askedFrom,
+  to,
+}: Pick<ReplayDocument, 'gaps' | 'from' | 'askedFrom' | 'to'>): string | undefined {
   if (gaps.length === 0) return undefined;
   const missing = gaps.reduce((sum, gap) => sum + Math.max(0, Date.parse(gap.to) - Date.parse(gap.from)), 0);
   const all = Date.parse(to) - Math.min(Date.parse(from), Date.parse(askedFrom));

@@ -9,6 +9,7 @@ export const schemas = {
   report: reportSchema,
   run: nouns.run,
   summary,
+  history: nouns.history,
   decision: nouns.decision,
   plan: nouns.plan,
   intent: nouns.intent,

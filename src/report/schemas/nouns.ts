@@ -3,10 +3,12 @@
 import { z } from 'zod';
 import { AUDIT_KINDS } from '../../domain/audit-entry.ts';
 import { SCOPES } from '../../domain/endpoint-token.ts';
+import { HISTORY_KINDS } from '../../domain/history.ts';
 import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../../domain/notification.ts';
 import { PLAN_STATUSES } from '../../domain/plan.ts';
 import type { auditView } from '../audit-view.ts';
 import type { decisionView } from '../decision-view.ts';
+import type { historyView } from '../history.ts';
 import type { notificationView } from '../notification-view.ts';
 import type { acceptanceView, exemptionView, releasedView, stopView } from '../operator-view.ts';
 import type { claimView, intentView, planView } from '../plan-view.ts';
@@ -21,6 +23,7 @@ import {
   outcome,
   plan as reportPlan,
   run as reportRun,
+  ruleEvidence,
   snapshot,
   source,
   text,
@@ -75,8 +78,25 @@ export const plan = z
     ),
     dropped: count.nullable().describe('how many intents it had, when they are no longer kept'),
     progress: reportPlan.shape.progress,
+    evidence: z
+      .array(z.strictObject({ rule: text, ...ruleEvidence.shape }))
+      .describe('kept evidence of its rules; of those that have some'),
   })
   .meta({ id: 'Plan' });
+
+export const history = z
+  .strictObject({
+    at: time,
+    kind: z.enum(HISTORY_KINDS),
+    text,
+    action: text.nullable(),
+    target: text.nullable(),
+    rules: z.array(text).readonly(),
+    run: count.nullable(),
+    by: text.nullable(),
+    id: text.describe('of the decision, intent, episode, claim or exemption; of a fact the number of the run'),
+  })
+  .meta({ id: 'HistoryLine' });
 
 export const intent = z
   .strictObject({
@@ -206,4 +226,5 @@ export const DESCRIBES_VIEWS: [
   Same<typeof auditEntry, typeof auditView>,
   Same<typeof notification, typeof notificationView>,
   Same<typeof token, typeof tokenView>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true];
+  Same<typeof history, typeof historyView>,
+] = [true, true, true, true, true, true, true, true, true, true, true, true, true];

@@ -83,7 +83,7 @@ export const triedRule = z
   })
   .meta({ id: 'TriedRule' });
 
-const part: z.ZodType<ExplainedPart> = z
+export const part: z.ZodType<ExplainedPart> = z
   .lazy(() =>
     z.strictObject({
       text,

@@ -1,11 +1,12 @@
 // report: the schema of the answer to `why`: all that is known of one subject. In: nothing. Out: a zod schema. It is domain data as it
 // is: times are epoch milliseconds, and what is not known is left out.
 import { z } from 'zod';
+import { HISTORY_KINDS } from '../../domain/history.ts';
 import { PLAN_STATUSES } from '../../domain/plan.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { count, kind, mode, outcome, owners, text, texts } from '../schema-parts.ts';
 import { about, draft, facts, intentStatus } from './nouns.ts';
-import { decidedNow, epochMs, flip, openClaim } from './rules.ts';
+import { decidedNow, epochMs, flip, openClaim, part } from './rules.ts';
 
 const identity = z
   .strictObject({
@@ -98,12 +99,21 @@ const rule = z.strictObject({
   verdict: z.enum(VERDICTS).optional(),
   reason: text.optional(),
   flip: flip.optional(),
+  tree: part.optional().describe('the condition with its values; of an answer about an earlier time'),
   decisions: z.array(decidedNow),
+});
+
+const asOf = z.strictObject({
+  askedMs: epochMs,
+  run: count.describe('the last recorded run before it'),
+  runAtMs: epochMs,
+  seenAtMs: epochMs.describe('when the last recorded run before it began that read the subject'),
+  notes: texts.describe('what the answer lacks'),
 });
 
 const historyLine = z.strictObject({
   at: epochMs,
-  kind: z.enum(['decision', 'call', 'reversal', 'resolution', 'exemption']),
+  kind: z.enum(HISTORY_KINDS),
   text,
   action: text.optional(),
   target: text.optional(),
@@ -115,6 +125,7 @@ const historyLine = z.strictObject({
 
 export const why = z
   .strictObject({
+    asOf: asOf.optional().describe('of an answer about an earlier time; absent: it is about the present'),
     subject: identity,
     devices: z.array(z.strictObject({ identity, states })),
     atMs: epochMs,

@@ -6,6 +6,7 @@ import type { RunRecord } from '../../domain/store.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { nameField, readQuery } from '../../http/input.ts';
 import { type Ctx, param, type Route } from '../../http/route.ts';
+import { evidenceLine } from '../../report/evidence-words.ts';
 import { countText } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
@@ -15,6 +16,7 @@ import { addressOf } from '../address.ts';
 import { mayDo, readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
 import { Pager } from '../parts/pager.tsx';
+import { replayPath } from './replay.tsx';
 import { DECISION_COLUMNS, decisionRow } from './rule/decision-rows.tsx';
 import { RuleMode } from './rule/mode.tsx';
 import { OverTime } from './rule/over-time.tsx';
@@ -55,6 +57,9 @@ async function rulePage(deps: HttpDeps, context: Ctx): Promise<PageContent> {
           {await now(deps, rule, tallies[0])}
         </div>
         <OverTime tallies={tallies} />
+        <p>
+          <a href={replayPath(id)}>What it would have done over the recorded time</a>
+        </p>
         {await matching(deps, id, tallies[0], after)}
         <RuleTests report={report} />
         <section class="card">
@@ -104,6 +109,7 @@ function notLoaded(id: string): PageContent {
 
 function Settings({ deps, rule }: { deps: HttpDeps; rule: Rule }) {
   const daemonMode = deps.daemonMode();
+  const evidence = evidenceLine(rule, deps.evidence);
   return (
     <section class="card">
       <h2>Settings</h2>
@@ -111,6 +117,7 @@ function Settings({ deps, rule }: { deps: HttpDeps; rule: Rule }) {
         <dt>mode</dt>
         <dd>
           <RuleMode rule={rule} daemonMode={daemonMode} /> {ruleModeWords(rule, daemonMode)}
+          {evidence === undefined ? null : <div class="quiet">{evidence}</div>}
         </dd>
         <dt>judges</dt>
         <dd>

@@ -5,6 +5,7 @@ import type { Rule } from '../../domain/rule.ts';
 import type { RuleTestReport } from '../../domain/rule-tests.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import type { Route } from '../../http/route.ts';
+import { evidenceLine } from '../../report/evidence-words.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Sparkline } from '../../report/html/bar.tsx';
 import { Mark } from '../../report/html/marks.tsx';
@@ -85,6 +86,7 @@ async function loaded(deps: HttpDeps) {
             tallies: tallies.get(rule.id) ?? [],
             inForce: inForce.get(rule.id) ?? 0,
             report: reports.get(rule.id),
+            evidence: evidenceLine(rule, deps.evidence),
           }),
         )}
         empty="No rule is loaded."
@@ -128,9 +130,10 @@ interface AboutRule {
   tallies: readonly RunTally[];
   inForce: number;
   report: RuleTestReport | undefined;
+  evidence: string | undefined;
 }
 
-function ruleRow(rule: Rule, { daemonMode, tallies, inForce, report }: AboutRule): Row {
+function ruleRow(rule: Rule, { daemonMode, tallies, inForce, report, evidence }: AboutRule): Row {
   const { id, title, severity, subject, then } = rule;
   const [last] = tallies;
   const counts = tallies.map(({ match }) => match).reverse();
@@ -143,6 +146,7 @@ function ruleRow(rule: Rule, { daemonMode, tallies, inForce, report }: AboutRule
         <div class="quiet">
           <Code>{id}</Code>
         </div>
+        {evidence === undefined ? null : <div class="quiet">{evidence}</div>}
       </>,
       <Mark word={severity} />,
       subject,

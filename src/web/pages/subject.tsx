@@ -1,6 +1,7 @@
 // web: everything about one device, user or service: state, rules, what is in force and what happened, and what a person can do. In: its
 // kind and id. Out: a page. What the platform does not answer within two seconds is loaded after the page; the rest is shown at once.
 import { z } from 'zod';
+import type { HistoryLine } from '../../domain/history.ts';
 import type { Identity } from '../../domain/identity.ts';
 import type { WhyAnswer } from '../../domain/why.ts';
 import type { HttpDeps } from '../../http/deps.ts';
@@ -14,7 +15,7 @@ import { InTime } from '../in-time.ts';
 import { askedSubject, pathOf, SUBJECT_PATH, titleOf } from './subject/about.ts';
 import { ActionsCard, actionPages } from './subject/actions.tsx';
 import { FactsCard } from './subject/facts.tsx';
-import { HistoryCard, historyPage } from './subject/history.tsx';
+import { HISTORY_PAGE, HistoryCard, historyPage } from './subject/history.tsx';
 import { rulePage } from './subject/rule.tsx';
 import { RulesCard } from './subject/rules.tsx';
 import { DevicesCard, InForceCard, NextCard, StateCard } from './subject/state.tsx';
@@ -34,6 +35,7 @@ export function subjectPages(deps: HttpDeps): Route[] {
       const { subject, isAlias } = await askedSubject(deps, context);
       if (isAlias) return context.redirect(pathOf(subject), 303);
       const { why, isLate } = await answered(deps, inTime, subject, wait === 'long' ? LONG_WAIT_MS : WAIT_MS);
+      const timeline = await newestOf(deps, inTime, subject);
       return {
         title: titleOf(subject),
         body: (
@@ -41,7 +43,11 @@ export function subjectPages(deps: HttpDeps): Route[] {
             <Head subject={subject} />
             <Known why={why} isLate={isLate} canWait={wait === undefined} />
             {mayDo(context, 'approve') ? <ActionsCard why={why} caller={context.var.caller.name} /> : null}
-            <HistoryCard subject={subject} lines={why.history} />
+            <HistoryCard
+              subject={subject}
+              lines={timeline ?? why.history}
+              isPartial={deps.timeline !== undefined && timeline === undefined}
+            />
           </>
         ),
       };
@@ -67,6 +73,18 @@ async function answered(
     if (!(error instanceof Problem)) throw error;
   }
   return { why: await deps.whyStored({ kind, id }, unread), isLate: true };
+}
+
+/** Undefined: no history is kept, or it takes longer. */
+async function newestOf({ timeline }: HttpDeps, inTime: InTime, subject: Identity): Promise<HistoryLine[] | undefined> {
+  if (!timeline) return undefined;
+  const { kind, id } = subject;
+  try {
+    return await inTime.of(`history of ${kind} ${id}`, () => timeline(subject, { limit: HISTORY_PAGE }), WAIT_MS);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return undefined;
+  }
 }
 
 /** What may change when the platform has answered. */

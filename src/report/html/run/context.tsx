@@ -150,10 +150,13 @@ export function Rules({ report, place }: { report: Report; place: Place }) {
       <Table
         caption="What each rule found"
         columns={['Rule', 'Title', 'Mode', ...VERDICTS]}
-        rows={report.rules.map(({ id, title, mode, judged, ...tally }) => ({
+        rows={report.rules.map(({ id, title, mode, judged, evidence, ...tally }) => ({
           cells: [
             place.isPage ? <a href={rulePath(id)}>{id}</a> : id,
-            <Words>{title}</Words>,
+            <>
+              <Words>{title}</Words>
+              {evidence ? <div class="quiet">{evidence.text}</div> : null}
+            </>,
             <>
               <Mark word={mode} />
               {judged ? null : <div>not judged: a source it needs could not be read</div>}

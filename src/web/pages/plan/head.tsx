@@ -6,6 +6,7 @@ import { stopText } from '../../../domain/operator.ts';
 import { type Plan, type PlannedIntent, type PlanStatus, releasedRule } from '../../../domain/plan.ts';
 import { differenceFrom, successorText } from '../../../domain/plan-content.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
+import { evidenceOfPlan } from '../../../report/evidence-words.ts';
 import { asSentence, countText, plural } from '../../../report/fact-text.ts';
 import { grouped } from '../../../report/grouped.ts';
 import { Mark } from '../../../report/html/marks.tsx';
@@ -52,6 +53,11 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
         {approvalWords(plan).map((text) => (
           <p>
             <Words>{text}</Words>
+          </p>
+        ))}
+        {evidenceOfPlan(plan, deps.evidence).map(({ rule, text }) => (
+          <p class="quiet">
+            <Code>{rule}</Code>: {text}
           </p>
         ))}
         {canBeCalled(plan) ? <HeldBack intents={plan.intents} /> : null}

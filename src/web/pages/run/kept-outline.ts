@@ -6,16 +6,20 @@ import type { HttpDeps } from '../../../http/deps.ts';
 import { buildOutline } from '../../../report/build-report.ts';
 import type { Report } from '../../../report/report.ts';
 
-/** INVARIANT: what a report shows changes only together with an audit entry; only the end of a plan comes by itself. */
+/**
+ * INVARIANT: what a report shows changes only together with an audit entry; only the end of a plan comes by itself. Evidence of rules is of
+ * the time when the outline was made.
+ */
 export function keptOutlines({
   reader,
   clock,
-}: Pick<HttpDeps, 'reader' | 'clock'>): (run: RunRecord) => Promise<Report> {
+  evidence,
+}: Pick<HttpDeps, 'reader' | 'clock' | 'evidence'>): (run: RunRecord) => Promise<Report> {
   let kept: { run: string; head: number; report: Report } | undefined;
   return async (run) => {
     const { seq: head } = await reader.auditHead();
     if (kept?.run === run.id && kept.head === head && !hasExpired(kept.report, clock.nowMs())) return kept.report;
-    const report = await buildOutline(reader, run);
+    const report = await buildOutline(reader, run, evidence);
     kept = { run: run.id, head, report };
     return report;
   };

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { AppError } from '../../../domain/errors.ts';
-import type { HistoryLine } from '../../../domain/history.ts';
+import { type HistoryLine, TIMELINE_PARTS, type TimelinePart } from '../../../domain/history.ts';
 import type { Identity } from '../../../domain/identity.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { positionField, readQuery } from '../../../http/input.ts';
@@ -18,18 +18,38 @@ import { askedSubject, pathOf, SUBJECT_PATH, titleOf } from './about.ts';
 import { RuleLinks } from './state.tsx';
 
 /** As many as the answer of why has. */
-const PAGE = 50;
+export const HISTORY_PAGE = 50;
+const PAGE = HISTORY_PAGE;
 const LINES_MAX = 1_000;
 
-const query = z.strictObject({ from: positionField.default(PAGE) });
+const query = z.strictObject({ from: positionField.optional(), show: z.enum(TIMELINE_PARTS).default('all') });
+/** What a person chooses by. */
+const PART_WORDS = { all: 'All', facts: 'What changed of its facts', acts: 'What was decided and done' } as const;
 
-/** The newest page of it. */
-export function HistoryCard({ subject, lines }: { subject: Identity; lines: readonly HistoryLine[] }) {
+/** The newest page of it. `isPartial`: what changed of its facts is missing, since it was not read in time. */
+export function HistoryCard({
+  subject,
+  lines,
+  isPartial,
+}: {
+  subject: Identity;
+  lines: readonly HistoryLine[];
+  isPartial: boolean;
+}) {
   return (
     <section class="card">
       <h2>History</h2>
+      {isPartial ? (
+        <p class="quiet">
+          What changed of its facts is missing here, since the history takes longer to read:{' '}
+          <a href={`${pathOf(subject)}/history`}>the whole line of time</a>
+        </p>
+      ) : null}
       {lines.length === 0 ? <p class="empty">Nothing was decided or done about it yet.</p> : <Timeline lines={lines} />}
-      <Pager next={lines.length < PAGE ? undefined : `${pathOf(subject)}/history`} text="Older history" />
+      <Pager
+        next={lines.length < PAGE ? undefined : addressOf(`${pathOf(subject)}/history`, { from: PAGE })}
+        text="Older history"
+      />
       <AuditOf subject={subject} />
     </section>
   );
@@ -37,14 +57,19 @@ export function HistoryCard({ subject, lines }: { subject: Identity; lines: read
 
 export function historyPage(deps: HttpDeps): Route {
   return readPage(deps, `${SUBJECT_PATH}/history`, async (context) => {
-    const { from } = readQuery(context, query);
+    const { from: asked, show } = readQuery(context, query);
+    // The page of the subject has the newest of what was decided and done.
+    const from = asked ?? (deps.timeline ? 0 : PAGE);
     if (from >= LINES_MAX)
       throw new AppError(
         'usage',
         `a history has its newest ${LINES_MAX} lines here: \`/audit\` has all about a target`,
       );
     const { subject } = await askedSubject(deps, context);
-    const lines = await deps.history(subject, from + PAGE + 1);
+    const limit = from + PAGE + 1;
+    const lines = deps.timeline
+      ? await deps.timeline(subject, { limit, part: show })
+      : await deps.history(subject, limit);
     const shown = lines.slice(from, from + PAGE);
     const hasMore = lines.length > from + PAGE && from + PAGE < LINES_MAX;
     const path = pathOf(subject);
@@ -60,15 +85,36 @@ export function historyPage(deps: HttpDeps): Route {
               The page of <Name>{titleOf(subject)}</Name>
             </a>
           </p>
+          {deps.timeline ? <Parts path={path} show={show} /> : null}
           <section class="card">
-            {shown.length === 0 ? <p class="empty">Nothing older is recorded.</p> : <Timeline lines={shown} />}
-            <Pager next={hasMore ? addressOf(`${path}/history`, { from: from + PAGE }) : undefined} />
+            {shown.length === 0 ? (
+              <p class="empty">Nothing {from > 0 ? 'older ' : ''}is recorded.</p>
+            ) : (
+              <Timeline lines={shown} />
+            )}
+            <Pager next={hasMore ? addressOf(`${path}/history`, { from: from + PAGE, show }) : undefined} />
             <AuditOf subject={subject} />
           </section>
         </>
       ),
     };
   });
+}
+
+function Parts({ path, show }: { path: string; show: TimelinePart }) {
+  return (
+    <nav aria-label="Which part of the history">
+      {TIMELINE_PARTS.map((part) => (
+        <>
+          {part === show ? (
+            <b aria-current="page">{PART_WORDS[part]}</b>
+          ) : (
+            <a href={addressOf(`${path}/history`, { show: part })}>{PART_WORDS[part]}</a>
+          )}{' '}
+        </>
+      ))}
+    </nav>
+  );
 }
 
 function Timeline({ lines }: { lines: readonly HistoryLine[] }) {

@@ -1,0 +1,58 @@
+// The replays of the history beside a database, beside any writer. In: the database's file. Out: replays. They load no credential, ask no API,
+// and open no database.
+import { ACTIONS } from '../act/actions.ts';
+import { AppError } from '../domain/errors.ts';
+import type { HistoryReader } from '../domain/recorded-history.ts';
+import type { Replayer, ReplayWork } from '../domain/replayer.ts';
+import type { LoadedRule } from '../evaluate/index.ts';
+import { historyFolderOf } from '../history/files/history-place.ts';
+import { asItWas } from '../history/replay/as-it-was.ts';
+import { compareRuleSets } from '../history/replay/compare-rule-sets.ts';
+import { whatIf } from '../history/replay/what-if.ts';
+import { loadRuleFolder } from '../rule-set/rule-holder.ts';
+import { composeHistory } from './history.ts';
+
+/** Errors: AppError `not_found` when nothing was ever recorded. */
+export async function composeReplayer(database: string): Promise<Replayer> {
+  const reader = composeHistory(database);
+  if ((await reader.span()) === undefined) {
+    const why = 'each run adds to it, unless TRUSTWARD_HISTORY is 0d';
+    throw new AppError(
+      'not_found',
+      `there is no history in \`${historyFolderOf(database)}\`: ${why}; \`--db\` names another database`,
+    );
+  }
+  return replayerOver(reader);
+}
+
+function replayerOver(reader: HistoryReader): Replayer {
+  return {
+    span: () => reader.span(),
+    asItWas: async ({ rules, ...asked }, work) => asItWas(reader, { ...asked, ...work, only: rules, traits: ACTIONS }),
+    whatIf: async ({ rules: only, ...asked }, rulesDir, work) => {
+      const rules = await rulesIn(rulesDir, work);
+      for (const id of only ?? []) demandRule(rules, id, rulesDir);
+      return whatIf(reader, rules, { ...asked, ...work, only, actions: ACTIONS });
+    },
+    compare: async (asked, sets, work) => {
+      const [old, fresh] = [await rulesIn(sets.old, work), await rulesIn(sets.new, work)];
+      return compareRuleSets(reader, { old, new: fresh }, { ...asked, ...work, actions: ACTIONS });
+    },
+  };
+}
+
+async function rulesIn(dir: string, { signal }: ReplayWork): Promise<readonly LoadedRule[]> {
+  return (await loadRuleFolder(dir, ACTIONS, signal)).rules;
+}
+
+/** A mistyped id must not look like a rule that matched nobody. */
+function demandRule(rules: readonly LoadedRule[], id: string, dir: string): void {
+  const rule = rules.find((one) => one.id === id);
+  if (!rule)
+    throw new AppError(
+      'not_found',
+      `there is no rule \`${id}\` in \`${dir}\`: \`trustward rules list --rules ${dir}\` has them`,
+    );
+  if (rule.mode === 'off')
+    throw new AppError('usage', `rule \`${id}\` in \`${dir}\` has mode off, so it does nothing: give it another mode`);
+}

@@ -1,0 +1,60 @@
+// Configuration: what a rule's mode is earned by. In: the reader of names and values. Out: thresholds, or a fault for each that is wrong.
+import { EVIDENCE_THRESHOLDS, type EvidenceThresholds } from '../domain/evidence.ts';
+import { ConfigReader, type Environment } from './reader.ts';
+
+const NAME = 'TRUSTWARD_EVIDENCE';
+
+/** Each figure, with the most that it can be. */
+const FIGURES = {
+  'approve-days': 3_650,
+  'enforce-days': 3_650,
+  coverage: 100,
+  survivors: 1_000,
+  flaps: 1_000_000,
+  unknown: 100,
+} as const;
+type Figure = keyof typeof FIGURES;
+
+/** For a command that reads nothing else of the configuration. Errors: AppError `config`. */
+export function evidenceThresholdsOf(env: Environment): EvidenceThresholds {
+  const reader = new ConfigReader(env);
+  const thresholds = readEvidence(reader);
+  reader.finish();
+  return thresholds;
+}
+
+/** `enforce-days=30, unknown=2`: what is not named keeps its default. */
+export function readEvidence(reader: ConfigReader): EvidenceThresholds {
+  const { daysMin, coveredPercentMin, survivorsMax, flapsMax, unknownPercentMax } = EVIDENCE_THRESHOLDS;
+  const figures: Record<Figure, number> = {
+    'approve-days': daysMin.approve,
+    'enforce-days': daysMin.enforce,
+    coverage: coveredPercentMin,
+    survivors: survivorsMax,
+    flaps: flapsMax,
+    unknown: unknownPercentMax,
+  };
+  for (const part of (reader.text(NAME) ?? '').split(',').map((one) => one.trim())) {
+    if (part === '') continue;
+    const [, name = '', text = ''] = /^([a-z-]+)\s*=\s*(\d{1,9})\s*%?$/.exec(part) ?? [];
+    const value = Number(text);
+    if (!isFigure(name))
+      reader.fault(`${NAME} has \`${part}\`: expected ${Object.keys(FIGURES).join(', ')}, each as name=number`);
+    else if (value > FIGURES[name])
+      reader.fault(`${NAME} has \`${part}\`: expected a whole number of at most ${FIGURES[name]}`);
+    else figures[name] = value;
+  }
+  if (figures['enforce-days'] < figures['approve-days'])
+    reader.fault(`${NAME}: enforce-days is less than approve-days: mode enforce would be earned before mode approve`);
+  return {
+    daysMin: { approve: figures['approve-days'], enforce: figures['enforce-days'] },
+    coveredPercentMin: figures.coverage,
+    survivorsMax: figures.survivors,
+    flapsMax: figures.flaps,
+    unknownPercentMax: figures.unknown,
+  };
+}
+
+function isFigure(name: string): name is Figure {
+  return Object.hasOwn(FIGURES, name);
+}

@@ -1,0 +1,78 @@
+// A command of ours in a process of its own, of low priority: long work that the daemon neither waits for nor feels. In: its arguments. Out: its
+// exit code and what it wrote. No credential is handed on: such a command reads files and nothing else.
+import { spawn } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../domain/errors.ts';
+
+const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'LD_LIBRARY_PATH'];
+const TEXT_MAX = 1_000_000;
+
+const OWN = 'trustward: ';
+const CRASH = /^\w*Error\b.*:|^FATAL ERROR: /;
+
+export interface EndedProcess {
+  /** Null: a signal ended it. */
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+export function endOf(code: number | null): string {
+  return `its process ended with ${code ?? 'a signal'}`;
+}
+
+/** What it said last. A process that crashes writes a stack and its version after what went wrong. */
+export function faultOf(err: string): string | undefined {
+  const lines = err.trim().split('\n').filter(Boolean);
+  const fault =
+    lines.findLast((line) => line.startsWith(OWN)) ?? lines.find((line) => CRASH.test(line)) ?? lines.at(-1);
+  return fault?.replace(OWN, '');
+}
+
+/**
+ * Killed at once when `signal` aborts. `outMax`: characters of its output that are kept.
+ */
+export async function runBeside(
+  args: string[],
+  signal: AbortSignal,
+  { outMax = TEXT_MAX }: { outMax?: number } = {},
+): Promise<EndedProcess> {
+  // From sources the loader is needed there, too; what is built needs none.
+  const extension = extname(import.meta.url);
+  const main = fileURLToPath(new URL(`../main${extension}`, import.meta.url));
+  const loader = extension === '.ts' ? ['--import', 'tsx'] : [];
+  const env = Object.fromEntries(PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+  const child = spawn(process.execPath, [...loader, main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const kill = () => child.kill('SIGKILL');
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (out.length < outMax) out += chunk;
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    err = `${err}${chunk}`.slice(-TEXT_MAX);
+  });
+  if (signal.aborted) kill();
+  signal.addEventListener('abort', kill, { once: true });
+  try {
+    return await new Promise((resolve, reject) => {
+      child.on('error', (error) =>
+        reject(new AppError('store_failed', `its process cannot be started (${error.message})`)),
+      );
+      child.on('spawn', () => lessUrgent(child.pid));
+      child.on('close', (code) => resolve({ code, out, err }));
+    });
+  } finally {
+    signal.removeEventListener('abort', kill);
+  }
+}
+
+/** The daemon goes first. */
+function lessUrgent(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has ended already, or this may not be changed here.
+  }
+}

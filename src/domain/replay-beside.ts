@@ -1,0 +1,29 @@
+// domain: the port of replays that a daemon makes for its page: one at a time, in a process of its own. In: what is asked for. Out: the one
+// that is under way, or the last one. Nothing of it is kept but in memory.
+import type { ReplayWay } from './replay.ts';
+
+export interface AskedReplay {
+  way: ReplayWay;
+  /** As a person gives it: a duration back from now, or a date. */
+  since: string;
+  /** Undefined: all rules. */
+  rule: string | undefined;
+}
+
+export interface ReplayBeside {
+  asked: AskedReplay;
+  by: string;
+  startedAt: number;
+  /** Undefined while it is under way. */
+  finishedAt: number | undefined;
+  /** What it found, as `replay --format json` prints it; undefined while it is under way, and when it failed. */
+  found: object | undefined;
+  /** Why it failed. */
+  fault: string | undefined;
+}
+
+export interface ReplaysBeside {
+  /** Returns when it has begun. Errors: AppError `usage` for a time that is none; `busy` while one is under way. */
+  begin(asked: AskedReplay, by: string): void;
+  current(): ReplayBeside | undefined;
+}

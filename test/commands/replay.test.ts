@@ -1,0 +1,142 @@
+// commands: `replay` and `rules diff` over a recorded month: what they print, where they end, what they refuse.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { historyFolderOf } from '../../src/history/files/history-place.ts';
+import { replaySchema } from '../../src/report/replay/schema.ts';
+import { command } from '../support/in-process.ts';
+import { recordMonth, wrongAfternoon } from '../support/recorded-month.ts';
+
+const rule = (more: string) => `
+id: ban-not-compliant-device
+title: Ban devices that are not compliant
+severity: high
+subject: device
+when: { "==": [{ var: MdmData.CompliantStatus }, "FALSE"] }
+then: ban_device
+mode: dry-run
+revert: true
+owners: all
+${more}
+tests:
+  - { name: not compliant, given: { MdmData: { CompliantStatus: "FALSE" } }, expect: match }
+`;
+
+let dir: string;
+let db: string;
+const folder = (name: string) => join(dir, name);
+const run = (...args: string[]) => command([...args, '--db', db], {});
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'trustward-replay-'));
+  db = await recordMonth(dir, { happens: wrongAfternoon });
+  for (const [name, more] of [
+    ['first', 'limits: { max: 100, percent: 100 }'],
+    ['held', 'limits: { max: 10, percent: 100 }'],
+    ['tighter', 'for: 6h\nlimits: { max: 10, percent: 100 }'],
+  ] as const) {
+    mkdirSync(folder(name));
+    writeFileSync(join(folder(name), 'rule.yaml'), rule(more));
+  }
+}, 120_000);
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+describe('replay of other rules', () => {
+  it('says first what they would have done, to how many, and how many at once', async () => {
+    const { code, out } = await run('replay', '--rules', folder('first'));
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Trustward: replay what if/);
+    expect(out.replace(/\s+/g, ' ')).toMatch(/Would have banned 43 devices[^;]*; at most 40 in one run, at /);
+  });
+
+  it('holds what limits hold, and names some of whom', async () => {
+    const { out } = await run('replay', '--rules', folder('held'), '--format', 'json');
+    const found = replaySchema.parse(JSON.parse(out));
+    expect(found.sentence).toMatch(/had up to 40 targets at once, above its limit of 10/);
+    expect(found.rules[0]?.held).toMatchObject([{ reason: 'limits', targets: 40 }]);
+    expect(found.rules[0]?.held[0]?.examples[0]).toMatchObject({ subject: { kind: 'device' }, action: 'ban_device' });
+    expect(found.acts.filter(({ undo }) => !undo)).toHaveLength(3);
+  });
+
+  it.each(['text', 'json', 'md', 'html', 'csv'])(
+    'writes %s, whole and to a file that its owner alone reads',
+    async (format) => {
+      const file = join(dir, `replay.${format}`);
+      const { code, out } = await run('replay', '--rules', folder('first'), '--format', format, '--out', file);
+      expect([code, out, statSync(file).mode & 0o777]).toEqual([0, '', 0o600]);
+      expect(readFileSync(file, 'utf8')).toContain('S-d1');
+    },
+  );
+
+  it('refuses a rule that the folder does not have, and a folder that cannot be loaded', async () => {
+    expect(await run('replay', '--rules', folder('first'), '--rule', 'nope')).toMatchObject({ code: 1, out: '' });
+    expect(await run('replay', '--rules', folder('nowhere'))).toMatchObject({ code: 2, out: '' });
+  });
+
+  it('changes no file beside the database', async () => {
+    const files = () => readdirSync(historyFolderOf(db), { recursive: true }).sort();
+    const before = files();
+    await run('replay', '--rules', folder('first'));
+    expect(files()).toEqual(before);
+  });
+});
+
+describe('replay as it was', () => {
+  it('gives the decisions that were made', async () => {
+    const { code, out } = await run('replay', '--format', 'json');
+    const found = replaySchema.parse(JSON.parse(out));
+    expect([code, found.way, found.differences]).toEqual([0, 'as_was', []]);
+    expect(found.runs).toBeGreaterThan(300);
+  });
+
+  it('decides fewer runs with --every, and has the facts of all', async () => {
+    const { code, out } = await run('replay', '--every', '1d', '--format', 'json');
+    expect([code, JSON.parse(out).everyMs]).toEqual([0, 86_400_000]);
+  });
+
+  it('refuses a rule that no replayed run had', async () => {
+    const { code, err } = await run('replay', '--rule', 'nope');
+    expect([code, err]).toEqual([1, expect.stringContaining('`nope`')]);
+  });
+});
+
+describe('rules diff', () => {
+  it('ends with 0 for the same rules, and 1 for rules that do something else', async () => {
+    expect(await run('rules', 'diff', folder('first'), folder('first'))).toMatchObject({ code: 0 });
+    const { code, out } = await run('rules', 'diff', folder('first'), folder('tighter'));
+    expect(code).toBe(1);
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      'over the recorded time 0 subjects would be added and 40 subjects would go',
+    );
+  });
+
+  it('ends with 2 when the two cannot be compared', async () => {
+    expect(await run('rules', 'diff', folder('first'), folder('nowhere'))).toMatchObject({ code: 2, out: '' });
+    const elsewhere = await command(
+      ['rules', 'diff', folder('first'), folder('held'), '--db', join(dir, 'none.db')],
+      {},
+    );
+    expect(elsewhere).toMatchObject({ code: 2, err: expect.stringContaining('there is no history in') });
+  });
+});
+
+describe('a time that cannot be replayed', () => {
+  it.each([
+    [['--since', 'yesterday'], '--since `yesterday`'],
+    [['--since', '3d', '--until', '9d'], '--until `9d`: expected a time after --since'],
+    [['--since', '2999-01-01'], 'expected a time in the past'],
+    [['--every', 'often'], '--every `often`: expected a duration'],
+    [['--every', '0s'], '--every `0s`: expected a duration'],
+  ])('%s is a mistake in one line', async (args, text) => {
+    expect(await run('replay', ...args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(text) });
+  });
+
+  it('has plain words where nothing is recorded in it, and for a database without a history', async () => {
+    const empty = await run('replay', '--since', '300d', '--until', '200d');
+    expect(empty).toMatchObject({ code: 0, out: expect.stringContaining('No run is recorded in this time') });
+    expect(empty.out.replace(/\s+/g, ' ')).toMatch(/The history goes from .* to /);
+    const none = await command(['replay', '--db', join(dir, 'none.db')], {});
+    expect(none).toMatchObject({ code: 1, err: expect.stringContaining('there is no history in') });
+  });
+});

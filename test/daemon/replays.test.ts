@@ -1,0 +1,80 @@
+// daemon: replays for the page: one at a time, each with an end that a person reads.
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import type { EndedProcess } from '../../src/daemon/own-process.ts';
+import { Replays } from '../../src/daemon/replays.ts';
+
+const ASKED = { way: 'what_if', since: '30d', rule: 'ban' } as const;
+
+/** A process that ends when the test says so, or when it is killed. */
+function open(ending = new AbortController().signal) {
+  const started: { args: string[]; end: (ended: Partial<EndedProcess>) => void }[] = [];
+  const run = (args: string[], signal: AbortSignal) =>
+    new Promise<EndedProcess>((resolve) => {
+      const end = (ended: Partial<EndedProcess>) => resolve({ code: 0, out: '', err: '', ...ended });
+      signal.addEventListener('abort', () => end({ code: null }));
+      started.push({ args, end });
+    });
+  const replays = new Replays({
+    database: 'd.db',
+    rulesDir: 'rules',
+    run,
+    clock: { nowMs: () => 5_000_000_000 },
+    ending,
+  });
+  return { replays, started };
+}
+
+describe('replays beside a daemon', () => {
+  it('go one at a time, and the next one begins when the last has ended', async () => {
+    const { replays, started } = open();
+    replays.begin(ASKED, 'ana');
+    expect(() => replays.begin(ASKED, 'eva')).toThrow(/a replay is under way/);
+    started[0]?.end({ out: '{"runs":3}' });
+    await setImmediate();
+    expect(replays.current()).toMatchObject({ by: 'ana', found: { runs: 3 }, finishedAt: 5_000_000_000 });
+    replays.begin(ASKED, 'eva');
+    expect(replays.current()).toMatchObject({ by: 'eva', found: undefined, finishedAt: undefined });
+  });
+
+  it('take what a person gave as values, never as options', () => {
+    const { replays, started } = open();
+    replays.begin({ way: 'as_was', since: '2d', rule: '--out=/etc/passwd' }, 'ana');
+    expect(started[0]?.args).toEqual([
+      'replay',
+      '--db',
+      'd.db',
+      '--format',
+      'json',
+      '--since=2d',
+      '--rule=--out=/etc/passwd',
+    ]);
+  });
+
+  it('refuse a time that is none before anything begins', () => {
+    const { replays, started } = open();
+    expect(() => replays.begin({ ...ASKED, since: 'yesterday' }, 'ana')).toThrow(/expected a duration/);
+    expect([started.length, replays.current()]).toEqual([0, undefined]);
+  });
+
+  it('keep the last words of a process that failed, and a result of exit code 1', async () => {
+    const { replays, started } = open();
+    replays.begin(ASKED, 'ana');
+    started[0]?.end({ code: 1, err: 'trustward: there is no history beside `d.db`\n' });
+    await setImmediate();
+    expect(replays.current()?.fault).toBe('there is no history beside `d.db`');
+    replays.begin(ASKED, 'ana');
+    started[1]?.end({ code: 1, out: '{"runs":1}' });
+    await setImmediate();
+    expect(replays.current()).toMatchObject({ found: { runs: 1 }, fault: undefined });
+  });
+
+  it('end with the daemon', async () => {
+    const ending = new AbortController();
+    const { replays } = open(ending.signal);
+    replays.begin(ASKED, 'ana');
+    ending.abort();
+    await setImmediate();
+    expect(replays.current()?.fault).toBe('its process ended with a signal');
+  });
+});

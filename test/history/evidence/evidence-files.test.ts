@@ -1,0 +1,134 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ACTIONS } from '../../../src/act/actions.ts';
+import { EVIDENCE_THRESHOLDS } from '../../../src/domain/evidence.ts';
+import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
+import { contentOf } from '../../../src/history/evidence/content.ts';
+import {
+  dropOldEvidence,
+  evidenceFolder,
+  evidenceReader,
+  keepEvidence,
+} from '../../../src/history/evidence/evidence-files.ts';
+import { coveredMs, gatherEvidence } from '../../../src/history/evidence/gather.ts';
+import { evidenceLine } from '../../../src/report/evidence-words.ts';
+import { DAY_MS, evidenceOf, NOW_MS, replayedRule, replayOf } from './figures.ts';
+
+let dir: string;
+let folder: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'evidence-'));
+  folder = evidenceFolder(join(dir, 'trustward.db'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+const TEXT = `id: report-lost
+subject: device
+when: { "==": [{ var: Ownership }, "Other"] }
+then: notify
+MODE
+tests:
+  - { name: other, given: { Ownership: Other }, expect: match }
+  - { name: kept, given: { Ownership: Employee Owned }, expect: no_match }
+  - { name: unknown, given: { Ownership: null }, expect: unknown }
+`;
+
+function ruleOf(mode = 'mode: dry-run', text = TEXT): LoadedRule {
+  const parsed = parseRule(text.replace('MODE', mode), 'report-lost.yaml', { traits: ACTIONS });
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.rule;
+}
+
+function kept(rule: LoadedRule): void {
+  const { content, ruleHashes } = contentOf(rule);
+  keepEvidence(folder, { ...evidenceOf(), rule: rule.id, content }, ruleHashes);
+}
+
+const reader = () => evidenceReader(folder, EVIDENCE_THRESHOLDS);
+
+test('evidence is found by the hash of its rule, in every mode, and no other rule has it', () => {
+  kept(ruleOf());
+  for (const mode of ['', 'mode: off', 'mode: dry-run', 'mode: approve', 'mode: enforce'])
+    expect(reader().of(ruleOf(mode).hash)?.rule).toBe('report-lost');
+  expect(reader().of(ruleOf('mode: dry-run', TEXT.replaceAll(`Other"`, `UNKNOWN"`)).hash)).toBeUndefined();
+});
+
+test('a reader sees evidence that was kept after it was made, and none where no history is kept', () => {
+  const early = reader();
+  expect(evidenceLine(ruleOf(), early)).toBeUndefined();
+  mkdirSync(dirname(folder));
+  expect(evidenceLine(ruleOf(), early)).toBe('no evidence yet');
+  kept(ruleOf());
+  expect(evidenceLine(ruleOf(), early)).toContain('evidence: 21 days');
+});
+
+test('only its owner can read a file of evidence, and nothing else lies beside it', () => {
+  kept(ruleOf());
+  const [file, ...others] = readdirSync(folder);
+  expect(others).toEqual([]);
+  expect(statSync(join(folder, file as string)).mode & 0o777).toBe(0o600);
+});
+
+test('a damaged, foreign or newer file is no evidence', () => {
+  kept(ruleOf());
+  const file = join(folder, readdirSync(folder)[0] as string);
+  const text = readFileSync(file, 'utf8');
+  for (const bad of [
+    '',
+    '{',
+    'null',
+    text.replace('"version": 1', '"version": 2'),
+    text.replace('"passed": 4', '"passed": -4'),
+  ]) {
+    writeFileSync(file, bad);
+    expect(reader().of(ruleOf().hash)).toBeUndefined();
+  }
+  truncateSync(file, 0);
+  chmodSync(folder, 0o700);
+  expect(reader().of(ruleOf().hash)).toBeUndefined();
+});
+
+test('evidence that was not made again for half a year is dropped', () => {
+  kept(ruleOf());
+  dropOldEvidence(folder, NOW_MS + 100 * DAY_MS);
+  expect(readdirSync(folder)).toHaveLength(1);
+  dropOldEvidence(folder, NOW_MS + 200 * DAY_MS);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('evidence has the figures of the tests and of the replay of exactly this rule', async () => {
+  const rule = ruleOf();
+  const gap = { fromMs: NOW_MS - 2 * DAY_MS, toMs: NOW_MS - DAY_MS, cause: 'damaged' as const, text: 'a segment' };
+  const replay = replayOf([replayedRule({ id: rule.id, hash: rule.hash, matches: 7 })], { gaps: [gap] });
+  const time = { replay, subjects: { device: 40, user: 0, service: 0 } };
+  const [evidence] = await gatherEvidence([rule], time, NOW_MS);
+  expect(evidence?.tests).toMatchObject({ passed: 3, failed: 0, matching: 1, others: 2, coveredPercent: 100 });
+  expect(evidence?.replayed).toMatchObject({ matches: 7, subjects: 40, gaps: 1, coveredMs: 20 * DAY_MS, allowed: 25 });
+  const [other] = await gatherEvidence([ruleOf('mode: approve')], time, NOW_MS);
+  expect(other?.replayed).toBeUndefined();
+});
+
+test('a stretch that holds no run is no evidence of recorded time', async () => {
+  const rule = ruleOf();
+  const replay = replayOf([replayedRule({ id: rule.id, hash: rule.hash })], { runs: 0 });
+  const [evidence] = await gatherEvidence([rule], { replay, subjects: { device: 0, user: 0, service: 0 } }, NOW_MS);
+  expect(evidence?.replayed).toBeUndefined();
+});
+
+test('gaps that overlap, or reach beyond the stretch, are taken off once', () => {
+  const gap = (fromMs: number, toMs: number) => ({ fromMs, toMs });
+  expect(coveredMs(0, 100, [])).toBe(100);
+  expect(coveredMs(0, 100, [gap(30, 60), gap(10, 40), gap(15, 20), gap(90, 150), gap(-50, 5)])).toBe(35);
+});

@@ -1,0 +1,111 @@
+// fidelity: records a month into real segments: each process has a recorder of its own, which reads on what the one before it wrote. Some runs are not
+// written, a death leaves the last one unwritten, and files are damaged. In: a seed. Out: a reader, and what the harness knows of the record.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deserialize } from 'node:v8';
+import { AppError } from '../../../src/domain/errors.ts';
+import type { Clock, Log } from '../../../src/domain/ports.ts';
+import type { EventRows, HistoryReader, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
+import { Decoder } from '../../../src/history/codec/decoder.ts';
+import { historyReader } from '../../../src/history/files/history-reader.ts';
+import { listHistory } from '../../../src/history/files/segment-files.ts';
+import { DirectDesk } from '../../../src/history/record/direct-desk.ts';
+import type { RecordingDesk, SentFrame } from '../../../src/history/record/recording-desk.ts';
+import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
+import { Dice } from '../../harness/dice.ts';
+import type { SimClock } from '../../harness/sim-clock.ts';
+import type { MonthRecording } from './month.ts';
+
+const ADDRESS = 'http://platform.test';
+const KEEP_MS = 90 * 86_400_000;
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export class MonthFolder implements MonthRecording {
+  readonly lost = new Set<string>();
+  readonly tellsGaps = true;
+  damaged = 0;
+  private readonly folder = mkdtempSync(join(tmpdir(), 'trustward-month-'));
+  private readonly dice: Dice;
+  private readonly lossShare: number;
+  private readonly damageShare: number;
+  private recorder: RunRecorder | undefined;
+  private life = { isOver: false };
+
+  constructor(seed: number) {
+    this.dice = new Dice(seed, 'losses of the month');
+    this.lossShare = this.dice.chance(0.4) ? 0 : 0.06 * this.dice.share();
+    this.damageShare = this.dice.chance(0.6) ? 0 : 0.3;
+  }
+
+  begin(store: EventRows, clock: SimClock): HistoryRecorder {
+    this.life = { isOver: false };
+    const desk = new DirectDesk({ folder: this.folder, address: ADDRESS, program: 'a month', keepMs: KEEP_MS });
+    this.recorder = new RunRecorder(this.failing(desk, this.life), store, unhurried(clock), silent);
+    return this.recorder;
+  }
+
+  async end(isKilled: boolean): Promise<void> {
+    if (isKilled) this.life.isOver = true;
+    await this.recorder?.settled();
+    if (this.dice.chance(this.damageShare)) this.damage();
+  }
+
+  reader(): HistoryReader {
+    const newDecoder = (options: { factsOnly: boolean }) => new Decoder(options);
+    return historyReader({ folder: this.folder, address: ADDRESS, newDecoder });
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Nothing is written any more when the process has died, and a full disk takes some runs. */
+  private failing(desk: RecordingDesk, life: { isOver: boolean }): RecordingDesk {
+    const demandLife = () => {
+      if (life.isOver) throw new AppError('store_failed', 'the process has ended');
+    };
+    return {
+      presentPrints: (kind, form) => desk.presentPrints(kind, form),
+      eventsAfter: (eventsTo) => desk.eventsAfter(eventsTo),
+      events: (batch) => desk.events(batch),
+      record: async (sent) => {
+        const { frame } = deserialize(sent.run) as SentFrame;
+        const isLost = this.dice.chance(this.lossShare);
+        if (isLost || life.isOver) this.lost.add(frame.run.id);
+        demandLife();
+        if (isLost) throw new AppError('store_failed', 'the disk is full');
+        await desk.record(sent);
+      },
+      tidy: async (nowMs) => {
+        demandLife();
+        await desk.tidy(nowMs);
+      },
+      close: () => desk.close(),
+    };
+  }
+
+  /** A file is cut, or a bit of it is another one. */
+  private damage(): void {
+    const { segments } = listHistory(this.folder);
+    if (segments.length === 0) return;
+    const { file } = this.dice.pick(segments);
+    const bytes = readFileSync(file);
+    const at = this.dice.whole(0, bytes.length - 1);
+    if (this.dice.chance(0.5)) bytes[at] = (bytes[at] as number) ^ 0x10;
+    writeFileSync(file, this.dice.chance(0.5) ? bytes : bytes.subarray(0, at));
+    this.damaged += 1;
+  }
+}
+
+/** It waits for no answer less than it takes: the month's own clock would pass meanwhile. */
+function unhurried(clock: SimClock): Clock {
+  return {
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    sleep: (_, signal) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(new AppError('stopped', 'stopped while waiting')));
+      }),
+  };
+}

@@ -1,0 +1,119 @@
+// fidelity: one life of the engine's process in a month: the real engine on the surviving database, with ports that may end it at any await.
+// In: what outlives a process. Out: a fresh engine.
+import { ACTIONS } from '../../../src/act/actions.ts';
+import { linkEntry } from '../../../src/audit/chain.ts';
+import { PLACEHOLDER_SERIALS } from '../../../src/decide/serials.ts';
+import type { ChangeWindow } from '../../../src/domain/change-window.ts';
+import { digestOf } from '../../../src/domain/digest.ts';
+import type { Ids, Log } from '../../../src/domain/ports.ts';
+import type { EventRows, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
+import type { LoadedRule } from '../../../src/evaluate/index.ts';
+import { EVENT_PULL_DEFAULT } from '../../../src/pull/pull-events.ts';
+import { TRUST_DEFAULT } from '../../../src/pull/trust-gate.ts';
+import { activate } from '../../../src/rule-set/rule-holder.ts';
+import type { ActiveRules, Engine } from '../../../src/run/engine.ts';
+import { silenceBefore } from '../../../src/run/silence.ts';
+import { readClockAgreement, saveClockAgreement } from '../../../src/store/clock-agreement.ts';
+import type { Db } from '../../../src/store/database.ts';
+import { SqliteStore } from '../../../src/store/sqlite-store.ts';
+import { quietTime } from '../../../src/system/quiet-time.ts';
+import { steadyTime } from '../../../src/system/steady-time.ts';
+import { replaced } from '../../harness/planted-bugs.ts';
+import type { SimClock } from '../../harness/sim-clock.ts';
+import { type Life, mortal } from '../../support/crash.ts';
+import type { MonthPlatform } from './month-platform.ts';
+import type { Made } from './what-was-made.ts';
+
+const QUIET_MS = 15_000;
+const DAY_MS = 86_400_000;
+
+/** Read from the configuration when a process starts; people change it now and then. */
+export interface MonthSettings {
+  runCeiling: number;
+  dayCeiling: number;
+  goneAfterMs: number;
+  serialDevicesMax: number;
+  credential: string | undefined;
+  freeze: readonly ChangeWindow[];
+}
+
+export interface ProcessParts {
+  db: Db;
+  clock: SimClock;
+  platform: MonthPlatform;
+  ids: Ids;
+  settings: MonthSettings;
+  rules(): readonly LoadedRule[];
+  record(store: EventRows): HistoryRecorder | undefined;
+  /** What its runs decided, as soon as it is committed. */
+  made: Made;
+}
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export async function startMonthProcess(parts: ProcessParts, life: Life): Promise<Engine> {
+  const { db, clock, platform, ids, settings } = parts;
+  const writer = new SqliteStore(db, linkEntry, clock);
+  const commitRun = writer.commitRun.bind(writer);
+  writer.commitRun = async (commit) => {
+    await commitRun(commit);
+    const seq = (await writer.run(commit.runId))?.seq ?? 0;
+    parts.made.set(commit.runId, { commit, seq, listed: platform.listed });
+  };
+  const store = replaced(mortal(writer, life), unhurried(writer));
+  const history = parts.record(writer);
+  const steady = steadyTime(clock, clock.boot, readClockAgreement(db));
+  saveClockAgreement(db, steady.agreement());
+  await writer.abortStaleRuns(clock.nowMs());
+  const { runCeiling, dayCeiling, goneAfterMs, serialDevicesMax, credential, freeze } = settings;
+  const ceilings = { run: { max: runCeiling, percent: 0 }, day: { max: dayCeiling, percent: 0 } };
+  const decide = { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS };
+  return {
+    api: mortal(platform, life),
+    store,
+    clock: mortal(clock, life),
+    steady,
+    quiet: quietTime(QUIET_MS, platform, steady, undefined),
+    ids,
+    log: silent,
+    actions: ACTIONS,
+    active: activeRules(parts),
+    daemonMode: 'enforce',
+    settings: {
+      decide: { ...decide, ...(credential !== undefined && { credential }) },
+      act: { ceilings, attemptsMax: 3, runFailuresMax: 5, concurrency: 1, rereadMs: 2_000 },
+      trust: { ...TRUST_DEFAULT, shrunkRecords: 2, movedPoints: 60, movedRecords: 4 },
+      events: EVENT_PULL_DEFAULT,
+      quietMs: QUIET_MS,
+      planTtlMs: 3 * DAY_MS,
+      keepRunsMs: 90 * DAY_MS,
+      freeze,
+    },
+    demo: false,
+    silence: silenceBefore(await writer.lastCompletedAt(), clock.nowMs()),
+    bindTo: platform.address,
+    signal: new AbortController().signal,
+    feed: { primed: new WeakSet(), triedMs: 0 },
+    ...(history && { history }),
+  };
+}
+
+/** What only recording asks for is no step: a month with it dies where one without it does. */
+function unhurried(writer: SqliteStore): EventRows {
+  return {
+    lastEventNo: () => writer.lastEventNo(),
+    eventsBetween: (after, upTo) => writer.eventsBetween(after, upTo),
+  };
+}
+
+/** Compiled once for each set in a life. */
+function activeRules({ rules }: ProcessParts): () => ActiveRules {
+  let known: readonly LoadedRule[] | undefined;
+  let active: ActiveRules | undefined;
+  return () => {
+    const now = rules();
+    if (active === undefined || now !== known) active = activate(now, digestOf(now.map(({ id, hash }) => [id, hash])));
+    known = now;
+    return active;
+  };
+}

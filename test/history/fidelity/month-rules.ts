@@ -1,0 +1,169 @@
+// fidelity: the rule files of a month, real ones, drawn from a few forms: over records, ages, freshness, events, owners and devices of users. In:
+// dice. Out: loaded rules; and the sets that people's edits make of them.
+import { ACTIONS } from '../../../src/act/actions.ts';
+import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
+import type { Dice } from '../../harness/dice.ts';
+import { BUNDLE } from './month-world.ts';
+
+interface Form {
+  id: string;
+  subject: 'device' | 'user' | 'service';
+  when: string;
+  then: string;
+  /** Another number for the condition, for an edit that changes what it matches. */
+  numbers?: readonly (number | string)[];
+  more?: string;
+}
+
+const LOST = 'declares: { MdmData.Lost: flag }';
+const EXPOSED = 'declares: { Exposed: flag }';
+
+/** `N` stands for the number. */
+const FORMS: readonly Form[] = [
+  of('ban-compromised', 'device', '{ "==": [{ var: MdmData.CompromisedStatus }, "TRUE"] }', 'ban_device'),
+  of('ban-second', 'device', '{ "==": [{ var: MdmData.CompromisedStatus }, "TRUE"] }', 'ban_device'),
+  of(
+    'ban-low-trust',
+    'device',
+    '{ "<": [{ var: TrustData.AccessTrustscore }, N] }',
+    'ban_device',
+    [25, 40, 60],
+    FRESH(),
+  ),
+  of('ban-silent', 'device', '{ ">": [{ age: { var: MdmData.Timestamp } }, N] }', 'ban_device', ['3d', '7d', '12h']),
+  of('ban-failing', 'device', `{ ">=": [${events('WARN', 'N')}, 3] }`, 'ban_device', ['2h', '1d', '3d']),
+  of('ban-quiet', 'device', '{ ">": [{ since_last_event: { severity: WARN, within: 10d } }, N] }', 'notify', [
+    '1d',
+    '4d',
+  ]),
+  of(
+    'ban-of-admins',
+    'device',
+    '{ and: [{ some: [{ var: $owners }, { in_group: N }] }, { "==": [{ var: TrustData.Level }, Low] }] }',
+    'ban_device',
+    ['admins', 'board'],
+  ),
+  of('report-idle', 'device', '{ ">=": [{ age: { var: LastLogin } }, N] }', 'notify', ['2d', '5d']),
+  of(
+    'report-registered',
+    'device',
+    '{ and: [{ "==": [{ var: RegisteredStatus }, "TRUE"] }, { "<": [{ var: LoginCount }, N] }] }',
+    'notify',
+    [2, 4],
+  ),
+  of('delete-lost', 'device', '{ "==": [{ var: MdmData.Lost }, "TRUE"] }', 'delete_device', [], LOST),
+  of('report-role', 'device', '{ in: [admin, { var: Roles }] }', 'notify'),
+  of('unmap-leaver', 'user', '{ "==": [{ var: Leaver }, "TRUE"] }', 'delete_device', [], 'declares: { Leaver: flag }'),
+  of(
+    'report-many',
+    'user',
+    '{ ">=": [{ count: [{ var: $devices }, { "==": [{ var: TrustData.Level }, Low] }] }, N] }',
+    'notify',
+    [1, 2],
+    'owners: all',
+  ),
+  of('report-failing-user', 'user', `{ ">=": [${events('WARN', 'N')}, 3] }`, 'notify', ['6h', '2d']),
+  of('disable-failing', 'service', `{ ">=": [${events('ERROR', 'N')}, 3] }`, 'disable_service', ['10m', '6h', '2d']),
+  of(
+    'bundle-flaky',
+    'service',
+    `{ ">=": [${events('ERROR', 'N')}, 2] }`,
+    `{ action: add_to_bundle, with: { bundle: ${BUNDLE} } }`,
+    ['1h', '1d'],
+  ),
+  of(
+    'tighten-exposed',
+    'service',
+    '{ "==": [{ var: Exposed }, "TRUE"] }',
+    '{ action: update_service, with: { patch: { spec: { backend: { tls: true } } } } }',
+    [],
+    EXPOSED,
+  ),
+  of('disable-port', 'service', '{ "<": [{ var: Port }, N] }', 'disable_service', [1024, 8000, 30_000]),
+];
+
+function of(
+  id: string,
+  subject: Form['subject'],
+  when: string,
+  then: string,
+  numbers?: Form['numbers'],
+  more?: string,
+): Form {
+  return { id, subject, when, then, ...(numbers && { numbers }), ...(more !== undefined && { more }) };
+}
+
+function events(severity: string, within: string): string {
+  return `{ event_count: { severity: ${severity}, within: ${within} } }`;
+}
+
+function FRESH(): string {
+  return 'fresh: { TrustData.UpdatedAt: 4d }';
+}
+
+/** Which forms a month has, and how each is set. */
+export class MonthRules {
+  current: readonly LoadedRule[];
+  /** How many sets there were. */
+  edits = 0;
+  private readonly all: readonly LoadedRule[];
+
+  constructor(private readonly dice: Dice) {
+    const chosen = FORMS.filter(() => dice.chance(0.45));
+    this.all = (chosen.length > 1 ? chosen : FORMS.slice(0, 4)).map((form) => draw(form, dice));
+    this.current = this.all;
+  }
+
+  /** A rule is set otherwise, taken out, or all are as they were. */
+  edit(): void {
+    const { dice } = this;
+    this.edits += 1;
+    if (this.current.length < 2 || dice.chance(0.2)) {
+      this.current = this.all;
+      return;
+    }
+    const one = dice.pick(this.current);
+    const form = FORMS.find(({ id }) => id === one.id) as Form;
+    const isRemoved = dice.chance(0.25);
+    this.current = this.current.flatMap((rule) => (rule !== one ? [rule] : isRemoved ? [] : [draw(form, dice)]));
+  }
+}
+
+function draw({ id, subject, when, then, numbers = [], more = '' }: Form, dice: Dice): LoadedRule {
+  const number = numbers.length > 0 ? String(dice.pick(numbers)) : '';
+  const seldom = (texts: readonly string[]) => (dice.chance(0.35) ? dice.pick(texts) : '0s');
+  const owners = more.includes('owners:') || subject !== 'device' || dice.chance(0.3) ? '' : 'owners: all';
+  const text = `id: ${id}
+title: Watches ${id}
+severity: high
+subject: ${subject}
+when: ${when.replaceAll('N', (_, at: number) => (isNumber(when, at) ? number : 'N'))}
+then: ${then}
+mode: ${dice.weighted({ enforce: 6, approve: 2, 'dry-run': 1 })}
+for: ${seldom(['1h', '8h', '2d'])}
+clear_for: ${seldom(['1h', '8h', '2d'])}
+cooldown: ${seldom(['1h', '1d', '5d'])}
+revert: ${dice.chance(0.8)}
+limits: ${dice.chance(0.3) ? `{ max: ${dice.whole(1, 3)}, percent: 100 }` : '{ max: 100, percent: 100 }'}
+${[more, owners].filter((line) => line !== '').join('\n')}
+tests: []
+`;
+  return loaded(text, `${id}.yaml`);
+}
+
+/** A letter that stands alone. */
+function isNumber(text: string, at: number): boolean {
+  return !/\w/.test(text[at - 1] ?? '') && !/\w/.test(text[at + 1] ?? '');
+}
+
+const known = new Map<string, LoadedRule>();
+
+/** Parsed once for equal text. */
+function loaded(text: string, file: string): LoadedRule {
+  const before = known.get(text);
+  if (before) return before;
+  const parsed = parseRule(text, file, { traits: ACTIONS });
+  if ('problems' in parsed) throw new Error(`${text}\n${JSON.stringify(parsed.problems)}`);
+  known.set(text, parsed.rule);
+  return parsed.rule;
+}
