@@ -3,11 +3,12 @@
 import type { HistoryReader } from '../domain/recorded-history.ts';
 import { Decoder } from '../history/codec/decoder.ts';
 import { historyReader } from '../history/files/history-reader.ts';
+import { historyFolderOf } from '../history/files/segment-files.ts';
 
 /** A folder that is not there is an empty history. */
 export function composeHistory(database: string): HistoryReader {
   return historyReader({
-    folder: `${database}.history`,
+    folder: historyFolderOf(database),
     address: undefined,
     newDecoder: (options) => new Decoder(options),
   });

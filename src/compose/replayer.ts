@@ -5,7 +5,7 @@ import { AppError } from '../domain/errors.ts';
 import type { HistoryReader } from '../domain/recorded-history.ts';
 import type { Replayer, ReplayWork } from '../domain/replayer.ts';
 import type { LoadedRule } from '../evaluate/index.ts';
-import { historyFolderOf } from '../history/files/history-place.ts';
+import { historyFolderOf } from '../history/files/segment-files.ts';
 import { asItWas } from '../history/replay/as-it-was.ts';
 import { compareRuleSets } from '../history/replay/compare-rule-sets.ts';
 import { whatIf } from '../history/replay/what-if.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { historyFolderOf } from '../../src/history/files/history-place.ts';
+import { historyFolderOf } from '../../src/history/files/segment-files.ts';
 import { replaySchema } from '../../src/report/replay/schema.ts';
 import { command } from '../support/in-process.ts';
 import { recordMonth, wrongAfternoon } from '../support/recorded-month.ts';

@@ -2,8 +2,8 @@
 // folder for the database, rules. Out: the file of the database; no process has it open.
 import { join } from 'node:path';
 import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
-import { historyFolderOf } from '../../src/history/files/history-place.ts';
 import { HistoryWriter } from '../../src/history/files/history-writer.ts';
+import { historyFolderOf } from '../../src/history/files/segment-files.ts';
 import { MemoryHistory } from '../../src/history/memory-history.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { banRule, type OnPlatform, startOnPlatform } from './engine-on-platform.ts';
@@ -49,7 +49,7 @@ function writeFiles(file: string, { runs }: MemoryHistory, address: string): voi
   const encoder = new RunEncoder();
   for (const [at, run] of runs.entries()) {
     if (at === 0) writer.writeBase([], run.frame.run.startedAt);
-    writer.writeRun(encoder.encode(run));
+    writer.writeRun(encoder.encode({ ...run, shows: () => run.frame.shows }));
   }
 }
 
