@@ -81,7 +81,7 @@ export class RunRecorder implements HistoryRecorder {
     this.isNew = false;
     const sent = sentOf(run);
     this.last = this.last
-      .then(() => this.unlessHung(this.hand(sent, run.frame.eventsTo)))
+      .then(() => this.unlessHung(this.hand(sent, run.frame.eventsTo, run.isClockRight)))
       .then(
         () => this.wasRecorded(),
         (error) => {
@@ -108,11 +108,11 @@ export class RunRecorder implements HistoryRecorder {
     await this.desk.close();
   }
 
-  private async hand(sent: SentRun, eventsTo: number): Promise<void> {
+  private async hand(sent: SentRun, eventsTo: number, isClockRight: boolean): Promise<void> {
     const after = await this.desk.eventsAfter(eventsTo);
     for await (const batch of this.store.eventsBetween(after, eventsTo)) await this.desk.events(batch);
     await this.desk.record(sent);
-    this.tidy();
+    if (isClockRight) this.tidy();
   }
 
   private async unlessHung(work: Promise<void>): Promise<void> {
