@@ -42,7 +42,7 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
     const { openState, written } = structuredClone({ openState: run.openState, written: run.written });
     this.last = this.last.then(async () => {
       const events: TrustEvent[] = [];
-      const after = this.recording.eventsAfter(run.frame.eventsTo);
+      const after = this.recording.eventsAfter({ seq: run.frame.run.seq, eventsTo: run.frame.eventsTo });
       for await (const batch of this.store.eventsBetween(after, run.frame.eventsTo)) events.push(...batch);
       const seen = this.recording.take({ ...run, openState, written }, events);
       const changes = [...seen.changes];

@@ -54,7 +54,7 @@ export class RunEncoder {
 
     const settings = new Map<string, unknown>([
       [SETTINGS, frame.settings],
-      [EVENTS_TO, frame.eventsTo],
+      [EVENTS_TO, { seq: frame.run.seq, eventsTo: frame.eventsTo }],
     ]);
     yield* this.standing.put('setting', settings, false, row);
     const bundles = new Map([...(frame.bundles ?? [])].map(([id, of]) => [id, [...of]]));

@@ -6,7 +6,7 @@ import type { RecordForm } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { AS_VALUES, PackedList } from '../../pull/packed-list.ts';
 import { FolderRecording, type FolderSettings } from './folder-recording.ts';
-import type { RecordingDesk, SentFrame, SentRun } from './recording-desk.ts';
+import type { EventsOfRun, RecordingDesk, SentFrame, SentRun } from './recording-desk.ts';
 
 export class DirectDesk implements RecordingDesk {
   private readonly recording: FolderRecording;
@@ -20,9 +20,9 @@ export class DirectDesk implements RecordingDesk {
     return this.recording.presentPrints(kind, form);
   }
 
-  eventsAfter(eventsTo: number): Promise<number> {
+  eventsAfter(run: EventsOfRun): Promise<number> {
     this.waiting = new PackedList(AS_VALUES);
-    return this.recording.eventsAfter(eventsTo);
+    return this.recording.eventsAfter(run);
   }
 
   async events(batch: readonly TrustEvent[]): Promise<void> {

@@ -12,6 +12,7 @@ import { lastStanding } from '../files/last-standing.ts';
 import { tidyHistory } from '../files/tidy.ts';
 import { factKindOf, type HistoryRow } from '../rows.ts';
 import { Recording } from './recording.ts';
+import type { EventsOfRun } from './recording-desk.ts';
 
 export interface FolderSettings {
   folder: string;
@@ -40,8 +41,8 @@ export class FolderRecording {
   }
 
   /** Errors: AppError `store_failed`. */
-  async eventsAfter(eventsTo: number): Promise<number> {
-    return (await this.open()).recording.eventsAfter(eventsTo);
+  async eventsAfter(run: EventsOfRun): Promise<number> {
+    return (await this.open()).recording.eventsAfter(run);
   }
 
   /** Errors: AppError `store_failed`; then nothing of it is recorded. */
@@ -104,7 +105,7 @@ function changeOf({ path, value }: HistoryRow): Pick<FactChange, 'path' | 'value
 function loadOthers(recording: Recording, rows: readonly HistoryRow[]): void {
   for (const { kind, subject, path, value } of rows) {
     if (kind === 'rules') recording.ruleSet = subject;
-    if (kind === 'setting' && subject === EVENTS_TO) recording.eventsTo = Number(value);
+    if (kind === 'setting' && subject === EVENTS_TO) recording.eventsTo = JSON.parse(value ?? '') as EventsOfRun;
     if (kind !== 'form') continue;
     const space = subject.indexOf(' ');
     recording.differs[subject.slice(0, space) as SubjectKind].loadShown(subject.slice(space + 1) as RecordForm, path);

@@ -15,10 +15,16 @@ export interface SentRun {
 /** The part of it that `run` has, by `node:v8`. */
 export type SentFrame = Omit<SeenRun, 'seen'>;
 
+/** The number of a run, and of the newest event that it knows. */
+export interface EventsOfRun {
+  seq: number;
+  eventsTo: number;
+}
+
 /** All in order: each answer is of what was recorded before it was asked for. Errors: AppError `store_failed`, `internal` of a thread. */
 export interface RecordingDesk {
   presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints>;
-  eventsAfter(eventsTo: number): Promise<number>;
+  eventsAfter(run: EventsOfRun): Promise<number>;
   /** Of the run that is recorded next. */
   events(batch: readonly TrustEvent[]): Promise<void>;
   record(run: SentRun): Promise<void>;

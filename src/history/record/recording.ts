@@ -5,6 +5,7 @@ import type { PresentPrints } from '../../domain/identity.ts';
 import type { FactChange, RecordForm, SeenRun } from '../../domain/recorded-history.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { RunToEncode } from '../codec/run-encoder.ts';
+import type { EventsOfRun } from './recording-desk.ts';
 import { SubjectDiffer } from './subject-differ.ts';
 
 export class Recording {
@@ -15,23 +16,24 @@ export class Recording {
   };
   /** The hash of the rule set that is recorded. */
   ruleSet: string | undefined;
-  /** The number of the newest event that is recorded. */
-  eventsTo = 0;
+  /** The number of the newest event that is recorded, and of the run that it was recorded with. */
+  eventsTo: EventsOfRun = { seq: 0, eventsTo: 0 };
 
   presentPrints(kind: SubjectKind, form: RecordForm): PresentPrints {
     return this.differs[kind].presentPrints(form);
   }
 
-  /** The number after which events are to be recorded with a run that knows them up to another one. */
-  eventsAfter(eventsTo: number): number {
-    // The store numbers events anew when it has none left, or was restored.
-    return eventsTo < this.eventsTo ? 0 : this.eventsTo;
+  /** The number after which events are to be recorded with this run. */
+  eventsAfter({ seq, eventsTo }: EventsOfRun): number {
+    // A store that was restored, or has no events left, gives the same numbers to other ones.
+    const isAnew = seq <= this.eventsTo.seq || eventsTo < this.eventsTo.eventsTo;
+    return isAnew ? 0 : this.eventsTo.eventsTo;
   }
 
   /** Its changes are to be read once, to their end, before the next run is taken. */
   take({ seen, frame, ruleSet, isClockRight: _, ...rest }: SeenRun, events: Iterable<TrustEvent>): RunToEncode {
     const diffs = seen.map((one) => ({ kind: one.kind, ...this.differs[one.kind].diff(one) }));
-    this.eventsTo = frame.eventsTo;
+    this.eventsTo = { seq: frame.run.seq, eventsTo: frame.eventsTo };
     const isKnown = this.ruleSet === ruleSet.hash;
     this.ruleSet = ruleSet.hash;
     return {

@@ -81,7 +81,7 @@ export class RunRecorder implements HistoryRecorder {
     this.isNew = false;
     const sent = sentOf(run);
     this.last = this.last
-      .then(() => this.unlessHung(this.hand(sent, run.frame.eventsTo, run.isClockRight)))
+      .then(() => this.unlessHung(this.hand(sent, run)))
       .then(
         () => this.wasRecorded(),
         (error) => {
@@ -108,8 +108,9 @@ export class RunRecorder implements HistoryRecorder {
     await this.desk.close();
   }
 
-  private async hand(sent: SentRun, eventsTo: number, isClockRight: boolean): Promise<void> {
-    const after = await this.desk.eventsAfter(eventsTo);
+  private async hand(sent: SentRun, { frame, isClockRight }: Pick<SeenRun, 'frame' | 'isClockRight'>): Promise<void> {
+    const { eventsTo, run } = frame;
+    const after = await this.desk.eventsAfter({ seq: run.seq, eventsTo });
     for await (const batch of this.store.eventsBetween(after, eventsTo)) await this.desk.events(batch);
     await this.desk.record(sent);
     if (isClockRight) this.tidy();

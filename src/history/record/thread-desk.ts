@@ -7,7 +7,7 @@ import type { PresentPrints } from '../../domain/identity.ts';
 import type { RecordForm } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import type { FolderSettings } from './folder-recording.ts';
-import type { RecordingDesk, SentRun } from './recording-desk.ts';
+import type { EventsOfRun, RecordingDesk, SentRun } from './recording-desk.ts';
 
 export interface DeskCall {
   number: number;
@@ -40,8 +40,8 @@ export class ThreadDesk implements RecordingDesk {
     return this.call('presentPrints', [kind, form]);
   }
 
-  eventsAfter(eventsTo: number): Promise<number> {
-    return this.call('eventsAfter', [eventsTo]);
+  eventsAfter(run: EventsOfRun): Promise<number> {
+    return this.call('eventsAfter', [run]);
   }
 
   events(batch: readonly TrustEvent[]): Promise<void> {

@@ -67,7 +67,7 @@ export class MonthFolder implements MonthRecording {
     };
     return {
       presentPrints: (kind, form) => desk.presentPrints(kind, form),
-      eventsAfter: (eventsTo) => desk.eventsAfter(eventsTo),
+      eventsAfter: (run) => desk.eventsAfter(run),
       events: (batch) => desk.events(batch),
       record: async (sent) => {
         const { frame } = deserialize(sent.run) as SentFrame;

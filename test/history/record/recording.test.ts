@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { FactPaths } from '../../../src/domain/fact-prints.ts';
 import type { Fact, Facts } from '../../../src/domain/facts.ts';
 import type { FactChange, RecordForm, SeenSubjects } from '../../../src/domain/recorded-history.ts';
+import { Recording } from '../../../src/history/record/recording.ts';
 import { SubjectDiffer } from '../../../src/history/record/subject-differ.ts';
 import { skippedReading } from '../../../src/pull/pull-source.ts';
 import { RecordPass } from '../../../src/pull/record-pass.ts';
@@ -114,5 +115,15 @@ describe('what is folded from recorded changes', () => {
         expect(turn()).toEqual({ changed: [], changes: [] });
       }),
     );
+  });
+});
+
+describe('events', () => {
+  it('are recorded anew when a restored store gives their numbers to others', () => {
+    const recording = new Recording();
+    recording.eventsTo = { seq: 7, eventsTo: 100 };
+    expect(recording.eventsAfter({ seq: 8, eventsTo: 130 })).toBe(100);
+    expect(recording.eventsAfter({ seq: 8, eventsTo: 90 })).toBe(0);
+    expect(recording.eventsAfter({ seq: 5, eventsTo: 130 })).toBe(0);
   });
 });
