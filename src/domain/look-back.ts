@@ -37,8 +37,6 @@ export interface LookBackRun {
 export type LookBackItem =
   /** What came before is not known, or does not lead to what follows. */
   | { kind: 'anew' }
-  /** Runs are missing here: the values hold, and it is not known since when. */
-  | { kind: 'cut' }
   /** What was there before the next run. */
   | { kind: 'state'; facts: readonly FactChange[] }
   | { kind: 'run'; run: LookBackRun };

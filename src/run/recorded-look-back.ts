@@ -65,10 +65,8 @@ async function* itemsBefore(
       if (item.run.frame.run.id === runId) return;
       onRun?.(item.run.frame.run);
       yield { kind: 'run', run: seen.take(item.run) };
-    } else if (item.kind === 'gap') {
-      // A person whose records were removed hides nothing of the others.
-      if (item.gap.cause !== 'forgotten') yield { kind: item.gap.cause === 'not_recorded' ? 'cut' : 'anew' };
-    } else {
+    } else if (item.kind === 'state') {
+      // After other gaps nothing is lost: missing runs are as no runs, and a person whose records were removed hides nothing of the others.
       seen.begin();
       yield { kind: 'anew' };
       for await (const facts of item.facts) yield { kind: 'state', facts: seen.wanted(facts) };

@@ -52,7 +52,6 @@ export class LookBackTracks implements LookBack {
   /** INVARIANT: an earlier time than before, of a clock set back, makes everything from before unknown. */
   observe(item: LookBackItem): void {
     if (item.kind === 'anew') this.forget();
-    else if (item.kind === 'cut') this.cut();
     else if (item.kind === 'state') for (const fact of item.facts) this.begin(fact);
     else this.observeRun(item.run);
   }

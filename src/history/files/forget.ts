@@ -45,9 +45,10 @@ export function forgetSubject(folder: string, forgetting: Forgetting): Forgotten
 }
 
 function mayName({ groups }: SegmentColumns, naming: Naming): boolean {
+  const isIn = (texts: readonly string[]) => texts.some((text) => naming.isIn(text));
   return groups.some((group) =>
-    [group.subject(), group.path(), group.value()].some(({ dictionary }) =>
-      dictionary.some((text) => naming.isIn(text)),
+    [() => group.subject().dictionary, () => group.path().dictionary, () => group.value().texts.all()].some((of) =>
+      isIn(of()),
     ),
   );
 }

@@ -1,8 +1,9 @@
 // history files: the columns of a segment as they are stored: codes into a dictionary. In: the bytes of a whole file whose checksum held. Out: its
 // groups of rows, each column decoded when it is asked for. Texts that repeat are one string each, so that 26 million rows are read in seconds.
-import { type ColumnMetaData, type FileMetaData, parquetMetadata, parquetSchema } from 'hyparquet';
-import { parquetHeader, readPage } from 'hyparquet/src/column.js';
-import { readDataPageV2 } from 'hyparquet/src/datapage.js';
+import { type ColumnMetaData, type FileMetaData, parquetMetadata } from 'hyparquet';
+import { parquetHeader } from 'hyparquet/src/column.js';
+import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
+import { readPlain } from 'hyparquet/src/plain.js';
 import {
   COLUMNS,
   type ColumnName,
@@ -11,11 +12,18 @@ import {
   SCHEMA_VERSION,
   type SegmentAbout,
 } from './segment-bytes.ts';
+import { StoredTexts } from './stored-texts.ts';
 
 /** A value of a row is `dictionary[codes[row]]`, or none for a code of -1. */
 export interface CodedColumn<T> {
   codes: Int32Array;
   dictionary: readonly T[];
+}
+
+/** The text of a row is `texts.at(codes[row])`, or none for a code of -1. */
+export interface TextColumn {
+  codes: Int32Array;
+  texts: StoredTexts;
 }
 
 export interface RowGroup {
@@ -26,7 +34,7 @@ export interface RowGroup {
   kind(): CodedColumn<string>;
   subject(): CodedColumn<string>;
   path(): CodedColumn<string>;
-  value(): CodedColumn<string>;
+  value(): TextColumn;
 }
 
 export interface SegmentColumns {
@@ -62,24 +70,37 @@ export function readColumns(bytes: Uint8Array): SegmentColumns {
     address: said.get('trustward.address') ?? '',
     forgotten: JSON.parse(said.get('trustward.forgotten') ?? '[]') as ForgottenMark[],
   };
-  const tree = parquetSchema(metadata);
   const groups = metadata.row_groups.map((group): RowGroup => {
     const rows = Number(group.num_rows);
-    const column = <T>(name: ColumnName, convert: (raw: unknown) => T): CodedColumn<T> => {
+    const metaOf = (name: ColumnName): ColumnMetaData => {
       const meta = group.columns[COLUMNS.indexOf(name)]?.meta_data;
-      const child = tree.children[COLUMNS.indexOf(name)];
-      if (meta?.path_in_schema[0] !== name || !child)
-        throw new UnreadableSegment('damaged', `it has no column ${name}`);
-      return decode(bytes, meta, [tree, child], rows, convert);
+      if (meta?.path_in_schema[0] !== name) throw new UnreadableSegment('damaged', `it has no column ${name}`);
+      return meta;
+    };
+    const numbers = (name: ColumnName): CodedColumn<number> => {
+      const dictionary: number[] = [];
+      const add = (page: Uint8Array, count: number, type: ColumnMetaData['type']) => {
+        for (const value of readPlain(viewOf(page, 0), type, count, undefined)) dictionary.push(Number(value));
+      };
+      return decode(bytes, metaOf(name), rows, { add, length: () => dictionary.length }, () => ({ dictionary }));
+    };
+    const stored = (name: ColumnName): TextColumn => {
+      const texts = new StoredTexts();
+      const how = { add: texts.add.bind(texts), length: () => texts.length };
+      return decode(bytes, metaOf(name), rows, how, () => ({ texts }));
+    };
+    const coded = (name: ColumnName): CodedColumn<string> => {
+      const { codes, texts } = stored(name);
+      return { codes, dictionary: texts.all() };
     };
     return {
       rows,
-      run: () => column('run', Number),
-      at: () => column('at', Number),
-      kind: () => column('kind', textOf),
-      subject: () => column('subject', textOf),
-      path: () => column('path', textOf),
-      value: () => column('value', textOf),
+      run: () => numbers('run'),
+      at: () => numbers('at'),
+      kind: () => coded('kind'),
+      subject: () => coded('subject'),
+      path: () => coded('path'),
+      value: () => stored('value'),
     };
   });
   return { about, rows: Number(metadata.num_rows), groups };
@@ -93,62 +114,70 @@ function metadataOf(bytes: Uint8Array): FileMetaData {
   }
 }
 
-type ColumnDecoder = Parameters<typeof readPage>[2];
-type SchemaPath = ColumnDecoder['schemaPath'];
-
-/** As hyparquet reads a column, but without putting a text in the place of each code. */
-function decode<T>(
+/** As hyparquet reads a column, but without putting a value in the place of each code. */
+function decode<T extends object>(
   bytes: Uint8Array,
   meta: ColumnMetaData,
-  schemaPath: SchemaPath,
   rows: number,
-  convert: (raw: unknown) => T,
-): CodedColumn<T> {
+  { add, length }: { add(page: Uint8Array, count: number, type: ColumnMetaData['type']): void; length(): number },
+  made: () => T,
+): { codes: Int32Array } & T {
   const start = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
-  const length = Number(meta.total_compressed_size);
-  const reader = { view: new DataView(bytes.buffer, bytes.byteOffset + start, length), offset: 0 };
-  const decoder = {
-    pathInSchema: meta.path_in_schema,
-    type: meta.type,
-    element: (schemaPath[1] as SchemaPath[number]).element,
-    schemaPath,
-    codec: meta.codec,
-    compressors: { GZIP: GZIP.decompress },
-  } as unknown as ColumnDecoder;
+  const reader = {
+    view: new DataView(bytes.buffer, bytes.byteOffset + start, Number(meta.total_compressed_size)),
+    offset: 0,
+  };
   const codes = new Int32Array(rows);
-  let dictionary: T[] = [];
   let filled = 0;
   while (filled < rows) {
     const header = parquetHeader(reader);
-    if (header.type === 'DICTIONARY_PAGE') {
-      dictionary = mapped(readPage(reader, header, decoder, undefined, undefined, 0).data ?? [], convert);
+    const stored = bytes.subarray(start + reader.offset, start + reader.offset + header.compressed_page_size);
+    reader.offset += header.compressed_page_size;
+    if (header.dictionary_page_header) {
+      add(unpacked(stored, header.uncompressed_page_size), header.dictionary_page_header.num_values, meta.type);
       continue;
     }
     const page = header.data_page_header_v2;
     if (!page) throw new UnreadableSegment('damaged', `it has a page of another form (${header.type})`);
-    const from = bytes.byteOffset + start + reader.offset;
-    const compressed = new Uint8Array(bytes.buffer, from, header.compressed_page_size);
-    reader.offset += header.compressed_page_size;
-    const { definitionLevels, dataPage } = readDataPageV2(compressed, header, decoder);
-    let next = 0;
-    const isCoded = page.encoding === 'RLE_DICTIONARY';
-    const base = dictionary.length;
-    if (!isCoded) for (let index = 0; index < dataPage.length; index++) dictionary.push(convert(dataPage[index]));
-    for (let row = 0; row < page.num_rows; row++) {
-      const isThere = definitionLevels === undefined || definitionLevels.length === 0 || definitionLevels[row] === 1;
-      codes[filled++] = isThere ? (isCoded ? (dataPage[next++] as number) : base + next++) : -1;
+    const { num_values: values, num_nulls: nulls, definition_levels_byte_length: levelBytes } = page;
+    const rest = stored.subarray(levelBytes);
+    const size = header.uncompressed_page_size - levelBytes;
+    const body = page.is_compressed === false ? rest : unpacked(rest, size);
+    const found = new Int32Array(values - nulls);
+    if (page.encoding === 'RLE_DICTIONARY') {
+      const width = body[0] as number;
+      if (width > 0) readRleBitPackedHybrid(viewOf(body, 1), width, found as never, body.length - 1);
+    } else {
+      const base = length();
+      add(body, values - nulls, meta.type);
+      for (let index = 0; index < found.length; index++) found[index] = base + index;
     }
+    if (filled + values > rows) throw new UnreadableSegment('damaged', 'a column has more rows than its group');
+    if (nulls === 0) codes.set(found, filled);
+    else spread(found, levelsOf(stored, levelBytes, values), codes.subarray(filled, filled + values));
+    filled += values;
   }
-  return { codes, dictionary };
+  return { codes, ...made() };
 }
 
-function mapped<T>(raw: ArrayLike<unknown>, convert: (raw: unknown) => T): T[] {
-  const values = new Array<T>(raw.length);
-  for (let index = 0; index < raw.length; index++) values[index] = convert(raw[index]);
-  return values;
+function unpacked(stored: Uint8Array, size: number): Uint8Array {
+  const page = GZIP.decompress(stored);
+  if (page.length !== size) throw new UnreadableSegment('damaged', 'a page does not have its length');
+  return page;
 }
 
-function textOf(raw: unknown): string {
-  const { buffer, byteOffset, byteLength } = raw as Uint8Array;
-  return Buffer.from(buffer, byteOffset, byteLength).toString();
+/** 1 where a row has a value. */
+function levelsOf(stored: Uint8Array, length: number, rows: number): Uint8Array {
+  const levels = new Uint8Array(rows);
+  readRleBitPackedHybrid(viewOf(stored, 0), 1, levels as never, length);
+  return levels;
+}
+
+function spread(found: Int32Array, levels: Uint8Array, into: Int32Array): void {
+  let next = 0;
+  for (let row = 0; row < levels.length; row++) into[row] = levels[row] === 1 ? (found[next++] as number) : -1;
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array, offset: number): { view: DataView; offset: number } {
+  return { view: new DataView(buffer, byteOffset, byteLength), offset };
 }

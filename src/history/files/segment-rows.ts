@@ -2,7 +2,7 @@
 // For what is not in a hurry: whoever reads millions of rows reads columns.
 import type { HistoryRow, RowKind } from '../rows.ts';
 import type { SegmentBytes } from './segment-bytes.ts';
-import type { CodedColumn, RowGroup, SegmentColumns } from './segment-columns.ts';
+import type { CodedColumn, RowGroup, SegmentColumns, TextColumn } from './segment-columns.ts';
 
 /** All columns of one group, decoded. */
 export interface DecodedGroup {
@@ -12,7 +12,7 @@ export interface DecodedGroup {
   kind: CodedColumn<string>;
   subject: CodedColumn<string>;
   path: CodedColumn<string>;
-  value: CodedColumn<string>;
+  value: TextColumn;
 }
 
 export function decodeGroup(group: RowGroup): DecodedGroup {
@@ -41,13 +41,18 @@ export function rowAt(group: DecodedGroup, row: number): HistoryRow {
     kind: at(group.kind, row) as RowKind,
     subject: at(group.subject, row) as string,
     path: at(group.path, row) as string,
-    value: at(group.value, row),
+    value: textAt(group.value, row),
   };
 }
 
 function at<T>({ codes, dictionary }: CodedColumn<T>, row: number): T | undefined {
   const code = codes[row] as number;
   return code === -1 ? undefined : dictionary[code];
+}
+
+export function textAt({ codes, texts }: TextColumn, row: number): string | undefined {
+  const code = codes[row] as number;
+  return code === -1 ? undefined : texts.at(code);
 }
 
 /** Whether a row is the first one of a run: its frame begins, or the run is another one. Numbers repeat after a database was restored. */

@@ -96,7 +96,6 @@ class AsItWas {
       this.gapFromMs ??= gap.fromMs;
       // Runs that are only missing leave what is known: the next one was compared with what was recorded last.
       if (gap.cause !== 'not_recorded') this.lost = gap;
-      this.past?.gap(gap);
     } else if (item.kind === 'state') {
       this.lost = undefined;
       await this.world.begin(this.past?.begin(item.facts) ?? item.facts);

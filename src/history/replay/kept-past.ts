@@ -1,7 +1,7 @@
 // history: what the rules of a replay know of the past, as their process knew it. In: the reader, then each run of the replay. Out: nothing but
 // what an evaluator knows. INVARIANT: a run is taken over after it was judged, as a live one.
 import type { LookBack } from '../../domain/look-back.ts';
-import type { FactChange, HistoryGap, HistoryReader, RecordedRun, RunFrame } from '../../domain/recorded-history.ts';
+import type { FactChange, HistoryReader, RecordedRun, RunFrame } from '../../domain/recorded-history.ts';
 import { fillBefore } from '../../run/recorded-look-back.ts';
 import { SeenByRuns } from '../../run/seen-by-runs.ts';
 
@@ -34,10 +34,6 @@ export class KeptPast {
       this.lookBack.observe({ kind: 'state', facts: this.seen.wanted(batch) });
       yield batch;
     }
-  }
-
-  gap({ cause }: HistoryGap): void {
-    if (cause !== 'forgotten') this.lookBack.observe({ kind: 'cut' });
   }
 
   /** What a replay changed itself: the next run that reads these subjects sees it. */

@@ -158,7 +158,6 @@ class WhatIf {
     this.tally.gap(gap);
     if (gap.cause === 'forgotten') return;
     this.gaps.push(gap);
-    this.past?.gap(gap);
     this.own?.freeze(gap.toMs);
     if (this.own) this.gapFromMs ??= gap.fromMs;
   }
