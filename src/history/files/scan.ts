@@ -5,7 +5,7 @@ import type { FactChange } from '../../domain/recorded-history.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import { factOf, SECRET_TEXT } from '../fact-text.ts';
 import { factKindOf, type HistoryRow } from '../rows.ts';
-import type { CodedColumn, SegmentColumns, TextColumn } from './segment-columns.ts';
+import type { CodedColumn, CodedTexts, SegmentColumns } from './segment-columns.ts';
 import { type DecodedGroup, decodeGroup, RunBoundaries, rowAt } from './segment-rows.ts';
 
 export interface ScannedRun {
@@ -104,15 +104,16 @@ const SECRET = Symbol('secret');
 
 /** Of a value that repeats, one fact: facts are never changed in place. */
 function factAt(
-  { codes, texts }: TextColumn,
+  { codes, repeats, text }: CodedTexts,
   row: number,
   known: Map<number, Fact | typeof SECRET>,
 ): Fact | typeof SECRET | undefined {
   const code = codes[row] as number;
   if (code === -1) return undefined;
+  if (!repeats) return readValue(text(code));
   let fact = known.get(code);
   if (fact === undefined) {
-    fact = readValue(texts.at(code));
+    fact = readValue(text(code));
     known.set(code, fact);
   }
   return fact;

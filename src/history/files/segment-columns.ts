@@ -1,9 +1,8 @@
 // history files: the columns of a segment as they are stored: codes into a dictionary. In: the bytes of a whole file whose checksum held. Out: its
 // groups of rows, each column decoded when it is asked for. Texts that repeat are one string each, so that 26 million rows are read in seconds.
-import { type ColumnMetaData, type FileMetaData, parquetMetadata } from 'hyparquet';
+import { type ColumnMetaData, type FileMetaData, parquetMetadata, parquetSchema } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
-import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js';
-import { readPlain } from 'hyparquet/src/plain.js';
+import { decompressPage, readDataPageV2 } from 'hyparquet/src/datapage.js';
 import {
   COLUMNS,
   type ColumnName,
@@ -12,7 +11,6 @@ import {
   SCHEMA_VERSION,
   type SegmentAbout,
 } from './segment-bytes.ts';
-import { StoredTexts } from './stored-texts.ts';
 
 /** A value of a row is `dictionary[codes[row]]`, or none for a code of -1. */
 export interface CodedColumn<T> {
@@ -20,10 +18,14 @@ export interface CodedColumn<T> {
   dictionary: readonly T[];
 }
 
-/** The text of a row is `texts.at(codes[row])`, or none for a code of -1. */
-export interface TextColumn {
+/** Texts of which most are never asked for: each is made of its bytes when it is. */
+export interface CodedTexts {
   codes: Int32Array;
-  texts: StoredTexts;
+  /** Of codes. */
+  count: number;
+  /** Several rows may have the same code. */
+  repeats: boolean;
+  text(code: number): string;
 }
 
 export interface RowGroup {
@@ -34,7 +36,7 @@ export interface RowGroup {
   kind(): CodedColumn<string>;
   subject(): CodedColumn<string>;
   path(): CodedColumn<string>;
-  value(): TextColumn;
+  value(): CodedTexts;
 }
 
 export interface SegmentColumns {
@@ -70,37 +72,24 @@ export function readColumns(bytes: Uint8Array): SegmentColumns {
     address: said.get('trustward.address') ?? '',
     forgotten: JSON.parse(said.get('trustward.forgotten') ?? '[]') as ForgottenMark[],
   };
+  const tree = parquetSchema(metadata);
   const groups = metadata.row_groups.map((group): RowGroup => {
     const rows = Number(group.num_rows);
-    const metaOf = (name: ColumnName): ColumnMetaData => {
+    const stored = (name: ColumnName): StoredColumn => {
       const meta = group.columns[COLUMNS.indexOf(name)]?.meta_data;
-      if (meta?.path_in_schema[0] !== name) throw new UnreadableSegment('damaged', `it has no column ${name}`);
-      return meta;
-    };
-    const numbers = (name: ColumnName): CodedColumn<number> => {
-      const dictionary: number[] = [];
-      const add = (page: Uint8Array, count: number, type: ColumnMetaData['type']) => {
-        for (const value of readPlain(viewOf(page, 0), type, count, undefined)) dictionary.push(Number(value));
-      };
-      return decode(bytes, metaOf(name), rows, { add, length: () => dictionary.length }, () => ({ dictionary }));
-    };
-    const stored = (name: ColumnName): TextColumn => {
-      const texts = new StoredTexts();
-      const how = { add: texts.add.bind(texts), length: () => texts.length };
-      return decode(bytes, metaOf(name), rows, how, () => ({ texts }));
-    };
-    const coded = (name: ColumnName): CodedColumn<string> => {
-      const { codes, texts } = stored(name);
-      return { codes, dictionary: texts.all() };
+      const child = tree.children[COLUMNS.indexOf(name)];
+      if (meta?.path_in_schema[0] !== name || !child)
+        throw new UnreadableSegment('damaged', `it has no column ${name}`);
+      return readStored(bytes, meta, [tree, child], rows);
     };
     return {
       rows,
-      run: () => numbers('run'),
-      at: () => numbers('at'),
-      kind: () => coded('kind'),
-      subject: () => coded('subject'),
-      path: () => coded('path'),
-      value: () => stored('value'),
+      run: () => numbersOf(stored('run'), 4, (view, at) => view.getInt32(at, true)),
+      at: () => numbersOf(stored('at'), 8, (view, at) => Number(view.getBigInt64(at, true))),
+      kind: () => allTextsOf(stored('kind')),
+      subject: () => allTextsOf(stored('subject')),
+      path: () => allTextsOf(stored('path')),
+      value: () => textsOf(stored('value')),
     };
   });
   return { about, rows: Number(metadata.num_rows), groups };
@@ -114,70 +103,74 @@ function metadataOf(bytes: Uint8Array): FileMetaData {
   }
 }
 
-/** As hyparquet reads a column, but without putting a value in the place of each code. */
-function decode<T extends object>(
-  bytes: Uint8Array,
-  meta: ColumnMetaData,
-  rows: number,
-  { add, length }: { add(page: Uint8Array, count: number, type: ColumnMetaData['type']): void; length(): number },
-  made: () => T,
-): { codes: Int32Array } & T {
-  const start = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
-  const reader = {
-    view: new DataView(bytes.buffer, bytes.byteOffset + start, Number(meta.total_compressed_size)),
-    offset: 0,
-  };
-  const codes = new Int32Array(rows);
-  let filled = 0;
-  while (filled < rows) {
+type ColumnDecoder = Parameters<typeof readDataPageV2>[2];
+type SchemaPath = ColumnDecoder['schemaPath'];
+
+/** A column as it is stored: the plain bytes of its dictionary, and a code for each row. */
+interface StoredColumn {
+  codes: Int32Array;
+  count: number;
+  dictionary: Uint8Array;
+}
+
+/** As hyparquet reads a column, but without putting a value in the place of each code. INVARIANT: every column has a dictionary. */
+function readStored(bytes: Uint8Array, meta: ColumnMetaData, schemaPath: SchemaPath, rows: number): StoredColumn {
+  const start = bytes.byteOffset + Number(meta.dictionary_page_offset ?? meta.data_page_offset);
+  const reader = { view: new DataView(bytes.buffer, start, Number(meta.total_compressed_size)), offset: 0 };
+  const compressors = { GZIP: GZIP.decompress };
+  const element = (schemaPath[1] as SchemaPath[number]).element;
+  const decoder = { type: meta.type, element, schemaPath, codec: meta.codec, compressors } as unknown as ColumnDecoder;
+  const column: StoredColumn = { codes: new Int32Array(rows), count: 0, dictionary: new Uint8Array() };
+  for (let filled = 0; filled < rows; ) {
     const header = parquetHeader(reader);
-    const stored = bytes.subarray(start + reader.offset, start + reader.offset + header.compressed_page_size);
+    const page = new Uint8Array(bytes.buffer, start + reader.offset, header.compressed_page_size);
     reader.offset += header.compressed_page_size;
     if (header.dictionary_page_header) {
-      add(unpacked(stored, header.uncompressed_page_size), header.dictionary_page_header.num_values, meta.type);
-      continue;
-    }
-    const page = header.data_page_header_v2;
-    if (!page) throw new UnreadableSegment('damaged', `it has a page of another form (${header.type})`);
-    const { num_values: values, num_nulls: nulls, definition_levels_byte_length: levelBytes } = page;
-    const rest = stored.subarray(levelBytes);
-    const size = header.uncompressed_page_size - levelBytes;
-    const body = page.is_compressed === false ? rest : unpacked(rest, size);
-    const found = new Int32Array(values - nulls);
-    if (page.encoding === 'RLE_DICTIONARY') {
-      const width = body[0] as number;
-      if (width > 0) readRleBitPackedHybrid(viewOf(body, 1), width, found as never, body.length - 1);
-    } else {
-      const base = length();
-      add(body, values - nulls, meta.type);
-      for (let index = 0; index < found.length; index++) found[index] = base + index;
-    }
-    if (filled + values > rows) throw new UnreadableSegment('damaged', 'a column has more rows than its group');
-    if (nulls === 0) codes.set(found, filled);
-    else spread(found, levelsOf(stored, levelBytes, values), codes.subarray(filled, filled + values));
-    filled += values;
+      column.dictionary = decompressPage(page, header.uncompressed_page_size, meta.codec, compressors);
+      column.count = header.dictionary_page_header.num_values;
+    } else if (header.data_page_header_v2?.encoding === 'RLE_DICTIONARY') {
+      filled = fill(column.codes, filled, header.data_page_header_v2.num_rows, readDataPageV2(page, header, decoder));
+    } else throw new UnreadableSegment('damaged', `it has a page of another form (${header.type})`);
   }
-  return { codes, ...made() };
+  return column;
 }
 
-function unpacked(stored: Uint8Array, size: number): Uint8Array {
-  const page = GZIP.decompress(stored);
-  if (page.length !== size) throw new UnreadableSegment('damaged', 'a page does not have its length');
-  return page;
-}
-
-/** 1 where a row has a value. */
-function levelsOf(stored: Uint8Array, length: number, rows: number): Uint8Array {
-  const levels = new Uint8Array(rows);
-  readRleBitPackedHybrid(viewOf(stored, 0), 1, levels as never, length);
-  return levels;
-}
-
-function spread(found: Int32Array, levels: Uint8Array, into: Int32Array): void {
+function fill(
+  codes: Int32Array,
+  from: number,
+  rows: number,
+  { definitionLevels, dataPage }: ReturnType<typeof readDataPageV2>,
+): number {
+  const levels = definitionLevels?.length ? definitionLevels : undefined;
   let next = 0;
-  for (let row = 0; row < levels.length; row++) into[row] = levels[row] === 1 ? (found[next++] as number) : -1;
+  for (let row = 0; row < rows; row++) {
+    codes[from + row] = levels === undefined || levels[row] === 1 ? (dataPage[next++] as number) : -1;
+  }
+  return from + rows;
 }
 
-function viewOf({ buffer, byteOffset, byteLength }: Uint8Array, offset: number): { view: DataView; offset: number } {
-  return { view: new DataView(buffer, byteOffset, byteLength), offset };
+function numbersOf(
+  { codes, count, dictionary }: StoredColumn,
+  size: number,
+  read: (view: DataView, at: number) => number,
+): CodedColumn<number> {
+  const view = new DataView(dictionary.buffer, dictionary.byteOffset, dictionary.byteLength);
+  return { codes, dictionary: Array.from({ length: count }, (_, code) => read(view, code * size)) };
+}
+
+/** Each text is its length in four bytes, then itself. */
+function textsOf({ codes, count, dictionary }: StoredColumn): CodedTexts {
+  const bytes = Buffer.from(dictionary.buffer, dictionary.byteOffset, dictionary.byteLength);
+  const starts = new Uint32Array(count + 1);
+  for (let code = 0, at = 0; code < count; code++) {
+    at += 4 + bytes.readUInt32LE(at);
+    starts[code + 1] = at;
+  }
+  const text = (code: number) => bytes.toString('utf8', (starts[code] as number) + 4, starts[code + 1]);
+  return { codes, count, repeats: 2 * count < codes.length, text };
+}
+
+function allTextsOf(stored: StoredColumn): CodedColumn<string> {
+  const { codes, count, text } = textsOf(stored);
+  return { codes, dictionary: Array.from({ length: count }, (_, code) => text(code)) };
 }
