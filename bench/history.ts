@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { loadavg } from 'node:os';
 import { createInterface } from 'node:readline';
 import { isShort, report } from './figures.ts';
+import { benchReplaying } from './history/replaying.ts';
 
 const devices = Number(process.argv.slice(2).find((arg) => /^\d+$/.test(arg)) ?? (isShort ? 10_000 : 100_000));
 const rounds = isShort ? 3 : 9;
@@ -85,3 +86,4 @@ report({
   atMost: 2,
 });
 report({ bench, what: 'peak memory of the process that records', value: (peakMiB * 2 ** 20) / 1e6, unit: 'MB' });
+benchReplaying();

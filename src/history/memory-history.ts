@@ -59,11 +59,14 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
     await this.last;
   }
 
-  /** The first item is the state before the first run that is asked for. */
+  /** The first item is the state before the first run that is asked for. Runs are in the order of recording: a clock may be set back between them. */
   async *items({ fromMs, toMs }: HistoryQuery): AsyncIterable<HistoryItem> {
     await this.last;
-    const before = this.runs.filter(({ frame }) => frame.run.startedAt < fromMs);
-    const asked = this.runs.filter(({ frame }) => frame.run.startedAt >= fromMs && frame.run.startedAt <= toMs);
+    const isAsked = ({ frame: { run } }: RecordedRun) => run.startedAt >= fromMs && run.startedAt <= toMs;
+    const first = this.runs.findIndex(isAsked);
+    if (first < 0) return;
+    const before = this.runs.slice(0, first);
+    const asked = this.runs.slice(first, this.runs.findLastIndex(isAsked) + 1);
     yield {
       kind: 'state',
       atMs: fromMs,

@@ -1,53 +1,75 @@
 // run: the history as rules that look back read it: the changes of a few paths, and which lists were read and trusted. In: a reader of the history.
-// Out: what runs saw, in the order of time. It leaves out readings that were not trusted: they hold for their run alone.
-import type { LookBackItem, LookBackPaths, LookBackRun, LookBackSource } from '../domain/look-back.ts';
-import { type FactChange, type HistoryReader, isMomentary, type RecordedRun } from '../domain/recorded-history.ts';
-import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../domain/subjects.ts';
+// Out: what runs saw, in the order of time.
+import {
+  LOOK_BACK_GAP_MS,
+  type LookBack,
+  type LookBackItem,
+  type LookBackPaths,
+  type LookBackSource,
+} from '../domain/look-back.ts';
+import type { HistoryReader, RunFrame } from '../domain/recorded-history.ts';
+import type { SubjectRef } from '../domain/subjects.ts';
+import { SeenByRuns } from './seen-by-runs.ts';
+
+type Items = Pick<HistoryReader, 'items'>;
 
 /** `settled`: waits for what is being recorded. */
-export function recordedLookBack(
-  reader: Pick<HistoryReader, 'items'>,
-  settled: () => Promise<void> = async () => {},
-): LookBackSource {
+export function recordedLookBack(reader: Items, settled: () => Promise<void> = async () => {}): LookBackSource {
   return {
     async *items(paths, fromMs, subject): AsyncIterable<LookBackItem> {
       await settled();
-      const wanted = wantedOf(paths, subject);
-      for await (const item of reader.items({ fromMs, toMs: Number.MAX_SAFE_INTEGER, facts: paths, factsOnly: true })) {
-        if (item.kind === 'run') yield { kind: 'run', run: seenBy(item.run, paths, wanted) };
-        else yield { kind: 'anew' };
-        if (item.kind !== 'state') continue;
-        for await (const facts of item.facts) yield { kind: 'state', facts: facts.filter(wanted) };
-      }
+      yield* itemsBefore(reader, { paths, fromMs, subject });
     },
   };
 }
 
-type Wanted = (change: FactChange) => boolean;
-
-function wantedOf(paths: LookBackPaths, subject: SubjectRef | undefined): Wanted {
-  return ({ kind, subject: id, path }) => {
-    if (subject && (subject.kind !== kind || subject.id !== id)) return false;
-    return path === '' ? paths.has(kind) : (paths.get(kind)?.has(path) ?? false);
+/**
+ * What rules knew of the past when a recorded run began: as a process knows it that reads the history then. Returns when the record begins, if
+ * that is later than they look back and there were runs before. Errors: those of the reader.
+ */
+export async function fillBefore(
+  reader: Items,
+  lookBack: LookBack | undefined,
+  run: RunFrame['run'],
+  subject?: SubjectRef,
+): Promise<number | undefined> {
+  if (!lookBack) return undefined;
+  let first = run;
+  const fromMs = Math.max(0, run.startedAt - lookBack.withinMs - LOOK_BACK_GAP_MS);
+  lookBack.observe({ kind: 'anew' });
+  const onRun = (one: RunFrame['run']) => {
+    if (one.seq < first.seq) first = one;
   };
+  for await (const item of itemsBefore(reader, { paths: lookBack.paths, fromMs, subject, runId: run.id, onRun }))
+    lookBack.observe(item);
+  lookBack.filled();
+  return first.seq > 1 && first.startedAt > fromMs + LOOK_BACK_GAP_MS ? first.startedAt : undefined;
 }
 
-function seenBy({ frame, changes }: RecordedRun, paths: LookBackPaths, wanted: Wanted): LookBackRun {
-  const kinds = SUBJECT_KINDS.filter((kind) => paths.has(kind));
-  const read = kinds.filter((kind) => {
-    const { state, trusted } = frame.sources[SOURCE_OF[kind]];
-    return state === 'read' && trusted;
-  });
-  const isShown = (kind: SubjectKind, path: string) => frame.shows.get(kind)?.has(path) ?? false;
-  return {
-    atMs: frame.run.startedAt,
-    read: frame.part ? [] : read,
-    singly: frame.part?.read.filter(({ kind }) => read.includes(kind)) ?? [],
-    changes: changes.filter((change) => wanted(change) && !isMomentary(frame, change.kind)),
-    unseen: new Map(
-      kinds.map((kind) => [kind, new Set([...pathsOf(paths, kind)].filter((path) => !isShown(kind, path)))]),
-    ),
-  };
+interface Asked {
+  paths: LookBackPaths;
+  fromMs: number;
+  subject?: SubjectRef | undefined;
+  /** Where to end; undefined: with the last run. */
+  runId?: string;
+  onRun?(run: RunFrame['run']): void;
 }
 
-const pathsOf = (paths: LookBackPaths, kind: SubjectKind): ReadonlySet<string> => paths.get(kind) ?? new Set();
+async function* itemsBefore(
+  reader: Items,
+  { paths, fromMs, subject, runId, onRun }: Asked,
+): AsyncIterable<LookBackItem> {
+  const seen = new SeenByRuns(paths, subject);
+  for await (const item of reader.items({ fromMs, toMs: Number.MAX_SAFE_INTEGER, facts: paths, factsOnly: true })) {
+    if (item.kind === 'run') {
+      if (item.run.frame.run.id === runId) return;
+      onRun?.(item.run.frame.run);
+      yield { kind: 'run', run: seen.take(item.run) };
+    } else if (item.kind === 'state') {
+      // After other gaps nothing is lost: missing runs are as no runs, and a person whose records were removed hides nothing of the others.
+      seen.begin();
+      yield { kind: 'anew' };
+      for await (const facts of item.facts) yield { kind: 'state', facts: seen.wanted(facts) };
+    }
+  }
+}

@@ -179,12 +179,18 @@ function idOf(plan: Plan | undefined): string {
 function activate(rules: readonly LoadedRule[]): ActiveRules {
   const on = rules.filter((rule) => rule.mode !== 'off');
   const hash = on.map((rule) => rule.hash).join(' ');
+  const evaluator = compileRules(on);
   return {
     rules: on,
     hash,
     files: new Map(rules.map(({ file, text }) => [file, text])),
-    evaluator: compileRules(on),
-    only: (ids) => compileRules(on.filter((rule) => ids.includes(rule.id))),
+    evaluator,
+    only: (ids) =>
+      compileRules(
+        on.filter((rule) => ids.includes(rule.id)),
+        'v1',
+        evaluator.lookBack,
+      ),
   };
 }
 

@@ -100,6 +100,8 @@ export class LookBackTracks implements LookBack {
   }
 
   private observeRun({ atMs, read, singly, changes, unseen }: LookBackRun): void {
+    // A run without a trusted reading leaves nothing, not even its time.
+    if (read.length + singly.length + changes.length === 0) return;
     if (atMs < this.lastMs) this.cut();
     this.lastMs = atMs;
     for (const change of changes) this.change(change, atMs);

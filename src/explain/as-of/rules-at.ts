@@ -4,6 +4,7 @@
 import type { TrustEvent } from '../../domain/event.ts';
 import type { DecidedNow, Explanation } from '../../domain/explanation.ts';
 import type { Facts } from '../../domain/facts.ts';
+import type { LookBack } from '../../domain/look-back.ts';
 import type { RecordedRun } from '../../domain/recorded-history.ts';
 import type { Source } from '../../domain/subjects.ts';
 import type { Joins } from '../../domain/verdict.ts';
@@ -16,6 +17,8 @@ export interface JudgedAt {
   record: Facts;
   joins: Joins;
   events: readonly TrustEvent[];
+  /** What rules knew of the past when that run began; undefined: none looks back. */
+  lookBack: LookBack | undefined;
 }
 
 /** As that run judged, by its clock. */
@@ -29,6 +32,7 @@ export function judgeAt(rules: readonly LoadedRule[], run: RecordedRun, { id, ..
     unavailable: new Set(frame.unavailable),
     joins: seen.joins,
     events: seen.events,
+    lookBack: seen.lookBack,
     readAtMs: readAtMs(run),
     lists: frame.settings.lists,
   };

@@ -19,6 +19,7 @@ import { flagText } from '../../domain/target.ts';
 import { timeText } from '../../domain/time-text.ts';
 import type { AsOf, TargetState, WhyAnswer } from '../../domain/why.ts';
 import { recordedRules } from '../../history/replay/rules-again.ts';
+import { fillBefore } from '../../run/recorded-look-back.ts';
 import { historyOfSubject, type WhyReader } from '../why.ts';
 import { lastDone, takesAccess } from '../why-state.ts';
 import { type Moment, momentAt } from './moment.ts';
@@ -51,6 +52,8 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   const rules = again?.rules.rules.filter((rule) => rule.subject === subject.kind) ?? [];
   const needs = again?.rules.evaluator.needs ?? { owners: false, devices: false };
   const joins = await joinsAt(deps, needs, { kind: subject.kind, record, atMs });
+  const lookBack = again?.rules.evaluator.lookBack;
+  await fillBefore(history, lookBack, frame.run, subject);
   const targets = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
   const lines = await historyOfSubject({ reader, clock }, subject, HISTORY_READ_MAX);
   return {
@@ -73,7 +76,7 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
       partiesOfRecords([record], await ownersAt(deps, record, atMs)),
     ),
     stop: openState.stop,
-    rules: judgeAt(rules, run, { id: subject.id, record: own.shownTo(frame), joins, events }),
+    rules: judgeAt(rules, run, { id: subject.id, record: own.shownTo(frame), joins, events, lookBack }),
     history: lines.filter(({ at }) => at <= atMs).slice(0, HISTORY_MAX),
     next: [presentText(moment)],
     commands: [{ purpose: 'the present', command: `trustward why ${shellWord(subject.serial || subject.id)}` }],

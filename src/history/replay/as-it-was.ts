@@ -13,6 +13,7 @@ import type { Replay, ReplayDifference } from '../../domain/replay.ts';
 import { countingIds } from './counting-ids.ts';
 import { comparedDecisions } from './decisions-compared.ts';
 import { DueRuns } from './due-runs.ts';
+import { KeptPast } from './kept-past.ts';
 import { KeptVerdicts } from './kept-verdicts.ts';
 import { NeverRecorded } from './never-recorded.ts';
 import { peopleRecorded } from './people-recorded.ts';
@@ -42,7 +43,7 @@ export interface AsItWasOptions {
 /** Errors: AppError `stopped` when the signal aborts; those of the reader. */
 export async function asItWas(reader: HistoryReader, options: AsItWasOptions): Promise<Replay> {
   const sets = new RecordedSets(reader, options.traits);
-  const replay = new AsItWas(sets, options);
+  const replay = new AsItWas(reader, sets, options);
   const items = readOn(reader, options, async (run) => (await sets.of(run)).wanted);
   for await (const item of items) {
     if (options.signal?.aborted) throw new AppError('stopped', 'the replay was stopped');
@@ -62,6 +63,7 @@ class AsItWas {
   private readonly gaps: HistoryGap[] = [];
   private readonly differences: ReplayDifference[] = [];
   private verdicts: KeptVerdicts | undefined;
+  private past: KeptPast | undefined;
   private inForce: RecordedRules | undefined;
   private never: NeverRecorded | undefined;
   /** Until the next state. */
@@ -72,6 +74,7 @@ class AsItWas {
   private last: { run: RecordedRun; decided: Decided } | undefined;
 
   constructor(
+    private readonly reader: HistoryReader,
     private readonly sets: RecordedSets,
     private readonly options: AsItWasOptions,
   ) {
@@ -95,9 +98,9 @@ class AsItWas {
       if (gap.cause !== 'not_recorded') this.lost = gap;
     } else if (item.kind === 'state') {
       this.lost = undefined;
-      await this.world.begin(item.facts);
+      await this.world.begin(this.past?.begin(item.facts) ?? item.facts);
       for await (const batch of item.events) this.observe(batch);
-    } else if (item.isAgain) this.world.change(item.run.changes);
+    } else if (item.isAgain) this.world.seeAgain(item.run);
     else await this.run(item.run);
   }
 
@@ -128,6 +131,7 @@ class AsItWas {
     if (this.due.isDue(frame)) await this.decide(run, verdicts);
     else this.last = undefined;
     world.restore();
+    this.past?.take(run);
     if (isWhole) effects.wereRead(frame.steady.nowMs, frame.quietMs);
     this.events.forget(frame.coverage);
     this.latestMs = Math.max(this.latestMs, frame.run.startedAt);
@@ -149,7 +153,7 @@ class AsItWas {
     const { gaps, lost, latestMs } = this;
     for (const differs of comparedDecisions(was, is, openState.decisions)) {
       if (options.only && !options.only.includes(differs.rule)) continue;
-      const known = { run, world, rules: rules.rules, problems, gaps, lost, latestMs };
+      const known = { run, world, rules: rules.rules, problems, gaps, lost, latestMs, beginsMs: this.past?.beginsMs };
       const why = whyDifferent(differs, known);
       const { rule, target } = differs;
       this.differences.push({
@@ -188,6 +192,7 @@ class AsItWas {
     this.verdicts?.close();
     this.verdicts = new KeptVerdicts(recorded.rules, this.world, this.options.traits, counts);
     this.verdicts.observe(this.events.all);
+    this.past = await KeptPast.before(this.reader, this.verdicts.lookBack, run.frame.run);
     return this.verdicts;
   }
 

@@ -3,6 +3,7 @@
 // INVARIANT: the result is that of judging everything (test/history/replay/kept-verdicts.test.ts).
 import { fieldsWritten, type KnownTraits } from '../../domain/action.ts';
 import type { TrustEvent } from '../../domain/event.ts';
+import type { LookBack } from '../../domain/look-back.ts';
 import type { RunFrame } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { SOURCE_OF, SUBJECT_KINDS } from '../../domain/subjects.ts';
@@ -92,6 +93,11 @@ export class KeptVerdicts {
       };
     };
     this.kinds = { device: ofKind('device'), user: ofKind('user'), service: ofKind('service') };
+  }
+
+  /** All that look back are restless. */
+  get lookBack(): LookBack | undefined {
+    return this.restless.lookBack;
   }
 
   /** Another rule set takes its place. */

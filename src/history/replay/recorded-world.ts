@@ -43,6 +43,11 @@ export class RecordedWorld {
     }
   }
 
+  /** A run that was decided before: what holds on of it. */
+  seeAgain({ frame, changes }: { frame: RunFrame; changes: readonly FactChange[] }): void {
+    this.change(changes.filter(({ kind }) => !isMomentary(frame, kind)));
+  }
+
   /** After each run. */
   restore(): void {
     for (const kind of SUBJECT_KINDS) this.kinds[kind].restore();

@@ -9,6 +9,7 @@ import { drainedInTurns } from '../../domain/give-way.ts';
 import type { Ids } from '../../domain/ports.ts';
 import type { Progress } from '../../domain/progress.ts';
 import {
+  type FactChange,
   type HistoryGap,
   type HistoryItem,
   type HistoryReader,
@@ -24,6 +25,7 @@ import type { Judgement } from '../../domain/verdict.ts';
 import type { LoadedRule } from '../../evaluate/index.ts';
 import { countingIds } from './counting-ids.ts';
 import { DueRuns } from './due-runs.ts';
+import { KeptPast } from './kept-past.ts';
 import { KeptVerdicts } from './kept-verdicts.ts';
 import { ModelledBundles } from './modelled-bundles.ts';
 import { NeverRecorded } from './never-recorded.ts';
@@ -98,6 +100,7 @@ class WhatIf {
   private readonly due: DueRuns;
   private seeing: SeeingAgain | undefined;
   private own: OwnState | undefined;
+  private past: KeptPast | undefined;
   private lastWhole: (RulesOfRun<LoadedRule> & { seq: number }) | undefined;
   /** Events of a beginning, until the first run shows for which lists the rules are compiled. */
   private events: TrustEvent[] = [];
@@ -164,7 +167,7 @@ class WhatIf {
     const restated = async function* () {
       for await (const batch of facts) yield model.restated(batch);
     };
-    await this.world.begin(restated());
+    await this.world.begin(this.past?.begin(restated()) ?? restated());
     for await (const batch of events) this.observe(batch);
   }
 
@@ -174,17 +177,18 @@ class WhatIf {
     const isWhole = frame.part === undefined;
     if (!this.seeing) {
       this.seeing = this.compiled(frame);
+      this.past = await KeptPast.before(this.reader, this.seeing.verdicts.lookBack, frame.run);
       this.eventsFromMs = await this.eventsFrom(recorded);
     }
     effects.learn(openState, isWhole, this.gapFromMs);
-    if (this.gapFromMs !== undefined) world.change(model.afterGap(openState.claims, this.gapFromMs));
+    if (this.gapFromMs !== undefined) this.change(model.afterGap(openState.claims, this.gapFromMs));
     this.gapFromMs = undefined;
     const seen = model.seen(recorded.changes, ({ kind }) => !isMomentary(frame, kind));
     world.see({ frame, changes: seen.changes });
     const isTrusted = isWhole && SOURCES.every((source) => isUsable(frame.sources[source]));
     const unseen = isTrusted ? effects.reversedUnseen(frame.steady.nowMs, frame.quietMs) : [];
     const reversed = model.reversed(unseen);
-    world.change(reversed.changes);
+    this.change(reversed.changes);
     const { bundles, people } = this.bundles.seen(frame.bundles);
     this.observe(recorded.events);
     // The open state of a look, and of a run over chosen rules, is not the whole one.
@@ -199,9 +203,16 @@ class WhatIf {
       if (this.due.isDue(frame)) await this.decide(frame, this.own, open, this.seeing, bundles);
     }
     world.restore();
+    this.past?.take({ frame, changes: seen.changes });
     if (isTrusted) effects.wereRead(frame.steady.nowMs, frame.quietMs);
     this.runsSeen += 1;
     this.options.progress?.({ phase: 'deciding', what: 'runs', done: this.runsSeen });
+  }
+
+  /** What the model adds to the record. */
+  private change(changes: readonly FactChange[]): void {
+    this.world.change(changes);
+    this.past?.willSee(changes);
   }
 
   private async eventsFrom(first: RecordedRun): Promise<number> {
@@ -237,7 +248,7 @@ class WhatIf {
     const done = await own.commit(run, part !== undefined, decided, (intent) => model.isGone(intent));
     const decisions = new Map([...openState.decisions, ...decided.decisions].map((each) => [each.id, each]));
     for (const intent of done) {
-      world.change(model.did(intent));
+      this.change(model.did(intent));
       this.bundles.did(intent);
       tally.did({ intent, atMs: run.startedAt, runSeq: run.seq, decisionOf: (id) => decisions.get(id) });
     }

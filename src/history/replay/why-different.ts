@@ -1,8 +1,10 @@
 // history: why a replay cannot give a decision that was made: what the record lacks. In: a run, what is known of the record at its time. Out: a
 // reason for a difference, or undefined: then it is a fault of Trustward. INVARIANT: each reason is something that the record itself shows.
 import { Exemptions } from '../../decide/exemptions.ts';
+import { LOOK_BACK_GAP_MS } from '../../domain/look-back.ts';
 import type { HistoryGap, RecordedRun, RunFrame } from '../../domain/recorded-history.ts';
 import { SOURCE_OF, type Source, type SubjectKind } from '../../domain/subjects.ts';
+import { timeText } from '../../domain/time-text.ts';
 import type { LoadedRule } from '../../evaluate/index.ts';
 import type { DecisionDiffers } from './decisions-compared.ts';
 import type { RecordedWorld } from './recorded-world.ts';
@@ -22,6 +24,8 @@ export interface KnownOfRun {
   lost: HistoryGap | undefined;
   /** The latest time of an earlier run. */
   latestMs: number;
+  /** Earlier runs, which rules look back on, are not in the record. */
+  beginsMs: number | undefined;
 }
 
 export function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): string | undefined {
@@ -34,6 +38,7 @@ export function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): strin
     ofLists(rule, run.frame) ??
     ofSecrets(rule, known) ??
     ofWindows(rule, known) ??
+    ofLookBack(rule, known) ??
     ofExemptions(run)
   );
 }
@@ -81,6 +86,17 @@ function ofWindows(rule: LoadedRule | undefined, { run, gaps, latestMs }: KnownO
   const fromMs = startedAt - rule.reads.windowMs;
   return gaps.find(({ cause, toMs, fromMs: from }) => cause !== 'forgotten' && toMs >= fromMs && from <= startedAt)
     ?.text;
+}
+
+/** A process that went on without a break knows what it saw meanwhile. */
+function ofLookBack(rule: LoadedRule | undefined, { run, gaps, beginsMs }: KnownOfRun): string | undefined {
+  if (!rule || rule.reads.lookBack.size === 0) return undefined;
+  const fromMs = run.frame.run.startedAt - rule.reads.lookBackMs - LOOK_BACK_GAP_MS;
+  const gap = gaps.find(({ cause, toMs }) => cause !== 'forgotten' && toMs >= fromMs);
+  if (gap) return gap.text;
+  return beginsMs !== undefined && beginsMs > fromMs
+    ? `the record begins at ${timeText(beginsMs)}, and the rule looks back further`
+    : undefined;
 }
 
 function ofExemptions({ frame, openState }: RecordedRun): string | undefined {

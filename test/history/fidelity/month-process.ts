@@ -6,12 +6,13 @@ import { PLACEHOLDER_SERIALS } from '../../../src/decide/serials.ts';
 import type { ChangeWindow } from '../../../src/domain/change-window.ts';
 import { digestOf } from '../../../src/domain/digest.ts';
 import type { Ids, Log } from '../../../src/domain/ports.ts';
-import type { EventRows, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
+import type { EventRows, HistoryReader, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
 import type { LoadedRule } from '../../../src/evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../../../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../../src/pull/trust-gate.ts';
 import { activate } from '../../../src/rule-set/rule-holder.ts';
 import type { ActiveRules, Engine } from '../../../src/run/engine.ts';
+import { recordedLookBack } from '../../../src/run/recorded-look-back.ts';
 import { silenceBefore } from '../../../src/run/silence.ts';
 import { readClockAgreement, saveClockAgreement } from '../../../src/store/clock-agreement.ts';
 import type { Db } from '../../../src/store/database.ts';
@@ -45,6 +46,8 @@ export interface ProcessParts {
   settings: MonthSettings;
   rules(): readonly LoadedRule[];
   record(store: EventRows): HistoryRecorder | undefined;
+  /** What rules that look back read. */
+  recorded(): HistoryReader | undefined;
   /** What its runs decided, as soon as it is committed. */
   made: Made;
 }
@@ -62,6 +65,7 @@ export async function startMonthProcess(parts: ProcessParts, life: Life): Promis
   };
   const store = replaced(mortal(writer, life), unhurried(writer));
   const history = parts.record(writer);
+  const recorded = parts.recorded();
   const steady = steadyTime(clock, clock.boot, readClockAgreement(db));
   saveClockAgreement(db, steady.agreement());
   await writer.abortStaleRuns(clock.nowMs());
@@ -95,6 +99,7 @@ export async function startMonthProcess(parts: ProcessParts, life: Life): Promis
     signal: new AbortController().signal,
     feed: { primed: new WeakSet(), triedMs: 0 },
     ...(history && { history }),
+    ...(history && recorded && { lookBack: recordedLookBack(recorded, () => history.settled()) }),
   };
 }
 

@@ -82,6 +82,25 @@ const FORMS: readonly Form[] = [
   of('disable-port', 'service', '{ "<": [{ var: Port }, N] }', 'disable_service', [1024, 8000, 30_000]),
 ];
 
+const LOOKING_BACK: readonly Form[] = [
+  of(
+    'ban-fallen',
+    'device',
+    '{ and: [{ changed_within: [TrustData.Level, N] }, { "==": [{ previous: TrustData.Level }, High] }] }',
+    'ban_device',
+    ['6h', '1d', '3d'],
+  ),
+  of('report-unmoved', 'device', '{ unchanged_for: [MdmData.CompromisedStatus, N] }', 'notify', ['12h', '2d', '5d']),
+  of(
+    'report-freed',
+    'device',
+    '{ and: [{ changed_within: [Banned, N] }, { "==": [{ var: Banned }, "FALSE"] }] }',
+    'notify',
+    ['1h', '2d'],
+  ),
+  of('report-moved-user', 'user', '{ changed_within: [Groups, N] }', 'notify', ['6h', '2d']),
+];
+
 function of(
   id: string,
   subject: Form['subject'],
@@ -108,9 +127,14 @@ export class MonthRules {
   edits = 0;
   private readonly all: readonly LoadedRule[];
 
-  constructor(private readonly dice: Dice) {
+  /** `past`: draws rules that look back; absent: there are none. */
+  constructor(
+    private readonly dice: Dice,
+    past?: Dice,
+  ) {
     const chosen = FORMS.filter(() => dice.chance(0.45));
-    this.all = (chosen.length > 1 ? chosen : FORMS.slice(0, 4)).map((form) => draw(form, dice));
+    const plain = (chosen.length > 1 ? chosen : FORMS.slice(0, 4)).map((form) => draw(form, dice));
+    this.all = past ? [...plain, ...LOOKING_BACK.map((form) => draw(form, past))] : plain;
     this.current = this.all;
   }
 
@@ -123,7 +147,7 @@ export class MonthRules {
       return;
     }
     const one = dice.pick(this.current);
-    const form = FORMS.find(({ id }) => id === one.id) as Form;
+    const form = [...FORMS, ...LOOKING_BACK].find(({ id }) => id === one.id) as Form;
     const isRemoved = dice.chance(0.25);
     this.current = this.current.flatMap((rule) => (rule !== one ? [rule] : isRemoved ? [] : [draw(form, dice)]));
   }

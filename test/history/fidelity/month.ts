@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { runCycle, watchCycle } from '../../../src/cycle.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { parseWindows } from '../../../src/domain/parse-windows.ts';
-import type { EventRows, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
+import type { EventRows, HistoryReader, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
 import type { Source } from '../../../src/domain/subjects.ts';
 import type { Engine } from '../../../src/run/engine.ts';
 import type { Db } from '../../../src/store/database.ts';
@@ -31,6 +31,7 @@ const EXPECTED: ReadonlySet<string> = new Set(['api_refused', 'api_unreachable',
 export interface MonthRecording {
   /** `store`: where events have their numbers. */
   begin(store: EventRows, clock: SimClock): HistoryRecorder;
+  reader(): HistoryReader;
   /** `isKilled`: nothing that was not written yet is written any more. */
   end(isKilled: boolean): Promise<void>;
 }
@@ -54,6 +55,8 @@ export interface PlayedMonth {
 export interface MonthOptions {
   /** No faults of the platform, no people, no deaths. */
   isCalm?: boolean;
+  /** Rules that look back are among its rules: what they know is what was recorded. */
+  looksBack?: boolean;
   /** Shorter than a month. */
   days?: number;
 }
@@ -116,7 +119,8 @@ class Month {
       listsBundles: traits.chance(0.5),
       hasDate: traits.chance(0.7),
     });
-    this.rules = new MonthRules(new Dice(seed, 'rules of the month'));
+    const past = options.looksBack ? new Dice(seed, 'rules that look back') : undefined;
+    this.rules = new MonthRules(new Dice(seed, 'rules of the month'), past);
     this.settings = drawSettings(traits);
     this.endMs = START_MS + (options.days ?? 30) * (MONTH_MS / 30);
   }
@@ -235,7 +239,8 @@ class Month {
     const ids = { next: () => this.nextId() };
     const { settings } = this;
     const record = (store: EventRows) => this.recording?.begin(store, clock);
-    const parts = { db, clock, platform, ids, settings, rules: () => rules.current, record, made };
+    const recorded = () => this.recording?.reader();
+    const parts = { db, clock, platform, ids, settings, rules: () => rules.current, record, recorded, made };
     this.engine = await startMonthProcess(parts, this.life);
     return this.engine;
   }

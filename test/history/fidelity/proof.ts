@@ -32,7 +32,8 @@ export async function proveMonth(seed: number, options: MonthOptions = {}): Prom
   // Every third one is written to disk: segments, merged to hours and days.
   const recording = seed % 3 === 0 ? new MonthFolder(seed) : new MonthMemory(seed);
   try {
-    const month = await playMonth(seed, recording, options);
+    // In memory, nothing names the runs that were lost, and what rules that look back know of the time is not in the record.
+    const month = await playMonth(seed, recording, { looksBack: recording.tellsGaps, ...options });
     const proof = await proofOf(month, recording, recording.reader());
     month.db.close();
     return proof;
@@ -56,7 +57,7 @@ async function proofOf(month: PlayedMonth, known: Known, reader: HistoryReader):
   const recorded = await recordedRuns(reader);
   const replay = await replayed(reader);
   const facts = new RecordedFacts();
-  const differences = replay.differences.filter((one) => !isTrue(one, month, known, replay));
+  const differences = replay.differences.filter((one) => !isTrue(one, month, known, replay, recorded));
   const unexplained = [
     ...recorded.flatMap((run) => recordedOtherwise(month.made, run)),
     ...(known.damaged > 0 ? [] : recorded.flatMap((run) => facts.differences(run, listedIn(month, run)))),
@@ -86,10 +87,18 @@ function unrecorded(month: PlayedMonth, known: Known, recorded: RecordedRun[], r
 }
 
 /** Whether what a difference is explained by was so. */
-function isTrue(one: ReplayDifference, month: PlayedMonth, known: Known, { gaps }: Replay): boolean {
+function isTrue(
+  one: ReplayDifference,
+  month: PlayedMonth,
+  known: Known,
+  { gaps }: Replay,
+  [first]: readonly RecordedRun[],
+): boolean {
   const { isExplained, reason, atMs, runSeq } = one;
   if (!isExplained) return false;
   if (/the clock had been set back/.test(reason)) return month.hasJumped;
+  if (/the record begins at/.test(reason))
+    return [...month.made.values()].some(({ seq }) => seq < (first?.frame.run.seq ?? 0));
   if (/each subject once/.test(reason)) return listsTwice(month, runSeq);
   return gaps.some(({ fromMs }) => fromMs <= atMs) && (known.lost.size > 0 || known.damaged > 0);
 }

@@ -1,0 +1,47 @@
+// history: what the rules of a replay know of the past, as their process knew it. In: the reader, then each run of the replay. Out: nothing but
+// what an evaluator knows. INVARIANT: a run is taken over after it was judged, as a live one.
+import type { LookBack } from '../../domain/look-back.ts';
+import type { FactChange, HistoryReader, RecordedRun, RunFrame } from '../../domain/recorded-history.ts';
+import { fillBefore } from '../../run/recorded-look-back.ts';
+import { SeenByRuns } from '../../run/seen-by-runs.ts';
+
+export class KeptPast {
+  private readonly seen: SeenByRuns;
+
+  /** `beginsMs`: runs before it, as far as rules look back, are not in the record; undefined: there is nothing else. */
+  private constructor(
+    private readonly lookBack: LookBack,
+    readonly beginsMs: number | undefined,
+  ) {
+    this.seen = new SeenByRuns(lookBack.paths);
+  }
+
+  /** `first`: the run before which the rules came into force. Undefined: no rule looks back. */
+  static async before(
+    reader: HistoryReader,
+    lookBack: LookBack | undefined,
+    first: RunFrame['run'],
+  ): Promise<KeptPast | undefined> {
+    if (!lookBack) return undefined;
+    return new KeptPast(lookBack, await fillBefore(reader, lookBack, first));
+  }
+
+  /** After a gap in which changes were lost: these facts hold, and nothing of before. */
+  async *begin(facts: AsyncIterable<readonly FactChange[]>): AsyncIterable<readonly FactChange[]> {
+    this.seen.begin();
+    this.lookBack.observe({ kind: 'anew' });
+    for await (const batch of facts) {
+      this.lookBack.observe({ kind: 'state', facts: this.seen.wanted(batch) });
+      yield batch;
+    }
+  }
+
+  /** What a replay changed itself: the next run that reads these subjects sees it. */
+  willSee(changes: readonly FactChange[]): void {
+    this.seen.willSee(changes);
+  }
+
+  take(run: Pick<RecordedRun, 'frame' | 'changes'>): void {
+    this.lookBack.observe({ kind: 'run', run: this.seen.take(run) });
+  }
+}
