@@ -30,26 +30,21 @@ export function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): strin
   if (problems.length > 0) return `this version cannot read the rules of that time: ${problems[0]}`;
   const rule = rules.find(({ id }) => id === differs.rule);
   return (
-    ofForgotten(differs, known) ??
     ofLists(rule, run.frame) ??
     ofSecrets(rule, known) ??
+    ofForgotten(rule, known) ??
     ofWindows(rule, known) ??
     ofExemptions(run)
   );
 }
 
-/** Limits and ceilings count: what was removed of one subject may show in another one. */
-function ofForgotten({ subject }: DecisionDiffers, { gaps, world, run, rules }: KnownOfRun): string | undefined {
+/** Limits, joins and the decisions of others counted it, until it was removed; so do windows that reach back to then. */
+function ofForgotten(rule: LoadedRule | undefined, { gaps, run }: KnownOfRun): string | undefined {
   const { startedAt } = run.frame.run;
-  const forgotten = gaps.find((gap) => gap.cause === 'forgotten' && gap.fromMs <= startedAt && startedAt <= gap.toMs);
-  if (!forgotten) return undefined;
-  const isThere = world.record(subject.kind, subject.id) !== undefined;
-  const others = run.written.some(
-    ({ subject: one, verdict }) => verdict === 'match' && world.record(one.kind, one.id) === undefined,
-  );
-  return !isThere || others || rules.some(({ reads }) => reads.owners || reads.joinedDevices)
-    ? forgotten.text
-    : undefined;
+  const windowMs = rule?.reads.events ? rule.reads.windowMs : 0;
+  return gaps.find(
+    ({ cause, fromMs, toMs }) => cause === 'forgotten' && fromMs <= startedAt && startedAt <= toMs + windowMs,
+  )?.text;
 }
 
 function ofLists(rule: LoadedRule | undefined, { sources }: RunFrame): string | undefined {
