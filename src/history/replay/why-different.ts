@@ -24,7 +24,22 @@ export interface KnownOfRun {
   latestMs: number;
 }
 
-export function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): string | undefined {
+export interface ExplainedDifference {
+  differs: DecisionDiffers;
+  /** Undefined: nothing in the record explains it. */
+  why: string | undefined;
+}
+
+/** Rules that are about one target decide it together: what explains one of them explains the others. */
+export function explainedDifferences(all: readonly DecisionDiffers[], known: KnownOfRun): ExplainedDifference[] {
+  const found = all.map((differs) => ({ differs, why: whyDifferent(differs, known) }));
+  return found.map(({ differs, why }) => ({
+    differs,
+    why: why ?? found.find((other) => other.why !== undefined && other.differs.target === differs.target)?.why,
+  }));
+}
+
+function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): string | undefined {
   const { run, rules, problems, lost } = known;
   if (lost) return lost.text;
   if (problems.length > 0) return `this version cannot read the rules of that time: ${problems[0]}`;

@@ -114,9 +114,14 @@ function isTrue(
   if (/held a secret/.test(reason)) return /Note\.api_token/.test(reason) && showsSecret(month, runSeq);
   const gap = gaps.find(({ text, fromMs }) => text === reason && fromMs <= atMs);
   if (gap?.cause === 'forgotten') return known.forgotten.size > 0;
-  return (
-    gap !== undefined && (gap.cause === 'not_recorded' ? known.lost.size > 0 || known.damaged > 0 : known.damaged > 0)
-  );
+  if (gap?.cause === 'not_recorded') return isMissing(gap.text, recorded);
+  return gap !== undefined && known.damaged > 0;
+}
+
+/** Whether the runs that a gap names are really not in the record. */
+function isMissing(text: string, recorded: readonly RecordedRun[]): boolean {
+  const [first = Number.NaN, last = first] = (text.match(/\d+/g) ?? []).map(Number);
+  return first <= last && !recorded.some(({ frame }) => frame.run.seq >= first && frame.run.seq <= last);
 }
 
 /** Whether a device had one until then: a fact that a secret was in. */
