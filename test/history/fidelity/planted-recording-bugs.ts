@@ -128,14 +128,6 @@ export const PLANTED = {
     seed: 42,
     make: () => (run) => ({ ...run, frame: { ...run.frame, freeze: undefined } }),
   },
-  a_gap_of_events_is_not_told: {
-    seed: 12,
-    make: () => (run) => {
-      const fromMs = Math.min(...run.frame.coverage.map((one) => one.fromMs));
-      const coverage = run.frame.coverage.length > 0 ? [{ fromMs, toMs: run.frame.run.startedAt }] : [];
-      return { ...run, frame: { ...run.frame, coverage } };
-    },
-  },
 } satisfies { [bug: string]: Planted };
 export type PlantedRecordingBug = keyof typeof PLANTED;
 
