@@ -19,5 +19,11 @@ export interface RunDecoder {
   ruleSet(hash: string, rows: readonly HistoryRow[]): RecordedRuleSet | undefined;
 }
 
-/** `factsOnly`: open states and decisions may be left out of the runs. */
-export type NewRunDecoder = (options: { factsOnly: boolean }) => RunDecoder;
+export interface RunDecoderOptions {
+  /** Open states and decisions may be left out of the runs. */
+  factsOnly: boolean;
+  /** Somebody was forgotten: a run may name what is no longer recorded. */
+  hasForgotten?: boolean;
+}
+
+export type NewRunDecoder = (options: RunDecoderOptions) => RunDecoder;

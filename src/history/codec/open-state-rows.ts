@@ -59,13 +59,13 @@ function isSorted(rows: ReadonlyMap<string, unknown>): boolean {
   return true;
 }
 
-/** Errors: Error for a key that nothing is recorded of. */
-export function openStateOf(rows: OpenRows, keys: OpenKeys = {}): OpenState {
+/** Errors: Error for a key that nothing is recorded of, unless somebody was forgotten. */
+export function openStateOf(rows: OpenRows, keys: OpenKeys = {}, hasForgotten = false): OpenState {
   const chosen = (kind: OpenKind): [string, unknown][] => {
     const own = rows[kind];
     const wanted = keys[kind];
     if (!wanted) return [...own].sort(([a], [b]) => (a < b ? -1 : 1));
-    return wanted.map((key) => {
+    return (hasForgotten ? wanted.filter((key) => own.has(key)) : wanted).map((key) => {
       if (!own.has(key)) throw new Error(`it has no ${kind} ${key}`);
       return [key, own.get(key)];
     });

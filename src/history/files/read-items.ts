@@ -7,6 +7,7 @@ import { Begin, type Begun } from './begin.ts';
 import type { HistoryFolder } from './history-folder.ts';
 import { type ScannedRun, scanRuns, type Wanted } from './scan.ts';
 import { UnreadableSegment } from './segment-columns.ts';
+import { dayOf } from './segment-name.ts';
 import { stateOf } from './state-item.ts';
 import { type Lost, Walk, type WalkedSegment } from './walk.ts';
 import { isRowWanted, wantedBy } from './wanted.ts';
@@ -18,7 +19,8 @@ export async function* readItems(history: HistoryFolder, query: HistoryQuery): A
   const last = walk.segments.findLast(({ fromMs, toMs }) => Math.min(fromMs, toMs) <= query.toMs);
   if (!first || !last || first.first > last.last) return;
   yield* forgottenIn(walk, query);
-  const decoder = history.newDecoder({ factsOnly: query.factsOnly === true });
+  const hasForgotten = [...walk.segments, ...walk.bases].some(({ rewrites }) => rewrites > 0);
+  const decoder = history.newDecoder({ factsOnly: query.factsOnly === true, hasForgotten });
   const reading = new Reading(walk, decoder, query, last.last);
   let lost: HistoryGap | undefined;
   for (let place = first.first; place <= last.last; ) {
@@ -55,17 +57,22 @@ function gap({ fromMs, toMs, cause, text }: HistoryGap, query: HistoryQuery): Hi
   };
 }
 
-/** What was removed on a person's behalf is named first: its runs are given without it. */
+/** What was removed on a person's behalf is named first: its runs are given without it, until it was removed. Each time once. */
 function* forgottenIn(walk: Walk, query: HistoryQuery): Generator<HistoryItem> {
+  const times = new Map<number, { rows: number; fromMs: number }>();
   for (const segment of [...walk.segments, ...walk.bases]) {
     if (segment.rewrites === 0) continue;
     const columns = walk.open(segment);
     if (columns instanceof UnreadableSegment) continue;
-    for (const { rows, fromMs, toMs } of columns.about.forgotten) {
-      if (toMs < query.fromMs || fromMs > query.toMs) continue;
-      const text = `${segment.day}: ${rows} records of one subject were removed by an operator`;
-      yield gap({ fromMs, toMs, cause: 'forgotten', text }, query);
+    for (const { atMs, rows, fromMs } of columns.about.forgotten) {
+      const known = times.get(atMs) ?? { rows: 0, fromMs };
+      times.set(atMs, { rows: known.rows + rows, fromMs: Math.min(known.fromMs, fromMs) });
     }
+  }
+  for (const [atMs, { rows, fromMs }] of times) {
+    if (atMs < query.fromMs || fromMs > query.toMs) continue;
+    const text = `${dayOf(atMs)}: ${rows} records of one subject were removed by an operator`;
+    yield gap({ fromMs, toMs: atMs, cause: 'forgotten', text }, query);
   }
 }
 

@@ -25,7 +25,7 @@ import { type RecordedRules, RecordedSets } from './recorded-sets.ts';
 import { RecordedWorld } from './recorded-world.ts';
 import { seenAgain } from './seen-again.ts';
 import { Tally } from './tally.ts';
-import { whyDifferent } from './why-different.ts';
+import { explainedDifferences } from './why-different.ts';
 
 export interface AsItWasOptions {
   /** Epoch ms, inclusive: runs that began from then on. */
@@ -151,11 +151,10 @@ class AsItWas {
     const was = { written, ended };
     const is = { written: decided.decisions, ended: decided.ended };
     const { gaps, lost, latestMs } = this;
-    for (const differs of comparedDecisions(was, is, openState.decisions)) {
-      if (options.only && !options.only.includes(differs.rule)) continue;
-      const known = { run, world, rules: rules.rules, problems, gaps, lost, latestMs, beginsMs: this.past?.beginsMs };
-      const why = whyDifferent(differs, known);
+    const known = { run, world, rules: rules.rules, problems, gaps, lost, latestMs, beginsMs: this.past?.beginsMs };
+    for (const { differs, why } of explainedDifferences(comparedDecisions(was, is, openState.decisions), known)) {
       const { rule, target } = differs;
+      if (options.only && !options.only.includes(rule)) continue;
       this.differences.push({
         atMs: frame.run.startedAt,
         runSeq: frame.run.seq,

@@ -24,6 +24,8 @@ export class RecentEvents {
     const fromMs = Math.min(...coverage.map((one) => one.fromMs)) - BEFORE_MS;
     if (fromMs - this.sweptFromMs < BEFORE_MS) return;
     this.sweptFromMs = fromMs;
-    this.events = this.events.filter(({ createdAtMs }) => createdAtMs >= fromMs);
+    // The store never removes its newest row, so that it is not recorded again when a longer window has the log read once more.
+    const newest = this.events.at(-1);
+    this.events = this.events.filter((event) => event === newest || event.createdAtMs >= fromMs);
   }
 }

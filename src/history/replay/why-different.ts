@@ -28,33 +28,43 @@ export interface KnownOfRun {
   beginsMs: number | undefined;
 }
 
-export function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): string | undefined {
+export interface ExplainedDifference {
+  differs: DecisionDiffers;
+  /** Undefined: nothing in the record explains it. */
+  why: string | undefined;
+}
+
+/** Rules that are about one target decide it together: what explains one of them explains the others. */
+export function explainedDifferences(all: readonly DecisionDiffers[], known: KnownOfRun): ExplainedDifference[] {
+  const found = all.map((differs) => ({ differs, why: whyDifferent(differs, known) }));
+  return found.map(({ differs, why }) => ({
+    differs,
+    why: why ?? found.find((other) => other.why !== undefined && other.differs.target === differs.target)?.why,
+  }));
+}
+
+function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): string | undefined {
   const { run, rules, problems, lost } = known;
   if (lost) return lost.text;
   if (problems.length > 0) return `this version cannot read the rules of that time: ${problems[0]}`;
   const rule = rules.find(({ id }) => id === differs.rule);
   return (
-    ofForgotten(differs, known) ??
     ofLists(rule, run.frame) ??
     ofSecrets(rule, known) ??
+    ofForgotten(rule, known) ??
     ofWindows(rule, known) ??
     ofLookBack(rule, known) ??
     ofExemptions(run)
   );
 }
 
-/** Limits and ceilings count: what was removed of one subject may show in another one. */
-function ofForgotten({ subject }: DecisionDiffers, { gaps, world, run, rules }: KnownOfRun): string | undefined {
+/** Limits, joins and the decisions of others counted it, until it was removed; so do windows that reach back to then. */
+function ofForgotten(rule: LoadedRule | undefined, { gaps, run }: KnownOfRun): string | undefined {
   const { startedAt } = run.frame.run;
-  const forgotten = gaps.find((gap) => gap.cause === 'forgotten' && gap.fromMs <= startedAt && startedAt <= gap.toMs);
-  if (!forgotten) return undefined;
-  const isThere = world.record(subject.kind, subject.id) !== undefined;
-  const others = run.written.some(
-    ({ subject: one, verdict }) => verdict === 'match' && world.record(one.kind, one.id) === undefined,
-  );
-  return !isThere || others || rules.some(({ reads }) => reads.owners || reads.joinedDevices)
-    ? forgotten.text
-    : undefined;
+  const windowMs = rule?.reads.events ? rule.reads.windowMs : 0;
+  return gaps.find(
+    ({ cause, fromMs, toMs }) => cause === 'forgotten' && fromMs <= startedAt && startedAt <= toMs + windowMs,
+  )?.text;
 }
 
 function ofLists(rule: LoadedRule | undefined, { sources }: RunFrame): string | undefined {

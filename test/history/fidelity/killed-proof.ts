@@ -4,7 +4,7 @@ import { composeReader } from '../../../src/compose/reader.ts';
 import { Decoder } from '../../../src/history/codec/decoder.ts';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
 import { historyFolderOf } from '../../../src/history/files/segment-files.ts';
-import type { Organization } from '../../support/organization.ts';
+import type { KilledRecording } from './killed-recording.ts';
 import { recordedRuns, replayed } from './replayed.ts';
 import { otherwise } from './what-was-made.ts';
 
@@ -15,7 +15,7 @@ export interface KilledProof {
   faults: string[];
 }
 
-export async function proofOfKilled({ dbFile }: Organization): Promise<KilledProof> {
+export async function proofOfKilled({ org: { dbFile }, problems }: KilledRecording): Promise<KilledProof> {
   const reader = historyReader({
     folder: historyFolderOf(dbFile),
     address: undefined,
@@ -24,7 +24,7 @@ export async function proofOfKilled({ dbFile }: Organization): Promise<KilledPro
   const store = composeReader(dbFile);
   try {
     const runs = await recordedRuns(reader);
-    const faults: string[] = [];
+    const faults = [...problems];
     for (const { frame, written } of runs) {
       const { id, seq } = frame.run;
       const stored = await store.run(id);
@@ -40,6 +40,12 @@ export async function proofOfKilled({ dbFile }: Organization): Promise<KilledPro
   } finally {
     await store.close();
   }
+}
+
+export function killedLine(recording: KilledRecording, { runs, recorded, gaps, faults }: KilledProof): string {
+  const { kills, merges, unfinished, overlapping } = recording;
+  const left = `${kills} kills (${unfinished} left a file unfinished, ${overlapping} files that were merged already)`;
+  return `${left}, ${merges} lives merged days, ${runs} runs, ${recorded} recorded, ${gaps} gaps: ${faults.length} faults`;
 }
 
 /** What it came to may be another one by now: preflight refused it. */

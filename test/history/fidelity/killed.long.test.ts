@@ -1,7 +1,7 @@
 // fidelity: the long form: a daemon that records, killed (kill -9) 100 times. Its history has whole runs alone, and replays to what was decided.
 import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { proofOfKilled } from './killed-proof.ts';
+import { killedLine, proofOfKilled } from './killed-proof.ts';
 import { recordAndDie } from './killed-recording.ts';
 
 const KILLS = Number(process.env.KILLS ?? 100);
@@ -10,15 +10,15 @@ const LIMIT_MS = 1_800_000;
 it(
   'a daemon that is killed while it records leaves whole runs, and the next one records on',
   async () => {
-    const { org, kills } = await recordAndDie(1, KILLS);
+    const recording = await recordAndDie(1, KILLS);
+    const { org, kills, merges } = recording;
     try {
-      const { runs, recorded, gaps, faults } = await proofOfKilled(org);
-      process.stdout.write(
-        `${kills} kills, ${runs} runs, ${recorded} recorded, ${gaps} gaps: ${faults.length} faults\n`,
-      );
-      expect(faults).toEqual([]);
+      const proof = await proofOfKilled(recording);
+      process.stdout.write(`${killedLine(recording, proof)}\n`);
+      expect(proof.faults).toEqual([]);
       expect(kills).toBe(KILLS);
-      expect(recorded).toBeGreaterThan(KILLS / 2);
+      expect(merges).toBeGreaterThan(0);
+      expect(proof.recorded).toBeGreaterThan(KILLS / 2);
     } finally {
       await org.console.close();
       rmSync(org.dir, { recursive: true, force: true });

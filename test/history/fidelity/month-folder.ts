@@ -1,5 +1,5 @@
 // fidelity: records a month into real segments: each process has a recorder of its own, which reads on what the one before it wrote. Some runs are not
-// written, a death leaves the last one unwritten, and files are damaged. In: a seed. Out: a reader, and what the harness knows of the record.
+// written, a death leaves the last one unwritten, files are damaged, somebody is forgotten. In: a seed. Out: a reader, and what the harness knows of the record.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,9 @@ import { deserialize } from 'node:v8';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Clock, Log } from '../../../src/domain/ports.ts';
 import type { EventRows, HistoryReader, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
+import type { SubjectRef } from '../../../src/domain/subjects.ts';
 import { Decoder } from '../../../src/history/codec/decoder.ts';
+import { forgetSubject } from '../../../src/history/files/forget.ts';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
 import { listHistory } from '../../../src/history/files/segment-files.ts';
 import { DirectDesk } from '../../../src/history/record/direct-desk.ts';
@@ -24,11 +26,14 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 export class MonthFolder implements MonthRecording {
   readonly lost = new Set<string>();
   readonly tellsGaps = true;
+  readonly forgotten = new Set<string>();
   damaged = 0;
   private readonly folder = mkdtempSync(join(tmpdir(), 'trustward-month-'));
   private readonly dice: Dice;
   private readonly lossShare: number;
   private readonly damageShare: number;
+  private readonly forgetShare: number;
+  private nowMs = () => 0;
   private recorder: RunRecorder | undefined;
   private life = { isOver: false };
 
@@ -36,9 +41,11 @@ export class MonthFolder implements MonthRecording {
     this.dice = new Dice(seed, 'losses of the month');
     this.lossShare = this.dice.chance(0.4) ? 0 : 0.06 * this.dice.share();
     this.damageShare = this.dice.chance(0.6) ? 0 : 0.3;
+    this.forgetShare = this.dice.chance(0.6) ? 0 : 0.3;
   }
 
   begin(store: EventRows, clock: SimClock): HistoryRecorder {
+    this.nowMs = () => clock.nowMs();
     this.life = { isOver: false };
     const desk = new DirectDesk({ folder: this.folder, address: ADDRESS, program: 'a month', keepMs: KEEP_MS });
     this.recorder = new RunRecorder(this.failing(desk, this.life), store, unhurried(clock), silent);
@@ -49,6 +56,7 @@ export class MonthFolder implements MonthRecording {
     if (isKilled) this.life.isOver = true;
     await this.recorder?.settled();
     if (this.dice.chance(this.damageShare)) this.damage();
+    if (this.dice.chance(this.forgetShare)) this.forget();
   }
 
   reader(): HistoryReader {
@@ -83,6 +91,18 @@ export class MonthFolder implements MonthRecording {
       },
       close: () => desk.close(),
     };
+  }
+
+  /** Of one device or user nothing is kept; what the next run sees of it is recorded again. */
+  private forget(): void {
+    const { dice, forgotten } = this;
+    const subject = dice.pick<SubjectRef>([
+      { kind: 'device', id: `d${dice.whole(0, 20)}` },
+      { kind: 'user', id: `u${dice.whole(0, 5)}@main.test` },
+    ]);
+    const standIn = `forgotten-${forgotten.size}`;
+    const { removed, replaced } = forgetSubject(this.folder, { subject, atMs: this.nowMs(), standIn });
+    if (removed + replaced > 0) forgotten.add(subject.id).add(standIn);
   }
 
   /** A file is cut, or a bit of it is another one. */

@@ -7,6 +7,7 @@ import type { MonthRecording } from './month.ts';
 
 export class MonthMemory implements MonthRecording {
   readonly lost = new Set<string>();
+  readonly forgotten = new Set<string>();
   readonly damaged = 0;
   readonly tellsGaps = false;
   private readonly dice: Dice;

@@ -3,7 +3,7 @@
 import { ACTIONS } from '../../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
 import type { Dice } from '../../harness/dice.ts';
-import { BUNDLE } from './month-world.ts';
+import { BUNDLE, TOKENS } from './month-world.ts';
 
 interface Form {
   id: string;
@@ -52,6 +52,14 @@ const FORMS: readonly Form[] = [
     [2, 4],
   ),
   of('delete-lost', 'device', '{ "==": [{ var: MdmData.Lost }, "TRUE"] }', 'delete_device', [], LOST),
+  of(
+    'report-token',
+    'device',
+    `{ "==": [{ var: Note.api_token }, ${TOKENS[0]}] }`,
+    'notify',
+    [],
+    'declares: { Note.api_token: text }',
+  ),
   of('report-role', 'device', '{ in: [admin, { var: Roles }] }', 'notify'),
   of('unmap-leaver', 'user', '{ "==": [{ var: Leaver }, "TRUE"] }', 'delete_device', [], 'declares: { Leaver: flag }'),
   of(

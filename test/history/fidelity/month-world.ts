@@ -8,6 +8,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 export const BUNDLE = 'b1';
+/** The first looks like a secret, and is not recorded. */
+export const TOKENS = ['hunter2-Xy9', 'none'] as const;
 
 export interface LoggedEvent {
   id: string;
@@ -118,7 +120,7 @@ export class MonthWorld {
     const odd: Fact[] = [{}, [], null, '', 9_007_199_254_740_993n, -0.5, true, { 'a.b': 1, c: { d: ['x', null] } }];
     set(device, dice.pick(['Odd', 'IsMDMPresent', 'Extra', 'a.b', '']), dice.chance(0.3) ? undefined : dice.pick(odd));
     if (dice.chance(0.3)) device.Roles = dice.pick([[], ['admin'], ['admin', 'sales']]);
-    if (dice.chance(0.2)) device.Note = { api_token: `tok-${dice.whole(0, 9)}`, text: 'kept' };
+    if (dice.chance(0.2)) device.Note = { api_token: dice.pick(TOKENS), text: 'kept' };
     if (dice.chance(0.1)) device.MdmData = { Timestamp: this.ns(0) };
   }
 

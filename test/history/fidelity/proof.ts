@@ -1,11 +1,13 @@
 // fidelity: the proof of one month: it is recorded, replayed as it was, and every difference has a reason that the harness knows to be true. In: a
 // seed. Out: counts, and what nothing explains.
+import { isFacts } from '../../../src/domain/facts.ts';
 import type { HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import type { Replay, ReplayDifference } from '../../../src/domain/replay.ts';
 import { SUBJECT_KINDS } from '../../../src/domain/subjects.ts';
 import { type MonthOptions, type PlayedMonth, playMonth } from './month.ts';
 import { MonthFolder } from './month-folder.ts';
 import { MonthMemory } from './month-memory.ts';
+import { TOKENS } from './month-world.ts';
 import { type Listed, RecordedFacts } from './recorded-facts.ts';
 import { recordedRuns, replayed } from './replayed.ts';
 import { recordedOtherwise } from './what-was-made.ts';
@@ -17,6 +19,8 @@ export interface Proof {
   decisions: number;
   deaths: number;
   gaps: number;
+  /** Gaps by their cause. */
+  causes: { [cause: string]: number };
   /** By reason, without the numbers and names in it. */
   explained: { [reason: string]: number };
   /** One line each: what was recorded, or replayed, otherwise than it was, and nothing explains it. */
@@ -25,7 +29,7 @@ export interface Proof {
 
 export function noProof(): Proof {
   const counts = { months: 0, runs: 0, looks: 0, decisions: 0, deaths: 0, gaps: 0 };
-  return { ...counts, explained: {}, unexplained: [] };
+  return { ...counts, causes: {}, explained: {}, unexplained: [] };
 }
 
 export async function proveMonth(seed: number, options: MonthOptions = {}): Promise<Proof> {
@@ -46,6 +50,8 @@ export async function proveMonth(seed: number, options: MonthOptions = {}): Prom
 interface Known {
   /** Ids of runs that were not recorded. */
   lost: ReadonlySet<string>;
+  /** Ids of subjects that were forgotten, and what stands in for them. */
+  forgotten: ReadonlySet<string>;
   /** Files that were damaged. */
   damaged: number;
   /** Whether the reader names runs that are missing. */
@@ -59,14 +65,22 @@ async function proofOf(month: PlayedMonth, known: Known, reader: HistoryReader):
   const facts = new RecordedFacts();
   const differences = replay.differences.filter((one) => !isTrue(one, month, known, replay, recorded));
   const unexplained = [
-    ...recorded.flatMap((run) => recordedOtherwise(month.made, run)),
-    ...(known.damaged > 0 ? [] : recorded.flatMap((run) => facts.differences(run, listedIn(month, run)))),
+    ...[
+      ...recorded.flatMap((run) => recordedOtherwise(month.made, run)),
+      ...(known.damaged > 0 ? [] : recorded.flatMap((run) => facts.differences(run, listedIn(month, run)))),
+    ].filter((line) => !isForgotten(line, known)),
     ...unrecorded(month, known, recorded, replay),
     ...differences.map(differenceText),
   ].map((line) => `seed ${seed}: ${line}`);
-  const explained: Proof['explained'] = {};
+  const [explained, causes]: [Proof['explained'], Proof['causes']] = [{}, {}];
+  for (const { cause } of replay.gaps) addTo(causes, cause, 1);
   for (const one of replay.differences) if (!differences.includes(one)) addTo(explained, reasonOf(one), 1);
-  return { months: 1, runs, looks, decisions, deaths, gaps: replay.gaps.length, explained, unexplained };
+  return { months: 1, runs, looks, decisions, deaths, gaps: replay.gaps.length, causes, explained, unexplained };
+}
+
+/** What was removed of one subject is missing, and names in records of others are other ones. */
+function isForgotten(line: string, { forgotten }: Known): boolean {
+  return forgotten.size > 0 && (line.match(/[\w@.-]+/g) ?? []).some((word) => forgotten.has(word));
 }
 
 function listedIn({ made }: PlayedMonth, { frame }: RecordedRun): Listed {
@@ -92,15 +106,31 @@ function isTrue(
   month: PlayedMonth,
   known: Known,
   { gaps }: Replay,
-  [first]: readonly RecordedRun[],
+  recorded: readonly RecordedRun[],
 ): boolean {
   const { isExplained, reason, atMs, runSeq } = one;
   if (!isExplained) return false;
   if (/the clock had been set back/.test(reason)) return month.hasJumped;
   if (/the record begins at/.test(reason))
-    return [...month.made.values()].some(({ seq }) => seq < (first?.frame.run.seq ?? 0));
+    return [...month.made.values()].some(({ seq }) => seq < (recorded[0]?.frame.run.seq ?? 0));
   if (/each subject once/.test(reason)) return listsTwice(month, runSeq);
-  return gaps.some(({ fromMs }) => fromMs <= atMs) && (known.lost.size > 0 || known.damaged > 0);
+  if (/held a secret/.test(reason)) return /Note\.api_token/.test(reason) && showsSecret(month, runSeq);
+  const gap = gaps.find(({ text, fromMs }) => text === reason && fromMs <= atMs);
+  if (gap?.cause === 'forgotten') return known.forgotten.size > 0;
+  if (gap?.cause === 'not_recorded') return isMissing(gap.text, recorded);
+  return gap !== undefined && known.damaged > 0;
+}
+
+/** Whether the runs that a gap names are really not in the record. */
+function isMissing(text: string, recorded: readonly RecordedRun[]): boolean {
+  const [first = Number.NaN, last = first] = (text.match(/\d+/g) ?? []).map(Number);
+  return first <= last && !recorded.some(({ frame }) => frame.run.seq >= first && frame.run.seq <= last);
+}
+
+/** Whether a device had one until then: a fact that a secret was in. */
+function showsSecret({ made }: PlayedMonth, runSeq: number): boolean {
+  const lists = [...made.values()].flatMap(({ seq, listed }) => (seq <= runSeq ? (listed.device ?? []) : []));
+  return lists.some(({ Note }) => isFacts(Note) && Note.api_token === TOKENS[0]);
 }
 
 function listsTwice({ made }: PlayedMonth, runSeq: number): boolean {
@@ -121,8 +151,9 @@ function reasonOf({ reason }: ReplayDifference): string {
   return reason.replace(/`[^`]*`/g, '…').replace(/\d[\d:.TZ-]*/g, 'N');
 }
 
-export function addProof(sum: Proof, { explained, unexplained, ...counts }: Proof): void {
+export function addProof(sum: Proof, { causes, explained, unexplained, ...counts }: Proof): void {
   for (const name of Object.keys(counts) as (keyof typeof counts)[]) sum[name] += counts[name];
+  for (const [cause, count] of Object.entries(causes)) addTo(sum.causes, cause, count);
   for (const [reason, count] of Object.entries(explained)) addTo(sum.explained, reason, count);
   sum.unexplained.push(...unexplained);
 }
@@ -131,8 +162,12 @@ function addTo(counts: { [reason: string]: number }, reason: string, count: numb
   counts[reason] = (counts[reason] ?? 0) + count;
 }
 
-export function proofLine({ months, runs, looks, decisions, deaths, gaps, explained, unexplained }: Proof): string {
+export function proofLine({ months, runs, looks, decisions, deaths, gaps, ...rest }: Proof): string {
+  const { causes, explained, unexplained } = rest;
   const reasons = Object.entries(explained).map(([reason, count]) => `${count} ${reason}`);
-  const counts = `${months} months, ${runs} runs, ${decisions} decisions, ${looks} looks, ${deaths} kills, ${gaps} gaps`;
+  const by = Object.entries(causes)
+    .map(([cause, count]) => `${count} ${cause}`)
+    .join(', ');
+  const counts = `${months} months, ${runs} runs, ${decisions} decisions, ${looks} looks, ${deaths} kills, ${gaps} gaps (${by})`;
   return `${counts}: ${unexplained.length} unexplained differences${['', ...reasons].join('; ')}`;
 }
