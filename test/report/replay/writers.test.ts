@@ -52,6 +52,21 @@ describe('the sentence of a replay', () => {
   });
 });
 
+describe('a replay that decides at most one run in a time', () => {
+  const text = (changes: Parameters<typeof replay>[0]) => replayText(replayDocument(replay(changes)));
+
+  it('has how many runs it decided, and compares no others', () => {
+    const some = text({ way: 'as_was', runs: 120, wholeRuns: 120, decidedRuns: 40, everyMs: DAY_MS / 8 });
+    expect(some.replaceAll('\n', ' ')).toContain('It decided 40 of them: the first whole run of each 3h.');
+    expect(some.replaceAll('\n', ' ')).toContain('Every decision of those is as the run made it.');
+  });
+
+  it('notes that a time shorter than the distance of the runs left out none', () => {
+    const all = text({ runs: 24, wholeRuns: 24, decidedRuns: 24, everyMs: 300_000 });
+    expect(all.replaceAll('\n', ' ')).toContain('It decided each of them: no two began in the same 5m.');
+  });
+});
+
 describe('the text of a replay', () => {
   const lines = (text: string) => text.split('\n');
 
