@@ -131,7 +131,7 @@ describe('the picture of a replay', () => {
   it('has a text alternative with the figures, and its numbers as a table', () => {
     const page = html(wrongForty());
     expect(page).toMatch(
-      /role="img" aria-label="Rule ban-jailbroken from [^"]*: 0 to 28 matches; 12 actions, 11 undos; its limit in a run is 25; 1 gap/,
+      /role="img" aria-label="Rule ban-jailbroken from [^"]*: 0 to 28 matches; 12 actions, 11 undos; 25 are allowed in a run; 1 gap/,
     );
     expect(page).toContain('Matches, actions and undos of rule ban-jailbroken over time');
   });
