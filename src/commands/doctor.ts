@@ -10,6 +10,7 @@ import { type Check, countOfWords, problem } from './doctor/check.ts';
 import { configurationChecks, rememberingNames } from './doctor/configuration.ts';
 import { daemonChecks } from './doctor/daemon.ts';
 import { databaseChecks } from './doctor/database.ts';
+import { historyChecks } from './doctor/history.ts';
 import { rulesChecks } from './doctor/rules.ts';
 import { diskCheck, heartbeatChecks, webhookChecks } from './doctor/surroundings.ts';
 import { asInvoked } from './invocation.ts';
@@ -32,6 +33,7 @@ async function look(io: Io, options: CommonOptions): Promise<{ checks: Check[]; 
       ...(await apiChecks(config, rules)),
       ...(await databaseChecks(config)),
       ...(await backupChecks(config)),
+      ...(await historyChecks(config)),
       ...checks,
       ...(await daemonChecks(config)),
       ...(await webhookChecks(config)),

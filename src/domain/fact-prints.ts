@@ -211,11 +211,38 @@ function mixMembers(value: Fact[] | Facts, depth: number): void {
   }
   const names = Object.keys(value);
   mixNumbers(7, names.length);
-  for (const name of names) {
-    mix(name);
+  const known = memberNames[depth] ?? new LastNames();
+  memberNames[depth] = known;
+  for (let at = 0; at < names.length; at += 1) {
+    const name = names[at] as string;
+    const print = known.print(name, at);
+    a ^= print;
+    b = (b + print) | 0;
     mixValue(value[name] as Fact, depth);
   }
 }
+
+/** Names of members inside of lists: those of the next item are most likely those of the last one. */
+class LastNames {
+  private readonly names: string[] = [];
+  private readonly prints: number[] = [];
+
+  print(name: string, at: number): number {
+    if (this.names[at] === name) return this.prints[at] as number;
+    const [c, d] = [a, b];
+    begin(SEED_A, SEED_B);
+    mix(name);
+    finish();
+    [a, b] = [c, d];
+    // A hostile object may have any number of members.
+    if (at >= MEMBERS_MAX) return resultA;
+    this.names[at] = name;
+    this.prints[at] = resultA;
+    return resultA;
+  }
+}
+
+const memberNames: LastNames[] = [];
 
 function finish(): void {
   resultA = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);

@@ -185,6 +185,8 @@ export interface SeenRun extends Omit<RecordedRun, 'frame' | 'changes' | 'events
   frame: Omit<RunFrame, 'shows'>;
   seen: readonly SeenSubjects[];
   ruleSet: RecordedRuleSet;
+  /** The clock agrees with the server's: no old day is removed by a clock that may be wrong. */
+  isClockRight: boolean;
 }
 
 /** The store as recording sees it: events by the numbers that they have there, which grow. */

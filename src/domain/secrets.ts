@@ -133,6 +133,11 @@ function isPlainlyClean(value: Fact, depth: number): boolean {
   return true;
 }
 
+/** Whether a cheap look proves that one fact of a record is no secret, and that its path does not make it one. It may miss a clean fact. */
+export function isPlainlyCleanFact(path: string, value: Fact): boolean {
+  return CLEAN_PATHS.isAmong(path) && isPlainlyClean(value, 0);
+}
+
 /** Texts that passed a test, so that each is tested once: events repeat them. */
 class Passed {
   private readonly texts = new Set<string>();
@@ -151,6 +156,7 @@ class Passed {
 const REMEMBERED_MAX = 2_000;
 const REMEMBERED_LENGTH_MAX = 64;
 const CLEAN_NAMES = new Passed((name) => !MAY_HOLD.test(name) && !PAIR_VALUE.test(name));
+const CLEAN_PATHS = new Passed((path) => path.split('.').every((name) => CLEAN_NAMES.isAmong(name)));
 const CLEAN_TEXTS = new Passed(
   (text) => !MAY_HOLD.test(text) || (ADDRESS.test(text) && !MAY_HOLD.test(text.replace('@', ' '))),
 );

@@ -10,28 +10,29 @@ import { IdentityPartReader } from './identity-pass.ts';
 import { writeUuid } from './key-set.ts';
 import { EXAMPLES_MAX } from './pull-source.ts';
 import { readRecord } from './record-key.ts';
-import { RecordPartReader } from './record-pass.ts';
+import type { RecordPartReader } from './record-pass.ts';
 
 export interface PartReaderOptions {
   source: 'devices';
   fieldsWritten: readonly string[];
   prints: SharedPrints;
-  recordPrints: SharedPrints | undefined;
+  /** Compares records with what is recorded; undefined: nothing is. */
+  records: RecordPartReader | undefined;
   /** A fresh one for each part, and what it wanted kept of the record that it judged last. */
   makeJudge(): { judge: PartJudge; isWanted(): boolean };
 }
 
 export class PartReader {
   private readonly identities: IdentityPartReader;
-  private readonly records: RecordPartReader | undefined;
 
   constructor(private readonly options: PartReaderOptions) {
     this.identities = new IdentityPartReader(KIND_OF[options.source], options.prints);
-    this.records = options.recordPrints && new RecordPartReader(options.recordPrints);
   }
 
-  read(batches: Iterable<unknown[]>): RecordPart {
-    const { source, fieldsWritten, makeJudge } = this.options;
+  /** `bytes`: those that the batches are parsed from. */
+  read(batches: Iterable<unknown[]>, bytes: Uint8Array): RecordPart {
+    const { source, fieldsWritten, makeJudge, records } = this.options;
+    records?.begin(bytes);
     const { judge, isWanted } = makeJudge();
     const fleet = new FleetRows(fieldsWritten);
     const keys: string[] = [];
@@ -52,7 +53,7 @@ export class PartReader {
         judge.accept(read.record);
         if (isWanted()) wanted.push(read.record);
         this.identities.accept(read.record);
-        this.records?.accept(read.record);
+        records?.accept(read.record, read.key);
       }
     }
     const known = keysOf(keys);
@@ -62,7 +63,7 @@ export class PartReader {
       keys: known,
       fleet: fleet.part(known.ids),
       identities: this.identities.part(),
-      changed: this.records?.part(),
+      changed: records?.part(),
       judged: judge.finish(),
       wanted,
     };

@@ -2,11 +2,13 @@
 // recorded. Out: new and changed ones, packed, and which fingerprints the reading had. It runs for every record of a fleet.
 import { FactPaths } from '../domain/fact-prints.ts';
 import type { Facts } from '../domain/facts.ts';
-import type { PresentPrints } from '../domain/identity.ts';
+import { FIELDS, type PresentPrints } from '../domain/identity.ts';
 import type { ChangedPart } from '../domain/record-part.ts';
 import type { SeenSubjects } from '../domain/recorded-history.ts';
 import { SeenPrints, type SharedPrints } from '../domain/seen-prints.ts';
+import type { SubjectKind } from '../domain/subjects.ts';
 import { AS_VALUES, PackedList, partOf } from './packed-list.ts';
+import { RecordBytes } from './record-bytes.ts';
 
 export class RecordPass {
   private readonly paths = new FactPaths();
@@ -38,21 +40,32 @@ export class RecordPass {
 
 /** The new and changed records of a part of a list, ready for another thread. */
 export class RecordPartReader {
-  private readonly paths = new FactPaths();
-  private readonly prints: SeenPrints;
-  private changed: Facts[] = [];
+  private prints: SeenPrints;
+  private readonly records: RecordBytes;
 
-  constructor(shared: SharedPrints) {
+  constructor(shared: SharedPrints, kind: SubjectKind) {
+    this.prints = SeenPrints.over(shared);
+    this.records = new RecordBytes(new FactPaths(), FIELDS[kind][0] as string);
+  }
+
+  /** For the next pass, over what was recorded then. */
+  follow(shared: SharedPrints): void {
     this.prints = SeenPrints.over(shared);
   }
 
-  accept(record: Facts): void {
-    if (!this.prints.see(this.paths.print(record))) this.changed.push(record);
+  begin(bytes: Uint8Array): void {
+    this.records.begin(bytes);
+  }
+
+  accept(record: Facts, key: string): void {
+    this.records.accept(record, key);
   }
 
   part(): ChangedPart {
-    const { changed } = this;
-    this.changed = [];
+    const changed: Facts[] = [];
+    this.records.end((record, print) => {
+      if (!this.prints.see(print)) changed.push(record);
+    });
     return partOf(changed, AS_VALUES);
   }
 }

@@ -6,7 +6,7 @@ import type { RecordedPart, SeenRun } from '../domain/recorded-history.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunCommit } from '../domain/store.ts';
 import { SOURCES } from '../domain/subjects.ts';
-import type { Engine, RunRules } from './engine.ts';
+import { type Engine, isClockRight, type RunRules } from './engine.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
 
 export async function keepHistory(
@@ -27,7 +27,7 @@ export async function keepHistory(
 }
 
 function seenRun(
-  { settings: { lists = 'v1' } }: Pick<Engine, 'settings'>,
+  engine: Pick<Engine, 'api' | 'settings'>,
   run: Run,
   { hash, files = new Map() }: RunRules,
   pulled: PulledSnapshot,
@@ -35,6 +35,7 @@ function seenRun(
   commit: Pick<RunCommit, 'decisions' | 'endedDecisions'>,
   eventsTo: number,
 ): SeenRun {
+  const { lists = 'v1' } = engine.settings;
   const { sources } = pulled.snapshot;
   const { settings, steady, quietMs, freeze, judged, unjudged, activeRules, bundles, openState } = input;
   const { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials, credential } = settings;
@@ -62,6 +63,7 @@ function seenRun(
     written: commit.decisions,
     ended: commit.endedDecisions,
     ruleSet: { hash, files },
+    isClockRight: isClockRight(engine),
   };
 }
 

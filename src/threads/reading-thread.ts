@@ -6,17 +6,19 @@ import type { PieceRead } from '../domain/list-piece.ts';
 import { isNewVerdict } from '../domain/new-verdicts.ts';
 import type { PassSetup } from '../domain/part-readers.ts';
 import type { RecordPart } from '../domain/record-part.ts';
-import { KIND_OF } from '../domain/subjects.ts';
+import { KIND_OF, type SubjectKind } from '../domain/subjects.ts';
 import { type Evaluator, FLIPS_MAX, type JudgeContext } from '../domain/verdict.ts';
 import { compileRules, rulesOf } from '../evaluate/index.ts';
 import { readPiece } from '../management/client/list-pieces.ts';
 import { PartReader } from '../pull/part-reader.ts';
+import { RecordPartReader } from '../pull/record-pass.ts';
 import type { FromThread, SentSetup, ToThread } from './messages.ts';
 
 const EVALUATORS_MAX = 2;
 const port = parentPort;
 const evaluators = new Map<number, Evaluator>();
 let reader: PartReader | undefined;
+let records: RecordPartReader | undefined;
 
 function readerOf(
   evaluator: Evaluator,
@@ -58,7 +60,15 @@ function readerOf(
       },
     };
   };
-  return new PartReader({ source, fieldsWritten, prints, recordPrints, makeJudge });
+  return new PartReader({ source, fieldsWritten, prints, records: recordsOver(recordPrints, kind), makeJudge });
+}
+
+/** One for all passes: it knows the records of the passes before. */
+function recordsOver(prints: SentSetup['recordPrints'], kind: SubjectKind): RecordPartReader | undefined {
+  if (!prints) return undefined;
+  if (records) records.follow(prints);
+  else records = new RecordPartReader(prints, kind);
+  return records;
 }
 
 function take(message: ToThread): void {
@@ -73,7 +83,7 @@ function take(message: ToThread): void {
   } else {
     const { number, piece } = message;
     try {
-      const read = readPiece(piece, (batches) => (reader as PartReader).read(batches));
+      const read = readPiece(piece, (batches) => (reader as PartReader).read(batches, piece.bytes));
       answer({ kind: 'read', number, read }, buffersOf(read));
     } catch (error) {
       answer({ kind: 'failed', number, words: error instanceof Error ? error.message : 'unknown' }, []);

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { figuresLine, walkMany } from './walk.ts';
 
-const WALKS = 150;
+const WALKS = 100;
 const LIMIT_MS = 240_000; // for machines on which much else runs
 
 describe('random walks of runs, plans, people, faults, restarts and reloads', () => {

@@ -38,6 +38,9 @@ describe('a life in which every secret could have come out', () => {
     const answers = life.places.get('the column attempts.answer afterwards');
     expect(answers).toContain('you sent [secret]');
     expect([...life.places.keys()].filter((place) => /wal while|backups.*afterwards/.test(place))).toHaveLength(2);
+    expect(
+      [...life.places].some(([place, text]) => /history.*parquet/.test(place) && text.includes('SerialNumber')),
+    ).toBe(true);
   });
 
   it('has none of them in any place, but for the key of the audit in its own file', { timeout: 60_000 }, () => {

@@ -1,8 +1,11 @@
-// support: all that a folder keeps: each file as bytes, and each value of each table of its databases, unpacked where it is compressed.
+// support: all that a folder keeps: each file as bytes, the rows of segments of a history as text, and each value of each table of its databases,
+// unpacked where it is compressed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { gunzipSync, inflateRawSync } from 'node:zlib';
 import Database from 'better-sqlite3';
+import { readColumns } from '../../src/history/files/segment-columns.ts';
+import { rowsOf } from '../../src/history/files/segment-rows.ts';
 
 /** Place → what is there; for each file. */
 export function filesIn(folder: string): Map<string, Uint8Array> {
@@ -11,8 +14,13 @@ export function filesIn(folder: string): Map<string, Uint8Array> {
   return new Map(
     paths
       .map((path) => [relative(folder, path), path] as const)
-      .map(([name, path]) => [`the file ${name}`, readFileSync(path)]),
+      .map(([name, path]) => [`the file ${name}`, name.endsWith('.parquet') ? rowsIn(path) : readFileSync(path)]),
   );
+}
+
+function rowsIn(path: string): Uint8Array {
+  const rows = [...rowsOf(readColumns(readFileSync(path)))];
+  return Buffer.from(rows.map((row) => [row.kind, row.subject, row.path, row.value].join('\n')).join('\n'));
 }
 
 /** `table.column` → all of its values as text. */

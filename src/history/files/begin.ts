@@ -15,9 +15,13 @@ export class Begin {
   readonly #walk: Walk;
   readonly #fromMs: number;
 
-  constructor(walk: Walk, fromMs: number) {
+  readonly #isWanted: ((kind: string, path: string) => boolean) | undefined;
+
+  /** `isWanted`: rows of no use to whoever asks are left out, as far as it costs nothing. */
+  constructor(walk: Walk, fromMs: number, isWanted?: (kind: string, path: string) => boolean) {
     this.#walk = walk;
     this.#fromMs = fromMs;
+    this.#isWanted = isWanted;
   }
 
   /** `place`: that of a segment which has runs from the time on. */
@@ -25,11 +29,12 @@ export class Begin {
     let fault: string | undefined;
     for (const base of this.#walk.bases.filter(({ last }) => last < place).reverse()) {
       const columns = this.#walk.open(base);
-      if (!(columns instanceof UnreadableSegment)) return this.#from(new Standing(columns), base.last + 1, place);
+      if (!(columns instanceof UnreadableSegment))
+        return this.#from(new Standing(columns, this.#isWanted), base.last + 1, place);
       fault ??= `the base of ${base.day}: ${columns.message}`;
     }
     const first = this.#walk.segments[0];
-    if (first?.first === 1) return this.#from(new Standing(undefined), 1, place);
+    if (first?.first === 1) return this.#from(new Standing(undefined, this.#isWanted), 1, place);
     const { fromMs, toMs } = this.#walk.segments.find(({ last }) => last >= place) ?? {
       fromMs: this.#fromMs,
       toMs: this.#fromMs,

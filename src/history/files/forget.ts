@@ -3,7 +3,7 @@
 import type { SubjectRef } from '../../domain/subjects.ts';
 import { factKindOf, type HistoryRow, type RowKind } from '../rows.ts';
 import { SegmentBytes } from './segment-bytes.ts';
-import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
+import { type CodedTexts, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 import { listHistory, readSegment, removeSegments, type SegmentFile, writeSegment } from './segment-files.ts';
 import { rowsOf } from './segment-rows.ts';
 
@@ -45,11 +45,13 @@ export function forgetSubject(folder: string, forgetting: Forgetting): Forgotten
 }
 
 function mayName({ groups }: SegmentColumns, naming: Naming): boolean {
-  return groups.some((group) =>
-    [group.subject(), group.path(), group.value()].some(({ dictionary }) =>
-      dictionary.some((text) => naming.isIn(text)),
-    ),
-  );
+  const isIn = ({ dictionary }: { dictionary: readonly string[] }) => dictionary.some((text) => naming.isIn(text));
+  return groups.some((group) => isIn(group.subject()) || isIn(group.path()) || isInAny(group.value(), naming));
+}
+
+function isInAny({ count, text }: CodedTexts, naming: Naming): boolean {
+  for (let code = 0; code < count; code++) if (naming.isIn(text(code))) return true;
+  return false;
 }
 
 function rewrite(

@@ -9,7 +9,7 @@ import { type ScannedRun, scanRuns, type Wanted } from './scan.ts';
 import { UnreadableSegment } from './segment-columns.ts';
 import { stateOf } from './state-item.ts';
 import { type Lost, Walk, type WalkedSegment } from './walk.ts';
-import { wantedBy } from './wanted.ts';
+import { isRowWanted, wantedBy } from './wanted.ts';
 
 /** Errors: AppError `store_failed` when the folder cannot be read. */
 export async function* readItems(history: HistoryFolder, query: HistoryQuery): AsyncGenerator<HistoryItem> {
@@ -87,7 +87,7 @@ class Reading {
 
   /** From a place on as far as it is whole; what was lost then, undefined at the end. */
   async *stretch(place: number): AsyncGenerator<HistoryItem, Lost | undefined> {
-    const begun = await new Begin(this.#walk, this.#query.fromMs).at(place);
+    const begun = await new Begin(this.#walk, this.#query.fromMs, isRowWanted(this.#wanted)).at(place);
     if ('lost' in begun) return begun.lost;
     let position: Begun | undefined = begun;
     this.#before = undefined;

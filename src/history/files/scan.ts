@@ -5,7 +5,7 @@ import type { FactChange } from '../../domain/recorded-history.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import { factOf, SECRET_TEXT } from '../fact-text.ts';
 import { factKindOf, type HistoryRow } from '../rows.ts';
-import type { CodedColumn, SegmentColumns } from './segment-columns.ts';
+import type { CodedColumn, CodedTexts, SegmentColumns } from './segment-columns.ts';
 import { type DecodedGroup, decodeGroup, RunBoundaries, rowAt } from './segment-rows.ts';
 
 export interface ScannedRun {
@@ -33,7 +33,7 @@ export function* scanRuns({ groups }: SegmentColumns, wanted: Wanted): Generator
   for (const group of groups) {
     const decoded = decodeGroup(group);
     const classes = classesOf(decoded, wanted);
-    const values: (Fact | typeof SECRET | undefined)[] = [];
+    const values = new Map<number, Fact | typeof SECRET>();
     const subjects = classOfSubjects(decoded.subject, wanted.subject);
     const { run, at, kind, subject, path } = decoded;
     for (let row = 0; row < decoded.rows; row++) {
@@ -104,16 +104,17 @@ const SECRET = Symbol('secret');
 
 /** Of a value that repeats, one fact: facts are never changed in place. */
 function factAt(
-  { codes, dictionary }: CodedColumn<string>,
+  { codes, repeats, text }: CodedTexts,
   row: number,
-  known: (Fact | typeof SECRET | undefined)[],
+  known: Map<number, Fact | typeof SECRET>,
 ): Fact | typeof SECRET | undefined {
   const code = codes[row] as number;
   if (code === -1) return undefined;
-  let fact = known[code];
+  if (!repeats) return readValue(text(code));
+  let fact = known.get(code);
   if (fact === undefined) {
-    fact = readValue(dictionary[code] as string);
-    known[code] = fact;
+    fact = readValue(text(code));
+    known.set(code, fact);
   }
   return fact;
 }

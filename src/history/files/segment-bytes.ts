@@ -130,7 +130,7 @@ export class SegmentBytes {
         { name: 'kind', data: kind, encoding: 'RLE_DICTIONARY' },
         { name: 'subject', data: subject, encoding: 'RLE_DICTIONARY' },
         { name: 'path', data: path, encoding: 'RLE_DICTIONARY' },
-        { name: 'value', data: value },
+        { name: 'value', data: value, encoding: 'RLE_DICTIONARY' },
       ],
     });
     this.#group = emptyGroup();

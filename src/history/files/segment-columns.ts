@@ -1,8 +1,8 @@
 // history files: the columns of a segment as they are stored: codes into a dictionary. In: the bytes of a whole file whose checksum held. Out: its
 // groups of rows, each column decoded when it is asked for. Texts that repeat are one string each, so that 26 million rows are read in seconds.
 import { type ColumnMetaData, type FileMetaData, parquetMetadata, parquetSchema } from 'hyparquet';
-import { parquetHeader, readPage } from 'hyparquet/src/column.js';
-import { readDataPageV2 } from 'hyparquet/src/datapage.js';
+import { parquetHeader } from 'hyparquet/src/column.js';
+import { decompressPage, readDataPageV2 } from 'hyparquet/src/datapage.js';
 import {
   COLUMNS,
   type ColumnName,
@@ -18,6 +18,16 @@ export interface CodedColumn<T> {
   dictionary: readonly T[];
 }
 
+/** Texts of which most are never asked for: each is made of its bytes when it is. */
+export interface CodedTexts {
+  codes: Int32Array;
+  /** Of codes. */
+  count: number;
+  /** Several rows may have the same code. */
+  repeats: boolean;
+  text(code: number): string;
+}
+
 export interface RowGroup {
   rows: number;
   run(): CodedColumn<number>;
@@ -26,7 +36,7 @@ export interface RowGroup {
   kind(): CodedColumn<string>;
   subject(): CodedColumn<string>;
   path(): CodedColumn<string>;
-  value(): CodedColumn<string>;
+  value(): CodedTexts;
 }
 
 export interface SegmentColumns {
@@ -65,21 +75,21 @@ export function readColumns(bytes: Uint8Array): SegmentColumns {
   const tree = parquetSchema(metadata);
   const groups = metadata.row_groups.map((group): RowGroup => {
     const rows = Number(group.num_rows);
-    const column = <T>(name: ColumnName, convert: (raw: unknown) => T): CodedColumn<T> => {
+    const stored = (name: ColumnName): StoredColumn => {
       const meta = group.columns[COLUMNS.indexOf(name)]?.meta_data;
       const child = tree.children[COLUMNS.indexOf(name)];
       if (meta?.path_in_schema[0] !== name || !child)
         throw new UnreadableSegment('damaged', `it has no column ${name}`);
-      return decode(bytes, meta, [tree, child], rows, convert);
+      return readStored(bytes, meta, [tree, child], rows);
     };
     return {
       rows,
-      run: () => column('run', Number),
-      at: () => column('at', Number),
-      kind: () => column('kind', textOf),
-      subject: () => column('subject', textOf),
-      path: () => column('path', textOf),
-      value: () => column('value', textOf),
+      run: () => numbersOf(stored('run'), 4, (view, at) => view.getInt32(at, true)),
+      at: () => numbersOf(stored('at'), 8, (view, at) => Number(view.getBigInt64(at, true))),
+      kind: () => allTextsOf(stored('kind')),
+      subject: () => allTextsOf(stored('subject')),
+      path: () => allTextsOf(stored('path')),
+      value: () => textsOf(stored('value')),
     };
   });
   return { about, rows: Number(metadata.num_rows), groups };
@@ -93,62 +103,74 @@ function metadataOf(bytes: Uint8Array): FileMetaData {
   }
 }
 
-type ColumnDecoder = Parameters<typeof readPage>[2];
+type ColumnDecoder = Parameters<typeof readDataPageV2>[2];
 type SchemaPath = ColumnDecoder['schemaPath'];
 
-/** As hyparquet reads a column, but without putting a text in the place of each code. */
-function decode<T>(
-  bytes: Uint8Array,
-  meta: ColumnMetaData,
-  schemaPath: SchemaPath,
-  rows: number,
-  convert: (raw: unknown) => T,
-): CodedColumn<T> {
-  const start = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
-  const length = Number(meta.total_compressed_size);
-  const reader = { view: new DataView(bytes.buffer, bytes.byteOffset + start, length), offset: 0 };
-  const decoder = {
-    pathInSchema: meta.path_in_schema,
-    type: meta.type,
-    element: (schemaPath[1] as SchemaPath[number]).element,
-    schemaPath,
-    codec: meta.codec,
-    compressors: { GZIP: GZIP.decompress },
-  } as unknown as ColumnDecoder;
-  const codes = new Int32Array(rows);
-  let dictionary: T[] = [];
-  let filled = 0;
-  while (filled < rows) {
+/** A column as it is stored: the plain bytes of its dictionary, and a code for each row. */
+interface StoredColumn {
+  codes: Int32Array;
+  count: number;
+  dictionary: Uint8Array;
+}
+
+/** As hyparquet reads a column, but without putting a value in the place of each code. INVARIANT: every column has a dictionary. */
+function readStored(bytes: Uint8Array, meta: ColumnMetaData, schemaPath: SchemaPath, rows: number): StoredColumn {
+  const start = bytes.byteOffset + Number(meta.dictionary_page_offset ?? meta.data_page_offset);
+  const reader = { view: new DataView(bytes.buffer, start, Number(meta.total_compressed_size)), offset: 0 };
+  const compressors = { GZIP: GZIP.decompress };
+  const element = (schemaPath[1] as SchemaPath[number]).element;
+  const decoder = { type: meta.type, element, schemaPath, codec: meta.codec, compressors } as unknown as ColumnDecoder;
+  const column: StoredColumn = { codes: new Int32Array(rows), count: 0, dictionary: new Uint8Array() };
+  for (let filled = 0; filled < rows; ) {
     const header = parquetHeader(reader);
-    if (header.type === 'DICTIONARY_PAGE') {
-      dictionary = mapped(readPage(reader, header, decoder, undefined, undefined, 0).data ?? [], convert);
-      continue;
-    }
-    const page = header.data_page_header_v2;
-    if (!page) throw new UnreadableSegment('damaged', `it has a page of another form (${header.type})`);
-    const from = bytes.byteOffset + start + reader.offset;
-    const compressed = new Uint8Array(bytes.buffer, from, header.compressed_page_size);
+    const page = new Uint8Array(bytes.buffer, start + reader.offset, header.compressed_page_size);
     reader.offset += header.compressed_page_size;
-    const { definitionLevels, dataPage } = readDataPageV2(compressed, header, decoder);
-    let next = 0;
-    const isCoded = page.encoding === 'RLE_DICTIONARY';
-    const base = dictionary.length;
-    if (!isCoded) for (let index = 0; index < dataPage.length; index++) dictionary.push(convert(dataPage[index]));
-    for (let row = 0; row < page.num_rows; row++) {
-      const isThere = definitionLevels === undefined || definitionLevels.length === 0 || definitionLevels[row] === 1;
-      codes[filled++] = isThere ? (isCoded ? (dataPage[next++] as number) : base + next++) : -1;
-    }
+    if (header.dictionary_page_header) {
+      column.dictionary = decompressPage(page, header.uncompressed_page_size, meta.codec, compressors);
+      column.count = header.dictionary_page_header.num_values;
+    } else if (header.data_page_header_v2?.encoding === 'RLE_DICTIONARY') {
+      filled = fill(column.codes, filled, header.data_page_header_v2.num_rows, readDataPageV2(page, header, decoder));
+    } else throw new UnreadableSegment('damaged', `it has a page of another form (${header.type})`);
   }
-  return { codes, dictionary };
+  return column;
 }
 
-function mapped<T>(raw: ArrayLike<unknown>, convert: (raw: unknown) => T): T[] {
-  const values = new Array<T>(raw.length);
-  for (let index = 0; index < raw.length; index++) values[index] = convert(raw[index]);
-  return values;
+function fill(
+  codes: Int32Array,
+  from: number,
+  rows: number,
+  { definitionLevels, dataPage }: ReturnType<typeof readDataPageV2>,
+): number {
+  const levels = definitionLevels?.length ? definitionLevels : undefined;
+  let next = 0;
+  for (let row = 0; row < rows; row++) {
+    codes[from + row] = levels === undefined || levels[row] === 1 ? (dataPage[next++] as number) : -1;
+  }
+  return from + rows;
 }
 
-function textOf(raw: unknown): string {
-  const { buffer, byteOffset, byteLength } = raw as Uint8Array;
-  return Buffer.from(buffer, byteOffset, byteLength).toString();
+function numbersOf(
+  { codes, count, dictionary }: StoredColumn,
+  size: number,
+  read: (view: DataView, at: number) => number,
+): CodedColumn<number> {
+  const view = new DataView(dictionary.buffer, dictionary.byteOffset, dictionary.byteLength);
+  return { codes, dictionary: Array.from({ length: count }, (_, code) => read(view, code * size)) };
+}
+
+/** Each text is its length in four bytes, then itself. */
+function textsOf({ codes, count, dictionary }: StoredColumn): CodedTexts {
+  const bytes = Buffer.from(dictionary.buffer, dictionary.byteOffset, dictionary.byteLength);
+  const starts = new Uint32Array(count + 1);
+  for (let code = 0, at = 0; code < count; code++) {
+    at += 4 + bytes.readUInt32LE(at);
+    starts[code + 1] = at;
+  }
+  const text = (code: number) => bytes.toString('utf8', (starts[code] as number) + 4, starts[code + 1]);
+  return { codes, count, repeats: 2 * count < codes.length, text };
+}
+
+function allTextsOf(stored: StoredColumn): CodedColumn<string> {
+  const { codes, count, text } = textsOf(stored);
+  return { codes, dictionary: Array.from({ length: count }, (_, code) => text(code)) };
 }

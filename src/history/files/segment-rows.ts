@@ -2,7 +2,7 @@
 // For what is not in a hurry: whoever reads millions of rows reads columns.
 import type { HistoryRow, RowKind } from '../rows.ts';
 import type { SegmentBytes } from './segment-bytes.ts';
-import type { CodedColumn, RowGroup, SegmentColumns } from './segment-columns.ts';
+import type { CodedColumn, CodedTexts, RowGroup, SegmentColumns } from './segment-columns.ts';
 
 /** All columns of one group, decoded. */
 export interface DecodedGroup {
@@ -12,7 +12,7 @@ export interface DecodedGroup {
   kind: CodedColumn<string>;
   subject: CodedColumn<string>;
   path: CodedColumn<string>;
-  value: CodedColumn<string>;
+  value: CodedTexts;
 }
 
 export function decodeGroup(group: RowGroup): DecodedGroup {
@@ -41,8 +41,13 @@ export function rowAt(group: DecodedGroup, row: number): HistoryRow {
     kind: at(group.kind, row) as RowKind,
     subject: at(group.subject, row) as string,
     path: at(group.path, row) as string,
-    value: at(group.value, row),
+    value: valueAt(group.value, row),
   };
+}
+
+function valueAt({ codes, text }: CodedTexts, row: number): string | undefined {
+  const code = codes[row] as number;
+  return code === -1 ? undefined : text(code);
 }
 
 function at<T>({ codes, dictionary }: CodedColumn<T>, row: number): T | undefined {
@@ -67,6 +72,8 @@ export class RunBoundaries {
 
 /** What rows of runs are applied to: see standing.ts. */
 export interface RowSink {
+  /** Whether rows of this kind and path are of any use. */
+  takes(kind: string, path: string): boolean;
   apply(at: number, kind: string, subject: string, path: string, value: string | undefined): void;
 }
 
@@ -81,13 +88,22 @@ export function applyRuns(
   let runs = 0;
   for (const group of groups) {
     const decoded = decodeGroup(group);
+    const { run, at, kind, path } = decoded;
+    const taken = kind.dictionary.map((one) =>
+      Uint8Array.from(path.dictionary, (name) => (sink.takes(one, name) ? 1 : 0)),
+    );
+    const isFrame = kind.dictionary.map((one) => one === 'run');
     for (let row = 0; row < decoded.rows; row++) {
-      const { run, at: atMs, kind, subject, path, value } = rowAt(decoded, row);
-      if (boundaries.begins(run, atMs, kind === 'run')) {
+      const kindCode = kind.codes[row] as number;
+      const atMs = at.dictionary[at.codes[row] as number] as number;
+      const runNow = run.dictionary[run.codes[row] as number] as number;
+      if (boundaries.begins(runNow, atMs, isFrame[kindCode] as boolean)) {
         if (runs >= skip && isEnd(atMs)) return runs;
         runs++;
       }
-      if (runs > skip) sink.apply(atMs, kind, subject, path, value);
+      if (runs <= skip || taken[kindCode]?.[path.codes[row] as number] !== 1) continue;
+      const { kind: name, subject, path: fact, value } = rowAt(decoded, row);
+      sink.apply(atMs, name, subject, fact, value);
     }
   }
   return runs;

@@ -16,14 +16,21 @@ export class Standing {
   /** By kind, then subject. */
   readonly #changed = new Map<string, Map<string, Changed>>();
 
+  readonly #isWanted: (kind: string, path: string) => boolean;
+
   /** Without a base nothing held before. */
-  constructor(base: SegmentColumns | undefined) {
+  constructor(base: SegmentColumns | undefined, isWanted: (kind: string, path: string) => boolean = () => true) {
     this.#base = base;
+    this.#isWanted = isWanted;
   }
 
-  /** Rows of runs, in order. Momentary ones are left out. */
+  /** Momentary rows are of no use, nor those that nobody asks for. */
+  takes(kind: string, path: string): boolean {
+    return (holdOf(kind) ?? 'momentary') !== 'momentary' && this.#isWanted(kind, path);
+  }
+
+  /** Rows of runs, in order. */
   apply(at: number, kind: string, subject: string, path: string, value: string | undefined): void {
-    if ((holdOf(kind) ?? 'momentary') === 'momentary') return;
     let ofKind = this.#changed.get(kind);
     if (!ofKind) {
       ofKind = new Map();
@@ -46,8 +53,8 @@ export class Standing {
     isChosen: (kind: string) => boolean,
     hasFact?: (kind: SubjectKind, path: string) => boolean,
   ): Generator<HistoryRow> {
-    if (!hasFact) return yield* this.#all(isChosen);
-    for (const row of this.#all(isChosen)) if (hasFact(row.kind as SubjectKind, row.path)) yield row;
+    const isAsked = (kind: string, path: string) => isChosen(kind) && (!hasFact || hasFact(kind as SubjectKind, path));
+    for (const row of this.#all(isChosen, isAsked)) if (isAsked(row.kind, row.path)) yield row;
   }
 
   /** What holds now of one subject: its facts. */
@@ -71,7 +78,8 @@ export class Standing {
     if (changed) yield* added(kind, id, changed, had);
   }
 
-  *#all(isChosen: (kind: string) => boolean): Generator<HistoryRow> {
+  /** Rows of the base are left out when nobody asks for them; changes may be among them. */
+  *#all(isChosen: (kind: string) => boolean, isAsked: (kind: string, path: string) => boolean): Generator<HistoryRow> {
     /** Subjects of the base whose changes were given with it. */
     const given = new Set<Changed>();
     let kind: string | undefined;
@@ -82,17 +90,24 @@ export class Standing {
     for (const group of this.#base?.groups ?? []) {
       if (!group.kind().dictionary.some(isChosen)) continue;
       const decoded = decodeGroup(group);
+      const { kind: kinds, subject: subjects, path: paths } = decoded;
+      const asked = kinds.dictionary.map((one) => paths.dictionary.map((path) => isAsked(one, path)));
       for (let index = 0; index < decoded.rows; index++) {
-        const row = rowAt(decoded, index);
-        if (row.kind !== kind || row.subject !== subject) {
+        const kindCode = kinds.codes[index] as number;
+        const kindNow = kinds.dictionary[kindCode] as string;
+        const subjectNow = subjects.dictionary[subjects.codes[index] as number] as string;
+        if (kindNow !== kind || subjectNow !== subject) {
           if (changed && kind !== undefined && subject !== undefined) yield* added(kind, subject, changed, had);
-          kind = row.kind;
-          subject = row.subject;
+          kind = kindNow;
+          subject = subjectNow;
           changed = isChosen(kind) ? this.#changed.get(kind)?.get(subject) : undefined;
-          had = new Set();
-          if (changed) given.add(changed);
+          if (changed) {
+            given.add(changed);
+            had = new Set();
+          }
         }
-        if (!isChosen(row.kind)) continue;
+        if (!asked[kindCode]?.[paths.codes[index] as number]) continue;
+        const row = rowAt(decoded, index);
         if (!changed) yield row;
         else if (!changed.wentAll) {
           const now = changed.paths.get(row.path);

@@ -3,6 +3,7 @@
 import { FIELDS } from '../../domain/identity.ts';
 import type { HistoryQuery } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
+import { factKindOf } from '../rows.ts';
 import type { Wanted } from './scan.ts';
 
 /** Beside the fields of identities: who owns what. */
@@ -22,6 +23,14 @@ export function wantedBy({ facts, factsOnly }: Pick<HistoryQuery, 'facts' | 'fac
   return {
     fact: facts ? (kind, path) => isIdentity(kind, path) || isAmong(facts.get(kind), path) : () => true,
     row: factsOnly === true ? (kind) => !OPEN_STATE.includes(kind) : () => true,
+  };
+}
+
+/** The same test for any row. */
+export function isRowWanted({ fact, row }: Wanted): (kind: string, path: string) => boolean {
+  return (kind, path) => {
+    const factKind = factKindOf(kind);
+    return factKind === undefined ? row(kind) : fact(factKind, path);
   };
 }
 

@@ -3,6 +3,7 @@
 import type { FactPath, FactPaths } from '../../domain/fact-prints.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
 import type { FactChange } from '../../domain/recorded-history.ts';
+import { isPlainlyCleanFact } from '../../domain/secrets.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import type { LastFacts, PackedFacts } from './last-facts.ts';
 import { secretPathsOf } from './without-secrets.ts';
@@ -84,10 +85,12 @@ export class DiffPass {
         last?.values[2 * was + 1] === found.prints[2 * at + 1]
       )
         continue;
-      secret ??= secretPathsOf(record);
       const path = this.last.pathOf(no).text;
+      if (!isPlainlyCleanFact(path, values[at] as Fact)) secret ??= secretPathsOf(record);
       const change = { kind: this.kind, subject, path } as const;
-      changes.push(secret.has(path) ? { ...change, value: undefined, secret: true } : { ...change, value: values[at] });
+      changes.push(
+        secret?.has(path) ? { ...change, value: undefined, secret: true } : { ...change, value: values[at] },
+      );
     }
     if (this.isTrusted) this.keep(subject, found, kept);
     return changes;

@@ -29,7 +29,7 @@ export class Recording {
   }
 
   /** Its changes are to be read once, to their end, before the next run is taken. */
-  take({ seen, frame, ruleSet, ...rest }: SeenRun, events: Iterable<TrustEvent>): RunToEncode {
+  take({ seen, frame, ruleSet, isClockRight: _, ...rest }: SeenRun, events: Iterable<TrustEvent>): RunToEncode {
     const diffs = seen.map((one) => ({ kind: one.kind, ...this.differs[one.kind].diff(one) }));
     this.eventsTo = frame.eventsTo;
     const isKnown = this.ruleSet === ruleSet.hash;

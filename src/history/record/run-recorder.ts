@@ -77,7 +77,7 @@ export class RunRecorder implements HistoryRecorder {
     this.isNew = false;
     const sent = sentOf(run);
     this.last = this.last
-      .then(() => this.hand(sent, run.frame.eventsTo))
+      .then(() => this.hand(sent, run.frame.eventsTo, run.isClockRight))
       .then(
         () => this.wasRecorded(),
         (error) => {
@@ -99,11 +99,11 @@ export class RunRecorder implements HistoryRecorder {
     await this.desk.close();
   }
 
-  private async hand(sent: SentRun, eventsTo: number): Promise<void> {
+  private async hand(sent: SentRun, eventsTo: number, isClockRight: boolean): Promise<void> {
     const after = await this.desk.eventsAfter(eventsTo);
     for await (const batch of this.store.eventsBetween(after, eventsTo)) await this.desk.events(batch);
     await this.desk.record(sent);
-    this.tidy();
+    if (isClockRight) this.tidy();
   }
 
   /** The next run waits for it, and nothing else does. */

@@ -59,12 +59,14 @@ export class SubjectDiffer {
       list?.changed(id);
       yield* pass.take(id, record);
     }
+    const gone = list?.gone() ?? [];
     if (hasOthers && pass.gained.size > 0) {
+      const same = list?.same();
       // Facts from readings of other forms turn out to be gone: also of records that came before the one that showed it.
       if (isTrusted) for (const [id, record] of this.byId(seen.changed)) yield* pass.take(id, record);
-      for (const id of this.last.idsWith(pass.gained)) if (list?.hadAsRecorded(id)) yield* pass.lose(id);
+      for (const id of this.last.idsWith(pass.gained)) if (same?.has(id)) yield* pass.lose(id);
     }
-    for (const id of list?.gone() ?? []) yield pass.remove(id);
+    for (const id of gone) yield pass.remove(id);
     if (isTrusted && pass.gained.size > 0) this.shown.set(form, pass.shown);
     else if (isTrusted) this.shown.set(form, before);
   }
@@ -116,25 +118,40 @@ export class SubjectDiffer {
 class ListedSubjects {
   private readonly prints: SeenPrints;
   private readonly changedIds = new Set<string>();
-  /** By fingerprint as the form shows them, before the reading is recorded. */
-  private readonly recorded: ReadonlyMap<string, number>;
+  private readonly recorded: number;
+  private changedOnes = 0;
 
-  constructor(last: LastFacts, shown: ReadonlySet<number>, shared: SharedPrints) {
+  constructor(
+    private readonly last: LastFacts,
+    private readonly shown: ReadonlySet<number>,
+    shared: SharedPrints,
+  ) {
     this.prints = SeenPrints.over(shared);
-    const prints = last.prints(({ no }) => shown.has(no));
-    this.recorded = new Map([...last.ids()].map((id, at) => [id, prints[at] as number]));
+    this.recorded = last.size;
   }
 
+  /** Before it is recorded. */
   changed(id: string): void {
+    if (this.last.has(id) && !this.changedIds.has(id)) this.changedOnes += 1;
     this.changedIds.add(id);
   }
 
-  hadAsRecorded(id: string): boolean {
-    const print = this.recorded.get(id);
-    return print !== undefined && !this.changedIds.has(id) && this.prints.wasSeen(print);
+  /** Recorded subjects that the reading had as they were. */
+  same(): ReadonlySet<string> {
+    return new Set(this.unchanged().flatMap(([id, print]) => (this.prints.wasSeen(print) ? [id] : [])));
   }
 
-  *gone(): Iterable<string> {
-    for (const [id, print] of this.recorded) if (!this.changedIds.has(id) && !this.prints.wasSeen(print)) yield id;
+  /** Recorded subjects that the reading did not have. */
+  gone(): string[] {
+    // Nearly always all are there: then nobody is looked for.
+    if (this.prints.seenCount + this.changedOnes === this.recorded) return [];
+    return this.unchanged().flatMap(([id, print]) => (this.prints.wasSeen(print) ? [] : [id]));
+  }
+
+  private unchanged(): [string, number][] {
+    const prints = this.last.prints(({ no }) => this.shown.has(no));
+    return [...this.last.ids()]
+      .map((id, at): [string, number] => [id, prints[at] as number])
+      .filter(([id]) => !this.changedIds.has(id));
   }
 }

@@ -139,6 +139,28 @@ describe.each(desks)('recording %s', (_name, deskOf) => {
   });
 });
 
+it('a clock that the server does not agree with removes nothing of the history', async () => {
+  const on = startOnPlatform();
+  const tidied: number[] = [];
+  const recorder = recorderOf(on, {
+    presentPrints: async () => new Float64Array(0),
+    eventsAfter: async () => 0,
+    events: async () => {},
+    record: async () => {},
+    tidy: async (nowMs) => void tidied.push(nowMs),
+    close: async () => {},
+  });
+  on.engine.history = recorder;
+  on.platform.skewMs = () => -40 * 86_400_000;
+  await live(on, STEPS.slice(0, 2));
+  await recorder.settled();
+  expect(tidied).toEqual([]);
+  on.platform.skewMs = () => 0;
+  await live(on, STEPS.slice(2, 3));
+  await recorder.settled();
+  expect(tidied).toHaveLength(1);
+});
+
 describe('a history that cannot be recorded', () => {
   const broken: [string, () => RecordingDesk][] = [
     ['fails', () => deskThat(() => Promise.reject(new Error('no')))],

@@ -1,0 +1,44 @@
+// commands: `doctor`: the history of what runs saw: how much of it is kept, and whether the newest runs are in it.
+import { existsSync } from 'node:fs';
+import { composeReader } from '../../compose/reader.ts';
+import type { Config } from '../../config/config.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { lineOf } from '../../domain/errors.ts';
+import { timeText } from '../../domain/time-text.ts';
+import { historyFolderOf, listHistory, sizeOf } from '../../history/files/segment-files.ts';
+import { sizeText } from '../size-text.ts';
+import { type Check, ok, problem, warning } from './check.ts';
+
+const NAME = 'history';
+const ADVICE = 'look into the log of the daemon: runs go on without a history, and `replay` has a gap there';
+
+/** Nothing to show before there is a database. */
+export async function historyChecks({ db, historyMs }: Config): Promise<Check[]> {
+  if (!existsSync(db)) return [];
+  if (historyMs === 0) return [ok(NAME, 'off: nothing is recorded, and nothing can be replayed')];
+  const kept = `kept for ${formatDuration(historyMs)}`;
+  try {
+    const { segments } = listHistory(historyFolderOf(db));
+    const lastAt = await lastRunAt(db);
+    if (segments.length === 0)
+      return [lastAt === undefined ? ok(NAME, `${kept}: nothing yet`) : warning(NAME, `${kept}: nothing yet`, ADVICE)];
+    const newest = Math.max(...segments.map(({ toMs }) => toMs));
+    const size = sizeText(segments.reduce((sum, { file }) => sum + sizeOf(file), 0));
+    const text = `${kept}: ${size}; the newest run in it began at ${timeText(newest)}`;
+    return [
+      lastAt === undefined || lastAt <= newest ? ok(NAME, text) : warning(NAME, `${text}, and others since`, ADVICE),
+    ];
+  } catch (error) {
+    return [problem(NAME, `${kept}: ${lineOf(error)}`, 'correct the owner and mode of the folder beside the database')];
+  }
+}
+
+async function lastRunAt(db: string): Promise<number | undefined> {
+  const reader = composeReader(db);
+  try {
+    const last = await reader.latestRun();
+    return last?.status === 'completed' ? last.startedAt : undefined;
+  } finally {
+    await reader.close();
+  }
+}

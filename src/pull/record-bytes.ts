@@ -1,0 +1,144 @@
+// pull: fingerprints of records by the bytes that they were parsed from: those of an unchanged record are the same as the last time, and take
+// half the time of its values. In: a piece of a list, then its records in order. Out: for each the fingerprint of its values.
+// INVARIANT: equal bytes are equal records. So the key comes first in every record, and nowhere else in the piece: otherwise values are read.
+import type { FactPaths } from '../domain/fact-prints.ts';
+import type { Facts } from '../domain/facts.ts';
+
+const NONE = -1;
+
+export class RecordBytes {
+  private bytes: Buffer<ArrayBufferLike> = Buffer.alloc(0);
+  private readonly records: Facts[] = [];
+  private readonly keys: string[] = [];
+  private readonly known = new KnownPrints();
+  /** How the records of most servers begin. */
+  private readonly head: Buffer;
+
+  constructor(
+    private readonly paths: FactPaths,
+    keyField: string,
+  ) {
+    this.head = Buffer.from(`{"${keyField}":`);
+  }
+
+  begin(bytes: Uint8Array): void {
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.records.length = 0;
+    this.keys.length = 0;
+  }
+
+  accept(record: Facts, key: string): void {
+    this.records.push(record);
+    this.keys.push(key);
+  }
+
+  /** Each record that was accepted, with its fingerprint. */
+  end(take: (record: Facts, print: number) => void): void {
+    const { records, bytes } = this;
+    const starts = this.starts();
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (let at = 0; at < records.length; at += 1) {
+      const record = records[at] as Facts;
+      take(
+        record,
+        starts ? this.print(record, view, starts[at] as number, starts[at + 1] as number) : this.paths.print(record),
+      );
+    }
+    this.bytes = Buffer.alloc(0);
+    records.length = 0;
+    this.keys.length = 0;
+  }
+
+  /** Where each record begins, and the end of the last one; undefined when the bytes do not show it beyond doubt. */
+  private starts(): number[] | undefined {
+    const { bytes, head, keys } = this;
+    const starts: number[] = [];
+    for (let from = bytes.indexOf(head); from !== -1; from = bytes.indexOf(head, from + head.length)) {
+      const key = keys[starts.length];
+      if (key === undefined) return undefined;
+      const begin = from + head.length;
+      const isNext = bytes.toString('latin1', begin, begin + key.length + 2) === `"${key}"`;
+      if (isNext) starts.push(from);
+      // Pages overlap by one record, which is not accepted again.
+      else if (starts.length > 0 || from > OVERLAP_MAX) return undefined;
+    }
+    if (starts.length !== keys.length) return undefined;
+    starts.push(bytes.length);
+    return starts;
+  }
+
+  private print(record: Facts, view: DataView, from: number, to: number): number {
+    const bytesPrint = printOfBytes(view, from, to);
+    const known = this.known.get(bytesPrint);
+    if (known !== NONE) return known;
+    const print = this.paths.print(record);
+    this.known.set(bytesPrint, print);
+    return print;
+  }
+}
+
+/** What comes before the first record of a piece. */
+const OVERLAP_MAX = 1_000;
+
+/** 53 bits. */
+function printOfBytes(view: DataView, from: number, to: number): number {
+  let a = 0xdeadbeef ^ (to - from);
+  let b = 0x41c6ce57;
+  let at = from;
+  for (; at + 8 <= to; at += 8) {
+    const first = view.getInt32(at, true);
+    const second = view.getInt32(at + 4, true);
+    a = Math.imul(a ^ first, 2_654_435_761) ^ second;
+    b = Math.imul(b ^ second, 1_597_334_677) ^ (first + (a >>> 15));
+  }
+  for (; at < to; at += 1) {
+    a = Math.imul(a ^ view.getUint8(at), 2_654_435_761);
+    b = Math.imul(b ^ view.getUint8(at), 1_597_334_677);
+  }
+  const c = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
+  const d = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909);
+  return 4_294_967_296 * (d & 0x1fffff) + (c >>> 0);
+}
+
+const FIRST_SIZE = 16_384;
+/** More are forgotten and begun anew: those of records as they are no longer are among them. */
+const KNOWN_MAX = 1_000_000;
+
+/** Numbers by numbers, in plain memory. */
+class KnownPrints {
+  private keys = new Float64Array(FIRST_SIZE).fill(NONE);
+  private values = new Float64Array(FIRST_SIZE);
+  private size = 0;
+
+  get(key: number): number {
+    const slot = this.slotOf(key);
+    return this.keys[slot] === key ? (this.values[slot] as number) : NONE;
+  }
+
+  set(key: number, value: number): void {
+    if (2 * (this.size + 1) > this.keys.length) this.grow();
+    const slot = this.slotOf(key);
+    if (this.keys[slot] !== key) this.size += 1;
+    this.keys[slot] = key;
+    this.values[slot] = value;
+  }
+
+  private slotOf(key: number): number {
+    const mask = this.keys.length - 1;
+    let slot = (key | 0) & mask;
+    while (this.keys[slot] !== NONE && this.keys[slot] !== key) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  private grow(): void {
+    const { keys, values } = this;
+    const isFull = this.size >= KNOWN_MAX;
+    const length = isFull ? FIRST_SIZE : 2 * keys.length;
+    this.keys = new Float64Array(length).fill(NONE);
+    this.values = new Float64Array(length);
+    this.size = 0;
+    if (!isFull)
+      for (let at = 0; at < keys.length; at += 1)
+        if (keys[at] !== NONE) this.set(keys[at] as number, values[at] as number);
+  }
+}
