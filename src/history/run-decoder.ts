@@ -19,5 +19,11 @@ export interface RunDecoder {
   ruleSet(hash: string, rows: readonly HistoryRow[]): RecordedRuleSet | undefined;
 }
 
-/** `factsOnly`: open states and decisions may be left out of the runs. */
-export type NewRunDecoder = (options: { factsOnly: boolean }) => RunDecoder;
+export interface RunDecoderOptions {
+  /** Open states and decisions may be left out of the runs. */
+  factsOnly: boolean;
+  /** Rows of some subject were removed: runs may name open records that are no longer there. */
+  isForgotten?: boolean;
+}
+
+export type NewRunDecoder = (options: RunDecoderOptions) => RunDecoder;

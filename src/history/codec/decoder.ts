@@ -14,7 +14,7 @@ import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import { factOf } from '../fact-text.ts';
 import type { HistoryRow } from '../rows.ts';
 import { holdOf } from '../rows.ts';
-import type { RunDecoder } from '../run-decoder.ts';
+import type { RunDecoder, RunDecoderOptions } from '../run-decoder.ts';
 import { type FrameParts, formSubject, frameOf } from './frame-rows.ts';
 import { OPEN_KINDS, type OpenRows, openStateOf } from './open-state-rows.ts';
 import { SETTINGS } from './row-paths.ts';
@@ -29,7 +29,7 @@ export class Decoder implements RunDecoder {
   /** By kind and form: a fresh set when it grows, since runs before it are handed out. */
   private forms = new Map<string, Set<string>>();
 
-  constructor(private readonly options: { factsOnly: boolean }) {}
+  constructor(private readonly options: RunDecoderOptions) {}
 
   begin(rows: Iterable<HistoryRow>): void {
     this.standing = new Map();
@@ -56,7 +56,9 @@ export class Decoder implements RunDecoder {
     }
     if (!parts.has('run') || !parts.has('frame') || !parts.has('sources')) throw new Error('its frame is not whole');
     const own = Object.fromEntries(parts) as unknown as FrameParts;
-    const openState = this.options.factsOnly ? NOTHING_OPEN : openStateOf(this.open(), own.open);
+    const openState = this.options.factsOnly
+      ? NOTHING_OPEN
+      : openStateOf(this.open(), own.open, this.options.isForgotten);
     const ruleSet = ruleSetHash === undefined ? {} : { ruleSet: { hash: ruleSetHash, files: rules } };
     return { frame: this.frame(own), changes, events, openState, written, ended, ...ruleSet };
   }

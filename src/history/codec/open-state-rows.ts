@@ -59,15 +59,16 @@ function isSorted(rows: ReadonlyMap<string, unknown>): boolean {
   return true;
 }
 
-/** Errors: Error for a key that nothing is recorded of. */
-export function openStateOf(rows: OpenRows, keys: OpenKeys = {}): OpenState {
+/** `isForgotten`: some rows were removed on a person's behalf, and their keys are left out. Errors: Error for another key that nothing is recorded of. */
+export function openStateOf(rows: OpenRows, keys: OpenKeys = {}, isForgotten = false): OpenState {
   const chosen = (kind: OpenKind): [string, unknown][] => {
     const own = rows[kind];
     const wanted = keys[kind];
     if (!wanted) return [...own].sort(([a], [b]) => (a < b ? -1 : 1));
-    return wanted.map((key) => {
-      if (!own.has(key)) throw new Error(`it has no ${kind} ${key}`);
-      return [key, own.get(key)];
+    return wanted.flatMap((key) => {
+      if (own.has(key)) return [[key, own.get(key)]];
+      if (isForgotten) return [];
+      throw new Error(`it has no ${kind} ${key}`);
     });
   };
   const nouns = <K extends NounKind>(kind: K) => chosen(kind).map(([, noun]) => noun) as OpenState[(typeof NOUNS)[K]];

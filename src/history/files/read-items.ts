@@ -18,7 +18,8 @@ export async function* readItems(history: HistoryFolder, query: HistoryQuery): A
   const last = walk.segments.findLast(({ fromMs, toMs }) => Math.min(fromMs, toMs) <= query.toMs);
   if (!first || !last || first.first > last.last) return;
   yield* forgottenIn(walk, query);
-  const decoder = history.newDecoder({ factsOnly: query.factsOnly === true });
+  const isForgotten = [...walk.segments, ...walk.bases].some(({ rewrites }) => rewrites > 0);
+  const decoder = history.newDecoder({ factsOnly: query.factsOnly === true, isForgotten });
   const reading = new Reading(walk, decoder, query, last.last);
   let lost: HistoryGap | undefined;
   for (let place = first.first; place <= last.last; ) {

@@ -39,8 +39,13 @@ export function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): strin
 }
 
 /** Limits and ceilings count: what was removed of one subject may show in another one. */
-function ofForgotten({ subject }: DecisionDiffers, { gaps, world, run, rules }: KnownOfRun): string | undefined {
+function ofForgotten({ subject, was }: DecisionDiffers, { gaps, world, run, rules }: KnownOfRun): string | undefined {
   const { startedAt } = run.frame.run;
+  // A removed decision was in force, perhaps, in all later runs.
+  if (was === undefined) {
+    const before = gaps.find(({ cause, fromMs }) => cause === 'forgotten' && fromMs <= startedAt);
+    if (before) return before.text;
+  }
   const forgotten = gaps.find((gap) => gap.cause === 'forgotten' && gap.fromMs <= startedAt && startedAt <= gap.toMs);
   if (!forgotten) return undefined;
   const isThere = world.record(subject.kind, subject.id) !== undefined;
