@@ -39,10 +39,13 @@ export function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): strin
 }
 
 /** Limits and ceilings count: what was removed of one subject may show in another one. */
-function ofForgotten({ subject, was }: DecisionDiffers, { gaps, world, run, rules }: KnownOfRun): string | undefined {
+function ofForgotten(
+  { subject, rule, was }: DecisionDiffers,
+  { gaps, world, run, rules }: KnownOfRun,
+): string | undefined {
   const { startedAt } = run.frame.run;
-  // A removed decision was in force, perhaps, in all later runs.
-  if (was === undefined) {
+  // A removed decision was in force, perhaps, in later runs; the one that ended it names nothing.
+  if (was === undefined || rule === '') {
     const before = gaps.find(({ cause, fromMs }) => cause === 'forgotten' && fromMs <= startedAt);
     if (before) return before.text;
   }
