@@ -33,6 +33,7 @@ const present: PresentState = {
   configuredMode: 'enforce',
   fault: undefined,
   isCheckpointBehind: false,
+  isHistoryFailing: false,
   isRestored: false,
   frozenUntil: undefined,
   areRulesRefused: false,

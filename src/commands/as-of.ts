@@ -58,7 +58,7 @@ async function reading<T>(
         'not_found',
         `there is no history beside \`${database}\`: nothing was recorded of any earlier time`,
       );
-    const history = composeHistory(database);
+    const history = composeHistory(database, await reader.address());
     return await work({ history, reader, actions: ACTIONS, clock: systemClock }, what, atMs);
   } finally {
     await reader.close();

@@ -1,6 +1,6 @@
 // commands: `history …`: what is recorded, whether it is whole, and forgetting one subject of it. In: a database's history. Out: text, JSON. Only
 // `forget` writes: with the writer's lock, and so without a daemon.
-import { composeReader } from '../compose/reader.ts';
+import { addressOf } from '../compose/history.ts';
 import { composeAuditWriter } from '../compose/record.ts';
 import { digestOf } from '../domain/digest.ts';
 import { AppError } from '../domain/errors.ts';
@@ -59,6 +59,10 @@ export async function historyVerifyCommand(io: Io, options: CommonOptions): Prom
     write(io, options, JSON.stringify(json, null, 2));
     return ok ? 0 : 1;
   }
+  if (files === 0 && ok) {
+    write(io, options, `nothing is recorded in ${folder}`);
+    return 0;
+  }
   const span = fromMs === undefined || toMs === undefined ? '' : `, ${timeText(fromMs)} to ${timeText(toMs)}`;
   const lines = [
     `${folder}: ${runs} runs in ${files} files, ${sizeText(bytes)}${span}: ${ok ? 'whole' : 'not whole'}`,
@@ -66,15 +70,6 @@ export async function historyVerifyCommand(io: Io, options: CommonOptions): Prom
   ];
   write(io, options, lines.map(showHidden).join('\n'));
   return ok ? 0 : 1;
-}
-
-async function addressOf(database: string): Promise<string | undefined> {
-  const reader = composeReader(database);
-  try {
-    return await reader.address();
-  } finally {
-    await reader.close();
-  }
 }
 
 export interface ForgetOptions extends CommonOptions {
@@ -103,13 +98,17 @@ export async function historyForgetCommand(io: Io, name: string, options: Forget
     const forgotten = forgetSubject(folder, { subject, atMs: clock.nowMs(), standIn });
     await checkpointer.seal();
     const { segments, removed, replaced, inRules, unreadable } = forgotten;
+    const counted = removed + replaced > 0 || unreadable.length > 0;
     const lines = [
-      `${removed} records of the ${subject.kind} were removed from ${segments} files, and ${replaced} of others name \`${standIn}\` instead`,
+      counted
+        ? `${removed} records of the ${subject.kind} were removed from ${segments} files, and ${replaced} of others name \`${standIn}\` instead`
+        : `nothing was recorded of this ${subject.kind}`,
       ...(inRules > 0
         ? [`${inRules} recorded rule files name it and are kept: edit the rule, and they go when they are old`]
         : []),
       ...unreadable.map((file) => `${file} cannot be read and may have records of it: remove the file`),
     ];
+    lines.push(...NOT_HERE);
     const json = { subject: subject.kind, digest, standIn, segments, removed, replaced, inRules, unreadable };
     write(io, options, format === 'json' ? JSON.stringify(json, null, 2) : lines.map(showHidden).join('\n'));
     return unreadable.length === 0 ? 0 : 1;
@@ -117,6 +116,12 @@ export async function historyForgetCommand(io: Io, name: string, options: Forget
     await writer.close();
   }
 }
+
+/** INVARIANT: no answer is taken for more than it is. */
+const NOT_HERE = [
+  'the next run records it again while the API lists it',
+  'the database, its audit, exports and backups are not changed: docs/history.md names what they keep',
+];
 
 /** Somebody whom no list has shown for long may be in the history still: an e-mail address is taken as it is. */
 async function subjectOf(reader: Parameters<typeof resolveName>[0], name: string): Promise<SubjectRef> {

@@ -37,7 +37,7 @@ type Work<T> = (replayer: Replayer, work: Parameters<Replayer['asItWas']>[1]) =>
 /** Errors: AppError `not_found` without a history, and those of the work. */
 export async function replaying<T>(io: Io, options: CommonOptions, work: Work<T>): Promise<T> {
   const { composeReplayer } = await import('../compose/replayer.ts');
-  const replayer = await composeReplayer(databaseOf(io, options));
+  const replayer = await composeReplayer(databaseOf(io, options), io.env.TRUSTWARD_HISTORY?.trim() || undefined);
   const stopping = new AbortController();
   void io.untilStopped().then(() => stopping.abort());
   try {

@@ -67,11 +67,11 @@ async function recordedTime(
   { fromMs, toMs, only }: { fromMs: number; toMs: number; only: string | undefined },
 ): Promise<ReplayedTime | undefined> {
   if (!existsSync(`${database}.history`)) return undefined;
-  const { composeHistory } = await import('../compose/history.ts');
+  const { addressOf, composeHistory } = await import('../compose/history.ts');
   const stopping = new AbortController();
   void io.untilStopped().then(() => stopping.abort());
   try {
-    return await replayTime(composeHistory(database), rules, {
+    return await replayTime(composeHistory(database, await addressOf(database)), rules, {
       fromMs,
       toMs,
       ...(only !== undefined && { only: [only] }),

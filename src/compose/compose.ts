@@ -144,7 +144,7 @@ export async function composeEngine(
       signal: ending.asked,
       progress,
       readers,
-      lookBack: composeLookBack(config, bindingOf(config), async () => engine.history?.settled()),
+      lookBack: composeLookBack(config, bindingOf(config), async () => history?.settledSoon()),
       history,
       afterwards: () => notifications.afterwards(),
     };

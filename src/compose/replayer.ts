@@ -1,6 +1,7 @@
 // The replays of the history beside a database, beside any writer. In: the database's file. Out: replays. They load no credential, ask no API,
-// and open no database.
+// and read of the database only which API it is of.
 import { ACTIONS } from '../act/actions.ts';
+import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import type { HistoryReader } from '../domain/recorded-history.ts';
 import type { Replayer, ReplayWork } from '../domain/replayer.ts';
@@ -10,19 +11,23 @@ import { asItWas } from '../history/replay/as-it-was.ts';
 import { compareRuleSets } from '../history/replay/compare-rule-sets.ts';
 import { whatIf } from '../history/replay/what-if.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
-import { composeHistory } from './history.ts';
+import { addressOf, composeHistory } from './history.ts';
 
-/** Errors: AppError `not_found` when nothing was ever recorded. */
-export async function composeReplayer(database: string): Promise<Replayer> {
-  const reader = composeHistory(database);
+/** `keep`: the setting TRUSTWARD_HISTORY, where there is one. Errors: AppError `not_found` when nothing was ever recorded. */
+export async function composeReplayer(database: string, keep: string | undefined): Promise<Replayer> {
+  const reader = composeHistory(database, await addressOf(database));
   if ((await reader.span()) === undefined) {
-    const why = 'each run adds to it, unless TRUSTWARD_HISTORY is 0d';
+    const why = keep === undefined ? 'each run adds to it, unless TRUSTWARD_HISTORY is 0d' : whyNone(keep);
     throw new AppError(
       'not_found',
       `there is no history in \`${historyFolderOf(database)}\`: ${why}; \`--db\` names another database`,
     );
   }
   return replayerOver(reader);
+}
+
+function whyNone(keep: string): string {
+  return parseDuration(keep) === 0 ? 'TRUSTWARD_HISTORY is 0d, so runs are not recorded' : 'no run was recorded yet';
 }
 
 function replayerOver(reader: HistoryReader): Replayer {

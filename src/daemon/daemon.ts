@@ -29,6 +29,7 @@ import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
 import { type Backups, backupsOf } from './backups.ts';
 import { dailyEvidenceOf, keptEvidence } from './daily-evidence.ts';
+import { alertOfHistory } from './history-check.ts';
 import { reportLists } from './lists.ts';
 import { measuringOf, metricsListener } from './metrics.ts';
 import { operatorPort } from './operator.ts';
@@ -58,6 +59,7 @@ export interface Daemon {
 export async function startDaemon(composition: Composition): Promise<Daemon> {
   const { config, engine, lock, log, ending } = composition;
   const state = new DaemonState(composition, backupsOf(composition));
+  alertOfHistory(composition);
   const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));

@@ -35,6 +35,7 @@ export function measuringOf(composition: Composition, state: Measured): Measurin
       fault: health.fault(),
       isCheckpointBehind: engine.checkpointer?.fault() !== undefined,
       isRestored: engine.checkpointer?.restored() !== undefined,
+      isHistoryFailing: composition.history && composition.history.fault !== undefined,
       frozenUntil: windowAt(config.windows.freeze, clock.nowMs())?.endsAtMs,
       areRulesRefused: rules.refusal !== undefined,
       sourcesRead: rules.active().evaluator.needs.sources,

@@ -1,7 +1,7 @@
 // The daemon's part of the past for the endpoint: what was so of a subject at an earlier time, and its line of time. In: a composition. Out: ports,
 // which read the history beside the database and never the platform. Without a history there are none of these.
 import { existsSync } from 'node:fs';
-import type { Composition } from '../compose/compose.ts';
+import { bindingOf, type Composition } from '../compose/compose.ts';
 import { composeHistory } from '../compose/history.ts';
 import { AppError } from '../domain/errors.ts';
 import { timelineOf } from '../explain/as-of/timeline.ts';
@@ -9,7 +9,7 @@ import { whyAt } from '../explain/as-of/why-at.ts';
 import type { HttpDeps } from '../http/index.ts';
 
 export function pastPorts({ config, engine, clock }: Composition): Required<Pick<HttpDeps, 'whyAt' | 'timeline'>> {
-  const history = composeHistory(config.db);
+  const history = composeHistory(config.db, bindingOf(config));
   const isKept = () => existsSync(`${config.db}.history`);
   const reader = engine.store;
   return {

@@ -72,6 +72,7 @@ export type AlertCode =
   | 'exemption_ending'
   | 'exemption_unused'
   | 'backup'
+  | 'history'
   | 'database'
   | 'webhook_behind';
 

@@ -19,6 +19,8 @@ export function setPresent(metrics: Metrics, now: PresentState, rules: ReturnTyp
   if (now.fault) metrics.set('trustward_store_fault', { kind: now.fault.kind }, 1);
   metrics.set('trustward_checkpoints_behind', {}, flag(now.isCheckpointBehind));
   metrics.set('trustward_database_restored', {}, flag(now.isRestored));
+  const { isHistoryFailing: gap } = now;
+  metrics.set('trustward_history_failing', {}, gap === undefined ? undefined : flag(gap));
   metrics.set('trustward_change_window_end_timestamp_seconds', {}, seconds(now.frozenUntil));
   const { hasLastRunFailed: failed } = now;
   metrics.set('trustward_last_run_failed', {}, failed === undefined ? undefined : flag(failed));

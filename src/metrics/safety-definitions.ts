@@ -42,6 +42,11 @@ export const SAFETY = [
     help: '1 while the database is older than its checkpoints outside, and no operator has accepted that',
   },
   {
+    name: 'trustward_history_failing',
+    kind: 'gauge',
+    help: '1 while runs are not recorded in the history; absent when it is off',
+  },
+  {
     name: 'trustward_intents',
     kind: 'gauge',
     labels: ['state'],

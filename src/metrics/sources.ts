@@ -35,6 +35,8 @@ export interface PresentState {
   fault: StoreFault | undefined;
   isCheckpointBehind: boolean;
   isRestored: boolean;
+  /** Undefined: the history is off. */
+  isHistoryFailing: boolean | undefined;
   /** The end of the change window in force. */
   frozenUntil: number | undefined;
   areRulesRefused: boolean;

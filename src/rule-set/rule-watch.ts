@@ -82,7 +82,7 @@ async function lookInto(looks: string[], dir: string, below: string, depth: numb
   looks.push(`${below}/`);
   try {
     for await (const entry of await opendir(join(dir, below))) {
-      if (entry.name.startsWith('.')) continue;
+      if (entry.name.startsWith('.') || (entry.isDirectory() && entry.name.endsWith('.history'))) continue;
       if (looks.length > LOOKS_MAX) return;
       const path = join(below, entry.name);
       if (!entry.isDirectory()) looks.push(await lookAt(join(dir, path)));

@@ -41,6 +41,8 @@ async function doctor(wrong: Record<string, string> = {}): Promise<{ code: numbe
   return { code, checks, bad };
 }
 
+const historyFolder = () => `${org.env.TRUSTWARD_DB}.history`;
+
 /** The only check that is not ok. */
 async function theOne(code: number, wrong?: Record<string, string>): Promise<Shown> {
   const found = await doctor(wrong);
@@ -307,5 +309,47 @@ describe('the surroundings', () => {
   it('a stop in force is a warning', async () => {
     await org.composition.engine.store.setStop({ at: 0, by: 'ana', reason: 'the MDM reports nonsense' }, []);
     expect(await theOne(0)).toMatchObject({ name: 'stop', text: expect.stringContaining('the MDM reports nonsense') });
+  });
+});
+
+describe('the folder of the history', () => {
+  beforeEach(async () => {
+    Object.assign(org.env, { TRUSTWARD_HISTORY: '30d', TRUSTWARD_TOKEN: 'the-token-of-this-test-0001' });
+    await org.restart();
+    await org.run('dry-run');
+    await org.composition.engine.history?.settled();
+  });
+
+  it('is a warning when others may look into it, and a problem when it is no folder', async () => {
+    await org.composition.close();
+    chmodSync(historyFolder(), 0o777);
+    expect(await theOne(0)).toMatchObject({ name: 'history', advice: expect.stringContaining('chmod 700') });
+    rmSync(historyFolder(), { recursive: true });
+    writeFileSync(historyFolder(), 'x');
+    expect(await theOne(1)).toMatchObject({ name: 'history', text: expect.stringContaining('it is no folder') });
+    expect((await doctor({ TRUSTWARD_HISTORY: '0d' })).bad).toEqual([]);
+  });
+
+  it('is named by a daemon that cannot record: its readiness, its metrics, its alerts and this command', async () => {
+    rmSync(historyFolder(), { recursive: true });
+    writeFileSync(historyFolder(), 'x');
+    await org.run('dry-run');
+    await org.composition.engine.history?.settled();
+    const conditions: Parameters<typeof org.composition.notifications.alsoAlert>[0][] = [];
+    org.composition.notifications.alsoAlert = (one) => void conditions.push(one);
+    const daemon: Daemon = await startDaemon(org.composition);
+    const alerts = (await Promise.all(conditions.map((one) => one()))).flat();
+    expect(alerts).toMatchObject([{ key: 'history', code: 'history', text: expect.stringMatching(/not recorded/) }]);
+    const headers = { Authorization: `Bearer ${org.env.TRUSTWARD_TOKEN}` };
+    const metrics = await (await fetch(`${daemon.url}/metrics`, { headers })).text();
+    expect(metrics).toContain('trustward_history_failing 1');
+    const ready = await fetch(`${daemon.url}/readyz`);
+    expect([ready.status, await ready.text()]).toEqual([200, expect.stringMatching(/degraded: runs are not recorded/)]);
+    const { bad } = await doctor();
+    await daemon.stop();
+    expect(bad.map(({ name, state }) => [name, state])).toEqual([
+      ['history', 'problem'],
+      ['history', 'warning'],
+    ]);
   });
 });

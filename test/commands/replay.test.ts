@@ -138,5 +138,9 @@ describe('a time that cannot be replayed', () => {
     expect(empty.out.replace(/\s+/g, ' ')).toMatch(/The history goes from .* to /);
     const none = await command(['replay', '--db', join(dir, 'none.db')], {});
     expect(none).toMatchObject({ code: 1, err: expect.stringContaining('there is no history in') });
+    const off = await command(['replay', '--db', join(dir, 'none.db')], { TRUSTWARD_HISTORY: '0d' });
+    expect(off.err).toContain('TRUSTWARD_HISTORY is 0d, so runs are not recorded');
+    const kept = await command(['replay', '--db', join(dir, 'none.db')], { TRUSTWARD_HISTORY: '30d' });
+    expect(kept.err).toContain('no run was recorded yet');
   });
 });

@@ -105,6 +105,13 @@ describe('a folder is read whole or refused', () => {
     expect(examples.problems).toHaveLength(1);
   });
 
+  it('without the history of a database that lies in it: its evidence is JSON', async () => {
+    mkdirSync(inRules('trustward.db.history/evidence'), { recursive: true });
+    writeFileSync(inRules('trustward.db.history/evidence/a.json'), '{}');
+    const { rules, problems } = await loadRules(join(dir, 'rules'), { traits: TRAITS });
+    expect([rules.map(({ file }) => file), problems]).toEqual([['good.yaml'], []]);
+  });
+
   it('with folders nested too deep', async () => {
     const deep = `a/${'b/'.repeat(15)}c`;
     mkdirSync(inRules(deep), { recursive: true });

@@ -75,6 +75,19 @@ function modeOfDaemon({ mode }: Config, checks: NonNullable<Readiness['checks']>
   return [ok('mode', `${modeText(inForce)}: that of the daemon that runs${other}`)];
 }
 
+/** It fails nothing, and is to be mended all the same. */
+function historyOfDaemon(checks: NonNullable<Readiness['checks']>): Check[] {
+  const { text } = checks.find(({ name }) => name === 'history') ?? {};
+  if (!text?.startsWith('degraded')) return [];
+  return [
+    warning(
+      'history',
+      `the daemon: ${text}`,
+      'the log names the reason: free space, or correct the folder’s owner or mode',
+    ),
+  ];
+}
+
 interface Readiness {
   checks?: { name: string; ok: boolean; text: string }[];
 }
@@ -96,6 +109,7 @@ async function endpointChecks(config: Config, { url }: { url: string }): Promise
   const told = (readiness.checks ?? []).filter(({ name }) => name === QUIET_PERIOD || name === CHANGE_WINDOW);
   return [
     ...(unwell.length === 0 ? [ready] : failing),
+    ...historyOfDaemon(readiness.checks ?? []),
     ...modeOfDaemon(config, readiness.checks ?? []),
     ...told.map(({ name, text }) => ok(name, name === CHANGE_WINDOW ? `the daemon: ${text}` : text)),
     ...(await tokenChecks(config)),

@@ -1,5 +1,5 @@
 // commands: `doctor`: the history of what runs saw: how much of it is kept, and whether the newest runs are in it.
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { composeReader } from '../../compose/reader.ts';
 import type { Config } from '../../config/config.ts';
 import { formatDuration } from '../../domain/duration.ts';
@@ -18,7 +18,13 @@ export async function historyChecks({ db, historyMs }: Config): Promise<Check[]>
   if (historyMs === 0) return [ok(NAME, 'off: nothing is recorded, and nothing can be replayed')];
   const kept = `kept for ${formatDuration(historyMs)}`;
   try {
-    const { segments } = listHistory(historyFolderOf(db));
+    const folder = historyFolderOf(db);
+    const { segments } = listHistory(folder);
+    if (existsSync(folder)) {
+      accessSync(folder, constants.W_OK | constants.X_OK);
+      if ((statSync(folder).mode & 0o077) !== 0)
+        return [warning(NAME, `${kept}: others may look into ${folder}`, `\`chmod 700 ${folder}\``)];
+    }
     const lastAt = await lastRunAt(db);
     if (segments.length === 0)
       return [lastAt === undefined ? ok(NAME, `${kept}: nothing yet`) : warning(NAME, `${kept}: nothing yet`, ADVICE)];

@@ -12,6 +12,8 @@ const ENTRIES_MAX = 10_000;
 const FOLDERS_DEEP_MAX = 16;
 /** Rules to copy from. They become active when they are moved up, not by being shipped beside the others. */
 const EXAMPLES = 'examples';
+/** The history of a database that lies beside the rules: its evidence is JSON, and no rule. */
+const HISTORY = '.history';
 
 export interface RuleFiles {
   files: string[];
@@ -20,7 +22,7 @@ export interface RuleFiles {
 
 /**
  * Every `.yaml`, `.yml` and `.json` file under `dir` in order of names, sub-folders included; its `examples`, linked
- * folders and names that begin with a dot are left out. A missing folder throws.
+ * folders, the history of a database and names that begin with a dot are left out. A missing folder throws.
  */
 export async function listRuleFiles(dir: string): Promise<RuleFiles> {
   const found = { files: [], problems: [], entries: 0 };
@@ -49,7 +51,7 @@ async function listInto(
       if (found.entries === ENTRIES_MAX + 1) found.problems.push(problemOf(path, 'too_large', message));
       return;
     }
-    if (entry.isDirectory() && path === EXAMPLES) continue;
+    if (entry.isDirectory() && (path === EXAMPLES || path.endsWith(HISTORY))) continue;
     if (entry.isDirectory()) await listInto(found, dir, path, depth + 1);
     else if (/\.(ya?ml|json)$/.test(entry.name) && !entry.name.endsWith('.schema.json')) found.files.push(path);
   }

@@ -3,7 +3,7 @@ import type { NewRunDecoder } from '../run-decoder.ts';
 
 export interface HistoryFolder {
   folder: string;
-  /** What the records must be of; undefined: whatever they are of, as long as nothing is bound. */
+  /** What the records must be of; undefined: the same as the newest of them. */
   address: string | undefined;
   newDecoder: NewRunDecoder;
 }

@@ -3,6 +3,8 @@
 import { createHash } from 'node:crypto';
 import {
   closeSync,
+  constants,
+  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -27,8 +29,8 @@ export interface SegmentFile extends SegmentName {
 export interface HistoryFiles {
   /** In the order of recording; a larger segment before those that it was made of, and one with more rewrites before one with fewer. */
   segments: SegmentFile[];
-  /** Files of other names. */
-  foreign: { day: string; file: string }[];
+  /** Files of other names, and a file in the place of a day's folder. */
+  foreign: string[];
 }
 
 /** The folder of a database's history. */
@@ -39,17 +41,26 @@ export function historyFolderOf(database: string): string {
 /** Empty when there is no such folder. Errors: AppError `store_failed`. */
 export function listHistory(folder: string): HistoryFiles {
   const found: HistoryFiles = { segments: [], foreign: [] };
-  for (const day of namesIn(folder).filter((name) => DAY_FOLDER.test(name))) {
+  for (const day of namesIn(folder)) {
+    if (!isDay(folder, day)) {
+      if (DAY_FOLDER.test(day) || day.endsWith('.parquet')) found.foreign.push(join(folder, day));
+      continue;
+    }
     for (const name of namesIn(join(folder, day))) {
       if (name.endsWith(UNFINISHED)) continue;
       const file = join(folder, day, name);
       const parsed = parseFileName(name);
       if (parsed) found.segments.push({ ...parsed, day, file });
-      else found.foreign.push({ day, file });
+      else found.foreign.push(file);
     }
   }
   found.segments.sort(inOrder);
   return found;
+}
+
+/** Of the folders of days; what else is there (a mount point has a folder of its own, for one) is left alone. */
+function isDay(folder: string, name: string): boolean {
+  return DAY_FOLDER.test(name) && statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 function inOrder(a: SegmentFile, b: SegmentFile): number {
@@ -72,11 +83,23 @@ export function readSegment({ file, sha256 }: Pick<SegmentFile, 'file' | 'sha256
 
 function readBytes(file: string): Uint8Array {
   try {
-    return readFileSync(file);
+    return readRegular(file);
   } catch (error) {
+    if (error instanceof UnreadableSegment) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') throw new UnreadableSegment('gone', 'it is no longer there');
     throw new UnreadableSegment('damaged', `it cannot be read (${code ?? 'unknown error'})`);
+  }
+}
+
+/** A pipe that nobody writes to is opened without waiting, and not read. */
+function readRegular(file: string): Uint8Array {
+  const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  try {
+    if (!fstatSync(handle).isFile()) throw new UnreadableSegment('damaged', 'it is no regular file');
+    return readFileSync(handle);
+  } finally {
+    closeSync(handle);
   }
 }
 
@@ -121,7 +144,7 @@ export function removeSegments(folder: string, files: readonly Pick<SegmentFile,
 
 /** What a process left that was killed while it wrote. INVARIANT: the caller is the only writer. */
 export function removeUnfinished(folder: string): void {
-  for (const day of namesIn(folder).filter((name) => DAY_FOLDER.test(name))) {
+  for (const day of namesIn(folder).filter((name) => isDay(folder, name))) {
     for (const name of namesIn(join(folder, day))) {
       if (name.endsWith(UNFINISHED)) removeQuietly(join(folder, day, name));
     }
@@ -140,10 +163,14 @@ function namesIn(folder: string): string[] {
     return readdirSync(folder).sort();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    throw new AppError('store_failed', `history \`${folder}\` cannot be read (${code}): check its owner and mode`, {
-      cause: error,
-    });
+    if (code === 'ENOENT') return [];
+    throw new AppError(
+      'store_failed',
+      `history \`${folder}\` cannot be read (${code}): ${code === 'ENOTDIR' ? 'it is no folder, move it elsewhere' : 'check its owner and mode'}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

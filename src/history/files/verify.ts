@@ -1,5 +1,6 @@
 // history files: whether a history is whole. In: a folder, the address that it must be of. Out: what every file has, and each problem by its file. It
 // only reads, so it works while a recorder writes.
+import { relative } from 'node:path';
 import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 import { listHistory, type SegmentFile, sizeOf } from './segment-files.ts';
 import { decodeGroup, RunBoundaries, rowAt } from './segment-rows.ts';
@@ -28,8 +29,8 @@ export interface HistoryCheck {
 export function verifyHistory(folder: string, address: string | undefined): HistoryCheck {
   const { segments, foreign } = listHistory(folder);
   const walk = new Walk(folder, address);
-  const problems: HistoryProblem[] = foreign.map(({ day, file }) => ({
-    file: `${day}/${file.split('/').at(-1)}`,
+  const problems: HistoryProblem[] = foreign.map((file) => ({
+    file: relative(folder, file),
     text: 'it has no name of a segment: move it elsewhere',
   }));
   let rows = 0;

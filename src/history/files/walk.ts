@@ -21,7 +21,7 @@ export interface Lost extends HistoryGap {
 
 export class Walk {
   readonly #folder: string;
-  readonly #address: string | undefined;
+  #address: string | undefined;
   #segments: SegmentFile[];
   #bases: SegmentFile[];
 
@@ -70,6 +70,7 @@ export class Walk {
   open(segment: SegmentFile): SegmentColumns | UnreadableSegment {
     try {
       const columns = readSegment(segment);
+      this.#address ??= this.#newestAddress();
       if (this.#address !== undefined && columns.about.address !== this.#address) {
         return new UnreadableSegment('foreign', 'it is of another API address');
       }
@@ -78,6 +79,18 @@ export class Walk {
       if (error instanceof UnreadableSegment) return error;
       throw error;
     }
+  }
+
+  /** Records of two addresses are two pasts: without a database to ask, the newest one counts. */
+  #newestAddress(): string | undefined {
+    for (const segment of [...this.#segments].reverse()) {
+      try {
+        return readSegment(segment).about.address;
+      } catch (error) {
+        if (!(error instanceof UnreadableSegment)) throw error;
+      }
+    }
+    return undefined;
   }
 
   #unreadable(place: number, segment: SegmentFile, { reason, message }: UnreadableSegment): Lost {

@@ -1,7 +1,7 @@
 // history/record: the recorder of an engine. In: what runs saw. Out: it is handed to the desk, one run after another; what cannot be recorded is a
 // gap, and is named. INVARIANT: no run waits for it longer than a moment, it never throws into a run, and it holds few runs at most.
 import { serialize } from 'node:v8';
-import { lineOf } from '../../domain/errors.ts';
+import { AppError, lineOf } from '../../domain/errors.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import type { EventRows, HistoryRecorder, RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
@@ -14,6 +14,10 @@ const WAITING_MAX = 3;
 /** What was recorded last is read from the disk once. */
 const FIRST_MS_MAX = 120_000;
 const BUSY_MS_MAX = 2_000;
+/** A reader of the history waits for what is being recorded. */
+const SETTLED_MS_MAX = 30_000;
+/** Far longer than anything takes: its disk does not answer, and another thread begins. */
+const HUNG_MS = 10 * 60_000;
 
 export interface RecorderState {
   /** Why the last run could not be recorded; undefined: it was. */
@@ -77,7 +81,7 @@ export class RunRecorder implements HistoryRecorder {
     this.isNew = false;
     const sent = sentOf(run);
     this.last = this.last
-      .then(() => this.hand(sent, run.frame.eventsTo, run.isClockRight))
+      .then(() => this.unlessHung(this.hand(sent, run.frame.eventsTo, run.isClockRight)))
       .then(
         () => this.wasRecorded(),
         (error) => {
@@ -94,6 +98,11 @@ export class RunRecorder implements HistoryRecorder {
     return this.last;
   }
 
+  /** Errors: AppError `store_failed` when it takes too long: what is read then lacks the last run. */
+  async settledSoon(): Promise<void> {
+    await this.within(SETTLED_MS_MAX, this.last, 'the last run is still being recorded');
+  }
+
   async close(): Promise<void> {
     await this.last;
     await this.desk.close();
@@ -106,10 +115,35 @@ export class RunRecorder implements HistoryRecorder {
     if (isClockRight) this.tidy();
   }
 
+  private async unlessHung(work: Promise<void>): Promise<void> {
+    try {
+      await this.within(HUNG_MS, work, `the folder of the history did not answer within ${HUNG_MS / 60_000} minutes`);
+    } catch (error) {
+      if (error instanceof Late) void this.desk.close().catch(() => {});
+      throw error;
+    }
+  }
+
+  private async within(ms: number, work: Promise<void>, text: string): Promise<void> {
+    const over = new AbortController();
+    const late = this.clock.sleep(ms, over.signal).then(
+      () => Promise.reject(new Late('store_failed', text)),
+      () => undefined,
+    );
+    try {
+      await Promise.race([work, late]);
+    } finally {
+      over.abort();
+      work.catch(() => {});
+    }
+  }
+
   /** The next run waits for it, and nothing else does. */
   private tidy(): void {
     const nowMs = this.clock.nowMs();
-    this.last = this.last.then(() => this.desk.tidy(nowMs)).catch((error) => this.failed(lineOf(error)));
+    this.last = this.last
+      .then(() => this.unlessHung(this.desk.tidy(nowMs)))
+      .catch((error) => this.failed(lineOf(error)));
   }
 
   private wasRecorded(): void {
@@ -124,6 +158,8 @@ export class RunRecorder implements HistoryRecorder {
     this.state.fault = { sinceMs: this.state.fault?.sinceMs ?? this.clock.nowMs(), text };
   }
 }
+
+class Late extends AppError {}
 
 const NONE: PresentPrints = new Float64Array(0);
 

@@ -102,6 +102,25 @@ describe('forgetting a person', () => {
     expect(forgetSubject(folder, FORGETTING)).toMatchObject({ segments: 0, removed: 0, replaced: 0 });
   });
 
+  it.each([
+    '9ed9950e-51c9-43b3-b46d-ada9c5f56e79',
+    'mary-jane+x@acme-corp.example',
+    'a\\b[c](d)*^$|{2}/"',
+    'é-\u{1F600}',
+  ])('finds the id %s, whatever is in it', (id) => {
+    const writer = new HistoryWriter(folder, ABOUT);
+    const value = JSON.stringify([id, `${id}-2`]);
+    writer.writeRun(
+      runRows(1, START, [
+        ['device', id, 'OS', '1'],
+        ['device', 'd1', 'Peers', value],
+      ]),
+    );
+    const { removed, replaced } = forgetSubject(folder, { ...FORGETTING, subject: { kind: 'device', id } });
+    expect([removed, replaced]).toEqual([1, 1]);
+    expect(rows().find(({ path }) => path === 'Peers')?.value).toBe(JSON.stringify(['forgotten-1', `${id}-2`]));
+  });
+
   it('names the files that it could not read', async () => {
     await record();
     const [segment] = listHistory(folder).segments;
@@ -126,6 +145,17 @@ describe('verifying', () => {
       '3 recorded runs are lost: replays name the time as a gap',
     ]);
   });
+});
+
+it('a history whose folder is no folder cannot be read, and a file in the place of a day is named', async () => {
+  await record();
+  writeFileSync(join(folder, '2026-05-01'), 'x');
+  expect(verifyHistory(folder, ABOUT.address).problems).toEqual([
+    { file: '2026-05-01', text: 'it has no name of a segment: move it elsewhere' },
+  ]);
+  const file = `${folder}.file`;
+  writeFileSync(file, 'x');
+  expect(() => verifyHistory(file, undefined)).toThrow(/ENOTDIR\): it is no folder, move it elsewhere/);
 });
 
 describe('a copy', () => {

@@ -1,5 +1,6 @@
 // test: reading the history: every run once, in order; what held before the first one; each stretch that is lost, by name. In: segments. Out: items.
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +8,7 @@ import type { FactChange, HistoryGap, HistoryQuery } from '../../../src/domain/r
 import { historyReader } from '../../../src/history/files/history-reader.ts';
 import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
 import { listHistory } from '../../../src/history/files/segment-files.ts';
+import { verifyHistory } from '../../../src/history/files/verify.ts';
 import { type PlainRun, plainDecoder } from './plain-decoder.ts';
 import { DAY, HOUR, MINUTE, runRows, type Said, START } from './rows.ts';
 
@@ -18,8 +20,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dirname(folder), { recursive: true }));
 
-const reader = (address: string | undefined = ABOUT.address) =>
-  historyReader({ folder, address, newDecoder: plainDecoder });
+const reader = (address = ABOUT.address) => historyReader({ folder, address, newDecoder: plainDecoder });
+const unboundReader = () => historyReader({ folder, address: undefined, newDecoder: plainDecoder });
 
 interface Read {
   /** `state`, `run 3`, `gap damaged`, in order. */
@@ -208,6 +210,35 @@ describe('a part of the history that cannot be read', () => {
     const other = await read(ALWAYS, reader('http://elsewhere'));
     expect(other.order).toEqual(['gap foreign']);
     expect(other.gaps[0]?.text).toContain('another API address');
+  });
+
+  it('is never of two addresses: without a database to ask, the newest record shows whose history it is', async () => {
+    threeDays();
+    new HistoryWriter(folder, { ...ABOUT, address: 'http://elsewhere' }).writeRun(
+      runRows(7, START + 2 * DAY + 3 * HOUR),
+    );
+    const { order, gaps } = await read(ALWAYS, unboundReader());
+    expect(order).not.toContain('run 6');
+    expect(gaps[0]?.text).toContain('another API address');
+  });
+
+  it('is damaged when a pipe or a folder has its name, which nobody waits for', async () => {
+    threeDays();
+    for (const [no, make] of [
+      [1, (file: string) => execFileSync('mkfifo', [file])],
+      [2, mkdirSync],
+    ] as const) {
+      const file = segment(no);
+      rmSync(file);
+      make(file);
+    }
+    const { gaps } = await read();
+    expect(gaps.map(({ cause }) => cause)).toContain('damaged');
+    expect(
+      verifyHistory(folder, undefined)
+        .problems.map(({ text }) => text)
+        .slice(0, 2),
+    ).toEqual(['it is no regular file', 'it is no regular file']);
   });
 
   it('is not read when a person put another file there', async () => {

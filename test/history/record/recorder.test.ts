@@ -189,12 +189,31 @@ describe('a history that cannot be recorded', () => {
   it('holds up no run when it does not answer, and holds few of them', async () => {
     const [on, plain] = [startOnPlatform(), startOnPlatform()];
     const desk = deskThat(() => new Promise(() => {}));
-    const clock = { nowMs: () => 0, monotonicMs: () => 0, sleep: async () => {} };
+    const sleep = (ms: number) => (ms > 300_000 ? new Promise<void>(() => {}) : Promise.resolve());
+    const clock = { nowMs: () => 0, monotonicMs: () => 0, sleep };
     const recorder = new RunRecorder(desk, on.store, clock, on.engine.log);
     on.engine.history = recorder;
     expect(await live(on)).toEqual(await live(plain));
     expect(recorder.state.lost).toBe(STEPS.length - 3);
     expect(recorder.fault).toBe('runs come faster than they can be recorded');
+    await expect(recorder.settledSoon()).rejects.toThrow('the last run is still being recorded');
+  });
+
+  it('is given up when it does not answer for long, and another thread begins', async () => {
+    const on = startOnPlatform();
+    let closed = 0;
+    const desk = { ...deskThat(() => new Promise(() => {})), close: async () => void closed++ };
+    const recorder = new RunRecorder(
+      desk,
+      on.store,
+      { nowMs: () => 0, monotonicMs: () => 0, sleep: async () => {} },
+      on.engine.log,
+    );
+    on.engine.history = recorder;
+    await live(on, STEPS.slice(0, 1));
+    await recorder.settled();
+    expect([closed, recorder.state.lost]).toEqual([1, 1]);
+    expect(recorder.fault).toMatch(/did not answer within 10 minutes/);
   });
 
   it('is a gap, and what comes after it is against what was recorded last', async () => {
