@@ -107,7 +107,7 @@ describe('rules diff', () => {
     const { code, out } = await run('rules', 'diff', folder('first'), folder('tighter'));
     expect(code).toBe(1);
     expect(out.replace(/\s+/g, ' ')).toContain(
-      'over the recorded time 0 subjects would be added and 40 subjects would go',
+      'over the recorded time nobody would be added and 40 subjects would go',
     );
   });
 
