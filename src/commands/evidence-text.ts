@@ -14,6 +14,7 @@ import { type ReportEvidence, viewOf } from '../report/evidence-words.ts';
 import { showHidden } from '../report/hostile-text.ts';
 import { countText, md, paragraph, plural, type TerminalOptions } from '../report/index.ts';
 import { mdTable } from '../report/markdown-text.ts';
+import { timeWords } from '../report/time-words.ts';
 
 export interface EvidenceReport {
   /** What was replayed; null: there is no history, and only tests count. */
@@ -97,11 +98,11 @@ function replayWords({ replayed, mode }: EvidenceOfRule): string {
   const { days, gaps, matches, acts, mostInRun, flaps, unknown, unknownPercent } = replayed;
   const share = unknownPercent === null ? '' : ` (${Math.ceil(unknownPercent * 10) / 10} %)`;
   return [
-    `replayed: ${plural(days, 'day')} without ${plural(gaps, 'gap')}`,
+    `replayed: ${plural(days, 'day')}${gaps === 0 ? '' : ` and ${plural(gaps, 'gap')}`}`,
     plural(matches, 'match', 'matches'),
     plural(acts, 'action'),
     `at most ${countText(mostInRun)} in a run`,
-    plural(flaps, 'flap'),
+    `${countText(flaps)} undone within the hour`,
     `${plural(unknown, 'subject')} unknown${share}`,
   ].join(', ');
 }
@@ -115,7 +116,7 @@ function historyWords({ history, since }: EvidenceReport): string {
   if (history === null)
     return 'There is no history beside the database: only tests count here, and all that recorded time would show is missing.';
   const gaps = history.gaps.length === 0 ? '' : `, with ${plural(history.gaps.length, 'gap')}`;
-  return `Replayed in mode enforce over ${plural(history.runs, 'run')} from ${history.from} to ${history.to}${gaps} (asked for: since ${since}).`;
+  return `Replayed in mode enforce over ${plural(history.runs, 'run')}, ${timeWords(history.from)} to ${timeWords(history.to)}${gaps}; asked for since ${timeWords(since)}.`;
 }
 
 export function evidenceMarkdown(report: EvidenceReport): string {

@@ -70,7 +70,17 @@ export const EVIDENCE_THRESHOLDS: EvidenceThresholds = {
 };
 
 export interface Lack {
-  code: 'no_tests' | 'tests_failed' | 'one_side' | 'coverage' | 'mutants' | 'days' | 'limits' | 'flaps' | 'unknown';
+  code:
+    | 'no_tests'
+    | 'tests_failed'
+    | 'one_side'
+    | 'coverage'
+    | 'mutants'
+    | 'subjects'
+    | 'days'
+    | 'limits'
+    | 'flaps'
+    | 'unknown';
   /** For people, without the mode: `7 days of history, 3 so far`. */
   text: string;
   /** Recorded time shows it, and nothing else. */

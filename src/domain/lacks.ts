@@ -17,8 +17,9 @@ type Judged = Pick<RuleEvidence, 'tests' | 'replayed'>;
 export function lacksOf({ tests, replayed }: Judged, thresholds: EvidenceThresholds): Lacks {
   const ofTests = testLacks(tests, thresholds);
   const days = (mode: EarnedMode) => daysLack(replayed, thresholds.daysMin[mode]);
-  const approve = [...ofTests, ...days('approve')];
-  return { approve, enforce: [...ofTests, ...days('enforce'), ...(replayed ? timeLacks(replayed, thresholds) : [])] };
+  const both = [...ofTests, ...subjectsLack(replayed)];
+  const ofTime = replayed ? timeLacks(replayed, thresholds) : [];
+  return { approve: [...both, ...days('approve')], enforce: [...both, ...days('enforce'), ...ofTime] };
 }
 
 /** Whole days of recorded time, without the gaps. */
@@ -57,6 +58,12 @@ function daysLack(replayed: ReplayedFigures | undefined, daysMin: number): Lack[
   return [{ code: 'days', text: `${daysMin} days of history, ${days} so far`, needsHistory: true }];
 }
 
+/** Recorded time in which nothing was listed shows nothing, however long it is. */
+function subjectsLack(replayed: ReplayedFigures | undefined): Lack[] {
+  if (replayed === undefined || replayed.subjects > 0) return [];
+  return [{ code: 'subjects', text: 'subjects in the record: no replayed run listed any', needsHistory: true }];
+}
+
 function timeLacks(replayed: ReplayedFigures, { flapsMax, unknownPercentMax }: EvidenceThresholds): Lack[] {
   const { mostTargets, allowed, flaps } = replayed;
   const percent = unknownPercent(replayed);
@@ -70,7 +77,7 @@ function timeLacks(replayed: ReplayedFigures, { flapsMax, unknownPercentMax }: E
   if (flaps > flapsMax)
     lacks.push({
       code: 'flaps',
-      text: `at most ${flapsMax} flaps: ${flaps} actions were undone within the hour`,
+      text: `at most ${flapsMax} undone within the hour, ${flaps} now`,
       needsHistory: true,
     });
   if (percent !== undefined && percent > unknownPercentMax)

@@ -121,6 +121,8 @@ export interface Replay {
   /** Replayed ones; and whole runs among them. */
   runs: number;
   wholeRuns: number;
+  /** Those that were decided again: with `everyMs` fewer than all. */
+  decidedRuns: number;
   gaps: HistoryGap[];
   rules: ReplayedRule[];
   /** In the order of time; undos too. */

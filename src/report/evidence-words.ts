@@ -36,7 +36,7 @@ export interface ReportEvidence {
   text: string;
 }
 
-/** `evidence: 21 days, 12 matches, at most 3 in a run, 0 flaps; enforce is earned`. Undefined: no history is kept at all. */
+/** `evidence: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour; enforce is earned`. Undefined: no history is kept at all. */
 export function evidenceLine(rule: Judged, reader: EvidenceReader | undefined): string | undefined {
   if (!reader?.isKept()) return undefined;
   return evidenceView(rule, reader)?.text ?? 'no evidence yet';
@@ -90,7 +90,7 @@ function figureWords({ replayed, tests }: RuleEvidence): string {
     plural(daysReplayed(replayed), 'day'),
     plural(matches, 'match', 'matches'),
     `at most ${countText(mostInRun)} in a run`,
-    plural(flaps, 'flap'),
+    `${countText(flaps)} undone within the hour`,
   ].join(', ');
 }
 

@@ -80,7 +80,7 @@ export function asOfWords(asOf: AsOf | undefined): string[] {
   const { askedMs, run, runAtMs, seenAtMs, notes } = asOf;
   const seen = seenAtMs < runAtMs ? [`it was last read by a run at ${timeText(seenAtMs)}`] : [];
   return [
-    `${timeText(askedMs)}, as recorded by run ${run} at ${timeText(runAtMs)}; the present may differ`,
+    `${timeText(askedMs)}, as recorded by run ${run} at ${timeText(runAtMs)}; the platform was not asked, and the present may differ`,
     ...seen,
     ...notes,
   ];

@@ -29,7 +29,7 @@ describe('the walk from a first draft to a mode', () => {
       /Would have banned 43 devices of 43 people; at most 40 in one run.*Would have banned 3 devices of 3 people.*they differ: diff.md names who/,
     );
     const diff = readFileSync(join(dir, 'diff.md'), 'utf8');
-    expect(diff).toContain('over the recorded time 0 subjects would be added and 40 subjects would go');
+    expect(diff).toContain('over the recorded time nobody would be added and 40 subjects would go');
     expect(diff.match(/^\| device d\d+, person/gm)).toHaveLength(20);
     expect(readFileSync(join(dir, 'rules/ban-not-compliant-device.yaml'), 'utf8')).toMatch(/^mode: approve$/m);
   });

@@ -59,6 +59,7 @@ export function replay(over: Partial<Replay> = {}): Replay {
     everyMs: undefined,
     runs: 8_640,
     wholeRuns: 8_640,
+    decidedRuns: 8_640,
     gaps: [],
     rules: [replayedRule()],
     acts: [],

@@ -4,11 +4,14 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { HistoryGap } from '../../src/domain/recorded-history.ts';
 import { type Listening, listen } from '../../src/http/listen.ts';
 import { stopEverything } from '../../src/operator/commands.ts';
+import { replayDocument } from '../../src/report/replay/build.ts';
 import { hasNoBrowser, NEEDS_BROWSER, type OpenedPage, openPage, startBrowser } from '../support/browser.ts';
 import { TOKENS } from '../support/endpoint.ts';
 import { openPages } from '../support/pages.ts';
+import { DAY_MS, FROM, wrongForty } from '../support/replays.ts';
 import { violationsOf } from './axe.ts';
 import { startWhole, WHOLE_PAGES, type WholeOrganization, type WholePage } from './whole-organization.ts';
 
@@ -32,6 +35,9 @@ const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 const OF_LAYOUT = ['scrollable-region-focusable', 'target-size', 'focus-order-semantics'];
 /** A DEMO in which nothing has happened, and that is stopped. */
 const NEW = '/ /runs /plans /rules /in-force /exemptions /in-doubt /audit /tokens /search'.split(' ');
+const GAPS = [
+  { fromMs: FROM + 3 * DAY_MS, toMs: FROM + 5 * DAY_MS, cause: 'damaged', text: 'a <b>file</b> is damaged' },
+] as const satisfies HistoryGap[];
 const REFUSED: [path: string, status: number][] = [
   ['/runs/4711', 404],
   ['/no-such-page', 404],
@@ -43,6 +49,7 @@ describe.skipIf(hasNoBrowser)(`every page${NEEDS_BROWSER}`, () => {
   let browser: Browser;
   let whole: WholeOrganization;
   let fresh: Listening;
+  let replayed: Listening;
   let ofWhole: Reader;
   let ofFresh: Reader;
   let nobody: Reader;
@@ -54,6 +61,13 @@ describe.skipIf(hasNoBrowser)(`every page${NEEDS_BROWSER}`, () => {
     const { app, store, clock } = openPages({ demo: true, rules: () => [] });
     await stopEverything({ store, clock }, { by: 'ana', reason: 'a <b>strange</b> ban' });
     fresh = await listen(app, { host: '127.0.0.1', port: 0 });
+    const found = replayDocument(
+      wrongForty({ gaps: GAPS, neverRecorded: [{ path: 'OS', rules: ['ban-jailbroken'] }] }),
+    );
+    const asked = { way: 'what_if', since: '30d', rule: undefined } as const;
+    const last = { asked, by: 'ana', startedAt: 0, finishedAt: 60_000, found, fault: undefined };
+    const withReplay = openPages({ replays: { begin: () => {}, current: () => last } });
+    replayed = await listen(withReplay.app, { host: '127.0.0.1', port: 0 });
     ofWhole = await asWho(await signIn(whole.url, whole.token));
     ofFresh = await asWho(await signIn(fresh.url, TOKENS.admin));
     nobody = await asWho(undefined);
@@ -61,6 +75,7 @@ describe.skipIf(hasNoBrowser)(`every page${NEEDS_BROWSER}`, () => {
   afterAll(async () => {
     await browser?.close();
     await fresh?.close(0);
+    await replayed?.close(0);
     await whole?.close();
   });
 
@@ -147,6 +162,12 @@ describe.skipIf(hasNoBrowser)(`every page${NEEDS_BROWSER}`, () => {
 
   it.each(['/sign-in', '/sign-in?code=used'])('is good to read for who is not signed in: %s', async (path) => {
     await isGood(`nobody-${path}`, `${whole.url}${path}`, nobody);
+  });
+
+  it('is good to read with the result of a replay', async () => {
+    const reader = await asWho(await signIn(replayed.url, TOKENS.admin));
+    await isGood('a result of a replay', `${replayed.url}/replay`, reader);
+    expect(await reader.page.locator('figure.picture svg').count()).toBeGreaterThan(0);
   });
 
   it('is good to read as the file of a report', async () => {

@@ -55,10 +55,7 @@ describe('the page of replays', () => {
 
   it('reads itself again while one is under way, and not afterwards', async () => {
     const waiting = await open({ finishedAt: undefined }).get('/replay');
-    expect([waiting.headers.get('refresh'), waiting.text.includes('this page reads itself again')]).toEqual([
-      '3',
-      true,
-    ]);
+    expect([waiting.headers.get('refresh'), waiting.text.includes('this page reloads by itself')]).toEqual(['3', true]);
     expect(waiting.html).toMatch(/<button[^>]* disabled/);
     const ended = await open({ fault: 'there is no history beside `d.db`' }).get('/replay');
     expect(ended.headers.get('refresh')).toBeNull();

@@ -44,5 +44,7 @@ it('one part of the line of time can be chosen without JavaScript', async () => 
 
 it('the rules page has one line of evidence beside a rule', async () => {
   const { get } = await pages();
-  expect((await get('/rules')).text).toContain('evidence: 21 days, 12 matches, at most 3 in a run, 0 flaps');
+  expect((await get('/rules')).text).toContain(
+    'evidence: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour',
+  );
 });

@@ -16,7 +16,6 @@ import { withoutSecrets } from '../../domain/secrets.ts';
 import { shellWord } from '../../domain/shell-word.ts';
 import type { SubjectRef } from '../../domain/subjects.ts';
 import { flagText } from '../../domain/target.ts';
-import { timeText } from '../../domain/time-text.ts';
 import type { AsOf, TargetState, WhyAnswer } from '../../domain/why.ts';
 import { recordedRules } from '../../history/replay/rules-again.ts';
 import { fillBefore } from '../../run/recorded-look-back.ts';
@@ -78,7 +77,7 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
     stop: openState.stop,
     rules: judgeAt(rules, run, { id: subject.id, record: own.shownTo(frame), joins, events, lookBack }),
     history: lines.filter(({ at }) => at <= atMs).slice(0, HISTORY_MAX),
-    next: [presentText(moment)],
+    next: [],
     commands: [{ purpose: 'the present', command: `trustward why ${shellWord(subject.serial || subject.id)}` }],
     asOf: asOf(moment, own, atMs, again?.problems ?? ['the rule files of that time are not recorded']),
   };
@@ -139,13 +138,8 @@ function asOf({ run: { frame } }: Moment, { seenAtMs }: RecordAt, atMs: number, 
       ? [`run ${seq} could not use its reading of the ${source}`]
       : [],
   );
-  const notes = [...faults, ...untrusted, 'plans that waited then are not in this record'];
+  const notes = [...faults, ...untrusted, 'plans that waited then are not recorded'];
   return { askedMs: atMs, run: seq, runAtMs: startedAt, seenAtMs, notes };
-}
-
-function presentText({ run: { frame } }: Moment): string {
-  const { seq, startedAt } = frame.run;
-  return `as recorded by run ${seq} at ${timeText(startedAt)}: the platform was not asked, and the present may differ`;
 }
 
 async function ownersAt({ history }: AsOfDeps, record: Facts, atMs: number): Promise<Map<string, Facts>> {

@@ -3,11 +3,12 @@
 import type { KnownTraits } from '../../domain/action.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { HistoryGap, RunFrame } from '../../domain/recorded-history.ts';
-import type { Replay, ReplayBucket, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
+import type { Replay, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { RuleLimits } from '../../domain/run.ts';
 import type { PersonsChange } from './platform-model.ts';
 import { type DoneIntent, TallyActs } from './tally-acts.ts';
+import { TallyBuckets } from './tally-buckets.ts';
 import { type EverJudged, TallyRule } from './tally-rule.ts';
 
 export interface TallyAsked extends Pick<Replay, 'way' | 'askedFromMs' | 'everyMs'> {
@@ -18,30 +19,21 @@ export interface TallyAsked extends Pick<Replay, 'way' | 'askedFromMs' | 'everyM
   isReported?(rule: string): boolean;
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-const BUCKETS_MS = [5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
-const BUCKETS_MAX = 180;
-
 const NEVER: EverJudged = { matches: 0, unknown: 0, missing: {} };
 
 export class Tally {
   private readonly rules = new Map<string, TallyRule>();
   private readonly acts: TallyActs;
   private readonly gaps: HistoryGap[] = [];
-  private readonly buckets = new Map<number, ReplayBucket>();
-  private readonly bucketMs: number;
+  private readonly buckets = new TallyBuckets();
   private fromMs: number | undefined;
   private toMs: number | undefined;
   private runs = 0;
   private wholeRuns = 0;
+  private decidedRuns = 0;
 
   constructor(private readonly asked: TallyAsked) {
-    const spanMs = Math.max(0, asked.askedToMs - asked.askedFromMs);
     this.acts = new TallyActs(asked.traits);
-    this.bucketMs =
-      BUCKETS_MS.find((ms) => spanMs / ms <= BUCKETS_MAX) ?? Math.ceil(spanMs / BUCKETS_MAX / DAY_MS) * DAY_MS;
   }
 
   /** Rules that are replayed from now on; a changed one goes on with its numbers. */
@@ -64,14 +56,14 @@ export class Tally {
     this.toMs = run.startedAt;
     this.runs += 1;
     if (part === undefined) this.wholeRuns += 1;
-    this.bucket(run.startedAt).runs += 1;
+    this.buckets.run(run.startedAt);
   }
 
   /** What the rules match and cannot judge in a run over whole lists. */
   judged(atMs: number, counts: Iterable<readonly [rule: string, { matches: number; unknown: number }]>): void {
     for (const [rule, { matches, unknown }] of counts) {
       if (!this.rules.has(rule)) continue;
-      const most = this.countsAt(atMs, rule);
+      const most = this.buckets.countsAt(atMs, rule);
       most.matches = Math.max(most.matches, matches);
       most.unknown = Math.max(most.unknown, unknown);
     }
@@ -79,6 +71,7 @@ export class Tally {
 
   /** New and changed decisions; at the beginning also those that are in force. */
   decided(frame: RunFrame, decisions: readonly Decision[], limits: ReadonlyMap<string, RuleLimits>): void {
+    this.decidedRuns += 1;
     for (const [rule, compared] of limits) this.rules.get(rule)?.compared(compared, frame, this.asked.traits);
     for (const decision of decisions) this.rules.get(decision.rule)?.decided(decision, frame.run.startedAt);
   }
@@ -89,7 +82,7 @@ export class Tally {
       const rule = this.rules.get(act.rule);
       if (!rule) continue;
       rule.did(act);
-      const counts = this.countsAt(act.atMs, act.rule);
+      const counts = this.buckets.countsAt(act.atMs, act.rule);
       if (act.undo) counts.undos += 1;
       else counts.acts += 1;
     }
@@ -112,33 +105,19 @@ export class Tally {
       everyMs,
       runs: this.runs,
       wholeRuns: this.wholeRuns,
+      decidedRuns: this.decidedRuns,
       gaps: this.gaps.toSorted((a, b) => a.fromMs - b.fromMs),
       rules: [...this.rules.values()]
         .map((tally) => this.finishRule(tally, acts, ever(tally.rule.id) ?? NEVER))
         .sort((a, b) => (a.id < b.id ? -1 : 1)),
       acts,
       ...rest,
-      buckets: [...this.buckets.values()].sort((a, b) => a.fromMs - b.fromMs),
+      buckets: this.buckets.finish(),
     };
   }
 
   private finishRule(tally: TallyRule, acts: readonly ReplayedAct[], ever: EverJudged): ReplayedRule {
     const own = acts.filter(({ rule }) => rule === tally.rule.id);
     return tally.finish(own, (act) => this.acts.isFlap(act), ever);
-  }
-
-  private bucket(atMs: number): ReplayBucket {
-    const { bucketMs, asked } = this;
-    const fromMs = asked.askedFromMs + Math.floor((atMs - asked.askedFromMs) / bucketMs) * bucketMs;
-    const bucket = this.buckets.get(fromMs) ?? { fromMs, toMs: fromMs + bucketMs, runs: 0, rules: {} };
-    this.buckets.set(fromMs, bucket);
-    return bucket;
-  }
-
-  private countsAt(atMs: number, rule: string): ReplayBucket['rules'][string] {
-    const { rules } = this.bucket(atMs);
-    const counts = rules[rule] ?? { matches: 0, acts: 0, undos: 0, unknown: 0 };
-    rules[rule] = counts;
-    return counts;
   }
 }

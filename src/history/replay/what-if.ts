@@ -116,7 +116,7 @@ class WhatIf {
   ) {
     const { actions, only, fromMs, toMs, everyMs } = options;
     this.rules = rules.filter(({ mode }) => mode !== 'off').toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    this.never = new NeverRecorded(this.rules);
+    this.never = new NeverRecorded(only ? this.rules.filter(({ id }) => only.includes(id)) : this.rules);
     this.due = new DueRuns(everyMs, fromMs);
     this.effects = new RecordedEffects(actions);
     this.bundles = new ModelledBundles(actions, this.effects);

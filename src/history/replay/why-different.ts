@@ -51,7 +51,7 @@ function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): string | und
   return (
     ofLists(rule, run.frame) ??
     ofSecrets(rule, known) ??
-    ofForgotten(rule, known) ??
+    ofForgotten(differs, rule, known) ??
     ofWindows(rule, known) ??
     ofLookBack(rule, known) ??
     ofExemptions(run)
@@ -59,8 +59,17 @@ function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): string | und
 }
 
 /** Limits, joins and the decisions of others counted it, until it was removed; so do windows that reach back to then. */
-function ofForgotten(rule: LoadedRule | undefined, { gaps, run }: KnownOfRun): string | undefined {
+function ofForgotten(
+  { was, rule: id }: DecisionDiffers,
+  rule: LoadedRule | undefined,
+  { gaps, run }: KnownOfRun,
+): string | undefined {
   const { startedAt } = run.frame.run;
+  // A removed decision may have been in force in later runs, and what ended it names no rule.
+  if (was === undefined || id === '') {
+    const before = gaps.find(({ cause, fromMs }) => cause === 'forgotten' && fromMs <= startedAt);
+    if (before) return before.text;
+  }
   const windowMs = rule?.reads.events ? rule.reads.windowMs : 0;
   return gaps.find(
     ({ cause, fromMs, toMs }) => cause === 'forgotten' && fromMs <= startedAt && startedAt <= toMs + windowMs,

@@ -12,7 +12,7 @@ export function replayDocument(
   rulesDir: string | null = null,
   span?: { fromMs: number; toMs: number },
 ): ReplayDocument {
-  const { way, everyMs, runs, wholeRuns, neverRecorded } = replay;
+  const { way, everyMs, runs, wholeRuns, decidedRuns, neverRecorded } = replay;
   const found = {
     way,
     rulesDir,
@@ -23,6 +23,7 @@ export function replayDocument(
     everyMs: everyMs ?? null,
     runs,
     wholeRuns,
+    decidedRuns,
     gaps: replay.gaps.map(({ fromMs, toMs, cause, text }) => ({
       from: isoTime(fromMs),
       to: isoTime(toMs),

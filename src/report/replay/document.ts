@@ -90,6 +90,7 @@ export interface ReplayDocument {
   everyMs: number | null;
   runs: number;
   wholeRuns: number;
+  decidedRuns: number;
   gaps: { from: string; to: string; cause: GapCause; text: string }[];
   rules: ReplayRuleView[];
   acts: ReplayActView[];

@@ -55,6 +55,7 @@ export const replaySchema = z.strictObject({
   everyMs: z.number().nullable(),
   runs: count,
   wholeRuns: count,
+  decidedRuns: count,
   gaps: z.array(
     z.strictObject({
       from: time,

@@ -16,10 +16,7 @@ export function sentenceOfReplay(found: Found): string {
   if (found.runs === 0) return 'No run is recorded in this time, so nothing was replayed.';
   const did = found.acts.filter(({ undo }) => !undo);
   const held = heldTargets(found.rules);
-  const what = [
-    ...(did.length === 0 ? [] : [actsWords(did)]),
-    ...(held === 0 ? [] : [`held ${plural(held, 'target')}`]),
-  ];
+  const what = [...actsWords(did), ...(held === 0 ? [] : [`held ${plural(held, 'target')}`])];
   const would = found.way === 'what_if' ? 'would have ' : '';
   const first = what.length === 0 ? `${nothingWords(found)}` : `${would}${listed(what)}`;
   return `${asSentence([first, ...mostWords(found.rules), ...crossedWords(found.rules)].join('; '))}.`;
@@ -31,11 +28,11 @@ function nothingWords({ way, rules }: Found): string {
   return way === 'what_if' ? `would have done nothing: ${why}` : `did nothing: ${why}`;
 }
 
-/** `banned 3 devices of 2 people and disabled 1 service`. */
-function actsWords(acts: readonly ReplayActView[]): string {
+/** `banned 3 devices of 2 people`, `disabled 1 service`. */
+function actsWords(acts: readonly ReplayActView[]): string[] {
   const all = grouped(acts, ({ action }) => action).map(actionWords);
   const more = all.length - ACTIONS_MAX;
-  return listed(more > 0 ? [...all.slice(0, ACTIONS_MAX), `did ${plural(more, 'other action')}`] : all);
+  return more > 0 ? [...all.slice(0, ACTIONS_MAX), `did ${plural(more, 'other action')}`] : all;
 }
 
 function actionWords(acts: readonly ReplayActView[]): string {

@@ -25,18 +25,25 @@ export function replaySummary(replay: ReplayDocument): string[] {
   return [...runsWords(replay), ...whatFollowed(replay), ...unknownWords(replay), ...neverWords(replay)];
 }
 
-function runsWords({ runs, wholeRuns, everyMs, from, to, askedFrom, recorded }: ReplayDocument): string[] {
+function runsWords(replay: ReplayDocument): string[] {
+  const { runs, wholeRuns, from, to, askedFrom, recorded } = replay;
   if (runs === 0)
     return recorded === null ? [] : [`The history goes from ${timeWords(recorded.from)} to ${timeWords(recorded.to)}.`];
   const looks = runs - wholeRuns;
   const of = looks === 0 ? '' : `, ${countText(looks)} of them over a few subjects after new events`;
-  const every = everyMs === null ? '' : `, at most one every ${formatDuration(everyMs)}`;
   const later = Date.parse(from) - Date.parse(askedFrom);
   const begin =
     later > 24 * 3_600_000 ? ` The record begins ${spanText(later)} after the time that was asked for.` : '';
-  return [
-    `It replayed ${plural(runs, 'run')}${of}${every}, over ${spanText(Date.parse(to) - Date.parse(from))}.${begin}`,
-  ];
+  const over = spanText(Date.parse(to) - Date.parse(from));
+  return [`It replayed ${plural(runs, 'run')}${of}, over ${over}.${everyWords(replay)}${begin}`];
+}
+
+/** How many were decided, when not all had to be. */
+function everyWords({ runs, decidedRuns, everyMs }: ReplayDocument): string {
+  if (everyMs === null) return '';
+  const every = formatDuration(everyMs);
+  if (decidedRuns === runs) return ` It decided each of them: no two began in the same ${every}.`;
+  return ` It decided ${countText(decidedRuns)} of them: the first whole run of each ${every}.`;
 }
 
 /** Undone soon, done by a person anyway, taken back by a person. */
@@ -87,10 +94,13 @@ export function gapsWords({
 }
 
 /** Whether the replay made the decisions that the runs made. Undefined for a what-if, which is not compared. */
-export function differencesWords({ way, differences, runs }: ReplayDocument): string | undefined {
+export function differencesWords({ way, differences, runs, decidedRuns }: ReplayDocument): string | undefined {
   if (way !== 'as_was' || runs === 0) return undefined;
   const unexplained = differences.filter(({ explained }) => !explained).length;
-  if (differences.length === 0) return 'Every decision is as the runs made it.';
+  if (differences.length === 0)
+    return decidedRuns < runs
+      ? 'Every decision of those is as the run made it.'
+      : 'Every decision is as the runs made it.';
   const differ = `${plural(differences.length, 'decision')} ${differences.length === 1 ? 'differs' : 'differ'} from what the runs decided`;
   if (unexplained === 0) return `${differ}, each for a reason in the record.`;
   return `${differ}. Nothing in the record explains ${countText(unexplained)} of them: that is a fault of Trustward.`;

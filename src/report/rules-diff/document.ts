@@ -86,10 +86,9 @@ function differing({ total, first }: DifferingSubjects): DifferingView {
 function sentenceOf({ rules, all, runs, nowAtMs }: RuleSetDifference): string {
   if (runs === 0 && nowAtMs === undefined) return 'Nothing is recorded, so only the texts of the rules were compared.';
   if (rules.length === 0) return 'The two rule sets do the same.';
+  const count = (subjects: number) => (subjects === 0 ? 'nobody' : plural(subjects, 'subject'));
   const words = ({ added, gone }: { added: number; gone: number }) =>
-    added + gone === 0
-      ? 'nobody would be added and nobody would go'
-      : `${plural(added, 'subject')} would be added and ${plural(gone, 'subject')} would go`;
+    `${count(added)} would be added and ${count(gone)} would go`;
   const parts = [
     ...(nowAtMs === undefined ? [] : [`now ${words(all.now)}`]),
     ...(runs === 0 ? ['no run is recorded in this time'] : [`over the recorded time ${words(all.overTime)}`]),

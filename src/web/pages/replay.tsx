@@ -79,7 +79,7 @@ function pageOf(
 function Form({ deps, rule, isUnderWay }: { deps: HttpDeps; rule: string | undefined; isUnderWay: boolean }) {
   return (
     <form method="post" action="/replay" class="card">
-      <h2>Ask for one</h2>
+      <h2>New replay</h2>
       <label class="field">
         <span>Rule</span>
         <select name="rule">
@@ -98,14 +98,14 @@ function Form({ deps, rule, isUnderWay }: { deps: HttpDeps; rule: string | undef
       <label class="field">
         <span>Way</span>
         <select name="way">
-          <option value="what_if">what if: the rules of the folder, as if enforced</option>
+          <option value="what_if">what if: the present rules, enforced</option>
           <option value="as_was">as it was: the rules of that time</option>
         </select>
       </label>
       <button type="submit" class="main" disabled={isUnderWay}>
         Replay
       </button>
-      {isUnderWay ? <p class="quiet">One goes at a time: wait until the one under way ends.</p> : null}
+      {isUnderWay ? <p class="quiet">One replay runs at a time: wait until this one ends.</p> : null}
     </form>
   );
 }
@@ -121,8 +121,8 @@ function Last({ deps, last }: { deps: HttpDeps; last: ReplayBeside }) {
       </h2>
       <p class="quiet" role={finishedAt === undefined ? 'status' : undefined}>
         Asked for by <Name>{by}</Name>, <When at={startedAt} />.{' '}
-        {finishedAt === undefined ? `It has gone on for ${took}; this page reads itself again.` : `It took ${took}.`}{' '}
-        {finishedAt === undefined ? <a href="/replay">Read it again now</a> : null}
+        {finishedAt === undefined ? `It has run for ${took}; this page reloads by itself.` : `It took ${took}.`}{' '}
+        {finishedAt === undefined ? <a href="/replay">Reload now</a> : null}
       </p>
       {fault === undefined ? null : (
         <div class="notice bad" role="alert">

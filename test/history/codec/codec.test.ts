@@ -168,6 +168,28 @@ describe('a recorded run', () => {
     );
   });
 
+  it('is read without the open records that were removed on behalf of a person', () => {
+    const removed = ['episode', 'claim', 'decision', 'intent', 'rejected', 'attempt'];
+    fc.assert(
+      fc.property(runs, ([all, hashes]) => {
+        const encoder = new RunEncoder();
+        const decoder = new Decoder({ factsOnly: false, hasForgotten: true });
+        for (const one of asRecorded(all, hashes)) {
+          const rows = rowsOf(encoder, one).filter(({ kind }) => !removed.includes(kind));
+          const { frame, openState } = decoder.run(rows, []);
+          expect(frame).toEqual(one.frame);
+          expect([openState.episodes, openState.claims, openState.decisions, openState.intents]).toEqual([
+            [],
+            [],
+            [],
+            [],
+          ]);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   it('that is like the one before it takes no rows but its frame and its number', () => {
     fc.assert(
       fc.property(run, (one) => {

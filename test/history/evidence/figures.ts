@@ -73,6 +73,7 @@ export function replayOf(rules: ReplayedRule[], changes: Partial<Replay> = {}): 
     everyMs: undefined,
     runs: 6_048,
     wholeRuns: 6_000,
+    decidedRuns: 6_048,
     gaps: [],
     rules,
     acts: [],

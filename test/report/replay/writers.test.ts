@@ -52,6 +52,21 @@ describe('the sentence of a replay', () => {
   });
 });
 
+describe('a replay that decides at most one run in a time', () => {
+  const text = (changes: Parameters<typeof replay>[0]) => replayText(replayDocument(replay(changes)));
+
+  it('has how many runs it decided, and compares no others', () => {
+    const some = text({ way: 'as_was', runs: 120, wholeRuns: 120, decidedRuns: 40, everyMs: DAY_MS / 8 });
+    expect(some.replaceAll('\n', ' ')).toContain('It decided 40 of them: the first whole run of each 3h.');
+    expect(some.replaceAll('\n', ' ')).toContain('Every decision of those is as the run made it.');
+  });
+
+  it('notes that a time shorter than the distance of the runs left out none', () => {
+    const all = text({ runs: 24, wholeRuns: 24, decidedRuns: 24, everyMs: 300_000 });
+    expect(all.replaceAll('\n', ' ')).toContain('It decided each of them: no two began in the same 5m.');
+  });
+});
+
 describe('the text of a replay', () => {
   const lines = (text: string) => text.split('\n');
 
@@ -116,7 +131,7 @@ describe('the picture of a replay', () => {
   it('has a text alternative with the figures, and its numbers as a table', () => {
     const page = html(wrongForty());
     expect(page).toMatch(
-      /role="img" aria-label="Rule ban-jailbroken from [^"]*: 0 to 28 matches; 12 actions, 11 undos; its limit in a run is 25; 1 gap/,
+      /role="img" aria-label="Rule ban-jailbroken from [^"]*: 0 to 28 matches; 12 actions, 11 undos; 25 are allowed in a run; 1 gap/,
     );
     expect(page).toContain('Matches, actions and undos of rule ban-jailbroken over time');
   });

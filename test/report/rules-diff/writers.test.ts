@@ -47,7 +47,7 @@ const found = (over: Partial<RuleSetDifference> = {}): RuleSetDifference => ({
 describe('a comparison of two rule sets', () => {
   it('says first who would be added and who would go, now and over the recorded time', () => {
     expect(rulesDiffDocument(found(), SETS).sentence).toBe(
-      'Now 0 subjects would be added and 38 subjects would go; over the recorded time 2 subjects would be added and 38 subjects would go.',
+      'Now nobody would be added and 38 subjects would go; over the recorded time 2 subjects would be added and 38 subjects would go.',
     );
   });
 

@@ -1,8 +1,10 @@
 // report: what one rule did over the replayed time, as a picture: matches as a line, actions as bars up, undos as bars down, gaps hatched,
 // its limit dashed. In: a replay as a document. Out: an SVG without any style of its own, with a text alternative, and its numbers as a table.
+import { spanText } from '../../../domain/age-text.ts';
 import { countText, plural } from '../../fact-text.ts';
 import { mergedBuckets } from '../../replay/buckets.ts';
 import type { ReplayBucketView, ReplayDocument, ReplayRuleView } from '../../replay/document.ts';
+import { allowedInRun } from '../../replay/words.ts';
 import { timeWords } from '../../time-words.ts';
 import { Table } from '../table.tsx';
 import { Code, When, Words } from '../text.tsx';
@@ -10,31 +12,36 @@ import { Code, When, Words } from '../text.tsx';
 const COLUMNS_MAX = 120;
 const ROWS_MAX = 31;
 const WIDTH = 960;
-/** Above the line of nothing, and below it. */
-const UP = 150;
-const DOWN = 40;
+const HEIGHT = 190;
 
 interface Drawn {
   buckets: readonly ReplayBucketView[];
   rule: string;
   x(iso: string): number;
+  /** Of actions and matches above the line of nothing, and of undos below it: one scale. */
   y(count: number): number;
+  ground: number;
 }
 
 export function Picture({ replay, rule, at }: { replay: ReplayDocument; rule: ReplayRuleView; at: number }) {
   const buckets = mergedBuckets(replay.buckets, COLUMNS_MAX);
   if (buckets.length === 0) return null;
   const counts = buckets.map((bucket) => bucket.rules[rule.id] ?? NONE);
-  const limit = rule.allowed?.limits;
-  const seen = Math.max(1, ...counts.flatMap(({ matches, acts, undos }) => [matches, acts, undos]));
+  const limit = allowedInRun(rule);
+  const seen = Math.max(1, ...counts.flatMap(({ matches, acts }) => [matches, acts]));
   // A limit far above everything would press the rest to the ground: it is in the words alone.
   const most = limit !== undefined && limit <= 3 * seen ? Math.max(seen, limit) : seen;
-  const [begin, end] = [Date.parse(buckets[0]?.from ?? ''), Date.parse(buckets.at(-1)?.to ?? '')];
+  const undos = Math.max(0, ...counts.map((one) => one.undos));
+  const unit = (HEIGHT - 8) / (most + undos);
+  const ground = round(4 + most * unit);
+  const [first, last] = [buckets[0], buckets.at(-1)] as [ReplayBucketView, ReplayBucketView];
+  const [begin, end] = [Date.parse(first.from), Date.parse(last.to)];
   const drawn: Drawn = {
     buckets,
     rule: rule.id,
     x: (iso) => round((WIDTH * (Date.parse(iso) - begin)) / Math.max(1, end - begin)),
-    y: (count) => round(UP - (count / most) * (UP - 4)),
+    y: (count) => round(ground - count * unit),
+    ground,
   };
   const pattern = `gap-${at}`;
   return (
@@ -43,24 +50,29 @@ export function Picture({ replay, rule, at }: { replay: ReplayDocument; rule: Re
         <b>
           <Code>{rule.id}</Code>
         </b>
-        <Legend limit={limit} isDrawn={limit !== undefined && limit <= most} hasGaps={replay.gaps.length > 0} />
+        <Legend
+          limit={limit}
+          isDrawn={limit !== undefined && limit <= most}
+          hasGaps={replay.gaps.length > 0}
+          length={spanText(Date.parse(first.to) - begin)}
+        />
       </figcaption>
       <div class="picture-top quiet">{countText(most)}</div>
-      <svg viewBox={`0 0 ${WIDTH} ${UP + DOWN}`} preserveAspectRatio="none" role="img" aria-label={label(replay, rule)}>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label(replay, rule)}>
         <defs>
           <pattern id={pattern} width="8" height="8" patternUnits="userSpaceOnUse">
             <path class="hatch" d="M-2 2 L2 -2 M0 8 L8 0 M6 10 L10 6" />
           </pattern>
         </defs>
         <Gaps replay={replay} drawn={drawn} pattern={pattern} />
-        <Bars drawn={drawn} most={most} />
-        <path class="ground" d={`M0 ${UP} H${WIDTH}`} />
+        <Bars drawn={drawn} />
+        <path class="ground" d={`M0 ${ground} H${WIDTH}`} />
         {limit !== undefined && limit <= most ? <path class="limit" d={`M0 ${drawn.y(limit)} H${WIDTH}`} /> : null}
         <path class="matches" d={matchesPath(drawn)} />
       </svg>
       <div class="picture-ends quiet">
-        <When at={buckets[0]?.from ?? replay.from} />
-        <When at={buckets.at(-1)?.to ?? replay.to} />
+        <When at={first.from} />
+        <When at={last.to} />
       </div>
       <Numbers replay={replay} rule={rule} />
     </figure>
@@ -78,7 +90,8 @@ function label({ from, to, gaps, buckets }: ReplayDocument, rule: ReplayRuleView
   const matches = buckets.filter(({ runs }) => runs > 0).map(({ rules }) => rules[rule.id]?.matches ?? 0);
   const [least, most] = [Math.min(...matches, Number.MAX_SAFE_INTEGER), Math.max(...matches, 0)];
   const range = matches.length === 0 ? 'no run' : `${countText(least)} to ${plural(most, 'match', 'matches')}`;
-  const limit = rule.allowed === null ? '' : `; its limit in a run is ${countText(rule.allowed.limits)}`;
+  const allowed = allowedInRun(rule);
+  const limit = allowed === undefined ? '' : `; ${countText(allowed)} are allowed in a run`;
   const gap = gaps.length === 0 ? '' : `; ${plural(gaps.length, 'gap')}`;
   const did = `${plural(rule.acts, 'action')}, ${plural(rule.undos, 'undo', 'undos')}`;
   return `Rule ${rule.id} from ${timeWords(from)} to ${timeWords(to)}: ${range}; ${did}${limit}${gap}. The numbers are below.`;
@@ -100,26 +113,26 @@ function matchesPath({ buckets, rule, x, y }: Drawn): string {
   return steps.filter((step) => step !== '').join(' ');
 }
 
-function Bars({ drawn: { buckets, rule, x, y }, most }: { drawn: Drawn; most: number }) {
+function Bars({ drawn: { buckets, rule, x, y, ground } }: { drawn: Drawn }) {
   return (
     <>
       {buckets.map(({ from, to, rules }) => {
         const { acts, undos } = rules[rule] ?? NONE;
         const [left, width] = [x(from), Math.max(2, round((x(to) - x(from)) * 0.8))];
-        const down = undos === 0 ? 0 : Math.max(5, round((undos / most) * DOWN));
+        const top = Math.min(y(acts), ground - 3);
         return (
           <>
             {acts === 0 ? null : (
-              <rect
-                class="acts"
-                x={`${left}`}
-                y={`${Math.min(y(acts), UP - 5)}`}
-                width={`${width}`}
-                height={`${round(UP - Math.min(y(acts), UP - 5))}`}
-              />
+              <rect class="acts" x={`${left}`} y={`${top}`} width={`${width}`} height={`${round(ground - top)}`} />
             )}
             {undos === 0 ? null : (
-              <rect class="undos" x={`${left}`} y={`${UP}`} width={`${width}`} height={`${down}`} />
+              <rect
+                class="undos"
+                x={`${left}`}
+                y={`${ground}`}
+                width={`${width}`}
+                height={`${Math.max(3, round(y(-undos) - ground))}`}
+              />
             )}
           </>
         );
@@ -140,7 +153,7 @@ function Gaps({ replay, drawn: { x }, pattern }: { replay: ReplayDocument; drawn
             x={`${left}`}
             y="0"
             width={`${Math.max(2, round(right - left))}`}
-            height={`${UP + DOWN}`}
+            height={`${HEIGHT}`}
             fill={`url(#${pattern})`}
           />
         );
@@ -149,15 +162,23 @@ function Gaps({ replay, drawn: { x }, pattern }: { replay: ReplayDocument; drawn
   );
 }
 
-function Legend({ limit, isDrawn, hasGaps }: { limit: number | undefined; isDrawn: boolean; hasGaps: boolean }) {
+interface Shown {
+  limit: number | undefined;
+  isDrawn: boolean;
+  hasGaps: boolean;
+  /** Of one bar: `6 h`. */
+  length: string;
+}
+
+function Legend({ limit, isDrawn, hasGaps, length }: Shown) {
   return (
     <span class="legend quiet">
-      <Swatch kind="matches" text="matches" /> <Swatch kind="acts" text="actions" />{' '}
+      <Swatch kind="matches" text="matches, the most in one run" /> <Swatch kind="acts" text={`actions in ${length}`} />{' '}
       <Swatch kind="undos" text="undos, below the line" />{' '}
       {limit === undefined ? null : isDrawn ? (
-        <Swatch kind="limit" text={`limit in a run, ${countText(limit)}`} />
+        <Swatch kind="limit" text={`allowed in one run, ${countText(limit)}`} />
       ) : (
-        <span>limit in a run: {countText(limit)}</span>
+        <span>allowed in one run: {countText(limit)}</span>
       )}{' '}
       {hasGaps ? <Swatch kind="gap" text="not recorded" /> : null}
     </span>
