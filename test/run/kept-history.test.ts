@@ -1,7 +1,7 @@
 // A history records what runs see and decide, and changes neither. What it records of a run is what that run rested on.
 import { describe, expect, it } from 'vitest';
-import { MemoryHistory } from '../../src/history/memory-history.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
+import { MemoryHistory } from '../support/memory-history.ts';
 
 async function life(on: OnPlatform) {
   const rounds = [];

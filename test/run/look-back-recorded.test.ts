@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
-import { MemoryHistory } from '../../src/history/memory-history.ts';
 import { recordedLookBack } from '../../src/run/recorded-look-back.ts';
 import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
+import { MemoryHistory } from '../support/memory-history.ts';
 
 const HOUR = 3_600_000;
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
 import { HistoryWriter } from '../../src/history/files/history-writer.ts';
 import { historyFolderOf } from '../../src/history/files/segment-files.ts';
-import { MemoryHistory } from '../../src/history/memory-history.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { banRule, type OnPlatform, startOnPlatform } from './engine-on-platform.ts';
+import { MemoryHistory } from './memory-history.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;

@@ -7,7 +7,6 @@ import type { ActionName, ActionTraits } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import { drainedInTurns } from '../../domain/give-way.ts';
 import { isLive } from '../../domain/mode.ts';
-import type { Progress } from '../../domain/progress.ts';
 import type { HistoryGap, HistoryReader, RecordedRun } from '../../domain/recorded-history.ts';
 import type { Replay, ReplayDifference } from '../../domain/replay.ts';
 import { countingIds } from './counting-ids.ts';
@@ -23,21 +22,13 @@ import { RecordedDone } from './recorded-done.ts';
 import { RecordedEffects } from './recorded-effects.ts';
 import { type RecordedRules, RecordedSets } from './recorded-sets.ts';
 import { RecordedWorld } from './recorded-world.ts';
+import type { ReplayOptions } from './replay-options.ts';
 import { seenAgain } from './seen-again.ts';
 import { Tally } from './tally.ts';
 import { explainedDifferences } from './why-different.ts';
 
-export interface AsItWasOptions {
-  /** Epoch ms, inclusive: runs that began from then on. */
-  fromMs: number;
-  toMs: number;
-  /** Only the first whole run of each stretch of this length is decided again; undefined: every run. */
-  everyMs?: number | undefined;
-  /** Ids of the rules that are reported; all are decided together. */
-  only?: readonly string[] | undefined;
+export interface AsItWasOptions extends ReplayOptions {
   traits: ReadonlyMap<ActionName, ActionTraits>;
-  signal?: AbortSignal | undefined;
-  progress?: Progress | undefined;
 }
 
 /** Errors: AppError `stopped` when the signal aborts; those of the reader. */

@@ -7,7 +7,6 @@ import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { drainedInTurns } from '../../domain/give-way.ts';
 import type { Ids } from '../../domain/ports.ts';
-import type { Progress } from '../../domain/progress.ts';
 import {
   type FactChange,
   type HistoryGap,
@@ -35,23 +34,15 @@ import { factsOf } from './read-on.ts';
 import { RecordedEffects } from './recorded-effects.ts';
 import { RecordedSets } from './recorded-sets.ts';
 import { RecordedWorld } from './recorded-world.ts';
+import type { ReplayOptions } from './replay-options.ts';
 import { rulesAgain } from './rules-again.ts';
 import { type SeeingAgain, seenAgain } from './seen-again.ts';
 import { Tally } from './tally.ts';
 import { type MatchesNow, WhatIfFound } from './what-if-found.ts';
 import { asIf, coverageWithout, eventsKnownFrom, type RulesOfRun, rulesOn } from './what-if-rules.ts';
 
-export interface WhatIfOptions {
-  /** Epoch ms, inclusive: runs that began from then on. */
-  fromMs: number;
-  toMs: number;
-  /** Only the first whole run of each stretch of this length is decided; undefined: every run. */
-  everyMs?: number | undefined;
-  /** Ids of the rules that are reported; all are decided together. */
-  only?: readonly string[] | undefined;
+export interface WhatIfOptions extends ReplayOptions {
   actions: ReadonlyMap<ActionName, Action>;
-  signal?: AbortSignal | undefined;
-  progress?: Progress | undefined;
 }
 
 export interface FoundWhatIf {

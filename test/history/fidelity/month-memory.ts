@@ -1,8 +1,8 @@
 // fidelity: records a month as the product does, into memory; some runs are lost, as when a process dies before its recorder has written. In: a seed.
 // Out: a reader of what was recorded, and which runs were lost.
 import type { EventRows, HistoryReader, HistoryRecorder, SeenRun } from '../../../src/domain/recorded-history.ts';
-import { MemoryHistory } from '../../../src/history/memory-history.ts';
 import { Dice } from '../../harness/dice.ts';
+import { MemoryHistory } from '../../support/memory-history.ts';
 import type { MonthRecording } from './month.ts';
 
 export class MonthMemory implements MonthRecording {

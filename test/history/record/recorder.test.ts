@@ -8,12 +8,12 @@ import type { Facts } from '../../../src/domain/facts.ts';
 import type { FactChange, HistoryItem, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import { Decoder } from '../../../src/history/codec/decoder.ts';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
-import { MemoryHistory } from '../../../src/history/memory-history.ts';
 import { DirectDesk } from '../../../src/history/record/direct-desk.ts';
 import type { RecordingDesk } from '../../../src/history/record/recording-desk.ts';
 import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
 import { ThreadDesk } from '../../../src/history/record/thread-desk.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { MemoryHistory } from '../../support/memory-history.ts';
 
 const dirs: string[] = [];
 afterEach(() => {

@@ -6,12 +6,12 @@ import type { Facts } from '../../../src/domain/facts.ts';
 import type { HistoryItem, HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
 import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
-import { MemoryHistory } from '../../../src/history/memory-history.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 import { addExemption, resumeEverything, stopEverything } from '../../../src/operator/commands.ts';
 import { seeded } from '../../evaluate/typed-grammar.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
+import { MemoryHistory } from '../../support/memory-history.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -9,7 +9,6 @@ import type { HistoryReader, HistoryRecorder } from '../../../src/domain/recorde
 import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
 import { Decoder } from '../../../src/history/codec/decoder.ts';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
-import { MemoryHistory } from '../../../src/history/memory-history.ts';
 import { DirectDesk } from '../../../src/history/record/direct-desk.ts';
 import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
@@ -18,6 +17,7 @@ import { recordedLookBack } from '../../../src/run/recorded-look-back.ts';
 import { Dice } from '../../harness/dice.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
+import { MemoryHistory } from '../../support/memory-history.ts';
 
 const HOUR = 3_600_000;
 const ADDRESS = 'http://platform.test';

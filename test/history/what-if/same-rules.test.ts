@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ACTIONS } from '../../../src/act/actions.ts';
 import type { LoadedRule } from '../../../src/evaluate/index.ts';
-import { MemoryHistory } from '../../../src/history/memory-history.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
+import { MemoryHistory } from '../../support/memory-history.ts';
 import { START_MS } from '../../support/platform.ts';
 import { DAY, MINUTE, ruleOf } from '../../support/recorded.ts';
 

@@ -1,8 +1,8 @@
-// history: a history in memory, for tests and trials: it records as the real one does, into a list. In: what runs see. Out: the runs as they
+// support: a history in memory, for tests: it records as the real one does, into a list. In: what runs see. Out: the runs as they
 // were recorded, and a reader of them. It keeps everything as long as it lives.
-import type { TrustEvent } from '../domain/event.ts';
-import type { Fact, Facts } from '../domain/facts.ts';
-import type { PresentPrints } from '../domain/identity.ts';
+import type { TrustEvent } from '../../src/domain/event.ts';
+import type { Fact, Facts } from '../../src/domain/facts.ts';
+import type { PresentPrints } from '../../src/domain/identity.ts';
 import {
   type EventRows,
   type FactChange,
@@ -15,12 +15,12 @@ import {
   type RecordedRun,
   type RecordForm,
   type SeenRun,
-} from '../domain/recorded-history.ts';
-import type { SubjectKind, SubjectRef } from '../domain/subjects.ts';
-import { Decoder } from './codec/decoder.ts';
-import { RunEncoder } from './codec/run-encoder.ts';
-import { Recording } from './record/recording.ts';
-import { factKindOf } from './rows.ts';
+} from '../../src/domain/recorded-history.ts';
+import type { SubjectKind, SubjectRef } from '../../src/domain/subjects.ts';
+import { Decoder } from '../../src/history/codec/decoder.ts';
+import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
+import { Recording } from '../../src/history/record/recording.ts';
+import { factKindOf } from '../../src/history/rows.ts';
 
 export class MemoryHistory implements HistoryRecorder, HistoryReader {
   /** As they are read again from what was written. */
