@@ -53,7 +53,7 @@ export const PLANTED_BUGS = {
   serial_number_has_a_case: 270,
   refusals_are_repeated: 566,
   one_owner_is_called_twice_at_once: 12,
-  ceiling_is_counted_after_the_call: 41,
+  ceiling_is_counted_after_the_call: 117,
   look_counts_alone: 12,
   look_has_a_ceiling_of_its_own: 12,
   look_rests_on_an_untrusted_run: 19,

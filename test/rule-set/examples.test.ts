@@ -8,6 +8,8 @@ import { type Organization, startOrganization } from '../support/organization.ts
 const FOLDER = 'rules/examples';
 const rules = (...args: string[]) => command(['rules', ...args, '--rules', FOLDER], {});
 
+const LOOKING_BACK = ['report-changed-owner', 'report-fallen-trust', 'report-silent-mdm'];
+
 describe('the example rules', () => {
   let org: Organization;
   beforeAll(async () => {
@@ -15,10 +17,10 @@ describe('the example rules', () => {
   });
   afterAll(() => org.close());
 
-  it('load, are twelve, and are all in the docs', async () => {
-    expect(await rules('check')).toMatchObject({ code: 0, out: '12 rules can be loaded\n' });
+  it('load, are fifteen, and are all in the docs', async () => {
+    expect(await rules('check')).toMatchObject({ code: 0, out: '15 rules can be loaded\n' });
     const ids = readdirSync(FOLDER).map((name) => name.replace('.yaml', ''));
-    expect(ids).toHaveLength(12);
+    expect(ids).toHaveLength(15);
     const rows = [...readFileSync('docs/rules.md', 'utf8').matchAll(/^\| `((?:ban|report)-[a-z-]+)` \|/gm)];
     expect(rows.map(([, id]) => id).sort()).toEqual(ids.sort());
   });
@@ -44,10 +46,12 @@ describe('the example rules', () => {
   it('judge a whole organization without an error', async () => {
     const { run } = await org.run('dry-run');
     const tallies = run.findings?.tallies ?? [];
-    expect(tallies).toHaveLength(12);
+    expect(tallies).toHaveLength(15);
     for (const { rule, error, match, no_match } of tallies) {
       expect([rule, error]).toEqual([rule, 0]);
-      expect(match + no_match, `${rule} judged somebody`).toBeGreaterThan(0);
+      // In a first run nothing is known of the past.
+      const looksBack = LOOKING_BACK.includes(rule);
+      expect(looksBack || match + no_match > 0, `${rule} judged somebody`).toBe(true);
     }
     const matched = tallies.filter(({ match }) => match > 0).map(({ rule }) => rule);
     expect(matched.length, `matched: ${matched}`).toBeGreaterThan(5);

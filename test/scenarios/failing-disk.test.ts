@@ -12,7 +12,13 @@ let scene: FailingScene;
 afterEach(() => scene?.close());
 
 const addBad = (...serials: string[]) => {
-  for (const serial of serials) scene.org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' });
+  // Targets are acted on in the order of their ids.
+  for (const serial of serials)
+    scene.org.console.fleet.addDevice({
+      serial,
+      device_id: `00000000-0000-4000-8000-00000000000${serial.at(-1)}`,
+      mdm_compromised: 'TRUE',
+    });
 };
 const run = () => scene.daemon.ask('POST', '/api/runs', { mode: 'enforce', wait: true });
 const exempt = (id: string) =>

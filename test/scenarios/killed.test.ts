@@ -25,7 +25,14 @@ beforeEach(async () => {
     TRUSTWARD_ACT_CONCURRENCY: '1', // what was before the kill is known; killed-at-once.test.ts has several
   };
   org = await startOrganization({ devices: 60, env });
-  ids = SERIALS.map((serial) => org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' }));
+  // Targets are acted on in the order of their ids.
+  ids = SERIALS.map((serial, at) =>
+    org.console.fleet.addDevice({
+      serial,
+      device_id: `00000000-0000-4000-8000-00000000000${at}`,
+      mdm_compromised: 'TRUE',
+    }),
+  );
   await org.composition.close(); // the engine runs in a separate process here
 });
 afterEach(() => org.close());

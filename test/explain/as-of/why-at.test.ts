@@ -122,7 +122,7 @@ describe('why as of then', () => {
     const { deps } = await known(compromisedForAnHour());
     const text = whyText(await whyAt(deps, 'd1', T0 + MINUTE));
     expect(text.replace(/\s+/g, ' ')).toContain(
-      'as recorded by run 1 at 2027-01-10 08:00:00 UTC; the present may differ',
+      'as recorded by run 1 at 2027-01-10 08:00:00 UTC; the platform was not asked, and the present may differ',
     );
     expect(text).toContain('CONDITIONS, with their values then');
   });
