@@ -1,4 +1,4 @@
-// harness: the simulation as every test run has it: some hundred crash points, the seeds that once failed, the planted bugs.
+// harness: the simulation as every test run has it: some thousand crash points, the seeds that once failed, the planted bugs.
 // A seed of its own: SIM_SEED=7 npx vitest run test/harness/simulation.test.ts prints its history when it fails.
 import { describe, expect, it } from 'vitest';
 import { figuresLine, runCampaign, seedThatFinds } from './campaign.ts';
@@ -7,7 +7,7 @@ import type { Without } from './profile.ts';
 import seedsThatFailed from './seeds.json' with { type: 'json' };
 import { simulate } from './simulation.ts';
 
-const CRASH_POINTS = 400;
+const CRASH_POINTS = 1_000;
 /** Those below 10 are one life: the digit cancels out in the dice. */
 const FIRST_SEED = 10;
 const SEEDS_TO_FIND_A_BUG = 300;
