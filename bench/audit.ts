@@ -16,7 +16,7 @@ import { verifyAudit } from '../src/audit/verify.ts';
 import type { AuditNote } from '../src/domain/audit-entry.ts';
 import { openDatabase, openReadOnly } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
-import { SqliteReader } from '../src/store/reader.ts';
+import { SqliteReader } from '../src/store/sqlite-reader.ts';
 import { SqliteStore } from '../src/store/sqlite-store.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { systemIds } from '../src/system/ids.ts';

@@ -1,6 +1,7 @@
 // bench: what events cost. A million of them are read over loopback, parsed exactly, deduplicated, stored and windowed over 100,000 subjects,
 // beside the floor: the same pages read with undici, parsed by JSON.parse and inserted into SQLite alone. Then what 1,000 new events cost.
 // Out: figures as ratios of processor time. The log grows in steps, and both read the steps by turns.
+
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -14,9 +15,10 @@ import { compileRules, parseRule } from '../src/evaluate/index.ts';
 import { ManagementClient } from '../src/management/client.ts';
 import { EVENT_PULL_DEFAULT, pullEvents } from '../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../src/pull/trust-gate.ts';
-import { type Db, openDatabase } from '../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../src/store/database.ts';
 import { eventsFrom, readCoverage, saveEvents } from '../src/store/event-log.ts';
 import { migrate, readMigrations } from '../src/store/migrate.ts';
+import { answered, SqliteWork } from '../src/store/sqlite-work.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { FIRST_MS, SPACING_MS } from './events/setting.ts';
 import { isShort, report } from './figures.ts';
@@ -67,7 +69,7 @@ function evaluatorOfWindows(): Evaluator {
 }
 
 interface Product {
-  db: Db;
+  db: SqliteDb;
   evaluator: Evaluator;
   known: Coverage[];
 }
@@ -95,10 +97,10 @@ async function pull(product: Product, upTo: number): Promise<number> {
   const { events, coverage, reading } = pulled;
   if (!reading.trusted) throw new Error(reading.reasons.map(({ text }) => text).join('; '));
   const observed = { events, coverage, forgetBeforeMs: nowMs - WINDOW_MS - 300_000 };
-  const { added } = product.db.transaction(() => saveEvents(product.db, observed));
+  const { added } = product.db.transaction(() => answered(product.db, (db) => saveEvents(db, observed)));
   product.evaluator.observe(events);
   product.evaluator.advance(nowMs);
-  product.known = readCoverage(product.db);
+  product.known = answered(product.db, readCoverage);
   return added;
 }
 
@@ -186,7 +188,7 @@ if (added !== EVENTS) throw new Error(`${added} of ${EVENTS} events were stored`
 const whenLarge = await afterNew(large, EVENTS);
 const primed = await timed(async () => {
   const evaluator = evaluatorOfWindows();
-  for await (const batch of eventsFrom(large.db, FIRST_MS)) evaluator.observe(batch);
+  for await (const batch of eventsFrom(new SqliteWork(large.db), FIRST_MS)) evaluator.observe(batch);
 });
 
 const sum = (values: readonly number[] | undefined): number => (values ?? []).reduce((all, each) => all + each, 0);

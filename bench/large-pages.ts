@@ -10,7 +10,7 @@ import { buildOutline, buildReport } from '../src/report/build-report.ts';
 import { buildSummary } from '../src/report/summary/build.ts';
 import { openDatabase, openReadOnly } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
-import { SqliteReader } from '../src/store/reader.ts';
+import { SqliteReader } from '../src/store/sqlite-reader.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { fillLarge, idOf, LARGE, LARGE_END_MS } from '../test/support/large-database.ts';
 

@@ -4,7 +4,7 @@
 import { loadavg } from 'node:os';
 import Database from 'better-sqlite3';
 import type { Facts } from '../src/domain/facts.ts';
-import { Db } from '../src/store/database.ts';
+import { SqliteDb } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../test/support/engine-on-platform.ts';
 import { FoundAtOnce } from './found-at-once.ts';
@@ -14,7 +14,7 @@ const SIZES = [250, 1_000, 4_000];
 const RATIO_MAX = 1.3;
 const rounds = Number(process.argv[2] ?? 5);
 
-function start(db: Db): OnPlatform {
+function start(db: SqliteDb): OnPlatform {
   const most = { max: 1_000_000, percent: 100 };
   const ceilings = { run: most, day: most };
   const on = startOnPlatform({
@@ -43,7 +43,7 @@ function addCompromised(on: OnPlatform, kind: string, count: number, fields: Fac
 /** A database in which so many bans stand, as bytes: the same for each measurement. */
 async function databaseWithOthers(): Promise<Buffer> {
   const connection = new Database(':memory:');
-  const db = new Db(connection, ':memory:');
+  const db = new SqliteDb(connection, ':memory:');
   migrate(db);
   const on = start(db);
   addCompromised(on, 'other', OTHERS);
@@ -61,7 +61,7 @@ interface Measured {
 }
 
 async function undoing(bytes: Buffer, targets: number): Promise<Measured> {
-  const on = start(new Db(new Database(bytes), ':memory:'));
+  const on = start(new SqliteDb(new Database(bytes), ':memory:'));
   on.clock.pass(QUIET_MS);
   // Ids and times go on after those of the stored run.
   const later = on.engine.ids.next;

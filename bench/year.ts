@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Db, openDatabase } from '../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { startOnPlatform } from '../test/support/engine-on-platform.ts';
 import { isShort, report } from './figures.ts';
@@ -112,7 +112,7 @@ function bytesWithoutAudit(run: number): number {
 }
 
 /** The processor time of all transactions, in the main thread and wherever SQLite works. */
-function cpuOfTransactions(connection: Db): { ms: number } {
+function cpuOfTransactions(connection: SqliteDb): { ms: number } {
   const spent = { ms: 0 };
   const transaction = connection.transaction.bind(connection);
   connection.transaction = (work) => {
@@ -128,7 +128,7 @@ function cpuOfTransactions(connection: Db): { ms: number } {
 }
 
 /** A table with its indexes. */
-function bytesByTable(connection: Db): Map<string, number> {
+function bytesByTable(connection: SqliteDb): Map<string, number> {
   const sql = `SELECT tbl_name AS name, sum(pgsize) AS bytes FROM dbstat JOIN sqlite_schema ON sqlite_schema.name = dbstat.name
     WHERE aggregate = 1 GROUP BY 1`;
   return new Map(connection.all<{ name: string; bytes: number }>(sql).map(({ name, bytes }) => [name, bytes]));

@@ -10,7 +10,7 @@ import type { AuditCheck } from '../domain/audit-check.ts';
 import { shellWord } from '../domain/shell-word.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
 import { backupDatabase } from '../store/backup.ts';
-import type { SqliteReader } from '../store/reader.ts';
+import type { SqliteReader } from '../store/sqlite-reader.ts';
 import { systemClock } from '../system/clock.ts';
 import { nextCommands } from './db-restore.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, write } from './io.ts';

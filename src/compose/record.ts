@@ -14,6 +14,7 @@ import { allCheckpointLines } from '../store/checkpoint-table.ts';
 import { openDatabase, openReadOnly } from '../store/database.ts';
 import { openWriter } from '../store/open-writer.ts';
 import type { SqliteStore } from '../store/sqlite-store.ts';
+import { answered } from '../store/sqlite-work.ts';
 import { StoreHealth } from '../store/store-health.ts';
 import { takeWriterLock, type WriterLock } from '../store/writer-lock.ts';
 import { systemClock } from '../system/clock.ts';
@@ -75,7 +76,7 @@ export async function openStore(databaseFile: string, lock: WriterLock, clock: C
   try {
     const file = new CheckpointFile(checkpointFileOf(databaseFile));
     const { named, last } = file.look();
-    const hasSigned = (allCheckpointLines(db)?.length ?? 0) > 0 || named !== undefined || last !== undefined;
+    const hasSigned = (answered(db, allCheckpointLines)?.length ?? 0) > 0 || named !== undefined || last !== undefined;
     const key = loadOrCreateKey(databaseFile, hasSigned);
     const keys = readPublicKeys(publicKeyFileOf(databaseFile));
     let checkpointer: FileCheckpointer | undefined;

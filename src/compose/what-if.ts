@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { Progress } from '../domain/progress.ts';
 import type { WhyDeps } from '../explain/why.ts';
 import type { WhatIfEngine } from '../run/what-if.ts';
-import { boundElsewhere } from '../store/sqlite-store.ts';
+import { boundElsewhere } from '../store/sql-store.ts';
 import { takeWriterLock } from '../store/writer-lock.ts';
 import { bootId } from '../system/clock.ts';
 import { quietTime } from '../system/quiet-time.ts';

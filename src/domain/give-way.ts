@@ -8,7 +8,7 @@ export async function giveWay(): Promise<void> {
 }
 
 /** Work in steps, none of which takes long, done at once. */
-export function drained<T>(steps: Iterator<void, T>): T {
+export function drained<T>(steps: Iterator<unknown, T>): T {
   for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
 }
 
@@ -29,7 +29,7 @@ export function* eachInSteps<T>(
 }
 
 /** The same in turns: between two steps others go first. */
-export async function drainedInTurns<T>(steps: Iterator<void, T>): Promise<T> {
+export async function drainedInTurns<T>(steps: Iterator<unknown, T>): Promise<T> {
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done) return step.value;
     await giveWay();

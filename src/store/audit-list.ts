@@ -3,7 +3,7 @@
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditQuery } from '../domain/audit-store.ts';
 import { entryOfRow, headOf } from './audit-rows.ts';
-import type { Db } from './database.ts';
+import type { Db, Work } from './queries.ts';
 import { Where } from './where.ts';
 
 const member = (name: string) => `json_extract(bytes, '$.body.${name}')`;
@@ -12,7 +12,7 @@ const ACTOR = `CASE WHEN json_valid(bytes)
   THEN substr(${member('by')}, 1, instr(${member('by')} || ' (', ' (') - 1) END`;
 
 /** Newest first; with `afterSeq` oldest first. */
-export function auditEntries(db: Db, query: AuditQuery): AuditEntry[] {
+export function* auditEntries(db: Db, query: AuditQuery): Work<AuditEntry[]> {
   const where = new Where();
   where.add('seq > ?', query.afterSeq);
   where.add('seq < ?', query.beforeSeq);
@@ -24,24 +24,24 @@ export function auditEntries(db: Db, query: AuditQuery): AuditEntry[] {
     where.add(`${ACTOR} = ?`, name);
     if (name !== query.actor) where.add(`${member('by')} = ?`, query.actor);
   }
-  if (query.since !== undefined) where.add('seq >= ?', firstSince(db, query.since));
+  if (query.since !== undefined) where.add('seq >= ?', yield* firstSince(db, query.since));
   const direction = query.afterSeq === undefined ? 'DESC' : 'ASC';
   // What people did is little.
   const from = query.hasActor ? 'audit INDEXED BY audit_by_actor' : 'audit';
   const sql = `SELECT * FROM ${from} ${where.text} ORDER BY seq ${direction} LIMIT ?`;
-  return db.all(sql, ...where.values, query.limit).map(entryOfRow);
+  return (yield* db.all(sql, ...where.values, query.limit)).map(entryOfRow);
 }
 
 /**
  * The number of the first entry that was written at this time or later. Entries are in the order of their times, unless the clock was
  * set back: then it is one of the places where the time is passed.
  */
-export function firstSince(db: Db, atMs: number): number {
-  let low = db.get<{ seq: number }>('SELECT seq FROM audit ORDER BY seq LIMIT 1')?.seq ?? 1;
-  let high = headOf(db).seq + 1;
+export function* firstSince(db: Db, atMs: number): Work<number> {
+  let low = (yield* db.get<{ seq: number }>('SELECT seq FROM audit ORDER BY seq LIMIT 1'))?.seq ?? 1;
+  let high = (yield* headOf(db)).seq + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const at = Number(db.get<{ at: number }>('SELECT at FROM audit WHERE seq >= ? LIMIT 1', middle)?.at);
+    const at = Number((yield* db.get<{ at: number }>('SELECT at FROM audit WHERE seq >= ? LIMIT 1', middle))?.at);
     if (at >= atMs) high = middle;
     else low = middle + 1;
   }

@@ -6,12 +6,11 @@ import type { AuditNote, LinkEntry, SignEntry } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { CHECKPOINT_EVERY, type Checkpoint, type SealCheckpoint } from '../domain/checkpoint.ts';
 import type { AppError } from '../domain/errors.ts';
-import { drained } from '../domain/give-way.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { ActingTables } from './acting-tables.ts';
+import type { ChangedTables } from './acting-tables.ts';
 import { headOf } from './audit-rows.ts';
 import { insertCheckpoint, lastCheckpoint } from './checkpoint-table.ts';
-import type { Db } from './database.ts';
+import type { Db, Work } from './queries.ts';
 import { strangeEnd } from './recorded-digests.ts';
 import { editedFault } from './store-fault.ts';
 
@@ -33,9 +32,9 @@ export class AuditLog {
   private notes: AuditNote[] = [];
   private hasSealed = false;
   private recorded: TableDigests = {};
-  /** The last entry that this writer committed, or found at its start. */
-  private own: ChainEnd;
-  /** Why the end found at the start was somebody else's: nothing is appended to it, which would sign it. */
+  /** The last entry that this writer committed, or found when it looked last. */
+  private own: ChainEnd = NOTHING;
+  /** Why the end that it found was somebody else's: nothing is appended to it, which would sign it. */
   private strange: string | undefined;
   private next: ChainEnd | undefined;
   private readonly listeners: ((notes: readonly AuditNote[]) => void)[] = [];
@@ -43,15 +42,19 @@ export class AuditLog {
   private written: (readonly AuditNote[])[] = [];
 
   constructor(
-    private readonly db: Db,
-    private readonly tables: ActingTables,
+    private readonly tables: ChangedTables,
     private readonly link: LinkEntry,
     private readonly clock: Clock,
     private readonly sealing?: Sealing,
-  ) {
-    this.own = headOf(db);
-    this.strange = strangeEnd(db, sealing?.judgeEnd);
-    if (this.strange !== undefined) this.edited(this.strange);
+  ) {}
+
+  /** Reads where the chain ends, before the first transaction; or in each, where others write too. */
+  *look(db: Db): Work<void> {
+    const head = yield* headOf(db);
+    if (this.own !== NOTHING && isSameEnd(head, this.own)) return;
+    this.own = head;
+    this.strange = yield* strangeEnd(db, this.sealing?.judgeEnd);
+    if (this.strange !== undefined) this.edited(db, this.strange);
   }
 
   onCommitted(listener: (notes: readonly AuditNote[]) => void): void {
@@ -66,24 +69,19 @@ export class AuditLog {
    * At the end of a transaction, before its commit. Errors: AppError `store_edited` for a chain that ends in an entry of somebody
    * else; then nothing is committed.
    */
-  flush(): void {
-    drained(this.flushing(this.db));
-  }
-
-  /** The same, in steps: `db` is the connection of the transaction. */
-  *flushing(db: Db): Generator<void, void> {
+  *flush(db: Db): Work<void> {
     const notes = this.notes;
     this.notes = [];
-    const hasChanged = this.tables.takeChange();
+    const hasChanged = yield* this.tables.takeChange(db);
     if (notes.length === 0 && !hasChanged) return;
     // INVARIANT: a change of what acting rests on has an audit entry in its transaction, also when its author names none.
     if (notes.length === 0) notes.push({ kind: 'tables.changed', body: {} });
-    this.demandOwnEnd(db, this.next);
+    yield* this.demandOwnEnd(db, this.next);
     this.written.push(notes);
-    const digests = this.tables.toRecord();
+    const digests = yield* this.tables.toRecord(db);
     const at = this.clock.nowMs();
     let end = this.next ?? this.own;
-    let sealed = this.sealing ? (lastCheckpoint(db)?.size ?? 0) : Number.POSITIVE_INFINITY;
+    let sealed = this.sealing ? ((yield* lastCheckpoint(db))?.size ?? 0) : Number.POSITIVE_INFINITY;
     let rows: (string | number)[][] = [];
     for (const [index, { kind, body }] of notes.entries()) {
       const isLast = index === notes.length - 1;
@@ -100,19 +98,19 @@ export class AuditLog {
       if (isLast) this.recorded = { ...this.recorded, ...digests };
       const isDue = seq - sealed >= CHECKPOINT_EVERY;
       if (!isLast && !isDue && rows.length < ENTRIES_AT_ONCE) continue;
-      db.insertMany('audit', COLUMNS, rows);
+      yield* db.insertMany('audit', COLUMNS, rows);
       rows = [];
-      if (isDue) sealed = this.sealEnd(db, end)?.size ?? sealed;
+      if (isDue) sealed = (yield* this.sealEnd(db, end))?.size ?? sealed;
       yield;
     }
   }
 
   /** Seals the current chain; undefined when the last checkpoint covers it, there is no signer, or the database is damaged. */
-  seal(): Checkpoint | undefined {
+  *seal(db: Db): Work<Checkpoint | undefined> {
     if (this.strange !== undefined && !this.tables.isAccepting) return undefined; // it would sign what somebody else wrote
-    this.flush();
-    this.demandOwnEnd(this.db, this.next);
-    return this.sealEnd(this.db, this.next ?? this.own);
+    yield* this.flush(db);
+    yield* this.demandOwnEnd(db, this.next);
+    return yield* this.sealEnd(db, this.next ?? this.own);
   }
 
   committed(): void {
@@ -134,17 +132,18 @@ export class AuditLog {
   }
 
   /** `next`: the end as the transaction under way has written it on this connection. Errors: AppError `store_edited`. */
-  demandOwnEnd(db = this.db, next?: ChainEnd): void {
-    const { seq, hash } = headOf(db);
+  *demandOwnEnd(db: Db, next?: ChainEnd): Work<void> {
+    const head = yield* headOf(db);
     const own = next ?? this.own;
-    const isOwn = seq === own.seq && hash === own.hash;
-    const text = isOwn ? this.strange : `${seq} entries, and ${own.seq} when this process wrote last`;
-    if (text !== undefined && !this.tables.isAccepting) throw this.edited(text);
+    const text = isSameEnd(head, own)
+      ? this.strange
+      : `${head.seq} entries, and ${own.seq} when this process wrote last`;
+    if (text !== undefined && !this.tables.isAccepting) throw this.edited(db, text);
   }
 
-  private edited(text: string): AppError {
+  private edited(db: Db, text: string): AppError {
     const fault = editedFault(`the audit has ${text}`);
-    this.db.noteFault(fault);
+    db.noteFault(fault);
     return fault;
   }
 
@@ -161,13 +160,13 @@ export class AuditLog {
     return sign ? `${bytes.slice(0, -1)},"signature":"${sign(prev, seq, bytes)}"}` : bytes;
   }
 
-  private sealEnd(db: Db, { seq: size, hash: head }: ChainEnd): Checkpoint | undefined {
-    const last = this.sealing && lastCheckpoint(db);
+  private *sealEnd(db: Db, { seq: size, hash: head }: ChainEnd): Work<Checkpoint | undefined> {
+    const last = this.sealing && (yield* lastCheckpoint(db));
     if (!this.sealing || size <= (last?.size ?? 0)) return undefined;
-    const tables = this.tables.all();
+    const tables = yield* this.tables.all(db);
     if (tables === undefined) return undefined;
     const checkpoint = this.sealing.seal(last?.line, { size, head, at: this.clock.nowMs(), tables });
-    insertCheckpoint(db, checkpoint);
+    yield* insertCheckpoint(db, checkpoint);
     this.hasSealed = true;
     return checkpoint;
   }
@@ -180,6 +179,12 @@ const ENTRIES_AT_ONCE = 20;
 interface ChainEnd {
   seq: number;
   hash: string;
+}
+
+const NOTHING: ChainEnd = { seq: -1, hash: '' };
+
+function isSameEnd(one: ChainEnd, other: ChainEnd): boolean {
+  return one.seq === other.seq && one.hash === other.hash;
 }
 
 /** INVARIANT: what was committed stays committed, whatever a listener does. */

@@ -4,13 +4,15 @@ import { GENESIS } from '../domain/audit-entry.ts';
 import { AppError } from '../domain/errors.ts';
 import type { PlanAuditKind } from '../domain/plan.ts';
 import { lastCheckpoint } from './checkpoint-table.ts';
-import type { Db, Row } from './database.ts';
+import type { Db, Row, Work } from './queries.ts';
 
 const BATCH = 1_000;
 
-export function headOf(db: Db): { seq: number; hash: string } {
+export function* headOf(db: Db): Work<{ seq: number; hash: string }> {
   return (
-    db.get<{ seq: number; hash: string }>('SELECT seq, hash FROM audit WHERE seq = (SELECT max(seq) FROM audit)') ?? {
+    (yield* db.get<{ seq: number; hash: string }>(
+      'SELECT seq, hash FROM audit WHERE seq = (SELECT max(seq) FROM audit)',
+    )) ?? {
       seq: 0,
       hash: GENESIS,
     }
@@ -31,7 +33,7 @@ export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntr
   for (;;) {
     let rows: Row[];
     try {
-      rows = db.all('SELECT * FROM audit WHERE seq >= ? ORDER BY seq LIMIT ?', next, limit);
+      rows = await db.reading(db.all('SELECT * FROM audit WHERE seq >= ? ORDER BY seq LIMIT ?', next, limit));
     } catch (error) {
       if (limit === 1 || !(error instanceof AppError) || error.code !== 'store_damaged') throw error;
       limit = 1; // one by one up to the damage, so that a verification can name it
@@ -48,11 +50,11 @@ export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntr
  * could append a later one without breaking a link. What a person did counts when a checkpoint covers it, if the audit has checkpoints. An entry whose
  * bytes are no JSON was tampered with, and gives no digest.
  */
-export function auditedDigest(db: Db, kind: PlanAuditKind, planId: string): string | undefined {
+export function* auditedDigest(db: Db, kind: PlanAuditKind, planId: string): Work<string | undefined> {
   const sql = 'SELECT bytes FROM audit WHERE kind = ? AND seq <= ? AND instr(bytes, ?) > 0 ORDER BY seq';
-  const sealed = kind === 'plan.sealed' ? undefined : lastCheckpoint(db)?.size;
+  const sealed = kind === 'plan.sealed' ? undefined : (yield* lastCheckpoint(db))?.size;
   const upTo = sealed ?? Number.MAX_SAFE_INTEGER;
-  for (const { bytes } of db.all<{ bytes: string }>(sql, kind, upTo, JSON.stringify(planId))) {
+  for (const { bytes } of yield* db.all<{ bytes: string }>(sql, kind, upTo, JSON.stringify(planId))) {
     const { plan, digest } = bodyOf(bytes);
     if (plan === planId) return typeof digest === 'string' ? digest : undefined;
   }

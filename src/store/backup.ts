@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import { type Inspection, inspectDatabase, openAsItIs } from './inspect.ts';
-import { SqliteReader } from './reader.ts';
+import { SqliteReader } from './sqlite-reader.ts';
 import { storeError } from './store-fault.ts';
 
 export interface Backup<T> {

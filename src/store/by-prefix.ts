@@ -1,7 +1,7 @@
 // store: finds a row by its id or an unambiguous beginning of it, as typed by a person. In: a table, and the typed text. Out: the
 // row, or undefined. It never guesses: a beginning that several ids share is an error that names them.
 import { AppError } from '../domain/errors.ts';
-import type { Db, Row } from './database.ts';
+import type { Db, Row, Work } from './queries.ts';
 
 const NAMED_MAX = 5;
 
@@ -21,12 +21,12 @@ const TABLES = {
 } as const;
 
 /** Errors: AppError `usage` for a beginning that several ids have, with those ids. An empty text finds nothing. */
-export function rowByPrefix(db: Db, table: keyof typeof TABLES, idOrPrefix: string): Row | undefined {
-  const exact = db.get(`SELECT * FROM ${table} WHERE id = ?`, idOrPrefix);
+export function* rowByPrefix(db: Db, table: keyof typeof TABLES, idOrPrefix: string): Work<Row | undefined> {
+  const exact = yield* db.get(`SELECT * FROM ${table} WHERE id = ?`, idOrPrefix);
   if (exact || idOrPrefix === '') return exact;
   const end = `${idOrPrefix}\u{10ffff}`; // no id has this character: all ids with this beginning come before it
   const sql = `SELECT * FROM ${table} WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`;
-  const rows = db.all(sql, idOrPrefix, end, NAMED_MAX + 1);
+  const rows = yield* db.all(sql, idOrPrefix, end, NAMED_MAX + 1);
   if (rows.length <= 1) return rows[0];
   const { noun, describe } = TABLES[table];
   const named = rows.slice(0, NAMED_MAX).map((row) => `${row.id} (${describe(row)})`);

@@ -5,32 +5,32 @@ import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { type Episode, seenOfKey } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { Db } from './database.ts';
+import type { Db, Work } from './queries.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow, rowOfEpisode } from './rows.ts';
 
 const MINUTE_MS = 60_000;
 
-export function openClaimsOn(db: Db, target: string): Claim[] {
+export function* openClaimsOn(db: Db, target: string): Work<Claim[]> {
   const sql = `SELECT * FROM claims WHERE status IN ('standing', 'orphaned') AND target = ?
     ORDER BY status DESC, opened_at, id`;
-  return db.all(sql, target).map(claimOfRow);
+  return (yield* db.all(sql, target)).map(claimOfRow);
 }
 
-export function episodesInForce(db: Db, ids: readonly string[]): Episode[] {
+export function* episodesInForce(db: Db, ids: readonly string[]): Work<Episode[]> {
   const sql = `SELECT * FROM episodes WHERE id IN (SELECT value FROM json_each(?)) AND (state <> 'closed'
     OR EXISTS (SELECT 1 FROM claims WHERE episode_id = episodes.id AND status IN ('standing', 'orphaned')))
     ORDER BY since, id`;
-  return db.all(sql, JSON.stringify(ids)).map(episodeOfRow);
+  return (yield* db.all(sql, JSON.stringify(ids))).map(episodeOfRow);
 }
 
-export function episodesThatSaw(db: Db, target: string): Episode[] {
+export function* episodesThatSaw(db: Db, target: string): Work<Episode[]> {
   const sql = `SELECT * FROM episodes WHERE id IN (SELECT episode_id FROM episode_seen WHERE target = ?)
     ORDER BY since, id`;
-  return db.all(sql, target).map(episodeOfRow);
+  return (yield* db.all(sql, target)).map(episodeOfRow);
 }
 
 /** INVARIANT: the intents of this target that `OpenState` has. */
-export function intentsOn(db: Db, target: string): Intent[] {
+export function* intentsOn(db: Db, target: string): Work<Intent[]> {
   const sql = `SELECT * FROM intents WHERE target = ? AND (
       status IN ('planned', 'sent') OR outcome IN ('unknown', 'parked')
       OR EXISTS (SELECT 1 FROM claims WHERE intent_id = intents.id AND status IN ('standing', 'orphaned'))
@@ -38,38 +38,40 @@ export function intentsOn(db: Db, target: string): Intent[] {
         WHERE one.intent_id = intents.id AND one.live = 1 AND (episodes.state <> 'closed' OR EXISTS (
           SELECT 1 FROM claims WHERE episode_id = episodes.id AND status IN ('standing', 'orphaned')))))
     ORDER BY created_at, id`;
-  return db.all(sql, target).map(intentOfRow);
+  return (yield* db.all(sql, target)).map(intentOfRow);
 }
 
-export function decisionsOn(db: Db, target: string): StoredDecision[] {
-  return db.all('SELECT * FROM decisions WHERE target = ? AND ended_seq IS NULL', target).map(decisionOfRow);
+export function* decisionsOn(db: Db, target: string): Work<StoredDecision[]> {
+  return (yield* db.all('SELECT * FROM decisions WHERE target = ? AND ended_seq IS NULL', target)).map(decisionOfRow);
 }
 
 /** The minute that contains the time is counted attempt by attempt, the others as whole minutes. */
-export function attemptsSince(db: Db, action: ActionName, sinceMs: number): number {
+export function* attemptsSince(db: Db, action: ActionName, sinceMs: number): Work<number> {
   const minute = Math.floor(sinceMs / MINUTE_MS);
   const whole = 'SELECT coalesce(sum(n), 0) AS n FROM attempt_counts WHERE action = ? AND minute > ?';
   const part = 'SELECT count(*) AS n FROM attempts WHERE action = ? AND sent_at >= ? AND sent_at < ? AND refused = 0';
-  const count = (sql: string, ...values: (string | number)[]) => Number(db.get<{ n: number }>(sql, ...values)?.n);
-  return count(whole, action, minute) + count(part, action, sinceMs, (minute + 1) * MINUTE_MS);
+  const inWhole = yield* db.get<{ n: number }>(whole, action, minute);
+  const inPart = yield* db.get<{ n: number }>(part, action, sinceMs, (minute + 1) * MINUTE_MS);
+  return Number(inWhole?.n) + Number(inPart?.n);
 }
 
 /** INVARIANT: called with every row that is added to `attempts`. */
-export function countAttempt(db: Db, action: ActionName, at: number): void {
+export function* countAttempt(db: Db, action: ActionName, at: number): Work<void> {
   const row = { action, minute: Math.floor(at / MINUTE_MS), n: 1 };
-  db.insert('attempt_counts', row, 'ON CONFLICT (action, minute) DO UPDATE SET n = n + 1');
+  yield* db.insert('attempt_counts', row, 'ON CONFLICT (action, minute) DO UPDATE SET n = n + 1');
 }
 
 /** INVARIANT: called with every row of `attempts` that turns out to be refused. */
-export function uncountAttempt(db: Db, action: ActionName, at: number): void {
+export function* uncountAttempt(db: Db, action: ActionName, at: number): Work<void> {
   const minute = Math.floor(at / MINUTE_MS);
-  db.run('UPDATE attempt_counts SET n = n - 1 WHERE action = ? AND minute = ?', action, minute);
+  yield* db.run('UPDATE attempt_counts SET n = n - 1 WHERE action = ? AND minute = ?', action, minute);
 }
 
 /** The only function that writes an episode: its observations are indexed by target. */
-export function saveEpisode(db: Db, episode: Episode): void {
-  db.upsert('episodes', rowOfEpisode(episode), 'id');
-  db.run('DELETE FROM episode_seen WHERE episode_id = ?', episode.id);
+export function* saveEpisode(db: Db, episode: Episode): Work<void> {
+  yield* db.upsert('episodes', rowOfEpisode(episode), 'id');
+  yield* db.run('DELETE FROM episode_seen WHERE episode_id = ?', episode.id);
   if (episode.state === 'closed') return;
-  for (const key of new Set(episode.seenSo)) db.insert('episode_seen', { ...seenOfKey(key), episode_id: episode.id });
+  for (const key of new Set(episode.seenSo))
+    yield* db.insert('episode_seen', { ...seenOfKey(key), episode_id: episode.id });
 }

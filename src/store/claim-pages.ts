@@ -2,7 +2,7 @@
 import type { Claim } from '../domain/claim.ts';
 import type { ClaimQuery, PageReader } from '../domain/page-reader.ts';
 import type { Newest } from '../domain/record-reader.ts';
-import type { Db } from './database.ts';
+import { type Db, ofEach, type Work } from './queries.ts';
 import { claimOfRow } from './rows.ts';
 import { Where } from './where.ts';
 
@@ -17,16 +17,18 @@ const ON = `id IN (SELECT id FROM claims WHERE status = ? AND target IN (SELECT 
   UNION SELECT id FROM claims WHERE status = ? AND subject IN (SELECT value FROM json_each(?)))`;
 
 /** One statement for each status: an index has the claims of one status in their order. */
-export function claimsInForce(db: Db, { status, after, limit, ...filter }: ClaimQuery): Newest<Claim> {
+export function* claimsInForce(db: Db, { status, after, limit, ...filter }: ClaimQuery): Work<Newest<Claim>> {
   const statuses: readonly Claim['status'][] = status === undefined ? IN_FORCE : [status];
-  return db.snapshot(() => {
-    const pages = statuses.map((one) => {
+  return yield* db.snapshot(function* () {
+    const pages: Newest<Claim>[] = [];
+    for (const one of statuses) {
       const where = matching(one, filter);
-      const total = Number(db.get<{ n: number }>(`SELECT count(*) AS n FROM claims ${where.text}`, ...where.values)?.n);
+      const counted = `SELECT count(*) AS n FROM claims ${where.text}`;
+      const total = Number((yield* db.get<{ n: number }>(counted, ...where.values))?.n);
       where.add(AFTER, after);
       const sql = `SELECT * FROM claims ${where.text} ORDER BY opened_at, id LIMIT ?`;
-      return { total, rows: db.all(sql, ...where.values, limit).map(claimOfRow) };
-    });
+      pages.push({ total, rows: (yield* db.all(sql, ...where.values, limit)).map(claimOfRow) });
+    }
     return {
       total: pages.reduce((sum, page) => sum + page.total, 0),
       rows: pages
@@ -49,6 +51,6 @@ function matching(
   return where;
 }
 
-export function claimCounts(db: Db): ClaimCounts {
-  return db.snapshot(() => IN_FORCE.flatMap((status) => db.all<ClaimCounts[number]>(COUNT, status)));
+export function* claimCounts(db: Db): Work<ClaimCounts> {
+  return yield* db.snapshot(() => ofEach(IN_FORCE, (status) => db.all<ClaimCounts[number]>(COUNT, status)));
 }

@@ -6,15 +6,15 @@ import { isLive, leastMode, MODES } from '../domain/mode.ts';
 import type { EndedDecision, EndedKey } from '../domain/record-reader.ts';
 import type { ComparedRun, Run, RunMatches } from '../domain/run.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import type { Db } from './database.ts';
+import type { Db, Work } from './queries.ts';
 import { readInTurns } from './read-in-turns.ts';
 import { decisionOfRow } from './rows.ts';
 
 const LIVE = JSON.stringify(MODES.filter(isLive));
 
-export function comparedRun(db: Db, run: Run): ComparedRun | undefined {
+export function* comparedRun(db: Db, run: Run): Work<ComparedRun | undefined> {
   const live = 'SELECT value FROM json_each(?)';
-  const row = db.get<{ id: string; seq: number; started_at: number }>(
+  const row = yield* db.get<{ id: string; seq: number; started_at: number }>(
     `SELECT id, seq, started_at FROM runs
      WHERE seq < ? AND status = 'completed' AND scoped = 0 AND (mode IN (${live}) AND daemon_mode IN (${live})) = ?
      ORDER BY seq DESC LIMIT 1`,
@@ -33,16 +33,16 @@ const RULES = `WITH RECURSIVE named(rule) AS (
     FROM named WHERE named.rule IS NOT NULL)
   SELECT rule FROM named WHERE rule IS NOT NULL`;
 
-export function decisionsEnded(
+export function* decisionsEnded(
   db: Db,
   { fromSeq, toSeq, rules }: { fromSeq: number; toSeq: number; rules?: readonly string[] },
-): EndedKey[] {
-  const named = rules ?? db.all<{ rule: string }>(RULES).map(({ rule }) => rule);
+): Work<EndedKey[]> {
+  const named = rules ?? (yield* db.all<{ rule: string }>(RULES)).map(({ rule }) => rule);
   const sql = `SELECT id, rule, kind, subject, action, target
     FROM decisions INDEXED BY decisions_ended -- by rule, those that ended between: few rows are read
     WHERE rule IN (SELECT value FROM json_each(?)) AND ended_seq > ? AND ended_seq <= ? AND run_seq <= ?
     ORDER BY rule, target, subject, id`;
-  return db.all(sql, JSON.stringify(named), fromSeq, toSeq, fromSeq).map((row) => ({
+  return (yield* db.all(sql, JSON.stringify(named), fromSeq, toSeq, fromSeq)).map((row) => ({
     id: row.id as string,
     rule: row.rule as string,
     subject: { kind: row.kind as SubjectKind, id: row.subject as string },
@@ -61,8 +61,8 @@ export function endedDecisions(db: Db, ids: readonly string[]): Promise<EndedDec
     LEFT JOIN episodes ON episodes.id = decisions.episode_id ORDER BY json_each.key`;
   return readInTurns(
     ids.map((id) => ({ id })),
-    (some) =>
-      db.all(sql, JSON.stringify(some)).map((row) => ({
+    async (some) =>
+      (await db.reading(db.all(sql, JSON.stringify(some)))).map((row) => ({
         ...decisionOfRow(row),
         episodeClosed: (row.close_reason ?? undefined) as Episode['closeReason'],
       })),
@@ -77,8 +77,8 @@ const MATCHES = `SELECT tally.value ->> '$.rule' AS rule, seq, started_at AS sta
 /** A run at a time: the examples of many rules are long, and others get their turn between. */
 export async function matchesOfRuns(db: Db, upToSeq: number, runsMax: number): Promise<RunMatches[]> {
   const matches: RunMatches[] = [];
-  for (const { seq } of db.all<{ seq: number }>(WHOLE, upToSeq, runsMax).reverse()) {
-    matches.push(...db.all<RunMatches>(MATCHES, seq));
+  for (const { seq } of (await db.reading(db.all<{ seq: number }>(WHOLE, upToSeq, runsMax))).reverse()) {
+    matches.push(...(await db.reading(db.all<RunMatches>(MATCHES, seq))));
     await giveWay();
   }
   return matches;

@@ -5,8 +5,8 @@ import { giveWay } from '../domain/give-way.ts';
 import type { DecisionOutline } from '../domain/page-reader.ts';
 import type { Newest } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
-import type { Db, Row } from './database.ts';
 import { inForceIn } from './in-force.ts';
+import type { Db, Row } from './queries.ts';
 import { readInTurns } from './read-in-turns.ts';
 import { decisionOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
@@ -18,7 +18,7 @@ const ROWS_AT_ONCE = 1_000;
 
 export async function outlinesOfRun(db: Db, run: RunRecord): Promise<DecisionOutline[]> {
   const { sql, values } = inForceIn(run, COLUMNS);
-  const rows = db.all<Row>(`SELECT * FROM ${sql} ORDER BY ${ORDER}`, ...values);
+  const rows = await db.reading(db.all<Row>(`SELECT * FROM ${sql} ORDER BY ${ORDER}`, ...values));
   const outlines: DecisionOutline[] = [];
   for (const [at, row] of rows.entries()) {
     if (at % ROWS_AT_ONCE === 0) await giveWay();
@@ -60,7 +60,9 @@ export async function decisionsOfRule(
   { after, limit }: { after?: string; limit: number },
 ): Promise<Newest<StoredDecision>> {
   const { sql, values } = inForceIn(run, ORDERED, rule);
-  const ids = db.all<{ id: string }>(`SELECT id FROM ${sql} ORDER BY ${ORDER}`, ...values).map(({ id }) => id);
+  const ids = (await db.reading(db.all<{ id: string }>(`SELECT id FROM ${sql} ORDER BY ${ORDER}`, ...values))).map(
+    ({ id }) => id,
+  );
   const from = after === undefined ? 0 : ids.indexOf(after) + 1;
   const isUnknown = after !== undefined && from === 0;
   return { rows: await decisionsById(db, isUnknown ? [] : ids.slice(from, from + limit)), total: ids.length };
@@ -70,5 +72,5 @@ export function decisionsById(db: Db, ids: readonly string[]): Promise<StoredDec
   const sql =
     'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key';
   const found = ids.map((id) => ({ id }));
-  return readInTurns(found, (some) => db.all(sql, JSON.stringify(some)).map(decisionOfRow));
+  return readInTurns(found, async (some) => (await db.reading(db.all(sql, JSON.stringify(some)))).map(decisionOfRow));
 }

@@ -3,8 +3,8 @@
 import type { DroppedIntents } from '../domain/plan.ts';
 import { differenceFrom } from '../domain/plan-content.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
-import type { Db } from './database.ts';
 import { removeUnshared } from './planned-intents.ts';
+import type { Db, Work } from './queries.ts';
 
 /** The reports of so many newest runs show what their plans held. */
 const RUNS_WITH_INTENTS = 100;
@@ -24,7 +24,7 @@ export interface PlanToDrop {
 /** It gives way: plans may be long. */
 export async function plansToDrop(db: Db, reader: Pick<RecordReader, 'plan'>): Promise<PlanToDrop[]> {
   const found: PlanToDrop[] = [];
-  for (const { id } of db.all<{ id: string }>(TO_DROP)) {
+  for (const { id } of await db.reading(db.all<{ id: string }>(TO_DROP))) {
     const plan = await reader.plan(id);
     if (!plan) continue;
     found.push({ id, dropped: { intents: plan.intents.length, difference: await differenceFrom(reader, plan) } });
@@ -33,9 +33,12 @@ export async function plansToDrop(db: Db, reader: Pick<RecordReader, 'plan'>): P
 }
 
 /** INVARIANT: called inside a transaction. */
-export function dropIntents(db: Db, { id, dropped }: PlanToDrop): void {
-  const row = db.get<{ intents: string }>("SELECT intents FROM plans WHERE id = ? AND status = 'superseded'", id);
+export function* dropIntents(db: Db, { id, dropped }: PlanToDrop): Work<void> {
+  const row = yield* db.get<{ intents: string }>(
+    "SELECT intents FROM plans WHERE id = ? AND status = 'superseded'",
+    id,
+  );
   if (!row) return;
-  db.run("UPDATE plans SET intents = '[]', dropped = ? WHERE id = ?", JSON.stringify(dropped), id);
-  removeUnshared(db, row.intents);
+  yield* db.run("UPDATE plans SET intents = '[]', dropped = ? WHERE id = ?", JSON.stringify(dropped), id);
+  yield* removeUnshared(db, row.intents);
 }

@@ -3,49 +3,48 @@
 import type { TrustEvent } from '../domain/event.ts';
 import type { Coverage } from '../domain/snapshot.ts';
 import type { ObservedEvents } from '../domain/store.ts';
-import type { Db } from './database.ts';
 import { EVENT_COLUMNS, eventOfRow, rowOfEvent } from './event-rows.ts';
+import type { Db, Work } from './queries.ts';
 
 const BATCH = 1_000;
 
 /** INVARIANT: called inside a transaction. */
-export function saveEvents(db: Db, observed: ObservedEvents): { added: number } {
-  const before = changesOf(db);
+export function* saveEvents(db: Db, observed: ObservedEvents): Work<{ added: number }> {
+  let added = 0;
   for (let at = 0; at < observed.events.length; at += BATCH) {
     const rows = observed.events.slice(at, at + BATCH).map(rowOfEvent);
-    db.insertMany('events', EVENT_COLUMNS, rows, 'ON CONFLICT (id) DO NOTHING');
+    added += yield* db.insertMany('events', EVENT_COLUMNS, rows, 'ON CONFLICT (id) DO NOTHING');
   }
-  const added = changesOf(db) - before;
-  if (observed.coverage) saveCoverage(db, observed.coverage);
+  if (observed.coverage) yield* saveCoverage(db, observed.coverage);
   // The newest row stays: its number is never given again, so that whoever reads on from a number misses no event and reads none twice.
-  db.run('DELETE FROM events WHERE created_at < ? AND no < (SELECT max(no) FROM events)', observed.forgetBeforeMs);
-  db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
+  yield* db.run(
+    'DELETE FROM events WHERE created_at < ? AND no < (SELECT max(no) FROM events)',
+    observed.forgetBeforeMs,
+  );
+  yield* db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
   // What is forgotten is no longer known: a rule with a longer window must not take it for a time without events.
-  db.run('UPDATE coverage SET from_ms = ? WHERE from_ms < ?', observed.forgetBeforeMs, observed.forgetBeforeMs);
+  yield* db.run('UPDATE coverage SET from_ms = ? WHERE from_ms < ?', observed.forgetBeforeMs, observed.forgetBeforeMs);
   return { added };
 }
 
-/** How many rows this connection has changed. */
-function changesOf(db: Db): number {
-  return db.get<{ changes: number }>('SELECT total_changes() AS changes')?.changes ?? 0;
-}
-
 /** Merges a stretch with those that it touches. */
-function saveCoverage(db: Db, stretch: Coverage): void {
-  const touching = db.all<{ from_ms: number; to_ms: number }>(
+function* saveCoverage(db: Db, stretch: Coverage): Work<void> {
+  const touching = yield* db.all<{ from_ms: number; to_ms: number }>(
     'SELECT from_ms, to_ms FROM coverage WHERE to_ms >= ? AND from_ms <= ?',
     stretch.fromMs,
     stretch.toMs,
   );
-  db.run('DELETE FROM coverage WHERE to_ms >= ? AND from_ms <= ?', stretch.fromMs, stretch.toMs);
-  db.insert('coverage', {
+  yield* db.run('DELETE FROM coverage WHERE to_ms >= ? AND from_ms <= ?', stretch.fromMs, stretch.toMs);
+  yield* db.insert('coverage', {
     from_ms: Math.min(stretch.fromMs, ...touching.map((row) => row.from_ms)),
     to_ms: Math.max(stretch.toMs, ...touching.map((row) => row.to_ms)),
   });
 }
 
-export function readCoverage(db: Db): Coverage[] {
-  const rows = db.all<{ from_ms: number; to_ms: number }>('SELECT from_ms, to_ms FROM coverage ORDER BY from_ms');
+export function* readCoverage(db: Db): Work<Coverage[]> {
+  const rows = yield* db.all<{ from_ms: number; to_ms: number }>(
+    'SELECT from_ms, to_ms FROM coverage ORDER BY from_ms',
+  );
   return rows.map((row) => ({ fromMs: row.from_ms, toMs: row.to_ms }));
 }
 
@@ -53,7 +52,7 @@ export function readCoverage(db: Db): Coverage[] {
 export async function* eventsFrom(db: Db, fromMs: number): AsyncIterable<TrustEvent[]> {
   let [time, no] = [fromMs, -1];
   for (;;) {
-    const rows = db.all(NEXT, time, no, BATCH);
+    const rows = await db.reading(db.all(NEXT, time, no, BATCH));
     if (rows.length === 0) return;
     yield rows.map(eventOfRow);
     const last = rows.at(-1);
@@ -62,15 +61,15 @@ export async function* eventsFrom(db: Db, fromMs: number): AsyncIterable<TrustEv
 }
 
 /** Of the newest stored event; 0 without any. */
-export function lastEventNo(db: Db): number {
-  return db.get<{ no: number | null }>('SELECT max(no) AS no FROM events')?.no ?? 0;
+export function* lastEventNo(db: Db): Work<number> {
+  return (yield* db.get<{ no: number | null }>('SELECT max(no) AS no FROM events'))?.no ?? 0;
 }
 
 /** Stored events after one number, up to another one, in batches. */
 export async function* eventsBetween(db: Db, afterNo: number, upToNo: number): AsyncIterable<TrustEvent[]> {
   const sql = `SELECT no, ${EVENT_COLUMNS.join(', ')} FROM events WHERE no > ? AND no <= ? ORDER BY no LIMIT ${BATCH}`;
   for (let last = afterNo; ; ) {
-    const rows = db.all(sql, last, upToNo);
+    const rows = await db.reading(db.all(sql, last, upToNo));
     if (rows.length === 0) return;
     yield rows.map(eventOfRow);
     last = Number(rows.at(-1)?.no);

@@ -2,7 +2,7 @@
 // body is parsed when it is first read: filling the windows of a fresh process reads most events without it.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { TrustEvent } from '../domain/event.ts';
-import type { Row } from './database.ts';
+import type { Row } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 
 type Value = string | number | null;

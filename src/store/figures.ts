@@ -4,8 +4,8 @@
 import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store-figures.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
-import type { Db } from './database.ts';
 import { readStop } from './operator.ts';
+import type { Db, Work } from './queries.ts';
 import { runOfRow } from './rows.ts';
 
 type Counted = { count: number; at: number | null };
@@ -27,27 +27,32 @@ const ENTRIES = 'SELECT max(seq) AS count FROM audit';
 const FOUND = `SELECT max(seq) FROM (SELECT seq, snapshot, findings FROM runs INDEXED BY runs_over_lists
   WHERE counts_with IS NULL ORDER BY seq DESC LIMIT 50) WHERE snapshot IS NOT NULL OR findings IS NOT NULL`;
 
-export function readFigures(db: Db, nowMs: number): StoreFigures {
-  const one = (sql: string, ...values: (string | number | null)[]): Waiting => {
-    const { count, at } = db.get<Counted>(sql, ...values) as Counted;
+export function* readFigures(db: Db, nowMs: number): Work<StoreFigures> {
+  const one = function* (sql: string, ...values: (string | number | null)[]): Work<Waiting> {
+    const { count, at } = (yield* db.get<Counted>(sql, ...values)) as Counted;
     return { count: Number(count), oldestAt: at ?? undefined };
   };
-  const count = (sql: string, ...values: (string | number)[]) => Number(db.get<Counted>(sql, ...values)?.count ?? 0);
-  const [sent, unknown] = [one(INTENTS, 'sent', null), one(INTENTS, 'settled', 'unknown')];
+  const count = function* (sql: string, ...values: (string | number)[]): Work<number> {
+    return Number((yield* db.get<Counted>(sql, ...values))?.count ?? 0);
+  };
+  const [sent, unknown] = [yield* one(INTENTS, 'sent', null), yield* one(INTENTS, 'settled', 'unknown')];
   return {
-    stoppedAt: readStop(db)?.at,
-    plans: one(PLANS, 'pending', nowMs),
-    approvedPlans: one(PLANS, 'approved', nowMs),
-    plannedIntents: one(INTENTS, 'planned', null),
+    stoppedAt: (yield* readStop(db))?.at,
+    plans: yield* one(PLANS, 'pending', nowMs),
+    approvedPlans: yield* one(PLANS, 'approved', nowMs),
+    plannedIntents: yield* one(INTENTS, 'planned', null),
     inDoubt: both(sent, unknown),
-    parked: one(INTENTS, 'settled', 'parked'),
-    notifications: one(NOTIFICATIONS),
-    alerts: db.all<StoreFigures['alerts'][number]>(ALERTS),
-    claims: ['standing', 'orphaned'].map((status) => ({ status, count: count(CLAIMS, status) })),
-    exemptions: count(EXEMPTIONS, nowMs),
-    lastTrusted: [...db.all<StoreFigures['lastTrusted'][number]>(TRUSTED), ...eventsKnown(db)],
-    lastCompletedAt: db.get<Counted>(COMPLETED)?.at ?? undefined,
-    auditEntries: count(ENTRIES),
+    parked: yield* one(INTENTS, 'settled', 'parked'),
+    notifications: yield* one(NOTIFICATIONS),
+    alerts: yield* db.all<StoreFigures['alerts'][number]>(ALERTS),
+    claims: [
+      { status: 'standing', count: yield* count(CLAIMS, 'standing') },
+      { status: 'orphaned', count: yield* count(CLAIMS, 'orphaned') },
+    ],
+    exemptions: yield* count(EXEMPTIONS, nowMs),
+    lastTrusted: [...(yield* db.all<StoreFigures['lastTrusted'][number]>(TRUSTED)), ...(yield* eventsKnown(db))],
+    lastCompletedAt: (yield* db.get<Counted>(COMPLETED))?.at ?? undefined,
+    auditEntries: yield* count(ENTRIES),
   };
 }
 
@@ -56,14 +61,14 @@ function both(one: Waiting, other: Waiting): Waiting {
   return { count: one.count + other.count, oldestAt: times.length > 0 ? Math.min(...times) : undefined };
 }
 
-function eventsKnown(db: Db): StoreFigures['lastTrusted'] {
-  const at = db.get<Counted>(KNOWN)?.at ?? undefined;
+function* eventsKnown(db: Db): Work<StoreFigures['lastTrusted']> {
+  const at = (yield* db.get<Counted>(KNOWN))?.at ?? undefined;
   return at === undefined ? [] : [{ source: 'events', at, count: undefined }];
 }
 
 /** Undefined before the first. It reads one whole row: for after a run, not for every second. */
-export function readLastFindings(db: Db): LastFindings | undefined {
-  const row = db.get(`SELECT * FROM runs WHERE seq = (${FOUND})`);
+export function* readLastFindings(db: Db): Work<LastFindings | undefined> {
+  const row = yield* db.get(`SELECT * FROM runs WHERE seq = (${FOUND})`);
   const run = row && runOfRow(row);
   if (!run?.findings) return undefined;
   const { snapshot, tallies } = run.findings;

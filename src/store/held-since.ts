@@ -2,8 +2,8 @@
 // a day may have tens of thousands.
 import type { ReasonCode } from '../domain/decision.ts';
 import type { HeldSince } from '../domain/page-reader.ts';
-import type { Db } from './database.ts';
 import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
+import type { Db, Work } from './queries.ts';
 
 const HELD = `SELECT rule, reason, target, run_seq, ended_seq IS NULL AS in_force FROM decisions
   WHERE decision = 'hold' AND rowid >= (${FIRST_OF_RUN}) AND written_at >= ? ORDER BY rowid DESC`;
@@ -12,8 +12,8 @@ const IN_FORCE = `SELECT count(*) AS held FROM (SELECT DISTINCT action, target F
   WHERE ended_seq IS NULL AND decision = 'hold' AND reason = ?)`;
 
 /** How many actions wait now for this reason. */
-export function heldInForce(db: Db, reason: ReasonCode): number {
-  return db.get<{ held: number }>(IN_FORCE, reason)?.held ?? 0;
+export function* heldInForce(db: Db, reason: ReasonCode): Work<number> {
+  return (yield* db.get<{ held: number }>(IN_FORCE, reason))?.held ?? 0;
 }
 
 interface HeldRow {
@@ -24,9 +24,9 @@ interface HeldRow {
   in_force: 0 | 1;
 }
 
-export function heldSince(db: Db, sinceMs: number, named: number): HeldSince[] {
+export function* heldSince(db: Db, sinceMs: number, named: number): Work<HeldSince[]> {
   const groups = new Map<string, HeldSince>();
-  for (const row of db.all<HeldRow>(HELD, firstRunSince(db, sinceMs), sinceMs)) {
+  for (const row of yield* db.all<HeldRow>(HELD, yield* firstRunSince(db, sinceMs), sinceMs)) {
     const { rule, reason, target } = row;
     const key = `${rule} ${reason}`;
     const group = groups.get(key) ?? { rule, reason, count: 0, inForce: 0, some: [] };

@@ -16,35 +16,38 @@ import {
 } from '../domain/identity.ts';
 import { printsOf } from '../domain/identity-print.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import type { Db, Row } from './database.ts';
 import { hashesOf, hashOf, type KeyedBy, SORTED_AT_ONCE, SortedKeys } from './identity-keys.ts';
+import type { Db, Row, Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 
 const PRESENT_FIRST = 'ORDER BY gone_at IS NOT NULL, no';
 const KEYED = 'no IN (SELECT no FROM identity_keys WHERE hash = ?)';
 const KEYED_BY: readonly KeyedBy[] = ['id', 'serial', 'name'];
 
-export function identitiesNamed(db: Db, text: string): NamedIdentity[] {
+export function* identitiesNamed(db: Db, text: string): Work<NamedIdentity[]> {
   const key = nameKey(text);
   if (key === '') return [];
   const owned = `SELECT * FROM identities WHERE no IN (SELECT no FROM identity_owners WHERE owner_key = ?)
     ${PRESENT_FIRST} LIMIT ${NAMED_MAX}`;
-  return db.snapshot(() => [
-    ...KEYED_BY.flatMap((by) => keyed(db, by, key, NAMED_MAX).map((identity) => ({ identity, by }))),
-    ...db.all(owned, key).map((row) => ({ identity: identityOfRow(row), by: 'owner' as const })),
-  ]);
+  return yield* db.snapshot(function* () {
+    const named: NamedIdentity[] = [];
+    for (const by of KEYED_BY)
+      for (const identity of yield* keyed(db, by, key, NAMED_MAX)) named.push({ identity, by });
+    for (const row of yield* db.all(owned, key)) named.push({ identity: identityOfRow(row), by: 'owner' });
+    return named;
+  });
 }
 
 /** Names may share a hash: each is compared. */
-function keyed(db: Db, by: KeyedBy, key: string, limit?: number): Identity[] {
+function* keyed(db: Db, by: KeyedBy, key: string, limit?: number): Work<Identity[]> {
   const sql = `SELECT * FROM identities WHERE ${KEYED} ${PRESENT_FIRST} ${limit === undefined ? '' : `LIMIT ${limit}`}`;
   const isNamed = (identity: Identity) => nameKey(identity[by]) === key;
-  return db.all(sql, hashOf(by, key)).map(identityOfRow).filter(isNamed);
+  return (yield* db.all(sql, hashOf(by, key))).map(identityOfRow).filter(isNamed);
 }
 
 /** The ids of users by their e-mail address. */
-export function usersOf(db: Db, address: string): string[] {
-  const users = keyed(db, 'id', nameKey(address)).filter(({ kind }) => kind === 'user');
+export function* usersOf(db: Db, address: string): Work<string[]> {
+  const users = (yield* keyed(db, 'id', nameKey(address))).filter(({ kind }) => kind === 'user');
   return users.map(({ id }) => id);
 }
 
@@ -62,30 +65,32 @@ const SELECTED: Readonly<Record<string, { by: KeyedBy; exact: boolean } | { colu
 };
 const EXAMPLES = 3;
 
-export function identitiesSelected(db: Db, field: string, value: string): SelectedIdentities | undefined {
+export function* identitiesSelected(db: Db, field: string, value: string): Work<SelectedIdentities | undefined> {
   const way = Object.hasOwn(SELECTED, field) ? SELECTED[field] : undefined;
   const kind = SELECTOR_FIELDS[field];
   if (way === undefined || kind === undefined) return undefined;
-  if (!hasAny(db, kind)) return undefined;
-  if ('column' in way) return selectedByColumn(db, kind, way.column, value);
+  if (!(yield* hasAny(db, kind))) return undefined;
+  if ('column' in way) return yield* selectedByColumn(db, kind, way.column, value);
   const isSelected = (identity: Identity) =>
     identity.kind === kind && identity.goneAt === undefined && (!way.exact || identity[way.by] === value);
-  const found = nameKey(value) === '' ? [] : keyed(db, way.by, nameKey(value)).filter(isSelected);
+  const found = nameKey(value) === '' ? [] : (yield* keyed(db, way.by, nameKey(value))).filter(isSelected);
   return { count: found.length, examples: found.slice(0, EXAMPLES) };
 }
 
-function selectedByColumn(db: Db, kind: SubjectKind, column: string, value: string): SelectedIdentities {
+function* selectedByColumn(db: Db, kind: SubjectKind, column: string, value: string): Work<SelectedIdentities> {
   const where = `FROM identities WHERE gone_at IS NULL AND kind = ? AND ${column} = ?`;
-  return db.snapshot(() => ({
-    count: Number(db.get<{ n: number }>(`SELECT count(*) AS n ${where}`, kind, value)?.n),
-    examples: db.all(`SELECT * ${where} ORDER BY no LIMIT ${EXAMPLES}`, kind, value).map(identityOfRow),
-  }));
+  return yield* db.snapshot(function* () {
+    return {
+      count: Number((yield* db.get<{ n: number }>(`SELECT count(*) AS n ${where}`, kind, value))?.n),
+      examples: (yield* db.all(`SELECT * ${where} ORDER BY no LIMIT ${EXAMPLES}`, kind, value)).map(identityOfRow),
+    };
+  });
 }
 
-function hasAny(db: Db, kind: SubjectKind): boolean {
+function* hasAny(db: Db, kind: SubjectKind): Work<boolean> {
   const sql = `SELECT 1 FROM identities WHERE kind = ? AND gone_at IS NULL
     UNION ALL SELECT 1 FROM identities WHERE kind = ? AND gone_at IS NOT NULL LIMIT 1`;
-  return db.get(sql, kind, kind) !== undefined;
+  return (yield* db.get(sql, kind, kind)) !== undefined;
 }
 
 export async function presentPrints(db: Db, kind: SubjectKind): Promise<PresentPrints> {
@@ -115,7 +120,7 @@ async function* presentRows(db: Db, kind: SubjectKind): AsyncGenerator<PresentRo
   const sql = `SELECT no, print, owners_print FROM identities
     WHERE kind = ? AND gone_at IS NULL AND no > ? ORDER BY no LIMIT ${ROWS_AT_ONCE}`;
   for (let last = 0; ; ) {
-    const rows = db.all<PresentRow>(sql, kind, last);
+    const rows = await db.reading(db.all<PresentRow>(sql, kind, last));
     yield rows;
     if (rows.length < ROWS_AT_ONCE) return;
     last = (rows.at(-1) as PresentRow).no;
@@ -130,14 +135,14 @@ const SAVED_AT_ONCE = 500;
  * anything to save.
  */
 export async function saveIdentities(db: Db, { kind, changed, had }: IdentityChanges, atMs: number): Promise<boolean> {
-  if (!hasAny(db, kind)) return addIdentities(db, changed, atMs);
+  if (!(await db.reading(hasAny(db, kind)))) return addIdentities(db, changed, atMs);
   // What is gone is marked first: a changed one has a fingerprint that the list no longer has, and comes back at once.
   if (had) await markGone(db, kind, had, atMs);
   let saved = had !== undefined;
   for (const some of inParts(changed, SAVED_AT_ONCE)) {
     if (saved) await giveWay();
-    db.passingTransaction(() => {
-      for (const seen of some) saveIdentity(db, seen, atMs);
+    await db.passingTransaction(function* () {
+      for (const seen of some) yield* saveIdentity(db, seen, atMs);
     });
     saved = true;
   }
@@ -154,7 +159,9 @@ const KEYS_OF_SLICE = 4_000;
 async function addIdentities(db: Db, all: Iterable<IdentitySeen>, atMs: number): Promise<boolean> {
   let saved = false;
   for await (const some of inPartsInTurns(all, SORTED_AT_ONCE)) {
-    const firstNo = Number(db.get<{ no: number }>('SELECT coalesce(max(no), 0) + 1 AS no FROM identities')?.no);
+    const firstNo = Number(
+      (await db.reading(db.get<{ no: number }>('SELECT coalesce(max(no), 0) + 1 AS no FROM identities')))?.no,
+    );
     const keys = new SortedKeys(some.length);
     for (const [index, seen] of some.entries()) {
       keys.add(seen, index);
@@ -164,23 +171,23 @@ async function addIdentities(db: Db, all: Iterable<IdentitySeen>, atMs: number):
     for (let at = 0; at < count; at += KEYS_OF_SLICE) {
       await giveWay();
       const part = keys.part(at, at + KEYS_OF_SLICE, firstNo);
-      db.passingTransaction(() => db.insertMany('identity_keys', KEY_COLUMNS, part, 'ON CONFLICT DO NOTHING'));
+      await db.passingTransaction(() => db.insertMany('identity_keys', KEY_COLUMNS, part, 'ON CONFLICT DO NOTHING'));
     }
     for (let at = 0; at < some.length; at += ROWS_OF_SLICE) {
       await giveWay();
       const part = some.slice(at, at + ROWS_OF_SLICE);
-      db.passingTransaction(() => insertAll(db, part, firstNo + at, atMs));
+      await db.passingTransaction(() => insertAll(db, part, firstNo + at, atMs));
     }
     saved = true;
   }
   return saved;
 }
 
-function insertAll(db: Db, part: readonly IdentitySeen[], firstNo: number, atMs: number): void {
+function* insertAll(db: Db, part: readonly IdentitySeen[], firstNo: number, atMs: number): Work<void> {
   const rows = part.map((seen, index) => [firstNo + index, ...Object.values(rowOfIdentity(seen, atMs, atMs))]);
-  db.insertMany('identities', COLUMNS, rows);
+  yield* db.insertMany('identities', COLUMNS, rows);
   const owners = part.flatMap((seen, index) => ownerRows(seen, firstNo + index));
-  db.insertMany('identity_owners', OWNER_COLUMNS, owners);
+  yield* db.insertMany('identity_owners', OWNER_COLUMNS, owners);
 }
 
 async function markGone(
@@ -192,9 +199,9 @@ async function markGone(
   for await (const rows of presentRows(db, kind)) {
     const gone = rows.filter(({ print, owners_print }) => !had({ print, ownersPrint: owners_print ?? undefined }));
     if (gone.length === 0) continue;
-    db.passingTransaction(() => {
+    await db.passingTransaction(function* () {
       for (const { no } of gone)
-        db.run('UPDATE identities SET gone_at = ?, changed_at = ? WHERE no = ?', atMs, atMs, no);
+        yield* db.run('UPDATE identities SET gone_at = ?, changed_at = ? WHERE no = ?', atMs, atMs, no);
     });
   }
 }
@@ -223,26 +230,28 @@ function* inParts<T>(all: Iterable<T>, size: number): Generator<T[]> {
   if (part.length > 0) yield part;
 }
 
-function saveIdentity(db: Db, seen: IdentitySeen, atMs: number): void {
+function* saveIdentity(db: Db, seen: IdentitySeen, atMs: number): Work<void> {
   const sql = `SELECT * FROM identities WHERE kind = ? AND id = ? AND ${KEYED}`;
-  const known = db.get(sql, seen.kind, seen.id, hashOf('id', seen.id));
+  const known = yield* db.get(sql, seen.kind, seen.id, hashOf('id', seen.id));
   const before = known && identityOfRow(known);
   const now = { ...seen, owners: seen.owners ?? before?.owners };
   const row = rowOfIdentity(now, before?.firstAt ?? atMs, atMs);
   if (known)
     for (const hash of hashesOf(before as Identity))
-      db.run(`DELETE FROM identity_keys WHERE hash = ? AND no = ?`, hash, known.no as number);
-  const no = Number(known?.no ?? db.get<{ no: number }>('SELECT coalesce(max(no), 0) + 1 AS no FROM identities')?.no);
-  db.upsert('identities', { no, ...row }, 'no');
-  db.insertMany(
+      yield* db.run(`DELETE FROM identity_keys WHERE hash = ? AND no = ?`, hash, known.no as number);
+  const no = Number(
+    known?.no ?? (yield* db.get<{ no: number }>('SELECT coalesce(max(no), 0) + 1 AS no FROM identities'))?.no,
+  );
+  yield* db.upsert('identities', { no, ...row }, 'no');
+  yield* db.insertMany(
     'identity_keys',
     KEY_COLUMNS,
     hashesOf(now).map((hash) => [hash, no]),
     'ON CONFLICT DO NOTHING',
   );
   if (seen.owners === undefined) return;
-  db.run('DELETE FROM identity_owners WHERE no = ?', no);
-  db.insertMany('identity_owners', OWNER_COLUMNS, ownerRows(now, no));
+  yield* db.run('DELETE FROM identity_owners WHERE no = ?', no);
+  yield* db.insertMany('identity_owners', OWNER_COLUMNS, ownerRows(now, no));
 }
 
 const KEY_COLUMNS = ['hash', 'no'];

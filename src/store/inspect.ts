@@ -1,7 +1,7 @@
 // store: inspects a database file of any version. Reads only.
 // In: a file name. Out: whether it is whole, and which tables it has.
 import Database from 'better-sqlite3';
-import { Db } from './database.ts';
+import { SqliteDb } from './database.ts';
 import { readMigrations } from './migrate.ts';
 import { storeError } from './store-fault.ts';
 
@@ -14,9 +14,9 @@ export interface Inspection {
 }
 
 /** Errors: AppError `store_failed`, `store_damaged`, `store_locked`. */
-export function openAsItIs(file: string): Db {
+export function openAsItIs(file: string): SqliteDb {
   try {
-    return new Db(new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 }), file);
+    return new SqliteDb(new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 }), file);
   } catch (error) {
     throw storeError(error, file);
   }

@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { AnswerStore, KeptAnswer, KeyedRequest } from '../domain/kept-answer.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { Db, Row } from './database.ts';
 import type { Unit } from './outbox.ts';
+import type { Db, Row, Work } from './queries.ts';
 
 const KEPT_MS = 86_400_000;
 
@@ -18,7 +18,9 @@ export class SqliteAnswers implements AnswerStore {
 
   async find(id: string): Promise<KeyedRequest | undefined> {
     const oldest = this.clock.nowMs() - KEPT_MS;
-    const row = this.db.get('SELECT * FROM kept_answers WHERE id = ? AND begun_at >= ?', id, oldest);
+    const row = await this.db.reading(
+      this.db.get('SELECT * FROM kept_answers WHERE id = ? AND begun_at >= ?', id, oldest),
+    );
     if (!row) return undefined;
     return {
       request: row.request as string,
@@ -30,9 +32,10 @@ export class SqliteAnswers implements AnswerStore {
 
   async begin(id: string, request: string): Promise<void> {
     const begunAt = this.clock.nowMs();
-    await this.unit.run(() => {
-      this.db.run('DELETE FROM kept_answers WHERE begun_at < ?', begunAt - KEPT_MS);
-      this.db.insert('kept_answers', { id, request, begun_at: begunAt });
+    const { db } = this;
+    await this.unit.run(function* () {
+      yield* db.run('DELETE FROM kept_answers WHERE begun_at < ?', begunAt - KEPT_MS);
+      yield* db.insert('kept_answers', { id, request, begun_at: begunAt });
     });
   }
 
@@ -48,8 +51,8 @@ export class SqliteAnswers implements AnswerStore {
 }
 
 /** INVARIANT: called inside the transaction that begins the run: a repeat never begins a second one. */
-export function noteRunBegun(db: Db, id: string, run: string): void {
-  db.run('UPDATE kept_answers SET run = ? WHERE id = ?', run, id);
+export function* noteRunBegun(db: Db, id: string, run: string): Work<void> {
+  yield* db.run('UPDATE kept_answers SET run = ? WHERE id = ?', run, id);
 }
 
 async function answerOfRow({ status, headers, body }: Row): Promise<KeptAnswer> {

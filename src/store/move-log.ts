@@ -4,14 +4,14 @@
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Db } from './database.ts';
+import type { SqliteDb } from './database.ts';
 
 const WORKER = new URL(`./move-log-worker${extname(import.meta.url)}`, import.meta.url);
 /** SQLite's own: about 4 MB. */
 const PAGES_BEFORE_MOVE = 1_000;
 
 /** Never rejects. */
-export async function moveLog(db: Pick<Db, 'file' | 'exec'>): Promise<void> {
+export async function moveLog(db: Pick<SqliteDb, 'file' | 'exec'>): Promise<void> {
   try {
     db.exec('PRAGMA wal_autocheckpoint = 0');
     const worker = new Worker(WORKER, { workerData: db.file });

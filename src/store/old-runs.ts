@@ -1,8 +1,8 @@
 // store: removes runs that nothing depends on any longer, with the decisions, intents and plans that only they show, and old closed episodes,
 // so that a database does not grow with every run. The audit keeps its entries about them. INVARIANT: called inside a transaction.
 import type { Removed } from '../domain/store.ts';
-import type { Db } from './database.ts';
 import { removeUnshared } from './planned-intents.ts';
+import type { Db, Work } from './queries.ts';
 
 /** The number of newest runs that are always kept: reports and queries about the last runs look no further back. */
 const NEWEST_KEPT = 1_000;
@@ -73,47 +73,47 @@ const OLD_EPISODES = `SELECT id FROM episodes WHERE state = 'closed' AND closed_
   LIMIT ${EPISODES_AT_ONCE}`;
 
 /** Some of the runs that finished this long before all of the newest, and some old episodes; undefined: there are none. */
-export function removeOldRuns(db: Db, olderByMs: number): Removed | undefined {
-  const newest = db.get<{ seq: number; started_at: number; n: number }>(BOUNDS);
+export function* removeOldRuns(db: Db, olderByMs: number): Work<Removed | undefined> {
+  const newest = yield* db.get<{ seq: number; started_at: number; n: number }>(BOUNDS);
   if (newest === undefined || newest.n < NEWEST_KEPT) return undefined;
   const beforeMs = newest.started_at - olderByMs;
   const removed: Removed = { runs: 0, decisions: 0, intents: 0, plans: 0, episodes: 0, upTo: 0 };
   let rows = 0;
-  for (const run of db.all<{ seq: number; id: string }>(OLD, beforeMs, newest.seq)) {
+  for (const run of yield* db.all<{ seq: number; id: string }>(OLD, beforeMs, newest.seq)) {
     if (rows >= ROWS_AT_ONCE) break;
-    rows += removeRun(db, run, removed);
+    rows += yield* removeRun(db, run, removed);
   }
-  removed.episodes = removeEpisodes(db, beforeMs);
-  db.run('DELETE FROM attempt_counts WHERE minute < ?', Math.floor(beforeMs / 60_000));
+  removed.episodes = yield* removeEpisodes(db, beforeMs);
+  yield* db.run('DELETE FROM attempt_counts WHERE minute < ?', Math.floor(beforeMs / 60_000));
   return removed.runs + removed.episodes > 0 ? removed : undefined;
 }
 
-function removeRun(db: Db, { seq, id }: { seq: number; id: string }, removed: Removed): number {
-  const plans = db.all<{ intents: string }>('SELECT intents FROM plans WHERE run_id = ?', id);
-  removed.plans += db.run('DELETE FROM plans WHERE run_id = ?', id);
-  removed.runs += db.run('DELETE FROM runs WHERE seq = ?', seq);
-  for (const plan of plans) removeUnshared(db, plan.intents);
-  const own = db.all<{ id: string }>('SELECT id FROM intents WHERE run_id = ?', id);
-  const named = db.all<{ id: string }>(
+function* removeRun(db: Db, { seq, id }: { seq: number; id: string }, removed: Removed): Work<number> {
+  const plans = yield* db.all<{ intents: string }>('SELECT intents FROM plans WHERE run_id = ?', id);
+  removed.plans += yield* db.run('DELETE FROM plans WHERE run_id = ?', id);
+  removed.runs += yield* db.run('DELETE FROM runs WHERE seq = ?', seq);
+  for (const plan of plans) yield* removeUnshared(db, plan.intents);
+  const own = yield* db.all<{ id: string }>('SELECT id FROM intents WHERE run_id = ?', id);
+  const named = yield* db.all<{ id: string }>(
     `SELECT DISTINCT intent_id AS id FROM decisions WHERE ${UNSHOWN} AND intent_id IS NOT NULL`,
     seq,
     seq,
     seq,
   );
-  const decisions = db.run(`DELETE FROM decisions WHERE ${UNSHOWN}`, seq, seq, seq);
+  const decisions = yield* db.run(`DELETE FROM decisions WHERE ${UNSHOWN}`, seq, seq, seq);
   const about = JSON.stringify([...own, ...named].map((intent) => intent.id));
-  const left = db.all<{ id: string }>(LEFT_BEHIND, about).map((intent) => intent.id);
+  const left = (yield* db.all<{ id: string }>(LEFT_BEHIND, about)).map((intent) => intent.id);
   const intents = JSON.stringify(left);
   let rows = 1 + plans.length + decisions + left.length;
-  for (const sql of ROWS_OF_INTENTS) rows += db.run(sql, intents);
-  removed.intents += db.run(INTENTS, intents);
+  for (const sql of ROWS_OF_INTENTS) rows += yield* db.run(sql, intents);
+  removed.intents += yield* db.run(INTENTS, intents);
   removed.decisions += decisions;
   removed.upTo = Math.max(removed.upTo, seq);
   return rows;
 }
 
-function removeEpisodes(db: Db, beforeMs: number): number {
-  const ids = JSON.stringify(db.all<{ id: string }>(OLD_EPISODES, beforeMs).map(({ id }) => id));
-  db.run('DELETE FROM rejected_intents WHERE episode_id IN (SELECT value FROM json_each(?))', ids);
-  return db.run('DELETE FROM episodes WHERE id IN (SELECT value FROM json_each(?))', ids);
+function* removeEpisodes(db: Db, beforeMs: number): Work<number> {
+  const ids = JSON.stringify((yield* db.all<{ id: string }>(OLD_EPISODES, beforeMs)).map(({ id }) => id));
+  yield* db.run('DELETE FROM rejected_intents WHERE episode_id IN (SELECT value FROM json_each(?))', ids);
+  return yield* db.run('DELETE FROM episodes WHERE id IN (SELECT value FROM json_each(?))', ids);
 }

@@ -5,57 +5,63 @@ import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { OpenState, OpenStateAbout } from '../domain/store.ts';
 import { decisionsOn, episodesInForce, intentsOn, openClaimsOn } from './by-target.ts';
-import type { Db } from './database.ts';
 import { readAround, readLastAttempts } from './open-state.ts';
+import { type Db, ofEach, type Work } from './queries.ts';
 import { claimOfRow, decisionOfRow } from './rows.ts';
 
-export function readOpenStateOf(db: Db, nowMs: number, about: OpenStateAbout): OpenState {
-  const episodeIds = openEpisodesOf(db, about);
-  const own = { claims: about.subjects.flatMap((id) => openClaimsOf(db, id)), decisions: decisionsOf(db, about) };
+export function* readOpenStateOf(db: Db, nowMs: number, about: OpenStateAbout): Work<OpenState> {
+  const episodeIds = yield* openEpisodesOf(db, about);
+  const own = {
+    claims: yield* ofEach(about.subjects, (id) => openClaimsOf(db, id)),
+    decisions: yield* ofEach(about.subjects, (id) => decisionsOf(db, id)),
+  };
   const targets = [
     ...new Set([
       ...about.targets,
       ...[...own.claims, ...own.decisions].map(({ target }) => target),
-      ...targetsOfEpisodes(db, episodeIds),
+      ...(yield* targetsOfEpisodes(db, episodeIds)),
     ]),
   ].filter((target) => target !== '');
-  const claims = unique([...own.claims, ...targets.flatMap((target) => openClaimsOn(db, target))]);
-  const decisions = unique([...own.decisions, ...targets.flatMap((target) => decisionsOn(db, target))]);
-  const intents = unique(targets.flatMap((target) => intentsOn(db, target)));
+  const claims = unique([...own.claims, ...(yield* ofEach(targets, (target) => openClaimsOn(db, target)))]);
+  const decisions = unique([...own.decisions, ...(yield* ofEach(targets, (target) => decisionsOn(db, target)))]);
+  const intents = unique(yield* ofEach(targets, (target) => intentsOn(db, target)));
   const restedOn = [...claims, ...decisions, ...intents.flatMap(({ basis }) => basis)];
-  const episodes = episodesInForce(db, [...episodeIds, ...restedOn.flatMap(({ episodeId }) => episodeId ?? [])]);
+  const episodes = yield* episodesInForce(db, [...episodeIds, ...restedOn.flatMap(({ episodeId }) => episodeId ?? [])]);
   return {
     episodes,
     claims,
     decisions,
     intents,
-    lastAttempts: readLastAttempts(db, targets),
-    ...readAround(db, nowMs),
+    lastAttempts: yield* readLastAttempts(db, targets),
+    ...(yield* readAround(db, nowMs)),
   };
 }
 
-function openEpisodesOf(db: Db, { kinds, subjects, rules }: OpenStateAbout): string[] {
+function* openEpisodesOf(db: Db, { kinds, subjects, rules }: OpenStateAbout): Work<string[]> {
   const sql = `SELECT id FROM episodes WHERE state <> 'closed' AND kind IN (SELECT value FROM json_each(?))
     AND rule IN (SELECT value FROM json_each(?)) AND subject IN (SELECT value FROM json_each(?))`;
-  return db
-    .all<{ id: string }>(sql, JSON.stringify(kinds), JSON.stringify(rules), JSON.stringify(subjects))
-    .map(({ id }) => id);
+  return (yield* db.all<{ id: string }>(
+    sql,
+    JSON.stringify(kinds),
+    JSON.stringify(rules),
+    JSON.stringify(subjects),
+  )).map(({ id }) => id);
 }
 
-function openClaimsOf(db: Db, subject: string): Claim[] {
+function* openClaimsOf(db: Db, subject: string): Work<Claim[]> {
   const sql = "SELECT * FROM claims WHERE subject = ? AND status IN ('standing', 'orphaned')";
-  return db.all(sql, subject).map(claimOfRow);
+  return (yield* db.all(sql, subject)).map(claimOfRow);
 }
 
-function decisionsOf(db: Db, { subjects }: OpenStateAbout): StoredDecision[] {
+function* decisionsOf(db: Db, subject: string): Work<StoredDecision[]> {
   const sql = 'SELECT * FROM decisions WHERE subject = ? AND ended_seq IS NULL';
-  return subjects.flatMap((subject) => db.all(sql, subject).map(decisionOfRow));
+  return (yield* db.all(sql, subject)).map(decisionOfRow);
 }
 
-function targetsOfEpisodes(db: Db, ids: readonly string[]): string[] {
+function* targetsOfEpisodes(db: Db, ids: readonly string[]): Work<string[]> {
   const sql =
     'SELECT DISTINCT target FROM intent_episodes WHERE live = 1 AND episode_id IN (SELECT value FROM json_each(?))';
-  return db.all<{ target: string }>(sql, JSON.stringify(ids)).map(({ target }) => target);
+  return (yield* db.all<{ target: string }>(sql, JSON.stringify(ids))).map(({ target }) => target);
 }
 
 function unique<T extends { id: string }>(all: readonly T[]): T[] {

@@ -1,12 +1,11 @@
 // store: all open state that deciding needs, read in one transaction at the start of a run; and the failures that are open.
 import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode } from '../domain/decision.ts';
-import { drained, drainedInTurns, eachInSteps } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import { intentKey } from '../domain/intent-key.ts';
 import { attemptKey, type OpenState } from '../domain/store.ts';
-import type { Db, Row } from './database.ts';
 import { readExemptions, readStop } from './operator.ts';
+import type { Db, Row, Work } from './queries.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 
 const DAY_MS = 86_400_000;
@@ -15,12 +14,14 @@ const LARGE_FROM = 1_000;
 
 /** In one state of the database. Where much is in force others get their turn, while a connection of its own reads. */
 export async function readOpenState(db: Db, nowMs: number): Promise<OpenState> {
-  const isLarge = db.get(`SELECT 1 FROM decisions WHERE ended_seq IS NULL LIMIT 1 OFFSET ${LARGE_FROM}`) !== undefined;
-  if (!isLarge || db.file === ':memory:') return db.snapshot(() => drained(readingOpenState(db, nowMs)));
-  return db.elsewhere((snapshot) => drainedInTurns(readingOpenState(snapshot, nowMs)));
+  const isLarge =
+    (await db.reading(db.get(`SELECT 1 FROM decisions WHERE ended_seq IS NULL LIMIT 1 OFFSET ${LARGE_FROM}`))) !==
+    undefined;
+  if (isLarge) return db.elsewhere((snapshot) => readingOpenState(snapshot, nowMs));
+  return db.reading(db.snapshot(() => readingOpenState(db, nowMs)));
 }
 
-function* readingOpenState(db: Db, nowMs: number): Generator<void, OpenState> {
+function* readingOpenState(db: Db, nowMs: number): Work<OpenState> {
   const episodes = yield* nouns(
     db,
     `SELECT * FROM episodes WHERE state <> 'closed'
@@ -44,32 +45,35 @@ function* readingOpenState(db: Db, nowMs: number): Generator<void, OpenState> {
     claims,
     decisions,
     intents,
-    lastAttempts: readLastAttempts(db),
-    ...readAround(db, nowMs),
+    lastAttempts: yield* readLastAttempts(db),
+    ...(yield* readAround(db, nowMs)),
   };
 }
 
-function* nouns<T>(db: Db, sql: string, nounOf: (row: Row) => T): Generator<void, T[]> {
+function* nouns<T>(db: Db, sql: string, nounOf: (row: Row) => T): Work<T[]> {
   const found: T[] = [];
-  yield* eachInSteps(db.rows<Row>(sql, false), (row) => found.push(nounOf(row)));
+  yield* db.each<Row>(sql, (row) => found.push(nounOf(row)));
   return found;
 }
 
 /** What is the same for every subject. */
-export function readAround(db: Db, nowMs: number): Pick<OpenState, 'rejected' | 'attempts24h' | 'exemptions' | 'stop'> {
+export function* readAround(
+  db: Db,
+  nowMs: number,
+): Work<Pick<OpenState, 'rejected' | 'attempts24h' | 'exemptions' | 'stop'>> {
   return {
-    rejected: readRejected(db),
-    attempts24h: readAttempts(db, nowMs - DAY_MS),
-    exemptions: readExemptions(db, nowMs),
-    stop: readStop(db),
+    rejected: yield* readRejected(db),
+    attempts24h: yield* readAttempts(db, nowMs - DAY_MS),
+    exemptions: yield* readExemptions(db, nowMs),
+    stop: yield* readStop(db),
   };
 }
 
 const OVER: readonly ReasonCode[] = ['already_so', 'already_acted', 'overridden', 'rejected'];
 
 /** Failed intents that are still to be done, oldest first. */
-export function readOpenFailures(db: Db): Intent[] {
-  const failed = db.all(
+export function* readOpenFailures(db: Db): Work<Intent[]> {
+  const failed = yield* db.all(
     `SELECT * FROM intents WHERE outcome = 'failed'
        AND EXISTS (SELECT 1 FROM intent_episodes AS one JOIN episodes ON episodes.id = one.episode_id
          WHERE one.intent_id = intents.id AND one.live = 1 AND (episodes.state <> 'closed' OR EXISTS (
@@ -79,7 +83,7 @@ export function readOpenFailures(db: Db): Intent[] {
      ORDER BY created_at, id`,
     JSON.stringify(OVER),
   );
-  const givenUp = readRejected(db);
+  const givenUp = yield* readRejected(db);
   return failed
     .map(intentOfRow)
     .filter(({ action, target, basis }) =>
@@ -87,21 +91,21 @@ export function readOpenFailures(db: Db): Intent[] {
     );
 }
 
-function readRejected(db: Db): Set<string> {
+function* readRejected(db: Db): Work<Set<string>> {
   const sql = `SELECT key FROM rejected_intents JOIN episodes ON episodes.id = episode_id
     WHERE state <> 'closed' OR episode_id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned'))`;
-  return new Set(db.all<{ key: string }>(sql).map((row) => row.key));
+  return new Set((yield* db.all<{ key: string }>(sql)).map((row) => row.key));
 }
 
 /**
  * By their order, not by their times: an attempt recorded by a clock ahead does not stay the last one forever. `targets`: all by default.
  */
-export function readLastAttempts(db: Db, targets?: readonly string[]): Map<string, number> {
+export function* readLastAttempts(db: Db, targets?: readonly string[]): Work<Map<string, number>> {
   const about =
     targets === undefined
       ? ''
       : 'AND intent_id IN (SELECT id FROM intents WHERE target IN (SELECT value FROM json_each(?)))';
-  const rows = db.all<{ rule: string; action: string; target: string; at: number }>(
+  const rows = yield* db.all<{ rule: string; action: string; target: string; at: number }>(
     `SELECT json_each.value AS rule, action, target, sent_at AS at, max(attempts.id)
      FROM attempts, json_each(attempts.rules) WHERE refused = 0 ${about} GROUP BY 1, 2, 3`,
     ...(targets === undefined ? [] : [JSON.stringify(targets)]),
@@ -109,7 +113,7 @@ export function readLastAttempts(db: Db, targets?: readonly string[]): Map<strin
   return new Map(rows.map((row) => [attemptKey(row.rule, row.action as ActionName, row.target), row.at]));
 }
 
-function readAttempts(db: Db, sinceMs: number): Map<ActionName, number> {
+function* readAttempts(db: Db, sinceMs: number): Work<Map<ActionName, number>> {
   // The index has them by action first: each action is looked up, or every attempt there ever was would be read.
   const sql = `WITH RECURSIVE known(action) AS (
       SELECT min(action) FROM attempts UNION ALL
@@ -117,6 +121,6 @@ function readAttempts(db: Db, sinceMs: number): Map<ActionName, number> {
     counted AS (SELECT action, (SELECT count(*) FROM attempts AS one
       WHERE one.action = known.action AND one.sent_at >= ? AND one.refused = 0) AS n FROM known WHERE action IS NOT NULL)
     SELECT action, n FROM counted WHERE n > 0`;
-  const rows = db.all<{ action: string; n: number }>(sql, sinceMs);
+  const rows = yield* db.all<{ action: string; n: number }>(sql, sinceMs);
   return new Map(rows.map((row) => [row.action as ActionName, row.n]));
 }

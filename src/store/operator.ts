@@ -6,16 +6,16 @@ import type { Acceptance, RunOperatorState, Stop } from '../domain/operator.ts';
 import type { PageReader } from '../domain/page-reader.ts';
 import type { Newest } from '../domain/record-reader.ts';
 import { rowByPrefix } from './by-prefix.ts';
-import type { Db, Row } from './database.ts';
 import { newest } from './lists.ts';
+import type { Db, Row, Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
 
-export function readExemptions(db: Db, inForceAt: number | undefined): Exemption[] {
+export function* readExemptions(db: Db, inForceAt: number | undefined): Work<Exemption[]> {
   const rows =
     inForceAt === undefined
-      ? db.all('SELECT * FROM exemptions ORDER BY created_at DESC, id DESC')
-      : db.all(
+      ? yield* db.all('SELECT * FROM exemptions ORDER BY created_at DESC, id DESC')
+      : yield* db.all(
           'SELECT * FROM exemptions NOT INDEXED WHERE ended_at IS NULL AND expires_at > ? ORDER BY created_at, id',
           inForceAt,
         );
@@ -25,23 +25,23 @@ export function readExemptions(db: Db, inForceAt: number | undefined): Exemption
 type ExemptionQuery = Parameters<PageReader['exemptionPage']>[0];
 
 /** No index is believed: a person wrote each of them. */
-export function exemptionPage(db: Db, { inForceAt, overAt, before, limit }: ExemptionQuery): Newest<Exemption> {
+export function* exemptionPage(db: Db, { inForceAt, overAt, before, limit }: ExemptionQuery): Work<Newest<Exemption>> {
   const where = new Where();
   where.add('ended_at IS NULL AND expires_at > ?', inForceAt);
   where.add('(ended_at IS NOT NULL OR expires_at <= ?)', overAt);
-  const { rows, total } = newest(db, 'exemptions NOT INDEXED', where, 'created_at', limit, before);
+  const { rows, total } = yield* newest(db, 'exemptions NOT INDEXED', where, 'created_at', limit, before);
   return { rows: rows.map(exemptionOfRow), total };
 }
 
 /** Errors: AppError `usage` for a beginning that fits several. */
-export function readExemption(db: Db, idOrPrefix: string): Exemption | undefined {
-  const row = rowByPrefix(db, 'exemptions', idOrPrefix);
+export function* readExemption(db: Db, idOrPrefix: string): Work<Exemption | undefined> {
+  const row = yield* rowByPrefix(db, 'exemptions', idOrPrefix);
   return row && exemptionOfRow(row);
 }
 
-export function saveExemption(db: Db, exemption: Exemption): void {
+export function* saveExemption(db: Db, exemption: Exemption): Work<void> {
   const { subject, selector } = exemption;
-  db.upsert(
+  yield* db.upsert(
     'exemptions',
     {
       id: exemption.id,
@@ -86,18 +86,18 @@ function exemptionOfRow(row: Row): Exemption {
   };
 }
 
-export function readStop(db: Db): Stop | undefined {
-  const row = db.get('SELECT * FROM stop_switch WHERE one = 1');
+export function* readStop(db: Db): Work<Stop | undefined> {
+  const row = yield* db.get('SELECT * FROM stop_switch WHERE one = 1');
   return row && { at: row.stopped_at as number, by: row.stopped_by as string, reason: row.reason as string };
 }
 
-export function saveStop(db: Db, stop: Stop | undefined): void {
-  db.run('DELETE FROM stop_switch');
-  if (stop) db.insert('stop_switch', { one: 1, stopped_at: stop.at, stopped_by: stop.by, reason: stop.reason });
+export function* saveStop(db: Db, stop: Stop | undefined): Work<void> {
+  yield* db.run('DELETE FROM stop_switch');
+  if (stop) yield* db.insert('stop_switch', { one: 1, stopped_at: stop.at, stopped_by: stop.by, reason: stop.reason });
 }
 
-export function readAcceptances(db: Db): Acceptance[] {
-  return db.all('SELECT * FROM acceptances ORDER BY source').map((row) => ({
+export function* readAcceptances(db: Db): Work<Acceptance[]> {
+  return (yield* db.all('SELECT * FROM acceptances ORDER BY source')).map((row) => ({
     source: row.source as Acceptance['source'],
     at: row.accepted_at as number,
     by: row.accepted_by as string,
@@ -108,28 +108,28 @@ export function readAcceptances(db: Db): Acceptance[] {
   }));
 }
 
-export function saveAcceptance(db: Db, { source, at, by, reason, run, causes, count }: Acceptance): void {
+export function* saveAcceptance(db: Db, { source, at, by, reason, run, causes, count }: Acceptance): Work<void> {
   const row = { source, accepted_at: at, accepted_by: by, reason, run_id: run, causes: canonicalJson(causes), count };
-  db.upsert('acceptances', row, 'source');
+  yield* db.upsert('acceptances', row, 'source');
 }
 
 /** They were given in a period whose end the database has lost: what they allowed may have been used. */
-export function dropAcceptances(db: Db): void {
-  db.run('DELETE FROM acceptances');
+export function* dropAcceptances(db: Db): Work<void> {
+  yield* db.run('DELETE FROM acceptances');
 }
 
 /** The commands that a run saw and used, written with its findings. */
-export function saveOperatorState(
+export function* saveOperatorState(
   db: Db,
   run: { id: string; at: number },
   operator: RunOperatorState | undefined,
   exemptions: { used: readonly string[]; warned: readonly string[] },
-): void {
-  for (const id of exemptions.used) db.run('UPDATE exemptions SET used_at = ? WHERE id = ?', run.at, id);
-  for (const id of exemptions.warned) db.run('UPDATE exemptions SET warned_at = ? WHERE id = ?', run.at, id);
+): Work<void> {
+  for (const id of exemptions.used) yield* db.run('UPDATE exemptions SET used_at = ? WHERE id = ?', run.at, id);
+  for (const id of exemptions.warned) yield* db.run('UPDATE exemptions SET warned_at = ? WHERE id = ?', run.at, id);
   if (operator === undefined) return;
   // Only the acceptance that the run saw: a later one is for the next reading.
   for (const { source, at } of operator.accepted)
-    db.run('DELETE FROM acceptances WHERE source = ? AND accepted_at = ?', source, at);
-  db.run('UPDATE runs SET operator = ? WHERE id = ?', canonicalJson(operator), run.id);
+    yield* db.run('DELETE FROM acceptances WHERE source = ? AND accepted_at = ?', source, at);
+  yield* db.run('UPDATE runs SET operator = ? WHERE id = ?', canonicalJson(operator), run.id);
 }

@@ -13,8 +13,8 @@ import type {
 } from '../domain/notification.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { NotificationFilter } from '../domain/record-reader.ts';
-import type { Db, Row } from './database.ts';
 import { demandRow } from './demand-row.ts';
+import type { Db, Row, Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
 
@@ -22,14 +22,14 @@ import { Where } from './where.ts';
 const KEPT_MS = 30 * 86_400_000;
 
 /** INVARIANT: called inside the transaction of the event that the notification reports. */
-export function addNotification(db: Db, { id, to, kind, at, text, about }: Notification): void {
+export function* addNotification(db: Db, { id, to, kind, at, text, about }: Notification): Work<void> {
   const waiting = { status: 'waiting', attempts: 0, next_at: at, note: null };
-  db.insert('notifications', { id, recipient: to, kind, at, text, about: canonicalJson(about), ...waiting });
+  yield* db.insert('notifications', { id, recipient: to, kind, at, text, about: canonicalJson(about), ...waiting });
 }
 
 /** The store's way to write: one transaction, with audit entries inside. */
 export interface Unit {
-  run<T>(work: () => T): Promise<T>;
+  run<T>(work: () => Work<T>): Promise<T>;
   append(notes: AuditNote[]): void;
 }
 
@@ -42,12 +42,12 @@ export class SqliteOutbox implements Outbox {
 
   async due(nowMs: number, limit: number): Promise<WaitingNotification[]> {
     const sql = `SELECT * FROM notifications WHERE status = 'waiting' AND next_at <= ? ORDER BY next_at, id LIMIT ?`;
-    return this.db.all(sql, nowMs, limit).map(notificationOfRow);
+    return (await this.db.reading(this.db.all(sql, nowMs, limit))).map(notificationOfRow);
   }
 
   async nextDueAt(): Promise<number | undefined> {
     const sql = "SELECT min(next_at) AS at FROM notifications WHERE status = 'waiting'";
-    return this.db.get<{ at: number | null }>(sql)?.at ?? undefined;
+    return (await this.db.reading(this.db.get<{ at: number | null }>(sql)))?.at ?? undefined;
   }
 
   async postpone(id: string, nextAt: number, note: string): Promise<void> {
@@ -56,13 +56,14 @@ export class SqliteOutbox implements Outbox {
   }
 
   async end({ id, to, kind, attempts }: WaitingNotification, how: DeliveryEnd, note: string): Promise<void> {
-    await this.unit.run(() => {
+    const { db, unit, clock } = this;
+    await unit.run(function* () {
       const sql = 'UPDATE notifications SET status = ?, attempts = attempts + 1, note = ? WHERE id = ?';
-      this.db.run(sql, how, note, id);
+      yield* db.run(sql, how, note, id);
       const body = { notification: id, to, kind, attempts: attempts + 1, note };
-      this.unit.append([{ kind: how === 'delivered' ? 'notification.delivered' : 'notification.given_up', body }]);
+      unit.append([{ kind: how === 'delivered' ? 'notification.delivered' : 'notification.given_up', body }]);
       const over = "DELETE FROM notifications WHERE status <> 'waiting' AND at < ?";
-      this.db.run(over, this.clock.nowMs() - KEPT_MS);
+      yield* db.run(over, clock.nowMs() - KEPT_MS);
     });
   }
 
@@ -72,26 +73,33 @@ export class SqliteOutbox implements Outbox {
     newId: () => string,
     waits: (alert: Alert) => boolean = () => false,
   ): Promise<Alert[]> {
-    const { fresh, gone } = this.changesTo(alerts, waits);
+    const { fresh, gone } = await this.db.reading(this.changesTo(alerts, waits));
     if (fresh.length === 0 && gone.length === 0) return [];
     // INVARIANT: compared again inside: another one may have raised them while this one waited.
-    return this.unit.run(() => this.raiseDiffering(this.changesTo(alerts, waits), to, newId));
+    return this.unit.run(() => this.raising(alerts, to, newId, waits));
   }
 
-  private raiseDiffering({ fresh, gone }: AlertChanges, to: readonly string[], newId: () => string): Alert[] {
+  private *raising(
+    alerts: readonly Alert[],
+    to: readonly string[],
+    newId: () => string,
+    waits: (alert: Alert) => boolean,
+  ): Work<Alert[]> {
+    const { fresh, gone } = yield* this.changesTo(alerts, waits);
     const at = this.clock.nowMs();
-    for (const key of gone) this.db.run('DELETE FROM alerts WHERE key = ?', key);
-    for (const { key, code } of fresh) this.db.insert('alerts', { key, code, raised_at: at }, 'ON CONFLICT DO NOTHING');
+    for (const key of gone) yield* this.db.run('DELETE FROM alerts WHERE key = ?', key);
+    for (const { key, code } of fresh)
+      yield* this.db.insert('alerts', { key, code, raised_at: at }, 'ON CONFLICT DO NOTHING');
     for (const alert of fresh)
-      for (const name of to) addNotification(this.db, notificationOf(alert, name, newId(), at));
+      for (const name of to) yield* addNotification(this.db, notificationOf(alert, name, newId(), at));
     this.unit.append(
       fresh.map(({ key, code, text }) => ({ kind: 'alert.raised', body: { key, code, text, to: [...to] } })),
     );
     return fresh;
   }
 
-  private changesTo(alerts: readonly Alert[], waits: (alert: Alert) => boolean): AlertChanges {
-    const reported = new Set(this.db.all<{ key: string }>('SELECT key FROM alerts').map(({ key }) => key));
+  private *changesTo(alerts: readonly Alert[], waits: (alert: Alert) => boolean): Work<AlertChanges> {
+    const reported = new Set((yield* this.db.all<{ key: string }>('SELECT key FROM alerts')).map(({ key }) => key));
     const keys = new Set(alerts.map(({ key }) => key));
     const fresh = alerts.filter((alert) => !reported.has(alert.key) && !waits(alert));
     return { fresh, gone: [...reported].filter((key) => !keys.has(key)) };
@@ -104,19 +112,19 @@ interface AlertChanges {
 }
 
 /** The newest first. Errors: AppError `usage` when the row that a page follows is gone. */
-export function readNotifications(
+export function* readNotifications(
   db: Db,
   { statuses, before }: NotificationFilter,
   limit: number,
-): StoredNotification[] {
+): Work<StoredNotification[]> {
   const [only] = statuses;
   const where = new Where();
   if (statuses.length === 1) where.add('status = ?', only);
   else where.add('+status IN (SELECT value FROM json_each(?))', JSON.stringify(statuses));
-  demandRow(db, 'notifications', before);
+  yield* demandRow(db, 'notifications', before);
   where.add('(at, id) < (SELECT at, id FROM notifications WHERE id = ?)', before);
   const sql = `SELECT * FROM notifications ${where.text} ORDER BY at DESC, id DESC LIMIT ?`;
-  return db.all(sql, ...where.values, limit).map((row) => ({
+  return (yield* db.all(sql, ...where.values, limit)).map((row) => ({
     ...notificationOfRow(row),
     status: row.status as NotificationStatus,
     nextAt: row.status === 'waiting' ? (row.next_at as number) : undefined,

@@ -3,7 +3,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { canonicalJson } from '../domain/canonical.ts';
 import type { RunFindings } from '../domain/run.ts';
-import type { Row } from './database.ts';
+import type { Row } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 
 type Packed = Pick<RunFindings, 'snapshot' | 'tallies'>;

@@ -1,7 +1,7 @@
 // store: expires waiting plans, pending or approved: at their end, or all at once. Rows in, audit notes out.
 // INVARIANT: called inside a transaction that also appends the notes.
 import type { AuditNote } from '../domain/audit-entry.ts';
-import type { Db } from './database.ts';
+import type { Db, Work } from './queries.ts';
 
 interface WaitingRow {
   id: string;
@@ -10,26 +10,26 @@ interface WaitingRow {
 }
 
 /** Expires the plans whose end has come. */
-export function expireOver(db: Db, nowMs: number): AuditNote[] {
-  const over = db.all<WaitingRow>(
+export function* expireOver(db: Db, nowMs: number): Work<AuditNote[]> {
+  const over = yield* db.all<WaitingRow>(
     "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved') AND expires_at <= ?",
     nowMs,
   );
-  for (const { id } of over) db.run("UPDATE plans SET status = 'expired' WHERE id = ?", id);
+  for (const { id } of over) yield* db.run("UPDATE plans SET status = 'expired' WHERE id = ?", id);
   return over.map(noteOf);
 }
 
 /** Ends all of them now, before their end; this time is recorded as their end. An interrupted one keeps its status. */
-export function expireAll(db: Db, nowMs: number, why: string): AuditNote[] {
-  const inTime = db.all<WaitingRow>(
+export function* expireAll(db: Db, nowMs: number, why: string): Work<AuditNote[]> {
+  const inTime = yield* db.all<WaitingRow>(
     "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved', 'applying', 'interrupted') AND expires_at > ?",
     nowMs,
   );
-  const over = expireOver(db, nowMs);
+  const over = yield* expireOver(db, nowMs);
   // Only a writer without a daemon accepts, so a plan that is being applied was cut off.
   const end = `UPDATE plans SET status = iif(status IN ('applying', 'interrupted'), 'interrupted', 'expired'), expires_at = ?
     WHERE id = ?`;
-  for (const { id } of inTime) db.run(end, nowMs, id);
+  for (const { id } of inTime) yield* db.run(end, nowMs, id);
   return [...over, ...inTime.map((row) => ({ kind: 'plan.expired' as const, body: { ...noteOf(row).body, why } }))];
 }
 

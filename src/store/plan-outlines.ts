@@ -1,7 +1,7 @@
 // store: a plan with what its decisions and its progress are found by. In: an id. Out: an outline. SQLite reads the document, which may be
 // megabytes: parsing all of it for four texts of each intent takes three times as long.
 import { type OutlinedIntent, type PlanOutline, statusAt } from '../domain/plan.ts';
-import type { Db, Row } from './database.ts';
+import type { Db, Row, Work } from './queries.ts';
 import { planOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 
@@ -16,18 +16,18 @@ const BASES = `SELECT one.no, one.intent ->> '$.action' AS action, one.intent ->
     FROM plans, jsonb_each(plans.intents) AS planned WHERE plans.id = ?) AS one, jsonb_each(one.intent, '$.basis') AS basis`;
 
 /** Errors: AppError `store_damaged`. */
-export function planOutline(db: Db, id: string, nowMs: number): PlanOutline | undefined {
-  const row = db.get(HEAD, id);
+export function* planOutline(db: Db, id: string, nowMs: number): Work<PlanOutline | undefined> {
+  const row = yield* db.get(HEAD, id);
   if (!row) return undefined;
   const { intents: _, ...head } = planOfRow(row, []);
-  return { ...head, status: statusAt(head, nowMs), intents: outlinedIntents(basesOf(db, id)) };
+  return { ...head, status: statusAt(head, nowMs), intents: outlinedIntents(yield* basesOf(db, id)) };
 }
 
-function basesOf(db: Db, id: string): Row[] {
+function* basesOf(db: Db, id: string): Work<Row[]> {
   try {
-    return db.all(BASES, id);
+    return yield* db.all(BASES, id);
   } catch (error) {
-    storedJson(db.get<{ intents: string }>('SELECT intents FROM plans WHERE id = ?', id)?.intents); // it names the damage
+    storedJson((yield* db.get<{ intents: string }>('SELECT intents FROM plans WHERE id = ?', id))?.intents); // it names the damage
     throw error;
   }
 }

@@ -11,8 +11,8 @@ import {
   progressOf,
   statusAt,
 } from '../domain/plan.ts';
-import type { Db, Row } from './database.ts';
 import { newestPlans } from './lists.ts';
+import type { Db, Row, Work } from './queries.ts';
 import { planOfRow } from './rows.ts';
 
 /** The expressions are those of migration 0025: the index has their values. */
@@ -21,14 +21,14 @@ const LINES = `SELECT id, digest, run_id, mode, status, created_at, expires_at, 
     CASE WHEN json_valid(intents) AND json_extract(intents, '$[0].released') THEN json_extract(intents, '$[0].basis[0].rule') END AS releases
   FROM plans INDEXED BY plans_heads WHERE id IN (SELECT value FROM json_each(?))`;
 
-export function planLines(
+export function* planLines(
   db: Db,
   status: PlanStatus | undefined,
   { before, limit }: { before?: string; limit: number },
   nowMs: number,
-): PlanLine[] {
-  const ids = newestPlans(db, status, nowMs, limit, { columns: 'id', before }).map(({ id }) => id as string);
-  const lines = new Map(db.all(LINES, JSON.stringify(ids)).map((row) => [row.id, lineOf(row, nowMs)]));
+): Work<PlanLine[]> {
+  const ids = (yield* newestPlans(db, status, nowMs, limit, { columns: 'id', before })).map(({ id }) => id as string);
+  const lines = new Map((yield* db.all(LINES, JSON.stringify(ids))).map((row) => [row.id, lineOf(row, nowMs)]));
   return ids.flatMap((id) => lines.get(id) ?? []);
 }
 
@@ -45,16 +45,16 @@ function headOf({ intents: _, ...head }: Plan, nowMs: number): PlanHead {
   return { ...head, status: statusAt(head, nowMs) };
 }
 
-export function planProgress(db: Db, plan: PlanOutline): PlanProgress {
-  return progressOf(plan, liveOf(db, plan));
+export function* planProgress(db: Db, plan: PlanOutline): Work<PlanProgress> {
+  return progressOf(plan, yield* liveOf(db, plan));
 }
 
 const LIVE = `SELECT one.episode_id, one.action, one.target, status, outcome, sent_at FROM intent_episodes AS one
   JOIN intents ON intents.id = one.intent_id WHERE one.live = 1 AND one.episode_id IN (SELECT value FROM json_each(?))`;
 
 /** The live intents of its episodes, without their facts. */
-function liveOf(db: Db, plan: PlanOutline): BegunIntent[] {
-  return db.all(LIVE, JSON.stringify(episodesOf(plan))).map((row) => ({
+function* liveOf(db: Db, plan: PlanOutline): Work<BegunIntent[]> {
+  return (yield* db.all(LIVE, JSON.stringify(episodesOf(plan)))).map((row) => ({
     action: row.action as BegunIntent['action'],
     target: row.target as string,
     status: row.status as BegunIntent['status'],

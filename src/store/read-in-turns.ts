@@ -7,7 +7,7 @@ const BYTES_MAX = 1_048_576;
 
 export async function readInTurns<T>(
   found: readonly { id: string; bytes?: number }[],
-  read: (ids: readonly string[]) => readonly T[],
+  read: (ids: readonly string[]) => Promise<readonly T[]>,
 ): Promise<T[]> {
   const rows: T[] = [];
   for (let at = 0; at < found.length; ) {
@@ -17,7 +17,7 @@ export async function readInTurns<T>(
       ids.push(id);
       bytes += size;
     }
-    for (const row of read(ids)) rows.push(row);
+    for (const row of await read(ids)) rows.push(row);
     if (at < found.length) await giveWay();
   }
   return rows;

@@ -41,7 +41,6 @@ import { allCheckpointLines, checkpointAt, checkpointLinesAfter, readDatabaseId 
 import { claimCounts, claimsInForce } from './claim-pages.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import { decisionsById, decisionsOfRule, outlinesOfRun } from './decision-outlines.ts';
-import { diskUse } from './disk-use.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { readFigures, readLastFindings } from './figures.ts';
 import { heldInForce, heldSince } from './held-since.ts';
@@ -54,14 +53,14 @@ import { readNotifications } from './outbox.ts';
 import { planOutline } from './plan-outlines.ts';
 import { planLines, planProgress } from './plan-pages.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
-import { SqliteRunReader } from './run-reader.ts';
+import { SqlRunReader } from './run-reader.ts';
 import { storedJson } from './stored-json.ts';
 import { readTokens, tokenPage } from './token-table.ts';
 import { countedSince, eventTimes, failuresOfRun, lastWholeSeq, newMatchesSince } from './watch-queries.ts';
 import { Where } from './where.ts';
 
-export class SqliteReader
-  extends SqliteRunReader
+export class SqlReader
+  extends SqlRunReader
   implements
     RecordReader,
     PageReader,
@@ -77,32 +76,33 @@ export class SqliteReader
   }
 
   async address(): Promise<string | undefined> {
-    return this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
+    return (await this.db.reading(this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")))
+      ?.value;
   }
 
   async databaseId(): Promise<string | undefined> {
-    return readDatabaseId(this.db);
+    return await this.db.reading(readDatabaseId(this.db));
   }
 
   async lastWholeRun(known?: RunRecord): Promise<RunRecord | undefined> {
-    const seq = lastWholeSeq(this.db);
+    const seq = await this.db.reading(lastWholeSeq(this.db));
     return seq === known?.seq ? known : this.run(String(seq));
   }
 
   async eventTimes(fromMs: number): Promise<ReadonlyMap<string, number>> {
-    return eventTimes(this.db, fromMs);
+    return await this.db.reading(eventTimes(this.db, fromMs));
   }
 
   async countedSince(runSeq: number, reasons: readonly string[]): Promise<CountedDecision[]> {
-    return countedSince(this.db, runSeq, reasons);
+    return await this.db.reading(countedSince(this.db, runSeq, reasons));
   }
 
   async newMatchesSince(runSeq: number, atMs: number): Promise<NewMatch[]> {
-    return newMatchesSince(this.db, runSeq, atMs);
+    return await this.db.reading(newMatchesSince(this.db, runSeq, atMs));
   }
 
   async failuresOfRun(runId: string): Promise<number> {
-    return failuresOfRun(this.db, runId);
+    return await this.db.reading(failuresOfRun(this.db, runId));
   }
 
   async outlinesOfRun(run: RunRecord): Promise<DecisionOutline[]> {
@@ -110,7 +110,7 @@ export class SqliteReader
   }
 
   async planOutline(id: string): Promise<PlanOutline | undefined> {
-    return planOutline(this.db, id, this.clock.nowMs());
+    return await this.db.reading(planOutline(this.db, id, this.clock.nowMs()));
   }
 
   async decisionsById(ids: readonly string[]): Promise<StoredDecision[]> {
@@ -118,31 +118,31 @@ export class SqliteReader
   }
 
   async decisionsOn(target: string): Promise<StoredDecision[]> {
-    return decisionsOn(this.db, target);
+    return await this.db.reading(decisionsOn(this.db, target));
   }
 
   async sentAfter({ id, target }: Pick<Intent, 'id' | 'target'>): Promise<Intent[]> {
     const sql = `SELECT intents.* FROM intents JOIN attempts ON attempts.intent_id = intents.id
       WHERE intents.target = ? AND intents.id <> ? GROUP BY intents.id
       HAVING max(attempts.id) > (SELECT max(id) FROM attempts WHERE intent_id = ?) ORDER BY max(attempts.id)`;
-    return this.db.all(sql, target, id, id).map(intentOfRow);
+    return (await this.db.reading(this.db.all(sql, target, id, id))).map(intentOfRow);
   }
 
   async episodes(ids: readonly string[]): Promise<Episode[]> {
     const sql = 'SELECT * FROM episodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY since, id';
-    return this.db.all(sql, JSON.stringify(ids)).map(episodeOfRow);
+    return (await this.db.reading(this.db.all(sql, JSON.stringify(ids)))).map(episodeOfRow);
   }
 
   async auditedDigest(kind: PlanAuditKind, planId: string): Promise<string | undefined> {
-    return auditedDigest(this.db, kind, planId);
+    return await this.db.reading(auditedDigest(this.db, kind, planId));
   }
 
   async audit(query: AuditQuery): Promise<AuditEntry[]> {
-    return auditEntries(this.db, query);
+    return await this.db.reading(auditEntries(this.db, query));
   }
 
   async auditHead(): Promise<{ seq: number; hash: string }> {
-    return headOf(this.db);
+    return await this.db.reading(headOf(this.db));
   }
 
   auditFrom(seq: number): AsyncIterable<AuditEntry[]> {
@@ -150,15 +150,15 @@ export class SqliteReader
   }
 
   async checkpointLines(): Promise<string[] | undefined> {
-    return allCheckpointLines(this.db);
+    return await this.db.reading(allCheckpointLines(this.db));
   }
 
   async checkpointLinesAfter(size: number): Promise<string[]> {
-    return checkpointLinesAfter(this.db, size);
+    return await this.db.reading(checkpointLinesAfter(this.db, size));
   }
 
   async checkpointAt(size: number): Promise<string | undefined> {
-    return checkpointAt(this.db, size);
+    return await this.db.reading(checkpointAt(this.db, size));
   }
 
   async openState(nowMs: number): Promise<OpenState> {
@@ -166,7 +166,7 @@ export class SqliteReader
   }
 
   async openStateOf(nowMs: number, about: OpenStateAbout): Promise<OpenState> {
-    return this.db.snapshot(() => readOpenStateOf(this.db, nowMs, about));
+    return await this.db.reading(this.db.snapshot(() => readOpenStateOf(this.db, nowMs, about)));
   }
 
   events(fromMs: number): AsyncIterable<TrustEvent[]> {
@@ -174,66 +174,68 @@ export class SqliteReader
   }
 
   async coverage(): Promise<Coverage[]> {
-    return readCoverage(this.db);
+    return await this.db.reading(readCoverage(this.db));
   }
 
   async baseline(source: Source): Promise<Baseline | undefined> {
-    const row = this.db.get('SELECT * FROM baselines WHERE source = ?', source);
+    const row = await this.db.reading(this.db.get('SELECT * FROM baselines WHERE source = ?', source));
     if (!row) return undefined;
     const values = storedJson<Baseline['values']>(row.fact_values);
     return { source, takenAt: row.taken_at as number, count: row.count as number, values };
   }
 
   async figures(): Promise<StoreFigures> {
-    return readFigures(this.db, this.clock.nowMs());
+    return await this.db.reading(readFigures(this.db, this.clock.nowMs()));
   }
 
   async lastFindings(): Promise<LastFindings | undefined> {
-    return readLastFindings(this.db);
+    return await this.db.reading(readLastFindings(this.db));
   }
 
   async diskUse(): Promise<DiskUse> {
-    return diskUse(this.db.file);
+    return this.db.diskUse();
   }
 
   async exemption(idOrPrefix: string): Promise<Exemption | undefined> {
-    return readExemption(this.db, idOrPrefix);
+    return await this.db.reading(readExemption(this.db, idOrPrefix));
   }
 
   async acceptances(): Promise<Acceptance[]> {
-    return readAcceptances(this.db);
+    return await this.db.reading(readAcceptances(this.db));
   }
 
   async clockAgreement(): Promise<ClockAgreement | undefined> {
-    return readClockAgreement(this.db);
+    return await this.db.reading(readClockAgreement(this.db));
   }
 
   async keptLatency(): Promise<KeptLatency | undefined> {
-    return readKeptLatency(this.db);
+    return await this.db.reading(readKeptLatency(this.db));
   }
 
   async intent(idOrPrefix: string): Promise<Intent | undefined> {
-    const row = rowByPrefix(this.db, 'intents', idOrPrefix);
+    const row = await this.db.reading(rowByPrefix(this.db, 'intents', idOrPrefix));
     return row && intentOfRow(row);
   }
 
   async openFailures(): Promise<Intent[]> {
-    return readOpenFailures(this.db);
+    return await this.db.reading(readOpenFailures(this.db));
   }
 
   async newestIntents(filter: StateFilter & { before?: string }, limit: number): Promise<Newest<Intent>> {
-    return newestIntents(this.db, filter, limit);
+    return await this.db.reading(newestIntents(this.db, filter, limit));
   }
 
   async claims(filter: ClaimFilter): Promise<Claim[]> {
     const where = new Where();
     where.add('status = ?', filter.status);
     where.add('subject = ?', filter.subjectId);
-    return this.db.all(`SELECT * FROM claims ${where.text} ORDER BY opened_at, id`, ...where.values).map(claimOfRow);
+    return (
+      await this.db.reading(this.db.all(`SELECT * FROM claims ${where.text} ORDER BY opened_at, id`, ...where.values))
+    ).map(claimOfRow);
   }
 
   async newestClaims(filter: PagedClaims, limit: number): Promise<Newest<Claim>> {
-    return newestClaims(this.db, filter, limit);
+    return await this.db.reading(newestClaims(this.db, filter, limit));
   }
 
   async decisionsOfRule(
@@ -245,7 +247,7 @@ export class SqliteReader
   }
 
   async planLines({ status }: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]> {
-    return planLines(this.db, status, query, this.clock.nowMs());
+    return await this.db.reading(planLines(this.db, status, query, this.clock.nowMs()));
   }
 
   async countsOfPlan(id: string): Promise<PlannedCount[]> {
@@ -253,42 +255,42 @@ export class SqliteReader
   }
 
   async planProgress(plan: PlanOutline): Promise<PlanProgress> {
-    return planProgress(this.db, plan);
+    return await this.db.reading(planProgress(this.db, plan));
   }
 
   async claimsInForce(query: Parameters<PageReader['claimsInForce']>[0]): Promise<Newest<Claim>> {
-    return claimsInForce(this.db, query);
+    return await this.db.reading(claimsInForce(this.db, query));
   }
 
   async claimCounts(): ReturnType<PageReader['claimCounts']> {
-    return claimCounts(this.db);
+    return await this.db.reading(claimCounts(this.db));
   }
 
   async exemptionPage(query: Parameters<PageReader['exemptionPage']>[0]): Promise<Newest<Exemption>> {
-    return exemptionPage(this.db, query);
+    return await this.db.reading(exemptionPage(this.db, query));
   }
 
   async heldSince(sinceMs: number, named: number): Promise<HeldSince[]> {
-    return heldSince(this.db, sinceMs, named);
+    return await this.db.reading(heldSince(this.db, sinceMs, named));
   }
 
   async heldInForce(reason: ReasonCode): Promise<number> {
-    return heldInForce(this.db, reason);
+    return await this.db.reading(heldInForce(this.db, reason));
   }
 
   async exemptions(inForceAt?: number): Promise<Exemption[]> {
-    return readExemptions(this.db, inForceAt);
+    return await this.db.reading(readExemptions(this.db, inForceAt));
   }
 
   async notifications(filter: NotificationFilter, limit: number): Promise<StoredNotification[]> {
-    return readNotifications(this.db, filter, limit);
+    return await this.db.reading(readNotifications(this.db, filter, limit));
   }
 
   async endpointTokens(): Promise<EndpointToken[]> {
-    return readTokens(this.db);
+    return await this.db.reading(readTokens(this.db));
   }
 
   async tokenPage(query: { before?: string; limit: number }): Promise<Newest<EndpointToken>> {
-    return tokenPage(this.db, query);
+    return await this.db.reading(tokenPage(this.db, query));
   }
 }

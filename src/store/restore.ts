@@ -9,7 +9,8 @@ import { type Backup, backupDatabase, sync } from './backup.ts';
 import { saveDatabaseId } from './checkpoint-table.ts';
 import { openDatabase } from './database.ts';
 import { inspectDatabase } from './inspect.ts';
-import type { SqliteReader } from './reader.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
+import { answered } from './sqlite-work.ts';
 import { storeError } from './store-fault.ts';
 
 export interface Restored<T> extends Backup<T> {
@@ -56,7 +57,7 @@ export async function restoreDatabase<T>(
 function nameAnew(file: string, id: string): void {
   const db = openDatabase(file);
   try {
-    saveDatabaseId(db, id);
+    answered(db, (tables) => saveDatabaseId(tables, id));
   } finally {
     db.close();
   }

@@ -9,8 +9,8 @@ import type { BreakGlass, DroppedIntents, Plan } from '../domain/plan.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Flip } from '../domain/verdict.ts';
-import type { Row } from './database.ts';
 import { hasFindings, unpackFindings } from './packed-findings.ts';
+import type { Row } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 
 const orNull = <T extends string | number>(value: T | undefined): T | null => value ?? null;

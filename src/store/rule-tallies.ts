@@ -1,7 +1,7 @@
 // store: how many subjects each rule matched in the newest completed runs over all active rules. In: a limit.
 // Out: the counts of each run, newest first. It reads a few runs at a time and leaves others their turn; it changes nothing.
 import type { RunRuleTally, RunTallies } from '../domain/run.ts';
-import type { Db } from './database.ts';
+import type { Db } from './queries.ts';
 import { readInTurns } from './read-in-turns.ts';
 import { storedJson } from './stored-json.ts';
 
@@ -13,11 +13,14 @@ const NAMED = `SELECT runs.seq, runs.started_at AS at, runs.tallies FROM json_ea
   JOIN runs ON runs.seq = json_each.value ORDER BY json_each.key`;
 
 export async function newestRuleTallies(db: Db, limit: number): Promise<RunTallies[]> {
-  return readInTurns(db.all<{ id: string; bytes: number }>(NEWEST, limit), (seqs) =>
-    db
-      .all<{ seq: number; at: number; tallies: string }>(NAMED, JSON.stringify(seqs))
-      .map(({ seq, at, tallies }) => ({ seq, at, tallies: storedJson<RunRuleTally[]>(tallies).flatMap(countsOf) })),
-  );
+  return readInTurns(await db.reading(db.all<{ id: string; bytes: number }>(NEWEST, limit)), async (seqs) => {
+    const rows = await db.reading(db.all<{ seq: number; at: number; tallies: string }>(NAMED, JSON.stringify(seqs)));
+    return rows.map(({ seq, at, tallies }) => ({
+      seq,
+      at,
+      tallies: storedJson<RunRuleTally[]>(tallies).flatMap(countsOf),
+    }));
+  });
 }
 
 /** A rule that was not judged has no counts: its zeros would show as no match. */

@@ -12,18 +12,18 @@ import type { DecisionQuery, RunRecord } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { comparedRun, decisionsEnded, endedDecisions, matchesOfRuns } from './compared-runs.ts';
-import type { Db, Row } from './database.ts';
 import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
 import { inForceIn } from './in-force.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
 import { hasText, intentsOfPlan } from './planned-intents.ts';
+import type { Db, Row } from './queries.ts';
 import { readInTurns } from './read-in-turns.ts';
 import { decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { newestRuleTallies } from './rule-tallies.ts';
 import { Where } from './where.ts';
 
-export class SqliteRunReader implements RunReader, IdentityReader {
+export class SqlRunReader implements RunReader, IdentityReader {
   constructor(
     protected readonly db: Db,
     protected readonly clock: Clock,
@@ -32,8 +32,8 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   /** INVARIANT: an id that begins with a digit begins with 0, so that a run's number is never the beginning of an id. */
   async run(idOrNumber: string): Promise<RunRecord | undefined> {
     const row = /^[1-9]\d{0,14}$/.test(idOrNumber)
-      ? this.db.get('SELECT * FROM runs WHERE seq = ?', Number(idOrNumber))
-      : rowByPrefix(this.db, 'runs', idOrNumber);
+      ? await this.db.reading(this.db.get('SELECT * FROM runs WHERE seq = ?', Number(idOrNumber)))
+      : await this.db.reading(rowByPrefix(this.db, 'runs', idOrNumber));
     return row && runOfRow(row);
   }
 
@@ -42,10 +42,12 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async runs(limit: number, before?: number): Promise<RunRecord[]> {
-    const rows = this.db.all(
-      'SELECT * FROM runs WHERE seq < ? ORDER BY seq DESC LIMIT ?',
-      before ?? Number.MAX_SAFE_INTEGER,
-      limit,
+    const rows = await this.db.reading(
+      this.db.all(
+        'SELECT * FROM runs WHERE seq < ? ORDER BY seq DESC LIMIT ?',
+        before ?? Number.MAX_SAFE_INTEGER,
+        limit,
+      ),
     );
     return rows.map(runOfRow);
   }
@@ -53,13 +55,15 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   async runsOverLists(limit: number): Promise<RunRecord[]> {
     const newest =
       'SELECT seq FROM runs INDEXED BY runs_over_lists WHERE counts_with IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?';
-    return this.db
-      .all(`SELECT * FROM runs WHERE seq IN (${newest}) ORDER BY seq DESC`, Number.MAX_SAFE_INTEGER, limit)
-      .map(runOfRow);
+    return (
+      await this.db.reading(
+        this.db.all(`SELECT * FROM runs WHERE seq IN (${newest}) ORDER BY seq DESC`, Number.MAX_SAFE_INTEGER, limit),
+      )
+    ).map(runOfRow);
   }
 
   async runLines(query: RunQuery): Promise<Run[]> {
-    return newestRuns(this.db, query);
+    return await this.db.reading(newestRuns(this.db, query));
   }
 
   async ruleTallies(limit: number): Promise<RunTallies[]> {
@@ -67,34 +71,33 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts> {
-    return countsOfRun(this.db, run);
+    return await this.db.reading(countsOfRun(this.db, run));
   }
 
   async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {
     const columns =
       'id, decision, rule, target, subject, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes';
     const { sql, values } = inForceIn(run, columns);
-    const found = this.db.all<{ id: string; bytes: number }>(
-      `SELECT id, bytes FROM ${sql}
+    const found = await this.db.reading(
+      this.db.all<{ id: string; bytes: number }>(
+        `SELECT id, bytes FROM ${sql}
        ORDER BY CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, rule, target, subject, id`,
-      ...values,
+        ...values,
+      ),
     );
-    return readInTurns(found, (ids) =>
-      this.db
-        .all(
-          'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key',
-          JSON.stringify(ids),
-        )
-        .map(decisionOfRow),
+    const named =
+      'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key';
+    return readInTurns(found, async (ids) =>
+      (await this.db.reading(this.db.all(named, JSON.stringify(ids)))).map(decisionOfRow),
     );
   }
 
   async comparedRun(run: Run): Promise<ComparedRun | undefined> {
-    return comparedRun(this.db, run);
+    return await this.db.reading(comparedRun(this.db, run));
   }
 
   async decisionsEnded(between: Parameters<RecordReader['decisionsEnded']>[0]): Promise<EndedKey[]> {
-    return decisionsEnded(this.db, between);
+    return await this.db.reading(decisionsEnded(this.db, between));
   }
 
   async endedDecisions(ids: readonly string[]): Promise<EndedDecision[]> {
@@ -106,7 +109,7 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async decisions(query: DecisionQuery): Promise<StoredDecision[]> {
-    return newestDecisions(this.db, query);
+    return await this.db.reading(newestDecisions(this.db, query));
   }
 
   async intents(filter: Parameters<RecordReader['intents']>[0]): Promise<Intent[]> {
@@ -119,11 +122,13 @@ export class SqliteRunReader implements RunReader, IdentityReader {
       'id IN (SELECT intent_id FROM intent_episodes WHERE live = 1 AND episode_id IN (SELECT value FROM json_each(?)))',
       filter.liveFor && JSON.stringify(filter.liveFor),
     );
-    return this.db.all(`SELECT * FROM intents ${where.text} ORDER BY created_at, id`, ...where.values).map(intentOfRow);
+    return (
+      await this.db.reading(this.db.all(`SELECT * FROM intents ${where.text} ORDER BY created_at, id`, ...where.values))
+    ).map(intentOfRow);
   }
 
   async plan(idOrPrefix: string): Promise<Plan | undefined> {
-    const row = rowByPrefix(this.db, 'plans', idOrPrefix);
+    const row = await this.db.reading(rowByPrefix(this.db, 'plans', idOrPrefix));
     return row && this.planNow(row);
   }
 
@@ -131,8 +136,9 @@ export class SqliteRunReader implements RunReader, IdentityReader {
     const plans: Plan[] = [];
     // As texts they are in the JSON: a plan of 10,000 intents is only read as such when it has one of them.
     const texts = naming?.map((name) => JSON.stringify(name));
-    for (const row of newestPlans(this.db, status, this.clock.nowMs(), limit, { before })) {
-      if (texts === undefined || hasText(this.db, row, texts)) plans.push(await this.planNow(row));
+    for (const row of await this.db.reading(newestPlans(this.db, status, this.clock.nowMs(), limit, { before }))) {
+      if (texts === undefined || (await this.db.reading(hasText(this.db, row, texts))))
+        plans.push(await this.planNow(row));
     }
     return plans;
   }
@@ -143,15 +149,15 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async stop(): Promise<Stop | undefined> {
-    return readStop(this.db);
+    return await this.db.reading(readStop(this.db));
   }
 
   async identitiesNamed(text: string): Promise<NamedIdentity[]> {
-    return identitiesNamed(this.db, text);
+    return await this.db.reading(identitiesNamed(this.db, text));
   }
 
   async identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined> {
-    return identitiesSelected(this.db, field, value);
+    return await this.db.reading(identitiesSelected(this.db, field, value));
   }
 
   async presentPrints(kind: SubjectKind): Promise<PresentPrints> {
@@ -166,6 +172,6 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   async lastCompletedAt(): Promise<number | undefined> {
     const sql =
       "SELECT finished_at FROM runs WHERE status = 'completed' AND counts_with IS NULL ORDER BY seq DESC LIMIT 1";
-    return this.db.get<{ finished_at: number }>(sql)?.finished_at;
+    return (await this.db.reading(this.db.get<{ finished_at: number }>(sql)))?.finished_at;
   }
 }

@@ -3,16 +3,15 @@
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import { eachInSteps } from '../domain/give-way.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { RunCommit } from '../domain/store.ts';
 import { saveEpisode } from './by-target.ts';
-import type { Db } from './database.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent } from './intent-log.ts';
 import { saveOperatorState } from './operator.ts';
 import { packFindings, talliedCounts } from './packed-findings.ts';
 import { supersede } from './plan-changes.ts';
+import { type Db, eachWork, type Work } from './queries.ts';
 import { rowOfClaim, rowOfDecision } from './rows.ts';
 import { savePlanInSteps } from './save-plan.ts';
 
@@ -27,22 +26,22 @@ export function rowsOf({ episodes, claims, decisions, endedDecisions, intents, p
 }
 
 /** Errors: AppError `not_found` for an unknown run. */
-export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Generator<void, void> {
-  const run = db.get<{ seq: number }>('SELECT seq FROM runs WHERE id = ?', commit.runId);
+export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Work<void> {
+  const run = yield* db.get<{ seq: number }>('SELECT seq FROM runs WHERE id = ?', commit.runId);
   if (!run) throw new AppError('not_found', `there is no run \`${commit.runId}\``);
-  if (commit.observed) saveEvents(db, commit.observed);
+  if (commit.observed) yield* saveEvents(db, commit.observed);
   for (const { source, takenAt, count, values } of commit.baselines)
-    db.upsert('baselines', { source, taken_at: takenAt, count, fact_values: canonicalJson(values) }, 'source');
-  yield* eachInSteps(commit.episodes, (episode) => saveEpisode(db, episode), ROWS_OF_STEP);
-  yield* eachInSteps(commit.intents, (intent) => addIntent(db, intent), ROWS_OF_STEP);
-  yield* eachInSteps(commit.claims, (claim) => db.upsert('claims', rowOfClaim(claim), 'id'), ROWS_OF_STEP);
+    yield* db.upsert('baselines', { source, taken_at: takenAt, count, fact_values: canonicalJson(values) }, 'source');
+  yield* eachWork(commit.episodes, (episode) => saveEpisode(db, episode), ROWS_OF_STEP);
+  yield* eachWork(commit.intents, (intent) => addIntent(db, intent), ROWS_OF_STEP);
+  yield* eachWork(commit.claims, (claim) => db.upsert('claims', rowOfClaim(claim), 'id'), ROWS_OF_STEP);
   const end = 'UPDATE decisions SET ended_seq = ? WHERE id = ?';
-  yield* eachInSteps(commit.endedDecisions, (id) => db.run(end, run.seq, id), ROWS_OF_STEP);
+  yield* eachWork(commit.endedDecisions, (id) => db.run(end, run.seq, id), ROWS_OF_STEP);
   yield* addDecisions(db, commit.decisions, { run_id: commit.runId, run_seq: run.seq, written_at: atMs });
-  supersede(db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
+  yield* supersede(db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
   if (commit.plan) yield* addPlan(db, commit.plan);
   const { planDigest, operator } = commit.findings;
-  db.run(
+  yield* db.run(
     'UPDATE runs SET findings = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
     packFindings(commit.findings),
     talliedCounts(commit.findings),
@@ -50,12 +49,12 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Genera
     commit.plan?.id ?? null,
     commit.runId,
   );
-  saveOperatorState(db, { id: commit.runId, at: atMs }, operator, commit.exemptions ?? { used: [], warned: [] });
+  yield* saveOperatorState(db, { id: commit.runId, at: atMs }, operator, commit.exemptions ?? { used: [], warned: [] });
 }
 
 /** A plan that is there already was kept as it was: a person may have answered it since the run read it. */
-function* addPlan(db: Db, plan: Plan): Generator<void, void> {
-  if (db.get('SELECT 1 FROM plans WHERE id = ?', plan.id)) return;
+function* addPlan(db: Db, plan: Plan): Work<void> {
+  if (yield* db.get('SELECT 1 FROM plans WHERE id = ?', plan.id)) return;
   yield* savePlanInSteps(db, plan, ROWS_OF_STEP);
 }
 
@@ -63,13 +62,13 @@ function* addDecisions(
   db: Db,
   decisions: readonly Decision[],
   written: { run_id: string; run_seq: number; written_at: number },
-): Generator<void, void> {
+): Work<void> {
   for (let at = 0; at < decisions.length; at += ROWS_OF_STEP) {
     const rows = decisions
       .slice(at, at + ROWS_OF_STEP)
       .map((decision) => ({ ...rowOfDecision(decision), ...written, ended_seq: null }));
     const columns = Object.keys(rows[0] as object);
-    db.insertMany(
+    yield* db.insertMany(
       'decisions',
       columns,
       rows.map((row) => Object.values(row)),

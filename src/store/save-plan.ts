@@ -2,29 +2,31 @@
 // has its own copies: nothing that others share can change what a person saw. INVARIANT: called inside a transaction.
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../domain/canonical.ts';
-import { eachInSteps } from '../domain/give-way.ts';
 import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
-import type { Db } from './database.ts';
+import { type Db, eachWork, type Work } from './queries.ts';
 import { rowOfPlan } from './rows.ts';
 
-export function savePlan(db: Db, plan: Plan): void {
-  for (const _ of savePlanInSteps(db, plan, plan.intents.length + 1));
+export function* savePlan(db: Db, plan: Plan): Work<void> {
+  yield* savePlanInSteps(db, plan, plan.intents.length + 1);
 }
 
 /** The same, so many intents at a step. */
-export function* savePlanInSteps(db: Db, plan: Plan, atOnce: number): Generator<void, void> {
+export function* savePlanInSteps(db: Db, plan: Plan, atOnce: number): Work<void> {
   const isShared = plan.status === 'pending' && releasedRule(plan) === undefined;
-  if (!isShared) return db.upsert('plans', rowOfPlan(plan), 'id');
+  if (!isShared) return yield* db.upsert('plans', rowOfPlan(plan), 'id');
   const numbers: number[] = [];
-  yield* eachInSteps(plan.intents, (intent) => numbers.push(sharedIn(db, intent)), atOnce);
-  db.upsert('plans', { ...rowOfPlan({ ...plan, intents: [] }), intents: JSON.stringify(numbers) }, 'id');
+  const share = function* (intent: PlannedIntent): Work<void> {
+    numbers.push(yield* sharedIn(db, intent));
+  };
+  yield* eachWork(plan.intents, share, atOnce);
+  yield* db.upsert('plans', { ...rowOfPlan({ ...plan, intents: [] }), intents: JSON.stringify(numbers) }, 'id');
 }
 
-function sharedIn(db: Db, intent: PlannedIntent): number {
+function* sharedIn(db: Db, intent: PlannedIntent): Work<number> {
   const content = canonicalJson(intent);
   const digest = hash('sha256', content, 'hex');
-  const known = db.get<{ no: number }>('SELECT no FROM planned_intents WHERE digest = ?', digest)?.no;
+  const known = (yield* db.get<{ no: number }>('SELECT no FROM planned_intents WHERE digest = ?', digest))?.no;
   if (known !== undefined) return known;
-  db.insert('planned_intents', { digest, content });
-  return Number(db.get<{ no: number }>('SELECT last_insert_rowid() AS no')?.no);
+  const sql = 'INSERT INTO planned_intents (digest, content) VALUES (?, ?) RETURNING no';
+  return Number((yield* db.get<{ no: number }>(sql, digest, content))?.no);
 }

@@ -1,12 +1,12 @@
 // store: whether the tables, indexes and triggers of a database are those that the migrations make. In: a connection. Out: what else there
 // is. A trigger that somebody put there would run in every transaction of the writer, as a change of its own. It only reads.
 import Database from 'better-sqlite3';
-import type { Db } from './database.ts';
+import type { SqliteDb } from './database.ts';
 import { HASH_FUNCTION, hashInSql } from './identity-keys.ts';
 import { readMigrations, versionOf } from './migrate.ts';
 
 /** What differs, in words that follow "the database has"; undefined: nothing. Errors: AppError `store_failed`, `store_damaged`. */
-export function strangeSchema(db: Db): string | undefined {
+export function strangeSchema(db: SqliteDb): string | undefined {
   const version = versionOf(db);
   if (version > (readMigrations().at(-1)?.version ?? 0)) return undefined; // of a newer version: refused elsewhere
   const expected = schemaOf(version);

@@ -4,44 +4,47 @@ import { differencesText } from '../domain/acting-tables.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { EndpointToken, TokenStore } from '../domain/endpoint-token.ts';
 import type { Newest } from '../domain/record-reader.ts';
-import type { ActingTables } from './acting-tables.ts';
-import type { Db, Row } from './database.ts';
+import type { ChangedTables } from './acting-tables.ts';
 import { newest } from './lists.ts';
 import type { Unit } from './outbox.ts';
+import type { Db, Row, Work } from './queries.ts';
 import { editedFault } from './store-fault.ts';
 import { Where } from './where.ts';
 
 /** The newest first. */
-export function readTokens(db: Db): EndpointToken[] {
-  return db.all('SELECT * FROM endpoint_tokens ORDER BY created_at DESC, id DESC').map(tokenOfRow);
+export function* readTokens(db: Db): Work<EndpointToken[]> {
+  return (yield* db.all('SELECT * FROM endpoint_tokens ORDER BY created_at DESC, id DESC')).map(tokenOfRow);
 }
 
 /** A person made each of them: they are few, and no index has their order. */
-export function tokenPage(db: Db, { before, limit }: { before?: string; limit: number }): Newest<EndpointToken> {
-  const { rows, total } = newest(db, 'endpoint_tokens', new Where(), 'created_at', limit, before);
+export function* tokenPage(db: Db, { before, limit }: { before?: string; limit: number }): Work<Newest<EndpointToken>> {
+  const { rows, total } = yield* newest(db, 'endpoint_tokens', new Where(), 'created_at', limit, before);
   return { rows: rows.map(tokenOfRow), total };
 }
 
 export class SqliteTokens implements TokenStore {
   constructor(
     private readonly db: Db,
-    private readonly unit: Unit & { seal(): void },
-    private readonly tables: Pick<ActingTables, 'differenceOf'>,
+    private readonly unit: Unit & { seal(): Work<unknown> },
+    private readonly tables: Pick<ChangedTables, 'differenceOf'>,
   ) {}
 
   /** None when somebody changed the table beside the engine: nobody can say then which of them an admin gave. */
   async inUse(): Promise<EndpointToken[]> {
-    const difference = this.tables.differenceOf('endpoint_tokens');
+    const difference = await this.db.reading(this.tables.differenceOf(this.db, 'endpoint_tokens'));
     if (difference) this.db.noteFault(editedFault(differencesText([difference])));
     if (difference) return [];
-    return this.db.all('SELECT * FROM endpoint_tokens WHERE revoked_at IS NULL').map(tokenOfRow);
+    return (await this.db.reading(this.db.all('SELECT * FROM endpoint_tokens WHERE revoked_at IS NULL'))).map(
+      tokenOfRow,
+    );
   }
 
   async save(token: EndpointToken, notes: AuditNote[]): Promise<void> {
-    await this.unit.run(() => {
-      this.db.upsert('endpoint_tokens', rowOfToken(token), 'id');
-      this.unit.append(notes);
-      this.unit.seal();
+    const { db, unit } = this;
+    await unit.run(function* () {
+      yield* db.upsert('endpoint_tokens', rowOfToken(token), 'id');
+      unit.append(notes);
+      yield* unit.seal();
     });
   }
 

@@ -1,16 +1,16 @@
 // store: what looks between two whole runs ask. In: the number of the last whole run, a time. Out: nouns.
 // INVARIANT: every query here is answered by an index (test/store/watch-queries.test.ts): it is asked every few seconds.
 import type { CountedDecision, NewMatch } from '../domain/watch-store.ts';
-import type { Db } from './database.ts';
+import type { Db, Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 
-export function lastWholeSeq(db: Db): number | undefined {
+export function* lastWholeSeq(db: Db): Work<number | undefined> {
   const sql = "SELECT max(seq) AS seq FROM runs INDEXED BY runs_whole WHERE status = 'completed' AND scoped = 0";
-  return db.get<{ seq: number | null }>(sql)?.seq ?? undefined;
+  return (yield* db.get<{ seq: number | null }>(sql))?.seq ?? undefined;
 }
 
-export function eventTimes(db: Db, fromMs: number): Map<string, number> {
-  const rows = db.all<{ id: string; at: number }>(
+export function* eventTimes(db: Db, fromMs: number): Work<Map<string, number>> {
+  const rows = yield* db.all<{ id: string; at: number }>(
     'SELECT id, created_at AS at FROM events WHERE created_at >= ?',
     fromMs,
   );
@@ -28,8 +28,8 @@ const COUNTED = `WITH asked(rule) AS (SELECT DISTINCT value FROM runs, json_each
     SELECT * FROM decisions INDEXED BY decisions_ended WHERE ended_seq > ? AND rule IN (SELECT rule FROM asked))
   WHERE verdict = 'match' AND reason IN (SELECT value FROM json_each(?))`;
 
-export function countedSince(db: Db, runSeq: number, reasons: readonly string[]): CountedDecision[] {
-  return db.all(COUNTED, runSeq, runSeq, JSON.stringify(reasons)).map((row) => ({
+export function* countedSince(db: Db, runSeq: number, reasons: readonly string[]): Work<CountedDecision[]> {
+  return (yield* db.all(COUNTED, runSeq, runSeq, JSON.stringify(reasons))).map((row) => ({
     rule: row.rule as string,
     subject: { kind: row.kind as CountedDecision['subject']['kind'], id: row.subject as string },
     reason: row.reason as CountedDecision['reason'],
@@ -41,18 +41,18 @@ export function countedSince(db: Db, runSeq: number, reasons: readonly string[])
   }));
 }
 
-export function newMatchesSince(db: Db, runSeq: number, atMs: number): NewMatch[] {
+export function* newMatchesSince(db: Db, runSeq: number, atMs: number): Work<NewMatch[]> {
   const sql = `SELECT kind, subject, facts FROM decisions INDEXED BY decisions_by_run
     WHERE run_seq > ? AND verdict = 'match' AND since > ?`;
-  return db.all(sql, runSeq, atMs).map((row) => ({
+  return (yield* db.all(sql, runSeq, atMs)).map((row) => ({
     subject: { kind: row.kind as NewMatch['subject']['kind'], id: row.subject as string },
     facts: storedJson<NewMatch['facts']>(row.facts),
   }));
 }
 
 /** An intent that was tried again with success is none. */
-export function failuresOfRun(db: Db, runId: string): number {
+export function* failuresOfRun(db: Db, runId: string): Work<number> {
   const sql = `SELECT count(*) AS n FROM attempts JOIN intents ON intents.id = attempts.intent_id
     WHERE attempts.run_id = ? AND (attempts.refused = 1 OR outcome IN ('failed', 'unknown', 'parked') OR outcome IS NULL)`;
-  return Number(db.get<{ n: number }>(sql, runId)?.n);
+  return Number((yield* db.get<{ n: number }>(sql, runId))?.n);
 }

@@ -2,8 +2,8 @@
 // that acts rests on it, so a change needs no audit entry.
 import type { FeedPositions } from '../domain/notification.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { Db } from './database.ts';
 import type { Unit } from './outbox.ts';
+import type { Db } from './queries.ts';
 
 export class SqliteFeedPositions implements FeedPositions {
   constructor(
@@ -13,7 +13,11 @@ export class SqliteFeedPositions implements FeedPositions {
   ) {}
 
   async positionOf(webhook: string): Promise<number | undefined> {
-    return this.db.get<{ seq: number }>('SELECT seq FROM webhook_positions WHERE webhook = ?', webhook)?.seq;
+    return (
+      await this.db.reading(
+        this.db.get<{ seq: number }>('SELECT seq FROM webhook_positions WHERE webhook = ?', webhook),
+      )
+    )?.seq;
   }
 
   async savePosition(webhook: string, seq: number): Promise<void> {

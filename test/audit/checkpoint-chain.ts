@@ -14,9 +14,9 @@ import { verifyAudit } from '../../src/audit/verify.ts';
 import type { AuditCheck } from '../../src/domain/audit-check.ts';
 import type { AuditNote } from '../../src/domain/audit-entry.ts';
 import type { Clock, Log } from '../../src/domain/ports.ts';
-import { type Db, openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { SqliteReader } from '../../src/store/reader.ts';
+import { SqliteReader } from '../../src/store/sqlite-reader.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { countingIds } from '../support/engine-on-platform.ts';
 
@@ -91,7 +91,7 @@ export class ChainFolder {
   }
 
   /** Over a connection of its own, which sees what it changed and has not committed. */
-  reading(): { db: Db; verify(): Promise<AuditCheck>; allow(): void } {
+  reading(): { db: SqliteDb; verify(): Promise<AuditCheck>; allow(): void } {
     const db = openDatabase(this.file);
     const sources = auditSourcesOf(this.file, new SqliteReader(db, this.clock), this.clock);
     return {
@@ -114,7 +114,7 @@ export class ChainFolder {
   }
 
   /** Like an intruder who may write to the database: drops triggers, changes rows, and makes the triggers anew. */
-  tamper(work: (db: Db) => void): void {
+  tamper(work: (db: SqliteDb) => void): void {
     const { db, allow } = this.reading();
     const objects = (what: string) =>
       db.all<{ name: string; of: string; sql: string }>(

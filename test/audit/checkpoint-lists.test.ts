@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkpointHash } from '../../src/domain/checkpoint.ts';
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
 import { ChainFolder } from './checkpoint-chain.ts';
 import { rechain } from './checkpoint-tampering.ts';
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 /** The result of verification after a change, which is then undone. */
-async function verifyChanged(change: (db: Db) => void) {
+async function verifyChanged(change: (db: SqliteDb) => void) {
   const { db, verify, allow } = folder.reading();
   db.exec('BEGIN');
   allow();

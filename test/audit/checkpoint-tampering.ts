@@ -3,7 +3,7 @@
 import { linkEntry } from '../../src/audit/chain.ts';
 import type { AuditCheck } from '../../src/domain/audit-check.ts';
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
 import { ChainFolder } from './checkpoint-chain.ts';
 
 export const KINDS = ['edit', 'delete', 'insert', 'swap', 'cut', 're-chain'] as const;
@@ -68,7 +68,7 @@ function names(bad: NonNullable<AuditCheck['bad']>, row: number): boolean {
   return bad.checkpoint === undefined ? bad.seq === row : bad.seq <= row && row <= bad.checkpoint;
 }
 
-const TAMPER: Record<Kind, (db: Db, row: number) => void> = {
+const TAMPER: Record<Kind, (db: SqliteDb, row: number) => void> = {
   edit,
   delete: (db, row) => void db.run('DELETE FROM audit WHERE seq = ?', row),
   insert,
@@ -78,7 +78,7 @@ const TAMPER: Record<Kind, (db: Db, row: number) => void> = {
 };
 
 /** Another column of each row in turn. */
-function edit(db: Db, row: number): void {
+function edit(db: SqliteDb, row: number): void {
   const changes = [
     "bytes = replace(bytes, 'SN-', 'SX-')",
     "kind = 'intent.dry'",
@@ -89,12 +89,12 @@ function edit(db: Db, row: number): void {
   db.run(`UPDATE audit SET ${changes[row % changes.length]} WHERE seq = ?`, row);
 }
 
-function rowAt(db: Db, seq: number): AuditEntry {
+function rowAt(db: SqliteDb, seq: number): AuditEntry {
   return db.get<AuditEntry>('SELECT * FROM audit WHERE seq = ?', seq) as AuditEntry;
 }
 
 /** A new row after this one, properly linked; those after it move up. */
-function insert(db: Db, row: number): void {
+function insert(db: SqliteDb, row: number): void {
   db.run('UPDATE audit SET seq = -seq - 1 WHERE seq > ?', row);
   db.run('UPDATE audit SET seq = -seq WHERE seq < 0');
   const before = rowAt(db, row);
@@ -103,14 +103,14 @@ function insert(db: Db, row: number): void {
   db.insert('audit', { seq: row + 1, at: before.at, kind: before.kind, bytes, prev: before.hash, hash });
 }
 
-function swap(db: Db, row: number): void {
+function swap(db: SqliteDb, row: number): void {
   db.run('UPDATE audit SET seq = -1 WHERE seq = ?', row);
   db.run('UPDATE audit SET seq = ? WHERE seq = ?', row, row + 1);
   db.run('UPDATE audit SET seq = ? WHERE seq = -1', row + 1);
 }
 
 /** Changes a row and links it and everything after it again, so that the chain by itself is whole. */
-export function rechain(db: Db, row: number): void {
+export function rechain(db: SqliteDb, row: number): void {
   let prev = rowAt(db, row).prev;
   for (const entry of db.all<AuditEntry>('SELECT * FROM audit WHERE seq >= ? ORDER BY seq', row)) {
     const bytes = entry.seq === row ? entry.bytes.replace('SN-', 'SX-') : entry.bytes;

@@ -1,6 +1,8 @@
 // harness: a round in which somebody edits the database beside the engine, or puts another file in its place, at a moment that may fall
 // between any two awaits; and what the engine must do from then on. In: a life. Out: whether it goes on as if nothing had happened.
+
 import { headOf } from '../../src/store/audit-rows.ts';
+import { answered } from '../../src/store/sqlite-work.ts';
 import { Life } from '../support/crash.ts';
 import { bytesOf } from '../support/memory-database.ts';
 import { type AcceptedView, goOnAfter, judgeAnew } from './afterwards.ts';
@@ -26,7 +28,7 @@ async function edited(view: BesiegedView): Promise<boolean> {
   const { ledger } = checker;
   let isLie = false;
   await roundWith(view, () => {
-    const { seq } = headOf(db);
+    const { seq } = answered(db, headOf);
     const edit = editBeside({ db, clock, dice, world, ledger });
     const { table } = edit;
     isLie = edit.isLie;
@@ -45,7 +47,7 @@ async function replaced(view: BesiegedView): Promise<boolean> {
   const { db, clock, checker, disk, dice } = view;
   await roundWith(view, () => {
     const bytes = bytesOf(db);
-    const { seq } = headOf(db);
+    const { seq } = answered(db, headOf);
     checker.intrusion = { kind: 'on_replaced', table: 'the file', seq, atMs: clock.trueMs, compared: undefined };
     disk.replace(() => {
       checker.intrusion = undefined;

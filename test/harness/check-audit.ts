@@ -4,19 +4,23 @@ import { judgeEndBy } from '../../src/audit/chain-end.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import { differencesText } from '../../src/domain/acting-tables.ts';
 import type { AuditCheck } from '../../src/domain/audit-check.ts';
-import type { Db } from '../../src/store/database.ts';
-import { SqliteReader } from '../../src/store/reader.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
+import { SqliteReader } from '../../src/store/sqlite-reader.ts';
 import type { Checker } from './checker.ts';
 import { PUBLIC_KEYS, type SimCheckpointFile } from './checkpoints.ts';
 import type { SimClock } from './sim-clock.ts';
 
-export async function checkAudit(checker: Checker, db: Db, file: SimCheckpointFile | undefined): Promise<void> {
+export async function checkAudit(checker: Checker, db: SqliteDb, file: SimCheckpointFile | undefined): Promise<void> {
   const { bad, tables } = await verdictOn(db, checker.clock, file);
   if (bad) checker.report('broken_chain', `entry ${bad.seq}: ${bad.reason}`);
   if (tables.length > 0) checker.report('broken_chain', differencesText(tables));
 }
 
-export async function verdictOn(db: Db, clock: SimClock, file: SimCheckpointFile | undefined): Promise<AuditCheck> {
+export async function verdictOn(
+  db: SqliteDb,
+  clock: SimClock,
+  file: SimCheckpointFile | undefined,
+): Promise<AuditCheck> {
   const reader = new SqliteReader(db, clock);
   return verifyAudit({
     headSeq: async () => (await reader.auditHead()).seq,

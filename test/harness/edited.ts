@@ -5,8 +5,8 @@ import { judgeEndBy } from '../../src/audit/chain-end.ts';
 import { differencesText } from '../../src/domain/acting-tables.ts';
 import { resumeEverything } from '../../src/operator/commands.ts';
 import type { Engine } from '../../src/run/engine.ts';
-import type { Db } from '../../src/store/database.ts';
-import { SqliteReader } from '../../src/store/reader.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
+import { SqliteReader } from '../../src/store/sqlite-reader.ts';
 import { Crash, Life, mortal } from '../support/crash.ts';
 import type { OperationName } from './asking.ts';
 import { verdictOn } from './check-audit.ts';
@@ -18,7 +18,7 @@ import type { SimClock } from './sim-clock.ts';
 import type { World } from './world.ts';
 
 export interface EditedView {
-  db: Db;
+  db: SqliteDb;
   table: string;
   checkpoints: SimCheckpointFile;
   world: World;

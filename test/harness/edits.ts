@@ -1,9 +1,11 @@
 // harness: somebody who can write to the database file changes what acting rests on, or appends a well-linked audit entry. In: dice and
 // the database. Out: which table, and whether life goes on as before once people accept it.
+
 import { linkEntry } from '../../src/audit/chain.ts';
 import { canonicalJson } from '../../src/domain/canonical.ts';
 import { headOf } from '../../src/store/audit-rows.ts';
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
+import { answered } from '../../src/store/sqlite-work.ts';
 import { beside } from '../support/memory-database.ts';
 import type { Dice } from './dice.ts';
 import type { Ledger } from './ledger.ts';
@@ -12,7 +14,7 @@ import { ACTION_OF } from './truth.ts';
 import type { World } from './world.ts';
 
 export interface EditParts {
-  db: Db;
+  db: SqliteDb;
   clock: SimClock;
   dice: Dice;
   world: World;
@@ -91,7 +93,7 @@ function reopenEpisode({ db }: EditParts): boolean {
 }
 
 function appendEntry({ db, clock }: EditParts): boolean {
-  const end = headOf(db);
+  const end = answered(db, headOf);
   const [seq, at, kind] = [end.seq + 1, clock.nowMs(), 'plan.approved'];
   const bytes = canonicalJson({ at, kind, body: { plan: 'any', digest: 'any' } });
   db.insert('audit', { seq, at, kind, bytes, prev: end.hash, hash: linkEntry(end.hash, seq, bytes) });

@@ -5,7 +5,8 @@ import type { Claim } from '../../src/domain/claim.ts';
 import type { Outcome } from '../../src/domain/decision.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
-import type { Db, Row } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
+import type { Row } from '../../src/store/queries.ts';
 import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
 import { storedJson } from '../../src/store/stored-json.ts';
 import type { PlatformRequest } from './platform.ts';
@@ -83,7 +84,7 @@ export class Ledger {
   private seq = 0;
 
   constructor(
-    readonly db: Db,
+    readonly db: SqliteDb,
     private readonly clock: SimClock,
   ) {}
 

@@ -3,7 +3,7 @@
 import { AppError, lineOf } from '../../src/domain/errors.ts';
 import { leastMode, type Mode } from '../../src/domain/mode.ts';
 import type { Engine } from '../../src/run/engine.ts';
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { Crash, Life } from '../support/crash.ts';
 import type { Asking, OperationName } from './asking.ts';
@@ -24,7 +24,7 @@ import { SimWatch } from './sim-watch.ts';
 import type { World } from './world.ts';
 
 export interface LivesParts {
-  db: Db;
+  db: SqliteDb;
   disk: SimDisk;
   clock: SimClock;
   world: World;
@@ -134,7 +134,7 @@ export class Lives {
   }
 
   /** Of a process on this database. */
-  surroundings(db: Db): Surroundings {
+  surroundings(db: SqliteDb): Surroundings {
     const { clock, profile, platform, shelf, checker, checkpoints, disk, bug } = this.parts;
     return {
       db,

@@ -2,7 +2,8 @@
 // healthy store. Out: the parts of a sick one. Nothing in the product knows of it.
 import type { Signing } from '../../src/audit/sealing.ts';
 import { headOf } from '../../src/store/audit-rows.ts';
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
+import type { Db, Work } from '../../src/store/queries.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 
@@ -10,11 +11,11 @@ export function sickSigning(signing: Signing, bug: PlantedBug | undefined): Sign
   return bug === 'strange_end_is_obeyed' ? { ...signing, judgeEnd: () => undefined } : signing;
 }
 
-export function sickEnd(store: SqliteStore, db: Db, bug: PlantedBug | undefined): SqliteStore {
+export function sickEnd(store: SqliteStore, _db: SqliteDb, bug: PlantedBug | undefined): SqliteStore {
   if (bug !== 'strange_end_is_obeyed') return store;
-  const { audits } = store as unknown as { audits: { own: unknown; demandOwnEnd(): void } };
-  audits.demandOwnEnd = () => {
-    audits.own = headOf(db);
+  const { audits } = store as unknown as { audits: { own: unknown; demandOwnEnd(db: Db): Work<void> } };
+  audits.demandOwnEnd = function* (tables) {
+    audits.own = yield* headOf(tables);
   };
   return store;
 }

@@ -1,5 +1,6 @@
 // harness: more planted bugs: operator commands, time and the checkpoints outside are ignored. In: the parts of a
 // healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
+
 import type { BelongingReader } from '../../src/audit/belonging.ts';
 import type { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
 import type { Action } from '../../src/domain/action.ts';
@@ -8,8 +9,9 @@ import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
 import type { KeptLatency, QuietTime } from '../../src/domain/quiet-period.ts';
 import type { SteadyTime } from '../../src/domain/steady-time.ts';
 import type { EngineStore } from '../../src/run/engine.ts';
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
 import { readKeptLatency } from '../../src/store/kept-latency.ts';
+import { answered } from '../../src/store/sqlite-work.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
 
 /** Nothing that a person accepted is used up. */
@@ -70,8 +72,8 @@ export function sickQuiet(quiet: QuietTime, bug: PlantedBug | undefined): QuietT
 }
 
 /** What an earlier process measured. */
-export function keptLatency(db: Db, bug: PlantedBug | undefined): KeptLatency | undefined {
-  return bug === 'latency_is_not_kept' ? undefined : readKeptLatency(db);
+export function keptLatency(db: SqliteDb, bug: PlantedBug | undefined): KeptLatency | undefined {
+  return bug === 'latency_is_not_kept' ? undefined : answered(db, readKeptLatency);
 }
 
 /** Continues at once with a restored database, when it is accepted or, without its file outside, before. */

@@ -1,5 +1,6 @@
 // harness: one life of the engine's process: the real cycle on the surviving store, with ports that may end it at any await.
 // In: what outlives a process. Out: a fresh engine. What it held in memory is gone with it.
+
 import { ACTIONS } from '../../src/act/actions.ts';
 import { linkEntry } from '../../src/audit/chain.ts';
 import { type FileCheckpointer, openCheckpointer } from '../../src/audit/checkpointer.ts';
@@ -13,8 +14,9 @@ import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import { activate } from '../../src/rule-set/rule-holder.ts';
 import type { ActiveRules, Engine } from '../../src/run/engine.ts';
 import { readClockAgreement, saveClockAgreement } from '../../src/store/clock-agreement.ts';
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { answered } from '../../src/store/sqlite-work.ts';
 import { StoreHealth } from '../../src/store/store-health.ts';
 import { quietTime } from '../../src/system/quiet-time.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
@@ -32,7 +34,7 @@ import type { SimClock } from './sim-clock.ts';
 
 export interface Surroundings {
   checkpoints: SimCheckpointFile | undefined;
-  db: Db;
+  db: SqliteDb;
   disk: SimDisk;
   clock: SimClock;
   api: Api;
@@ -71,8 +73,8 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
       log: silent,
     });
   }
-  const steady = sickTime(steadyTime(clock, clock.boot, readClockAgreement(db)), bug);
-  saveClockAgreement(db, steady.agreement());
+  const steady = sickTime(steadyTime(clock, clock.boot, answered(db, readClockAgreement)), bug);
+  answered(db, (tables) => saveClockAgreement(tables, steady.agreement()));
   const isDoubtful = () => {
     const fault = health.fault();
     return checkpointer?.restored() !== undefined || (fault !== undefined && isLasting(fault));

@@ -4,7 +4,7 @@
 import type { FileCheckpointer } from '../../src/audit/checkpointer.ts';
 import { resumeEverything } from '../../src/operator/commands.ts';
 import type { Engine } from '../../src/run/engine.ts';
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
 import { Crash, Life } from '../support/crash.ts';
 import { type AcceptedView, goOnAfter, judgeAnew } from './afterwards.ts';
 import type { SimCheckpointFile } from './checkpoints.ts';
@@ -13,7 +13,7 @@ import { PERSON } from './people.ts';
 
 /** Its `db` is the newer one. */
 export interface RestoredView extends AcceptedView {
-  copy: Db;
+  copy: SqliteDb;
   checkpoints: SimCheckpointFile;
   dice: Dice;
   start(life: Life): Promise<Engine>;
@@ -35,7 +35,7 @@ export async function goOnWithCopy(view: RestoredView): Promise<void> {
   kept();
 }
 
-function sealedSize(db: Db): number {
+function sealedSize(db: SqliteDb): number {
   return Number(db.get<{ n: number }>('SELECT coalesce(max(size), 0) AS n FROM checkpoints')?.n);
 }
 

@@ -4,8 +4,9 @@
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Engine } from '../../src/run/engine.ts';
 import { headOf } from '../../src/store/audit-rows.ts';
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { answered } from '../../src/store/sqlite-work.ts';
 import type { Life } from '../support/crash.ts';
 import { copyOf, freshDatabase } from '../support/memory-database.ts';
 import type { OperationName } from './asking.ts';
@@ -77,7 +78,7 @@ class Simulation {
   private readonly clock = new SimClock();
   readonly world: World;
   private readonly disk: SimDisk;
-  readonly db: Db;
+  readonly db: SqliteDb;
   private readonly ledger: Ledger;
   private readonly checker: Checker;
   readonly platform: SimPlatform;
@@ -88,7 +89,7 @@ class Simulation {
   private readonly looks: Dice;
   private readonly checkpoints: SimCheckpointFile | undefined;
   /** The database as somebody copied it in the middle. */
-  private copy: Db | undefined;
+  private copy: SqliteDb | undefined;
   private readonly lives: Lives;
   private wasBesieged = false;
 
@@ -166,7 +167,7 @@ class Simulation {
   /** Once, and not before there is a record with which an edit could differ. */
   private isBesiegedIn(round: number): boolean {
     const { beside } = this.profile;
-    if (!beside || this.wasBesieged || round < beside.round || headOf(this.db).seq === 0) return false;
+    if (!beside || this.wasBesieged || round < beside.round || answered(this.db, headOf).seq === 0) return false;
     this.wasBesieged = true;
     return true;
   }

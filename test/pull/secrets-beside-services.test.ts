@@ -5,7 +5,7 @@ import { ACTIONS } from '../../src/act/actions.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { readEvent } from '../../src/pull/event-record.ts';
-import { type Db, openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 import { CANARY } from './secret-forms.ts';
@@ -41,7 +41,7 @@ tests:
 const HIDDEN = expect.stringMatching(/^\[dropped [0-9a-f]{8}\]$/);
 
 let on: OnPlatform;
-let db: Db;
+let db: SqliteDb;
 beforeEach(() => {
   db = openDatabase(':memory:');
   migrate(db);

@@ -15,7 +15,7 @@ import { DESCRIBES_REPORT, reportJsonSchema, reportSchema } from '../../src/repo
 import { whatIf } from '../../src/run/what-if.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { SqliteReader } from '../../src/store/reader.ts';
+import { SqliteReader } from '../../src/store/sqlite-reader.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { addRun, decision, intent, openStore, plan, tally } from '../support/filled-store.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../support/organization.ts';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
-import { type Db, openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
 import { type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
@@ -34,7 +34,7 @@ tests:
 }
 
 let on: OnPlatform;
-let db: Db;
+let db: SqliteDb;
 afterEach(() => on.close());
 
 function start(given: LoadedRule): void {

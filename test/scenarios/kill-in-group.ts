@@ -15,8 +15,8 @@ GroupCommit.prototype.add = function (work, when) {
   if (process.env.KILL_GROUP !== 'after') {
     return add.call(
       this,
-      () => {
-        work();
+      function* () {
+        yield* work();
         kill();
       },
       when,

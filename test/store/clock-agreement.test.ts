@@ -1,10 +1,12 @@
 // test: what was kept of the clocks, also by an earlier version.
+
 import { expect, it } from 'vitest';
 import { canonicalJson } from '../../src/domain/canonical.ts';
 import { elapsedMs } from '../../src/domain/steady-time.ts';
 import { readClockAgreement } from '../../src/store/clock-agreement.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { answered } from '../../src/store/sqlite-work.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 
 it('of an earlier version, it lets no stretch be known or ends one early', () => {
@@ -13,7 +15,7 @@ it('of an earlier version, it lets no stretch be known or ends one early', () =>
   const kept = { boot: 'first', apartMs: 900_000, sinceMs: 1_000_000, fromMs: 100_000 };
   db.upsert('meta', { key: 'clock_agreement', value: canonicalJson(kept) }, 'key');
   const later = { nowMs: () => 4_000_000, monotonicMs: () => 60_000 };
-  const reading = steadyTime(later, 'second', readClockAgreement(db)).read();
+  const reading = steadyTime(later, 'second', answered(db, readClockAgreement)).read();
   expect([elapsedMs(reading, 2_000_000), elapsedMs(reading, 500_000)]).toEqual([1_100_000, 2_100_000]);
   db.close();
 });

@@ -7,15 +7,15 @@ import { verifyChain } from '../../src/audit/chain.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import { differenceFrom } from '../../src/domain/plan-content.ts';
 import { planText } from '../../src/report/plan-text.ts';
-import { Db } from '../../src/store/database.ts';
+import { SqliteDb } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const DEVICES = ['d1', 'd2', 'd3'];
 let on: OnPlatform;
-let db: Db;
+let db: SqliteDb;
 beforeEach(() => {
-  db = new Db(new Database(':memory:'), ':memory:');
+  db = new SqliteDb(new Database(':memory:'), ':memory:');
   migrate(db);
   on = startOnPlatform({ rules: [banRule({ mode: 'approve' })], db });
   for (const id of DEVICES) on.platform.addDevice(id);

@@ -19,7 +19,7 @@ import { verifyChain } from '../../src/audit/chain.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { openDatabase, openReadOnly } from '../../src/store/database.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
-import { SqliteReader } from '../../src/store/reader.ts';
+import { SqliteReader } from '../../src/store/sqlite-reader.ts';
 import { readDaemonAddress, takeWriterLock } from '../../src/store/writer-lock.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { built } from '../support/built.ts';

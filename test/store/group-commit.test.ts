@@ -1,6 +1,8 @@
 // test: several transitions of intents in one transaction: each is there or not, with its own error, and the audit is one chain.
+
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifyChain } from '../../src/audit/chain.ts';
+import { drained } from '../../src/domain/give-way.ts';
 import { GroupCommit } from '../../src/store/group-commit.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
@@ -58,7 +60,7 @@ it('a group that the disk refuses fails for each of its units, and none is left 
     commits.push(units.length);
     throw new Error('the disk is full');
   });
-  const answers = await Promise.allSettled([group.add(() => {}, 'soon'), group.add(() => {}, 'at_once')]);
+  const answers = await Promise.allSettled([group.add(function* () {}, 'soon'), group.add(function* () {}, 'at_once')]);
   expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(commits).toEqual([2, 1, 1]);
 });
@@ -67,10 +69,10 @@ it('what is asked for at once is committed before anything else happens', async 
   const order: string[] = [];
   const group = new GroupCommit((units) => {
     order.push(`commit of ${units.length}`);
-    for (const work of units) work();
+    for (const work of units) drained(work());
   });
   setImmediate(() => order.push('the next turn'));
-  await Promise.all([group.add(() => {}, 'soon'), group.add(() => {}, 'at_once')]);
+  await Promise.all([group.add(function* () {}, 'soon'), group.add(function* () {}, 'at_once')]);
   await new Promise((turn) => setImmediate(turn));
   expect(order).toEqual(['commit of 2', 'the next turn']);
 });

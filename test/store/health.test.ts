@@ -8,7 +8,7 @@ import { linkEntry } from '../../src/audit/chain.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Log } from '../../src/domain/ports.ts';
-import { type Db, openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { meaningOf, storeError } from '../../src/store/store-fault.ts';
@@ -19,7 +19,7 @@ let dir: string;
 let file: string;
 let clock: FakeClock;
 let health: StoreHealth;
-let db: Db;
+let db: SqliteDb;
 let store: SqliteStore;
 let lines: string[];
 

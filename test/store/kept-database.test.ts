@@ -9,7 +9,7 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { planDigest } from '../../src/approve/plans.ts';
 import { openReadOnly } from '../../src/store/database.ts';
-import { SqliteReader } from '../../src/store/reader.ts';
+import { SqliteReader } from '../../src/store/sqlite-reader.ts';
 import { systemClock } from '../../src/system/clock.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;

@@ -1,15 +1,15 @@
 // test: a process of its own that begins a large commit, and kills itself. Arguments: a database with a run under way, and when: after a number
 // of turns, or `before` or `after` its COMMIT.
 import { giveWay } from '../../src/domain/give-way.ts';
-import { Db } from '../../src/store/database.ts';
+import { SqliteDb } from '../../src/store/database.ts';
 import { openStore } from '../support/stored-nouns.ts';
 import { commitOfSizes, LARGE_SIZES } from './large-commits.ts';
 
 const [, , file, when] = process.argv as [string, string, string, string];
 const die = () => process.kill(process.pid, 'SIGKILL');
 
-const commit = Db.prototype.commit;
-Db.prototype.commit = function () {
+const commit = SqliteDb.prototype.commit;
+SqliteDb.prototype.commit = function () {
   if (when === 'before') die();
   commit.call(this);
   die();

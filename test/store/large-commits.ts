@@ -1,7 +1,7 @@
 // test: commits of a run of any size, with rows in every table that a run writes. In: how many of each. Out: a commit, the same each time.
 import type { PlannedIntent } from '../../src/domain/plan.ts';
 import type { RunCommit } from '../../src/domain/store.ts';
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { claim, commitOf, decision, episode, intent, plan, run } from '../support/stored-nouns.ts';
 
@@ -73,7 +73,7 @@ export async function begin(store: SqliteStore): Promise<void> {
 }
 
 /** Every row of every table. */
-export function contentOf(db: Db): Record<string, unknown[]> {
+export function contentOf(db: SqliteDb): Record<string, unknown[]> {
   const tables = db.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
   return Object.fromEntries(tables.map(({ name }) => [name, db.all(`SELECT * FROM ${name}`)]));
 }

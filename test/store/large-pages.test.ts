@@ -6,7 +6,7 @@ import type { RunRecord } from '../../src/domain/store.ts';
 import { historyOf } from '../../src/explain/history-of.ts';
 import { buildOutline, buildReport, wholeDecisions } from '../../src/report/build-report.ts';
 import { buildSummary } from '../../src/report/summary/build.ts';
-import { SqliteReader } from '../../src/store/reader.ts';
+import { SqliteReader } from '../../src/store/sqlite-reader.ts';
 import { type CountingDb, countingDatabase } from '../support/counting-db.ts';
 import { fakeClock } from '../support/filled-store.ts';
 import { fillLarge, idOf, LARGE_END_MS, SMALL } from '../support/large-database.ts';

@@ -5,7 +5,7 @@ import { canonicalJson } from '../../src/domain/canonical.ts';
 import type { StoredDecision } from '../../src/domain/decision.ts';
 import type { PlannedIntent } from '../../src/domain/plan.ts';
 import { decisionView } from '../../src/report/decision-view.ts';
-import { type Db, openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
 import { EVENT_COLUMNS, rowOfEvent } from '../../src/store/event-rows.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
 import { rowOfDecision, rowOfEpisode, rowOfIntent, rowOfPlan, rowOfRun } from '../../src/store/rows.ts';
@@ -14,10 +14,10 @@ import { decision as decisionWith, plan as planOf } from '../support/filled-stor
 import { FakeClock } from '../support/platform.ts';
 import { commitOf, decision, episode, event, intent, plan, run } from '../support/stored-nouns.ts';
 
-let db: Db;
+let db: SqliteDb;
 afterEach(() => db.close());
 
-function openedAt(version: number): Db {
+function openedAt(version: number): SqliteDb {
   db = openDatabase(':memory:');
   migrate(
     db,

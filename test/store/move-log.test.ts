@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Db, openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
 import { moveLog } from '../../src/store/move-log.ts';
 
 const MB = 1_048_576;
 let folder: string;
-let db: Db;
+let db: SqliteDb;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'trustward-log-'));
   db = openDatabase(join(folder, 'trustward.db'));

@@ -7,7 +7,7 @@ import type { StoredDecision } from '../../src/domain/decision.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
-import { Db } from '../../src/store/database.ts';
+import { SqliteDb } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 import type { Answer } from '../support/platform.ts';
@@ -18,7 +18,7 @@ const NEWEST_KEPT = 1_000;
 const RULES = [banRule({ id: 'a' }), banRule({ id: 'b', field: 'Other', mode: 'approve' })];
 
 let on: OnPlatform;
-const start = (db?: Db) => {
+const start = (db?: SqliteDb) => {
   on = startOnPlatform({ rules: RULES, ...(db && { db }) });
   for (const id of ['d1', 'd2']) on.platform.addDevice(id);
 };
@@ -178,7 +178,7 @@ describe('a run that is older than the runs that are kept', () => {
       fc.asyncProperty(lives, fc.array(STEP, { minLength: 2, maxLength: 4 }), async (steps, later) => {
         await on.close();
         const connection = new Database(':memory:');
-        const db = new Db(connection, ':memory:');
+        const db = new SqliteDb(connection, ':memory:');
         migrate(db);
         start(db);
         for (const step of steps) await live(on, step);
@@ -221,7 +221,7 @@ async function live(one: OnPlatform, { facts, mode, answer, approves }: Step): P
 
 /** What later runs over a copy of the database decide and send. */
 async function afterwards(bytes: Buffer, steps: readonly Step[]): Promise<unknown> {
-  const copy = startOnPlatform({ rules: RULES, db: new Db(new Database(bytes), ':memory:') });
+  const copy = startOnPlatform({ rules: RULES, db: new SqliteDb(new Database(bytes), ':memory:') });
   copy.clock.now = on.clock.now;
   copy.restart();
   for (const [id, device] of on.platform.devices) copy.platform.devices.set(id, device);

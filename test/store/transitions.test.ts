@@ -1,5 +1,6 @@
 // test: an intent changes as the table of transitions says, and in no other way. Every transition is tried from every state, to
 // every state that it can lead to: the pairs are made of the table.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   INTENT_TRANSITIONS,
@@ -12,6 +13,7 @@ import {
 } from '../../src/domain/intent.ts';
 import { saveEpisode } from '../../src/store/by-target.ts';
 import { rowOfIntent } from '../../src/store/rows.ts';
+import { answered } from '../../src/store/sqlite-work.ts';
 import { episode, intent, type OpenStore, openStore } from '../support/stored-nouns.ts';
 
 let open: OpenStore;
@@ -70,7 +72,7 @@ const pairs = transitions.flatMap((transition) =>
 describe('the transition', () => {
   it.each(pairs)('$transition from $from to $to', async ({ transition, from, to }) => {
     const before = stored(from, to);
-    saveEpisode(open.db, episode);
+    answered(open.db, (db) => saveEpisode(db, episode));
     open.db.insert('intents', rowOfIntent(before));
     const written = await open.store.audit({ limit: 10 });
     const done = perform(transition, to);
@@ -86,7 +88,7 @@ describe('the transition', () => {
   });
 
   it('reopen takes over the current basis, settings and effect, and keeps the approval of its own plan', async () => {
-    saveEpisode(open.db, episode);
+    answered(open.db, (db) => saveEpisode(db, episode));
     const before: Intent = { ...intent, approved: false, status: 'settled', outcome: 'failed', attempts: 1 };
     open.db.insert('intents', rowOfIntent(before));
     const other = { rule: 'other', ruleHash: 'h2', subjectId: 'd1', episodeId: 'e1', decisionId: 'x2', facts: {} };

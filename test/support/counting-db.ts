@@ -1,6 +1,6 @@
 // support: a database in memory that counts each statement as it runs it, and shows what SQLite reads for one.
 import Database from 'better-sqlite3';
-import { Db } from '../../src/store/database.ts';
+import { SqliteDb } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 
 type Value = string | number | bigint | null;
@@ -9,7 +9,7 @@ interface Asked {
   values: Value[];
 }
 
-export class CountingDb extends Db {
+export class CountingDb extends SqliteDb {
   readonly asked = new Map<string, Asked>();
 
   override run(sql: string, ...values: Value[]): number {

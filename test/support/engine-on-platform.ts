@@ -1,4 +1,5 @@
 // support: the real cycle with real rules and a real SQLite store, on the platform in memory. Nothing waits for real time.
+
 import { ACTIONS } from '../../src/act/actions.ts';
 import { linkEntry } from '../../src/audit/chain.ts';
 import { runCycle } from '../../src/cycle.ts';
@@ -17,10 +18,11 @@ import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import type { ActiveRules, Engine, EngineSettings } from '../../src/run/engine.ts';
 import { readClockAgreement, saveClockAgreement } from '../../src/store/clock-agreement.ts';
-import { type Db, openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
 import { readKeptLatency } from '../../src/store/kept-latency.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { answered } from '../../src/store/sqlite-work.ts';
 import { quietTime } from '../../src/system/quiet-time.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { FakeClock, Platform } from './platform.ts';
@@ -94,7 +96,7 @@ export interface Options {
   rules?: LoadedRule[];
   file?: string;
   /** Instead of a file: a database that is there already. */
-  db?: Db;
+  db?: SqliteDb;
   /** The registry; all that there are unless said otherwise. */
   actions?: Engine['actions'];
   daemonMode?: Mode;
@@ -122,10 +124,10 @@ export function startOnPlatform({
   const store = new SqliteStore(db, linkEntry, clock);
   const chosen = (settings ?? ((given) => given))(settingsDefault());
   const beginTime = () => {
-    const steady = steadyTime(clock, clock.boot, readClockAgreement(db));
-    saveClockAgreement(db, steady.agreement());
+    const steady = steadyTime(clock, clock.boot, answered(db, readClockAgreement));
+    answered(db, (tables) => saveClockAgreement(tables, steady.agreement()));
     platform.beginMeasuring();
-    return { steady, quiet: quietTime(chosen.quietMs, platform, steady, readKeptLatency(db)) };
+    return { steady, quiet: quietTime(chosen.quietMs, platform, steady, answered(db, readKeptLatency)) };
   };
   const engine: Engine = {
     api: platform,

@@ -1,7 +1,7 @@
 // support: a database as years of running leave it: by default 1,000,000 decisions of 2,000 runs, 10,000 of them in force in the last run. In: a
 // connection and a size. Out: rows of every table that people page through. It writes rows directly, with its indexes made last: the
 // audit is not linked, and no engine can work on it.
-import type { Db } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/database.ts';
 import { HASH_FUNCTION } from '../../src/store/identity-keys.ts';
 
 export interface LargeSize {
@@ -45,7 +45,7 @@ export const LARGE_RULES = Array.from({ length: RULES }, (_, number) => `rule-${
 /** The last run is `run-…` of the number `size.runs`; ids of all others begin so too: `decision-0000000001`. */
 export const idOf = (what: string, number: number) => `0${what}-${String(number).padStart(10, '0')}`;
 
-export function fillLarge(db: Db, size: LargeSize): void {
+export function fillLarge(db: SqliteDb, size: LargeSize): void {
   const indexes = db.all<{ name: string; sql: string }>(
     "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name",
   );

@@ -1,7 +1,7 @@
 // support: a database in memory that outlives every crash of the engine: only what was committed is in it. It starts as a
 // copy of a migrated one, without the waits for a disk, so that thousands of them are made in a minute.
 import Database from 'better-sqlite3';
-import { Db, openDatabase } from '../../src/store/database.ts';
+import { openDatabase, SqliteDb } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { InPlace } from '../../src/store/opened-file.ts';
 import type { StoreWatch } from '../../src/store/store-health.ts';
@@ -11,22 +11,22 @@ let template: Buffer | undefined;
 /** The disk below it: hears of faults, and says whether the file is still in place. */
 export type Disk = StoreWatch & InPlace;
 
-export function freshDatabase(disk?: Disk): Db {
+export function freshDatabase(disk?: Disk): SqliteDb {
   template ??= migratedTemplate();
   return opened(template, disk);
 }
 
 /** The current database, to be restored later. */
-export function copyOf(db: Db, disk?: Disk): Db {
+export function copyOf(db: SqliteDb, disk?: Disk): SqliteDb {
   return opened(bytesOf(db), disk);
 }
 
-export function bytesOf(db: Db): Buffer {
+export function bytesOf(db: SqliteDb): Buffer {
   return (connections.get(db) as Database.Database).serialize();
 }
 
 /** Changes rows as another connection does: the triggers of this one are away meanwhile. */
-export function beside<T>(db: Db, change: () => T): T {
+export function beside<T>(db: SqliteDb, change: () => T): T {
   const triggers = db.all<{ name: string; sql: string }>("SELECT * FROM sqlite_temp_master WHERE type = 'trigger'");
   for (const { name } of triggers) db.exec(`DROP TRIGGER temp.${name}`);
   const answer = change();
@@ -34,14 +34,14 @@ export function beside<T>(db: Db, change: () => T): T {
   return answer;
 }
 
-const connections = new WeakMap<Db, Database.Database>();
+const connections = new WeakMap<SqliteDb, Database.Database>();
 
-function opened(bytes: Buffer, disk: Disk | undefined): Db {
+function opened(bytes: Buffer, disk: Disk | undefined): SqliteDb {
   const connection = new Database(bytes);
   connection.pragma('synchronous = OFF');
   connection.pragma('journal_mode = MEMORY');
   connection.pragma('foreign_keys = ON');
-  const db = new Db(connection, ':memory:', disk, disk && [disk]);
+  const db = new SqliteDb(connection, ':memory:', disk, disk && [disk]);
   connections.set(db, connection);
   return db;
 }
@@ -49,6 +49,6 @@ function opened(bytes: Buffer, disk: Disk | undefined): Db {
 function migratedTemplate(): Buffer {
   migrate(openDatabase(':memory:'));
   const connection = new Database(':memory:');
-  migrate(new Db(connection, ':memory:'));
+  migrate(new SqliteDb(connection, ':memory:'));
   return connection.serialize();
 }

@@ -8,13 +8,13 @@ import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import type { Run } from '../../src/domain/run.ts';
 import type { RunCommit } from '../../src/domain/store.ts';
-import { type Db, openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { FakeClock, START_MS } from './platform.ts';
 
 export interface OpenStore {
-  db: Db;
+  db: SqliteDb;
   store: SqliteStore;
   clock: FakeClock;
 }

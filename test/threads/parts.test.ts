@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { ManagementClient } from '../../src/management/client.ts';
-import { type Db, openDatabase } from '../../src/store/database.ts';
+import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemRandom } from '../../src/system/ids.ts';
@@ -76,7 +76,7 @@ const OWNED = rule(
   'notify',
 );
 
-function start(rules: LoadedRule[], threads: boolean): { on: OnPlatform; db: Db; client: ManagementClient } {
+function start(rules: LoadedRule[], threads: boolean): { on: OnPlatform; db: SqliteDb; client: ManagementClient } {
   const db = openDatabase(':memory:');
   migrate(db);
   const on = startOnPlatform({ rules, db });
@@ -97,7 +97,7 @@ function start(rules: LoadedRule[], threads: boolean): { on: OnPlatform; db: Db;
 }
 
 /** Every row of every table. How long calls took is the clock's. */
-function contents(db: Db): Record<string, unknown[]> {
+function contents(db: SqliteDb): Record<string, unknown[]> {
   const tables = db.all<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'");
   const compared = tables.filter(({ name }) => !/latency|sqlite_stat/.test(name));
   return Object.fromEntries(compared.map(({ name }) => [name, db.all(`SELECT * FROM "${name}"`)]));

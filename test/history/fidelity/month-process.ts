@@ -1,5 +1,6 @@
 // fidelity: one life of the engine's process in a month: the real engine on the surviving database, with ports that may end it at any await.
 // In: what outlives a process. Out: a fresh engine.
+
 import { ACTIONS } from '../../../src/act/actions.ts';
 import { linkEntry } from '../../../src/audit/chain.ts';
 import { PLACEHOLDER_SERIALS } from '../../../src/decide/serials.ts';
@@ -15,8 +16,9 @@ import type { ActiveRules, Engine } from '../../../src/run/engine.ts';
 import { recordedLookBack } from '../../../src/run/recorded-look-back.ts';
 import { silenceBefore } from '../../../src/run/silence.ts';
 import { readClockAgreement, saveClockAgreement } from '../../../src/store/clock-agreement.ts';
-import type { Db } from '../../../src/store/database.ts';
+import type { SqliteDb } from '../../../src/store/database.ts';
 import { SqliteStore } from '../../../src/store/sqlite-store.ts';
+import { answered } from '../../../src/store/sqlite-work.ts';
 import { quietTime } from '../../../src/system/quiet-time.ts';
 import { steadyTime } from '../../../src/system/steady-time.ts';
 import { replaced } from '../../harness/planted-bugs.ts';
@@ -39,7 +41,7 @@ export interface MonthSettings {
 }
 
 export interface ProcessParts {
-  db: Db;
+  db: SqliteDb;
   clock: SimClock;
   platform: MonthPlatform;
   ids: Ids;
@@ -66,8 +68,8 @@ export async function startMonthProcess(parts: ProcessParts, life: Life): Promis
   const store = replaced(mortal(writer, life), unhurried(writer));
   const history = parts.record(writer);
   const recorded = parts.recorded();
-  const steady = steadyTime(clock, clock.boot, readClockAgreement(db));
-  saveClockAgreement(db, steady.agreement());
+  const steady = steadyTime(clock, clock.boot, answered(db, readClockAgreement));
+  answered(db, (tables) => saveClockAgreement(tables, steady.agreement()));
   await writer.abortStaleRuns(clock.nowMs());
   const { runCeiling, dayCeiling, goneAfterMs, serialDevicesMax, credential, freeze } = settings;
   const ceilings = { run: { max: runCeiling, percent: 0 }, day: { max: dayCeiling, percent: 0 } };

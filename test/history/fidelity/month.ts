@@ -7,7 +7,7 @@ import { parseWindows } from '../../../src/domain/parse-windows.ts';
 import type { EventRows, HistoryReader, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
 import type { Source } from '../../../src/domain/subjects.ts';
 import type { Engine } from '../../../src/run/engine.ts';
-import type { Db } from '../../../src/store/database.ts';
+import type { SqliteDb } from '../../../src/store/database.ts';
 import { Dice } from '../../harness/dice.ts';
 import { SimClock, START_MS } from '../../harness/sim-clock.ts';
 import { Crash, Life } from '../../support/crash.ts';
@@ -38,7 +38,7 @@ export interface MonthRecording {
 
 export interface PlayedMonth {
   seed: number;
-  db: Db;
+  db: SqliteDb;
   endMs: number;
   digest: string;
   runs: number;
