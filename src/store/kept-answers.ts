@@ -9,7 +9,7 @@ import type { Db, Row, Work } from './queries.ts';
 
 const KEPT_MS = 86_400_000;
 
-export class SqliteAnswers implements AnswerStore {
+export class SqlAnswers implements AnswerStore {
   constructor(
     private readonly db: Db,
     private readonly unit: Pick<Unit, 'run'>,

@@ -33,7 +33,7 @@ export interface Unit {
   append(notes: AuditNote[]): void;
 }
 
-export class SqliteOutbox implements Outbox {
+export class SqlOutbox implements Outbox {
   constructor(
     private readonly db: Db,
     private readonly unit: Unit,

@@ -26,11 +26,11 @@ import { dropIntents, plansToDrop } from './dropped-plans.ts';
 import { eventsBetween, lastEventNo, saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
-import { noteRunBegun, SqliteAnswers } from './kept-answers.ts';
+import { noteRunBegun, SqlAnswers } from './kept-answers.ts';
 import { replaceLists } from './kept-lists.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
-import { SqliteOutbox } from './outbox.ts';
+import { SqlOutbox } from './outbox.ts';
 import { demandStatus, haveAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
 import type { Work } from './queries.ts';
@@ -38,8 +38,8 @@ import { rowOfRun } from './rows.ts';
 import { LARGE_FROM, rowsOf, writeRunCommit } from './run-rows.ts';
 import { savePlan } from './save-plan.ts';
 import { SqlActStore } from './sql-act-store.ts';
-import { SqliteTokens } from './token-table.ts';
-import { SqliteFeedPositions } from './webhook-positions.ts';
+import { SqlTokens } from './token-table.ts';
+import { SqlFeedPositions } from './webhook-positions.ts';
 
 export class SqlStore
   extends SqlActStore
@@ -229,24 +229,24 @@ export class SqlStore
   }
 
   /** Notifications of this database; its writes are audited like all others. */
-  outbox(): SqliteOutbox {
+  outbox(): SqlOutbox {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
-    return new SqliteOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
+    return new SqlOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
   }
 
-  keptAnswers(): SqliteAnswers {
-    return new SqliteAnswers(this.db, { run: (work) => this.unit(work) }, this.clock);
+  keptAnswers(): SqlAnswers {
+    return new SqlAnswers(this.db, { run: (work) => this.unit(work) }, this.clock);
   }
 
-  feedPositions(): SqliteFeedPositions {
-    return new SqliteFeedPositions(this.db, { run: (work) => this.unit(work) }, this.clock);
+  feedPositions(): SqlFeedPositions {
+    return new SqlFeedPositions(this.db, { run: (work) => this.unit(work) }, this.clock);
   }
 
   /** Tokens of the HTTP endpoint. A token that is added or revoked is sealed at once, like all that holds back or opens. */
-  tokens(): SqliteTokens {
+  tokens(): SqlTokens {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
     const unit = { run: <T>(work: () => Work<T>) => this.unit(work), append, seal: () => this.audits.seal(this.db) };
-    return new SqliteTokens(this.db, unit, this.tables);
+    return new SqlTokens(this.db, unit, this.tables);
   }
 
   async saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void> {
@@ -259,7 +259,9 @@ export class SqlStore
 
   /** Nothing keeps a stop waiting; a large commit is taken back. Only the first: whoever repeats it, or lifts it, could do so for ever. */
   async setStop(stop: Stop | undefined, notes: AuditNote[]): Promise<void> {
-    const isFirst = stop && !(await this.db.reading(readStop(this.db)));
+    const read = this.db.reading(readStop(this.db));
+    const before = read instanceof Promise ? await read : read; // a database that answers at once is not waited for
+    const isFirst = stop && !before;
     const work = () => this.stopping(stop, notes);
     await (isFirst ? this.writer.unitAtOnce(work) : this.unit(work));
   }

@@ -22,7 +22,7 @@ export function* tokenPage(db: Db, { before, limit }: { before?: string; limit: 
   return { rows: rows.map(tokenOfRow), total };
 }
 
-export class SqliteTokens implements TokenStore {
+export class SqlTokens implements TokenStore {
   constructor(
     private readonly db: Db,
     private readonly unit: Unit & { seal(): Work<unknown> },

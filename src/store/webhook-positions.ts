@@ -5,7 +5,7 @@ import type { Clock } from '../domain/ports.ts';
 import type { Unit } from './outbox.ts';
 import type { Db } from './queries.ts';
 
-export class SqliteFeedPositions implements FeedPositions {
+export class SqlFeedPositions implements FeedPositions {
   constructor(
     private readonly db: Db,
     private readonly unit: Pick<Unit, 'run'>,
