@@ -32,6 +32,7 @@ import { dailyEvidenceOf, keptEvidence } from './daily-evidence.ts';
 import { alertOfHistory } from './history-check.ts';
 import { reportLists } from './lists.ts';
 import { measuringOf, metricsListener } from './metrics.ts';
+import { turnsIn } from './operations.ts';
 import { operatorPort } from './operator.ts';
 import { pastPorts } from './past.ts';
 import { planPorts } from './plans.ts';
@@ -244,6 +245,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
   const { config, engine, log } = composition;
   const { store, clock } = engine;
   const evidence = keptEvidence(config);
+  const turns = turnsIn(state.queue, { engine, underWay: state.underWay });
   return {
     reader: store,
     schemas,
@@ -255,9 +257,9 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     },
     trigger: (request) => state.trigger(request),
     readiness: () => readiness(composition, state.last, state.queue.counters, state.watch, state.backups),
-    plans: planPorts(engine, state.queue, state.underWay),
+    plans: planPorts(turns),
     planDrift: driftReader(engine),
-    operator: operatorPort(engine, state.queue),
+    operator: operatorPort(engine, turns),
     running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),
     daemonMode: () => engine.daemonMode,

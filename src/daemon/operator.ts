@@ -4,13 +4,10 @@
 import type { OperatorPort } from '../http/index.ts';
 import { acceptSnapshot, endExemption, resumeEverything, stopEverything } from '../operator/commands.ts';
 import { exempt } from '../operator/exempt.ts';
-import { releaseClaims } from '../operator/release-claims.ts';
-import { planRelease } from '../operator/release-rule.ts';
-import { resolveIntent } from '../operator/resolve-intent.ts';
 import type { Engine } from '../run/engine.ts';
-import type { RunQueue } from '../schedule/run-queue.ts';
+import type { Turns } from './operations.ts';
 
-export function operatorPort(engine: Engine, queue: RunQueue): OperatorPort {
+export function operatorPort(engine: Engine, turns: Turns): OperatorPort {
   /**
    * It is committed and in force; alerts go out now, not at the end of a run. INVARIANT: the answer does not wait for
    * them: they take their turn behind other alerts, and may be sent to a webhook that hangs.
@@ -24,13 +21,11 @@ export function operatorPort(engine: Engine, queue: RunQueue): OperatorPort {
     stop: (operator) => withAlerts(stopEverything(engine, operator)),
     resume: (operator) => withAlerts(resumeEverything(engine, operator)),
     // Without a release it calls nothing, and counts from the next call on.
-    exempt: (request, by) =>
-      request.release ? queue.inTurn('operator', by, () => exempt(engine, request, by)) : exempt(engine, request, by),
+    exempt: (request, by) => (request.release ? turns.operate('exempt', by, request, by) : exempt(engine, request, by)),
     endExemption: (id, operator) => endExemption(engine, id, operator),
     accept: (source, operator) => acceptSnapshot(engine, source, operator),
-    resolve: (id, as, operator) => queue.inTurn('operator', operator.by, () => resolveIntent(engine, id, as, operator)),
-    release: (target, operator) => queue.inTurn('operator', operator.by, () => releaseClaims(engine, target, operator)),
-    releaseRule: (rule, by, reason) =>
-      withAlerts(queue.inTurn('operator', by, () => planRelease(engine, rule, by, reason))),
+    resolve: (id, as, operator) => turns.operate('resolve', operator.by, id, as, operator),
+    release: (target, operator) => turns.operate('release', operator.by, target, operator),
+    releaseRule: (rule, by, reason) => withAlerts(turns.operate('releaseRule', by, rule, by, reason)),
   };
 }

@@ -1,6 +1,8 @@
 // test: alerts about operator commands: a stop and its end at once, an exemption before it ends, and an unused one.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { turnsIn } from '../../src/daemon/operations.ts';
 import { operatorPort } from '../../src/daemon/operator.ts';
+import { UnderWay } from '../../src/daemon/under-way.ts';
 import type { Alerts } from '../../src/notify/alerts.ts';
 import { addExemption, endExemption, resumeEverything, stopEverything } from '../../src/operator/commands.ts';
 import { buildReport, reportMarkdown, reportText } from '../../src/report/index.ts';
@@ -53,7 +55,8 @@ describe('a stop', () => {
   it('is alerted at once, not when the next run is over', async () => {
     const heard: string[][] = [];
     const afterwards = async () => void heard.push(await alerted());
-    const port = operatorPort({ ...on.engine, afterwards }, new RunQueue(on.clock));
+    const engine = { ...on.engine, afterwards };
+    const port = operatorPort(engine, turnsIn(new RunQueue(on.clock), { engine, underWay: new UnderWay() }));
     await port.stop(ANN);
     await expect.poll(() => heard.length).toBe(1);
     await port.resume(BOB);
