@@ -82,6 +82,12 @@ module.exports = {
       to: { path: '^src/(?!domain/|schedule/)' },
     },
     {
+      name: 'jobs-import-domain-alone',
+      severity: 'error',
+      from: { path: '^src/jobs/' },
+      to: { path: '^src/(?!domain/|jobs/)' },
+    },
+    {
       name: 'notify-imports-domain-alone',
       severity: 'error',
       from: { path: '^src/notify/' },
@@ -96,6 +102,7 @@ module.exports = {
     only('prom-client-lives-in-metrics', 'prom-client', 'metrics'),
     only('sqlite-lives-in-the-stores', 'better-sqlite3', 'store|console/store'),
     only('pg-lives-in-the-store-on-postgresql', 'pg', 'store/postgres'),
+    only('pg-boss-lives-in-jobs', 'pg-boss', 'jobs'),
     only('croner-lives-in-schedule', 'croner', 'schedule'),
     only('undici-lives-in-the-client', 'undici', 'management/client'),
     only('json-logic-lives-in-evaluate', 'json-logic-js', 'evaluate'),

@@ -3,11 +3,12 @@
 import type { Composition } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
 import { windowAt } from '../domain/change-window.ts';
+import { LANE_NAMES, type Lane } from '../domain/lanes.ts';
 import type { WatchCounters } from '../domain/watch.ts';
 import { type HttpDeps, type Listening, listenForMetrics } from '../http/index.ts';
 import { Measuring } from '../metrics/measuring.ts';
 import type { MetricSources } from '../metrics/sources.ts';
-import { LANE_NAMES, type Lane, type QueueCounters } from '../schedule/lanes.ts';
+import type { QueueCounters } from '../schedule/lanes.ts';
 import { versionOf } from '../system/version.ts';
 import type { LastRun } from './readiness.ts';
 

@@ -1,27 +1,6 @@
-// schedule: the lanes of the queue: whose work goes first, and how much of it may wait. Each lane has places of its own,
-// so a flood in one lane refuses nothing in another.
+// schedule: what is counted of each lane of the queue since the process started.
 import type { LaneCounters } from '../domain/lane-counters.ts';
-
-interface LaneBounds {
-  /** Work that may wait, in all and of one asker. What is under way takes no place. */
-  placesMax: number;
-  placesEachMax: number;
-  /** After this much work of other lanes went before it, the lane is next: no lane starves another. */
-  passedMax: number;
-  /** What waits, in a refusal. */
-  what: string;
-}
-
-/** INVARIANT: in the order in which they are served. */
-export const LANES = {
-  schedule: { placesMax: 1, placesEachMax: 1, passedMax: 1, what: 'scheduled runs' },
-  operator: { placesMax: 20, placesEachMax: 10, passedMax: 1, what: 'operator commands' },
-  watch: { placesMax: 1, placesEachMax: 1, passedMax: 2, what: 'looks at the event log' },
-  request: { placesMax: 20, placesEachMax: 5, passedMax: 8, what: 'requested runs' },
-} as const satisfies Record<string, LaneBounds>;
-
-export type Lane = keyof typeof LANES;
-export const LANE_NAMES = Object.keys(LANES) as readonly Lane[];
+import { LANE_NAMES, type Lane } from '../domain/lanes.ts';
 
 /** Counted since `since`. One plain object: `/readyz` reads it, and metrics can. */
 export interface QueueCounters {

@@ -2,8 +2,9 @@
 // begin and its end, or a refusal. Work of a lane is served in order; between lanes, `lanes.ts` decides.
 import { tokenOf } from '../domain/actor.ts';
 import { AppError } from '../domain/errors.ts';
+import { LANE_NAMES, LANES, type Lane } from '../domain/lanes.ts';
 import type { Clock } from '../domain/ports.ts';
-import { LANE_NAMES, LANES, type Lane, newCounters, type QueueCounters } from './lanes.ts';
+import { newCounters, type QueueCounters } from './lanes.ts';
 
 export interface Asker {
   /** Who asks with a token; undefined for the daemon itself. */

@@ -1,7 +1,7 @@
 // schedule: one piece of work at a time, in order of lanes; each lane has its own places; a failure does not end what
 // follows.
 import { describe, expect, it } from 'vitest';
-import { LANES, type Lane } from '../../src/schedule/lanes.ts';
+import { LANES, type Lane } from '../../src/domain/lanes.ts';
 import { RunQueue } from '../../src/schedule/run-queue.ts';
 
 interface Work {

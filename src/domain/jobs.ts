@@ -1,0 +1,149 @@
+// domain: the jobs of organizations, which any worker carries out: what is asked for, in which order, and what becomes of it. The port
+// that `jobs/` implements on PostgreSQL.
+import type { ErrorCode } from './errors.ts';
+import { LANE_NAMES, LANES, type Lane } from './lanes.ts';
+
+interface KindRules {
+  /** Jobs in a lane act or may act: one at a time for each organization. The others go beside them, one of each kind. */
+  lane: Lane | undefined;
+  /** Whether it is begun anew when its worker died. What a person asked for is not: some of it may have been done. */
+  isBegunAgain: boolean;
+  /** Whether somebody may still want it, or its answer, only for a while. */
+  isAwaited: boolean;
+}
+
+export const JOB_KINDS = {
+  /** A scheduled run. */
+  run: { lane: 'schedule', isBegunAgain: true, isAwaited: false },
+  /** A person's command that calls the API: apply a plan, release, resolve. */
+  operate: { lane: 'operator', isBegunAgain: false, isAwaited: true },
+  look: { lane: 'watch', isBegunAgain: true, isAwaited: false },
+  /** A run on demand. */
+  request: { lane: 'request', isBegunAgain: true, isAwaited: true },
+  deliver: { lane: undefined, isBegunAgain: true, isAwaited: false },
+  retention: { lane: undefined, isBegunAgain: true, isAwaited: false },
+} as const satisfies Record<string, KindRules>;
+
+export type JobKind = keyof typeof JOB_KINDS;
+export const JOB_KIND_NAMES = Object.keys(JOB_KINDS) as readonly JobKind[];
+
+export type JobValue = null | boolean | number | string | readonly JobValue[] | { readonly [key: string]: JobValue };
+
+/** INVARIANT: no secret and no name of a subject: the jobs of all organizations are in one table without row level security. */
+export interface JobAsk {
+  organization: string;
+  kind: JobKind;
+  payload: JobValue;
+  /** The token of who asks; undefined for Trustward itself. Places are counted for each. */
+  by?: string | undefined;
+  /** A job that waits under the same text is this one, too. Jobs beside the lanes have their kind as this text. */
+  same?: string | undefined;
+}
+
+export interface JobTicket {
+  id: string;
+  /** Equal work was waiting already. */
+  isJoined: boolean;
+}
+
+/** An AppError as data, without what must not leave the process. */
+export interface JobFault {
+  code: ErrorCode;
+  message: string;
+  retryAfterMs?: number | undefined;
+}
+
+export type JobState =
+  | { kind: 'waiting' }
+  /** `value`: what the handler had to show before the end; undefined so far. */
+  | { kind: 'begun'; value: JobValue | undefined }
+  | { kind: 'done'; value: JobValue }
+  | { kind: 'failed'; fault: JobFault };
+
+export interface AwaitJob {
+  organization: string;
+  id: string;
+  /** `begun`: also what the handler shows before its end is an answer. */
+  until: 'begun' | 'ended';
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** A job at its worker. */
+export interface Job {
+  id: string;
+  organization: string;
+  kind: JobKind;
+  payload: JobValue;
+  by: string | undefined;
+  /** 0 at first; more after the death of a worker. */
+  takeovers: number;
+  waitedMs: number;
+  /** Aborts when the job is no longer this worker's: it has been given to another one. */
+  lost: AbortSignal;
+  /** Shows a value to those who wait, before the end. */
+  begun(value: JobValue): Promise<void>;
+}
+
+/** Its value is the answer; an error of it is one, too. */
+export type JobHandler = (job: Job) => Promise<JobValue>;
+
+export interface WorkSettings {
+  handlers: Readonly<Record<JobKind, JobHandler>>;
+  /** Jobs at the same time: in lanes, of different organizations, and beside them. */
+  concurrency: { lanes: number; beside: number };
+  /** Those that this worker serves now. It leaves the jobs of others to other workers. */
+  organizations(): ReadonlySet<string>;
+  /** Nothing new is taken after it. */
+  signal: AbortSignal;
+}
+
+/** Regular work of one organization. */
+export interface JobSchedule {
+  organization: string;
+  kind: JobKind;
+  /** The first time after `ms`, epoch ms; undefined: never again. */
+  nextMs(afterMs: number): number | undefined;
+  /** How many times lie after `afterMs`, up to `untilMs`. */
+  timesBetween(afterMs: number, untilMs: number): number;
+}
+
+/** What waits and what is under way. */
+export interface JobCount {
+  organization: string;
+  kind: JobKind;
+  waiting: number;
+  underWay: number;
+  /** 0 when nothing waits. */
+  waitingMsMax: number;
+}
+
+export interface Jobs {
+  /** Errors: AppError `busy` when too much waits, `usage`, `store_failed`. */
+  ask(job: JobAsk): Promise<JobTicket>;
+  /**
+   * The state when it is an answer, or when the time is over. Answers of a person's jobs are kept for ten minutes, others for one. Errors: AppError
+   * `not_found` (also for a job of another organization), `stopped` when `signal` aborts.
+   */
+  answerOf(wanted: AwaitJob): Promise<JobState>;
+  /** Takes jobs until `signal` aborts. `ended`: what was under way then has ended, too. */
+  work(settings: WorkSettings): Promise<{ ended: Promise<void> }>;
+  /**
+   * Asks for each schedule's job in time, until `signal` aborts; any number of workers may do it for the same schedules. Missed times become one job,
+   * with `{ missed }` as payload: how many times beyond it. The first job of a new schedule is asked for at once.
+   */
+  keepSchedules(schedules: () => readonly JobSchedule[], signal: AbortSignal): Promise<void>;
+  counts(): Promise<readonly JobCount[]>;
+  close(): Promise<void>;
+}
+
+export const PRIORITY_MAX = 10;
+
+/**
+ * The priority of a job that begins to wait; a higher one goes first, and the older one of two equals. It rises by one for each job of another lane
+ * that goes before it: after `passedMax` of them at the latest, nothing that comes later goes before it.
+ */
+export function priorityOf(kind: JobKind): number {
+  const { lane } = JOB_KINDS[kind];
+  return lane === undefined || lane === LANE_NAMES[0] ? PRIORITY_MAX : PRIORITY_MAX - LANES[lane].passedMax;
+}

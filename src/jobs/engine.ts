@@ -1,0 +1,150 @@
+// jobs: the engine (pg-boss) as this program uses it: its settings, its two queues, the form of what it stores. Only this folder uses pg-boss.
+// In: an address. Out: a started engine.
+import { type ConstructorOptions, type Db, PgBoss } from 'pg-boss';
+import { AppError } from '../domain/errors.ts';
+import { JOB_KINDS, type JobFault, type JobKind, type JobValue } from '../domain/jobs.ts';
+import type { Log } from '../domain/ports.ts';
+
+export const SCHEMA = 'trustward_jobs';
+
+/** The table of the engine. `test/jobs/engine.test.ts` holds the columns that our statements name against each version of it. */
+export const JOB_TABLE = `${SCHEMA}.job`;
+
+/** Jobs in lanes go one at a time for each organization; those beside them, one at a time for each organization and kind. */
+export const QUEUES = { lanes: 'lanes', beside: 'beside' } as const;
+export type Queue = keyof typeof QUEUES;
+
+/** A dead worker is noticed after `heartbeat` and `supervise`; another one fetches its job after `poll` at the latest. */
+export const SECONDS = { heartbeat: 15, refresh: 3, supervise: 2, poll: 3, expire: 86_000, prune: 30 } as const;
+const KEPT_SECONDS = { awaited: 600, other: 60 } as const;
+const TAKEOVERS_MAX = 2;
+/** The pool of a process; a listening connection comes on top. */
+const CONNECTIONS_MAX = 6;
+const UNIQUE_VIOLATION = '23505';
+
+/** What is asked for, as the engine stores it. Text that holds JSON: `jsonb` takes no NUL and keeps no exact numbers. */
+export interface StoredAsk {
+  kind: JobKind;
+  by?: string | undefined;
+  same?: string | undefined;
+  payload: string;
+}
+
+/** What became of it, in `output`; the engine's own text of a job whose worker died has none of these. */
+export interface StoredEnd {
+  begun?: string;
+  done?: string;
+  failed?: string;
+}
+
+export interface Engine {
+  boss: PgBoss;
+  db: Required<Pick<Db, 'beginTransaction' | 'listen'>> & Db;
+  log: Log;
+}
+
+export interface EngineSettings {
+  /** `postgres://…` of a role that owns the schema of the jobs. */
+  url: string;
+  log: Log;
+}
+
+/** Errors: AppError `store_failed`. */
+export async function startEngine({ url, log }: EngineSettings): Promise<Engine> {
+  const settings: ConstructorOptions = {
+    connectionString: url,
+    application_name: 'trustward jobs',
+    schema: SCHEMA,
+    max: CONNECTIONS_MAX,
+    useListenNotify: true,
+    // Schedules are ours: croner's expressions, and times that were missed by all workers.
+    schedule: false,
+    superviseIntervalSeconds: SECONDS.supervise,
+    monitorIntervalSeconds: SECONDS.supervise,
+    maintenanceIntervalSeconds: SECONDS.prune,
+    flowIntervalSeconds: 3600,
+    openTelemetry: { enabled: false },
+  };
+  const boss = new PgBoss(settings);
+  boss.on('error', (error) => noteFault(log, error));
+  boss.on('warning', ({ message }) => log.warn({}, `jobs: ${message}`));
+  try {
+    await boss.start();
+    for (const queue of Object.values(QUEUES)) await keepQueue(boss, queue);
+  } catch (error) {
+    await boss.stop({ graceful: false }).catch(() => {});
+    throw faultOf(error);
+  }
+  return { boss, db: boss.getDb() as Engine['db'], log };
+}
+
+async function keepQueue(boss: PgBoss, name: string): Promise<void> {
+  const settings = {
+    notify: true,
+    heartbeatSeconds: SECONDS.heartbeat,
+    expireInSeconds: SECONDS.expire,
+    retryDelay: 0,
+  };
+  // One active job of a key: a unique index, not a count.
+  if (await boss.getQueue(name)) await boss.updateQueue(name, settings);
+  else await boss.createQueue(name, { ...settings, policy: 'singleton' });
+}
+
+export function queueOf(kind: JobKind): Queue {
+  return JOB_KINDS[kind].lane === undefined ? 'beside' : 'lanes';
+}
+
+/** What one job alone may hold. */
+export function keyOf(organization: string, kind: JobKind): string {
+  return queueOf(kind) === 'lanes' ? organization : `${organization} ${kind}`;
+}
+
+export function settingsOf(kind: JobKind) {
+  const { isBegunAgain, isAwaited } = JOB_KINDS[kind];
+  return {
+    retryLimit: isBegunAgain ? TAKEOVERS_MAX : 0,
+    deleteAfterSeconds: isAwaited ? KEPT_SECONDS.awaited : KEPT_SECONDS.other,
+  };
+}
+
+export function parsed<T extends JobValue | JobFault>(text: string): T {
+  return JSON.parse(text) as T;
+}
+
+/** Two workers that fetch at the same time may want the same organization: the index refuses one, which is no fault. */
+function noteFault(log: Log, error: Error & { code?: string }): void {
+  if (error.code === UNIQUE_VIOLATION) return;
+  log.warn({ code: error.code }, `jobs: ${error.message}`);
+}
+
+export function faultOf(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const why = error instanceof Error ? error.message || error.name : String(error);
+  return new AppError('store_failed', `the jobs in PostgreSQL cannot be read or written (${why})`, { cause: error });
+}
+
+/** Runs `work` in one transaction. Errors: AppError; whatever was written is taken back then. */
+export async function inTransaction<T>({ db }: Engine, work: (tx: Db) => Promise<T>): Promise<T> {
+  try {
+    const transaction = await db.beginTransaction();
+    try {
+      const value = await work(transaction.db);
+      await transaction.commit();
+      return value;
+    } catch (error) {
+      await transaction.rollback();
+      throw error;
+    }
+  } catch (error) {
+    throw faultOf(error);
+  }
+}
+
+/** One statement of its own. */
+export async function query<T>({ db }: Engine, text: string, values: readonly unknown[] = []): Promise<T[]> {
+  try {
+    return (await db.executeSql(text, [...values])).rows as T[];
+  } catch (error) {
+    throw faultOf(error);
+  }
+}

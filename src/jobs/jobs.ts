@@ -1,0 +1,39 @@
+// jobs: the port of jobs on PostgreSQL, over a kept engine (docs/decisions/0048-the-job-engine.md). In: an address. Out: asking, waiting,
+// working, schedules and figures; each for the organization that the caller names.
+import type { JobAsk, JobCount, JobSchedule, Jobs, WorkSettings } from '../domain/jobs.ts';
+import type { Clock } from '../domain/ports.ts';
+import { Answers } from './answers.ts';
+import { ask } from './ask.ts';
+import { type EngineSettings, JOB_TABLE, query, startEngine } from './engine.ts';
+import { keepSchedules, prepareSchedules } from './schedules.ts';
+import { startWork } from './work.ts';
+
+export interface JobsSettings extends EngineSettings {
+  clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'sleep'>;
+}
+
+/** Makes or updates what the engine stores. Errors: AppError `store_failed`. */
+export async function openJobs({ clock, ...settings }: JobsSettings): Promise<Jobs> {
+  const engine = await startEngine(settings);
+  await prepareSchedules(engine);
+  const answers = new Answers(engine, clock);
+  return {
+    ask: (job: JobAsk) => ask(engine, job),
+    answerOf: (wanted) => answers.answerOf(wanted),
+    work: ({ signal, ...work }: WorkSettings) => startWork({ ...work, engine, clock }, signal),
+    keepSchedules: (schedules: () => readonly JobSchedule[], signal: AbortSignal) =>
+      keepSchedules(engine, clock, schedules, signal),
+    counts: () => query<JobCount>(engine, COUNTS),
+    close: async () => {
+      await answers.close();
+      await engine.boss.stop({ graceful: false });
+    },
+  };
+}
+
+const COUNTS = `
+  SELECT group_id AS organization, data->>'kind' AS kind,
+    (count(*) FILTER (WHERE state < 'active'))::int AS waiting,
+    (count(*) FILTER (WHERE state = 'active'))::int AS "underWay",
+    coalesce(max(extract(epoch FROM now() - created_on) * 1000) FILTER (WHERE state < 'active'), 0)::float8 AS "waitingMsMax"
+  FROM ${JOB_TABLE} WHERE state <= 'active' AND group_id IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2`;

@@ -1,0 +1,181 @@
+// jobs: a worker. In: handlers, and the organizations that it serves. Out: each job carried out, its answer written in one transaction with the
+// notification of those who wait. INVARIANT: what is written is fenced to this taking of the job: after another worker has it, nothing lands.
+import type { JobWithMetadata } from 'pg-boss';
+import { AppError, lineOf } from '../domain/errors.ts';
+import {
+  JOB_KINDS,
+  type Job,
+  type JobFault,
+  type JobValue,
+  PRIORITY_MAX,
+  priorityOf,
+  type WorkSettings,
+} from '../domain/jobs.ts';
+import type { Clock } from '../domain/ports.ts';
+import { NOTIFY_ANSWER } from './answers.ts';
+import {
+  type Engine,
+  inTransaction,
+  JOB_TABLE,
+  parsed,
+  QUEUES,
+  type Queue,
+  query,
+  SCHEMA,
+  SECONDS,
+  type StoredAsk,
+  type StoredEnd,
+} from './engine.ts';
+
+/** A person's job that waited longer is not begun: who asked has given up, and the state is another one. */
+const AWAITED_MS_MAX = 15 * 60_000;
+/** How long a job of an organization that this worker does not serve is left to others, and after how long nobody serves it. */
+const LEFT_SECONDS = 2;
+const UNSERVED_MS_MAX = 60_000;
+const WRITE_AGAIN_MS = 500;
+
+type Taken = JobWithMetadata<StoredAsk>;
+type End = { done: JobValue } | { failed: JobFault };
+
+interface Work extends Omit<WorkSettings, 'signal'> {
+  engine: Engine;
+  clock: Pick<Clock, 'nowMs' | 'sleep'>;
+}
+
+export async function startWork(work: Work, signal: AbortSignal): Promise<{ ended: Promise<void> }> {
+  const { boss } = work.engine;
+  const loops: { queue: Queue; id: string }[] = [];
+  for (const queue of Object.values(QUEUES))
+    for (let slot = 0; slot < work.concurrency[queue]; slot += 1) loops.push(await startLoop(work, queue));
+  const ended = new Promise<void>((resolve, reject) => {
+    const stop = () => {
+      const stopped = loops.map(({ queue, id }) => boss.offWork(queue, { id, wait: true }));
+      Promise.all(stopped).then(() => resolve(), reject);
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+  return { ended };
+}
+
+async function startLoop(work: Work, queue: Queue): Promise<{ queue: Queue; id: string }> {
+  const { boss } = work.engine;
+  const settings = {
+    includeMetadata: true,
+    heartbeatRefreshSeconds: SECONDS.refresh,
+    pollingIntervalSeconds: SECONDS.poll,
+    notifyPollingIntervalSeconds: SECONDS.poll,
+  } as const;
+  const id: string = await boss.work<StoredAsk>(queue, settings, async ([taken]) => {
+    await carryOut(work, queue, taken as Taken);
+    // A notification wakes a loop once, and more than one job may be waiting: it looks again before it sleeps.
+    boss.notifyWorker(id);
+  });
+  return { queue, id };
+}
+
+async function carryOut(work: Work, queue: Queue, taken: Taken): Promise<void> {
+  const organization = taken.groupId as string;
+  const waitedMs = Math.max(0, taken.startedOn.getTime() - taken.createdOn.getTime());
+  if (!work.organizations().has(organization)) {
+    if (waitedMs < UNSERVED_MS_MAX) await leaveToOthers(work.engine, queue, taken);
+    else await settle(work, queue, taken, { failed: unserved(organization) });
+    return;
+  }
+  if (JOB_KINDS[taken.data.kind].isAwaited && taken.retryCount === 0 && waitedMs > AWAITED_MS_MAX) {
+    await settle(work, queue, taken, { failed: tooLate(waitedMs) });
+    return;
+  }
+  if (queue === 'lanes') await raiseOthers(work.engine, organization, taken);
+  await settle(work, queue, taken, await endOf(work, taken, organization, waitedMs));
+}
+
+async function endOf(work: Work, taken: Taken, organization: string, waitedMs: number): Promise<End> {
+  const { kind, by, payload } = taken.data;
+  const job: Job = {
+    id: taken.id,
+    organization,
+    kind,
+    payload: parsed<JobValue>(payload),
+    by,
+    takeovers: taken.retryCount,
+    waitedMs,
+    lost: taken.signal,
+    begun: (value) => show(work.engine, taken, value),
+  };
+  try {
+    return { done: await work.handlers[kind](job) };
+  } catch (error) {
+    if (!(error instanceof AppError)) return { failed: { code: 'internal', message: lineOf(error) } };
+    return { failed: { code: error.code, message: error.message, retryAfterMs: error.options.retryAfterMs } };
+  }
+}
+
+/** While PostgreSQL is away, an end is written again and again, until it lands or the job is another worker's. */
+async function settle(work: Work, queue: Queue, taken: Taken, end: End): Promise<void> {
+  const stored: StoredEnd = 'done' in end ? { done: textOf(end.done) } : { failed: textOf({ ...end.failed }) };
+  for (;;) {
+    try {
+      await inTransaction(work.engine, async (tx) => {
+        await work.engine.boss.complete(queue, { id: taken.id, retryCount: taken.retryCount }, stored, { db: tx });
+        await tx.executeSql(NOTIFY_ANSWER, [taken.id]);
+        await tx.executeSql(NOTIFY_NEXT, [queue, taken.singletonKey]);
+      });
+      return;
+    } catch (error) {
+      work.engine.log.warn({ job: taken.id }, `jobs: an end is not written yet: ${lineOf(error)}`);
+      if (taken.signal.aborted) return;
+      await work.clock.sleep(WRITE_AGAIN_MS, taken.signal).catch(() => {});
+    }
+  }
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value ?? null);
+}
+
+/** The next job of the same key can be fetched from now on; its own notification came too early. */
+const NOTIFY_NEXT = `
+  SELECT pg_notify('pgboss_' || left(encode(sha224('${SCHEMA}'::bytea), 'hex'), 24), $1)
+  WHERE EXISTS (SELECT FROM ${JOB_TABLE} WHERE name = $1 AND singleton_key = $2 AND state < 'active')`;
+
+async function show(engine: Engine, taken: Taken, value: JobValue): Promise<void> {
+  const stored = JSON.stringify({ begun: textOf(value) } satisfies StoredEnd);
+  await inTransaction(engine, async (tx) => {
+    await tx.executeSql(SHOW, [stored, taken.name, taken.id, taken.retryCount]);
+    await tx.executeSql(NOTIFY_ANSWER, [taken.id]);
+  });
+}
+
+const SHOW = `
+  UPDATE ${JOB_TABLE} SET output = $1::jsonb WHERE name = $2 AND id = $3 AND state = 'active' AND retry_count = $4`;
+
+/** As if it had not been fetched, but a little later. */
+async function leaveToOthers(engine: Engine, queue: Queue, taken: Taken): Promise<void> {
+  await query(engine, LEAVE, [queue, taken.id, taken.retryCount, LEFT_SECONDS]);
+}
+
+const LEAVE = `
+  UPDATE ${JOB_TABLE} SET state = CASE WHEN retry_count = 0 THEN 'created' ELSE 'retry' END::${SCHEMA}.job_state,
+    started_on = CASE WHEN retry_count = 0 THEN NULL ELSE started_on END, heartbeat_on = NULL,
+    retry_count = greatest(retry_count - 1, 0), start_after = now() + $4 * interval '1 second'
+  WHERE name = $1 AND id = $2 AND state = 'active' AND retry_count = $3`;
+
+/** Lanes: what waits in others comes nearer, and what waits in this one goes back to its place (`priorityOf`). */
+async function raiseOthers(engine: Engine, organization: string, { id, data: { kind } }: Taken): Promise<void> {
+  await query(engine, RAISE, [QUEUES.lanes, organization, kind, priorityOf(kind), PRIORITY_MAX, id]);
+}
+
+const RAISE = `
+  UPDATE ${JOB_TABLE} SET priority = CASE WHEN data->>'kind' = $3 THEN $4 ELSE least(priority + 1, $5) END
+  WHERE name = $1 AND group_id = $2 AND state < 'active' AND id <> $6`;
+
+function unserved(organization: string): JobFault {
+  const message = `no worker serves the organization \`${organization}\`: see \`trustward organizations check\` where the workers run`;
+  return { code: 'config', message };
+}
+
+function tooLate(waitedMs: number): JobFault {
+  const message = `it waited for ${Math.round(waitedMs / 60_000)} minutes and was not begun: ask again if it is still wanted`;
+  return { code: 'stopped', message };
+}

@@ -1,0 +1,102 @@
+// jobs: what becomes of the work of a worker that was killed, and of all work when PostgreSQL ends in between.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface, type Interface } from 'node:readline';
+import { describe, expect, it } from 'vitest';
+import { built } from '../support/built.ts';
+import { hasNoPostgres, NEEDS_POSTGRES, startCluster } from '../support/postgres.ts';
+import { after, asked, ended, held, newDatabase, opened, working } from './opened.ts';
+
+const CHILD = built('test/jobs/worker-child.ts');
+/** What is asked of a takeover. */
+const TAKEOVER_MS_MAX = 30_000;
+
+async function startWorker(url: string): Promise<{ process: ChildProcess; lines: Interface }> {
+  const process_ = spawn(process.execPath, [CHILD, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+  after(() => kill(process_));
+  const lines = createInterface({ input: process_.stdout });
+  await once(lines, 'line');
+  return { process: process_, lines };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
+
+describe.skipIf(hasNoPostgres)(`the jobs of a killed worker${NEEDS_POSTGRES}`, () => {
+  it('are taken over in time: a run is begun anew, a command is answered with its doubt and never repeated', async () => {
+    const url = await newDatabase();
+    const jobs = await opened(url);
+    const { process: worker, lines } = await startWorker(url);
+    const begun = once(lines, 'line');
+    const run = await asked(jobs, 'run', 'hang');
+    await begun;
+    const begunToo = once(lines, 'line');
+    const command = await jobs.ask({ organization: 'other', kind: 'operate', payload: 'hang' });
+    await begunToo;
+    await kill(worker);
+    const killedMs = performance.now();
+    const seen = held();
+    await working(jobs, seen.handler, { organizations: ['acme', 'other'] });
+    const [again] = await seen.count(1);
+    expect(again).toMatchObject({ id: run.id, organization: 'acme', takeovers: 1 });
+    seen.end(run.id, 'again');
+    expect(await ended(jobs, run.id)).toEqual({ kind: 'done', value: 'again' });
+    const answer = await ended(jobs, command.id, 'other');
+    expect(answer).toMatchObject({ kind: 'failed', fault: { code: 'stopped' } });
+    expect(answer.kind === 'failed' && answer.fault.message).toMatch(/some of it may have been done/);
+    expect(performance.now() - killedMs).toBeLessThan(TAKEOVER_MS_MAX);
+    // The organization is free again, and what follows is the first thing that is begun there.
+    const next = await jobs.ask({ organization: 'other', kind: 'operate', payload: 'next' });
+    expect((await seen.count(2))[1]).toMatchObject({ id: next.id, takeovers: 0 });
+  }, 90_000);
+
+  it('are given up when every worker that began them was killed', async () => {
+    const url = await newDatabase();
+    const jobs = await opened(url);
+    const { id } = await asked(jobs, 'request', 'hang');
+    for (let takeover = 0; takeover <= 2; takeover += 1) {
+      const { process: worker, lines } = await startWorker(url);
+      const [line] = (await once(lines, 'line')) as [string];
+      expect(JSON.parse(line)).toEqual({ id, takeovers: takeover });
+      await kill(worker);
+    }
+    const answer = await ended(jobs, id);
+    expect(answer.kind === 'failed' && answer.fault.message).toMatch(/^each worker that began this ended/);
+  }, 150_000);
+});
+
+describe.skipIf(hasNoPostgres)(`a restart of PostgreSQL${NEEDS_POSTGRES}`, () => {
+  it('loses no job and no answer: the one under way lands, the one that waited is begun, new ones are taken', async () => {
+    const cluster = await startCluster();
+    after(() => cluster.close());
+    const url = cluster.url(await cluster.createDatabase());
+    const jobs = await opened(url);
+    const work = held();
+    const seen: string[] = [];
+    await working(jobs, (job) => {
+      seen.push(job.id);
+      return work.handler(job);
+    });
+    const underWay = await asked(jobs, 'request', 'under way');
+    await work.count(1);
+    const waits = await asked(jobs, 'operate', 'waits');
+    const answer = ended(jobs, underWay.id);
+    answer.catch(() => {}); // it may ask while PostgreSQL is away
+    await cluster.stop('immediate');
+    // Its end cannot be written yet.
+    work.end(underWay.id, 'whole');
+    await expect(asked(jobs, 'look')).rejects.toMatchObject({ code: 'store_failed' });
+    await cluster.start();
+    await work.count(2);
+    expect(await ended(jobs, underWay.id)).toEqual({ kind: 'done', value: 'whole' });
+    work.end(waits.id, 'also');
+    expect(await ended(jobs, waits.id)).toEqual({ kind: 'done', value: 'also' });
+    const later = await asked(jobs, 'look');
+    expect((await work.count(3))[2]?.id).toBe(later.id);
+    expect(seen).toEqual([underWay.id, waits.id, later.id]);
+  }, 90_000);
+});
