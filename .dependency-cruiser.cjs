@@ -95,6 +95,7 @@ module.exports = {
     },
     only('prom-client-lives-in-metrics', 'prom-client', 'metrics'),
     only('sqlite-lives-in-the-stores', 'better-sqlite3', 'store|console/store'),
+    only('pg-lives-in-the-store-on-postgresql', 'pg', 'store/postgres'),
     only('croner-lives-in-schedule', 'croner', 'schedule'),
     only('undici-lives-in-the-client', 'undici', 'management/client'),
     only('json-logic-lives-in-evaluate', 'json-logic-js', 'evaluate'),
