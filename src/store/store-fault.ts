@@ -8,7 +8,10 @@ import { brokenRule, collision } from './constraint-fault.ts';
 
 type Meaning = Pick<StoreFault, 'kind' | 'text'>;
 
-const TEXTS: Record<StoreFaultKind, string> = {
+/** Of a file. A server fails in its own ways: see postgres/postgres-fault.ts. */
+type FileFaultKind = Exclude<StoreFaultKind, 'gone' | 'slow' | 'crowded'>;
+
+const TEXTS: Record<FileFaultKind, string> = {
   busy: 'another process is writing to it: wait, or end that process',
   full: 'the disk is full: make room, nothing was called without a record',
   read_only:
@@ -20,7 +23,7 @@ const TEXTS: Record<StoreFaultKind, string> = {
   io: 'the disk does not answer as it should: check it, its quota and the limit on the size of files',
 };
 
-const KINDS: [RegExp, StoreFaultKind][] = [
+const KINDS: [RegExp, FileFaultKind][] = [
   [/^SQLITE_BUSY|^SQLITE_LOCKED/, 'busy'],
   [/^SQLITE_FULL|^ENOSPC/, 'full'],
   [/^SQLITE_READONLY|^SQLITE_PERM|^EACCES|^EPERM|^EROFS/, 'read_only'],
@@ -49,7 +52,7 @@ export function damagedFault(what: string): AppError {
   return new AppError('store_damaged', `${what}: ${TEXTS.corrupt}`, { detail: 'corrupt' satisfies StoreFaultKind });
 }
 
-const CODES: Partial<Record<StoreFaultKind, ErrorCode>> = { busy: 'store_locked', corrupt: 'store_damaged' };
+const CODES: Partial<Record<FileFaultKind, ErrorCode>> = { busy: 'store_locked', corrupt: 'store_damaged' };
 
 /** Any other error than a failure of SQLite or of the file system is returned unchanged. `sql`: the statement that failed. */
 export function storeError(error: unknown, file: string, sql = ''): unknown {
@@ -76,7 +79,7 @@ export function replacedError(file: string): AppError {
 /** The fault of the disk that an error shows; undefined when it is about something else. */
 export function meaningOf(error: unknown): Meaning | undefined {
   if (!(error instanceof AppError) || !error.code.startsWith('store_')) return undefined;
-  const kind = error.detail as StoreFaultKind | undefined;
+  const kind = error.detail as FileFaultKind | undefined;
   return kind && { kind, text: kind === 'edited' ? error.message : TEXTS[kind] };
 }
 
@@ -89,16 +92,18 @@ function unopened(code: string): string | undefined {
 }
 
 function refused(error: Error, code: string, sql: string): string {
-  return code.startsWith('SQLITE_CONSTRAINT') ? brokenRule(error, code, sql) : error.message;
+  return code.startsWith('SQLITE_CONSTRAINT')
+    ? brokenRule(error, code === 'SQLITE_CONSTRAINT_TRIGGER', sql)
+    : error.message;
 }
 
-function kindOf(code: string, file: string): StoreFaultKind | undefined {
+function kindOf(code: string, file: string): FileFaultKind | undefined {
   const kind = KINDS.find(([pattern]) => pattern.test(code))?.[1];
   return kind === 'io' ? causeOfIo(file) : kind;
 }
 
 /** SQLite reports a disk that became read-only, and some full ones, only as an I/O error: so the disk itself is tested. */
-function causeOfIo(file: string): StoreFaultKind {
+function causeOfIo(file: string): FileFaultKind {
   try {
     accessSync(file, constants.W_OK);
     return statfsSync(dirname(file)).bavail === 0 ? 'full' : 'io';

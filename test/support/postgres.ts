@@ -4,6 +4,8 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { migratePostgres } from '../../src/store/postgres/migrate.ts';
 import { Cluster, startCluster } from './postgres-cluster.ts';
 
 export { Cluster, hasNoPostgres, NEEDS_POSTGRES, OWNER, SUPERUSER, startCluster } from './postgres-cluster.ts';
@@ -19,6 +21,28 @@ let known: Promise<Cluster> | undefined;
 export function sharedCluster(): Promise<Cluster> {
   known ??= startOrFind();
   return known;
+}
+
+const TEMPLATE = 'trustward_tables';
+
+/** A database with this version's tables, made from a template. */
+export async function migratedDatabase(cluster: Cluster): Promise<string> {
+  const { rowCount } = await cluster.query(`SELECT 1 FROM pg_database WHERE datname = '${TEMPLATE}'`);
+  if (rowCount === 0) await makeTemplate(cluster);
+  return cluster.createDatabase(TEMPLATE);
+}
+
+/** Another worker may make it at the same time: the first one stays. */
+async function makeTemplate(cluster: Cluster): Promise<void> {
+  const name = await cluster.createDatabase();
+  const client = new pg.Client({ connectionString: cluster.url(name) });
+  await client.connect();
+  try {
+    await migratePostgres(client, name);
+  } finally {
+    await client.end();
+  }
+  await cluster.query(`ALTER DATABASE ${name} RENAME TO ${TEMPLATE}`).catch(() => cluster.dropDatabase(name));
 }
 
 /** Two workers may ask at the same time: the one that makes the folder starts the cluster. */

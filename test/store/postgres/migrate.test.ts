@@ -1,0 +1,120 @@
+// test: PostgreSQL's tables are those of SQLite, column for column; migrating is safe to repeat, at the same time, and as any role.
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../../src/store/database.ts';
+import { migrate, readMigrations } from '../../../src/store/migrate.ts';
+import { migratePostgres, postgresVersion, readPostgresMigrations } from '../../../src/store/postgres/migrate.ts';
+import {
+  type Cluster,
+  hasNoPostgres,
+  migratedDatabase,
+  NEEDS_POSTGRES,
+  sharedCluster,
+} from '../../support/postgres.ts';
+
+describe.skipIf(hasNoPostgres)(`the tables in PostgreSQL${NEEDS_POSTGRES}`, () => {
+  let cluster: Cluster;
+  const made: string[] = [];
+
+  beforeAll(async () => {
+    cluster = await sharedCluster();
+  }, 120_000);
+  afterAll(async () => {
+    for (const name of made) await cluster.dropDatabase(name);
+  });
+
+  async function connected(database: string, role?: string): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: cluster.url(database, role) });
+    await client.connect();
+    onTestFinished(() => client.end());
+    return client;
+  }
+
+  async function empty(): Promise<string> {
+    const name = await cluster.createDatabase();
+    made.push(name);
+    return name;
+  }
+
+  test('have the version of the newest migration, as SQLite has', async () => {
+    const client = await connected(await empty());
+    expect(await migratePostgres(client, 'here')).toBe(readMigrations().at(-1)?.version);
+    expect(await migratePostgres(client, 'here')).toBe(readPostgresMigrations().at(-1)?.version);
+  });
+
+  test('are made once when processes start at once', async () => {
+    const database = await empty();
+    const clients = await Promise.all([1, 2, 3, 4].map(() => connected(database)));
+    const reached = await Promise.all(clients.map((client) => migratePostgres(client, 'here')));
+    expect(new Set(reached)).toEqual(new Set([readMigrations().at(-1)?.version]));
+  });
+
+  test('take nothing from a database whose migration fails', async () => {
+    const client = await connected(await empty());
+    const broken = { version: 90, name: '0090-broken.sql', sql: 'CREATE TABLE trustward.half (n int); SELECT 1 / 0' };
+    await expect(migratePostgres(client, 'here', [...readPostgresMigrations(), broken])).rejects.toThrow(
+      'division by zero',
+    );
+    expect(await postgresVersion(client)).toBe(0);
+  });
+
+  test('are worked on when they are newer by one version, and refused when by more', async () => {
+    const client = await connected(await empty());
+    const latest = await migratePostgres(client, 'here');
+    await client.query('UPDATE trustward.schema_version SET version = $1', [latest + 1]);
+    expect(await migratePostgres(client, 'here')).toBe(latest + 1);
+    await client.query('UPDATE trustward.schema_version SET version = $1', [latest + 2]);
+    await expect(migratePostgres(client, 'here:1/x')).rejects.toThrow(
+      /`here:1\/x` was written by a newer version.*update/,
+    );
+  });
+
+  test('are refused with the commands for an administrator when the role may not make them', async () => {
+    const database = await empty();
+    await cluster.query('CREATE ROLE plain_reader LOGIN').catch(() => {});
+    const client = await connected(database, 'plain_reader');
+    await expect(migratePostgres(client, 'here')).rejects.toMatchObject({
+      code: 'store_failed',
+      message: expect.stringContaining('CREATE ROLE trustward_work NOLOGIN; GRANT trustward_work TO'),
+    });
+  });
+
+  test('have each column of SQLite, with its type, and belong to an organization', async () => {
+    const database = await migratedDatabase(cluster);
+    made.push(database);
+    const sqlite = openDatabase(':memory:');
+    migrate(sqlite);
+    const wanted = sqlite
+      .all<{ name: string; column: string; type: string; isRequired: number; key: number }>(
+        `SELECT tables.name, columns.name AS "column", columns.type, columns."notnull" AS isRequired, columns.pk AS "key"
+         FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite%'`,
+      )
+      .map(({ name, column, type, isRequired, key }) => {
+        const of = { TEXT: 'text', INTEGER: 'bigint', BLOB: 'bytea' }[type];
+        return `${name}.${column} ${of} ${isRequired || key ? 'required' : ''} ${type === 'TEXT' ? 'C' : ''}`;
+      });
+    const { rows } = await cluster.query(
+      `SELECT table_name AS name, column_name AS column, data_type AS type, is_nullable AS nullable, collation_name AS collation
+       FROM information_schema.columns WHERE table_schema = 'trustward'`,
+      database,
+    );
+    const found = rows.map(({ name, column, type, nullable, collation }) => {
+      return `${name}.${column} ${type} ${nullable === 'NO' ? 'required' : ''} ${collation ?? ''}`;
+    });
+    expect(wanted.length).toBeGreaterThan(200);
+    expect(found).toEqual(expect.arrayContaining(wanted));
+    const { rows: apart } = await cluster.query(
+      `SELECT relname FROM pg_class WHERE relnamespace = 'trustward'::regnamespace AND relkind = 'r'
+         AND NOT (relrowsecurity AND relforcerowsecurity AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid))`,
+      database,
+    );
+    expect(apart).toEqual([{ relname: 'schema_version' }]);
+    const { rows: unled } = await cluster.query(
+      `SELECT indexrelid::regclass AS index FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+       WHERE relnamespace = 'trustward'::regnamespace AND indkey[0] <> (
+         SELECT attnum FROM pg_attribute WHERE attrelid = indrelid AND attname = 'org')`,
+      database,
+    );
+    expect(unled).toEqual([]);
+  });
+});
