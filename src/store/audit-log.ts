@@ -48,10 +48,18 @@ export class AuditLog {
     private readonly sealing?: Sealing,
   ) {}
 
-  /** Reads where the chain ends, before the first transaction; or in each, where others write too. */
+  /** The last entry that was committed, as far as it is known here. */
+  get end(): ChainEnd {
+    return this.own;
+  }
+
+  /**
+   * Reads where the chain ends, before the first transaction; or in each, where others write too. An end that does not continue what this
+   * writer knows is not taken: `demandOwnEnd` refuses it.
+   */
   *look(db: Db): Work<void> {
     const head = yield* headOf(db);
-    if (this.own !== NOTHING && isSameEnd(head, this.own)) return;
+    if (isSameEnd(head, this.own) || !(yield* this.isContinued(db, head))) return;
     this.own = head;
     this.strange = yield* strangeEnd(db, this.sealing?.judgeEnd);
     if (this.strange !== undefined) this.edited(db, this.strange);
@@ -141,6 +149,15 @@ export class AuditLog {
     if (text !== undefined && !this.tables.isAccepting) throw this.edited(db, text);
   }
 
+  private *isContinued(db: Db, head: ChainEnd): Work<boolean> {
+    const { seq, hash } = this.own;
+    if (seq <= 0) return true;
+    const entry = yield* db.get<{ hash: string }>('SELECT hash FROM audit WHERE seq = ?', seq);
+    if (entry) return entry.hash === hash;
+    const first = yield* db.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM audit');
+    return head.seq > seq && Number(first?.seq) > seq; // archived meanwhile
+  }
+
   private edited(db: Db, text: string): AppError {
     const fault = editedFault(`the audit has ${text}`);
     db.noteFault(fault);
@@ -176,7 +193,7 @@ const COLUMNS = ['seq', 'at', 'kind', 'bytes', 'prev', 'hash'];
 /** A millisecond or two. */
 const ENTRIES_AT_ONCE = 20;
 
-interface ChainEnd {
+export interface ChainEnd {
   seq: number;
   hash: string;
 }

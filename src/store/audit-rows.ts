@@ -33,7 +33,9 @@ export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntr
   for (;;) {
     let rows: Row[];
     try {
-      rows = await db.reading(db.all('SELECT * FROM audit WHERE seq >= ? ORDER BY seq LIMIT ?', next, limit));
+      rows = await db.reading(
+        db.all('SELECT seq, at, kind, bytes, prev, hash FROM audit WHERE seq >= ? ORDER BY seq LIMIT ?', next, limit),
+      );
     } catch (error) {
       if (limit === 1 || !(error instanceof AppError) || error.code !== 'store_damaged') throw error;
       limit = 1; // one by one up to the damage, so that a verification can name it

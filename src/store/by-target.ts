@@ -58,7 +58,11 @@ export function* attemptsSince(db: Db, action: ActionName, sinceMs: number): Wor
 /** INVARIANT: called with every row that is added to `attempts`. */
 export function* countAttempt(db: Db, action: ActionName, at: number): Work<void> {
   const row = { action, minute: Math.floor(at / MINUTE_MS), n: 1 };
-  yield* db.insert('attempt_counts', row, 'ON CONFLICT (action, minute) DO UPDATE SET n = n + 1');
+  yield* db.insert(
+    'attempt_counts',
+    row,
+    `${db.dialect.conflict('action, minute')} DO UPDATE SET n = attempt_counts.n + 1`,
+  );
 }
 
 /** INVARIANT: called with every row of `attempts` that turns out to be refused. */

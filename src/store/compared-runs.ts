@@ -27,9 +27,9 @@ export function* comparedRun(db: Db, run: Run): Work<ComparedRun | undefined> {
 }
 
 /** Every rule of which a decision has ended, found in the index one after another. */
-const RULES = `WITH RECURSIVE named(rule) AS (
-    SELECT min(rule) FROM decisions INDEXED BY decisions_ended WHERE ended_seq IS NOT NULL AND rule > ''
-    UNION ALL SELECT (SELECT min(rule) FROM decisions INDEXED BY decisions_ended WHERE ended_seq IS NOT NULL AND rule > named.rule)
+const rulesOf = (index: string) => `WITH RECURSIVE named(rule) AS (
+    SELECT min(rule) FROM decisions ${index} WHERE ended_seq IS NOT NULL AND rule > ''
+    UNION ALL SELECT (SELECT min(rule) FROM decisions ${index} WHERE ended_seq IS NOT NULL AND rule > named.rule)
     FROM named WHERE named.rule IS NOT NULL)
   SELECT rule FROM named WHERE rule IS NOT NULL`;
 
@@ -37,9 +37,10 @@ export function* decisionsEnded(
   db: Db,
   { fromSeq, toSeq, rules }: { fromSeq: number; toSeq: number; rules?: readonly string[] },
 ): Work<EndedKey[]> {
-  const named = rules ?? (yield* db.all<{ rule: string }>(RULES)).map(({ rule }) => rule);
+  const index = db.dialect.by('decisions_ended'); // by rule, those that ended between: few rows are read
+  const named = rules ?? (yield* db.all<{ rule: string }>(rulesOf(index))).map(({ rule }) => rule);
   const sql = `SELECT id, rule, kind, subject, action, target
-    FROM decisions INDEXED BY decisions_ended -- by rule, those that ended between: few rows are read
+    FROM decisions ${index}
     WHERE rule IN (SELECT value FROM json_each(?)) AND ended_seq > ? AND ended_seq <= ? AND run_seq <= ?
     ORDER BY rule, target, subject, id`;
   return (yield* db.all(sql, JSON.stringify(named), fromSeq, toSeq, fromSeq)).map((row) => ({
@@ -71,8 +72,8 @@ export function endedDecisions(db: Db, ids: readonly string[]): Promise<EndedDec
 
 const WHOLE = `SELECT seq FROM runs
   WHERE seq <= ? AND status = 'completed' AND scoped = 0 AND tallies IS NOT NULL ORDER BY seq DESC LIMIT ?`;
-const MATCHES = `SELECT tally.value ->> '$.rule' AS rule, seq, started_at AS startedAt, tally.value ->> '$.match' AS match
-  FROM runs, json_each(runs.tallies) AS tally WHERE seq = ? AND tally.value ->> '$.judged'`;
+const MATCHES = `SELECT tally.value ->> '$.rule' AS rule, seq, started_at AS "startedAt", CAST(tally.value ->> '$.match' AS BIGINT) AS match
+  FROM runs, json_each(runs.tallies) AS tally WHERE seq = ? AND CAST(tally.value ->> '$.judged' AS BIGINT) = 1`;
 
 /** A run at a time: the examples of many rules are long, and others get their turn between. */
 export async function matchesOfRuns(db: Db, upToSeq: number, runsMax: number): Promise<RunMatches[]> {

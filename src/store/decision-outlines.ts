@@ -17,7 +17,7 @@ const ORDER = "CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, ru
 const ROWS_AT_ONCE = 1_000;
 
 export async function outlinesOfRun(db: Db, run: RunRecord): Promise<DecisionOutline[]> {
-  const { sql, values } = inForceIn(run, COLUMNS);
+  const { sql, values } = inForceIn(db.dialect, run, COLUMNS);
   const rows = await db.reading(db.all<Row>(`SELECT * FROM ${sql} ORDER BY ${ORDER}`, ...values));
   const outlines: DecisionOutline[] = [];
   for (const [at, row] of rows.entries()) {
@@ -59,7 +59,7 @@ export async function decisionsOfRule(
   rule: string,
   { after, limit }: { after?: string; limit: number },
 ): Promise<Newest<StoredDecision>> {
-  const { sql, values } = inForceIn(run, ORDERED, rule);
+  const { sql, values } = inForceIn(db.dialect, run, ORDERED, rule);
   const ids = (await db.reading(db.all<{ id: string }>(`SELECT id FROM ${sql} ORDER BY ${ORDER}`, ...values))).map(
     ({ id }) => id,
   );

@@ -11,8 +11,10 @@ const RUNS_WITH_INTENTS = 100;
 const PLANS_AT_ONCE = 5;
 
 /** The oldest first: the difference of each is found before its successor loses its intents. */
-const TO_DROP = `SELECT id FROM plans INDEXED BY plans_to_drop WHERE status = 'superseded' AND dropped IS NULL AND decided_at IS NULL
-    AND json_valid(intents) AND json_extract(intents, '$[0].released') IS NOT 1 -- a person made it
+const toDrop = (
+  index: string,
+) => `SELECT id FROM plans ${index} WHERE status = 'superseded' AND dropped IS NULL AND decided_at IS NULL
+    AND json_valid(intents) AND CAST(json_extract(intents, '$[0].released') AS TEXT) IS DISTINCT FROM '1' -- a person made it
     AND coalesce((SELECT seq FROM runs WHERE runs.id = plans.run_id), 0) <= (SELECT max(seq) FROM runs) - ${RUNS_WITH_INTENTS}
   ORDER BY created_at, id LIMIT ${PLANS_AT_ONCE}`;
 
@@ -24,7 +26,7 @@ export interface PlanToDrop {
 /** It gives way: plans may be long. */
 export async function plansToDrop(db: Db, reader: Pick<RecordReader, 'plan'>): Promise<PlanToDrop[]> {
   const found: PlanToDrop[] = [];
-  for (const { id } of await db.reading(db.all<{ id: string }>(TO_DROP))) {
+  for (const { id } of await db.reading(db.all<{ id: string }>(toDrop(db.dialect.by('plans_to_drop'))))) {
     const plan = await reader.plan(id);
     if (!plan) continue;
     found.push({ id, dropped: { intents: plan.intents.length, difference: await differenceFrom(reader, plan) } });

@@ -13,7 +13,7 @@ export function* saveEvents(db: Db, observed: ObservedEvents): Work<{ added: num
   let added = 0;
   for (let at = 0; at < observed.events.length; at += BATCH) {
     const rows = observed.events.slice(at, at + BATCH).map(rowOfEvent);
-    added += yield* db.insertMany('events', EVENT_COLUMNS, rows, 'ON CONFLICT (id) DO NOTHING');
+    added += yield* db.insertMany('events', EVENT_COLUMNS, rows, 'ON CONFLICT DO NOTHING');
   }
   if (observed.coverage) yield* saveCoverage(db, observed.coverage);
   // The newest row stays: its number is never given again, so that whoever reads on from a number misses no event and reads none twice.

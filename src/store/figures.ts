@@ -4,28 +4,35 @@
 import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store-figures.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
+import type { Dialect } from './dialect.ts';
 import { readStop } from './operator.ts';
 import type { Db, Work } from './queries.ts';
 import { runOfRow } from './rows.ts';
 
 type Counted = { count: number; at: number | null };
 
-const PLANS = `SELECT count(*) AS count, min(created_at) AS at FROM plans INDEXED BY plans_status
+const PLANS = ({ by }: Dialect) => `SELECT count(*) AS count, min(created_at) AS at FROM plans ${by('plans_status')}
   WHERE status = ? AND expires_at > ?`;
-const INTENTS = `SELECT count(*) AS count, min(created_at) AS at FROM intents INDEXED BY intents_status
-  WHERE status = ? AND outcome IS ?`;
-const NOTIFICATIONS = `SELECT count(*) AS count, min(at) AS at FROM notifications INDEXED BY notifications_by_status
+const INTENTS = ({
+  by,
+}: Dialect) => `SELECT count(*) AS count, min(created_at) AS at FROM intents ${by('intents_status')}
+  WHERE status = ? AND outcome IS NOT DISTINCT FROM ?`;
+const NOTIFICATIONS = ({
+  by,
+}: Dialect) => `SELECT count(*) AS count, min(at) AS at FROM notifications ${by('notifications_by_status')}
   WHERE status = 'waiting'`;
 const ALERTS = 'SELECT code, count(*) AS count FROM alerts GROUP BY code ORDER BY code';
-const CLAIMS = 'SELECT count(*) AS count FROM claims INDEXED BY claims_by_status WHERE status = ?';
+const CLAIMS = ({ by }: Dialect) => `SELECT count(*) AS count FROM claims ${by('claims_by_status')} WHERE status = ?`;
 const EXEMPTIONS = 'SELECT count(*) AS count FROM exemptions WHERE ended_at IS NULL AND expires_at > ?';
 const TRUSTED = 'SELECT source, taken_at AS at, count FROM baselines';
 const KNOWN = 'SELECT max(to_ms) AS at FROM coverage';
-const COMPLETED = `SELECT finished_at AS at FROM runs WHERE seq =
-  (SELECT max(seq) FROM runs INDEXED BY runs_whole WHERE status = 'completed' AND scoped = 0)`;
+const COMPLETED = ({ by }: Dialect) => `SELECT finished_at AS at FROM runs WHERE seq =
+  (SELECT max(seq) FROM runs ${by('runs_whole')} WHERE status = 'completed' AND scoped = 0)`;
 const ENTRIES = 'SELECT max(seq) AS count FROM audit';
-const FOUND = `SELECT max(seq) FROM (SELECT seq, snapshot, findings FROM runs INDEXED BY runs_over_lists
-  WHERE counts_with IS NULL ORDER BY seq DESC LIMIT 50) WHERE snapshot IS NOT NULL OR findings IS NOT NULL`;
+const FOUND = ({
+  by,
+}: Dialect) => `SELECT max(seq) FROM (SELECT seq, snapshot, findings FROM runs ${by('runs_over_lists')}
+  WHERE counts_with IS NULL ORDER BY seq DESC LIMIT 50) AS newest WHERE snapshot IS NOT NULL OR findings IS NOT NULL`;
 
 export function* readFigures(db: Db, nowMs: number): Work<StoreFigures> {
   const one = function* (sql: string, ...values: (string | number | null)[]): Work<Waiting> {
@@ -35,23 +42,25 @@ export function* readFigures(db: Db, nowMs: number): Work<StoreFigures> {
   const count = function* (sql: string, ...values: (string | number)[]): Work<number> {
     return Number((yield* db.get<Counted>(sql, ...values))?.count ?? 0);
   };
-  const [sent, unknown] = [yield* one(INTENTS, 'sent', null), yield* one(INTENTS, 'settled', 'unknown')];
+  const { dialect } = db;
+  const intents = INTENTS(dialect);
+  const [sent, unknown] = [yield* one(intents, 'sent', null), yield* one(intents, 'settled', 'unknown')];
   return {
     stoppedAt: (yield* readStop(db))?.at,
-    plans: yield* one(PLANS, 'pending', nowMs),
-    approvedPlans: yield* one(PLANS, 'approved', nowMs),
-    plannedIntents: yield* one(INTENTS, 'planned', null),
+    plans: yield* one(PLANS(dialect), 'pending', nowMs),
+    approvedPlans: yield* one(PLANS(dialect), 'approved', nowMs),
+    plannedIntents: yield* one(intents, 'planned', null),
     inDoubt: both(sent, unknown),
-    parked: yield* one(INTENTS, 'settled', 'parked'),
-    notifications: yield* one(NOTIFICATIONS),
+    parked: yield* one(intents, 'settled', 'parked'),
+    notifications: yield* one(NOTIFICATIONS(dialect)),
     alerts: yield* db.all<StoreFigures['alerts'][number]>(ALERTS),
     claims: [
-      { status: 'standing', count: yield* count(CLAIMS, 'standing') },
-      { status: 'orphaned', count: yield* count(CLAIMS, 'orphaned') },
+      { status: 'standing', count: yield* count(CLAIMS(dialect), 'standing') },
+      { status: 'orphaned', count: yield* count(CLAIMS(dialect), 'orphaned') },
     ],
     exemptions: yield* count(EXEMPTIONS, nowMs),
     lastTrusted: [...(yield* db.all<StoreFigures['lastTrusted'][number]>(TRUSTED)), ...(yield* eventsKnown(db))],
-    lastCompletedAt: (yield* db.get<Counted>(COMPLETED))?.at ?? undefined,
+    lastCompletedAt: (yield* db.get<Counted>(COMPLETED(dialect)))?.at ?? undefined,
     auditEntries: yield* count(ENTRIES),
   };
 }
@@ -68,7 +77,7 @@ function* eventsKnown(db: Db): Work<StoreFigures['lastTrusted']> {
 
 /** Undefined before the first. It reads one whole row: for after a run, not for every second. */
 export function* readLastFindings(db: Db): Work<LastFindings | undefined> {
-  const row = yield* db.get(`SELECT * FROM runs WHERE seq = (${FOUND})`);
+  const row = yield* db.get(`SELECT * FROM runs WHERE seq = (${FOUND(db.dialect)})`);
   const run = row && runOfRow(row);
   if (!run?.findings) return undefined;
   const { snapshot, tallies } = run.findings;

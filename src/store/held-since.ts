@@ -8,12 +8,12 @@ import type { Db, Work } from './queries.ts';
 const HELD = `SELECT rule, reason, target, run_seq, ended_seq IS NULL AS in_force FROM decisions
   WHERE decision = 'hold' AND rowid >= (${FIRST_OF_RUN}) AND written_at >= ? ORDER BY rowid DESC`;
 
-const IN_FORCE = `SELECT count(*) AS held FROM (SELECT DISTINCT action, target FROM decisions INDEXED BY decisions_held
-  WHERE ended_seq IS NULL AND decision = 'hold' AND reason = ?)`;
+const inForce = (index: string) => `SELECT count(*) AS held FROM (SELECT DISTINCT action, target FROM decisions ${index}
+  WHERE ended_seq IS NULL AND decision = 'hold' AND reason = ?) AS waiting`;
 
 /** How many actions wait now for this reason. */
 export function* heldInForce(db: Db, reason: ReasonCode): Work<number> {
-  return (yield* db.get<{ held: number }>(IN_FORCE, reason))?.held ?? 0;
+  return (yield* db.get<{ held: number }>(inForce(db.dialect.by('decisions_held')), reason))?.held ?? 0;
 }
 
 interface HeldRow {

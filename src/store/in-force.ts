@@ -3,6 +3,7 @@
 // ever decided by a rule.
 import { isOfLook } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
+import type { Dialect } from './dialect.ts';
 
 export interface InForce {
   /** A SELECT in brackets. */
@@ -11,15 +12,15 @@ export interface InForce {
 }
 
 /** `rule`: only of this one. */
-export function inForceIn(run: RunRecord, columns: string, rule?: string): InForce {
+export function inForceIn({ by }: Dialect, run: RunRecord, columns: string, rule?: string): InForce {
   const judged = judgedRulesOf(run).filter((one) => rule === undefined || one === rule);
   // A run of a look is about a few subjects: what earlier runs decided about all others is not its own.
   const own = isOfLook(run) ? `AND run_seq >= ${run.seq}` : '';
   const rest = `rule IN (SELECT value FROM json_each(?)) AND run_seq <= ? ${own}`;
-  const open = `SELECT ${columns} FROM decisions INDEXED BY decisions_standing WHERE ended_seq IS NULL AND ${rest}`;
-  const ended = `SELECT ${columns} FROM decisions INDEXED BY decisions_ended WHERE ended_seq > ? AND ${rest}`;
+  const open = `SELECT ${columns} FROM decisions ${by('decisions_standing')} WHERE ended_seq IS NULL AND ${rest}`;
+  const ended = `SELECT ${columns} FROM decisions ${by('decisions_ended')} WHERE ended_seq > ? AND ${rest}`;
   const values = [JSON.stringify(judged), run.seq];
-  return { sql: `(${open} UNION ALL ${ended})`, values: [...values, run.seq, ...values] };
+  return { sql: `(${open} UNION ALL ${ended}) AS in_force`, values: [...values, run.seq, ...values] };
 }
 
 /** Rules whose decisions a run's report shows: those that it judged or, if it broke off, was asked to judge. */

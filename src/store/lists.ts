@@ -69,7 +69,7 @@ export function* newestRuns(db: Db, query: RunQuery): Work<Run[]> {
 
 const RUN_COUNTS = `SELECT decision AS what, count(*) AS n FROM decisions WHERE run_seq = ? GROUP BY 1
   UNION ALL SELECT CASE WHEN outcome IN ('succeeded', 'confirmed') THEN 'done' WHEN outcome = 'failed' THEN 'failed' ELSE 'open' END, count(*)
-    FROM intents WHERE run_id = ? AND released = 0 AND status <> 'withdrawn' AND outcome IS NOT 'dry_run' GROUP BY 1`;
+    FROM intents WHERE run_id = ? AND released = 0 AND status <> 'withdrawn' AND outcome IS DISTINCT FROM 'dry_run' GROUP BY 1`;
 
 export function* countsOfRun(db: Db, { seq, id }: Pick<Run, 'seq' | 'id'>): Work<RunCounts> {
   const counts = { act: 0, hold: 0, skip: 0, done: 0, failed: 0, open: 0 };
@@ -129,8 +129,8 @@ export function* newestPlans(
 ): Work<Row[]> {
   const where = new Where();
   if (status === 'expired') {
-    // The plus signs keep the query on the index of times: by status, all such plans would be sorted first.
-    where.add("(+status = 'expired' OR +status IN ('pending', 'approved') AND expires_at <= ?)", nowMs);
+    // Such a text of the status keeps the query on the index of times: by status, all such plans would be sorted first.
+    where.add("(status || '' = 'expired' OR status || '' IN ('pending', 'approved') AND expires_at <= ?)", nowMs);
   } else {
     where.add('status = ?', status);
     if (status === 'pending' || status === 'approved') where.add('expires_at > ?', nowMs);

@@ -42,7 +42,7 @@ const INTENT_STAYS = `SELECT 1 FROM intents WHERE intents.run_id = runs.id AND (
  * INVARIANT: a run that has something that stays stays whole. So does every remaining report: decisions that it shows, and their intents, stay.
  * The plus sign keeps the query on the index of ends: by number it would read nearly all runs each time.
  */
-const OLD = `WITH kept(before_ms, seq) AS (SELECT ?, ?)
+const OLD = `WITH kept(before_ms, seq) AS (SELECT CAST(? AS BIGINT), CAST(? AS BIGINT))
   SELECT seq, id FROM runs
   WHERE status <> 'running' AND finished_at < ${BEFORE} AND +seq < (SELECT kept.seq FROM kept)
     AND NOT EXISTS (${PLAN_STAYS})

@@ -106,8 +106,10 @@ export function* readLastAttempts(db: Db, targets?: readonly string[]): Work<Map
       ? ''
       : 'AND intent_id IN (SELECT id FROM intents WHERE target IN (SELECT value FROM json_each(?)))';
   const rows = yield* db.all<{ rule: string; action: string; target: string; at: number }>(
-    `SELECT json_each.value AS rule, action, target, sent_at AS at, max(attempts.id)
-     FROM attempts, json_each(attempts.rules) WHERE refused = 0 ${about} GROUP BY 1, 2, 3`,
+    `SELECT newest.rule, attempts.action, attempts.target, sent_at AS at FROM (
+       SELECT json_each.value AS rule, action, target, max(attempts.id) AS id
+       FROM attempts, json_each(attempts.rules) WHERE refused = 0 ${about} GROUP BY 1, 2, 3) AS newest
+     JOIN attempts ON attempts.id = newest.id`,
     ...(targets === undefined ? [] : [JSON.stringify(targets)]),
   );
   return new Map(rows.map((row) => [attemptKey(row.rule, row.action as ActionName, row.target), row.at]));

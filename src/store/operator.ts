@@ -16,7 +16,7 @@ export function* readExemptions(db: Db, inForceAt: number | undefined): Work<Exe
     inForceAt === undefined
       ? yield* db.all('SELECT * FROM exemptions ORDER BY created_at DESC, id DESC')
       : yield* db.all(
-          'SELECT * FROM exemptions NOT INDEXED WHERE ended_at IS NULL AND expires_at > ? ORDER BY created_at, id',
+          `SELECT * FROM exemptions ${db.dialect.unindexed} WHERE ended_at IS NULL AND expires_at > ? ORDER BY created_at, id`,
           inForceAt,
         );
   return rows.map(exemptionOfRow);
@@ -29,7 +29,7 @@ export function* exemptionPage(db: Db, { inForceAt, overAt, before, limit }: Exe
   const where = new Where();
   where.add('ended_at IS NULL AND expires_at > ?', inForceAt);
   where.add('(ended_at IS NOT NULL OR expires_at <= ?)', overAt);
-  const { rows, total } = yield* newest(db, 'exemptions NOT INDEXED', where, 'created_at', limit, before);
+  const { rows, total } = yield* newest(db, `exemptions ${db.dialect.unindexed}`, where, 'created_at', limit, before);
   return { rows: rows.map(exemptionOfRow), total };
 }
 

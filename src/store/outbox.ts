@@ -120,7 +120,7 @@ export function* readNotifications(
   const [only] = statuses;
   const where = new Where();
   if (statuses.length === 1) where.add('status = ?', only);
-  else where.add('+status IN (SELECT value FROM json_each(?))', JSON.stringify(statuses));
+  else where.add("status || '' IN (SELECT value FROM json_each(?))", JSON.stringify(statuses));
   yield* demandRow(db, 'notifications', before);
   where.add('(at, id) < (SELECT at, id FROM notifications WHERE id = ?)', before);
   const sql = `SELECT * FROM notifications ${where.text} ORDER BY at DESC, id DESC LIMIT ?`;

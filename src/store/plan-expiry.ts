@@ -27,7 +27,7 @@ export function* expireAll(db: Db, nowMs: number, why: string): Work<AuditNote[]
   );
   const over = yield* expireOver(db, nowMs);
   // Only a writer without a daemon accepts, so a plan that is being applied was cut off.
-  const end = `UPDATE plans SET status = iif(status IN ('applying', 'interrupted'), 'interrupted', 'expired'), expires_at = ?
+  const end = `UPDATE plans SET status = CASE WHEN status IN ('applying', 'interrupted') THEN 'interrupted' ELSE 'expired' END, expires_at = ?
     WHERE id = ?`;
   for (const { id } of inTime) yield* db.run(end, nowMs, id);
   return [...over, ...inTime.map((row) => ({ kind: 'plan.expired' as const, body: { ...noteOf(row).body, why } }))];

@@ -5,19 +5,21 @@ import type { Db, Row, Work } from './queries.ts';
 import { planOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 
-const HEAD = `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped, break_glass
-  FROM plans INDEXED BY plans_heads WHERE id = ?`;
+const headOf = (
+  index: string,
+) => `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped, break_glass
+  FROM plans ${index} WHERE id = ?`;
 
 /** A row for each rule and subject that an intent is based on. An intent is in the plan, or the number of a shared row. */
 const BASES = `SELECT one.no, one.intent ->> '$.action' AS action, one.intent ->> '$.target' AS target,
-    basis.value ->> '$.rule' AS rule, basis.value ->> '$.subjectId' AS subjectId, basis.value ->> '$.episodeId' AS episodeId
-  FROM (SELECT planned.key AS no, iif(planned.type = 'integer',
-      (SELECT content FROM planned_intents WHERE planned_intents.no = planned.value), planned.value) AS intent
+    basis.value ->> '$.rule' AS rule, basis.value ->> '$.subjectId' AS "subjectId", basis.value ->> '$.episodeId' AS "episodeId"
+  FROM (SELECT planned.key AS no, CASE WHEN planned.type = 'integer'
+      THEN (SELECT content FROM planned_intents WHERE planned_intents.no = CAST(planned.value AS BIGINT)) ELSE planned.value END AS intent
     FROM plans, jsonb_each(plans.intents) AS planned WHERE plans.id = ?) AS one, jsonb_each(one.intent, '$.basis') AS basis`;
 
 /** Errors: AppError `store_damaged`. */
 export function* planOutline(db: Db, id: string, nowMs: number): Work<PlanOutline | undefined> {
-  const row = yield* db.get(HEAD, id);
+  const row = yield* db.get(headOf(db.dialect.by('plans_heads')), id);
   if (!row) return undefined;
   const { intents: _, ...head } = planOfRow(row, []);
   return { ...head, status: statusAt(head, nowMs), intents: outlinedIntents(yield* basesOf(db, id)) };

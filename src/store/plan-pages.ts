@@ -11,15 +11,19 @@ import {
   progressOf,
   statusAt,
 } from '../domain/plan.ts';
+import type { Dialect } from './dialect.ts';
 import { newestPlans } from './lists.ts';
 import type { Db, Row, Work } from './queries.ts';
 import { planOfRow } from './rows.ts';
 
-/** The expressions are those of migration 0025: the index has their values. */
-const LINES = `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped, break_glass,
-    CASE WHEN json_valid(intents) THEN json_array_length(intents) END AS planned,
-    CASE WHEN json_valid(intents) AND json_extract(intents, '$[0].released') THEN json_extract(intents, '$[0].basis[0].rule') END AS releases
-  FROM plans INDEXED BY plans_heads WHERE id IN (SELECT value FROM json_each(?))`;
+/** An index, or the row, has the number of intents: they are not read. */
+const linesOf = ({
+  by,
+  planned,
+  releases,
+}: Dialect) => `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped, break_glass,
+    ${planned} AS planned, ${releases} AS releases
+  FROM plans ${by('plans_heads')} WHERE id IN (SELECT value FROM json_each(?))`;
 
 export function* planLines(
   db: Db,
@@ -28,7 +32,9 @@ export function* planLines(
   nowMs: number,
 ): Work<PlanLine[]> {
   const ids = (yield* newestPlans(db, status, nowMs, limit, { columns: 'id', before })).map(({ id }) => id as string);
-  const lines = new Map((yield* db.all(LINES, JSON.stringify(ids))).map((row) => [row.id, lineOf(row, nowMs)]));
+  const lines = new Map(
+    (yield* db.all(linesOf(db.dialect), JSON.stringify(ids))).map((row) => [row.id, lineOf(row, nowMs)]),
+  );
   return ids.flatMap((id) => lines.get(id) ?? []);
 }
 

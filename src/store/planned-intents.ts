@@ -9,7 +9,7 @@ import { storedList } from './stored-list.ts';
 /** An intent, or the number of the shared row that has it. */
 type StoredIntent = PlannedIntent | number;
 
-const CONTENTS = 'SELECT no, content FROM planned_intents WHERE no IN (SELECT value FROM json_each(?))';
+const CONTENTS = 'SELECT no, content FROM planned_intents WHERE no IN (SELECT CAST(value AS BIGINT) FROM json_each(?))';
 const AT_ONCE = 200;
 
 /** The intents of a row of `plans`; it gives way in between. Errors: AppError `store_damaged`, also for a shared row that is missing. */
@@ -29,8 +29,8 @@ export async function intentsOfPlan(db: Db, row: Row): Promise<PlannedIntent[]> 
 export function* hasText(db: Db, row: Row, texts: readonly string[]): Work<boolean> {
   const intents = row.intents as string;
   if (texts.some((text) => intents.includes(text))) return true;
-  const sql = `SELECT 1 FROM json_each(?) AS one JOIN planned_intents ON planned_intents.no = one.value
-    WHERE one.type = 'integer' AND EXISTS (SELECT 1 FROM json_each(?) AS text WHERE instr(planned_intents.content, text.value) > 0)`;
+  const sql = `SELECT 1 FROM json_each(?) AS one JOIN planned_intents ON planned_intents.no = CASE WHEN one.type = 'integer' THEN CAST(one.value AS BIGINT) END
+    WHERE EXISTS (SELECT 1 FROM json_each(?) AS text WHERE instr(planned_intents.content, text.value) > 0)`;
   return isList(intents) && (yield* db.get(sql, intents, JSON.stringify(texts))) !== undefined;
 }
 
@@ -48,12 +48,13 @@ function* sharedTexts(db: Db, stored: readonly StoredIntent[]): Work<(no: number
 }
 
 /** Plans whose lists may have numbers: an answered plan has its own intents. */
-const SHARED_BY = `SELECT one.value FROM plans, json_each(plans.intents) AS one WHERE plans.intents GLOB '[[][0-9]*' AND (
+const SHARED_BY = `SELECT CAST(one.value AS BIGINT) FROM plans, json_each(plans.intents) AS one
+  WHERE substr(plans.intents, 1, 1) = '[' AND substr(plans.intents, 2, 1) BETWEEN '0' AND '9' AND (
     status IN ('pending', 'expired') OR status = 'superseded' AND dropped IS NULL)`;
 
 /** Removes the shared rows of a list that no plan has any longer. */
 export function* removeUnshared(db: Db, intents: string): Work<void> {
   if (!isList(intents)) return;
-  const sql = `DELETE FROM planned_intents WHERE no IN (SELECT value FROM json_each(?)) AND no NOT IN (${SHARED_BY})`;
+  const sql = `DELETE FROM planned_intents WHERE no IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND no NOT IN (${SHARED_BY})`;
   yield* db.run(sql, intents);
 }

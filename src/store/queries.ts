@@ -2,12 +2,13 @@
 // answers each query at once, so that a program is done in one turn; PostgreSQL's waits for each. So every statement is written once.
 import type { AppError } from '../domain/errors.ts';
 import type { DiskUse } from '../domain/store-figures.ts';
+import type { Dialect } from './dialect.ts';
 
 export type Value = string | number | bigint | Uint8Array | null;
 export type Row = { [column: string]: Value };
 
 /** What a program waits for: a query of its database, or nothing: others may go first. */
-export type Step = { sql: string; values: readonly Value[] } | undefined | undefined;
+export type Step = { sql: string; values: readonly Value[] } | undefined;
 
 /** A program on a database. It takes its steps with `yield*`, and never begins by itself: `Db.reading` or a transaction drives it. */
 export type Work<T> = Generator<Step, T, unknown>;
@@ -19,6 +20,8 @@ export type Work<T> = Generator<Step, T, unknown>;
 export interface Db {
   /** How messages name it: a file, or an address without a password. */
   readonly name: string;
+  /** What its statements say in their own way. */
+  readonly dialect: Dialect;
   /** The number of changed rows. */
   run(sql: string, ...values: Value[]): Work<number>;
   all<T = Row>(sql: string, ...values: Value[]): Work<T[]>;

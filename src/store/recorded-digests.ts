@@ -23,7 +23,10 @@ export function* strangeEnd(db: Db, judge: JudgeEnd | undefined): Work<string | 
   const sealed = yield* lastCheckpoint(db);
   const isSigned = Object.keys(yield* recordedDigests(db)).length > 0;
   if (!sealed && !isSigned) return undefined; // an older version wrote all of it
-  const rows = yield* db.all('SELECT * FROM audit WHERE seq >= ? ORDER BY seq', sealed?.size ?? 0);
+  const rows = yield* db.all(
+    'SELECT seq, at, kind, bytes, prev, hash FROM audit WHERE seq >= ? ORDER BY seq',
+    sealed?.size ?? 0,
+  );
   const entries = rows.map(entryOfRow);
   return judge({ sealed, entries, isSigned });
 }

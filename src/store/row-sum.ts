@@ -23,13 +23,25 @@ export class RowSum {
     this.rows -= 1;
   }
 
+  /** As it was stored. */
+  static of(rows: number, bytes: Uint8Array): RowSum {
+    return new RowSum(rows, new Uint16Array(Uint8Array.from(bytes).buffer));
+  }
+
+  get count(): number {
+    return this.rows;
+  }
+
+  bytes(): Uint8Array {
+    return new Uint8Array(this.lanes.buffer, this.lanes.byteOffset, this.lanes.byteLength);
+  }
+
   copy(): RowSum {
     return new RowSum(this.rows, this.lanes.slice());
   }
 
   digest(): string {
-    const bytes = new Uint8Array(this.lanes.buffer, this.lanes.byteOffset, this.lanes.byteLength);
-    return `${this.rows}:${hash('sha256', bytes, 'hex').slice(0, HASH_DIGITS)}`;
+    return `${this.rows}:${hash('sha256', this.bytes(), 'hex').slice(0, HASH_DIGITS)}`;
   }
 }
 

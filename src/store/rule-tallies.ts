@@ -10,7 +10,7 @@ const NEWEST = `SELECT seq AS id, octet_length(tallies) AS bytes FROM runs
   WHERE status = 'completed' AND scoped = 0 AND tallies IS NOT NULL ORDER BY seq DESC LIMIT ?`;
 
 const NAMED = `SELECT runs.seq, runs.started_at AS at, runs.tallies FROM json_each(?)
-  JOIN runs ON runs.seq = json_each.value ORDER BY json_each.key`;
+  JOIN runs ON runs.seq = CAST(json_each.value AS BIGINT) ORDER BY json_each.key`;
 
 export async function newestRuleTallies(db: Db, limit: number): Promise<RunTallies[]> {
   return readInTurns(await db.reading(db.all<{ id: string; bytes: number }>(NEWEST, limit)), async (seqs) => {

@@ -53,8 +53,7 @@ export class SqlRunReader implements RunReader, IdentityReader {
   }
 
   async runsOverLists(limit: number): Promise<RunRecord[]> {
-    const newest =
-      'SELECT seq FROM runs INDEXED BY runs_over_lists WHERE counts_with IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?';
+    const newest = `SELECT seq FROM runs ${this.db.dialect.by('runs_over_lists')} WHERE counts_with IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?`;
     return (
       await this.db.reading(
         this.db.all(`SELECT * FROM runs WHERE seq IN (${newest}) ORDER BY seq DESC`, Number.MAX_SAFE_INTEGER, limit),
@@ -77,7 +76,7 @@ export class SqlRunReader implements RunReader, IdentityReader {
   async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {
     const columns =
       'id, decision, rule, target, subject, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes';
-    const { sql, values } = inForceIn(run, columns);
+    const { sql, values } = inForceIn(this.db.dialect, run, columns);
     const found = await this.db.reading(
       this.db.all<{ id: string; bytes: number }>(
         `SELECT id, bytes FROM ${sql}

@@ -4,6 +4,7 @@ import type { AppError } from '../domain/errors.ts';
 import { drained, drainedInTurns } from '../domain/give-way.ts';
 import type { DiskUse } from '../domain/store-figures.ts';
 import type { SqliteDb } from './database.ts';
+import { SQLITE } from './dialect.ts';
 import { diskUse } from './disk-use.ts';
 import type { Db, Row, Value, Work } from './queries.ts';
 import { strangeSchema } from './schema.ts';
@@ -18,6 +19,8 @@ export function answered<T>(db: SqliteDb, work: (db: Db) => Work<T>): T {
 }
 
 export class SqliteWork implements Db {
+  readonly dialect = SQLITE;
+
   constructor(readonly connection: SqliteDb) {}
 
   get name(): string {

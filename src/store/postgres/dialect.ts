@@ -1,0 +1,13 @@
+// store: PostgreSQL's pieces of statements. It knows of no hints, since its statistics are kept up, and has the values of plans and entries in
+// columns of their own (migrations/0029-first.sql). Keys begin with the organization.
+import type { Dialect } from '../dialect.ts';
+
+export const POSTGRES: Dialect = {
+  by: () => '',
+  unindexed: '',
+  conflict: (columns) => `ON CONFLICT (org, ${columns})`,
+  planned: 'planned',
+  releases: 'releases',
+  auditTarget: 'target',
+  auditActor: 'actor',
+};

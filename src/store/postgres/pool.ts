@@ -1,0 +1,158 @@
+// store: the connections of this process to PostgreSQL. In: an address. Out: connections that work as `trustward_work`, each for one
+// organization at a time. What is left of a connection that failed is ended, not used again.
+import pg from 'pg';
+import type { AppError } from '../../domain/errors.ts';
+import type { StoreWatch } from '../store-health.ts';
+import type { Session } from './drive.ts';
+import { migratePostgres, WORK_ROLE } from './migrate.ts';
+import { isAnswered, placeOf, postgresError, serverFaultOf } from './postgres-fault.ts';
+
+/** A statement that takes longer is ended: whoever waits for a lock fails then, and the next run tries again. */
+const STATEMENT_MS = 60_000;
+const CONNECTING_MS = 10_000;
+const CONNECTIONS_MAX = 10;
+
+/** INVARIANT: a commit that was answered is on the disk of the server, and of its synchronous standby where there is one. */
+const PREPARE = `SET ROLE ${WORK_ROLE}; SET search_path = trustward, pg_catalog; SET synchronous_commit = on;
+  SET statement_timeout = ${STATEMENT_MS}; SET idle_in_transaction_session_timeout = ${STATEMENT_MS}; SET timezone = 'UTC'`;
+
+/** The part of a connection that transactions need. */
+export type Client = Session & Pick<pg.ClientBase, 'query'>;
+
+export interface Transactions {
+  /**
+   * One transaction, begun and ended here. `isSent`: a request to the fleet follows it. Errors: those of `work`; AppError `store_failed`.
+   */
+  transaction<T>(work: (client: Client) => Promise<T>, options?: { isSent?: boolean }): Promise<T>;
+}
+
+export interface PoolOptions {
+  /** Told of failures and commits. */
+  watch?: StoreWatch | undefined;
+  connectionsMax?: number;
+  statementMs?: number;
+}
+
+export class PostgresPool {
+  /** `host:port/name`. */
+  readonly place: string;
+  private readonly pool: pg.Pool;
+  private readonly config: pg.ClientConfig;
+
+  /** Errors: AppError `config` for what is no address of PostgreSQL. */
+  constructor(
+    private readonly url: string,
+    private readonly options: PoolOptions = {},
+  ) {
+    this.place = placeOf(url);
+    const queryMs = (options.statementMs ?? STATEMENT_MS) * 1.5;
+    this.config = {
+      connectionString: url,
+      application_name: 'trustward',
+      connectionTimeoutMillis: CONNECTING_MS,
+      // The server may be gone without a word: its own timeout does not reach us then.
+      query_timeout: queryMs,
+      keepAlive: true,
+    };
+    const pooled: pg.PoolConfig & { onConnect(client: pg.ClientBase): Promise<void> } = {
+      ...this.config,
+      max: options.connectionsMax ?? CONNECTIONS_MAX,
+      onConnect: (client) => this.prepare(client),
+    };
+    this.pool = new pg.Pool(pooled);
+    // An idle connection that the server ends is taken out by the pool.
+    this.pool.on('error', () => {});
+  }
+
+  /** Makes the tables where they are missing. Errors: AppError `store_failed`. */
+  async migrate(): Promise<void> {
+    const client = new pg.Client(this.config);
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await migratePostgres(client, this.place);
+    } catch (error) {
+      throw this.faultOf(error);
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  /** A connection of its own, which the caller ends: for what holds a lock of its session. */
+  async open(organization: string): Promise<pg.Client> {
+    const client = new pg.Client(this.config);
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await this.prepare(client);
+      await client.query("SELECT set_config('trustward.org', $1, false)", [organization]);
+      return client;
+    } catch (error) {
+      await client.end().catch(() => {});
+      throw this.faultOf(error);
+    }
+  }
+
+  /** Errors: those of `work`; AppError `store_failed` for those of PostgreSQL. */
+  async transaction<T>(begin: string, work: (client: Client) => Promise<T>): Promise<T> {
+    const client = await this.connected();
+    let isBroken = false;
+    try {
+      await client.query(begin);
+      const answer = await work(client as Client);
+      const { command } = await client.query('COMMIT');
+      // After an error that the work swallowed, PostgreSQL answers a COMMIT by undoing everything.
+      if (command !== 'COMMIT') throw new Error('the transaction was not committed: it had failed');
+      return answer;
+    } catch (error) {
+      isBroken = await this.rollBack(client, error);
+      throw this.faultOf(error);
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
+  /** What an error means, and remembered. */
+  faultOf(error: unknown, sql?: string): unknown {
+    const fault = postgresError(error, this.place, sql);
+    if (fault !== error) this.noteFault(fault as AppError);
+    return fault;
+  }
+
+  noteFault(fault: AppError): void {
+    const meaning = serverFaultOf(fault);
+    if (meaning) this.options.watch?.failed(meaning);
+  }
+
+  wrote(): void {
+    this.options.watch?.wrote();
+  }
+
+  async close(): Promise<void> {
+    await this.pool.end();
+  }
+
+  private async connected(): Promise<pg.PoolClient> {
+    try {
+      return await this.pool.connect();
+    } catch (error) {
+      throw this.faultOf(error);
+    }
+  }
+
+  /** Returns whether the connection is to be ended. */
+  private async rollBack(client: pg.PoolClient, error: unknown): Promise<boolean> {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+    if (serverFaultOf(error) !== undefined && !isAnswered(cause)) return true;
+    return client.query('ROLLBACK').then(
+      () => false,
+      () => true,
+    );
+  }
+
+  private async prepare(client: pg.ClientBase): Promise<void> {
+    await client.query(PREPARE);
+    const { statementMs } = this.options;
+    if (statementMs !== undefined) await client.query(`SET statement_timeout = ${statementMs}`);
+  }
+}

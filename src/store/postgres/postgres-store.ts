@@ -1,0 +1,41 @@
+// store: the store of one organization in PostgreSQL. In: a pool, an organization. Out: all ports; beside other writers of the organization,
+// or as its actor, on the connection of a lease.
+import type { LinkEntry } from '../../domain/audit-entry.ts';
+import type { Clock } from '../../domain/ports.ts';
+import type { Sealing } from '../audit-log.ts';
+import { SqlReader } from '../reader.ts';
+import { SqlRunReader } from '../run-reader.ts';
+import { SqlStore } from '../sql-store.ts';
+import { ADD, named } from './organization.ts';
+import type { PostgresPool, Transactions } from './pool.ts';
+import { PostgresWork } from './postgres-work.ts';
+import { PostgresWriter } from './postgres-writer.ts';
+
+export interface PostgresParts {
+  pool: PostgresPool;
+  organization: string;
+  link: LinkEntry;
+  clock: Clock;
+  sealing?: Sealing | undefined;
+  /** Of the lease, for an actor. */
+  units?: Transactions | undefined;
+}
+
+export class PostgresStore extends SqlStore {
+  /** Reads all that acting rests on. Errors: AppError `store_failed`. */
+  static async open({ pool, organization, link, clock, sealing, units }: PostgresParts): Promise<PostgresStore> {
+    await pool.transaction(`BEGIN; ${named(organization)}`, (client) => client.query(ADD));
+    const db = new PostgresWork(pool, organization, units);
+    const writer = new PostgresWriter(db, pool, organization, link, clock, sealing);
+    await db.reading(writer.open());
+    return new PostgresStore(writer, clock, sealing);
+  }
+}
+
+export function postgresReader(pool: PostgresPool, organization: string, clock: Clock): SqlReader {
+  return new SqlReader(new PostgresWork(pool, organization), clock);
+}
+
+export function postgresRunReader(pool: PostgresPool, organization: string, clock: Clock): SqlRunReader {
+  return new SqlRunReader(new PostgresWork(pool, organization), clock);
+}

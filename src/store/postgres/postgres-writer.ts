@@ -1,0 +1,141 @@
+// store: one of the writers of an organization on PostgreSQL. In: programs. Out: units of work, one after another, each begun by locking the
+// organization: the units of all writers of an organization have one order, and its audit has one head.
+import type { AuditNote, LinkEntry } from '../../domain/audit-entry.ts';
+import type { Clock } from '../../domain/ports.ts';
+import { AuditLog, type Sealing } from '../audit-log.ts';
+import { GroupCommit } from '../group-commit.ts';
+import type { Db, Work } from '../queries.ts';
+import type { Writer } from '../writer.ts';
+import { drive } from './drive.ts';
+import { LOCK, named } from './organization.ts';
+import type { PostgresPool } from './pool.ts';
+import type { PostgresWork } from './postgres-work.ts';
+import { SharedTables } from './shared-tables.ts';
+
+/** After so many times others wait for it. */
+const TAKEN_BACK_MAX = 20;
+
+interface Unit<T = unknown> {
+  work: () => Work<T>;
+  /** Others of this process go before it, and take back what it has written. */
+  isLarge: boolean;
+  isSent: boolean;
+}
+
+/** Between two steps of a large unit, when another one goes first. */
+class TakenBack extends Error {}
+
+export class PostgresWriter implements Writer {
+  readonly audits: AuditLog;
+  readonly tables = new SharedTables();
+  /** Of those that wait, the first. */
+  private last: Promise<unknown> = Promise.resolve();
+  private waiting = 0;
+  private isSending = false;
+  private readonly group = new GroupCommit((units) => {
+    const isSent = this.isSending;
+    this.isSending = false;
+    return this.inOrder({
+      work: function* () {
+        for (const work of units) yield* work();
+      },
+      isLarge: false,
+      isSent,
+    });
+  });
+
+  constructor(
+    readonly db: PostgresWork,
+    private readonly pool: PostgresPool,
+    private readonly organization: string,
+    link: LinkEntry,
+    clock: Clock,
+    sealing?: Sealing,
+  ) {
+    this.audits = new SharedAuditLog(this.tables, link, clock, sealing);
+  }
+
+  /** Before the first unit. */
+  *open(): Work<void> {
+    yield* this.tables.open(this.db);
+    yield* this.audits.look(this.db);
+  }
+
+  unit<T>(work: () => Work<T>): Promise<T> {
+    return this.inOrder({ work, isLarge: false, isSent: false });
+  }
+
+  unitAtOnce<T>(work: () => Work<T>): Promise<T> {
+    return this.unit(work);
+  }
+
+  grouped(work: () => Work<void>, when: 'at_once' | 'soon'): Promise<void> {
+    if (when === 'at_once') this.isSending = true; // a call follows it
+    return this.group.add(work, when);
+  }
+
+  /** Whoever writes here meanwhile goes first, until that has happened again and again. */
+  async unitInTurns(work: (db: Db) => Work<void>, notes: readonly AuditNote[], isLarge: boolean): Promise<void> {
+    const { db, audits } = this;
+    const whole = function* (): Work<void> {
+      yield* work(db);
+      audits.append(notes);
+    };
+    for (let turn = 0; isLarge && turn < TAKEN_BACK_MAX; turn += 1) {
+      try {
+        return await this.inOrder({ work: whole, isLarge: true, isSent: false });
+      } catch (error) {
+        if (!(error instanceof TakenBack)) throw error;
+      }
+    }
+    return this.unit(whole);
+  }
+
+  async close(): Promise<void> {
+    await this.last.catch(() => {});
+  }
+
+  /** INVARIANT: one unit at a time: the notes of a unit are collected in `audits`. */
+  private inOrder<T>(unit: Unit<T>): Promise<T> {
+    this.waiting += 1;
+    const done = this.last.then(() => {
+      this.waiting -= 1;
+      return this.written(unit);
+    });
+    this.last = done.catch(() => {});
+    return done;
+  }
+
+  private async written<T>({ work, isLarge, isSent }: Unit<T>): Promise<T> {
+    const { audits, db } = this;
+    const goBefore = () => {
+      if (isLarge && this.waiting > 0) throw new TakenBack('another unit of work goes first');
+    };
+    try {
+      const answer = await this.db.units.transaction(
+        async (client) => {
+          await client.query(named(this.organization));
+          await client.query(LOCK);
+          const result = await drive(client, db.name, work(), goBefore);
+          await drive(client, db.name, audits.flush(db), goBefore);
+          return result;
+        },
+        { isSent },
+      );
+      audits.committed();
+      this.pool.wrote();
+      return answer;
+    } catch (error) {
+      audits.rolledBack();
+      throw this.pool.faultOf(error);
+    }
+  }
+}
+
+/** Others write between its units: it looks where the chain ends before it appends to it. */
+class SharedAuditLog extends AuditLog {
+  override *demandOwnEnd(db: Db, next?: Parameters<AuditLog['demandOwnEnd']>[1]): Work<void> {
+    if (next === undefined) yield* this.look(db);
+    yield* super.demandOwnEnd(db, next);
+  }
+}
