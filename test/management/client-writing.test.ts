@@ -3,7 +3,9 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { Agent } from 'undici';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Exchange } from '../../src/management/client/exchange.ts';
 import { clientOf, DrivenClock, errorOf, json, serve } from './loopback.ts';
 
 const ban = [{ Model: 'm', Ownership: 'o', Platform: 'p', Architecture: 'a', Banned: 'TRUE' }];
@@ -215,3 +217,83 @@ test('the record of a created service comes back, its client secret stays out of
   expect(written.text).toBe('a.b.c, version 1');
   await client.close();
 });
+
+describe('a write that may not be made any more', () => {
+  test('writes no byte, although it was begun in time and its connection came later', async () => {
+    let mayWrite = true;
+    const { address, received } = await listenRaw(() => {
+      mayWrite = false;
+    });
+    const asked: boolean[] = [];
+    const client = clientOf(address, {
+      mayWrite: () => {
+        asked.push(mayWrite);
+        return mayWrite;
+      },
+    });
+    const error = await errorOf(client.updateDevices('S', ban));
+    expect(error).toMatchObject({ code: 'stopped', detail: { cause: 'stopped' } });
+    expect(error.message).toContain('was not sent');
+    expect(asked).toEqual([false]);
+    expect(await received()).toEqual(['']);
+    expect(client.latency().calls).toBe(0);
+    await client.close();
+  });
+
+  test('writes no byte when it waited behind another on the one connection', async () => {
+    let mayWrite = true;
+    const { address, received, answer } = await listenRaw();
+    const agent = new Agent({ connections: 1, pipelining: 1 });
+    const [first, second] = [new Exchange(() => mayWrite), new Exchange(() => mayWrite)];
+    for (const [path, exchange] of [
+      ['/first', first],
+      ['/second', second],
+    ] as const)
+      agent.dispatch({ origin: address, path, method: 'PUT', body: 'x' }, exchange);
+    await answer.asked;
+    mayWrite = false;
+    answer.give();
+    expect((await first.head()).status).toBe(200);
+    await expect(second.head()).rejects.toMatchObject({ why: 'stopped', sent: false });
+    await agent.destroy();
+    const bytes = await received();
+    expect(bytes.join('')).toContain('PUT /first');
+    expect(bytes.join('')).not.toContain('/second');
+  });
+
+  test('leaves reads as they are', async () => {
+    const { address, seen } = await serve((_, response) => json(response, []));
+    const client = clientOf(address, { mayWrite: () => false });
+    expect(await client.devicesOfSerial('S')).toEqual([]);
+    expect(seen).toHaveLength(1);
+    await client.close();
+  });
+});
+
+/** Keeps what arrives, by connection, and answers only when it is asked to. */
+async function listenRaw(connected = () => {}) {
+  const connections: { text: string; socket: Socket }[] = [];
+  let give = () => {};
+  let asked = () => {};
+  const answer = { asked: new Promise<void>((resolve) => (asked = resolve)), give: () => give() };
+  const server = createServer((socket) => {
+    connected();
+    const connection = { text: '', socket };
+    connections.push(connection);
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      connection.text += data.toString('latin1');
+      give = () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+      asked();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const received = async () => {
+    await Promise.all(
+      connections.map(({ socket }) => socket.closed || new Promise((resolve) => socket.once('close', resolve))),
+    );
+    return connections.map(({ text }) => text);
+  };
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, answer };
+}

@@ -1,6 +1,6 @@
 // management client: one HTTP exchange, sent once, its body passed on chunk by chunk under backpressure. In: undici's
 // events. Out: the head, then chunks, or one TransportFault. It must never let a request go out twice: undici may
-// repeat one whose connection failed, and that repeat is refused here.
+// repeat one whose connection failed, and that repeat is refused here. Nor one that may not leave any more.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { TransportFault } from './fault.ts';
@@ -23,6 +23,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #ended = false;
   #fault: TransportFault | undefined;
   #wake: (() => void) | undefined;
+  readonly #mayLeave: () => boolean;
+
+  /** `mayLeave` is asked when a connection is there, directly before the first byte is written to it. */
+  constructor(mayLeave: () => boolean = () => true) {
+    this.#mayLeave = mayLeave;
+  }
 
   /** Whether `next` needs no waiting. */
   get isReady(): boolean {
@@ -61,6 +67,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#fault || this.sent) {
       controller.abort(this.#fault ?? new TransportFault('broken', true, 'the connection broke'));
+      return;
+    }
+    // INVARIANT: undici calls this in the same turn in which it writes the request, however long that waited for a connection.
+    if (!this.#mayLeave()) {
+      this.#fail(
+        new TransportFault(
+          'stopped',
+          false,
+          'the request was not sent: this process may not change the fleet any more',
+        ),
+      );
+      controller.abort(this.#fault as unknown as Error);
       return;
     }
     this.sent = true;

@@ -39,16 +39,24 @@ export interface ClientOptions {
   askForAnother?: (() => Promise<void>) | undefined;
   clock: Clock;
   random: Random;
+  /**
+   * Asked directly before each writing request is written to its connection. After a `false` it is not written, and the call rejects
+   * with `stopped`. INVARIANT: it answers at once, from memory.
+   */
+  mayWrite?: (() => boolean) | undefined;
   /** Ends everything: reads reject with `stopped`, writes under way are doubtful. */
   signal?: AbortSignal | undefined;
 }
 
-export interface Settings extends Required<Omit<ClientOptions, 'adminToken' | 'signal' | 'address' | 'askForAnother'>> {
+type LeftOut = 'adminToken' | 'signal' | 'address' | 'askForAnother' | 'mayWrite';
+
+export interface Settings extends Required<Omit<ClientOptions, LeftOut>> {
   /** Scheme, host and port. */
   origin: string;
   /** What stands before every path; empty or `/something`. */
   basePath: string;
   adminToken: string | undefined;
+  mayWrite: (() => boolean) | undefined;
   signal: AbortSignal | undefined;
   calls: CallWatch;
 }
@@ -70,6 +78,7 @@ export function settingsOf(options: ClientOptions): Settings {
     concurrency: Math.max(1, options.concurrency ?? 4),
     clock: options.clock,
     random: options.random,
+    mayWrite: options.mayWrite,
     signal: options.signal,
     calls: new CallWatch(),
   };

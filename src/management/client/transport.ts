@@ -127,7 +127,7 @@ export class Transport {
     if (signal?.aborted || this.#settings.signal?.aborted) {
       throw new TransportFault('stopped', false, 'the request was not sent: the program is stopping');
     }
-    const exchange = new Exchange();
+    const exchange = new Exchange(outgoing.writes ? this.#settings.mayWrite : undefined);
     const headers: Record<string, string> = {
       accept: 'application/json',
       'accept-encoding': this.#acceptEncoding,
