@@ -5,6 +5,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { composeReader } from '../compose/reader.ts';
 import type { Config } from '../config/config.ts';
+import type { Database } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Run } from '../domain/run.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
@@ -47,7 +48,7 @@ export async function otherThanActive(
 }
 
 async function withoutDaemon(config: Config, named: string | undefined): Promise<ActiveFolder | undefined> {
-  const last = await lastRun(config.db);
+  const last = await lastRun(config.database);
   if (last === undefined) return undefined;
   if (named) return { dir: named, origin: 'TRUSTWARD_RULES names' };
   return last.rulesDir === undefined ? undefined : { dir: last.rulesDir, origin: 'the last run used' };
@@ -56,10 +57,10 @@ async function withoutDaemon(config: Config, named: string | undefined): Promise
 /**
  * None for a database that cannot be read, or has an older version: the run that follows reports what is wrong with it.
  */
-async function lastRun(databaseFile: string): Promise<Run | undefined> {
-  if (!existsSync(databaseFile)) return undefined;
+async function lastRun(database: Database): Promise<Run | undefined> {
+  if (database.kind === 'sqlite' && !existsSync(database.file)) return undefined;
   try {
-    const reader = composeReader(databaseFile);
+    const reader = composeReader(database);
     try {
       return await reader.latestRun();
     } finally {

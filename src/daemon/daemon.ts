@@ -60,7 +60,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const { config, engine, lock, log, ending } = composition;
   const state = new DaemonState(composition, backupsOf(composition));
   alertOfHistory(composition);
-  const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
+  const token = config.token === undefined ? loadOrCreateToken(config.database.beside) : undefined;
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
   const signIn = signInOf(composition, register, () => listening.url);
