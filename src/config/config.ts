@@ -205,7 +205,9 @@ function readApi(reader: ConfigReader, flags: Flags): Config['api'] {
   }
   if (apiKey && refreshToken)
     reader.fault('TRUSTWARD_API_KEY and TRUSTWARD_REFRESH_TOKEN are both set: set one of them');
-  if (!apiKey && !refreshToken)
+  // A file that cannot be read has been reported.
+  const isNamed = ['TRUSTWARD_API_KEY_FILE', 'TRUSTWARD_REFRESH_TOKEN_FILE'].some((name) => reader.text(name));
+  if (!apiKey && !refreshToken && !isNamed)
     reader.fault(
       'TRUSTWARD_API_URL is set but no credential is: set TRUSTWARD_API_KEY or TRUSTWARD_REFRESH_TOKEN (or the same name with _FILE)',
     );
