@@ -8,6 +8,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { openStore } from '../src/compose/record.ts';
 import { makeBackup } from '../src/daemon/backup-process.ts';
 import type { AuditNote } from '../src/domain/audit-entry.ts';
+import { sqliteDatabase } from '../src/domain/database.ts';
 import { takeWriterLock } from '../src/store/writer-lock.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { isShort, report } from './figures.ts';
@@ -19,7 +20,7 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 const folder = mkdtempSync(join(tmpdir(), 'bench-backup-'));
 const file = join(folder, 'trustward.db');
 const lock = takeWriterLock(file);
-const { store, openCheckpoints } = await openStore(file, lock, systemClock, silent);
+const { store, openCheckpoints } = await openStore(sqliteDatabase(file), lock, systemClock, silent);
 const checkpointer = await openCheckpoints();
 for (let from = 0; from < ENTRIES; from += BATCH) {
   await store.appendAudit(Array.from({ length: BATCH }, (_, index) => noteOf(from + index)));

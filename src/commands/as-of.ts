@@ -5,11 +5,13 @@ import { ACTIONS } from '../act/actions.ts';
 import { composeHistory } from '../compose/history.ts';
 import { composeReader } from '../compose/reader.ts';
 import { plainJson } from '../domain/canonical.ts';
+import { databaseName } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Fact, isFacts } from '../domain/facts.ts';
 import { givenTime } from '../domain/given-time.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import { type AsOfDeps, type FactsAt, factsAt, whyAt } from '../explain/as-of/why-at.ts';
+import { historyFolderOf } from '../history/files/segment-files.ts';
 import { factText } from '../report/fact-text.ts';
 import { showHidden } from '../report/hostile-text.ts';
 import { paragraph } from '../report/index.ts';
@@ -53,10 +55,10 @@ async function reading<T>(
   const what = await chosenName(io, options, name, SUBJECT_KINDS, { confirms: false });
   const reader = composeReader(database);
   try {
-    if (!existsSync(`${database}.history`))
+    if (!existsSync(historyFolderOf(database.beside)))
       throw new AppError(
         'not_found',
-        `there is no history beside \`${database}\`: nothing was recorded of any earlier time`,
+        `there is no history beside \`${databaseName(database)}\`: nothing was recorded of any earlier time`,
       );
     const history = composeHistory(database, await reader.address());
     return await work({ history, reader, actions: ACTIONS, clock: systemClock }, what, atMs);

@@ -2,6 +2,7 @@
 // the process is asked to end, and quietly at the first entry after its reader is gone. It only reads, and asks the database a few times a second.
 import { type FollowBegin, type Followed, followAudit } from '../audit/follow.ts';
 import { composeReader } from '../compose/reader.ts';
+import { databaseName } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { OpenedFile } from '../store/opened-file.ts';
 import { systemClock } from '../system/clock.ts';
@@ -23,7 +24,7 @@ export async function followedExport(
 ): Promise<number> {
   const database = databaseOf(io, options);
   const reader = composeReader(database);
-  const file = new OpenedFile(database);
+  const file = database.kind === 'sqlite' ? new OpenedFile(database.file) : undefined;
   const ending = new AbortController();
   void io.untilStopped().then(() => ending.abort());
   const followed: Followed = {
@@ -34,7 +35,7 @@ export async function followedExport(
     checkpointLinesAfter: (size) => reader.checkpointLinesAfter(size),
     goOn: async () => {
       await systemClock.sleep(LOOK_EVERY_MS, ending.signal).catch(() => {}); // being stopped
-      demandInPlace(file, database);
+      if (file) demandInPlace(file, databaseName(database));
       return !ending.signal.aborted;
     },
   };

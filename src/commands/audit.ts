@@ -119,24 +119,24 @@ export async function acceptTablesCommand(io: Io, options: AuditChangeOptions): 
 }
 
 export async function newKeyCommand(io: Io, options: AuditChangeOptions): Promise<number> {
-  const file = databaseOf(io, options);
+  const { beside } = databaseOf(io, options);
   return changing(io, options, { newKey: true }, async ({ store, checkpointer }) => {
-    const keyId = [...readPublicKeys(publicKeyFileOf(file)).keys()].at(-1);
+    const keyId = [...readPublicKeys(publicKeyFileOf(beside)).keys()].at(-1);
     await store.appendAudit([{ kind: 'audit.key_replaced', body: { keyId, by: actorHere(), reason: options.reason } }]);
     await checkpointer.seal();
-    return `checkpoints are signed by key ${keyId} from now on: copy ${publicKeyFileOf(file)} to where you verify`;
+    return `checkpoints are signed by key ${keyId} from now on: copy ${publicKeyFileOf(beside)} to where you verify`;
   });
 }
 
 export async function auditArchiveCommand(io: Io, options: AuditChangeOptions & { before: string }): Promise<number> {
   const bound = archiveBoundOf(options.before);
-  const database = databaseOf(io, options);
+  const { beside } = databaseOf(io, options);
   return changing(io, options, {}, async ({ store, checkpointer, clock }) => {
-    const check = await verifyAudit(auditSourcesOf(database, store, clock));
+    const check = await verifyAudit(auditSourcesOf(beside, store, clock));
     if (!check.ok) throw new AppError('conflict', `nothing is archived: ${auditCheckText(check)}`);
-    const keys = readPublicKeys(publicKeyFileOf(database));
+    const keys = readPublicKeys(publicKeyFileOf(beside));
     const why = { by: actorHere(), reason: options.reason };
-    const segment = await archiveAudit({ store, keys, folder: archiveFolderOf(database) }, bound, why);
+    const segment = await archiveAudit({ store, keys, folder: archiveFolderOf(beside) }, bound, why);
     await checkpointer.seal();
     return segment
       ? `archived: entries ${segment.from} to ${segment.to} lie in ${segment.file}, verified, and are out of the database`

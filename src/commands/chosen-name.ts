@@ -1,6 +1,7 @@
 // commands: a name that may mean several things, or that a user chose, at a terminal: a person chooses or confirms. In: what was typed.
 // Out: an id or a serial number instead, or the same text where nobody can be asked: then what changes something is refused later.
 import { composeReader } from '../compose/reader.ts';
+import type { Database } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { isChosenName, type Named, resolveName } from '../domain/resolve-name.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
@@ -35,9 +36,9 @@ export async function chosenName(
 }
 
 /** Without a database that can be read, the command itself reports it. */
-function readerOf(file: string): ReturnType<typeof composeReader> | undefined {
+function readerOf(database: Database): ReturnType<typeof composeReader> | undefined {
   try {
-    return composeReader(file);
+    return composeReader(database);
   } catch {
     return undefined;
   }

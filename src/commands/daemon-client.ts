@@ -15,11 +15,12 @@ export interface DaemonClient {
 }
 
 /** The active daemon of this database, or undefined when none announced itself or it does not answer. */
-export async function findDaemon(config: DatabaseAccess): Promise<DaemonClient | undefined> {
-  const address = readDaemonAddress(config.db);
+export async function findDaemon({ database, token: given }: DatabaseAccess): Promise<DaemonClient | undefined> {
+  if (database.kind === 'postgres') return undefined; // every process may write to it
+  const address = readDaemonAddress(database.file);
   if (!address) return undefined;
   if (!(await isTrustward(address.url))) return undefined; // a leftover file
-  const token = config.token ?? readTokenFile(`${config.db}.token`);
+  const token = given ?? readTokenFile(`${database.beside}.token`);
   const { rulesDir } = address;
   return { url: address.url, rulesDir, call: (method, path, body) => call(address.url, token, method, path, body) };
 }

@@ -7,6 +7,7 @@ import { privateKeyFileOf, publicKeyFileOf } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
+import { sqliteFileOf } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { shellWord } from '../domain/shell-word.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
@@ -19,6 +20,10 @@ import { systemIds } from '../system/ids.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, write } from './io.ts';
 import { sizeText } from './size-text.ts';
 
+/** With PostgreSQL. */
+export const INSTEAD =
+  "use PostgreSQL's own tools (pg_dump, pg_restore), and copy the folder of TRUSTWARD_STATE with it";
+
 export interface RestoreOptions extends CommonOptions {
   /** Also in the place of a newer database, or of one of another address. */
   replace?: boolean;
@@ -27,7 +32,7 @@ export interface RestoreOptions extends CommonOptions {
 /** Errors: AppError `store_locked` while a process writes, `conflict` when it is not meant; as restoreDatabase. */
 export async function dbRestoreCommand(io: Io, file: string, options: RestoreOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const database = databaseOf(io, options);
+  const database = sqliteFileOf(databaseOf(io, options), INSTEAD);
   const lock = takeLockAlone(database);
   try {
     const { aside, bytes, checked } = await restoreDatabase(file, database, {

@@ -22,7 +22,7 @@ const FORMATS = ['text', 'json'] as const;
 
 export async function historyListCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
-  const folder = historyFolderOf(databaseOf(io, options));
+  const folder = historyFolderOf(databaseOf(io, options).beside);
   const days = historyDays(folder);
   const bytes = days.reduce((sum, day) => sum + day.bytes, 0);
   if (format === 'json') {
@@ -49,7 +49,7 @@ export async function historyListCommand(io: Io, options: CommonOptions): Promis
 export async function historyVerifyCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const database = databaseOf(io, options);
-  const folder = historyFolderOf(database);
+  const folder = historyFolderOf(database.beside);
   const check = verifyHistory(folder, await addressOf(database));
   const { ok, files, bytes, runs, rows, fromMs, toMs, problems } = check;
   if (format === 'json') {
@@ -84,7 +84,7 @@ export async function historyForgetCommand(io: Io, name: string, options: Forget
   const format = outputOf(options, FORMATS, 'text');
   if (options.reason.trim() === '') throw new AppError('usage', '--reason is empty: say why, for the audit');
   const database = databaseOf(io, options);
-  const folder = historyFolderOf(database);
+  const folder = historyFolderOf(database.beside);
   const chosen = await chosenName(io, options, name, SUBJECT_KINDS);
   const writer = await composeAuditWriter(database);
   try {

@@ -2,8 +2,10 @@
 // to standard error. A command returns its exit code; failures are thrown and become one line and a code in main.ts.
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Flags, readDatabasePath } from '../config/database-path.ts';
-import type { Environment } from '../config/reader.ts';
+import { databaseIn } from '../config/database.ts';
+import type { Flags } from '../config/database-path.ts';
+import type { Environment } from '../config/name-reader.ts';
+import type { Database } from '../domain/database.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { showHidden } from '../report/hostile-text.ts';
 import { coloured, showsColour } from '../system/colour.ts';
@@ -45,14 +47,16 @@ export interface CommonOptions extends Flags {
   out?: string;
 }
 
-export function databaseOf(io: Io, options: Flags): string {
-  return readDatabasePath(io.env, flagsOf(options));
+/** Errors: AppError `config`; `usage` and `not_found` for `--org`. */
+export function databaseOf(io: Io, options: Flags): Database {
+  return databaseIn(io.env, flagsOf(options));
 }
 
 /** Of all options of a command, those that are settings. The type names each of them, so that none is left out. */
 export function flagsOf({
   apiUrl,
   db,
+  org,
   rules,
   schedule,
   watch,
@@ -60,7 +64,7 @@ export function flagsOf({
   listen,
   actConcurrency,
 }: Flags): Record<keyof Flags, string | undefined> {
-  return { apiUrl, db, rules, schedule, watch, mode, listen, actConcurrency };
+  return { apiUrl, db, org, rules, schedule, watch, mode, listen, actConcurrency };
 }
 
 /**

@@ -1,4 +1,5 @@
 // commands: which run `report` shows when none is named. In: a reader. Out: the run, and what is under way meanwhile. Reading only.
+import type { Database } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { leastMode } from '../domain/mode.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
@@ -12,7 +13,7 @@ import { timeText } from '../domain/time-text.ts';
  */
 export async function lastRunOf(
   reader: Pick<RecordReader, 'run' | 'runLines' | 'countsOfRun'>,
-  database: string,
+  database: Database,
   { completed = false }: { completed?: boolean },
 ): Promise<{ run: RunRecord; note: string | undefined }> {
   const [newest] = await reader.runLines({ limit: 1 });
@@ -43,13 +44,19 @@ async function noteOf(
   reader: Pick<RecordReader, 'run' | 'countsOfRun'>,
   newest: Run,
   shown: Run,
-  database: string,
+  database: Database,
 ): Promise<string> {
   const which = `run ${newest.seq} (${leastMode(newest.mode, newest.daemonMode)}) began at ${timeText(newest.startedAt)}`;
   const about = `this is the report of run ${shown.seq}`;
-  const { lookAtLock } = await import('../store/writer-lock.ts');
-  if (!lookAtLock(database).isHeld) return `${which} and did not come to its end; ${about}`;
+  if (!(await isWritten(database))) return `${which} and did not come to its end; ${about}`;
   return `${which} and is under way: ${await progressOf(reader, newest)}; ${about}`;
+}
+
+/** With PostgreSQL whoever takes over a dead process's work ends its run: one that is marked as running still counts as such. */
+async function isWritten(database: Database): Promise<boolean> {
+  if (database.kind === 'postgres') return true;
+  const { lookAtLock } = await import('../store/writer-lock.ts');
+  return lookAtLock(database.file).isHeld;
 }
 
 /** As far as the record shows. */

@@ -1,12 +1,13 @@
 // commands: whether `--rules` names other rules than the active set: then a run over them is a what-if. In: the flag,
 // the daemon, the environment, the database. Out: the active folder, or undefined when the flag names it, or none is
 // active yet.
-import { existsSync, realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
 import { composeReader } from '../compose/reader.ts';
 import type { Config } from '../config/config.ts';
+import type { Database } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Run } from '../domain/run.ts';
+import { realFolders } from '../rule-set/rule-folders.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
 import type { CommonOptions, Io } from './io.ts';
 
@@ -43,11 +44,11 @@ export async function otherThanActive(
   const active = daemon
     ? { dir: daemon.rulesDir ?? '', origin: 'the daemon has' }
     : await withoutDaemon(config, io.env.TRUSTWARD_RULES?.trim());
-  return active === undefined || realPath(active.dir) === realPath(rules) ? undefined : active;
+  return active === undefined || realFolders(active.dir) === realFolders(rules) ? undefined : active;
 }
 
 async function withoutDaemon(config: Config, named: string | undefined): Promise<ActiveFolder | undefined> {
-  const last = await lastRun(config.db);
+  const last = await lastRun(config.database);
   if (last === undefined) return undefined;
   if (named) return { dir: named, origin: 'TRUSTWARD_RULES names' };
   return last.rulesDir === undefined ? undefined : { dir: last.rulesDir, origin: 'the last run used' };
@@ -56,10 +57,10 @@ async function withoutDaemon(config: Config, named: string | undefined): Promise
 /**
  * None for a database that cannot be read, or has an older version: the run that follows reports what is wrong with it.
  */
-async function lastRun(databaseFile: string): Promise<Run | undefined> {
-  if (!existsSync(databaseFile)) return undefined;
+async function lastRun(database: Database): Promise<Run | undefined> {
+  if (database.kind === 'sqlite' && !existsSync(database.file)) return undefined;
   try {
-    const reader = composeReader(databaseFile);
+    const reader = composeReader(database);
     try {
       return await reader.latestRun();
     } finally {
@@ -69,9 +70,4 @@ async function lastRun(databaseFile: string): Promise<Run | undefined> {
     if (error instanceof AppError) return undefined;
     throw error;
   }
-}
-
-/** A folder with two names is one folder. */
-function realPath(dir: string): string {
-  return existsSync(dir) ? realpathSync(dir) : resolve(dir);
 }

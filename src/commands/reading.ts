@@ -1,5 +1,6 @@
 // commands: `decisions`: reading only, also while a daemon writes. Without a name in question it loads no more than a report does.
 import { composeRunReader } from '../compose/run-reader.ts';
+import type { Database } from '../domain/database.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { namedDecisions } from '../domain/decision-filter.ts';
 import { givenTime } from '../domain/given-time.ts';
@@ -58,7 +59,7 @@ export async function decisionsCommand(io: Io, options: DecisionsOptions): Promi
 
 /** Of the one target or subjects that are asked about. Loaded only where it is asked for. */
 async function historyIn(
-  database: string,
+  database: Database,
   { target, subjectIds }: Pick<DecisionQuery, 'target' | 'subjectIds'>,
   bounds: { limit: number; nowMs: number },
 ): Promise<HistoryLine[] | undefined> {

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { ACTIONS } from '../act/actions.ts';
 import { evidenceThresholdsOf } from '../config/evidence.ts';
+import type { Database } from '../domain/database.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { EvidenceThresholds, RuleEvidence } from '../domain/evidence.ts';
 import { givenTime } from '../domain/given-time.ts';
@@ -62,11 +63,11 @@ function oneOf(rules: readonly LoadedRule[], id: string): LoadedRule {
 /** Undefined without a history, and for an empty one. */
 async function recordedTime(
   io: Io,
-  database: string,
+  database: Database,
   rules: readonly LoadedRule[],
   { fromMs, toMs, only }: { fromMs: number; toMs: number; only: string | undefined },
 ): Promise<ReplayedTime | undefined> {
-  if (!existsSync(`${database}.history`)) return undefined;
+  if (!existsSync(`${database.beside}.history`)) return undefined;
   const { addressOf, composeHistory } = await import('../compose/history.ts');
   const stopping = new AbortController();
   void io.untilStopped().then(() => stopping.abort());
@@ -87,12 +88,12 @@ async function recordedTime(
 /** What cannot be kept is shown all the same. */
 function keep(
   io: Io,
-  database: string,
+  database: Database,
   rules: readonly LoadedRule[],
   evidence: readonly RuleEvidence[],
   nowMs: number,
 ): void {
-  const folder = evidenceFolder(database);
+  const folder = evidenceFolder(database.beside);
   try {
     for (const [at, rule] of rules.entries())
       keepEvidence(folder, evidence[at] as RuleEvidence, contentOf(rule).ruleHashes);

@@ -51,7 +51,7 @@ async function whatIfOver(io: Io, config: Config, options: RunOptions, active: A
   void io.untilStopped().then(() => stopping.abort());
   try {
     const { run, reader } = await namingApi(config, () => whatIf(engine, { rules: options.rule }));
-    return await buildReport(reader, run, await evidenceOf(io, config.db));
+    return await buildReport(reader, run, await evidenceOf(io, config.database));
   } finally {
     await close();
   }
@@ -87,7 +87,7 @@ async function runHere(io: Io, config: Config, options: RunOptions): Promise<Rep
       namingApi(config, () => runCycle(engine, request)),
     );
     if (options.rule === undefined) composition.heartbeat?.beat();
-    return await reportOf(engine.store, run.id, await evidenceOf(io, config.db));
+    return await reportOf(engine.store, run.id, await evidenceOf(io, config.database));
   } finally {
     await close();
   }

@@ -5,6 +5,7 @@ import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
 import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import { onPage } from '../domain/actor.ts';
+import { databaseName } from '../domain/database.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { demandFree } from '../http/index.ts';
 import { changeWindowText, quietHoursText } from '../report/index.ts';
@@ -15,7 +16,7 @@ import { type CommonOptions, type Io, writeText } from './io.ts';
 export async function serveCommand(io: Io, options: CommonOptions): Promise<number> {
   const config = configOf(io, options);
   // A first start that cannot listen leaves nothing behind; later ones first report which process holds the database.
-  if (!existsSync(config.db)) await demandFree(config.listen);
+  if (config.database.kind === 'sqlite' && !existsSync(config.database.file)) await demandFree(config.listen);
   const composition = await composeEngine(config, config.mode, [], io.ending);
   try {
     const daemon = await startDaemon(composition);
@@ -58,7 +59,7 @@ function welcome(
     `  Watch           ${config.watchMs === 0 ? 'off' : `the event log, every ${formatDuration(config.watchMs)}`}`,
     ...windowLines(config, engine.clock.nowMs()),
     `  Rules           ${rules.all().length} in ${config.rulesDir}`,
-    `  Database        ${config.db}`,
+    `  Database        ${databaseName(config.database)}`,
     `  Management API  ${demo ? `${embedded} (embedded, a made-up organization)` : config.api?.url}`,
     '',
     'What to do next, in another terminal:',

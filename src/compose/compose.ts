@@ -1,11 +1,12 @@
 // Builds the adapters and connects them, as only this folder does. In: a checked configuration. Out: an engine to run.
 // `close` closes everything built here.
-import { dirname, join } from 'node:path';
 import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { Config } from '../config/config.ts';
+import { consoleDatabaseOf } from '../config/database.ts';
 import { startConsole } from '../console/console.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
+import { sqliteFileOf } from '../domain/database.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import type { AnswerStore } from '../domain/kept-answer.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
@@ -91,9 +92,9 @@ export async function composeEngine(
   const { clock, log } = common;
   const closing = new Closing();
   try {
-    const lock = takeWriterLock(config.db);
+    const lock = takeWriterLock(sqliteFileOf(config.database, 'give a SQLite file'));
     closing.add(() => lock.release());
-    const { store, health, openCheckpoints } = await openStore(config.db, lock, clock, log);
+    const { store, health, openCheckpoints } = await openStore(config.database, lock, clock, log);
     closing.add(() => store.close());
     await refuseOtherAddress(store, bindingOf(config));
     const checkpointer = await openCheckpoints();
@@ -165,7 +166,8 @@ export async function composeEngine(
         lookBack: engine.lookBack,
       };
     };
-    const verify = (seen?: (seq: number) => void) => verifyAudit(auditSourcesOf(config.db, store, clock, { seen }));
+    const verify = (seen?: (seq: number) => void) =>
+      verifyAudit(auditSourcesOf(config.database.beside, store, clock, { seen }));
     return {
       config,
       engine,
@@ -196,8 +198,8 @@ export async function composeEngine(
 }
 
 /** As the last process left it, for a look without one. Errors: AppError `not_found` without a database, `store_failed`. */
-export async function composeQuietPeriod({ db, timing }: Config): Promise<QuietPeriod> {
-  const reader = composeReader(db);
+export async function composeQuietPeriod({ database, timing }: Config): Promise<QuietPeriod> {
+  const reader = composeReader(database);
   try {
     const steady = steadyTime(systemClock, bootId(), await reader.clockAgreement());
     const idle = { latency: () => NO_CALLS, unansweredMs: () => 0 };
@@ -216,11 +218,7 @@ function endOfHeartbeat(heartbeat: Heartbeat, { cut }: Ending): Promise<void> {
 
 /** What the database is bound to: the API's address, or the embedded console's database (its port changes). */
 export function bindingOf(config: Config): string {
-  return config.api ? config.api.url : `the embedded console (${consoleDatabaseOf(config)})`;
-}
-
-function consoleDatabaseOf(config: Config): string {
-  return join(dirname(config.db), 'demo-console.db');
+  return config.api ? config.api.url : `the embedded console (${consoleDatabaseOf(config.database)})`;
 }
 
 async function refuseOtherAddress(store: SqliteStore, address: string): Promise<void> {
@@ -263,7 +261,7 @@ export async function connect(
   }
   const console = await startConsole({
     listen: { host: '127.0.0.1', port: 0 },
-    dbFile: consoleDatabaseOf(config),
+    dbFile: consoleDatabaseOf(config.database),
     seed: { seed: 1 },
     live: true,
     clock,

@@ -1,6 +1,7 @@
-// The history beside a database, opened for reading: it is files, and works beside the process that writes them. In: the database's file, and the
+// The history beside a database, opened for reading: it is files, and works beside the process that writes them. In: the database, and the
 // address that it is bound to. Out: a reader, which reads nothing before it is asked. Records of another address are gaps, named as foreign.
 import { existsSync } from 'node:fs';
+import type { Database } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { HistoryReader } from '../domain/recorded-history.ts';
 import { Decoder } from '../history/codec/decoder.ts';
@@ -9,17 +10,17 @@ import { historyFolderOf } from '../history/files/segment-files.ts';
 import { composeReader } from './reader.ts';
 
 /** A folder that is not there is an empty history. Without an address its newest records show whose history it is. */
-export function composeHistory(database: string, address: string | undefined): HistoryReader {
+export function composeHistory({ beside }: Pick<Database, 'beside'>, address: string | undefined): HistoryReader {
   return historyReader({
-    folder: historyFolderOf(database),
+    folder: historyFolderOf(beside),
     address,
     newDecoder: (options) => new Decoder(options),
   });
 }
 
 /** Undefined when there is no database, or it cannot be read: its history can be. */
-export async function addressOf(database: string): Promise<string | undefined> {
-  if (!existsSync(database)) return undefined;
+export async function addressOf(database: Database): Promise<string | undefined> {
+  if (database.kind === 'sqlite' && !existsSync(database.file)) return undefined;
   try {
     const reader = composeReader(database);
     try {

@@ -9,11 +9,11 @@ import { recordedLookBack } from '../run/recorded-look-back.ts';
 
 /** `settled`: waits for what this process is recording. */
 export function composeLookBack(
-  { db, historyMs }: Pick<Config, 'db' | 'historyMs'>,
+  { database, historyMs }: Pick<Config, 'database' | 'historyMs'>,
   address: string,
   settled?: () => Promise<void>,
 ): LookBackSource | undefined {
-  if (historyMs === 0 || db === ':memory:') return undefined;
-  const folder = historyFolderOf(db);
+  if (historyMs === 0 || database.beside === ':memory:') return undefined;
+  const folder = historyFolderOf(database.beside);
   return recordedLookBack(historyReader({ folder, address, newDecoder: (options) => new Decoder(options) }), settled);
 }

@@ -1,10 +1,10 @@
 // The parts of everything that runs rules: the log, the actions and the loaded rules. In: a checked configuration. Out: parts for
 // compose.ts and what-if.ts, which add a database and the API.
-import { realpathSync } from 'node:fs';
 import { actionsWith } from '../act/actions.ts';
 import type { Config } from '../config/config.ts';
 import { PLACEHOLDER_SERIALS } from '../decide/serials.ts';
 import { EVENT_PULL_DEFAULT } from '../pull/pull-events.ts';
+import { realFolders } from '../rule-set/rule-folders.ts';
 import { RuleHolder } from '../rule-set/rule-holder.ts';
 import { demandActive, type Engine, type EngineSettings } from '../run/engine.ts';
 import { systemClock } from '../system/clock.ts';
@@ -32,7 +32,7 @@ export async function loadParts(config: Config, chosen: readonly string[]): Prom
     log,
     actions,
     active: () => rules.active(),
-    rulesDir: realpathSync(config.rulesDir),
+    rulesDir: realFolders(config.rulesDir),
     settings: settingsOf(config),
     demo: config.api === undefined,
     feed: { primed: new WeakSet(), triedMs: 0 },

@@ -9,6 +9,7 @@ import { createKey, loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../
 import { auditSourcesOf, type CopiesElsewhere } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
+import { type Database, sqliteFileOf } from '../domain/database.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { allCheckpointLines } from '../store/checkpoint-table.ts';
 import { openDatabase, openReadOnly } from '../store/database.ts';
@@ -24,10 +25,10 @@ import { Closing } from './closing.ts';
 import { composeReader } from './reader.ts';
 
 /** Verifies the record of a database, also while a daemon writes to it. Errors: AppError `not_found`, `store_failed`. */
-export async function composeVerification(databaseFile: string, copies: CopiesElsewhere): Promise<AuditCheck> {
-  const reader = composeReader(databaseFile);
+export async function composeVerification(database: Database, copies: CopiesElsewhere): Promise<AuditCheck> {
+  const reader = composeReader(database);
   try {
-    return await verifyAudit(auditSourcesOf(databaseFile, reader, systemClock, copies));
+    return await verifyAudit(auditSourcesOf(database.beside, reader, systemClock, copies));
   } finally {
     await reader.close();
   }
@@ -45,16 +46,17 @@ export interface AuditWriter {
  * key is replaced first. Errors: AppError `store_locked` while a daemon runs, `not_found` without a database,
  * `store_failed`.
  */
-export async function composeAuditWriter(databaseFile: string, { newKey = false } = {}): Promise<AuditWriter> {
-  openReadOnly(databaseFile).close();
+export async function composeAuditWriter(database: Database, { newKey = false } = {}): Promise<AuditWriter> {
+  const file = sqliteFileOf(database, 'give a SQLite file');
+  openReadOnly(file).close();
   const clock = systemClock;
   const log = systemLog({ level: 'silent', form: 'plain' });
-  const lock = takeWriterLock(databaseFile);
+  const lock = takeWriterLock(file);
   const closing = new Closing();
   closing.add(() => lock.release());
   try {
-    if (newKey) createKey(databaseFile);
-    const { store, openCheckpoints } = await openStore(databaseFile, lock, clock, log);
+    if (newKey) createKey(database.beside);
+    const { store, openCheckpoints } = await openStore(database, lock, clock, log);
     closing.add(() => store.close());
     return { store, checkpointer: await openCheckpoints(), clock, close: closing.close };
   } catch (error) {
@@ -69,16 +71,16 @@ export interface OpenedStore {
   openCheckpoints(): Promise<FileCheckpointer>;
 }
 
-export async function openStore(databaseFile: string, lock: WriterLock, clock: Clock, log: Log): Promise<OpenedStore> {
+export async function openStore(database: Database, lock: WriterLock, clock: Clock, log: Log): Promise<OpenedStore> {
   const health = new StoreHealth(clock, log);
-  const db = openDatabase(databaseFile, health, lock);
+  const db = openDatabase(sqliteFileOf(database, 'give a SQLite file'), health, lock);
   health.watch(db);
   try {
-    const file = new CheckpointFile(checkpointFileOf(databaseFile));
+    const file = new CheckpointFile(checkpointFileOf(database.beside));
     const { named, last } = file.look();
     const hasSigned = (answered(db, allCheckpointLines)?.length ?? 0) > 0 || named !== undefined || last !== undefined;
-    const key = loadOrCreateKey(databaseFile, hasSigned);
-    const keys = readPublicKeys(publicKeyFileOf(databaseFile));
+    const key = loadOrCreateKey(database.beside, hasSigned);
+    const keys = readPublicKeys(publicKeyFileOf(database.beside));
     let checkpointer: FileCheckpointer | undefined;
     const sealed = () => void checkpointer?.publish();
     const store = openWriter(db, linkEntry, clock, { ...signingWith(key, keys), sealed });

@@ -9,14 +9,14 @@ import { ThreadDesk } from '../history/record/thread-desk.ts';
 import { versionOf } from '../system/version.ts';
 
 export function composeRecorder(
-  { db, historyMs }: Pick<Config, 'db' | 'historyMs'>,
+  { database, historyMs }: Pick<Config, 'database' | 'historyMs'>,
   address: string,
   store: EventRows,
   clock: Clock,
   log: Log,
 ): RunRecorder | undefined {
-  if (historyMs === 0 || db === ':memory:') return undefined;
-  const folder = historyFolderOf(db);
+  if (historyMs === 0 || database.beside === ':memory:') return undefined;
+  const folder = historyFolderOf(database.beside);
   const desk = new ThreadDesk({ folder, address, program: `trustward ${versionOf()}`, keepMs: historyMs });
   const recorder = new RunRecorder(desk, store, clock, log);
   if (!hasAny(folder)) recorder.beginsAnew();

@@ -1,6 +1,7 @@
-// The replays of the history beside a database, beside any writer. In: the database's file. Out: replays. They load no credential, ask no API,
+// The replays of the history beside a database, beside any writer. In: the database. Out: replays. They load no credential, ask no API,
 // and read of the database only which API it is of.
 import { ACTIONS } from '../act/actions.ts';
+import type { Database } from '../domain/database.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import type { HistoryReader } from '../domain/recorded-history.ts';
@@ -14,13 +15,13 @@ import { loadRuleFolder } from '../rule-set/rule-holder.ts';
 import { addressOf, composeHistory } from './history.ts';
 
 /** `keep`: the setting TRUSTWARD_HISTORY, where there is one. Errors: AppError `not_found` when nothing was ever recorded. */
-export async function composeReplayer(database: string, keep: string | undefined): Promise<Replayer> {
+export async function composeReplayer(database: Database, keep: string | undefined): Promise<Replayer> {
   const reader = composeHistory(database, await addressOf(database));
   if ((await reader.span()) === undefined) {
     const why = keep === undefined ? 'each run adds to it, unless TRUSTWARD_HISTORY is 0d' : whyNone(keep);
     throw new AppError(
       'not_found',
-      `there is no history in \`${historyFolderOf(database)}\`: ${why}; \`--db\` names another database`,
+      `there is no history in \`${historyFolderOf(database.beside)}\`: ${why}; \`--db\` names another database`,
     );
   }
   return replayerOver(reader);

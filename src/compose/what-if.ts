@@ -3,6 +3,7 @@
 // that cannot write, closed by `close`.
 import { restoredWhy } from '../audit/sources.ts';
 import type { Config } from '../config/config.ts';
+import { sqliteFileOf } from '../domain/database.ts';
 import type { Progress } from '../domain/progress.ts';
 import type { WhyDeps } from '../explain/why.ts';
 import type { WhatIfEngine } from '../run/what-if.ts';
@@ -39,14 +40,14 @@ export async function composeWhatIf(
   const { clock, log } = common;
   const closing = new Closing();
   try {
-    const reader = composeReader(config.db);
+    const reader = composeReader(config.database);
     closing.add(() => reader.close());
     const bound = await reader.address();
     if (bound !== undefined && bound !== bindingOf(config)) throw boundElsewhere(config.db, bound, bindingOf(config));
-    const isRestored = (await restoredWhy(config.db, reader)) !== undefined;
+    const isRestored = (await restoredWhy(config.database.beside, reader)) !== undefined;
     if (config.api === undefined) {
       // The holder of the lock has started the embedded console; a second one would take its key away.
-      const lock = takeWriterLock(config.db);
+      const lock = takeWriterLock(sqliteFileOf(config.database, 'give a SQLite file'));
       closing.add(() => lock.release());
     }
     const stopping = new AbortController();

@@ -2,6 +2,7 @@
 // name, its value and what was expected. Secrets come from the environment or a file, never from arguments.
 
 import { CEILINGS_DEFAULT, type CeilingSettings } from '../domain/ceiling.ts';
+import type { Database } from '../domain/database.ts';
 import { formatDuration } from '../domain/duration.ts';
 import type { EvidenceThresholds } from '../domain/evidence.ts';
 import { hostsIn } from '../domain/hosts.ts';
@@ -15,7 +16,8 @@ import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
 import { type BackupSettings, readBackup } from './backup.ts';
-import { type Flags, readDatabasePath } from './database-path.ts';
+import { readDatabase } from './database.ts';
+import type { Flags } from './database-path.ts';
 import { readEvidence } from './evidence.ts';
 import { readHistory } from './history.ts';
 import { readLists } from './lists.ts';
@@ -37,7 +39,9 @@ export interface Config {
   api: { url: string; credential: Credential; adminToken: string | undefined } | undefined;
   /** Where devices and users are listed. */
   lists: Lists;
+  /** The file, or the address, which has no password. */
   db: string;
+  database: Database;
   rulesDir: string;
   schedule: string;
   /** The time between two looks at the event log, ms; 0: none. */
@@ -96,8 +100,11 @@ export interface Config {
   };
 }
 
-/** Errors: AppError `config` with every mistake, one per line. */
-export function readConfig(env: Environment, flags: Flags = {}): Config {
+/**
+ * `organization`: whose it is; otherwise `--org`, or the only one. Errors: AppError `config` with every mistake, one per line; `usage` and
+ * `not_found` for `--org`.
+ */
+export function readConfig(env: Environment, flags: Flags = {}, organization?: string): Config {
   const reader = new ConfigReader(env);
   const api = readApi(reader, flags);
   const demo = api === undefined;
@@ -108,11 +115,17 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
   }
   const modeCap = reader.choice('TRUSTWARD_MODE', RUN_MODES, undefined);
   const requestTimeoutMs = reader.duration('TRUSTWARD_REQUEST_TIMEOUT', '10s', '1s');
-  const db = readDatabasePath(env, flags);
+  const database = readDatabase(reader, flags, organization);
+  const organizations = reader.text('TRUSTWARD_ORGANIZATIONS');
+  if (database.kind === 'sqlite' && organizations !== undefined)
+    reader.fault(
+      `TRUSTWARD_ORGANIZATIONS is set, and \`${database.file}\` is a SQLite database, which has one organization: set TRUSTWARD_DB to a PostgreSQL database, or unset TRUSTWARD_ORGANIZATIONS`,
+    );
   const config: Config = {
     api,
     lists: readLists(reader),
-    db,
+    db: database.kind === 'sqlite' ? database.file : database.url,
+    database,
     rulesDir: flags.rules ?? reader.text('TRUSTWARD_RULES') ?? 'rules',
     schedule: reader.schedule(flags.schedule, demo ? '*/15 * * * * *' : '*/5 * * * *'),
     watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
@@ -146,7 +159,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       // The made-up organization lives a year in a day: a real day's ceiling would hold everything within the hour.
       day: reader.ceiling('TRUSTWARD_CEILING_DAY', demo ? { max: 100_000, percent: 100 } : CEILINGS_DEFAULT.day),
     },
-    backup: readBackup(reader, db),
+    backup: readBackup(reader, database),
     historyMs: readHistory(reader),
     notify: readNotifySettings(reader),
     metrics: readMetricsSettings(reader, parseListen),
@@ -192,7 +205,9 @@ function readApi(reader: ConfigReader, flags: Flags): Config['api'] {
   }
   if (apiKey && refreshToken)
     reader.fault('TRUSTWARD_API_KEY and TRUSTWARD_REFRESH_TOKEN are both set: set one of them');
-  if (!apiKey && !refreshToken)
+  // A file that cannot be read has been reported.
+  const isNamed = ['TRUSTWARD_API_KEY_FILE', 'TRUSTWARD_REFRESH_TOKEN_FILE'].some((name) => reader.text(name));
+  if (!apiKey && !refreshToken && !isNamed)
     reader.fault(
       'TRUSTWARD_API_URL is set but no credential is: set TRUSTWARD_API_KEY or TRUSTWARD_REFRESH_TOKEN (or the same name with _FILE)',
     );

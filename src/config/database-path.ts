@@ -1,10 +1,11 @@
 // Configuration: where the database is. In: environment and flags. Out: its path. It loads nothing, since reading commands need
 // nothing else.
-import type { Environment } from './reader.ts';
+import type { Environment } from './name-reader.ts';
 
 export interface Flags {
   apiUrl?: string;
   db?: string;
+  org?: string;
   rules?: string;
   schedule?: string;
   watch?: string;

@@ -22,7 +22,8 @@ import type { Measuring } from '../metrics/measuring.ts';
 import { driftReader } from '../operator/plan-drift.ts';
 import { buildSummary, views, writeReport } from '../report/index.ts';
 import { schemas } from '../report/schemas/index.ts';
-import { watchRules } from '../rule-set/rule-watch.ts';
+import { watchFolders } from '../rule-set/folder-watch.ts';
+import { foldersIn } from '../rule-set/rule-folders.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
@@ -61,7 +62,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const { config, engine, lock, log, ending } = composition;
   const state = new DaemonState(composition, backupsOf(composition));
   alertOfHistory(composition);
-  const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
+  const token = config.token === undefined ? loadOrCreateToken(config.database.beside) : undefined;
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
   const signIn = signInOf(composition, register, () => listening.url);
@@ -85,8 +86,8 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const backups = state.backups?.untilEnding(ending.asked);
   const looks = state.watch.untilEnding(ending.asked);
   const evidence = dailyEvidenceOf(composition).untilEnding(ending.asked);
-  const ruleWatch = watchRules(
-    config.rulesDir,
+  const ruleWatch = watchFolders(
+    foldersIn(config.rulesDir),
     engine.clock,
     (ending) => reloadRules(composition, ending),
     (error) => log.error({}, `the rules could not be reloaded: ${lineOf(error)}`),

@@ -1,6 +1,8 @@
 // The daemon's evidence of the loaded rules: once a day, and soon after a rule changed, by the command `rules evidence` in a process of its own. In:
 // what is kept, the loaded rules. Out: kept evidence. A failure is logged and changes nothing else: rules keep the evidence that they have.
 import type { Composition } from '../compose/compose.ts';
+import { databaseFlags } from '../config/database.ts';
+import type { Database } from '../domain/database.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { EvidenceReader } from '../domain/evidence.ts';
 import type { Clock, Log } from '../domain/ports.ts';
@@ -9,8 +11,8 @@ import { contentOf } from '../history/evidence/content.ts';
 import { evidenceFolder, evidenceReader } from '../history/evidence/evidence-files.ts';
 import { endOf, faultOf, runBeside } from './own-process.ts';
 
-export function keptEvidence({ db, evidence }: Composition['config']): EvidenceReader {
-  return evidenceReader(evidenceFolder(db), evidence);
+export function keptEvidence({ database, evidence }: Composition['config']): EvidenceReader {
+  return evidenceReader(evidenceFolder(database.beside), evidence);
 }
 
 export type MakeEvidence = (signal: AbortSignal) => Promise<void>;
@@ -25,13 +27,13 @@ const MADE_WITHIN_MS = 3 * 60 * MINUTE_MS;
 
 export function dailyEvidenceOf({ config, rules, clock, log }: Composition): DailyEvidence {
   const kept = keptEvidence(config);
-  const make = makeEvidence(config.db, config.rulesDir);
+  const make = makeEvidence(config.database, config.rulesDir);
   return new DailyEvidence({ kept, rules: () => rules.all(), make, clock, log });
 }
 
 /** Killed at once when the signal aborts. Errors: AppError `internal` with the last words of the process. */
-function makeEvidence(database: string, rulesDir: string): MakeEvidence {
-  const args = ['rules', 'evidence', '--db', database, '--rules', rulesDir, '--format', 'json'];
+function makeEvidence(database: Database, rulesDir: string): MakeEvidence {
+  const args = ['rules', 'evidence', ...databaseFlags(database), '--rules', rulesDir, '--format', 'json'];
   return async (signal) => {
     const { code, err } = await runBeside(args, signal, { outMax: 0 });
     if (code !== 0) throw new AppError('internal', faultOf(err) ?? endOf(code));

@@ -9,8 +9,8 @@ import { whyAt } from '../explain/as-of/why-at.ts';
 import type { HttpDeps } from '../http/index.ts';
 
 export function pastPorts({ config, engine, clock }: Composition): Required<Pick<HttpDeps, 'whyAt' | 'timeline'>> {
-  const history = composeHistory(config.db, bindingOf(config));
-  const isKept = () => existsSync(`${config.db}.history`);
+  const history = composeHistory(config.database, bindingOf(config));
+  const isKept = () => existsSync(`${config.database.beside}.history`);
   const reader = engine.store;
   return {
     whyAt: async (of, atMs) => {

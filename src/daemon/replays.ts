@@ -2,6 +2,8 @@
 // Out: the one under way or the last one, in memory. It reads files beside the database; no run waits for it.
 
 import type { Composition } from '../compose/compose.ts';
+import { databaseFlags } from '../config/database.ts';
+import type { Database } from '../domain/database.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { givenTime } from '../domain/given-time.ts';
 import type { Clock } from '../domain/ports.ts';
@@ -14,7 +16,13 @@ const WITHIN_MS = 30 * 60_000;
 const FOUND_MAX = 16_000_000;
 
 export function replaysOf({ config, clock, ending }: Composition): Replays {
-  return new Replays({ database: config.db, rulesDir: config.rulesDir, run: runBeside, clock, ending: ending.asked });
+  return new Replays({
+    database: config.database,
+    rulesDir: config.rulesDir,
+    run: runBeside,
+    clock,
+    ending: ending.asked,
+  });
 }
 
 export class Replays implements ReplaysBeside {
@@ -22,7 +30,7 @@ export class Replays implements ReplaysBeside {
 
   constructor(
     private readonly parts: {
-      database: string;
+      database: Database;
       rulesDir: string;
       run: typeof runBeside;
       clock: Pick<Clock, 'nowMs'>;
@@ -50,7 +58,7 @@ export class Replays implements ReplaysBeside {
   /** Never rejects. */
   private async made({ way, since, rule }: AskedReplay): Promise<Pick<ReplayBeside, 'found' | 'fault'>> {
     const { database, rulesDir, run, ending } = this.parts;
-    const args = ['replay', '--db', database, '--format', 'json', `--since=${since}`];
+    const args = ['replay', ...databaseFlags(database), '--format', 'json', `--since=${since}`];
     if (way === 'what_if') args.push(`--rules=${rulesDir}`);
     if (rule !== undefined) args.push(`--rule=${rule}`);
     const late = AbortSignal.timeout(WITHIN_MS);

@@ -1,6 +1,6 @@
 // The active rule set: loaded whole or not at all. A changed folder that cannot be loaded, or not in time, leaves the last
 // good set active.
-
+import { join } from 'node:path';
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Lists } from '../domain/lists.ts';
@@ -8,6 +8,8 @@ import type { Clock, Log } from '../domain/ports.ts';
 import type { Evaluator } from '../domain/verdict.ts';
 import { compileRules, type LoadedRule, loadRules, problemLine } from '../evaluate/index.ts';
 import type { ActiveRules } from '../run/engine.ts';
+import { BoundedRead } from './bounded-read.ts';
+import { foldersIn, labelled } from './rule-folders.ts';
 
 /** A disk or network mount that does not answer is not waited for any longer. */
 const LOAD_MS_MAX = 10_000;
@@ -29,16 +31,17 @@ export class RuleHolder {
   /** The folder could not be read in time when last loaded: it may be in order without another change. */
   isLate = false;
 
-  /** A read of the folder that was not waited for any longer. No other one begins before it ends. */
-  private overdue: Promise<unknown> | undefined;
+  private readonly reads: BoundedRead;
 
   constructor(
     private readonly dir: string,
     private readonly traits: ReadonlyMap<ActionName, ActionTraits>,
     private readonly log: Log,
-    private readonly clock: Clock,
+    clock: Clock,
     private readonly lists: Lists = 'v1',
-  ) {}
+  ) {
+    this.reads = new BoundedRead(clock, LOAD_MS_MAX);
+  }
 
   active(): ActiveRules {
     if (!this.current) throw new AppError('internal', 'rules were used before they were loaded');
@@ -70,28 +73,14 @@ export class RuleHolder {
   }
 
   private async look(signal?: AbortSignal): Promise<Found> {
-    if (this.overdue) return this.late();
-    const over = new AbortController();
-    const reading = loadRuleFolder(this.dir, this.traits, over.signal);
-    const waiting = this.clock.sleep(LOAD_MS_MAX, signal ? AbortSignal.any([over.signal, signal]) : over.signal);
     try {
-      const found = await Promise.race([reading, waiting]);
-      if (found) return found;
-      this.leave(reading);
-      return this.late();
+      const read = (over: AbortSignal) => loadRuleFolder(this.dir, this.traits, over);
+      const found = await this.reads.of(read, signal);
+      return found === 'late' ? this.late() : found;
     } catch (error) {
       if (error instanceof AppError && error.code === 'rules') return { error, isLate: false };
       throw error;
-    } finally {
-      over.abort();
     }
-  }
-
-  private leave(reading: Promise<unknown>): void {
-    const ended = () => {
-      this.overdue = undefined;
-    };
-    this.overdue = reading.then(ended, ended);
   }
 
   private late(): Found {
@@ -162,22 +151,27 @@ function sharingEvents(lists: Lists): (rules: readonly LoadedRule[]) => Evaluato
   };
 }
 
-/** Errors: AppError `rules`, with every problem of every file, one per line; also for a folder without any rule. */
+/** `folders`: one, or several as in PATH. Errors: AppError `rules`, with every problem of every file, one per line; also without any rule. */
 export async function loadRuleFolder(
-  dir: string,
+  folders: string,
   traits: ReadonlyMap<ActionName, ActionTraits>,
   signal?: AbortSignal,
 ): Promise<{ rules: readonly LoadedRule[]; hash: string }> {
-  const set = await loadRules(dir, { traits }, signal).catch((error: NodeJS.ErrnoException) => {
+  const dirs = foldersIn(folders);
+  const set = await loadRules(labelled(dirs), { traits }, signal).catch((error: NodeJS.ErrnoException) => {
     if (error.code === undefined) throw error;
     const what = error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`;
-    const where = `the rules folder \`${dir}\` ${what}`;
+    const where = `the rules folder \`${dirs.find((dir) => isIn(dir, error.path)) ?? folders}\` ${what}`;
     throw new AppError('rules', `${where}: give a folder of rule files in TRUSTWARD_RULES or --rules`);
   });
   if (set.problems.length > 0) throw new AppError('rules', set.problems.map(problemLine).join('\n'));
   if (set.rules.length === 0) {
-    const what = `there is no rule in \`${dir}\`: nothing can be judged or undone`;
+    const what = `there is no rule in \`${folders}\`: nothing can be judged or undone`;
     throw new AppError('rules', `${what}; add a rule file, or give its folder in TRUSTWARD_RULES or --rules`);
   }
   return set;
+}
+
+function isIn(dir: string, path: string | undefined): boolean {
+  return path !== undefined && join(path, '/').startsWith(join(dir, '/'));
 }

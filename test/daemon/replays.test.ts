@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { EndedProcess } from '../../src/daemon/own-process.ts';
 import { Replays } from '../../src/daemon/replays.ts';
+import { sqliteDatabase } from '../../src/domain/database.ts';
 
 const ASKED = { way: 'what_if', since: '30d', rule: 'ban' } as const;
 
@@ -16,7 +17,7 @@ function open(ending = new AbortController().signal) {
       started.push({ args, end });
     });
   const replays = new Replays({
-    database: 'd.db',
+    database: sqliteDatabase('d.db'),
     rulesDir: 'rules',
     run,
     clock: { nowMs: () => 5_000_000_000 },

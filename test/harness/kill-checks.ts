@@ -1,9 +1,11 @@
 // harness: what is left after a daemon was killed again and again: the console's true effects and writes against the audit.
 // In: a killed life. Out: figures, and what is wrong in words.
+
 import { verifyChain } from '../../src/audit/chain.ts';
 import { composeReader } from '../../src/compose/reader.ts';
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
 import type { AuditReader } from '../../src/domain/audit-store.ts';
+import { sqliteDatabase } from '../../src/domain/database.ts';
 import type { RecordReader } from '../../src/domain/record-reader.ts';
 import type { KilledLife } from './kill-life.ts';
 
@@ -34,7 +36,7 @@ interface IntentEntry {
 }
 
 export async function checkKilled(life: KilledLife): Promise<KillFigures> {
-  const reader = composeReader(life.org.dbFile);
+  const reader = composeReader(sqliteDatabase(life.org.dbFile));
   try {
     const entries = await intentEntries(reader);
     const { org } = life;

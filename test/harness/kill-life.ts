@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { composeReader } from '../../src/compose/reader.ts';
 import type { FaultInput } from '../../src/console/console.ts';
+import { sqliteDatabase } from '../../src/domain/database.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 import { Dice } from './dice.ts';
@@ -147,7 +148,7 @@ async function settle({ org }: KilledLife, main: readonly string[]): Promise<voi
 }
 
 async function isOpen(org: Organization): Promise<boolean> {
-  const reader = composeReader(org.dbFile);
+  const reader = composeReader(sqliteDatabase(org.dbFile));
   try {
     const open = [
       ...(await reader.intents({ status: 'planned' })),

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import type { Clock } from '../../src/domain/ports.ts';
+import { type FolderWatch, watchFolders } from '../../src/rule-set/folder-watch.ts';
 import { RuleHolder } from '../../src/rule-set/rule-holder.ts';
-import { type RuleWatch, watchRules } from '../../src/rule-set/rule-watch.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, silentLog } from '../support/organization.ts';
 
@@ -49,7 +49,7 @@ function handClock() {
 }
 
 describe('the watch on the rules folder', () => {
-  let watch: RuleWatch;
+  let watch: FolderWatch;
   let changes: number;
   let failures: unknown[];
   let onChange: (ending: AbortSignal) => Promise<boolean>;
@@ -63,7 +63,7 @@ describe('the watch on the rules folder', () => {
       changes += 1;
       return onChange(ending);
     };
-    watch = watchRules(join(dir, 'rules'), hand.clock, changed, (error) => failures.push(error));
+    watch = watchFolders([join(dir, 'rules')], hand.clock, changed, (error) => failures.push(error));
     await pass();
     await pass();
     expect(changes).toBe(1); // the folder as it is

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { composeReader } from '../../compose/reader.ts';
 import type { Config } from '../../config/config.ts';
 import { spanText } from '../../domain/age-text.ts';
+import type { SqliteDatabase } from '../../domain/database.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { BackupFolder, isOverdue, type KeptBackup } from '../../store/backup-folder.ts';
@@ -12,13 +13,13 @@ import { type Check, ok, problem, warning } from './check.ts';
 const NAME = 'backups';
 
 /** Nothing to show when they are off, and before there is a database. */
-export async function backupChecks({ backup, db }: Config): Promise<Check[]> {
-  if (!backup || !existsSync(db)) return [];
+export async function backupChecks({ backup, database }: Config): Promise<Check[]> {
+  if (!backup || database.kind === 'postgres' || !existsSync(database.file)) return [];
   const every = `one every ${formatDuration(backup.everyMs)} into ${backup.folder}`;
   const advice = 'start the daemon; its log shows why a backup fails';
   try {
     const nowMs = systemClock.nowMs();
-    const last = await newestOf(db, backup.folder, nowMs);
+    const last = await newestOf(database, backup.folder, nowMs);
     if (last === undefined) return [warning(NAME, `${every}: no good one of this database yet`, advice)];
     const text = `${every}: the last good one is ${spanText(nowMs - last.atMs)} old (${last.file})`;
     return [isOverdue(last, backup.everyMs, nowMs) ? problem(NAME, text, advice) : ok(NAME, text)];
@@ -27,10 +28,10 @@ export async function backupChecks({ backup, db }: Config): Promise<Check[]> {
   }
 }
 
-async function newestOf(db: string, folder: string, nowMs: number): Promise<KeptBackup | undefined> {
-  const reader = composeReader(db);
+async function newestOf(database: SqliteDatabase, folder: string, nowMs: number): Promise<KeptBackup | undefined> {
+  const reader = composeReader(database);
   try {
-    return await new BackupFolder(folder, db, (await reader.databaseId()) ?? '').newest(nowMs);
+    return await new BackupFolder(folder, database.file, (await reader.databaseId()) ?? '').newest(nowMs);
   } finally {
     await reader.close();
   }

@@ -14,9 +14,11 @@ import { type Check, ok, problem, warning } from './check.ts';
 const ANSWER_WITHIN_MS = 5_000;
 
 export async function daemonChecks(config: Config): Promise<Check[]> {
+  const { database } = config;
+  if (database.kind === 'postgres') return [modeWithoutDaemon(config), ...(await quietAsKept(config))];
   let look: LockLook;
   try {
-    look = lookAtLock(config.db);
+    look = lookAtLock(database.file);
   } catch (error) {
     return [problem('daemon', lineOf(error), 'run `doctor` as the user who owns the database')];
   }

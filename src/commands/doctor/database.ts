@@ -9,6 +9,7 @@ import { composeReader } from '../../compose/reader.ts';
 import { composeVerification } from '../../compose/record.ts';
 import type { Config } from '../../config/config.ts';
 import type { AuditCheck } from '../../domain/audit-check.ts';
+import { type Database, databaseName } from '../../domain/database.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { aboutText } from '../../domain/exemption.ts';
 import { coveredBy, coveredText } from '../../domain/exemption-covers.ts';
@@ -28,8 +29,11 @@ import { type Check, ok, problem, warning } from './check.ts';
 const NAME = 'database';
 
 export async function databaseChecks(config: Config): Promise<Check[]> {
-  const { db: file } = config;
+  const { database } = config;
   try {
+    if (database.kind === 'postgres')
+      return [...(await contentChecks(config, databaseName(database))), ...(await recordChecks(database))];
+    const { file } = database;
     if (!existsSync(file)) return [missing(file)];
     // First: a user who may not write beside a database cannot even read its newest state.
     const closed = unwritable(file);
@@ -46,15 +50,17 @@ export async function databaseChecks(config: Config): Promise<Check[]> {
       const back = '`trustward db backup FILE` first: there is no other way to go back';
       return [warning(NAME, `${whole}: the next start migrates them`, back), ...openToOthers(file)];
     }
-    return [
-      ...(await contentChecks(config, whole)),
-      ...openToOthers(file),
-      ...(await restoredChecks(file)),
-      ...(await auditChecks(file).catch((error: unknown) => [failed('audit', error)])),
-    ];
+    return [...(await contentChecks(config, whole)), ...openToOthers(file), ...(await recordChecks(database))];
   } catch (error) {
     return [failed(NAME, error)];
   }
+}
+
+async function recordChecks(database: Database): Promise<Check[]> {
+  return [
+    ...(await restoredChecks(database)),
+    ...(await auditChecks(database).catch((error: unknown) => [failed('audit', error)])),
+  ];
 }
 
 function failed(name: string, error: unknown): Check {
@@ -101,12 +107,12 @@ function openToOthers(file: string): Check[] {
   ];
 }
 
-async function contentChecks({ db, api }: Config, whole: string): Promise<Check[]> {
-  const reader = composeReader(db);
+async function contentChecks({ db, database, api }: Config, whole: string): Promise<Check[]> {
+  const reader = composeReader(database);
   try {
     const address = await reader.address();
     if (api && address !== undefined && address !== api.url)
-      return [problem(NAME, `${db} belongs to ${address}, not to ${api.url}`, 'set TRUSTWARD_DB to another file')];
+      return [problem(NAME, `${db} belongs to ${address}, not to ${api.url}`, 'set another TRUSTWARD_DB')];
     const stop = await reader.stop();
     return [
       ok(NAME, `${whole}, ${await lastRunText(reader)}`),
@@ -146,10 +152,10 @@ async function lastRunText(reader: Pick<RecordReader, 'latestRun'>): Promise<str
   return run ? `run ${run.seq} ${run.status} (began ${timeText(run.startedAt)})` : 'no run yet';
 }
 
-async function restoredChecks(file: string): Promise<Check[]> {
-  const reader = composeReader(file);
+async function restoredChecks(database: Database): Promise<Check[]> {
+  const reader = composeReader(database);
   try {
-    const why = await restoredWhy(file, reader);
+    const why = await restoredWhy(database.beside, reader);
     if (why === undefined) return [];
     const text = `this database was restored, or its checkpoints outside were changed (${why}): nothing is called`;
     return [problem('restored', text, WAY_ON)];
@@ -164,10 +170,10 @@ function wholeText(check: AuditCheck): string {
 }
 
 /** The checkpoints outside against the chain; and the key, without which nothing starts. */
-async function auditChecks(file: string): Promise<Check[]> {
+async function auditChecks(database: Database): Promise<Check[]> {
   const name = 'audit';
-  const key = privateKeyFileOf(file);
-  const check = await composeVerification(file, {});
+  const key = privateKeyFileOf(database.beside);
+  const check = await composeVerification(database, {});
   const found = check.ok
     ? ok(name, wholeText(check))
     : problem(

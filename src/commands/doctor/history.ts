@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { composeReader } from '../../compose/reader.ts';
 import type { Config } from '../../config/config.ts';
+import type { Database } from '../../domain/database.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { timeText } from '../../domain/time-text.ts';
@@ -13,19 +14,19 @@ const NAME = 'history';
 const ADVICE = 'look into the log of the daemon: runs go on without a history, and `replay` has a gap there';
 
 /** Nothing to show before there is a database. */
-export async function historyChecks({ db, historyMs }: Config): Promise<Check[]> {
-  if (!existsSync(db)) return [];
+export async function historyChecks({ database, historyMs }: Config): Promise<Check[]> {
+  if (database.kind === 'sqlite' && !existsSync(database.file)) return [];
   if (historyMs === 0) return [ok(NAME, 'off: nothing is recorded, and nothing can be replayed')];
   const kept = `kept for ${formatDuration(historyMs)}`;
   try {
-    const folder = historyFolderOf(db);
+    const folder = historyFolderOf(database.beside);
     const { segments } = listHistory(folder);
     if (existsSync(folder)) {
       accessSync(folder, constants.W_OK | constants.X_OK);
       if ((statSync(folder).mode & 0o077) !== 0)
         return [warning(NAME, `${kept}: others may look into ${folder}`, `\`chmod 700 ${folder}\``)];
     }
-    const lastAt = await lastRunAt(db);
+    const lastAt = await lastRunAt(database);
     if (segments.length === 0)
       return [lastAt === undefined ? ok(NAME, `${kept}: nothing yet`) : warning(NAME, `${kept}: nothing yet`, ADVICE)];
     const newest = Math.max(...segments.map(({ toMs }) => toMs));
@@ -39,8 +40,8 @@ export async function historyChecks({ db, historyMs }: Config): Promise<Check[]>
   }
 }
 
-async function lastRunAt(db: string): Promise<number | undefined> {
-  const reader = composeReader(db);
+async function lastRunAt(database: Database): Promise<number | undefined> {
+  const reader = composeReader(database);
   try {
     const last = await reader.latestRun();
     return last?.status === 'completed' ? last.startedAt : undefined;

@@ -46,11 +46,11 @@ async function webhookCheck({ name, url, allowPrivate }: Webhook, alertsTo: read
   }
 }
 
-export function diskCheck({ db }: Config): Check {
-  const folder = existingFolder(dirname(resolve(db)));
+export function diskCheck({ database }: Config): Check {
+  const folder = existingFolder(dirname(resolve(database.beside)));
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
-  const size = statSync(db, { throwIfNoEntry: false })?.size ?? 0;
+  const size = statSync(database.beside, { throwIfNoEntry: false })?.size ?? 0;
   const text = `${sizeText(free)} free in ${folder}`;
   const advice = 'free some space: on a full disk nothing can be recorded, so nothing is done';
   if (free < FREE_BYTES_MIN) return problem('disk', text, advice);

@@ -17,7 +17,7 @@ export function databaseOption(command: Command): Command {
 }
 
 export function rulesOption(): Option {
-  return new Option('--rules <folder>', 'the rules folder (TRUSTWARD_RULES)');
+  return new Option('--rules <folder>', 'the rules folder, or several as in PATH (TRUSTWARD_RULES)');
 }
 
 export function modeOption(text: string): Option {

@@ -1,5 +1,5 @@
-// evaluate: the rules folder → loaded rules, and every problem of every file.
-// In: a folder and the actions' traits. Out: rules in the order of their ids; a broken file never hides the others.
+// evaluate: a folder of rules, or several → loaded rules, and every problem of every file.
+// In: folders and the actions' traits. Out: rules in the order of their ids; a broken file never hides the others.
 import { digestOf } from '../../domain/digest.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { byPosition, Problems, type RuleProblem } from '../language/problem.ts';
@@ -14,31 +14,42 @@ export interface RuleSetLoad {
   hash: string;
 }
 
+/** One of several folders whose rules make one set. */
+export interface RuleFolder {
+  dir: string;
+  /** Before the names of its files, so that they differ from those of another folder; empty where there is one. */
+  label: string;
+}
+
 /**
- * Loads every `.yaml`, `.yml` and `.json` file under `dir`, sub-folders included; its `examples`, and names that begin
+ * Loads every `.yaml`, `.yml` and `.json` file under each folder, sub-folders included; its `examples`, and names that begin
  * with a dot, are ignored. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`,
  * between two files.
  */
 export async function loadRules(
-  dir: string,
+  from: string | readonly RuleFolder[],
   options: ReadOptions,
   signal: AbortSignal | undefined = undefined,
 ): Promise<RuleSetLoad> {
-  const { files, problems } = await listRuleFiles(dir);
-  const rules: LoadedRule[] = [];
-  for (const file of files) {
-    signal?.throwIfAborted();
-    const text = await readRuleFile(dir, file);
-    if (typeof text !== 'string') {
-      problems.push(text);
-      continue;
-    }
-    const parsed = parseRule(text, file, options);
-    if ('problems' in parsed) problems.push(...parsed.problems);
-    else {
-      const same = rules.find((rule) => rule.id === parsed.rule.id);
-      if (same) problems.push(duplicate(parsed.rule, same, text));
-      else rules.push(parsed.rule);
+  const [rules, problems]: [LoadedRule[], RuleProblem[]] = [[], []];
+  for (const { dir, label } of typeof from === 'string' ? [{ dir: from, label: '' }] : from) {
+    const found = await listRuleFiles(dir);
+    problems.push(...found.problems.map((problem) => ({ ...problem, file: `${label}${problem.file}` })));
+    for (const name of found.files) {
+      signal?.throwIfAborted();
+      const file = `${label}${name}`;
+      const text = await readRuleFile(dir, name);
+      if (typeof text !== 'string') {
+        problems.push({ ...text, file });
+        continue;
+      }
+      const parsed = parseRule(text, file, options);
+      if ('problems' in parsed) problems.push(...parsed.problems);
+      else {
+        const same = rules.find((rule) => rule.id === parsed.rule.id);
+        if (same) problems.push(duplicate(parsed.rule, same, text));
+        else rules.push(parsed.rule);
+      }
     }
   }
   rules.sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -66,13 +66,13 @@ async function openFolder(path: string, mayBeGone: boolean): Promise<Dir | []> {
 }
 
 /** The text of a file, or why it is not read. Never throws. */
-export async function readRuleFile(dir: string, file: string): Promise<string | RuleProblem> {
+export async function readRuleFile(dir: string, file: string, what = 'rule'): Promise<string | RuleProblem> {
   try {
     const bytes = await readRegular(join(dir, file));
     if (bytes === undefined)
-      return problemOf(file, 'unreadable', 'it is not a regular file; put the rule into a file, or remove this');
+      return problemOf(file, 'unreadable', `it is not a regular file; put the ${what} into a file, or remove this`);
     if (bytes.length <= TEXT_BYTES_MAX) return bytes.toString('utf8');
-    const message = `the file is larger than ${TEXT_BYTES_MAX / 1024} KiB; a rule has one file`;
+    const message = `the file is larger than ${TEXT_BYTES_MAX / 1024} KiB; a ${what} has one file`;
     return problemOf(file, 'too_large', message);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';

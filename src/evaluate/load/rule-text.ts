@@ -1,4 +1,4 @@
-// evaluate: the text of a rule file → its value, and the place of each part. YAML or JSON.
+// evaluate: the text of a rule file, or of another file of ours → its value, and the place of each part. YAML or JSON.
 // It must survive any text: size, depth and aliases are bounded before anything recursive sees them.
 import {
   isAlias,
@@ -30,10 +30,10 @@ export interface TextFault extends Position {
   message: string;
 }
 
-/** Reads one document. `json`: the text must be JSON. Never throws. */
-export function readRuleText(text: string, json: boolean): RuleText | { faults: TextFault[] } {
+/** Reads one document. `json`: the text must be JSON; `what` it describes. Never throws. */
+export function readRuleText(text: string, json: boolean, what = 'rule'): RuleText | { faults: TextFault[] } {
   if (text.length > TEXT_BYTES_MAX) {
-    return fault('too_large', `the file is larger than ${TEXT_BYTES_MAX / 1024} KiB; a rule has one file`);
+    return fault('too_large', `the file is larger than ${TEXT_BYTES_MAX / 1024} KiB; a ${what} has one file`);
   }
   if (text.includes('\u0000')) return fault('syntax', 'the file is not text: it contains a zero byte');
   if (json) {

@@ -1,6 +1,8 @@
 // fidelity: what a killed daemon left of its history, against its database. In: the database and the folder. Out: counts, and one line for each fault:
 // a run that is not whole, or never was; damage; a difference that nothing explains.
+
 import { composeReader } from '../../../src/compose/reader.ts';
+import { sqliteDatabase } from '../../../src/domain/database.ts';
 import { Decoder } from '../../../src/history/codec/decoder.ts';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
 import { historyFolderOf } from '../../../src/history/files/segment-files.ts';
@@ -21,7 +23,7 @@ export async function proofOfKilled({ org: { dbFile }, problems }: KilledRecordi
     address: undefined,
     newDecoder: (options) => new Decoder(options),
   });
-  const store = composeReader(dbFile);
+  const store = composeReader(sqliteDatabase(dbFile));
   try {
     const runs = await recordedRuns(reader);
     const faults = [...problems];

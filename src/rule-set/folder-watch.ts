@@ -1,4 +1,4 @@
-// Polls the rules folder: notifications of the file system miss files renamed into place, folders made anew, swapped
+// Polls folders of rules, or of organizations: notifications of the file system miss files renamed into place, folders made anew, swapped
 // links and network mounts. Editors write a file in several steps, so a change counts once it has settled.
 import { opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,29 +10,29 @@ const FOLDERS_DEEP_MAX = 16;
 /** A fuller folder is refused when it is loaded. */
 const LOOKS_MAX = 10_000;
 
-export interface RuleWatch {
-  /** Ends the reading of the folder; resolves when a reload under way has ended. */
+export interface FolderWatch {
+  /** Ends the reading of the folders; resolves when a reload under way has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Calls `changed` once for the current folder, so that nothing between loading and watching is missed, and again after
- * each change; never twice at a time. `changed` returns false when the folder must be loaded again, though it did not
- * change. `failed` receives what `changed` throws, once for the same folder. After either, each further poll tries again.
+ * Calls `changed` once for the current folders, so that nothing between loading and watching is missed, and again after
+ * each change; never twice at a time. `changed` returns false when they must be loaded again, though they did not
+ * change. `failed` receives what `changed` throws, once for the same content. After either, each further poll tries again.
  */
-export function watchRules(
-  dir: string,
+export function watchFolders(
+  dirs: readonly string[],
   clock: Clock,
   changed: (ending: AbortSignal) => Promise<boolean>,
   failed: (error: unknown) => void,
-): RuleWatch {
+): FolderWatch {
   const ending = new AbortController();
   const { signal } = ending;
   const watching = async () => {
     let [taken, seen, reported] = ['', '', ''];
     for (;;) {
       await clock.sleep(LOOK_EVERY_MS, signal);
-      const now = (await unlessEnded(looksOf(dir), signal)).join('\n');
+      const now = (await unlessEnded(looksOf(dirs), signal)).join('\n');
       if (now === seen && now !== taken) {
         try {
           if (await changed(signal)) taken = now;
@@ -72,10 +72,14 @@ async function unlessEnded<T>(looking: Promise<T>, signal: AbortSignal): Promise
 }
 
 /** One line per file: its name, and what changes whenever its content may have. */
-async function looksOf(dir: string): Promise<string[]> {
-  const looks: string[] = [];
-  await lookInto(looks, dir, '', 0);
-  return looks.sort();
+async function looksOf(dirs: readonly string[]): Promise<string[]> {
+  const all: string[][] = [];
+  for (const dir of dirs) {
+    const looks: string[] = [];
+    await lookInto(looks, dir, '', 0);
+    all.push(looks.sort());
+  }
+  return all.flat();
 }
 
 async function lookInto(looks: string[], dir: string, below: string, depth: number): Promise<void> {

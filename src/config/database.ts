@@ -1,0 +1,87 @@
+// Configuration: which database, of which organization, and where what belongs beside it lies. In: a reader of names, flags. Out: a database,
+// or faults. Nothing is opened. INVARIANT: no password is part of an address, so that an address can be shown.
+import { dirname, join } from 'node:path';
+import { type Database, type PostgresDatabase, sqliteDatabase } from '../domain/database.ts';
+import { shownAddress } from '../domain/shown-address.ts';
+import { type Flags, readDatabasePath } from './database-path.ts';
+import { type Environment, NameReader } from './name-reader.ts';
+import { chosenOrganization, refuseOrganization } from './organization-choice.ts';
+
+/** What a connection may be told in its address. The password is not among them, nor is anything that runs on the server. */
+const PARAMETERS = ['application_name', 'connect_timeout', 'host', 'sslcert', 'sslkey', 'sslmode', 'sslrootcert'];
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+
+/** For commands that need nothing else. Errors: AppError `config`, `usage` for `--org`. */
+export function databaseIn(env: Environment, flags: Flags = {}): Database {
+  const reader = new NameReader(env);
+  const database = readDatabase(reader, flags);
+  reader.finish();
+  return database;
+}
+
+/** `organization`: known already; otherwise `--org`, or the only one. Errors: AppError `usage` for `--org`. */
+export function readDatabase(reader: NameReader, flags: Flags, organization?: string): Database {
+  const text = readDatabasePath(reader.env, flags);
+  const name = flags.db === undefined ? 'TRUSTWARD_DB' : '--db';
+  if (isPostgres(text)) return readPostgres(reader, flags, { name, text, organization });
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
+    reader.fault(
+      `${name} is \`${shownAddress(text)}\`: expected a file, or an address such as postgres://user@host/name`,
+    );
+  refuseOrganization(text, flags, organization);
+  return sqliteDatabase(text);
+}
+
+export function isPostgres(text: string): boolean {
+  return /^postgres(ql)?:/i.test(text);
+}
+
+function readPostgres(
+  reader: NameReader,
+  flags: Flags,
+  { name, text, organization }: { name: string; text: string; organization: string | undefined },
+): PostgresDatabase {
+  const state = reader.text('TRUSTWARD_STATE');
+  const password = reader.secret('TRUSTWARD_DB_PASSWORD');
+  const chosen = organization ?? chosenOrganization(reader, flags);
+  if (state === undefined)
+    reader.fault(
+      `${name} is a PostgreSQL database and TRUSTWARD_STATE is not set: give the folder for signing keys, checkpoints, tokens and history, the same one for every process`,
+    );
+  const wrong = addressFault(text);
+  if (wrong !== undefined) reader.fault(`${name} ${wrong}`);
+  const beside = join(state ?? '', chosen, 'trustward');
+  return {
+    kind: 'postgres',
+    url: wrong === undefined ? text : shownAddress(text),
+    password,
+    organization: chosen,
+    beside,
+  };
+}
+
+/** It never repeats what may be a password. */
+function addressFault(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^\/[^/]+$/.test(url.pathname))
+    return `is \`${shownAddress(text)}\`: expected an address such as postgres://user@host/name`;
+  if (url.password !== '' || url.searchParams.has('password'))
+    return 'holds a password: leave it out, and give it in TRUSTWARD_DB_PASSWORD_FILE, PGPASSWORD or ~/.pgpass';
+  if (url.hash !== '') return 'has a fragment (`#…`): leave it out';
+  const unknown = [...url.searchParams.keys()].find((key) => !PARAMETERS.includes(key));
+  if (unknown !== undefined) return `has a parameter that is not known here: expected ${PARAMETERS.join(', ')}`;
+  const mode = url.searchParams.get('sslmode');
+  if (mode !== null && !SSL_MODES.includes(mode)) return `has another sslmode: expected ${SSL_MODES.join(', ')}`;
+  return undefined;
+}
+
+/** The database of the embedded console. */
+export function consoleDatabaseOf({ beside }: Pick<Database, 'beside'>): string {
+  return join(dirname(beside), 'demo-console.db');
+}
+
+/** For a process of its own on the same database. */
+export function databaseFlags(database: Database): string[] {
+  if (database.kind === 'sqlite') return ['--db', database.file];
+  return ['--db', database.url, '--org', database.organization];
+}

@@ -1,0 +1,60 @@
+// Configuration: names, their texts and their secrets. In: the environment. Out: texts, or faults that each name the setting. It never
+// repeats a secret, finds all faults, and loads nothing: reading commands need no more.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, isAbsolute } from 'node:path';
+import { AppError } from '../domain/errors.ts';
+import { isPrintable, secretIn } from './secret-text.ts';
+
+export type Environment = Record<string, string | undefined>;
+
+export class NameReader {
+  /** Where secrets were read from, by their names. */
+  readonly secretFiles = new Map<string, string>();
+  private readonly faults: string[] = [];
+  constructor(readonly env: Environment) {}
+
+  fault(text: string): void {
+    this.faults.push(text);
+  }
+
+  finish(): void {
+    if (this.faults.length > 0)
+      throw new AppError('config', this.faults.map((fault) => `configuration: ${fault}`).join('\n'));
+  }
+
+  text(name: string): string | undefined {
+    const value = this.env[name]?.trim();
+    return value === '' ? undefined : value;
+  }
+
+  /** `NAME`, or the first line of the file that `NAME_FILE` names. */
+  secret(name: string): string | undefined {
+    const file = this.text(`${name}_FILE`);
+    if (file === undefined) return this.printable(name, this.text(name));
+    if (this.text(name) !== undefined) this.fault(`${name} and ${name}_FILE are both set: set one of them`);
+    try {
+      const secret = secretIn(readFileSync(file, 'utf8'));
+      this.secretFiles.set(name, file);
+      if (!secret) this.fault(`${name}_FILE: \`${file}\` is empty`);
+      return this.printable(`${name}_FILE`, secret);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // A bare word that is no file may be the secret itself.
+      if (isPath(file)) this.fault(`${name}_FILE: \`${file}\` cannot be read (${code})`);
+      else this.fault(`${name}_FILE cannot be read (${code}): give the path of a file that holds the credential`);
+      return undefined;
+    }
+  }
+
+  /** The message never repeats the secret. */
+  private printable(name: string, secret: string | undefined): string | undefined {
+    if (secret !== undefined && !isPrintable(secret))
+      this.fault(`${name} holds blanks, line breaks or other characters that are not allowed in a credential`);
+    return secret;
+  }
+}
+
+/** A path as people write one: from the root, from here, or of a folder that exists. */
+function isPath(file: string): boolean {
+  return isAbsolute(file) || /^[.~]/.test(file) || (file.includes('/') && existsSync(dirname(file)));
+}

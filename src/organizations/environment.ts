@@ -1,0 +1,118 @@
+// organizations: one organization's settings over those of the environment → what its configuration is read from. In: a file that was read, the
+// environment. Out: an environment of its own, or a checked configuration; a mistake is told with the key of the file.
+import { type Config, type Environment, readConfig } from '../config/config.ts';
+import type { Flags } from '../config/database-path.ts';
+import { NameReader } from '../config/name-reader.ts';
+import { AppError } from '../domain/errors.ts';
+import { leastMode, MODES, type Mode } from '../domain/mode.ts';
+import { problemLine } from '../evaluate/index.ts';
+import type { OrganizationFile, OrganizationProblem } from './organization-file.ts';
+import { KEY_OF, PLACES } from './settings.ts';
+
+/**
+ * INVARIANT: never those of the environment: a credential of one organization must not reach the server of another, and a heartbeat that all
+ * send would hide that one is silent.
+ */
+const OWN_ALONE = [
+  'TRUSTWARD_API_URL',
+  'TRUSTWARD_API_KEY',
+  'TRUSTWARD_API_KEY_FILE',
+  'TRUSTWARD_REFRESH_TOKEN',
+  'TRUSTWARD_REFRESH_TOKEN_FILE',
+  'TRUSTWARD_ADMIN_TOKEN',
+  'TRUSTWARD_ADMIN_TOKEN_FILE',
+  'TRUSTWARD_RULES',
+  'TRUSTWARD_HEARTBEAT_URL',
+  'TRUSTWARD_HEARTBEAT_URL_FILE',
+  'TRUSTWARD_ORGANIZATIONS',
+];
+/** Of the whole installation: they are checked once, and not for each organization. */
+const OF_ALL = [
+  'TRUSTWARD_DB',
+  'TRUSTWARD_STATE',
+  'TRUSTWARD_DB_PASSWORD',
+  'TRUSTWARD_DB_PASSWORD_FILE',
+  'TRUSTWARD_BACKUP',
+];
+const MODE = 'TRUSTWARD_MODE';
+const MODE_DEFAULT = 'dry-run';
+
+/** The environment's settings are the defaults of every organization; its mode is the most that any may do. */
+export function environmentOf({ settings }: Pick<OrganizationFile, 'settings'>, base: Environment): Environment {
+  const own = settings.get(MODE) ?? MODE_DEFAULT;
+  const most = base[MODE]?.trim() || undefined;
+  const mode = isMode(own) && most !== undefined ? (isMode(most) ? leastMode(own, most) : most) : own;
+  const inherited = Object.entries(base).filter(([name]) => !OWN_ALONE.includes(name));
+  return { ...Object.fromEntries(inherited), ...Object.fromEntries(settings), [MODE]: mode };
+}
+
+function isMode(text: string): text is Mode {
+  return text !== 'off' && MODES.some((mode) => mode === text);
+}
+
+/** Errors: AppError `config` with the place of each mistake in the organization's file, or the name of the setting of the environment. */
+export function configOf(organization: OrganizationFile, base: Environment, flags: Flags = {}): Config {
+  const { org: _, ...others } = flags;
+  const found = readWith(organization, () => readConfig(environmentOf(organization, base), others, organization.id));
+  if ('config' in found) return found.config;
+  const { problems, environment } = found;
+  throw new AppError('config', [...problems.map(problemLine), ...environment].join('\n'));
+}
+
+export interface SettingFaults {
+  problems: OrganizationProblem[];
+  /** Of settings that the environment has: for every organization the same. */
+  environment: string[];
+}
+
+/** Everything but the files of credentials, and what the whole installation has: a lost credential is a matter of one organization. */
+export function checkSettings(organization: OrganizationFile, base: Environment): { config: Config } | SettingFaults {
+  const env = environmentOf(organization, base);
+  for (const name of OF_ALL) delete env[name];
+  for (const { setting } of PLACES) {
+    if (setting.kind !== 'secret' || env[setting.name] === undefined) continue;
+    delete env[setting.name];
+    if (!setting.name.includes('HEARTBEAT')) env[setting.name.replace(/_FILE$/, '')] = 'not-read';
+  }
+  return readWith(organization, () => readConfig(env));
+}
+
+/** What keeps a credential of this organization from being read; empty when nothing does. It repeats none. */
+export function credentialFaults(organization: OrganizationFile): string[] {
+  const secrets = PLACES.filter(({ setting }) => setting.kind === 'secret').map(({ setting }) => setting.name);
+  const names = new NameReader(Object.fromEntries(organization.settings));
+  for (const name of secrets) if (organization.settings.has(name)) names.secret(name.replace(/_FILE$/, ''));
+  const found = readWith(organization, () => names.finish());
+  return 'config' in found ? [] : found.problems.map(({ message }) => message);
+}
+
+function readWith<T>(organization: OrganizationFile, read: () => T): { config: T } | SettingFaults {
+  try {
+    return { config: read() };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'config') throw error;
+    const faults: SettingFaults = { problems: [], environment: [] };
+    for (const line of error.message.split('\n')) {
+      const problem = problemOf(organization, line.replace(/^configuration: /, ''));
+      if (problem) faults.problems.push(problem);
+      else faults.environment.push(line);
+    }
+    return faults;
+  }
+}
+
+const NAME = /\bTRUSTWARD_[A-Z_]*[A-Z]\b/g;
+
+/** Undefined for a setting that the file does not have. */
+function problemOf({ file, settings, positionOf }: OrganizationFile, text: string): OrganizationProblem | undefined {
+  const isOwn = (name: string) => settings.has(name) && (name !== MODE || !isMode(settings.get(MODE) ?? ''));
+  const named = text.startsWith('webhook ') ? ['TRUSTWARD_WEBHOOKS'] : (text.match(NAME) ?? []);
+  const name = named.find(isOwn);
+  const place = PLACES.find(({ setting }) => setting.name === name)?.place;
+  if (!place) return undefined;
+  const message = text.replaceAll(NAME, (name) => {
+    const key = KEY_OF.get(name) ?? KEY_OF.get(`${name}_FILE`);
+    return key === undefined ? name : `\`${key}\``;
+  });
+  return { file, ...positionOf(place), code: 'value', message };
+}

@@ -1,0 +1,27 @@
+// The folders of one rule set. In: their text, as a setting or an option has it: one folder, or several as in PATH (`shared:own`). Out: folders,
+// and how the files of each are called. A folder of that very name counts as one, whatever is in its name.
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, delimiter, resolve } from 'node:path';
+import type { RuleFolder } from '../evaluate/index.ts';
+
+export function foldersIn(text: string): string[] {
+  if (!text.includes(delimiter) || existsSync(text)) return [text];
+  return text.split(delimiter).filter((part) => part !== '');
+}
+
+/** `shared/`, `acme/`: the last part of each, where these differ. */
+export function labelled(dirs: readonly string[]): RuleFolder[] {
+  if (dirs.length === 1) return dirs.map((dir) => ({ dir, label: '' }));
+  const names = dirs.map((dir) => basename(resolve(dir)));
+  const differ = new Set(names).size === names.length;
+  return dirs.map((dir, at) => ({ dir, label: `${differ ? names[at] : dir}/` }));
+}
+
+export function textOf(dirs: readonly string[]): string {
+  return dirs.join(delimiter);
+}
+
+/** By their real paths: folders with two names are the same. */
+export function realFolders(text: string): string {
+  return textOf(foldersIn(text).map((dir) => (existsSync(dir) ? realpathSync(dir) : resolve(dir))));
+}
