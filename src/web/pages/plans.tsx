@@ -1,4 +1,5 @@
 // web: the plans: first those that wait for a person, then all others, newest first, a page at a time. In: the store. Out: a page.
+
 import { z } from 'zod';
 import type { PlanLine } from '../../domain/page-reader.ts';
 import { PLAN_STATUSES, type PlanStatus } from '../../domain/plan.ts';
@@ -6,6 +7,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { nameField, readQuery } from '../../http/input.ts';
 import type { Route } from '../../http/route.ts';
 import { plural } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import { type Row, Table } from '../../report/html/table.tsx';
 import { Name, When } from '../../report/html/text.tsx';
@@ -94,7 +96,7 @@ async function others({ reader }: HttpDeps, status: PlanStatus | undefined, befo
 function rowOf({ id, status, mode, releases, intents, createdAt, decidedBy, decidedAt }: PlanLine): Row {
   return {
     cells: [
-      <a href={`/plans/${encodeURIComponent(id)}`}>{id}</a>,
+      <Link href={`/plans/${encodeURIComponent(id)}`}>{id}</Link>,
       <Mark word={status} />,
       intents === undefined ? 'not readable' : plural(intents, 'action'),
       kindWordsOf(mode, releases),
