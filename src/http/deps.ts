@@ -51,6 +51,8 @@ export interface ReadyCheck {
   name: string;
   ok: boolean;
   text: string;
+  /** What is not ok concerns a part of the work; the rest goes on, so it is ready. */
+  isPartial?: true;
 }
 
 /** The result of answering a plan. `applied` when its intents were applied at once. */

@@ -87,7 +87,8 @@ export function guardedApp(guards: Guards, routes: readonly Route[]): Hono<Env> 
   );
   app.notFound((context) => {
     const { method, path } = context.req;
-    return answerProblem(guards.absent?.(context) ?? noRoute(routes, method, path), context);
+    const refusal = noRoute(routes, method, path);
+    return answerProblem((refusal.status === 404 && guards.absent?.(context)) || refusal, context);
   });
   app.onError((error, context) => answerProblem(foreseen(guards, error), context));
   return app;
