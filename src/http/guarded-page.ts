@@ -3,7 +3,7 @@
 import { html } from 'hono/html';
 import { demandScope } from './auth.ts';
 import type { HttpDeps } from './deps.ts';
-import { baseOf } from './mount.ts';
+import { baseOf, pageAsked } from './mount.ts';
 import { demandOrigin } from './origin.ts';
 import { Problem } from './problem.ts';
 import { type Ctx, callerIfAny, leadTo, type Route } from './route.ts';
@@ -26,10 +26,8 @@ export function guardedPage(route: Route, deps: Pick<HttpDeps, 'publicUrl'>): Ro
 }
 
 export function leadToSession(context: Ctx): Response | Promise<Response> {
-  const { pathname, search } = new URL(context.req.url);
-  if (context.req.header('sec-fetch-site') === 'cross-site') return askAgain(context, `${pathname}${search}`);
-  // As the app knows it: it leads there from wherever it stands.
-  const to = `${pathname.slice(baseOf(context).length) || '/'}${search}`;
+  const to = pageAsked(context);
+  if (context.req.header('sec-fetch-site') === 'cross-site') return askAgain(context, `${baseOf(context)}${to}`);
   const isFirst = to === '/' || to.length > RETURN_MAX;
   return leadTo(context, isFirst ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`);
 }

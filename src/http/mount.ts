@@ -29,6 +29,12 @@ export function baseOf(context: Ctx): string {
   return mountOf(context)?.base ?? '';
 }
 
+/** The path of a page, with its query, as the pages know it: without their base. */
+export function pageAsked(context: Ctx): string {
+  const { pathname, search } = new URL(context.req.url);
+  return `${pathname.slice(baseOf(context).length) || '/'}${search}`;
+}
+
 /** What a path of the app is for the client of this request. */
 export function sentAs(context: Ctx, path: string): string {
   const mount = mountOf(context);

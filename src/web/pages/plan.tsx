@@ -9,6 +9,7 @@ import { demandScope } from '../../http/auth.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { listField, readForm } from '../../http/form.ts';
 import { positionField, readQuery } from '../../http/input.ts';
+import { pageAsked } from '../../http/mount.ts';
 import type { Ctx, Route } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
@@ -118,13 +119,12 @@ async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Pl
   const rows = groups.reduce((sum, { intents }) => sum + intents.length, 0);
   const hasDrift = canBeCalled(plan);
   const shown = { plan, kindOf: kindsOf(deps), query: asked, canAnswer, hasDrift, stories };
-  const { pathname, search } = new URL(context.req.url);
   // What a person is filling in, and what is compared with now, stays while the plan has the same status.
   const stays = status === 'applying' || status === 'applied' ? undefined : 'true';
   return (
     <>
       <h1>Plan {plan.id}</h1>
-      <Live id="plan" on={LIVE} path={`${pathname}${search}`}>
+      <Live id="plan" on={LIVE} path={pageAsked(context)}>
         <PlanHead deps={deps} answering={answering} plan={plan} />
         <Progress deps={deps} plan={plan} mayApply={mayDo(context, 'approve')} canBreak={canBreak} />
         {canAnswer ? <AnswerForm plan={plan} paged={rows < plan.intents.length} canBreak={canBreak} /> : null}

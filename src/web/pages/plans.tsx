@@ -5,6 +5,7 @@ import type { PlanLine } from '../../domain/page-reader.ts';
 import { PLAN_STATUSES, type PlanStatus } from '../../domain/plan.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { nameField, readQuery } from '../../http/input.ts';
+import { pageAsked } from '../../http/mount.ts';
 import type { Route } from '../../http/route.ts';
 import { plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
@@ -31,7 +32,6 @@ export function plansPages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, '/plans', async (context) => {
       const { status, before } = readQuery(context, query);
-      const { pathname, search } = new URL(context.req.url);
       const isFirst = status === undefined && before === undefined;
       return {
         title: 'Plans',
@@ -40,7 +40,7 @@ export function plansPages(deps: HttpDeps): Route[] {
         body: (
           <>
             <h1>Plans</h1>
-            <Live id="plans" on="plan" path={`${pathname}${search}`}>
+            <Live id="plans" on="plan" path={pageAsked(context)}>
               {isFirst ? await waiting(deps) : null}
               {await others(deps, status, before)}
             </Live>
