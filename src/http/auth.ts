@@ -7,12 +7,17 @@ import { type Caller, includesScope, type Scope } from './tokens.ts';
 
 const BEARER = /^Bearer +([\w.~+/=-]{1,512})$/i;
 
+/** The token of a header; undefined without a readable one. */
+export function bearerOf(authorization: string | undefined): string | undefined {
+  return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+}
+
 /** Errors: Problem 401. */
 export function callerOf(authorization: string | undefined, deps: Pick<HttpDeps, 'verifyToken'>): Caller {
   if (authorization === undefined) {
     throw unauthorized('a token is needed: send `Authorization: Bearer TOKEN`', 'Bearer realm="trustward"');
   }
-  const token = BEARER.exec(authorization)?.[1];
+  const token = bearerOf(authorization);
   const caller = token === undefined ? undefined : deps.verifyToken(token);
   if (token !== undefined && caller) return { ...caller, token: hashOfToken(token) };
   throw unauthorized('unknown token', 'Bearer realm="trustward", error="invalid_token"');

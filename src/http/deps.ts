@@ -36,7 +36,7 @@ import type { RunRecord } from '../domain/store.ts';
 import type { SubjectRef } from '../domain/subjects.ts';
 import type { TriedRule } from '../domain/tried-rule.ts';
 import type { WhyAnswer } from '../domain/why.ts';
-import type { RateLimits } from './rate-limit.ts';
+import type { RateLimit, RateLimits } from './rate-limit.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Caller } from './tokens.ts';
 
@@ -51,6 +51,8 @@ export interface ReadyCheck {
   name: string;
   ok: boolean;
   text: string;
+  /** What is not ok concerns a part of the work; the rest goes on, so it is ready. */
+  isPartial?: true;
 }
 
 /** The result of answering a plan. `applied` when its intents were applied at once. */
@@ -279,6 +281,8 @@ export interface HttpDeps {
   changeWindows?: readonly ChangeWindow[];
   /** Undefined: no limit. */
   rateLimits: RateLimits | undefined;
+  /** Instead of counts of its own: those that it shares with other organizations of the process. */
+  rates?: RateLimit;
   clock: Clock;
   log: Log;
   demo: boolean;

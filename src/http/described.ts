@@ -17,6 +17,7 @@ export type Tag =
   | 'audit'
   | 'notifications'
   | 'tokens'
+  | 'organizations'
   | 'health';
 
 /** One answer that is no problem: JSON of a schema, text of some content types, or either. */

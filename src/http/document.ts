@@ -31,6 +31,7 @@ const TAGS = [
   ['audit', 'The record of everything'],
   ['notifications', 'The outbox'],
   ['tokens', 'Tokens and links of this endpoint'],
+  ['organizations', 'The organizations of this endpoint'],
   ['health', 'Whether it works; open to anybody'],
 ] as const satisfies readonly (readonly [Described['tag'], string])[];
 
@@ -49,7 +50,10 @@ export function documentOf(routes: readonly Route[]): Document {
     openapi: '3.1.0',
     info: INFO,
     servers: [{ url: '/' }],
-    tags: TAGS.map(([name, text]) => ({ name, description: text })),
+    tags: TAGS.filter(([name]) => routes.some(({ described }) => described?.tag === name)).map(([name, text]) => ({
+      name,
+      description: text,
+    })),
   });
   return withOpenAnswers(document);
 }

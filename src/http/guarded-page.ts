@@ -3,9 +3,10 @@
 import { html } from 'hono/html';
 import { demandScope } from './auth.ts';
 import type { HttpDeps } from './deps.ts';
+import { baseOf, pageAsked } from './mount.ts';
 import { demandOrigin } from './origin.ts';
 import { Problem } from './problem.ts';
-import { type Ctx, callerIfAny, type Route } from './route.ts';
+import { type Ctx, callerIfAny, leadTo, type Route } from './route.ts';
 import { RETURN_MAX } from './sign-in.ts';
 
 export function guardedPage(route: Route, deps: Pick<HttpDeps, 'publicUrl'>): Route {
@@ -17,19 +18,18 @@ export function guardedPage(route: Route, deps: Pick<HttpDeps, 'publicUrl'>): Ro
       if (scope === undefined) return handle(context);
       const caller = callerIfAny(context);
       if (!caller && method === 'GET') return leadToSession(context);
-      if (!caller) throw notSignedIn();
+      if (!caller) throw notSignedIn(context);
       demandScope(caller, scope);
       return handle(context);
     },
   };
 }
 
-function leadToSession(context: Ctx): Response | Promise<Response> {
-  const { pathname, search } = new URL(context.req.url);
-  const to = `${pathname}${search}`;
-  if (context.req.header('sec-fetch-site') === 'cross-site') return askAgain(context, to);
+export function leadToSession(context: Ctx): Response | Promise<Response> {
+  const to = pageAsked(context);
+  if (context.req.header('sec-fetch-site') === 'cross-site') return askAgain(context, `${baseOf(context)}${to}`);
   const isFirst = to === '/' || to.length > RETURN_MAX;
-  return context.redirect(isFirst ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`, 303);
+  return leadTo(context, isFirst ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`);
 }
 
 /**
@@ -43,7 +43,7 @@ function askAgain(context: Ctx, to: string): Response | Promise<Response> {
 `);
 }
 
-function notSignedIn(): Problem {
-  const detail = 'your session has ended, and nothing was done: sign in at `/sign-in`, then do it again';
+export function notSignedIn(context: Ctx): Problem {
+  const detail = `your session has ended, and nothing was done: sign in at \`${baseOf(context)}/sign-in\`, then do it again`;
   return new Problem(401, 'unauthorized', 'You are not signed in', detail);
 }

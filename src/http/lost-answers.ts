@@ -17,7 +17,7 @@ const STATUSES: Record<(typeof VERBS)[number], readonly string[]> = {
 
 export function lostAnswers(deps: HttpDeps): Recover {
   return async (context, kept) =>
-    kept.run === undefined ? planOf(deps, context, kept) : runAnswered(deps, kept.run, isAwaited(context));
+    kept.run === undefined ? planOf(deps, context, kept) : runAnswered(deps, context, kept.run, isAwaited(context));
 }
 
 function isAwaited(context: Ctx): boolean {

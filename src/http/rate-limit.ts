@@ -1,6 +1,7 @@
 // http: how often one token may ask, and how often one address may fail to sign in. In: the caller, or the address of a stranger. Out:
 // nothing, or 429 with the time to wait. A stop is never refused. It keeps a number for each, of a bounded count of them.
 import type { Clock } from '../domain/ports.ts';
+import { baseOf } from './mount.ts';
 import { Problem } from './problem.ts';
 import type { Ctx } from './route.ts';
 
@@ -38,7 +39,9 @@ export class RateLimit {
     const { caller } = context.var;
     if (!this.limits || !caller || isStop(context)) return;
     const isRead = context.req.method === 'GET' || context.req.method === 'HEAD';
-    const waitMs = (isRead ? this.reads : this.writes).take(caller.token ?? caller.name);
+    // A right that comes from no token is that of a name in its organization.
+    const key = caller.token ?? `${baseOf(context)} ${caller.name}`;
+    const waitMs = (isRead ? this.reads : this.writes).take(key);
     if (waitMs === 0) return;
     const [perMinute, what] = isRead ? [this.limits.reads, 'reads'] : [this.limits.writes, 'writes'];
     throw tooOften(`a token may send ${perMinute} ${what} in a minute`, waitMs);

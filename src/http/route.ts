@@ -3,6 +3,7 @@ import type { Context, Hono } from 'hono';
 import { inTurns } from '../domain/give-way.ts';
 import { jsonPieces } from '../domain/json-pieces.ts';
 import type { Described, DocumentSource } from './described.ts';
+import { baseOf, type Mount } from './mount.ts';
 import { matchesPath } from './path.ts';
 import { Problem } from './problem.ts';
 import type { Caller, Scope } from './tokens.ts';
@@ -24,9 +25,15 @@ export type Env = {
     /** The OpenAPI document of the endpoint. */
     document: DocumentSource;
   };
-  /** The request and the answer on their socket; absent without one. */
+  /** Of the process, never of the client. */
   Bindings:
-    | { outgoing?: { destroy(): void }; incoming?: { socket?: { remoteAddress?: string | undefined } } }
+    | {
+        /** The request and the answer on their socket; absent without one. */
+        outgoing?: { destroy(): void };
+        incoming?: { socket?: { remoteAddress?: string | undefined } };
+        /** Where the app stands; absent when it stands alone. */
+        mount?: Mount;
+      }
     | undefined;
 };
 export type Ctx = Context<Env>;
@@ -64,6 +71,11 @@ export async function written(chunks: AsyncIterable<string>, init: ResponseInit)
   const parts: Buffer[] = [];
   for await (const chunk of chunks) parts.push(Buffer.from(chunk));
   return new Response(Buffer.concat(parts), init);
+}
+
+/** Leads a browser to a path of ours, wherever the app stands. */
+export function leadTo(context: Ctx, path: string): Response {
+  return context.redirect(`${baseOf(context)}${path}`, 303);
 }
 
 /** A parameter of the path. Never missing: the route has matched. */

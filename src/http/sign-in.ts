@@ -25,6 +25,18 @@ export interface SignedIn {
   caller: Caller;
   /** The value of the cookie, which only the answer to the sign-in has. */
   value: string;
+  /** Of the cookie. */
+  name: string;
+}
+
+/** What the page for signing in needs, and the button that ends a session. */
+export interface SigningIn {
+  peek(code: string): Caller | undefined;
+  withCode(code: string): SignedIn | undefined;
+  withToken(token: string): SignedIn | undefined | Promise<SignedIn | undefined>;
+  cookie(signedIn: SignedIn): string;
+  /** Ends what the cookies open. Out: the values of Set-Cookie that take them back. */
+  signOut(cookieHeader: string | undefined): string[];
 }
 
 interface Session {
@@ -43,21 +55,35 @@ interface SignInParts {
   address(): string;
   /** TRUSTWARD_PUBLIC_URL, without a slash at its end. */
   publicUrl: string | undefined;
+  /** Whose sessions these are, where one address has several organizations: a cookie of one is none of another. */
+  organization?: string;
+  /** The sessions of tokens of all organizations: they count here as well. */
+  outer?: SignIn;
 }
 
-export class SignIn {
+export class SignIn implements SigningIn {
   private readonly links: Kept[] = [];
   private readonly sessions: Kept[] = [];
 
   constructor(private readonly parts: SignInParts) {}
 
-  /** A link for whoever holds the caller's token; the caller without one is the process itself. */
-  link(caller: Caller): SignInLink {
+  /** How many links and sessions are kept. */
+  get size(): number {
+    for (const kept of this.links.filter((each) => this.isOver(each, LINK_MS))) remove(this.links, kept);
+    for (const kept of this.sessions.filter((each) => this.isOver(each, SESSION_MS))) remove(this.sessions, kept);
+    return this.links.length + this.sessions.length;
+  }
+
+  /**
+   * A link for whoever holds the caller's token; the caller without one is the process itself. `base`: what the paths of the pages begin
+   * with.
+   */
+  link(caller: Caller, base = ''): SignInLink {
     const { clock, secret, publicUrl, address } = this.parts;
     const code = secret();
     this.keep(this.links, code, caller, LINKS_MAX, LINK_MS);
-    const base = publicUrl ?? reachable(address());
-    return { code, url: `${base}/sign-in?code=${code}`, expiresAtMs: clock.nowMs() + LINK_MS };
+    const url = `${publicUrl ?? reachable(address())}${base}/sign-in?code=${code}`;
+    return { code, url, expiresAtMs: clock.nowMs() + LINK_MS };
   }
 
   /** Who would be signed in: does not use the link up. */
@@ -74,6 +100,8 @@ export class SignIn {
   }
 
   withToken(token: string): SignedIn | undefined {
+    const ofAll = this.parts.outer?.withToken(token);
+    if (ofAll) return ofAll;
     const hash = hashOfToken(token);
     const caller = this.parts.verifyHash(hash);
     return caller && this.begin({ ...caller, token: hash });
@@ -84,6 +112,7 @@ export class SignIn {
     const values = cookiesIn(cookieHeader, this.cookieName());
     const open = values.flatMap((value) => this.find(this.sessions, value, SESSION_MS) ?? []);
     const [session] = open;
+    if (open.length === 0) return this.parts.outer?.callerOf(cookieHeader);
     if (!session || open.length > 1) return undefined;
     session.used = this.now();
     return { caller: session.caller, id: session.hash.toString('hex') };
@@ -92,37 +121,44 @@ export class SignIn {
   /** For an answer that lasts: whether its session is still open. Not a use of it. */
   isOpen(id: string): boolean {
     const session = this.sessions.find(({ hash }) => hash.toString('hex') === id);
-    return session !== undefined && this.isGood(session, SESSION_MS);
+    if (session) return this.isGood(session, SESSION_MS);
+    return this.parts.outer?.isOpen(id) ?? false;
   }
 
   end(id: string): void {
     const session = this.sessions.find(({ hash }) => hash.toString('hex') === id);
     if (session) remove(this.sessions, session);
+    else this.parts.outer?.end(id);
+  }
+
+  signOut(cookieHeader: string | undefined): string[] {
+    const session = this.callerOf(cookieHeader);
+    if (session) this.end(session.id);
+    const outer = this.parts.outer?.signOut(cookieHeader) ?? [];
+    return [this.setCookie(this.cookieName(), '', '; Max-Age=0'), ...outer];
   }
 
   /** The value of Set-Cookie. It ends with the browser at the latest. */
-  cookie({ value }: SignedIn): string {
-    return this.setCookie(value, '');
+  cookie({ name, value }: SignedIn): string {
+    return this.setCookie(name, value, '');
   }
 
-  noCookie(): string {
-    return this.setCookie('', '; Max-Age=0');
-  }
-
-  private setCookie(value: string, more: string): string {
+  private setCookie(name: string, value: string, more: string): string {
     const secure = this.parts.publicUrl?.startsWith('https:') ? '; Secure' : '';
-    return `${this.cookieName()}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}${more}`;
+    return `${name}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}${more}`;
   }
 
   /** Cookies are shared between the ports of a host: two daemons must not sign each other's people out. */
   private cookieName(): string {
-    return `trustward-${new URL(this.parts.address()).port || '80'}`;
+    const { organization } = this.parts;
+    const port = new URL(this.parts.address()).port || '80';
+    return organization === undefined ? `trustward-${port}` : `trustward-${port}-${organization}`;
   }
 
   private begin(caller: Caller): SignedIn {
     const value = this.parts.secret();
     this.keep(this.sessions, value, caller, SESSIONS_MAX, SESSION_MS);
-    return { caller, value };
+    return { caller, value, name: this.cookieName() };
   }
 
   private keep(kept: Kept[], secret: string, caller: Caller, most: number, withinMs: number): void {

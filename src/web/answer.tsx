@@ -1,8 +1,11 @@
 // web: a page as an answer. In: a page's content, and the request. Out: HTML; a refusal as a page that names what was wrong.
+
 import type { HttpDeps } from '../http/deps.ts';
+import { mountOf } from '../http/mount.ts';
 import type { Problem } from '../http/problem.ts';
-import { type Ctx, callerIfAny, type Route } from '../http/route.ts';
+import { type Ctx, callerIfAny, leadTo, type Route } from '../http/route.ts';
 import { includesScope, type Scope } from '../http/tokens.ts';
+import { Link } from '../report/html/link.tsx';
 import { Words } from '../report/html/text.tsx';
 import { Layout, type PageContent, type PageContext } from './layout.tsx';
 import { zippedResponse } from './zipped.ts';
@@ -17,8 +20,19 @@ export async function answerPage(deps: HttpDeps, context: Ctx, content: PageCont
     demo: deps.demo,
     stop: caller && (await deps.reader.stop()),
     waiting: caller ? (await deps.reader.planLines({ status: 'pending' }, { limit: WAITING_MAX })).length : 0,
+    mount: mountOf(context),
   };
   return htmlOf(context, content, shared, status);
+}
+
+/** A page that shows nothing of an organization, for anybody. */
+export function openPage({ demo }: Pick<HttpDeps, 'demo'>, context: Ctx, content: PageContent): Promise<Response> {
+  return htmlOf(
+    context,
+    content,
+    { caller: undefined, demo, stop: undefined, waiting: 0, mount: mountOf(context) },
+    200,
+  );
 }
 
 async function htmlOf(
@@ -59,7 +73,7 @@ export function formPage(path: string, scope: Scope, change: (context: Ctx) => P
     method: 'POST',
     path,
     scope,
-    handle: async (context) => new Response(null, { status: 303, headers: { Location: await change(context) } }),
+    handle: async (context) => leadTo(context, await change(context)),
   };
 }
 
@@ -69,7 +83,12 @@ export function mayDo(context: Ctx, scope: Scope): boolean {
 }
 
 /** Reading it must not need the store: it may be what failed. */
-export async function problemPage(deps: HttpDeps, problem: Problem, context: Ctx): Promise<Response> {
+export async function problemPage(
+  deps: Pick<HttpDeps, 'demo'>,
+  problem: Problem,
+  context: Ctx,
+  caller = callerIfAny(context),
+): Promise<Response> {
   const { title, problemDetail, more, status } = problem;
   const content: PageContent = {
     title,
@@ -89,12 +108,11 @@ export async function problemPage(deps: HttpDeps, problem: Problem, context: Ctx
           </ul>
         ) : null}
         <p>
-          <a href="/">Overview</a>
+          <Link href="/">Overview</Link>
         </p>
       </article>
     ),
   };
-  const caller = callerIfAny(context);
-  const shared = { caller, demo: deps.demo, stop: undefined, waiting: 0 };
+  const shared = { caller, demo: deps.demo, stop: undefined, waiting: 0, mount: mountOf(context) };
   return htmlOf(context, content, shared, status, more.headers);
 }

@@ -3,7 +3,7 @@
 
 import type { HttpDeps } from '../http/deps.ts';
 import type { Pages } from '../http/pages.ts';
-import { problemPage } from './answer.tsx';
+import { answerPage, problemPage } from './answer.tsx';
 import { assetRoutes } from './assets.ts';
 import { auditPages } from './pages/audit.tsx';
 import { docsPages } from './pages/docs.tsx';
@@ -28,7 +28,10 @@ export function createPages(deps: HttpDeps): Pages {
   return {
     routes: [
       ...assetRoutes(),
-      ...signInPages(deps),
+      ...signInPages({
+        signInAt: () => deps.signIn,
+        answer: (context, content) => answerPage(deps, context, content),
+      }),
       ...overviewPages(deps),
       ...searchPages(deps),
       ...subjectPages(deps),

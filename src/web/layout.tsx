@@ -1,11 +1,15 @@
 // web: what every page has: head, navigation, the box to search, who is signed in, and bands that nobody overlooks: DEMO, stopped. In: a
 // page's content. Out: a whole document. It has no inline script or style.
+
 import type { Child } from 'hono/jsx';
 import { shownName } from '../domain/clip.ts';
 import type { Stop } from '../domain/operator.ts';
 import { stopText } from '../domain/operator.ts';
+import type { Mount } from '../http/mount.ts';
+import { STREAM_PATH } from '../http/path.ts';
 import { type Caller, includesScope, type Scope } from '../http/tokens.ts';
 import { showHidden } from '../report/hostile-text.ts';
+import { Base, Form, Link, useAddress } from '../report/html/link.tsx';
 import { Name, Words } from '../report/html/text.tsx';
 import { type AssetName, assetPath } from './assets.ts';
 import { Act } from './parts/act.tsx';
@@ -46,11 +50,25 @@ export interface PageContext {
   stop: Stop | undefined;
   /** Plans that wait for a person. */
   waiting: number;
+  /** Undefined: the endpoint has one organization alone. */
+  mount: Mount | undefined;
 }
 
+/** Where a person chooses among organizations. INVARIANT: the one link of an organization's pages that leaves its base. */
+export const CHOOSER_PATH = '/orgs';
+
 export function Layout({ content, context }: { content: PageContent; context: PageContext }) {
+  return (
+    <Base value={context.mount?.base ?? ''}>
+      <WholePage content={content} context={context} />
+    </Base>
+  );
+}
+
+function WholePage({ content, context }: { content: PageContent; context: PageContext }) {
+  const at = useAddress();
   const { title, body, live, chart, section, find } = content;
-  const { caller, demo, stop, waiting } = context;
+  const { caller, demo, stop, waiting, mount } = context;
   const scripts: AssetName[] = ['filter.js', ...(caller ? (['htmx.js', 'page.js'] as const) : [])];
   return (
     <html lang="en">
@@ -59,24 +77,28 @@ export function Layout({ content, context }: { content: PageContent; context: Pa
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="htmx-config" content={HTMX_CONFIG} />
-        <title>{`${showHidden(shownName(title))} · Trustward${demo ? ' DEMO' : ''}`}</title>
+        <title>{`${showHidden(shownName(title))} · ${mount ? `${showHidden(mount.organization.name)} · ` : ''}Trustward${demo ? ' DEMO' : ''}`}</title>
         <link rel="icon" href={ICON} />
-        <link rel="stylesheet" href={assetPath('page.css')} />
-        {chart ? <link rel="stylesheet" href={assetPath('uplot.css')} /> : null}
-        {chart ? <script src={assetPath('uplot.js')} defer></script> : null}
-        {chart ? <script src={assetPath('chart.js')} defer></script> : null}
+        <link rel="stylesheet" href={at(assetPath('page.css'))} />
+        {chart ? <link rel="stylesheet" href={at(assetPath('uplot.css'))} /> : null}
+        {chart ? <script src={at(assetPath('uplot.js'))} defer></script> : null}
+        {chart ? <script src={at(assetPath('chart.js'))} defer></script> : null}
         {scripts.map((name) => (
-          <script src={assetPath(name)} defer></script>
+          <script src={at(assetPath(name))} defer></script>
         ))}
       </head>
-      <body data-live={caller ? live : undefined} data-live-after={live === undefined ? undefined : content.liveAfter}>
-        <a class="skip" href="#main">
+      <body
+        data-live={caller ? live : undefined}
+        data-live-after={live === undefined ? undefined : content.liveAfter}
+        data-stream={caller && live !== undefined ? at(STREAM_PATH) : undefined}
+      >
+        <Link class="skip" href="#main">
           Skip to the content
-        </a>
+        </Link>
         <header>
           {demo ? <div class="demo-line">DEMO: a made-up organization, served by the embedded console</div> : null}
           {stop ? <StopLine stop={stop} caller={caller} /> : null}
-          {caller ? <Top caller={caller} section={section} waiting={waiting} find={find} /> : null}
+          {caller ? <Top caller={caller} section={section} waiting={waiting} find={find} mount={mount} /> : null}
         </header>
         <main id="main" tabindex={-1}>
           {body}
@@ -115,22 +137,30 @@ function Top({
   section,
   waiting,
   find,
+  mount,
 }: {
   caller: Caller;
   section: Section | undefined;
   waiting: number;
   find: string | undefined;
+  mount: Mount | undefined;
 }) {
   return (
     <div class="top">
       <div class="top-in">
-        <a class="brand" href="/">
+        <Link class="brand" href="/">
           Trustward
-        </a>
+        </Link>
+        {mount ? (
+          <a class="organization" href={CHOOSER_PATH} title="Show another organization">
+            <span class="unseen">Organization: </span>
+            <Name>{mount.organization.name}</Name>
+          </a>
+        ) : null}
         <nav class="nav" aria-label="Pages">
           {SECTIONS.filter((one) => !('scope' in one) || includesScope(caller.scope, one.scope)).map(
             ({ path, text, ...one }) => (
-              <a
+              <Link
                 href={path}
                 aria-current={path === section ? 'page' : undefined}
                 data-key={'key' in one ? one.key : undefined}
@@ -142,12 +172,12 @@ function Top({
                     <span class="unseen"> waiting</span>
                   </span>
                 ) : null}
-              </a>
+              </Link>
             ),
           )}
         </nav>
         <search class="find">
-          <form action="/search" method="get">
+          <Form action="/search" method="get">
             <label class="unseen" for="find">
               Serial number, name, e-mail or service
             </label>
@@ -159,7 +189,7 @@ function Top({
               placeholder="Serial, name, e-mail, service"
               maxlength={1000}
             />
-          </form>
+          </Form>
         </search>
         <div class="user">
           <span class="quiet who-name" title={`${showHidden(shownName(caller.name))} (${caller.scope})`}>
@@ -168,11 +198,11 @@ function Top({
           <button type="button" class="link" data-keys hidden>
             Keys
           </button>
-          <form method="post" action="/sign-out">
+          <Form method="post" action="/sign-out">
             <button type="submit" class="link">
               Sign out
             </button>
-          </form>
+          </Form>
         </div>
       </div>
     </div>
@@ -215,9 +245,9 @@ function Keys() {
         </dt>
         <dd>leave a field, close this list</dd>
       </dl>
-      <form method="dialog">
+      <Form method="dialog">
         <button type="submit">Close</button>
-      </form>
+      </Form>
     </dialog>
   );
 }

@@ -9,7 +9,7 @@
     // From where the page was read: what happened before the stream is open is not missed.
     const { liveAfter } = body.dataset;
     const after = liveAfter === undefined ? '' : `&after=${liveAfter}`;
-    const stream = new EventSource(`/api/stream?kind=${families.join(',')}${after}`);
+    const stream = new EventSource(`${body.dataset.stream}?kind=${families.join(',')}${after}`);
     const tell = (family) => htmx.trigger(body, `live-${family}`);
     for (const family of families) stream.addEventListener(family, () => tell(family));
     stream.addEventListener('progress', (event) => showProgress(event.data));

@@ -201,10 +201,12 @@ describe('a session', () => {
   it('has a cookie that no script reads and no other site sends', () => {
     const { signIn, begin } = open();
     expect(begin()).toMatch(/^trustward-8080=[\w-]{43}$/);
-    expect(signIn.cookie({ caller: CI, value: 'v' })).toBe('trustward-8080=v; Path=/; HttpOnly; SameSite=Strict');
-    expect(signIn.noCookie()).toBe('trustward-8080=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0');
+    expect(signIn.cookie({ caller: CI, value: 'v', name: 'trustward-8080' })).toBe(
+      'trustward-8080=v; Path=/; HttpOnly; SameSite=Strict',
+    );
+    expect(signIn.signOut(undefined)).toEqual(['trustward-8080=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0']);
     const proxied = open({ publicUrl: 'https://trust.example.com' }).signIn;
-    expect(proxied.cookie({ caller: CI, value: 'v' })).toBe(
+    expect(proxied.cookie({ caller: CI, value: 'v', name: 'trustward-8080' })).toBe(
       'trustward-8080=v; Path=/; HttpOnly; SameSite=Strict; Secure',
     );
   });

@@ -39,6 +39,7 @@ export const TOKENS: Record<Scope, string> = {
 };
 
 export interface Endpoint {
+  deps: HttpDeps;
   app: ReturnType<typeof createHttpApp>;
   store: SqliteStore;
   clock: ReturnType<typeof fakeClock>;
@@ -66,10 +67,19 @@ export interface AskOptions {
   headers?: Record<string, string>;
 }
 
-export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: HttpDeps) => Pages): Endpoint {
+interface EndpointParts {
+  store?: SqliteStore;
+  clock?: Endpoint['clock'];
+}
+
+export function openEndpoint(
+  over: Partial<HttpDeps> = {},
+  pagesOf?: (deps: HttpDeps) => Pages,
+  parts: EndpointParts = {},
+): Endpoint {
   // Waits are real, or a beat would follow the other without a pause.
-  const clock = { ...fakeClock(), sleep: systemClock.sleep };
-  const store = openStore(clock);
+  const clock = parts.clock ?? { ...fakeClock(), sleep: systemClock.sleep };
+  const store = parts.store ?? openStore(clock);
   const requests: RunRequest[] = [];
   const trials: Endpoint['trials'] = [];
   const complaints: Endpoint['complaints'] = [];
@@ -186,7 +196,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   };
-  return { app, store, clock, signIn, at, revoke, requests, trials, complaints, ask };
+  return { app, deps, store, clock, signIn, at, revoke, requests, trials, complaints, ask };
 }
 
 /** The body of an answer, of the shape that the test names. */

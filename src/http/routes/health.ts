@@ -1,9 +1,9 @@
 // http: the public part: whether the process lives, whether it can work, and where to go from here.
 
 import { z } from 'zod';
-import type { HttpDeps } from '../deps.ts';
+import type { HttpDeps, ReadyCheck } from '../deps.ts';
 import { operation } from '../operation.ts';
-import { json, type Route } from '../route.ts';
+import { type Ctx, json, type Route } from '../route.ts';
 
 const readiness = z
   .strictObject({
@@ -13,7 +13,12 @@ const readiness = z
   })
   .meta({ id: 'Readiness' });
 
-export function healthRoutes(deps: HttpDeps): Route[] {
+export interface HealthParts {
+  demo: boolean;
+  readiness(context: Ctx): Promise<readonly ReadyCheck[]>;
+}
+
+export function healthRoutes(deps: HealthParts): Route[] {
   return [
     operation({
       method: 'GET',
@@ -36,7 +41,7 @@ export function healthRoutes(deps: HttpDeps): Route[] {
         200: { description: 'every check is ok', schema: readiness },
         503: { description: 'a check is not ok', schema: readiness },
       },
-      handle: () => reportReadiness(deps),
+      handle: (context) => reportReadiness(deps, context),
     }),
   ];
 }
@@ -47,9 +52,10 @@ export function pointerRoute({ demo }: Pick<HttpDeps, 'demo'>): Route {
   return { method: 'GET', path: '/', scope: undefined, handle: () => new Response(pointer(demo), { headers }) };
 }
 
-async function reportReadiness(deps: HttpDeps): Promise<Response> {
-  const checks = await deps.readiness();
-  const ready = checks.every((check) => check.ok);
+async function reportReadiness(deps: HealthParts, context: Ctx): Promise<Response> {
+  const found = await deps.readiness(context);
+  const ready = found.every(({ ok, isPartial }) => ok || isPartial === true);
+  const checks = found.map(({ name, ok, text }) => ({ name, ok, text }));
   return json({ status: ready ? 'ready' : 'not ready', demo: deps.demo, checks }, ready ? 200 : 503);
 }
 

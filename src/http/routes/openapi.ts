@@ -2,6 +2,7 @@
 // everybody can read. It is made when it is first asked for, and kept.
 import { z } from 'zod';
 import type { DocumentSource } from '../described.ts';
+import { baseOf } from '../mount.ts';
 import { operation } from '../operation.ts';
 import { OPENAPI_PATH } from '../path.ts';
 import { json, type Route } from '../route.ts';
@@ -15,6 +16,6 @@ export function openapiRoute(document: DocumentSource): Route {
     tag: 'health',
     summary: 'Read this document',
     answers: { 200: { description: 'OpenAPI 3.1', schema: z.looseObject({ openapi: z.string() }) } },
-    handle: async () => json(await document()),
+    handle: async (context) => json({ ...(await document()), servers: [{ url: baseOf(context) || '/' }] }),
   });
 }

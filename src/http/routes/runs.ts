@@ -9,6 +9,7 @@ import type { RunRecord } from '../../domain/store.ts';
 import type { HttpDeps } from '../deps.ts';
 import { idParam, limitField, nameField, positionField } from '../input.ts';
 import { keyHeaders } from '../key-headers.ts';
+import { sentAs } from '../mount.ts';
 import { operation } from '../operation.ts';
 import { pageSchema } from '../paging.ts';
 import { type Ctx, json, type Route, written } from '../route.ts';
@@ -136,17 +137,18 @@ async function triggerRun(
   const record = await runOf(deps.reader, run.id);
   // Its end could not be recorded: the waiting caller must not read that it is still under way.
   if (failure !== undefined && record.status === 'running') throw failure;
-  return runAnswered(deps, run.id, wait);
+  return runAnswered(deps, context, run.id, wait);
 }
 
 /** A run that was requested, as it is now. `wait`: the answer was to wait for its end. */
 export async function runAnswered(
   deps: Pick<HttpDeps, 'reader' | 'views'>,
+  context: Ctx,
   id: string,
   wait: boolean,
 ): Promise<Response> {
   const record = await runOf(deps.reader, id);
-  const location = `/api/runs/${encodeURIComponent(id)}`;
+  const location = sentAs(context, `/api/runs/${encodeURIComponent(id)}`);
   const body = { id, status: record.status, location, run: deps.views.run(record) };
   return json(body, wait ? 200 : 202, { Location: location });
 }

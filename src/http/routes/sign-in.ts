@@ -1,14 +1,16 @@
 // http: signing in to the page, and out. In: a form with the code of a link or a token. Out: a session in a cookie, and the way to
 // where the person was going. It never shows or logs a code, a token or a cookie.
 import { z } from 'zod';
+import type { Log } from '../../domain/ports.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import type { HttpDeps } from '../deps.ts';
 import { readForm } from '../form.ts';
 import { nothing } from '../input.ts';
+import { baseOf } from '../mount.ts';
 import { operation } from '../operation.ts';
 import { Problem } from '../problem.ts';
-import { json, type Route } from '../route.ts';
-import { RETURN_MAX } from '../sign-in.ts';
+import { type Ctx, json, leadTo, type Route } from '../route.ts';
+import { RETURN_MAX, type SigningIn } from '../sign-in.ts';
 
 const link = z.strictObject({ url: z.string(), expiresAt: z.string() }).meta({ id: 'SignInLink' });
 const signInForm = z.strictObject({
@@ -31,15 +33,20 @@ export function signInLinkRoutes({ signIn }: Pick<HttpDeps, 'signIn'>): Route[] 
       body: nothing,
       answers: { 201: { description: 'the link, and when it expires', schema: link } },
       handle: (context) => {
-        const { url, expiresAtMs } = signIn.link(context.var.caller);
+        const { url, expiresAtMs } = signIn.link(context.var.caller, baseOf(context));
         return json({ url, expiresAt: isoTime(expiresAtMs) }, 201);
       },
     }),
   ];
 }
 
+export interface SignInParts {
+  signInAt(context: Ctx): SigningIn;
+  log: Log;
+}
+
 /** The answers to the forms of the sign-in page, and of the button that ends a session. */
-export function signInRoutes({ signIn, log }: Pick<HttpDeps, 'signIn' | 'log'>): Route[] {
+export function signInRoutes({ signInAt, log }: SignInParts): Route[] {
   return [
     {
       method: 'POST',
@@ -47,14 +54,14 @@ export function signInRoutes({ signIn, log }: Pick<HttpDeps, 'signIn' | 'log'>):
       scope: undefined,
       handle: async (context) => {
         const { code, token, to } = await readForm(context, signInForm);
-        const signedIn = code === undefined ? signIn.withToken(token?.trim() ?? '') : signIn.withCode(code);
+        const signIn = signInAt(context);
+        const signedIn = code === undefined ? await signIn.withToken(token?.trim() ?? '') : signIn.withCode(code);
         if (!signedIn) throw code === undefined ? unknownToken() : usedUp();
-        const { session } = context.var;
-        if (session !== undefined) signIn.end(session);
+        signIn.signOut(context.req.header('cookie'));
         const { name } = signedIn.caller;
         log.info({ by: name }, `${name} signed in to the page`);
         context.header('Set-Cookie', signIn.cookie(signedIn));
-        return context.redirect(localPath(to), 303);
+        return leadTo(context, localPath(to));
       },
     },
     {
@@ -62,10 +69,9 @@ export function signInRoutes({ signIn, log }: Pick<HttpDeps, 'signIn' | 'log'>):
       path: '/sign-out',
       scope: undefined,
       handle: (context) => {
-        const { session } = context.var;
-        if (session !== undefined) signIn.end(session);
-        context.header('Set-Cookie', signIn.noCookie());
-        return context.redirect('/sign-in', 303);
+        for (const cookie of signInAt(context).signOut(context.req.header('cookie')))
+          context.header('Set-Cookie', cookie, { append: true });
+        return leadTo(context, '/sign-in');
       },
     },
   ];

@@ -1,7 +1,9 @@
 // report: a subject or target as people know it, in HTML: name, serial number, owners and id. In: what is known of it. Out: elements; with
 // a link to its page when there are pages.
+
 import type { SubjectKind } from '../../domain/subjects.ts';
 import type { Who as KnownSubject } from '../who.ts';
+import { Link } from './link.tsx';
 import { Code, Name } from './text.tsx';
 
 const OWNERS_MAX = 3;
@@ -18,7 +20,7 @@ export function Who({ who, href, shown }: { who: KnownSubject; href?: string | u
   const all = owners ?? [];
   return (
     <span class="who">
-      {href === undefined ? <b>{title}</b> : <a href={href}>{title}</a>}
+      {href === undefined ? <b>{title}</b> : <Link href={href}>{title}</Link>}
       {serial && serial !== id && serial !== shown ? (
         <span>
           serial <Code>{serial}</Code>

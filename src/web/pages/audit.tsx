@@ -9,6 +9,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { nameField, positionField, readSearch, sinceField, sinceOf } from '../../http/input.ts';
 import { type Ctx, param, type Route } from '../../http/route.ts';
 import { auditView } from '../../report/audit-view.ts';
+import { Form, Link } from '../../report/html/link.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, When, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
@@ -70,14 +71,14 @@ async function listed({ reader, clock }: HttpDeps, context: Ctx) {
       <VerifyCard />
       <section class="card" id="entries">
         <h2>Entries</h2>
-        <form class="act" method="get" action="/audit" aria-label="Entries of the audit">
+        <Form class="act" method="get" action="/audit" aria-label="Entries of the audit">
           <Field name="kind" label="Kind" value={kind} hint="plan.approved" />
           <Field name="target" label="About the target" value={target} hint="a serial number or service" />
           <Field name="actor" label="Who" value={actor} hint="ana" />
           <Field name="since" label="Since" value={since} hint="7d or 2026-11-01" />
           <button type="submit">Show</button>
-          <a href="/audit">All entries</a>
-        </form>
+          <Link href="/audit">All entries</Link>
+        </Form>
         <Narrow scope="entries" noun="entries of this page" />
         <Table
           caption="Entries of the audit, newest first"
@@ -140,8 +141,8 @@ async function oneEntry({ reader }: HttpDeps, given: string) {
           </dd>
         </dl>
         <nav aria-label="Neighbours">
-          {seq > 1 ? <a href={`/audit/${seq - 1}`}>Entry {seq - 1}</a> : null}{' '}
-          {seq < head.seq ? <a href={`/audit/${seq + 1}`}>Entry {seq + 1}</a> : null}
+          {seq > 1 ? <Link href={`/audit/${seq - 1}`}>Entry {seq - 1}</Link> : null}{' '}
+          {seq < head.seq ? <Link href={`/audit/${seq + 1}`}>Entry {seq + 1}</Link> : null}
         </nav>
       </section>
       <section class="card">

@@ -1,9 +1,13 @@
 // web: the documentation of the HTTP endpoint, to browse: each operation with what it takes and answers, and the schemas. In: the OpenAPI
 // document. Out: one page. Open to anybody, as the document is: it shows nothing of this organization, and is written once.
+
 import { raw } from 'hono/html';
+import { useContext } from 'hono/jsx';
 import type { HttpDeps } from '../../http/deps.ts';
+import { baseOf } from '../../http/mount.ts';
 import { OPENAPI_PATH } from '../../http/path.ts';
 import type { Route } from '../../http/route.ts';
+import { Base, Link, useAddress } from '../../report/html/link.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Words } from '../../report/html/text.tsx';
 import { answerPage } from '../answer.tsx';
@@ -21,19 +25,40 @@ interface Document {
 }
 
 export function docsPages(deps: HttpDeps): Route[] {
-  let body: Promise<string> | undefined;
-  const write = async (document: Promise<unknown>) => (<Docs document={(await document) as Document} />).toString();
+  const kept = new Map<string, Promise<string>>();
+  const write = async (base: string, document: Promise<unknown>) =>
+    (
+      <Base value={base}>
+        <Docs document={(await document) as Document} />
+      </Base>
+    ).toString();
   return [
     {
       method: 'GET',
       path: '/docs',
       scope: undefined,
       handle: async (context) => {
-        body ??= write(context.var.document());
+        const base = baseOf(context);
+        const body = kept.get(base) ?? write(base, context.var.document());
+        kept.set(base, body);
         return answerPage(deps, context, { title: 'HTTP endpoint', body: raw(await body) });
       },
     },
   ];
+}
+
+function Served() {
+  const base = useContext(Base);
+  if (base === '') return 'the daemon';
+  return (
+    <>
+      the daemon with <code>{base}</code> at its end
+    </>
+  );
+}
+
+function OpenApiLink() {
+  return <Link href={OPENAPI_PATH}>{useAddress()(OPENAPI_PATH)}</Link>;
 }
 
 function Docs({ document: { info, tags = [], paths = {}, components = {} } }: { document: Document }) {
@@ -47,9 +72,8 @@ function Docs({ document: { info, tags = [], paths = {}, components = {} } }: { 
         <Words>{info.description ?? ''}</Words>
       </p>
       <p>
-        The same for programs: <a href={OPENAPI_PATH}>{OPENAPI_PATH}</a>. In the lines to copy, <code>$TRUSTWARD</code>{' '}
-        is the address of the daemon, <code>$TOKEN</code> is a token of it, and words in capitals are for you to fill
-        in.
+        The same for programs: <OpenApiLink />. In the lines to copy, <code>$TRUSTWARD</code> is the address of{' '}
+        <Served />, <code>$TOKEN</code> is a token of it, and words in capitals are for you to fill in.
       </p>
       {tags.map(({ name, description = '' }) => (
         <section class="card">
@@ -64,7 +88,7 @@ function Docs({ document: { info, tags = [], paths = {}, components = {} } }: { 
       <section class="card" id="refusals">
         <h2>Refusals</h2>
         <p>
-          Each is problem details: <a href={`#${schemaId('Problem')}`}>Problem</a>.
+          Each is problem details: <Link href={`#${schemaId('Problem')}`}>Problem</Link>.
         </p>
         <Table
           caption="Refusals"

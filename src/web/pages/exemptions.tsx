@@ -1,5 +1,6 @@
 // web: exemptions: those in force with what they cover now, those that are over, a form to add one, and one to end each. In: forms.
 // Out: pages. An exemption that ends soon or never matched anything is marked as the last run found it.
+
 import { z } from 'zod';
 import { SELECTOR_FIELDS } from '../../domain/exemption.ts';
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
@@ -7,8 +8,9 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import { nameField, readSearch } from '../../http/input.ts';
 import { Problem } from '../../http/problem.ts';
-import { type Ctx, param, type Route } from '../../http/route.ts';
+import { type Ctx, leadTo, param, type Route } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Name, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
@@ -77,12 +79,12 @@ async function listed(deps: HttpDeps, context: Ctx) {
         stays unless it is released.
       </p>
       <nav class="tools" aria-label="Lists of exemptions">
-        <a class="button" href={PATH} aria-current={isOver ? undefined : 'page'}>
+        <Link class="button" href={PATH} aria-current={isOver ? undefined : 'page'}>
           In force
-        </a>
-        <a class="button" href={addressOf(PATH, { list: 'over' })} aria-current={isOver ? 'page' : undefined}>
+        </Link>
+        <Link class="button" href={addressOf(PATH, { list: 'over' })} aria-current={isOver ? 'page' : undefined}>
           Over
-        </a>
+        </Link>
       </nav>
       <section class="card" id="list">
         <h2>
@@ -122,7 +124,7 @@ async function add(deps: HttpDeps, context: Ctx): Promise<Response> {
     ...{ owner, reason, until: date ?? until, unseen: unseen === 'yes', release: release === 'yes' },
   };
   const { exemption, released } = await deps.operator.exempt(request, context.var.caller.name);
-  if (!request.release) return context.redirect(`${PATH}#exemption-${encodeURIComponent(exemption.id)}`, 303);
+  if (!request.release) return leadTo(context, `${PATH}#exemption-${encodeURIComponent(exemption.id)}`);
   return answerPage(deps, context, {
     title: 'Exempted',
     section: PATH,
@@ -136,7 +138,7 @@ async function add(deps: HttpDeps, context: Ctx): Promise<Response> {
           <h2>Released</h2>
           <ReleasedTable released={released} />
           <p>
-            <a href={PATH}>All exemptions</a>
+            <Link href={PATH}>All exemptions</Link>
           </p>
         </section>
       </>

@@ -1,5 +1,6 @@
 // web: actions that need a person: in doubt, parked, failed and still to be done. In: the store. Out: a page with what the server answered
 // last, what happens by itself next, and a form to resolve each.
+
 import { z } from 'zod';
 import type { Intent } from '../../domain/intent.ts';
 import { nextText } from '../../domain/intent-next.ts';
@@ -8,6 +9,7 @@ import { readForm } from '../../http/form.ts';
 import { nameField, readSearch } from '../../http/input.ts';
 import { type Ctx, param, type Route } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Term, When, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
@@ -121,10 +123,10 @@ async function intentsOf({ reader }: HttpDeps, state: State, { limit, before }: 
 function cellsOf(intent: Intent, context: Ctx) {
   const { id, action, undo, note, settledAt, sentAt, createdAt } = intent;
   return [
-    <a href={`/intents/${encodeURIComponent(id)}`}>
+    <Link href={`/intents/${encodeURIComponent(id)}`}>
       <Term>{action}</Term>
       {undo ? ' (undo)' : ''}
-    </a>,
+    </Link>,
     <Target {...intent} />,
     <OutcomeMark intent={intent} />,
     <When at={settledAt ?? sentAt ?? createdAt} />,

@@ -1,12 +1,14 @@
 // web: what is in force: the claims that Trustward holds on targets, the oldest first, with what they rest on. In: filters. Out: a page with a
 // form to release each, or to plan the release of all of a rule.
+
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import { nameField, readSearch } from '../../http/input.ts';
-import type { Ctx, Route } from '../../http/route.ts';
+import { type Ctx, leadTo, type Route } from '../../http/route.ts';
 import { countText, plural } from '../../report/fact-text.ts';
+import { Form, Link } from '../../report/html/link.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, Term, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
@@ -62,8 +64,7 @@ async function release(deps: HttpDeps, context: Ctx): Promise<Response> {
   const { target } = intent;
   const released = await deps.operator.release(target, { by: context.var.caller.name, reason });
   const [only] = released;
-  if (released.length === 1 && only?.intent)
-    return context.redirect(`/intents/${encodeURIComponent(only.intent.id)}`, 303);
+  if (released.length === 1 && only?.intent) return leadTo(context, `/intents/${encodeURIComponent(only.intent.id)}`);
   return answerPage(deps, context, {
     title: 'Released',
     section: PATH,
@@ -75,7 +76,7 @@ async function release(deps: HttpDeps, context: Ctx): Promise<Response> {
         <section class="card">
           <ReleasedTable released={released} />
           <p>
-            <a href={PATH}>All that is in force</a>
+            <Link href={PATH}>All that is in force</Link>
           </p>
         </section>
       </>
@@ -106,7 +107,7 @@ async function shown(deps: HttpDeps, context: Ctx, asked: Asked) {
           {isNarrowed ? 'Those asked for' : 'All'}: {countText(total)}
         </h2>
         {isNarrowed ? <Narrowed asked={asked} /> : null}
-        <form class="act" method="get" action={PATH} aria-label="What is in force">
+        <Form class="act" method="get" action={PATH} aria-label="What is in force">
           {rule === undefined ? null : <input type="hidden" name="rule" value={rule} />}
           {action === undefined ? null : <input type="hidden" name="action" value={action} />}
           {status === undefined ? null : <input type="hidden" name="status" value={status} />}
@@ -115,7 +116,7 @@ async function shown(deps: HttpDeps, context: Ctx, asked: Asked) {
             <input type="text" name="q" value={q} maxlength={1000} size={36} />
           </label>
           <button type="submit">Show</button>
-        </form>
+        </Form>
         <div id="claims">
           <Narrow scope="claims" noun="rows of this page" />
           <Table
@@ -148,7 +149,7 @@ function Narrowed({ asked: { rule, action, status, q } }: { asked: Asked }) {
   ];
   return (
     <p>
-      Only <Words>{parts.join(', ')}</Words>. <a href={PATH}>Show all that is in force</a>
+      Only <Words>{parts.join(', ')}</Words>. <Link href={PATH}>Show all that is in force</Link>
     </p>
   );
 }
@@ -183,15 +184,15 @@ async function counts({ reader }: HttpDeps, context: Ctx) {
         ]}
         rows={[...groups.values()].map(({ rule, action, standing, orphaned }) => ({
           cells: [
-            <a href={addressOf(PATH, { rule, action })}>
+            <Link href={addressOf(PATH, { rule, action })}>
               <Words>{rule}</Words>
-            </a>,
+            </Link>,
             <Term>{action}</Term>,
             countText(standing),
             orphaned === 0 ? (
               '0'
             ) : (
-              <a href={addressOf(PATH, { rule, action, status: 'orphaned' })}>{countText(orphaned)}</a>
+              <Link href={addressOf(PATH, { rule, action, status: 'orphaned' })}>{countText(orphaned)}</Link>
             ),
             ...(canRelease
               ? [<Act to="/in-force/release-rule" label="Plan the release" reason="optional" fields={{ rule }} />]

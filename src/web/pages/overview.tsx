@@ -1,5 +1,6 @@
 // web: the first page: is all well, what waits for a person, what was done in the last 24 hours, and the switch that stops everything.
 // In: the store, and the readiness of the daemon. Out: a page whose parts read themselves again while it is open.
+
 import { z } from 'zod';
 import { windowAt } from '../../domain/change-window.ts';
 import type { HttpDeps } from '../../http/deps.ts';
@@ -7,6 +8,7 @@ import { readForm } from '../../http/form.ts';
 import type { Ctx, Route } from '../../http/route.ts';
 import { changeWindowNow } from '../../report/change-window-view.ts';
 import { asSentence, countText, plural } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../report/html/text.tsx';
@@ -210,7 +212,7 @@ async function recentRuns({ reader }: HttpDeps) {
   return (
     <section class="card">
       <h2>
-        <a href="/runs">Last runs</a>
+        <Link href="/runs">Last runs</Link>
       </h2>
       <Table caption="The last runs" columns={RUN_COLUMNS} rows={counted.map(runRow)} empty="No run was made yet." />
     </section>

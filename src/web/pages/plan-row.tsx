@@ -1,9 +1,11 @@
 // web: a plan that waits, as an entry of a list: its status, what it does by rule and action, and its end. In: a plan's line. Out: elements.
 // A plan may have ten thousand intents: only those of plans that are shown are counted.
+
 import type { PlanLine } from '../../domain/page-reader.ts';
 import type { PlannedCount } from '../../domain/planned-counts.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { countText } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import { Code, When } from '../../report/html/text.tsx';
 
@@ -32,7 +34,7 @@ async function countsOf(reader: HttpDeps['reader'], { id, digest }: PlanLine): P
 export function planLine({ line: { id, status, mode, expiresAt }, counts }: CountedPlan) {
   return (
     <>
-      <a href={`/plans/${encodeURIComponent(id)}`}>Plan {id}</a> <Mark word={status} />{' '}
+      <Link href={`/plans/${encodeURIComponent(id)}`}>Plan {id}</Link> <Mark word={status} />{' '}
       {mode === 'dry-run' ? <Mark word="dry-run" text="of a dry run" /> : null}
       {counts.map(({ rules, action, count }) => (
         <div>

@@ -1,5 +1,6 @@
 // web: one plan: exactly what approving it does, by rule and action, the answer of a person, and how it is applied. In: the store, and the
 // ports that answer a plan. Out: a page; after an answer the plan, or the part, that has it.
+
 import { z } from 'zod';
 import { DRIFT_TARGETS_MAX } from '../../domain/drift.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -8,8 +9,10 @@ import { demandScope } from '../../http/auth.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { listField, readForm } from '../../http/form.ts';
 import { positionField, readQuery } from '../../http/input.ts';
+import { pageAsked } from '../../http/mount.ts';
 import type { Ctx, Route } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
+import { Form, Link } from '../../report/html/link.tsx';
 import { mayDo, readPage } from '../answer.tsx';
 import { Live } from '../parts/live.tsx';
 import { AnswerForm, pathOf } from './plan/answer-form.tsx';
@@ -69,7 +72,7 @@ export function planPages(deps: HttpDeps): Route[] {
             <h1>Plan {plan.id}, compared with now</h1>
             <section class="card">
               <DriftTable id={id} drifts={await driftOf(deps, plan, asked)} />
-              <a href={pathOf(plan)}>Plan {plan.id}</a>
+              <Link href={pathOf(plan)}>Plan {plan.id}</Link>
             </section>
           </>
         ),
@@ -116,13 +119,12 @@ async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Pl
   const rows = groups.reduce((sum, { intents }) => sum + intents.length, 0);
   const hasDrift = canBeCalled(plan);
   const shown = { plan, kindOf: kindsOf(deps), query: asked, canAnswer, hasDrift, stories };
-  const { pathname, search } = new URL(context.req.url);
   // What a person is filling in, and what is compared with now, stays while the plan has the same status.
   const stays = status === 'applying' || status === 'applied' ? undefined : 'true';
   return (
     <>
       <h1>Plan {plan.id}</h1>
-      <Live id="plan" on={LIVE} path={`${pathname}${search}`}>
+      <Live id="plan" on={LIVE} path={pageAsked(context)}>
         <PlanHead deps={deps} answering={answering} plan={plan} />
         <Progress deps={deps} plan={plan} mayApply={mayDo(context, 'approve')} canBreak={canBreak} />
         {canAnswer ? <AnswerForm plan={plan} paged={rows < plan.intents.length} canBreak={canBreak} /> : null}
@@ -142,14 +144,14 @@ function Search({ plan, asked, isWhole }: { plan: Plan; asked: PlanQuery; isWhol
   const isPart = asked.q !== undefined || asked.group !== undefined;
   if (isWhole && !isPart) return null;
   return (
-    <form method="get" action={pathOf(plan)} class="act">
+    <Form method="get" action={pathOf(plan)} class="act">
       <label>
         Find in this plan{' '}
         <input type="search" name="q" value={asked.q} maxlength={1000} placeholder="Target, name, owner" />
       </label>
       <button type="submit">Find</button>
-      {isPart ? <a href={pathOf(plan)}>All {countText(plan.intents.length)} of it</a> : null}
-    </form>
+      {isPart ? <Link href={pathOf(plan)}>All {countText(plan.intents.length)} of it</Link> : null}
+    </Form>
   );
 }
 

@@ -1,11 +1,14 @@
 // web: the plans: first those that wait for a person, then all others, newest first, a page at a time. In: the store. Out: a page.
+
 import { z } from 'zod';
 import type { PlanLine } from '../../domain/page-reader.ts';
 import { PLAN_STATUSES, type PlanStatus } from '../../domain/plan.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { nameField, readQuery } from '../../http/input.ts';
+import { pageAsked } from '../../http/mount.ts';
 import type { Route } from '../../http/route.ts';
 import { plural } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import { type Row, Table } from '../../report/html/table.tsx';
 import { Name, When } from '../../report/html/text.tsx';
@@ -29,7 +32,6 @@ export function plansPages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, '/plans', async (context) => {
       const { status, before } = readQuery(context, query);
-      const { pathname, search } = new URL(context.req.url);
       const isFirst = status === undefined && before === undefined;
       return {
         title: 'Plans',
@@ -38,7 +40,7 @@ export function plansPages(deps: HttpDeps): Route[] {
         body: (
           <>
             <h1>Plans</h1>
-            <Live id="plans" on="plan" path={`${pathname}${search}`}>
+            <Live id="plans" on="plan" path={pageAsked(context)}>
               {isFirst ? await waiting(deps) : null}
               {await others(deps, status, before)}
             </Live>
@@ -94,7 +96,7 @@ async function others({ reader }: HttpDeps, status: PlanStatus | undefined, befo
 function rowOf({ id, status, mode, releases, intents, createdAt, decidedBy, decidedAt }: PlanLine): Row {
   return {
     cells: [
-      <a href={`/plans/${encodeURIComponent(id)}`}>{id}</a>,
+      <Link href={`/plans/${encodeURIComponent(id)}`}>{id}</Link>,
       <Mark word={status} />,
       intents === undefined ? 'not readable' : plural(intents, 'action'),
       kindWordsOf(mode, releases),

@@ -1,5 +1,6 @@
 // web: replays: a form that asks for one, and what the last one found. In: the daemon's replays. Out: a page, which reads itself again while one
 // is under way; no part of it needs JavaScript. Names in it are hostile.
+
 import { z } from 'zod';
 import { spanText } from '../../domain/age-text.ts';
 import type { ReplayBeside } from '../../domain/replay-beside.ts';
@@ -7,6 +8,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import { nameField, readQuery } from '../../http/input.ts';
 import type { Ctx, Route } from '../../http/route.ts';
+import { Form, Link } from '../../report/html/link.tsx';
 import { ReplayParts } from '../../report/html/replay/parts.tsx';
 import { Code, Name, When, Words } from '../../report/html/text.tsx';
 import type { ReplayDocument } from '../../report/replay/document.ts';
@@ -65,7 +67,7 @@ function pageOf(
           What would a rule have done over the recorded time? It goes through the same code that decides a run. Nothing
           is sent, and the result is kept until the next replay, or the end of the daemon.
         </p>
-        {mayAsk ? <Form deps={deps} rule={rule ?? last?.asked.rule} isUnderWay={isUnderWay} /> : null}
+        {mayAsk ? <Ask deps={deps} rule={rule ?? last?.asked.rule} isUnderWay={isUnderWay} /> : null}
         {last === undefined ? (
           <p class="empty">No replay was made since the daemon started.</p>
         ) : (
@@ -76,9 +78,9 @@ function pageOf(
   };
 }
 
-function Form({ deps, rule, isUnderWay }: { deps: HttpDeps; rule: string | undefined; isUnderWay: boolean }) {
+function Ask({ deps, rule, isUnderWay }: { deps: HttpDeps; rule: string | undefined; isUnderWay: boolean }) {
   return (
-    <form method="post" action="/replay" class="card">
+    <Form method="post" action="/replay" class="card">
       <h2>New replay</h2>
       <label class="field">
         <span>Rule</span>
@@ -106,7 +108,7 @@ function Form({ deps, rule, isUnderWay }: { deps: HttpDeps; rule: string | undef
         Replay
       </button>
       {isUnderWay ? <p class="quiet">One replay runs at a time: wait until this one ends.</p> : null}
-    </form>
+    </Form>
   );
 }
 
@@ -122,7 +124,7 @@ function Last({ deps, last }: { deps: HttpDeps; last: ReplayBeside }) {
       <p class="quiet" role={finishedAt === undefined ? 'status' : undefined}>
         Asked for by <Name>{by}</Name>, <When at={startedAt} />.{' '}
         {finishedAt === undefined ? `It has run for ${took}; this page reloads by itself.` : `It took ${took}.`}{' '}
-        {finishedAt === undefined ? <a href="/replay">Reload now</a> : null}
+        {finishedAt === undefined ? <Link href="/replay">Reload now</Link> : null}
       </p>
       {fault === undefined ? null : (
         <div class="notice bad" role="alert">

@@ -1,5 +1,6 @@
 // web: one rule: its settings, who it matches now, its matches over time, what its own tests show, and its text. In: the rule as loaded, the
 // last runs. Out: a page; another with all decisions that it led to. A rule that is not loaded any more still has those.
+
 import { z } from 'zod';
 import type { Rule } from '../../domain/rule.ts';
 import type { RunRecord } from '../../domain/store.ts';
@@ -8,6 +9,7 @@ import { nameField, readQuery } from '../../http/input.ts';
 import { type Ctx, param, type Route } from '../../http/route.ts';
 import { evidenceLine } from '../../report/evidence-words.ts';
 import { countText } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../report/html/text.tsx';
@@ -58,7 +60,7 @@ async function rulePage(deps: HttpDeps, context: Ctx): Promise<PageContent> {
         </div>
         <OverTime tallies={tallies} />
         <p>
-          <a href={replayPath(id)}>What it would have done over the recorded time</a>
+          <Link href={replayPath(id)}>What it would have done over the recorded time</Link>
         </p>
         {await matching(deps, id, tallies[0], after)}
         <RuleTests report={report} />
@@ -68,9 +70,9 @@ async function rulePage(deps: HttpDeps, context: Ctx): Promise<PageContent> {
           </h2>
           {mayDo(context, 'trigger') ? (
             <p>
-              <a class="button" href={`${rulePath(id)}/try`}>
+              <Link class="button" href={`${rulePath(id)}/try`}>
                 Try a change of this rule
-              </a>
+              </Link>
             </p>
           ) : null}
           <Source text={text} label={`The text of rule ${id}`} />
@@ -96,10 +98,10 @@ function notLoaded(id: string): PageContent {
         <section class="card">
           <p>This rule is not loaded: its file was removed, or has another id now. What it did stays as it is.</p>
           <p>
-            <a href={addressOf('/in-force', { rule: id })}>What it has in force</a>
+            <Link href={addressOf('/in-force', { rule: id })}>What it has in force</Link>
           </p>
           <p>
-            <a href={`${rulePath(id)}/decisions`}>The decisions that it led to</a>
+            <Link href={`${rulePath(id)}/decisions`}>The decisions that it led to</Link>
           </p>
         </section>
       </>
@@ -153,7 +155,7 @@ async function now({ reader }: HttpDeps, { id }: Rule, last: RunTally | undefine
         <>
           <span class="figure">{countText(last.match)}</span>
           <p>
-            {last.match === 1 ? 'matches' : 'match'} as of <a href={`/runs/${last.seq}`}>run {last.seq}</a>,{' '}
+            {last.match === 1 ? 'matches' : 'match'} as of <Link href={`/runs/${last.seq}`}>run {last.seq}</Link>,{' '}
             <When at={last.at} />. {countText(last.no_match)} {last.no_match === 1 ? 'does' : 'do'} not;{' '}
             {countText(last.unknown)} unknown
             {last.error > 0 ? `, ${countText(last.error)} failed` : ''}.
@@ -165,15 +167,15 @@ async function now({ reader }: HttpDeps, { id }: Rule, last: RunTally | undefine
       <ul class="list">
         {claims.map(({ action, status, count }) => (
           <li>
-            <a href={addressOf('/in-force', { rule: id, action, status })}>
+            <Link href={addressOf('/in-force', { rule: id, action, status })}>
               {countText(count)} × {action}
-            </a>{' '}
+            </Link>{' '}
             <Mark word={status} tone={status === 'orphaned' ? 'wait' : 'good'} />
           </li>
         ))}
       </ul>
       <p>
-        <a href={`${rulePath(id)}/decisions`}>All decisions that it led to</a>
+        <Link href={`${rulePath(id)}/decisions`}>All decisions that it led to</Link>
       </p>
     </section>
   );
@@ -190,7 +192,7 @@ async function matching({ reader }: HttpDeps, id: string, last: RunTally | undef
     <section class="card" id="now">
       <h2>Decisions in force: {countText(total)}</h2>
       <p>
-        As of <a href={`/runs/${run.seq}`}>the report of run {run.seq}</a>.
+        As of <Link href={`/runs/${run.seq}`}>the report of run {run.seq}</Link>.
       </p>
       <Table
         caption={`Decisions of rule ${id} in force`}
@@ -219,9 +221,9 @@ async function decisionsPage({ reader, rules }: HttpDeps, context: Ctx): Promise
           Decisions of <Words>{id}</Words>
         </h1>
         <p>
-          <a href={rulePath(id)}>
+          <Link href={rulePath(id)}>
             <Words>{title ?? `Rule ${id}`}</Words>
-          </a>
+          </Link>
           . The newest first, also those that are not in force any more.
         </p>
         <section class="card">

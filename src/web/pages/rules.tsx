@@ -1,5 +1,6 @@
 // web: the loaded rules: what each does, how far it may go, how many it matches, what it has in force, whether its own tests pass. In: the
 // rules, the last runs. Out: a page; a refused folder is shown with each of its problems.
+
 import type { Mode } from '../../domain/mode.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { RuleTestReport } from '../../domain/rule-tests.ts';
@@ -8,6 +9,7 @@ import type { Route } from '../../http/route.ts';
 import { evidenceLine } from '../../report/evidence-words.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Sparkline } from '../../report/html/bar.tsx';
+import { Link } from '../../report/html/link.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import { type Row, Table } from '../../report/html/table.tsx';
 import { Code, Term, Words } from '../../report/html/text.tsx';
@@ -140,9 +142,9 @@ function ruleRow(rule: Rule, { daemonMode, tallies, inForce, report, evidence }:
   return {
     cells: [
       <>
-        <a href={rulePath(id)}>
+        <Link href={rulePath(id)}>
           <Words>{title}</Words>
-        </a>
+        </Link>
         <div class="quiet">
           <Code>{id}</Code>
         </div>
@@ -174,7 +176,7 @@ function ruleRow(rule: Rule, { daemonMode, tallies, inForce, report, evidence }:
           label={`matches of the last ${plural(counts.length, 'run')}: ${counts.join(', ')}`}
         />
       ),
-      inForce === 0 ? '0' : <a href={addressOf('/in-force', { rule: id })}>{countText(inForce)}</a>,
+      inForce === 0 ? '0' : <Link href={addressOf('/in-force', { rule: id })}>{countText(inForce)}</Link>,
       <TestsMark report={report} />,
     ],
   };

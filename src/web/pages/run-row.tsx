@@ -1,6 +1,8 @@
 // web: what lists of runs share: a run as a row of a table, and the button that makes a dry run. In: a run, with the counts of what it did.
 // Out: cells, a form.
+
 import { formatDuration } from '../../domain/duration.ts';
+import { Link } from '../../report/html/link.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import type { Row } from '../../report/html/table.tsx';
 import { When, Words } from '../../report/html/text.tsx';
@@ -22,7 +24,7 @@ export function runRow(counted: CountedRun): Row {
   const run = runLineView(counted);
   return {
     cells: [
-      <a href={`/runs/${run.seq}`}>{run.seq}</a>,
+      <Link href={`/runs/${run.seq}`}>{run.seq}</Link>,
       <When at={run.startedAt} />,
       triggerWords(run).map((words) => <div>{words}</div>),
       <Mark word={run.modeInForce} />,

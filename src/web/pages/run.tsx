@@ -1,5 +1,6 @@
 // web: the report of a run: the same sections as the HTML file, with the first rows of each group; the rest of a group; and the files. In:
 // the store. Out: a page that reads itself again while the run is under way.
+
 import { raw } from 'hono/html';
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
@@ -11,6 +12,7 @@ import { type Ctx, param, type Route } from '../../http/route.ts';
 import { runOf, writtenReport } from '../../http/routes/runs.ts';
 import { wholeDecisions } from '../../report/build-report.ts';
 import { countText } from '../../report/fact-text.ts';
+import { Form, Link } from '../../report/html/link.tsx';
 import { groupTable } from '../../report/html/run/groups.tsx';
 import type { Place } from '../../report/html/run/place.ts';
 import { runReportPieces } from '../../report/html/run/report.tsx';
@@ -63,7 +65,7 @@ async function runPage(
 ): Promise<PageContent> {
   const path = pathOf(run);
   const isRunning = run.status === 'running';
-  const html = await reportHtml(deps, outlineOf, run, text);
+  const pieces = await reportPieces(deps, outlineOf, run, text);
   return {
     title: `Run ${run.seq}`,
     section: '/runs',
@@ -72,7 +74,7 @@ async function runPage(
       <>
         <Live id="report" on={isRunning ? LIVE : undefined} path={path}>
           {isRunning ? <p id="progress" class="quiet" aria-live="polite"></p> : null}
-          {raw(html)}
+          <Pieces of={pieces} />
         </Live>
         <Files path={path} />
       </>
@@ -80,12 +82,12 @@ async function runPage(
   };
 }
 
-async function reportHtml(
+async function reportPieces(
   { reader }: HttpDeps,
   outlineOf: OutlineOf,
   run: RunRecord,
   text: string | undefined,
-): Promise<string> {
+): Promise<() => Iterable<string>> {
   const report = await outlineOf(run);
   const groups = rowGroups(text === undefined ? report : narrowed(report, text));
   const rowsMax = Math.max(ROWS_LEAST, Math.min(ROWS_OF_GROUP, Math.floor(ROWS_OF_PAGE / groups.length)));
@@ -95,8 +97,13 @@ async function reportHtml(
   );
   const place = placeOf(run, shown, rowsMax, text);
   const found = groups.reduce((sum, { decisions }) => sum + decisions.length, 0);
-  const tools = String(<Narrow path={pathOf(run)} text={text} found={found} all={report.decisions.length} />);
-  return [...runReportPieces({ report, place, groups, tools })].join('');
+  const narrow = <Narrow path={pathOf(run)} text={text} found={found} all={report.decisions.length} />;
+  return () => runReportPieces({ report, place, groups, tools: String(narrow) });
+}
+
+/** INVARIANT: made while the page is written, so that its links begin as those of the page. */
+function Pieces({ of }: { of: () => Iterable<string> }) {
+  return raw([...of()].join(''));
 }
 
 function placeOf(run: RunRecord, shown: readonly RunDecision[], rowsMax: number, text: string | undefined): Place {
@@ -122,7 +129,6 @@ async function groupPage({ reader }: HttpDeps, outlineOf: OutlineOf, context: Ct
   const from = group.decisions.findIndex(({ id }) => id === after) + 1;
   const rows = from === 0 ? [] : group.decisions.slice(from, from + ROWS_OF_GROUP);
   const place = placeOf(run, await wholeDecisions(reader, rows), ROWS_OF_GROUP, text);
-  const table = [...groupTable(report, group, rows, place)].join('');
   return {
     title: `Run ${run.seq}: ${group.action} by ${group.rule}`,
     section: '/runs',
@@ -132,10 +138,10 @@ async function groupPage({ reader }: HttpDeps, outlineOf: OutlineOf, context: Ct
           {group.action} by {group.rule}
         </h1>
         <p>
-          <a href={pathOf(run)}>The report of run {run.seq}</a>
+          <Link href={pathOf(run)}>The report of run {run.seq}</Link>
         </p>
         <section class="card" id="rows">
-          {raw(table)}
+          <Pieces of={() => groupTable(report, group, rows, place)} />
         </section>
       </>
     ),
@@ -163,7 +169,7 @@ interface NarrowProps {
 
 function Narrow({ path, text, found, all }: NarrowProps) {
   return (
-    <form class="act" method="get" action={path}>
+    <Form class="act" method="get" action={path}>
       <label>
         Rows with
         <input type="search" name="q" value={text} placeholder="Serial, name, e-mail, target" maxlength={1000} />
@@ -171,10 +177,10 @@ function Narrow({ path, text, found, all }: NarrowProps) {
       <button type="submit">Show</button>
       {text === undefined ? null : (
         <span>
-          {countText(found)} of {countText(all)} with <Words>{text}</Words>. <a href={path}>Show all</a>
+          {countText(found)} of {countText(all)} with <Words>{text}</Words>. <Link href={path}>Show all</Link>
         </span>
       )}
-    </form>
+    </Form>
   );
 }
 
@@ -185,9 +191,9 @@ function Files({ path }: { path: string }) {
       {Object.entries(FILES).map(([format, name], at) => (
         <>
           {at > 0 ? ', ' : ''}
-          <a href={`${path}/report.${format}`} download>
+          <Link href={`${path}/report.${format}`} download>
             {name}
-          </a>
+          </Link>
         </>
       ))}
     </p>

@@ -1,11 +1,13 @@
 // web: one box that finds a device, user or service by any of its names, and a run, plan, action or exemption by its number or id. In: what
 // was typed. Out: the page of the one that it names, those that it may name, or what was searched and what to do.
+
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
 import { type Named, nothingKnown, resolveName } from '../../domain/resolve-name.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readQuery } from '../../http/input.ts';
-import type { Route } from '../../http/route.ts';
+import { leadTo, type Route } from '../../http/route.ts';
+import { Form, Link } from '../../report/html/link.tsx';
 import { type Row, Table } from '../../report/html/table.tsx';
 import { Code, Name, When, Words } from '../../report/html/text.tsx';
 import { subjectPath } from '../../report/html/who.tsx';
@@ -23,10 +25,10 @@ export function searchPages(deps: HttpDeps): Route[] {
       const resolved = await resolveName(deps.reader, asked);
       if (resolved.found === 'one') {
         const { kind, subjects } = resolved.named;
-        return context.redirect(subjectPath(kind, subjects[0].id), 303);
+        return leadTo(context, subjectPath(kind, subjects[0].id));
       }
       const found = resolved.found === 'none' ? await recordPath(deps, asked) : undefined;
-      if (found !== undefined) return context.redirect(found, 303);
+      if (found !== undefined) return leadTo(context, found);
       const among = resolved.found === 'several' ? resolved.among : [];
       return { title: `Search: ${asked}`, find: asked, body: <Search asked={asked} among={among} /> };
     }),
@@ -70,7 +72,7 @@ function Search({ asked, among = [] }: { asked: string; among?: readonly Named[]
     <>
       <h1>Search</h1>
       <search>
-        <form action="/search" method="get" class="act">
+        <Form action="/search" method="get" class="act">
           <label class="field">
             <span>Serial number, name, e-mail, service, or an id</span>
             <input type="search" name="q" value={asked} maxlength={1000} autofocus={asked === ''} />
@@ -78,7 +80,7 @@ function Search({ asked, among = [] }: { asked: string; among?: readonly Named[]
           <button type="submit" class="main">
             Search
           </button>
-        </form>
+        </Form>
       </search>
       {asked === '' ? null : among.length === 0 ? <Nothing asked={asked} /> : <Several asked={asked} among={among} />}
       <Hints />
@@ -94,9 +96,9 @@ function Nothing({ asked }: { asked: string }) {
       </p>
       <p>
         What joined since the last run is known after the next one. The audit may still have it:{' '}
-        <a href={addressOf('/audit', { target: asked })}>
+        <Link href={addressOf('/audit', { target: asked })}>
           entries about <Name>{asked}</Name>
-        </a>
+        </Link>
         .
       </p>
     </div>
@@ -123,9 +125,9 @@ function row({ kind, subjects }: Named): Row {
   return {
     cells: [
       <>
-        <a href={subjectPath(kind, id)}>
+        <Link href={subjectPath(kind, id)}>
           <Name>{name || serial || id}</Name>
-        </a>
+        </Link>
         {goneAt === undefined ? null : (
           <div class="quiet">
             gone since <When at={goneAt} />

@@ -1,16 +1,22 @@
 // web: signing in: by a link that works once, or by a token. In: the code of a link. Out: a form. Looking at it uses nothing up: only
 // its button does, since previews of links read addresses.
+
 import { z } from 'zod';
-import type { HttpDeps } from '../../http/deps.ts';
 import { readQuery } from '../../http/input.ts';
-import type { Route } from '../../http/route.ts';
-import { RETURN_MAX } from '../../http/sign-in.ts';
+import type { Ctx, Route } from '../../http/route.ts';
+import { RETURN_MAX, type SigningIn } from '../../http/sign-in.ts';
+import { Form } from '../../report/html/link.tsx';
 import { Name } from '../../report/html/text.tsx';
-import { answerPage } from '../answer.tsx';
+import type { PageContent } from '../layout.tsx';
 
 const query = z.strictObject({ code: z.string().max(200).optional(), to: z.string().max(RETURN_MAX).optional() });
 
-export function signInPages(deps: HttpDeps): Route[] {
+export interface SignInPageParts {
+  signInAt(context: Ctx): Pick<SigningIn, 'peek'>;
+  answer(context: Ctx, content: PageContent): Promise<Response>;
+}
+
+export function signInPages({ signInAt, answer }: SignInPageParts): Route[] {
   return [
     {
       method: 'GET',
@@ -18,7 +24,7 @@ export function signInPages(deps: HttpDeps): Route[] {
       scope: undefined,
       handle: (context) => {
         const { code, to } = readQuery(context, query);
-        const caller = code === undefined ? undefined : deps.signIn.peek(code);
+        const caller = code === undefined ? undefined : signInAt(context).peek(code);
         const body =
           code === undefined ? (
             <TokenForm to={to} />
@@ -30,7 +36,7 @@ export function signInPages(deps: HttpDeps): Route[] {
               <TokenForm to={to} />
             </>
           ) : (
-            <form method="post" action="/sign-in">
+            <Form method="post" action="/sign-in">
               <input type="hidden" name="code" value={code} />
               <input type="hidden" name="to" value={to ?? '/'} />
               <p>
@@ -43,9 +49,9 @@ export function signInPages(deps: HttpDeps): Route[] {
               <button type="submit" class="main" autofocus>
                 Sign in
               </button>
-            </form>
+            </Form>
           );
-        return answerPage(deps, context, {
+        return answer(context, {
           title: 'Sign in',
           body: (
             <article class="card sign-in">
@@ -66,7 +72,7 @@ function TokenForm({ to }: { to: string | undefined }) {
         On the machine of the daemon, <code>trustward open</code> makes a link that signs you in. Or use a token of the
         endpoint:
       </p>
-      <form method="post" action="/sign-in">
+      <Form method="post" action="/sign-in">
         <input type="hidden" name="to" value={to ?? '/'} />
         <label class="field">
           <span>Token</span>
@@ -75,7 +81,7 @@ function TokenForm({ to }: { to: string | undefined }) {
         <button type="submit" class="main">
           Sign in
         </button>
-      </form>
+      </Form>
     </>
   );
 }

@@ -1,5 +1,6 @@
 // web: everything about one device, user or service: state, rules, what is in force and what happened, and what a person can do. In: its
 // kind and id. Out: a page. What the platform does not answer within two seconds is loaded after the page; the rest is shown at once.
+
 import { z } from 'zod';
 import type { HistoryLine } from '../../domain/history.ts';
 import type { Identity } from '../../domain/identity.ts';
@@ -7,7 +8,8 @@ import type { WhyAnswer } from '../../domain/why.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readQuery } from '../../http/input.ts';
 import { Problem } from '../../http/problem.ts';
-import type { Route } from '../../http/route.ts';
+import { leadTo, type Route } from '../../http/route.ts';
+import { Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Name, When } from '../../report/html/text.tsx';
 import { subjectPath } from '../../report/html/who.tsx';
 import { mayDo, readPage } from '../answer.tsx';
@@ -33,7 +35,7 @@ export function subjectPages(deps: HttpDeps): Route[] {
     readPage(deps, SUBJECT_PATH, async (context) => {
       const { wait } = readQuery(context, query);
       const { subject, isAlias } = await askedSubject(deps, context);
-      if (isAlias) return context.redirect(pathOf(subject), 303);
+      if (isAlias) return leadTo(context, pathOf(subject));
       const { why, isLate } = await answered(deps, inTime, subject, wait === 'long' ? LONG_WAIT_MS : WAIT_MS);
       const timeline = await newestOf(deps, inTime, subject);
       return {
@@ -89,14 +91,15 @@ async function newestOf({ timeline }: HttpDeps, inTime: InTime, subject: Identit
 
 /** What may change when the platform has answered. */
 function Known({ why, isLate, canWait }: { why: WhyAnswer; isLate: boolean; canWait: boolean }) {
+  const at = useAddress();
   const later = `${pathOf(why.subject)}?wait=long`;
-  const load = isLate && canWait ? { 'hx-get': later, 'hx-select': '#known', 'hx-swap': 'outerHTML' } : {};
+  const load = isLate && canWait ? { 'hx-get': at(later), 'hx-select': '#known', 'hx-swap': 'outerHTML' } : {};
   return (
     <div id="known" {...load} hx-trigger={isLate && canWait ? 'load' : undefined} hx-disinherit="*">
       {why.unread === undefined ? null : (
         <div class="notice wait" role="status">
           What the platform has of it is missing here. The rest is shown as it is stored.{' '}
-          <a href={later}>Ask again, and wait up to a minute</a>
+          <Link href={later}>Ask again, and wait up to a minute</Link>
         </div>
       )}
       <div class="cards">
@@ -152,9 +155,9 @@ function Head({ subject }: { subject: Identity }) {
               {shown.map((owner, at) => (
                 <>
                   {at > 0 ? ', ' : ''}
-                  <a href={subjectPath('user', owner)}>
+                  <Link href={subjectPath('user', owner)}>
                     <Name>{owner}</Name>
-                  </a>
+                  </Link>
                 </>
               ))}
               {owners.length > shown.length ? ` and ${owners.length - shown.length} more` : ''}

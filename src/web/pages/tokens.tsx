@@ -1,11 +1,13 @@
 // web: the tokens of the endpoint: listed, made and revoked by who has the scope `admin`. In: forms. Out: pages; a new token is on the
 // answer to its form and nowhere else: in no address, and on no page that can be read again.
+
 import { z } from 'zod';
 import { SCOPES } from '../../domain/endpoint-token.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import { nameField, readSearch } from '../../http/input.ts';
 import { type Ctx, param, type Route } from '../../http/route.ts';
+import { Form, Link } from '../../report/html/link.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import { type Row, Table } from '../../report/html/table.tsx';
 import { Code, Name, When } from '../../report/html/text.tsx';
@@ -64,11 +66,11 @@ async function listed({ reader, clock }: HttpDeps, before: string | undefined) {
       <h1>Tokens</h1>
       <p>
         Who may use the HTTP endpoint and sign in to these pages. The token of the configuration, <code>admin</code>, is
-        not listed. <a href="/docs">What they can ask for</a>.
+        not listed. <Link href="/docs">What they can ask for</Link>.
       </p>
       <section class="card">
         <h2>Make a token</h2>
-        <form class="act" method="post" action={PATH}>
+        <Form class="act" method="post" action={PATH}>
           <label class="field">
             <span>Name, which the audit records</span>
             <input type="text" name="name" required maxlength={64} autocomplete="off" />
@@ -90,7 +92,7 @@ async function listed({ reader, clock }: HttpDeps, before: string | undefined) {
           <button type="submit" class="main">
             Make the token
           </button>
-        </form>
+        </Form>
       </section>
       <section class="card" id="list">
         <h2>Tokens</h2>
@@ -164,7 +166,7 @@ async function made(deps: HttpDeps, context: Ctx): Promise<Response> {
             {expiresAt === null ? 'it is revoked' : <When at={expiresAt} />}.
           </p>
           <p>
-            <a href={PATH}>All tokens</a>
+            <Link href={PATH}>All tokens</Link>
           </p>
         </section>
       </>

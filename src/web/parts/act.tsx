@@ -1,7 +1,9 @@
 // web: a form with one button, with which a person changes something. In: where it goes, and what is asked. Out: a form that works without
 // JavaScript; with it, a button that cannot be taken back asks first.
+
 import type { Child } from 'hono/jsx';
 import { showHidden } from '../../report/hostile-text.ts';
+import { Form } from '../../report/html/link.tsx';
 
 export interface ActProps {
   to: string;
@@ -21,7 +23,7 @@ export interface ActProps {
 
 export function Act({ to, label, reason, tone, confirm, fields = {}, children, suggestion }: ActProps) {
   return (
-    <form class="act" method="post" action={to}>
+    <Form class="act" method="post" action={to}>
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={value} />
       ))}
@@ -42,6 +44,6 @@ export function Act({ to, label, reason, tone, confirm, fields = {}, children, s
       <button type="submit" class={tone} data-confirm={confirm && showHidden(confirm)}>
         {label}
       </button>
-    </form>
+    </Form>
   );
 }

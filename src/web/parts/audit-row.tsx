@@ -1,7 +1,9 @@
 // web: an entry of the audit as a row: when, what, who, and its content. In: an entry. Out: cells.
+
 import type { AuditEntry } from '../../domain/audit-entry.ts';
 import { ownText } from '../../domain/facts.ts';
 import { auditView } from '../../report/audit-view.ts';
+import { Link } from '../../report/html/link.tsx';
 import type { Row } from '../../report/html/table.tsx';
 import { Term, When, Words } from '../../report/html/text.tsx';
 import { entryTexts } from '../../report/lists-text.ts';
@@ -20,9 +22,9 @@ export function auditRow(entry: AuditEntry): Row {
   return {
     id: `entry-${seq}`,
     cells: [
-      <a href={`/audit/${seq}`} aria-label={`entry ${seq} of the audit`}>
+      <Link href={`/audit/${seq}`} aria-label={`entry ${seq} of the audit`}>
         {seq}
-      </a>,
+      </Link>,
       <When at={at} />,
       <Term>{kind}</Term>,
       by === undefined ? null : <Words>{by}</Words>,

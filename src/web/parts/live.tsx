@@ -1,6 +1,8 @@
 // web: a part of a page that reads itself again when something happened. In: audit kinds, by family. Out: a section; without JavaScript it
 // is as it was when the page was loaded.
+
 import type { Child } from 'hono/jsx';
+import { useAddress } from '../../report/html/link.tsx';
 
 interface LiveProps {
   id: string;
@@ -14,13 +16,14 @@ interface LiveProps {
 }
 
 export function Live({ id, on, path, children }: LiveProps) {
+  const at = useAddress();
   if (on === undefined) return <section id={id}>{children}</section>;
   const trigger = on
     .split(' ')
     .map((family) => `live-${family} from:body throttle:1s`)
     .join(', ');
   return (
-    <section id={id} hx-get={path} hx-select={`#${id}`} hx-trigger={trigger} hx-swap="outerHTML" hx-disinherit="*">
+    <section id={id} hx-get={at(path)} hx-select={`#${id}`} hx-trigger={trigger} hx-swap="outerHTML" hx-disinherit="*">
       {children}
     </section>
   );

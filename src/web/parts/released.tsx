@@ -1,5 +1,7 @@
 // web: what a release has done, target by target, where no one action shows it. In: the result. Out: a page.
+
 import type { Released } from '../../domain/operator.ts';
+import { Link } from '../../report/html/link.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, Term, Words } from '../../report/html/text.tsx';
@@ -15,9 +17,9 @@ export function ReleasedTable({ released }: { released: readonly Released[] }) {
       rows={released.map(({ action, target, state, text, intent }) => ({
         cells: [
           intent ? (
-            <a href={`/intents/${encodeURIComponent(intent.id)}`}>
+            <Link href={`/intents/${encodeURIComponent(intent.id)}`}>
               <Term>{intent.action}</Term>
-            </a>
+            </Link>
           ) : (
             <Term>{action}</Term>
           ),

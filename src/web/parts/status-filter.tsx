@@ -1,4 +1,5 @@
 // web: a list of one status alone. In: where the list is, all statuses, and the chosen one. Out: a form that works without JavaScript.
+import { Form } from '../../report/html/link.tsx';
 
 interface StatusFilterProps {
   path: string;
@@ -9,7 +10,7 @@ interface StatusFilterProps {
 
 export function StatusFilter({ path, statuses, chosen }: StatusFilterProps) {
   return (
-    <form class="act" method="get" action={path}>
+    <Form class="act" method="get" action={path}>
       <label>
         Status
         <select name="status">
@@ -22,6 +23,6 @@ export function StatusFilter({ path, statuses, chosen }: StatusFilterProps) {
         </select>
       </label>
       <button type="submit">Show</button>
-    </form>
+    </Form>
   );
 }

@@ -1,10 +1,12 @@
 // report: a replay in HTML, for a file and for the page: its sentence, its pictures, its tables. In: a replay as a document. Out: elements
 // that may hold hostile names, escaped; subjects are links where there are pages.
+
 import type { Child } from 'hono/jsx';
 import type { ReplayDocument, ReplaySubject } from '../../replay/document.ts';
 import { leftWords, type ReplayCell, type ReplayTable, replayTables } from '../../replay/tables.ts';
 import { differencesWords, gapsWords, replaySummary, wayWords } from '../../replay/words.ts';
 import { Line, Sentences } from '../line.tsx';
+import { Link } from '../link.tsx';
 import { Table } from '../table.tsx';
 import { Words } from '../text.tsx';
 import { subjectPath } from '../who.tsx';
@@ -82,7 +84,7 @@ const TIME_CELL = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)Z/g;
 function cellOf({ lines, subject }: ReplayCell, isPage: boolean): Child {
   if (lines.length === 0) return '';
   const shown = lines.map((line) => <Line of={typeof line === 'string' ? line.replace(TIME_CELL, '$1 UTC') : line} />);
-  return subject && isPage ? <a href={hrefOf(subject)}>{shown}</a> : <div>{shown}</div>;
+  return subject && isPage ? <Link href={hrefOf(subject)}>{shown}</Link> : <div>{shown}</div>;
 }
 
 function hrefOf({ kind, id }: ReplaySubject): string {

@@ -1,5 +1,6 @@
 // report: the context of a run's HTML report: what is unknown and how to get it, limits and ceilings, the trend, sources, rules, the run. In:
 // a report. Out: elements that may hold hostile names, escaped.
+
 import { countText, plural } from '../../fact-text.ts';
 import { boundRows, howToLines, trendHeading, trendRows } from '../../figure-words.ts';
 import { unknownGroups } from '../../groups.ts';
@@ -9,6 +10,7 @@ import { whoLine } from '../../who.ts';
 import { durationWords, modeWords, placeWords, sourceWords, startedByWords } from '../../words.ts';
 import { Bar, Sparkline } from '../bar.tsx';
 import { Line } from '../line.tsx';
+import { Link } from '../link.tsx';
 import { Mark } from '../marks.tsx';
 import { Table } from '../table.tsx';
 import { Code, When, Words } from '../text.tsx';
@@ -54,7 +56,7 @@ export function Unknown({ report, place }: { report: Report; place: Place }) {
           {count > examples.length ? <p class="quiet">and {countText(count - examples.length)} more</p> : null}
           {place.isPage ? (
             <p>
-              <a href={rulePath(rule)}>Rule {rule}</a>
+              <Link href={rulePath(rule)}>Rule {rule}</Link>
             </p>
           ) : null}
         </details>
@@ -110,7 +112,7 @@ export function Trend({ report, place }: { report: Report; place: Place }) {
         columns={['Rule', 'Runs, oldest first', 'Matches']}
         rows={rows.map(({ rule, matches, words }) => ({
           cells: [
-            place.isPage ? <a href={rulePath(rule)}>{rule}</a> : rule,
+            place.isPage ? <Link href={rulePath(rule)}>{rule}</Link> : rule,
             <Sparkline counts={matches} label={`Matches of ${rule}: ${words}`} />,
             words,
           ],
@@ -152,7 +154,7 @@ export function Rules({ report, place }: { report: Report; place: Place }) {
         columns={['Rule', 'Title', 'Mode', ...VERDICTS]}
         rows={report.rules.map(({ id, title, mode, judged, evidence, ...tally }) => ({
           cells: [
-            place.isPage ? <a href={rulePath(id)}>{id}</a> : id,
+            place.isPage ? <Link href={rulePath(id)}>{id}</Link> : id,
             <>
               <Words>{title}</Words>
               {evidence ? <div class="quiet">{evidence.text}</div> : null}
@@ -199,7 +201,7 @@ export function HowItWent({ report: { run, plan }, place }: { report: Report; pl
           <>
             <dt>plan</dt>
             <dd>
-              {place.isPage ? <a href={planPath(plan.id)}>{plan.id}</a> : <Code>{plan.id}</Code>} with{' '}
+              {place.isPage ? <Link href={planPath(plan.id)}>{plan.id}</Link> : <Code>{plan.id}</Code>} with{' '}
               {plural(plan.intents, 'intent')}
             </dd>
           </>

@@ -1,5 +1,6 @@
 // report: the decisions of a run as HTML: one group for each rule, action and reason, that can be folded. In: groups, and where they are
 // shown. Out: pieces of bounded work.
+
 import type { ActKind } from '../../act-kind.ts';
 import { countText } from '../../fact-text.ts';
 import { approvalWords, groupWords } from '../../figure-words.ts';
@@ -8,6 +9,7 @@ import type { Report, RunDecision } from '../../report.ts';
 import { keyOfGroup, type RowGroup } from '../../row-groups.ts';
 import { canBeApproved, heldTitle, reasonWords, wayOutWords } from '../../words.ts';
 import { Sentences } from '../line.tsx';
+import { Link } from '../link.tsx';
 import { tablePieces } from '../table.tsx';
 import { Code, Words } from '../text.tsx';
 import { type Place, planPath, rulePath } from './place.ts';
@@ -100,7 +102,7 @@ function* eachRow<T, R>(items: readonly T[], make: (item: T) => R): Generator<R>
 function More({ href, left, group }: { href: string; left: number; group: RowGroup }) {
   return (
     <p class="more">
-      <a
+      <Link
         class="button"
         href={href}
         rel="next"
@@ -110,7 +112,7 @@ function More({ href, left, group }: { href: string; left: number; group: RowGro
         hx-select="#rows > *"
       >
         More of {group.action} by {group.rule}
-      </a>{' '}
+      </Link>{' '}
       <span class="quiet">{countText(left)} more</span>
     </p>
   );
@@ -121,7 +123,7 @@ export function GroupWords({ report, group, place }: { report: Report; group: Ro
   const [first] = decisions as [RunDecision];
   const head = (
     <p>
-      Rule {place.isPage ? <a href={rulePath(rule)}>{rule}</a> : <Code>{rule}</Code>}: <Words>{title}</Words>.{' '}
+      Rule {place.isPage ? <Link href={rulePath(rule)}>{rule}</Link> : <Code>{rule}</Code>}: <Words>{title}</Words>.{' '}
       <Words>{groupWords(decisions, report)}</Words>
     </p>
   );
@@ -165,7 +167,7 @@ function PlanWay({ plan, place, isWaiting }: { plan: string; place: Place; isWai
   if (place.isPage)
     return (
       <p>
-        <a href={planPath(plan)}>Plan {plan}</a>
+        <Link href={planPath(plan)}>Plan {plan}</Link>
       </p>
     );
   if (!isWaiting) return null;

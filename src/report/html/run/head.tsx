@@ -1,5 +1,6 @@
 // report: the beginning of a run's HTML report: one sentence, what changed since the run before, and what each rule and action affects. In: a
 // report. Out: elements that may hold hostile names, escaped.
+
 import { decisionWords } from '../../decision-words.ts';
 import { countText } from '../../fact-text.ts';
 import { changeWords } from '../../figure-words.ts';
@@ -7,6 +8,7 @@ import type { Report } from '../../report.ts';
 import type { RowGroup } from '../../row-groups.ts';
 import { headline, kindAndTime, progressWords, summaryWords } from '../../words.ts';
 import { Sentences } from '../line.tsx';
+import { Link } from '../link.tsx';
 import { Mark } from '../marks.tsx';
 import { Table } from '../table.tsx';
 import { Code, Words } from '../text.tsx';
@@ -68,9 +70,9 @@ export function Effects({ report, groups, place }: { report: Report; groups: rea
           const words = <DecisionMark decision={decision} group={group} />;
           return {
             cells: [
-              place.isPage ? <a href={rulePath(rule)}>{rule}</a> : rule,
+              place.isPage ? <Link href={rulePath(rule)}>{rule}</Link> : rule,
               action,
-              group ? <a href={`#${idOfGroup(group)}`}>{words}</a> : words,
+              group ? <Link href={`#${idOfGroup(group)}`}>{words}</Link> : words,
               countText(decisions),
               countText(devices),
               countText(people),
@@ -103,7 +105,11 @@ export function InterruptedPlan({ report: { plan }, place }: { report: Report; p
         <Words>{words}</Words>
       </p>
       <p>
-        {place.isPage ? <a href={planPath(plan.id)}>Plan {plan.id}</a> : <Code>{`trustward apply ${plan.id}`}</Code>}
+        {place.isPage ? (
+          <Link href={planPath(plan.id)}>Plan {plan.id}</Link>
+        ) : (
+          <Code>{`trustward apply ${plan.id}`}</Code>
+        )}
       </p>
     </section>
   );

@@ -1,5 +1,6 @@
 // web: verifying the audit. In: a button. Out: a page with the verdict, or how far it is: a million entries take seconds, and no answer
 // waits for them. One verification at a time; its verdict is kept until the next one.
+
 import { z } from 'zod';
 import type { AuditCheck } from '../../../domain/audit-check.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
@@ -8,6 +9,7 @@ import { readForm } from '../../../http/form.ts';
 import type { Route } from '../../../http/route.ts';
 import { auditCheckText } from '../../../report/audit-check-text.ts';
 import { countText } from '../../../report/fact-text.ts';
+import { Link, useAddress } from '../../../report/html/link.tsx';
 import { When, Words } from '../../../report/html/text.tsx';
 import { formPage, readPage } from '../../answer.tsx';
 import { Act } from '../../parts/act.tsx';
@@ -73,12 +75,13 @@ async function verify({ reader, verifyAudit, clock, log }: HttpDeps, verificatio
 
 /** Reads itself again until the verdict is there. */
 function UnderWay({ verification: { seen, last, startedAt } }: { verification: Verification }) {
+  const at = useAddress();
   return (
     <section
       id="verification"
       class="notice wait"
       aria-live="polite"
-      hx-get={PATH}
+      hx-get={at(PATH)}
       hx-select="#verification"
       hx-trigger="every 2s"
       hx-swap="outerHTML"
@@ -95,9 +98,9 @@ function UnderWay({ verification: { seen, last, startedAt } }: { verification: V
           aria-label="entries that are read"
         ></meter>
       </p>
-      <a class="button" href={PATH}>
+      <Link class="button" href={PATH}>
         See how far it is
-      </a>
+      </Link>
     </section>
   );
 }
@@ -120,7 +123,7 @@ function Verdict({ verification }: { verification: Verification | undefined }) {
           ))}
           {ended.check?.bad ? (
             <p>
-              <a href={`/audit/${ended.check.bad.seq}`}>Entry {ended.check.bad.seq} of the audit</a>
+              <Link href={`/audit/${ended.check.bad.seq}`}>Entry {ended.check.bad.seq} of the audit</Link>
             </p>
           ) : null}
           <p class="quiet">
@@ -130,7 +133,7 @@ function Verdict({ verification }: { verification: Verification | undefined }) {
       )}
       <Act to={PATH} label="Verify again" />
       <p>
-        <a href="/audit">All entries of the audit</a>
+        <Link href="/audit">All entries of the audit</Link>
       </p>
     </section>
   );
@@ -145,7 +148,7 @@ export function VerifyCard() {
         rests on.
       </p>
       <Act to={PATH} label="Verify the audit" tone="main" />
-      <a href={PATH}>The last verdict</a>
+      <Link href={PATH}>The last verdict</Link>
     </section>
   );
 }

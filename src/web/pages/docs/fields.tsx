@@ -1,6 +1,8 @@
 // web: a JSON Schema of the endpoint's document as rows for people: one for each name, those of inner objects as `outer.inner`. In: a schema.
 // Out: its names with types, and a type in words that leads to the schemas that it names.
+
 import type { Child } from 'hono/jsx';
+import { Link } from '../../../report/html/link.tsx';
 import { Words } from '../../../report/html/text.tsx';
 
 /** What our documents use of JSON Schema. */
@@ -44,7 +46,7 @@ export function TypeOf({ schema }: { schema: JsonSchema }): Child {
   const { $ref, anyOf, items, additionalProperties: values, type } = schema;
   if ($ref !== undefined) {
     const name = $ref.split('/').at(-1) as string;
-    return <a href={`#${schemaId(name)}`}>{name}</a>;
+    return <Link href={`#${schemaId(name)}`}>{name}</Link>;
   }
   if (anyOf)
     return anyOf.map((one, at) => (

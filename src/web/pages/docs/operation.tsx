@@ -1,6 +1,8 @@
 // web: one operation of the endpoint for people: what it does, its scope, what it takes, what it answers, and a line to copy. In: the
 // operation of the document. Out: a part of the page.
+
 import type { Described } from '../../../http/described.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Table } from '../../../report/html/table.tsx';
 import { Words } from '../../../report/html/text.tsx';
 import { About, type Field, fieldsOf, type JsonSchema, TypeOf } from './fields.tsx';
@@ -78,7 +80,7 @@ export function OperationPart({ method, path, operation }: Placed) {
             .map(([status], at) => (
               <>
                 {at > 0 ? ', ' : ''}
-                <a href="#refusals">{status}</a>
+                <Link href="#refusals">{status}</Link>
               </>
             ))}
         </p>

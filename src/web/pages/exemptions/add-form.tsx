@@ -1,6 +1,8 @@
 // web: the form that adds an exemption: of one subject by any of its names, or of all with a value in a field. In: who is signed in. Out: a form.
+
 import { SELECTOR_FIELDS } from '../../../domain/exemption.ts';
 import { SUBJECT_KINDS } from '../../../domain/subjects.ts';
+import { Form } from '../../../report/html/link.tsx';
 
 const SPANS = [
   ['1d', 'a day'],
@@ -13,7 +15,7 @@ export function AddForm({ owner }: { owner: string }) {
   return (
     <section class="card">
       <h2>Add an exemption</h2>
-      <form method="post" action="/exemptions">
+      <Form method="post" action="/exemptions">
         <label class="field">
           <span>Who or what: a serial number, an e-mail address, an id, or the name of a service</span>
           <input type="text" name="subject" maxlength={1000} size={40} />
@@ -84,7 +86,7 @@ export function AddForm({ owner }: { owner: string }) {
         <button type="submit" class="main">
           Exempt
         </button>
-      </form>
+      </Form>
     </section>
   );
 }

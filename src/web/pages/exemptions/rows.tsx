@@ -1,10 +1,12 @@
 // web: exemptions as rows. In: a page of them. Out: rows: what each covers now, when it ends, when it was last used. Counting what they all
 // cover has a bound of time: by a field without an index, each count reads all devices.
+
 import { spanText } from '../../../domain/age-text.ts';
 import type { Exemption } from '../../../domain/exemption.ts';
 import { aboutText } from '../../../domain/exemption.ts';
 import { type Covered, coveredBy, coveredText } from '../../../domain/exemption-covers.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Mark } from '../../../report/html/marks.tsx';
 import type { Row } from '../../../report/html/table.tsx';
 import { Code, Name, When, Words } from '../../../report/html/text.tsx';
@@ -75,7 +77,7 @@ function About({ exemption }: { exemption: Exemption }) {
   const about = <Words>{aboutText(exemption)}</Words>;
   return (
     <>
-      {subject ? <a href={subjectPath(subject.kind, subject.id)}>{about}</a> : <b>{about}</b>}
+      {subject ? <Link href={subjectPath(subject.kind, subject.id)}>{about}</Link> : <b>{about}</b>}
       <div class="quiet">
         <Code>{id}</Code>
       </div>

@@ -10,6 +10,7 @@ import type { HttpDeps } from '../../../http/deps.ts';
 import { param, type Route } from '../../../http/route.ts';
 import { auditView } from '../../../report/audit-view.ts';
 import { factTexts, plural } from '../../../report/fact-text.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Table } from '../../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../../report/html/text.tsx';
 import { mayDo, readPage } from '../../answer.tsx';
@@ -76,19 +77,19 @@ async function described(deps: HttpDeps, intent: Intent, needsPerson: boolean) {
           {[...new Set(intent.basis.map(({ rule }) => rule))].map((rule, at) => (
             <>
               {at > 0 ? ', ' : ''}
-              <a href={`/rules/${encodeURIComponent(rule)}`}>
+              <Link href={`/rules/${encodeURIComponent(rule)}`}>
                 <Words>{rule}</Words>
-              </a>
+              </Link>
             </>
           ))}
         </dd>
         <dt>asked for by</dt>
         <dd>
           {released ? 'a person, who released it; ' : ''}
-          {run ? <a href={`/runs/${run.seq}`}>run {run.seq}</a> : 'a run that was removed'}
+          {run ? <Link href={`/runs/${run.seq}`}>run {run.seq}</Link> : 'a run that was removed'}
           {planId === undefined ? null : (
             <>
-              , in <a href={`/plans/${encodeURIComponent(planId)}`}>plan {planId}</a>
+              , in <Link href={`/plans/${encodeURIComponent(planId)}`}>plan {planId}</Link>
             </>
           )}
           {intent.approved ? ', approved by a person' : ''}

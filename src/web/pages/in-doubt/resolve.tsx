@@ -1,5 +1,7 @@
 // web: resolving a doubt or a failure: what each answer means, and the form. In: an intent. Out: three buttons with one reason.
+
 import type { Intent } from '../../../domain/intent.ts';
+import { Form } from '../../../report/html/link.tsx';
 
 const MEANINGS = [
   {
@@ -23,7 +25,7 @@ export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
 
 export function ResolveForm({ intent: { id } }: { intent: Pick<Intent, 'id'> }) {
   return (
-    <form class="act" method="post" action={`/intents/${encodeURIComponent(id)}/resolve`}>
+    <Form class="act" method="post" action={`/intents/${encodeURIComponent(id)}/resolve`}>
       <label>
         <span class="unseen">Reason to resolve intent {id}</span>
         <input type="text" name="reason" placeholder="Reason" required maxlength={1000} />
@@ -33,7 +35,7 @@ export function ResolveForm({ intent: { id } }: { intent: Pick<Intent, 'id'> }) 
           {label}
         </button>
       ))}
-    </form>
+    </Form>
   );
 }
 

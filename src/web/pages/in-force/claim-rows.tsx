@@ -1,11 +1,13 @@
 // web: claims as rows: who, what, since when, for which rule, and the run or plan behind it. In: a page of claims. Out: rows. The devices
 // are those that the action was about; runs that were removed are not named.
+
 import { spanText } from '../../../domain/age-text.ts';
 import type { Claim } from '../../../domain/claim.ts';
 import { shownName } from '../../../domain/clip.ts';
 import type { Intent } from '../../../domain/intent.ts';
 import type { SubjectKind } from '../../../domain/subjects.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Mark } from '../../../report/html/marks.tsx';
 import type { Row } from '../../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../../report/html/text.tsx';
@@ -42,9 +44,9 @@ export async function claimRows(
       cells: [
         <Subject claim={claim} intent={intent} kind={kinds.get(claim.rule)} />,
         <>
-          <a href={`/intents/${encodeURIComponent(claim.intentId)}`}>
+          <Link href={`/intents/${encodeURIComponent(claim.intentId)}`}>
             <Term>{claim.action}</Term>
-          </a>{' '}
+          </Link>{' '}
           on <Code>{claim.target}</Code>
         </>,
         <>
@@ -53,9 +55,9 @@ export async function claimRows(
             <When at={claim.openedAt} />
           </div>
         </>,
-        <a href={`/rules/${encodeURIComponent(claim.rule)}`}>
+        <Link href={`/rules/${encodeURIComponent(claim.rule)}`}>
           <Words>{claim.rule}</Words>
-        </a>,
+        </Link>,
         <Origin intent={intent} run={intent && runs.get(intent.runId)} />,
         <Mark word={claim.status} tone={claim.status === 'orphaned' ? 'wait' : 'good'} />,
         ...(canRelease
@@ -94,12 +96,12 @@ function Origin({ intent, run }: { intent: Intent | undefined; run: number | und
     <>
       {run === undefined ? null : (
         <div>
-          <a href={`/runs/${run}`}>run {run}</a>
+          <Link href={`/runs/${run}`}>run {run}</Link>
         </div>
       )}
       {intent?.planId === undefined ? null : (
         <div>
-          <a href={`/plans/${encodeURIComponent(intent.planId)}`}>plan {intent.planId}</a>
+          <Link href={`/plans/${encodeURIComponent(intent.planId)}`}>plan {intent.planId}</Link>
         </div>
       )}
       {intent?.approved ? <div class="quiet">approved by a person</div> : null}

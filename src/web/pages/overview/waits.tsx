@@ -1,8 +1,10 @@
 // web: what waits for a person, on the first page: plans, and actions in doubt, parked or failed. In: the store. Out: a list whose entries
 // lead to where they are answered. It reads no plan as a whole.
+
 import type { PlanStatus } from '../../../domain/plan.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { plural } from '../../../report/fact-text.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { countedPlans, planLine } from '../plan-row.tsx';
 
 const PLANS = 5;
@@ -28,19 +30,19 @@ export async function waits({ reader }: HttpDeps) {
         ))}
         {isMore ? (
           <li data-row>
-            <a href="/plans">more plans</a>
+            <Link href="/plans">more plans</Link>
           </li>
         ) : null}
         {inDoubt.map(({ outcome, total }) => (
           <li data-row>
-            <a href="/in-doubt">
+            <Link href="/in-doubt">
               {plural(total, 'action')} {outcome === 'unknown' ? 'in doubt' : 'parked'}
-            </a>
+            </Link>
           </li>
         ))}
         {failures.length > 0 ? (
           <li data-row>
-            <a href="/in-doubt">{plural(failures.length, 'action')} failed and still to be done</a>
+            <Link href="/in-doubt">{plural(failures.length, 'action')} failed and still to be done</Link>
           </li>
         ) : null}
       </ul>

@@ -1,7 +1,9 @@
 // web: the forms with which a person answers a plan: all of it, the ticked part, all but that, one rule's; or no. In: a plan. Out: forms;
 // the boxes and buttons among its targets belong to the first. Each sends the digest of what the person has seen.
+
 import type { Plan } from '../../../domain/plan.ts';
 import { countText, plural } from '../../../report/fact-text.ts';
+import { Form } from '../../../report/html/link.tsx';
 import { Act } from '../../parts/act.tsx';
 
 export const FORM = 'approve';
@@ -16,7 +18,7 @@ export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boole
   return (
     <section class="card" id="answer" hx-preserve="true" aria-labelledby="answer-title">
       <h2 id="answer-title">Your answer</h2>
-      <form id={FORM} class="act" method="post" action={`${pathOf(plan)}/approve`}>
+      <Form id={FORM} class="act" method="post" action={`${pathOf(plan)}/approve`}>
         {/* A form whose first button is disabled is not sent by Enter: no key alone approves everything. */}
         <button type="submit" disabled hidden></button>
         <input type="hidden" name="digest" value={plan.digest} />
@@ -44,7 +46,7 @@ export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boole
             </button>
           </>
         )}
-      </form>
+      </Form>
       {all === 1 ? null : (
         <p class="quiet">
           What is not approved waits on as a plan of its own.

@@ -1,10 +1,12 @@
 // web: an answer to a plan as a form, and the page when somebody was there first. In: the plan that is answered. Out: the way to the plan
 // that has the answer; otherwise 409 that names who answered, when and how, with a link to it.
+
 import { AppError } from '../../../domain/errors.ts';
 import type { Plan } from '../../../domain/plan.ts';
 import { differenceFrom, successorText } from '../../../domain/plan-content.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { type Ctx, param, type Route } from '../../../http/route.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Words } from '../../../report/html/text.tsx';
 import { answerPage, formPage } from '../../answer.tsx';
@@ -70,7 +72,7 @@ async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
         </dl>
         <Successors text={text} ids={supersededBy ?? []} />
         <p>
-          <a href={pathOf(plan)}>Plan {id} as it is now</a>
+          <Link href={pathOf(plan)}>Plan {id} as it is now</Link>
         </p>
       </article>
     ),

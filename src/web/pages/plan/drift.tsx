@@ -1,18 +1,21 @@
 // web: what has changed about some targets of a plan since it was made. In: the plan, a group and a place in it. Out: a part that reads
 // itself after the page; without JavaScript a link to the same as a page.
+
 import { DRIFT_TARGETS_MAX, type Drift } from '../../../domain/drift.ts';
 import type { Plan } from '../../../domain/plan.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { changeTexts, plural } from '../../../report/fact-text.ts';
+import { Link, useAddress } from '../../../report/html/link.tsx';
 import { Table } from '../../../report/html/table.tsx';
 import { Code, Words } from '../../../report/html/text.tsx';
 import { groupsOf, type PlanQuery } from './groups.ts';
 
 export function DriftPart({ id, path, count }: { id: string; path: string; count: number }) {
+  const at = useAddress();
   if (count === 0) return null;
   return (
-    <div id={id} class="drift" hx-get={path} hx-select={`#${id}`} hx-trigger="load" hx-swap="outerHTML">
-      <a href={path}>Compare {plural(count, 'target')} with now</a>
+    <div id={id} class="drift" hx-get={at(path)} hx-select={`#${id}`} hx-trigger="load" hx-swap="outerHTML">
+      <Link href={path}>Compare {plural(count, 'target')} with now</Link>
     </div>
   );
 }

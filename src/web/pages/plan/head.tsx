@@ -1,5 +1,6 @@
 // web: the beginning of a plan's page: what approving it allows, who answered, when it ends, and what holds it back. In: the plan, and
 // what is in force now. Out: elements.
+
 import { freezeText, type WindowNow, windowAt } from '../../../domain/change-window.ts';
 import { isLive } from '../../../domain/mode.ts';
 import { stopText } from '../../../domain/operator.ts';
@@ -9,6 +10,7 @@ import type { HttpDeps } from '../../../http/deps.ts';
 import { evidenceOfPlan } from '../../../report/evidence-words.ts';
 import { asSentence, countText, plural } from '../../../report/fact-text.ts';
 import { grouped } from '../../../report/grouped.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Code, Name, When, Words } from '../../../report/html/text.tsx';
 import { allowedWords } from '../../../report/plan-sentence.ts';
@@ -33,7 +35,9 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
             {isDryRuns(plan) ? DRY_WORDS : ''}
           </dd>
           <dt>run</dt>
-          <dd>{run === undefined ? <Code>{plan.runId}</Code> : <a href={`/runs/${run.seq}`}>run {run.seq}</a>}</dd>
+          <dd>
+            {run === undefined ? <Code>{plan.runId}</Code> : <Link href={`/runs/${run.seq}`}>run {run.seq}</Link>}
+          </dd>
           <dt>made</dt>
           <dd>
             <When at={plan.createdAt} />
@@ -162,7 +166,7 @@ export function Successors({ text, ids }: { text: string | undefined; ids: reado
       It is superseded by {text}.{' '}
       {ids.map((id) => (
         <>
-          <a href={`/plans/${encodeURIComponent(id)}`}>Plan {id}</a>{' '}
+          <Link href={`/plans/${encodeURIComponent(id)}`}>Plan {id}</Link>{' '}
         </>
       ))}
     </p>

@@ -1,8 +1,10 @@
 // web: decisions of one rule as rows: who, what was decided and why, since when, the facts, in which run. In: stored decisions. Out: cells.
+
 import type { StoredDecision } from '../../../domain/decision.ts';
 import { decisionView } from '../../../report/decision-view.ts';
 import { decisionWords } from '../../../report/decision-words.ts';
 import { factTexts } from '../../../report/fact-text.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Mark } from '../../../report/html/marks.tsx';
 import type { Row } from '../../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../../report/html/text.tsx';
@@ -34,9 +36,9 @@ export function decisionRow(stored: StoredDecision): Row {
       <Facts facts={facts} atMs={stored.writtenAt} />,
       <When at={since} />,
       <>
-        <a href={`/runs/${runSeq}`} aria-label={`the report of run ${runSeq}`}>
+        <Link href={`/runs/${runSeq}`} aria-label={`the report of run ${runSeq}`}>
           {runSeq}
-        </a>
+        </Link>
         <div class="quiet">
           <When at={writtenAt} />
         </div>

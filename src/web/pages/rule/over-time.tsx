@@ -1,5 +1,7 @@
 // web: how many subjects a rule matched in its last runs, as a chart. In: the counts. Out: a section; nothing before there are two runs.
+
 import { countText, plural } from '../../../report/fact-text.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { When } from '../../../report/html/text.tsx';
 import { Chart } from '../../parts/chart.tsx';
 import type { RunTally } from './tallies.ts';
@@ -16,9 +18,9 @@ export function OverTime({ tallies }: { tallies: readonly RunTally[] }) {
         columns={['Run', 'Started', number('Match'), number('Unknown'), number('Error')]}
         rows={tallies.map(({ seq, at, match, unknown, error }) => ({
           cells: [
-            <a href={`/runs/${seq}`} aria-label={`the report of run ${seq}`}>
+            <Link href={`/runs/${seq}`} aria-label={`the report of run ${seq}`}>
               {seq}
-            </a>,
+            </Link>,
             <When at={at} />,
             ...[match, unknown, error].map(countText),
           ],

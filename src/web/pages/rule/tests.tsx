@@ -1,7 +1,9 @@
 // web: what the tests inside a rule show: their results, which conditions no test decides, which changes of the rule no test notices. In: the
 // report of the tests. Out: a section.
+
 import { type RuleTestReport, unseenOf } from '../../../domain/rule-tests.ts';
 import { plural } from '../../../report/fact-text.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Table } from '../../../report/html/table.tsx';
 import { Code, Words } from '../../../report/html/text.tsx';
@@ -48,7 +50,7 @@ export function RuleTests({ report }: { report: RuleTestReport }) {
               <Mark word={ok ? 'passed' : 'failed'} tone={ok ? 'good' : 'bad'} />,
               expected,
               got,
-              <a href={`#L${line}`}>line {line}</a>,
+              <Link href={`#L${line}`}>line {line}</Link>,
             ],
           }))}
           empty="The rule has no tests."

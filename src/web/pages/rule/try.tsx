@@ -1,5 +1,6 @@
 // web: trying a change of a rule: a box with its text, and what the changed text would do over the present fleet. In: a text. Out: a page with
 // the result, or with what is wrong at which line; the text stays in the box either way. Nothing is sent or kept.
+
 import { z } from 'zod';
 import { AppError } from '../../../domain/errors.ts';
 import type { TriedRule } from '../../../domain/tried-rule.ts';
@@ -7,6 +8,7 @@ import type { HttpDeps, RuleDetail } from '../../../http/deps.ts';
 import { readForm } from '../../../http/form.ts';
 import { type Problem, problemOf } from '../../../http/problem.ts';
 import { type Ctx, param, type Route } from '../../../http/route.ts';
+import { Form, Link } from '../../../report/html/link.tsx';
 import { Code, Words } from '../../../report/html/text.tsx';
 import { answerPage } from '../../answer.tsx';
 import type { PageContent } from '../../layout.tsx';
@@ -72,7 +74,7 @@ function pageOf({ rule, text: loaded }: RuleDetail, given?: { text: string; came
         </h1>
         <p>
           What would it match and do over the present fleet? Nothing is sent, and nothing is kept: the loaded rule and
-          its file stay as they are. <a href={rulePath(rule.id)}>Back to the rule</a>
+          its file stay as they are. <Link href={rulePath(rule.id)}>Back to the rule</Link>
         </p>
         {given === undefined ? null : (
           <>
@@ -91,7 +93,7 @@ function pageOf({ rule, text: loaded }: RuleDetail, given?: { text: string; came
         )}
         <section class="card">
           <h2>The text</h2>
-          <form method="post" action={`${rulePath(rule.id)}/try`}>
+          <Form method="post" action={`${rulePath(rule.id)}/try`}>
             <label class="field">
               <span>
                 The whole text of <Words>{rule.file}</Words>. Keep its id: another id would be another rule.
@@ -108,7 +110,7 @@ function pageOf({ rule, text: loaded }: RuleDetail, given?: { text: string; came
               The fleet is being read twice: for the loaded rule, and for the changed one.{' '}
               <span id="progress" data-trial={rule.id}></span>
             </p>
-          </form>
+          </Form>
         </section>
       </>
     ),

@@ -1,5 +1,6 @@
 // web: what a person does about a subject: exempt it for a time, release what Trustward did to it, end its exemption. In: forms. Out: the
 // subject's page, which shows the change. What it acts on is read from the store, never taken from the form alone.
+
 import { z } from 'zod';
 import { AppError } from '../../../domain/errors.ts';
 import type { Identity } from '../../../domain/identity.ts';
@@ -8,7 +9,8 @@ import { openClaims } from '../../../domain/store.ts';
 import type { WhyAnswer } from '../../../domain/why.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { readForm } from '../../../http/form.ts';
-import type { Ctx, Route } from '../../../http/route.ts';
+import { type Ctx, leadTo, type Route } from '../../../http/route.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Name } from '../../../report/html/text.tsx';
 import { answerPage } from '../../answer.tsx';
 import { Act } from '../../parts/act.tsx';
@@ -51,7 +53,7 @@ function changed(what: string, handle: Route['handle']): Route {
 
 /** The subject's page shows what was released; what was not is shown at once, since nothing else does. */
 function cameOf(deps: HttpDeps, context: Ctx, subject: Identity, released: readonly Released[]) {
-  if (released.every(({ state }) => state === 'released')) return context.redirect(pathOf(subject), 303);
+  if (released.every(({ state }) => state === 'released')) return leadTo(context, pathOf(subject));
   return answerPage(deps, context, {
     title: 'Not all was released',
     body: (
@@ -60,9 +62,9 @@ function cameOf(deps: HttpDeps, context: Ctx, subject: Identity, released: reado
         <section class="card">
           <ReleasedTable released={released} />
           <p>
-            <a href={pathOf(subject)}>
+            <Link href={pathOf(subject)}>
               The page of <Name>{titleOf(subject)}</Name>
-            </a>
+            </Link>
           </p>
         </section>
       </>

@@ -8,6 +8,7 @@ import type { Identity } from '../../../domain/identity.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { positionField, readQuery } from '../../../http/input.ts';
 import type { Route } from '../../../http/route.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Name, When, Words } from '../../../report/html/text.tsx';
 import { addressOf } from '../../address.ts';
@@ -42,7 +43,7 @@ export function HistoryCard({
       {isPartial ? (
         <p class="quiet">
           What changed of its facts is missing here, since the history takes longer to read:{' '}
-          <a href={`${pathOf(subject)}/history`}>the whole line of time</a>
+          <Link href={`${pathOf(subject)}/history`}>the whole line of time</Link>
         </p>
       ) : null}
       {lines.length === 0 ? <p class="empty">Nothing was decided or done about it yet.</p> : <Timeline lines={lines} />}
@@ -81,9 +82,9 @@ export function historyPage(deps: HttpDeps): Route {
             History of <Name>{titleOf(subject)}</Name>
           </h1>
           <p>
-            <a href={path}>
+            <Link href={path}>
               The page of <Name>{titleOf(subject)}</Name>
-            </a>
+            </Link>
           </p>
           {deps.timeline ? <Parts path={path} show={show} /> : null}
           <section class="card">
@@ -109,7 +110,7 @@ function Parts({ path, show }: { path: string; show: TimelinePart }) {
           {part === show ? (
             <b aria-current="page">{PART_WORDS[part]}</b>
           ) : (
-            <a href={addressOf(`${path}/history`, { show: part })}>{PART_WORDS[part]}</a>
+            <Link href={addressOf(`${path}/history`, { show: part })}>{PART_WORDS[part]}</Link>
           )}{' '}
         </>
       ))}
@@ -134,7 +135,7 @@ function Timeline({ lines }: { lines: readonly HistoryLine[] }) {
                 rule <RuleLinks rules={line.rules} />{' '}
               </>
             )}
-            {line.run === undefined ? null : <a href={`/runs/${line.run}`}>report of run {line.run}</a>}{' '}
+            {line.run === undefined ? null : <Link href={`/runs/${line.run}`}>report of run {line.run}</Link>}{' '}
             <Source line={line} />
           </div>
         </li>
@@ -146,8 +147,8 @@ function Timeline({ lines }: { lines: readonly HistoryLine[] }) {
 /** Where the whole of it is. */
 function Source({ line: { kind, id } }: { line: HistoryLine }) {
   const own = encodeURIComponent(id);
-  if (kind === 'call' || kind === 'resolution') return <a href={`/intents/${own}`}>all of this action</a>;
-  if (kind === 'exemption') return <a href={`/exemptions#exemption-${own}`}>exemptions</a>;
+  if (kind === 'call' || kind === 'resolution') return <Link href={`/intents/${own}`}>all of this action</Link>;
+  if (kind === 'exemption') return <Link href={`/exemptions#exemption-${own}`}>exemptions</Link>;
   return null;
 }
 

@@ -1,5 +1,6 @@
 // web: why one rule gives its verdict on a subject: the condition as a tree with every value, the facts read, what would change it, what
 // would be decided and what the last run decided. In: a rule and a subject. Out: a page, of which the subject's page shows the middle.
+
 import { AppError } from '../../../domain/errors.ts';
 import type { ExplainedPart, ExplainedSubject } from '../../../domain/explanation.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
@@ -16,6 +17,7 @@ import {
   thenWords,
 } from '../../../report/explained-words.ts';
 import { explainedFactWords, explanationFlipWords, partWords } from '../../../report/explanation-text.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Mark, type Tone } from '../../../report/html/marks.tsx';
 import { Code, Name, Words } from '../../../report/html/text.tsx';
 import { verdictWords } from '../../../report/why-words.ts';
@@ -51,9 +53,9 @@ export function rulePage(deps: HttpDeps, inTime: InTime): Route {
           </h1>
           <p>
             <Name>{rule.title}</Name>, about{' '}
-            <a href={pathOf(subject)}>
+            <Link href={pathOf(subject)}>
               {subject.kind} <Name>{titleOf(subject)}</Name>
-            </a>
+            </Link>
           </p>
           <article class="card" id="explained">
             <Explained explained={explained} />
@@ -121,7 +123,7 @@ function Explained({ explained }: { explained: ExplainedSubject }) {
         {run === undefined || basis.run === undefined ? (
           <Words>{recorded.none ?? ''}</Words>
         ) : (
-          <a href={`/runs/${basis.run.seq}`}>{run}</a>
+          <Link href={`/runs/${basis.run.seq}`}>{run}</Link>
         )}
       </p>
       {basis.run === undefined ? null : (

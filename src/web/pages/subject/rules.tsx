@@ -1,9 +1,11 @@
 // web: what every rule says of a subject, and what would be decided. In: the answer of why. Out: a table; each row opens the tree of its
 // rule, which is a page of its own without JavaScript.
+
 import type { DecidedNow } from '../../../domain/explanation.ts';
 import type { Why, WhyRule } from '../../../domain/why.ts';
 import { becauseWords, nowWords } from '../../../report/explained-words.ts';
 import { flipWords } from '../../../report/fact-text.ts';
+import { Link, useAddress } from '../../../report/html/link.tsx';
 import { Mark } from '../../../report/html/marks.tsx';
 import { type Row, Table } from '../../../report/html/table.tsx';
 import { Name, Words } from '../../../report/html/text.tsx';
@@ -67,19 +69,20 @@ function ruleRow(rule: WhyRule, { subject, atMs }: Why): Row {
 }
 
 function Tree({ path, rule }: { path: string; rule: string }) {
+  const at = useAddress();
   return (
     <details>
       <summary>The condition with its values</summary>
       <div
-        hx-get={path}
+        hx-get={at(path)}
         hx-select="#explained > *"
         hx-trigger="toggle from:closest details once"
         hx-disinherit="*"
         aria-live="polite"
       >
-        <a href={path}>
+        <Link href={path}>
           Why rule <Name>{rule}</Name> gives this verdict
-        </a>
+        </Link>
       </div>
     </details>
   );

@@ -1,7 +1,9 @@
 // web: what is so of a subject now and who made it so, what happens next, and what is in force, waiting, unfinished or exempt. In: the
 // answer of why. Out: sections, in the words that the terminal has too.
+
 import { exemptionText } from '../../../domain/exemption.ts';
 import type { Why, WhyAnswer } from '../../../domain/why.ts';
+import { Link } from '../../../report/html/link.tsx';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Table } from '../../../report/html/table.tsx';
 import { Code, Name, When, Words } from '../../../report/html/text.tsx';
@@ -26,17 +28,17 @@ export function StateCard({ why }: { why: WhyAnswer }) {
       ))}
       {last.map(({ intent, runSeq }) => (
         <p>
-          <a href={`/intents/${encodeURIComponent(intent.id)}`}>
+          <Link href={`/intents/${encodeURIComponent(intent.id)}`}>
             The action {intent.action} on <Name>{intent.target}</Name>
-          </a>
+          </Link>
           {runSeq === undefined ? null : (
             <>
-              , <a href={`/runs/${runSeq}`}>the report of run {runSeq}</a>
+              , <Link href={`/runs/${runSeq}`}>the report of run {runSeq}</Link>
             </>
           )}
           {intent.planId === undefined ? null : (
             <>
-              , <a href={`/plans/${encodeURIComponent(intent.planId)}`}>plan {intent.planId}</a>
+              , <Link href={`/plans/${encodeURIComponent(intent.planId)}`}>plan {intent.planId}</Link>
             </>
           )}
         </p>
@@ -69,15 +71,15 @@ export function InForceCard({ why }: { why: Why }) {
       <ul class="list">
         {claims.map(({ action, target, rule, openedAt, status }) => (
           <li data-row>
-            <a href="/in-force">In force</a>: <Code>{action}</Code> on <Code>{target}</Code>, by{' '}
+            <Link href="/in-force">In force</Link>: <Code>{action}</Code> on <Code>{target}</Code>, by{' '}
             <RuleLink rule={rule} /> since <When at={openedAt} />{' '}
             {status === 'orphaned' ? <Mark word="orphaned" tone="bad" /> : null}
           </li>
         ))}
         {waiting.map(({ plan, status, action, target, rules, reasonText, expiresAt }) => (
           <li data-row>
-            <a href={`/plans/${encodeURIComponent(plan)}`}>Plan {plan}</a> <Mark word={status} />: <Code>{action}</Code>{' '}
-            on <Code>{target}</Code>, by <RuleLinks rules={rules} />
+            <Link href={`/plans/${encodeURIComponent(plan)}`}>Plan {plan}</Link> <Mark word={status} />:{' '}
+            <Code>{action}</Code> on <Code>{target}</Code>, by <RuleLinks rules={rules} />
             <div class="quiet">
               <Words>{reasonText}</Words>; until <When at={expiresAt} />
             </div>
@@ -85,16 +87,16 @@ export function InForceCard({ why }: { why: Why }) {
         ))}
         {unfinished.map(({ id, action, target, outcome, status, note }) => (
           <li data-row>
-            <a href={`/intents/${encodeURIComponent(id)}`}>
+            <Link href={`/intents/${encodeURIComponent(id)}`}>
               {action} on <Name>{target}</Name>
-            </a>{' '}
+            </Link>{' '}
             <OutcomeMark intent={{ outcome, status }} /> {note === undefined ? null : <Words>{note}</Words>}{' '}
-            <a href="/in-doubt">All that is in doubt</a>
+            <Link href="/in-doubt">All that is in doubt</Link>
           </li>
         ))}
         {exemption === undefined ? null : (
           <li data-row>
-            <a href={`/exemptions#exemption-${encodeURIComponent(exemption.id)}`}>Exempt</a>:{' '}
+            <Link href={`/exemptions#exemption-${encodeURIComponent(exemption.id)}`}>Exempt</Link>:{' '}
             <Words>{exemptionText(exemption)}</Words>
           </li>
         )}
@@ -133,9 +135,9 @@ export function DevicesCard({ why: { devices, subject } }: { why: Why }) {
 
 export function RuleLink({ rule }: { rule: string }) {
   return (
-    <a href={`/rules/${encodeURIComponent(rule)}`}>
+    <Link href={`/rules/${encodeURIComponent(rule)}`}>
       <Name>{rule}</Name>
-    </a>
+    </Link>
   );
 }
 

@@ -1,0 +1,164 @@
+// http: the organizations that are open in this process: each is opened when it is first asked, kept while it is in use, and closed when
+// nobody asked it for long. In: an id. Out: its app, with sessions of its own. Only a bounded number is open at a time.
+import type { Hono } from 'hono';
+import { hashOfToken } from '../../domain/endpoint-token.ts';
+import { lineOf } from '../../domain/errors.ts';
+import { createHttpApp } from '../app.ts';
+import type { HttpDeps } from '../deps.ts';
+import type { RateLimit } from '../rate-limit.ts';
+import type { Env } from '../route.ts';
+import { SignIn } from '../sign-in.ts';
+import type { OpenedOrganization, OrganizationsPages, OrganizationsParts } from './ports.ts';
+
+/** Without a request, a stream, a session or a link. */
+const UNUSED_MS = 15 * 60_000;
+const OPEN_MAX = 400;
+/** After opening failed: not one attempt for each request. */
+const RETRY_MS = 5_000;
+
+export interface Place {
+  id: string;
+  app: Hono<Env>;
+  signIn: SignIn;
+  close(): Promise<void>;
+  /** Requests and streams. */
+  underWay: number;
+  streams: number;
+  usedAtMs: number;
+}
+
+interface Failed {
+  error: unknown;
+  atMs: number;
+}
+
+export class OpenedOrganizations {
+  private readonly places = new Map<string, Place>();
+  private readonly opening = new Map<string, Promise<Place>>();
+  private readonly failed = new Map<string, Failed>();
+
+  constructor(
+    private readonly parts: OrganizationsParts,
+    private readonly pages: OrganizationsPages,
+    /** Sessions of tokens of all organizations. */
+    private readonly ofAll: SignIn,
+    private readonly rates: RateLimit,
+    private readonly openMax = OPEN_MAX,
+  ) {}
+
+  /** Undefined: not open now. */
+  now(id: string): Place | undefined {
+    return this.places.get(id);
+  }
+
+  get size(): number {
+    return this.places.size;
+  }
+
+  /** Errors: those of opening it, for a while without trying again. */
+  async open(id: string): Promise<Place> {
+    const place = this.places.get(id);
+    if (place) return place;
+    const failed = this.failed.get(id);
+    const { clock } = this.parts;
+    if (failed && clock.monotonicMs() - failed.atMs < RETRY_MS) throw failed.error;
+    this.failed.delete(id);
+    const opening = this.opening.get(id) ?? this.begin(id);
+    this.opening.set(id, opening);
+    return opening;
+  }
+
+  /** Its answer to a request; it is not closed meanwhile. */
+  async answer(place: Place, work: () => Response | Promise<Response>): Promise<Response> {
+    place.underWay += 1;
+    try {
+      return await work();
+    } finally {
+      place.underWay -= 1;
+      place.usedAtMs = this.parts.clock.monotonicMs();
+    }
+  }
+
+  /** Closes those that nobody used for long, and those that are not configured any more. */
+  async closeUnused(): Promise<void> {
+    const nowMs = this.parts.clock.monotonicMs();
+    const known = new Set(this.parts.list().map(({ id }) => id));
+    const unused = [...this.places.values()].filter(
+      (place) => !known.has(place.id) || (isIdle(place, nowMs) && place.signIn.size === 0),
+    );
+    await this.closeAll(unused);
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.opening.values());
+    await this.closeAll([...this.places.values()]);
+  }
+
+  private async begin(id: string): Promise<Place> {
+    try {
+      await this.makeRoom();
+      const place = this.placeOf(id, await this.parts.open(id));
+      this.places.set(id, place);
+      return place;
+    } catch (error) {
+      this.failed.set(id, { error, atMs: this.parts.clock.monotonicMs() });
+      throw error;
+    } finally {
+      this.opening.delete(id);
+    }
+  }
+
+  private placeOf(id: string, { deps, verifyHash: ownHash, close }: OpenedOrganization): Place {
+    const { clock, secret, address, publicUrl, verifyProvider } = this.parts;
+    // INVARIANT: nothing else opens this organization: its own tokens, and those of all.
+    const verifyHash = (hash: string) => ownHash(hash) ?? verifyProvider(hash);
+    const signIn = new SignIn({
+      ...{ verifyHash, secret, clock, address, publicUrl },
+      ...{ organization: id, outer: this.ofAll },
+    });
+    const whole: HttpDeps = {
+      ...deps,
+      verifyToken: (token) => verifyHash(hashOfToken(token)),
+      ...{ signIn, rates: this.rates, rateLimits: undefined },
+      metrics: {
+        ...deps.metrics,
+        streams: (open) => {
+          place.streams = open;
+          deps.metrics.streams(open);
+        },
+      },
+    };
+    const app = createHttpApp(whole, this.pages.of(whole));
+    const place: Place = { id, app, signIn, close, underWay: 0, streams: 0, usedAtMs: clock.monotonicMs() };
+    return place;
+  }
+
+  /** The longest unused gives way, one without sessions first. Nobody is cut off: then there is one more than the bound. */
+  private async makeRoom(): Promise<void> {
+    if (this.places.size < this.openMax) return;
+    const free = [...this.places.values()].filter(isFree).sort((one, other) => one.usedAtMs - other.usedAtMs);
+    const last = free.find(({ signIn }) => signIn.size === 0) ?? free[0];
+    if (last) await this.closeAll([last]);
+  }
+
+  private async closeAll(places: readonly Place[]): Promise<void> {
+    for (const { id } of places) this.places.delete(id);
+    await Promise.all(
+      places.map(async ({ id, close }) => {
+        try {
+          await close();
+        } catch (error) {
+          this.parts.log.warn({ organization: id }, `organization \`${id}\` could not be closed: ${lineOf(error)}`);
+        }
+      }),
+    );
+  }
+}
+
+function isFree({ underWay, streams }: Place): boolean {
+  return underWay === 0 && streams === 0;
+}
+
+function isIdle(place: Place, nowMs: number): boolean {
+  return isFree(place) && nowMs - place.usedAtMs >= UNUSED_MS;
+}
