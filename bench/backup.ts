@@ -5,11 +5,10 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { openStore } from '../src/compose/record.ts';
+import { openForWriting } from '../src/compose/opened.ts';
 import { makeBackup } from '../src/daemon/backup-process.ts';
 import type { AuditNote } from '../src/domain/audit-entry.ts';
 import { sqliteDatabase } from '../src/domain/database.ts';
-import { takeWriterLock } from '../src/store/writer-lock.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { isShort, report } from './figures.ts';
 
@@ -19,8 +18,8 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-backup-'));
 const file = join(folder, 'trustward.db');
-const lock = takeWriterLock(file);
-const { store, openCheckpoints } = await openStore(sqliteDatabase(file), lock, systemClock, silent);
+const opening = { part: 'actor', clock: systemClock, log: silent, quietMs: 0 } as const;
+const { store, openCheckpoints, close } = await openForWriting(sqliteDatabase(file), opening);
 const checkpointer = await openCheckpoints();
 for (let from = 0; from < ENTRIES; from += BATCH) {
   await store.appendAudit(Array.from({ length: BATCH }, (_, index) => noteOf(from + index)));

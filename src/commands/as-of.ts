@@ -53,7 +53,7 @@ async function reading<T>(
   const database = databaseOf(io, options);
   const atMs = givenTime(at, '--at', systemClock.nowMs(), 'before');
   const what = await chosenName(io, options, name, SUBJECT_KINDS, { confirms: false });
-  const reader = composeReader(database);
+  const reader = await composeReader(database);
   try {
     if (!existsSync(historyFolderOf(database.beside)))
       throw new AppError(

@@ -23,7 +23,7 @@ export async function followedExport(
   write: (pieces: AsyncIterable<string>) => Promise<void>,
 ): Promise<number> {
   const database = databaseOf(io, options);
-  const reader = composeReader(database);
+  const reader = await composeReader(database);
   const file = database.kind === 'sqlite' ? new OpenedFile(database.file) : undefined;
   const ending = new AbortController();
   void io.untilStopped().then(() => ending.abort());

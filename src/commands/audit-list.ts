@@ -13,7 +13,7 @@ export async function auditListCommand(
 ): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const limit = countOf(options.limit, '--limit', 10_000);
-  const reader = composeReader(databaseOf(io, options));
+  const reader = await composeReader(databaseOf(io, options));
   try {
     const { kind, actor } = options;
     const target = options.target === undefined ? undefined : await auditedTarget(reader, options.target);

@@ -10,7 +10,7 @@ import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import { verifyExport } from '../audit/verify-export.ts';
 import { composeReader } from '../compose/reader.ts';
-import { type AuditWriter, composeAuditWriter, composeVerification } from '../compose/record.ts';
+import { composeAuditWriter, composeVerification, type WholeAuditWriter } from '../compose/record.ts';
 import { AppError } from '../domain/errors.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
 import { actorHere } from './actor.ts';
@@ -63,7 +63,7 @@ export async function auditExportCommand(io: Io, options: AuditExportOptions): P
   const from = countOf(options.from ?? '1', '--from', Number.MAX_SAFE_INTEGER);
   outputOf({ out: options.out }, ['ndjson'] as const, 'ndjson');
   if (options.follow) return followedExport(io, options, from, (pieces) => writePieces(io, options.out, pieces));
-  const reader = composeReader(databaseOf(io, options));
+  const reader = await composeReader(databaseOf(io, options));
   try {
     const checkpointLines = (await reader.checkpointLines()) ?? [];
     const pieces = exportAudit({
@@ -148,7 +148,7 @@ async function changing(
   io: Io,
   options: AuditChangeOptions,
   writing: { newKey?: boolean },
-  work: (writer: AuditWriter) => Promise<string>,
+  work: (writer: WholeAuditWriter) => Promise<string>,
 ): Promise<number> {
   if (options.reason.trim() === '') throw new AppError('usage', '--reason is empty: say why, for the audit');
   const writer = await composeAuditWriter(databaseOf(io, options), writing);

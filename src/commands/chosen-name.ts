@@ -6,6 +6,7 @@ import { AppError } from '../domain/errors.ts';
 import { isChosenName, type Named, resolveName } from '../domain/resolve-name.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { showHidden } from '../report/index.ts';
+import type { SqlReader } from '../store/reader.ts';
 import { type CommonOptions, databaseOf, type Io } from './io.ts';
 
 /** `confirms`: false where nothing is changed. Errors: AppError `usage` when the person chooses none. */
@@ -18,7 +19,7 @@ export async function chosenName(
 ): Promise<string> {
   const { ask } = io;
   if (!ask) return name;
-  const reader = readerOf(databaseOf(io, options));
+  const reader = await readerOf(databaseOf(io, options));
   if (!reader) return name;
   try {
     const resolved = await resolveName(reader, name, { kinds });
@@ -36,12 +37,8 @@ export async function chosenName(
 }
 
 /** Without a database that can be read, the command itself reports it. */
-function readerOf(database: Database): ReturnType<typeof composeReader> | undefined {
-  try {
-    return composeReader(database);
-  } catch {
-    return undefined;
-  }
+function readerOf(database: Database): Promise<SqlReader | undefined> {
+  return composeReader(database).catch(() => undefined);
 }
 
 async function choose(ask: NonNullable<Io['ask']>, name: string, among: readonly Named[]): Promise<Named> {

@@ -51,13 +51,13 @@ export async function perform<T>(io: Io, options: CommonOptions, act: OperatorCo
 async function performHere<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<T> {
   const { withStore, withEngine } = act;
   if (withStore) {
-    const { composeAuditWriter } = await import('../compose/record.ts');
-    const writer = await composeAuditWriter(databaseOf(io, options));
+    const { composeOperatorWriter } = await import('../compose/record.ts');
+    const writer = await composeOperatorWriter(databaseOf(io, options));
     try {
       const { store, clock, checkpointer } = writer;
       return await withStore({ store, clock, checkpointer, tokens: store.tokens() });
     } finally {
-      await writer.checkpointer.publish();
+      await writer.checkpointer?.publish();
       await writer.close();
     }
   }

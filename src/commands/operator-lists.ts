@@ -30,7 +30,7 @@ export async function list<T extends object>(
   read: (reader: RecordReader & IdentityReader) => Promise<Listing<T>>,
 ): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
-  const reader = composeReader(databaseOf(io, options));
+  const reader = await composeReader(databaseOf(io, options));
   try {
     const { name, rows, head, cells } = await read(reader);
     if (format === 'json') write(io, options, JSON.stringify({ [name]: rows }, null, 2));

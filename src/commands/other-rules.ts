@@ -60,7 +60,7 @@ async function withoutDaemon(config: Config, named: string | undefined): Promise
 async function lastRun(database: Database): Promise<Run | undefined> {
   if (database.kind === 'sqlite' && !existsSync(database.file)) return undefined;
   try {
-    const reader = composeReader(database);
+    const reader = await composeReader(database);
     try {
       return await reader.latestRun();
     } finally {

@@ -23,7 +23,7 @@ export async function plansCommand(io: Io, planId: string | undefined, options: 
   const status = statusOf(options.status);
   const database = databaseOf(io, options);
   const evidence = await evidenceOf(io, database);
-  const reader = composeReader(database);
+  const reader = await composeReader(database);
   try {
     const text =
       planId === undefined

@@ -20,7 +20,7 @@ export function selectionOf({ rule = [], only = [], except = [] }: PartOptions):
 /** A plan that does not wait is not asked about: approving it says why. Errors: AppError `usage` for a part that it does not have. */
 export async function isApproved(io: Io, planId: string, options: PartOptions): Promise<boolean> {
   if (!io.ask || options.yes) return true;
-  const reader = composeReader(databaseOf(io, options));
+  const reader = await composeReader(databaseOf(io, options));
   try {
     const plan = await reader.plan(planId);
     if (plan?.status !== 'pending') return true;

@@ -29,7 +29,7 @@ export interface DecisionsOptions extends CommonOptions {
 export async function decisionsCommand(io: Io, options: DecisionsOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json', 'csv'] as const, 'text');
   const database = databaseOf(io, options);
-  const reader = composeRunReader(database);
+  const reader = await composeRunReader(database);
   try {
     const { rule, subject, target, decision, action, owner } = options;
     const limit = countOf(options.limit, '--limit', format === 'csv' ? CSV_LIMIT_MAX : 10_000);
@@ -67,7 +67,7 @@ async function historyIn(
   if (about === undefined) return undefined;
   const { composeReader } = await import('../compose/reader.ts');
   const { historyOf } = await import('../explain/history-of.ts');
-  const reader = composeReader(database);
+  const reader = await composeReader(database);
   try {
     return await historyOf(reader, about, bounds);
   } finally {

@@ -16,7 +16,7 @@ export async function reportCommand(
   const format = outputOf(options, REPORT_FORMATS, 'text');
   if (runId !== undefined && options.completed) throw new AppError('usage', 'give either a run or --completed');
   const database = databaseOf(io, options);
-  const reader = composeRunReader(database);
+  const reader = await composeRunReader(database);
   try {
     const isLast = runId === undefined || runId === 'latest';
     const { run, note } = isLast

@@ -17,7 +17,7 @@ export async function runsCommand(io: Io, options: RunsOptions): Promise<number>
   const query: RunQuery = { limit: countOf(options.limit, '--limit', 10_000) };
   if (options.status !== undefined) query.status = options.status;
   if (options.since !== undefined) query.since = givenTime(options.since, '--since', systemClock.nowMs(), 'before');
-  const reader = composeRunReader(databaseOf(io, options));
+  const reader = await composeRunReader(databaseOf(io, options));
   try {
     const runs: CountedRun[] = [];
     for (const run of await reader.runLines(query)) runs.push({ run, counts: await reader.countsOfRun(run) });

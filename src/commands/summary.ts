@@ -10,7 +10,7 @@ export async function summaryCommand(io: Io, options: CommonOptions & { since: s
   const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
   const nowMs = systemClock.nowMs();
   const since = givenTime(options.since, '--since', nowMs, 'before');
-  const reader = composeReader(databaseOf(io, options));
+  const reader = await composeReader(databaseOf(io, options));
   try {
     const summary = await buildSummary(reader, since, nowMs, readChangeWindows(io.env));
     const written = {

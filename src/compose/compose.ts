@@ -6,7 +6,6 @@ import type { Config } from '../config/config.ts';
 import { consoleDatabaseOf } from '../config/database.ts';
 import { startConsole } from '../console/console.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
-import { sqliteFileOf } from '../domain/database.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import type { AnswerStore } from '../domain/kept-answer.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
@@ -21,9 +20,8 @@ import { Heartbeat } from '../notify/heartbeat.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
 import type { Engine } from '../run/engine.ts';
 import { silenceBefore } from '../run/silence.ts';
-import type { SqliteStore } from '../store/sqlite-store.ts';
+import type { SqlStore } from '../store/sql-store.ts';
 import type { StoreHealth } from '../store/store-health.ts';
-import { takeWriterLock, type WriterLock } from '../store/writer-lock.ts';
 import { bootId, systemClock } from '../system/clock.ts';
 import { Ending } from '../system/ending.ts';
 import { systemRandom } from '../system/ids.ts';
@@ -34,17 +32,21 @@ import { Closing } from './closing.ts';
 import { credentialFiles } from './credentials.ts';
 import { composeLookBack } from './look-back.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
+import { type OpenedDatabase, type Opening, openForWriting } from './opened.ts';
 import { loadParts } from './parts.ts';
 import { composeReader } from './reader.ts';
-import { openStore } from './record.ts';
 import { composeRecorder } from './recorder.ts';
 import { SecretFiles } from './secret-files.ts';
+
+/** What a composition is for, and on which server of the process. */
+export type Place = Pick<Opening, 'part' | 'server' | 'waitMs'>;
 
 export interface Composition {
   config: Config;
   engine: Engine;
   rules: RuleHolder;
-  lock: WriterLock;
+  /** For commands beside this process. */
+  announce: OpenedDatabase['announce'];
   log: Log;
   clock: Clock;
   /** Once it begins, nothing new does. */
@@ -57,7 +59,7 @@ export interface Composition {
   /** The embedded console's address; undefined with a real API. */
   embedded: string | undefined;
   /** For metrics: it is read, and heard of. */
-  store: Pick<SqliteStore, 'figures' | 'lastFindings' | 'diskUse' | 'onAudited'>;
+  store: Pick<SqlStore, 'figures' | 'lastFindings' | 'diskUse' | 'onAudited'>;
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
   answers: AnswerStore;
@@ -87,18 +89,21 @@ export async function composeEngine(
   chosen: readonly string[] = [],
   ending = new Ending(),
   progress?: Progress,
+  place: Place = { part: 'actor' },
 ): Promise<Composition> {
   const { rules, common } = await loadParts(config, chosen);
   const { clock, log } = common;
   const closing = new Closing();
   try {
-    const lock = takeWriterLock(sqliteFileOf(config.database, 'give a SQLite file'));
-    closing.add(() => lock.release());
-    const { store, health, openCheckpoints } = await openStore(config.database, lock, clock, log);
-    closing.add(() => store.close());
+    const { quietMs } = config.timing;
+    const opened = await openForWriting(config.database, { ...place, clock, log, quietMs, signal: ending.asked });
+    const { store, health, lease } = opened;
+    closing.add(opened.close);
+    // What is under way ends when the right to act has been lost: nothing more can be sent or committed.
+    lease?.lost.addEventListener('abort', () => ending.begin());
     await refuseOtherAddress(store, bindingOf(config));
-    const checkpointer = await openCheckpoints();
-    closing.add(() => checkpointer.publish());
+    const checkpointer = place.part === 'actor' ? await opened.openCheckpoints() : undefined;
+    if (checkpointer) closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
     closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
     await notifications.begin();
@@ -116,7 +121,10 @@ export async function composeEngine(
       clock,
       log,
     });
-    const connection = await connect(config, clock, log, ending.cut, () => secretFiles.lookAtOnce());
+    const connection = await connect(config, clock, log, ending.cut, {
+      askForAnother: () => secretFiles.lookAtOnce(),
+      mayWrite: lease && (() => lease.mayWrite()),
+    });
     const { api, embedded, end } = connection;
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
@@ -124,21 +132,21 @@ export async function composeEngine(
     const history = composeRecorder(config, bindingOf(config), store, clock, log);
     if (history) closing.add(() => ending.until('the history', history.close()));
     const steady = steadyTime(clock, bootId(), await store.clockAgreement());
-    await store.keepClockAgreement(steady.agreement());
+    if (place.part === 'actor') await store.keepClockAgreement(steady.agreement());
     const silence = silenceBefore(await store.lastCompletedAt(), clock.nowMs());
     const engine: Engine = {
       ...common,
       api,
       silence,
       store,
-      checkpointer,
+      ...(checkpointer && { checkpointer }),
       steady,
       quiet: quietTime(config.timing.quietMs, api, steady, await store.keptLatency()),
       // A restored database has lost what was done since, a damaged one may hold what never happened, and a replaced one keeps
       // nothing: nothing is changed until an operator has checked.
       get daemonMode() {
         const fault = health.fault();
-        const isDoubtful = checkpointer.restored() !== undefined || (fault !== undefined && isLasting(fault));
+        const isDoubtful = checkpointer?.restored() !== undefined || (fault !== undefined && isLasting(fault));
         return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
       },
       bindTo: bindingOf(config),
@@ -149,7 +157,7 @@ export async function composeEngine(
       history,
       afterwards: () => notifications.afterwards(),
     };
-    await store.abortStaleRuns(clock.nowMs());
+    if (place.part === 'actor') await store.abortStaleRuns(clock.nowMs());
     const explaining = (): WhyDeps => {
       const { ids, actions, quiet, settings, daemonMode } = engine;
       return {
@@ -172,7 +180,7 @@ export async function composeEngine(
       config,
       engine,
       rules,
-      lock,
+      announce: opened.announce,
       log,
       clock,
       ending,
@@ -199,7 +207,7 @@ export async function composeEngine(
 
 /** As the last process left it, for a look without one. Errors: AppError `not_found` without a database, `store_failed`. */
 export async function composeQuietPeriod({ database, timing }: Config): Promise<QuietPeriod> {
-  const reader = composeReader(database);
+  const reader = await composeReader(database);
   try {
     const steady = steadyTime(systemClock, bootId(), await reader.clockAgreement());
     const idle = { latency: () => NO_CALLS, unansweredMs: () => 0 };
@@ -221,7 +229,7 @@ export function bindingOf(config: Config): string {
   return config.api ? config.api.url : `the embedded console (${consoleDatabaseOf(config.database)})`;
 }
 
-async function refuseOtherAddress(store: SqliteStore, address: string): Promise<void> {
+async function refuseOtherAddress(store: SqlStore, address: string): Promise<void> {
   if ((await store.address()) !== undefined) await store.bind(address);
 }
 
@@ -240,18 +248,24 @@ interface Connection {
   end(): Promise<void>;
 }
 
-/** `askForAnother`: called when the server refuses the credential. */
+interface ClientHooks {
+  askForAnother?: (() => Promise<void>) | undefined;
+  mayWrite?: (() => boolean) | undefined;
+}
+
+/** `askForAnother`: called when the server refuses the credential. `mayWrite`: of the lease, asked directly before a writing request. */
 export async function connect(
   config: Config,
   clock: Clock,
   log: Log,
   signal: AbortSignal,
-  askForAnother?: () => Promise<void>,
+  { askForAnother, mayWrite }: ClientHooks = {},
 ): Promise<Connection> {
   const { requestTimeoutMs, progressTimeoutMs } = config.timing;
   const { recordsMax } = config.trust;
   const { lists } = config;
-  const common = { lists, requestTimeoutMs, progressTimeoutMs, recordsMax, clock, random: systemRandom, signal };
+  const limits = { requestTimeoutMs, progressTimeoutMs, recordsMax };
+  const common = { lists, ...limits, clock, random: systemRandom, signal, mayWrite };
   if (config.api) {
     const given = config.api;
     const { url, credential, adminToken } = given;

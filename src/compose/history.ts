@@ -22,7 +22,7 @@ export function composeHistory({ beside }: Pick<Database, 'beside'>, address: st
 export async function addressOf(database: Database): Promise<string | undefined> {
   if (database.kind === 'sqlite' && !existsSync(database.file)) return undefined;
   try {
-    const reader = composeReader(database);
+    const reader = await composeReader(database);
     try {
       return await reader.address();
     } finally {

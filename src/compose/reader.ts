@@ -1,11 +1,13 @@
 // A database opened for reading, beside any writer. In: which one. Out: a reader, closed by `close`. It loads neither rules nor
 // the API: reading commands start at once.
-import { type Database, sqliteFileOf } from '../domain/database.ts';
+import type { Database } from '../domain/database.ts';
 import { openReadOnly } from '../store/database.ts';
+import type { SqlReader } from '../store/reader.ts';
 import { SqliteReader } from '../store/sqlite-reader.ts';
 import { systemClock } from '../system/clock.ts';
 
 /** Errors: AppError `not_found` without a database, `store_failed`. */
-export function composeReader(database: Database): SqliteReader {
-  return new SqliteReader(openReadOnly(sqliteFileOf(database, 'give a SQLite file')), systemClock);
+export async function composeReader(database: Database): Promise<SqlReader> {
+  if (database.kind === 'sqlite') return new SqliteReader(openReadOnly(database.file), systemClock);
+  return (await import('./postgres.ts')).readerOn(database, systemClock);
 }

@@ -40,7 +40,7 @@ export async function composeWhatIf(
   const { clock, log } = common;
   const closing = new Closing();
   try {
-    const reader = composeReader(config.database);
+    const reader = await composeReader(config.database);
     closing.add(() => reader.close());
     const bound = await reader.address();
     if (bound !== undefined && bound !== bindingOf(config)) throw boundElsewhere(config.db, bound, bindingOf(config));

@@ -59,7 +59,7 @@ export interface Daemon {
 
 /** Errors: AppError `port_busy`, `config`, `store_failed`. A first run begins at once. */
 export async function startDaemon(composition: Composition): Promise<Daemon> {
-  const { config, engine, lock, log, ending } = composition;
+  const { config, engine, announce, log, ending } = composition;
   const state = new DaemonState(composition, backupsOf(composition));
   alertOfHistory(composition);
   const token = config.token === undefined ? loadOrCreateToken(config.database.beside) : undefined;
@@ -71,7 +71,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   let metrics: Listening | undefined;
   try {
     metrics = await metricsListener(config, deps);
-    lock.announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir });
+    announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir });
   } catch (error) {
     await metrics?.close();
     await listening.close();

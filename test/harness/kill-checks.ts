@@ -36,7 +36,7 @@ interface IntentEntry {
 }
 
 export async function checkKilled(life: KilledLife): Promise<KillFigures> {
-  const reader = composeReader(sqliteDatabase(life.org.dbFile));
+  const reader = await composeReader(sqliteDatabase(life.org.dbFile));
   try {
     const entries = await intentEntries(reader);
     const { org } = life;

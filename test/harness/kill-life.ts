@@ -148,7 +148,7 @@ async function settle({ org }: KilledLife, main: readonly string[]): Promise<voi
 }
 
 async function isOpen(org: Organization): Promise<boolean> {
-  const reader = composeReader(sqliteDatabase(org.dbFile));
+  const reader = await composeReader(sqliteDatabase(org.dbFile));
   try {
     const open = [
       ...(await reader.intents({ status: 'planned' })),

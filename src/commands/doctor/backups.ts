@@ -29,7 +29,7 @@ export async function backupChecks({ backup, database }: Config): Promise<Check[
 }
 
 async function newestOf(database: SqliteDatabase, folder: string, nowMs: number): Promise<KeptBackup | undefined> {
-  const reader = composeReader(database);
+  const reader = await composeReader(database);
   try {
     return await new BackupFolder(folder, database.file, (await reader.databaseId()) ?? '').newest(nowMs);
   } finally {

@@ -108,7 +108,7 @@ function openToOthers(file: string): Check[] {
 }
 
 async function contentChecks({ db, database, api }: Config, whole: string): Promise<Check[]> {
-  const reader = composeReader(database);
+  const reader = await composeReader(database);
   try {
     const address = await reader.address();
     if (api && address !== undefined && address !== api.url)
@@ -153,7 +153,7 @@ async function lastRunText(reader: Pick<RecordReader, 'latestRun'>): Promise<str
 }
 
 async function restoredChecks(database: Database): Promise<Check[]> {
-  const reader = composeReader(database);
+  const reader = await composeReader(database);
   try {
     const why = await restoredWhy(database.beside, reader);
     if (why === undefined) return [];

@@ -41,7 +41,7 @@ export async function historyChecks({ database, historyMs }: Config): Promise<Ch
 }
 
 async function lastRunAt(database: Database): Promise<number | undefined> {
-  const reader = composeReader(database);
+  const reader = await composeReader(database);
   try {
     const last = await reader.latestRun();
     return last?.status === 'completed' ? last.startedAt : undefined;

@@ -23,7 +23,7 @@ export async function proofOfKilled({ org: { dbFile }, problems }: KilledRecordi
     address: undefined,
     newDecoder: (options) => new Decoder(options),
   });
-  const store = composeReader(sqliteDatabase(dbFile));
+  const store = await composeReader(sqliteDatabase(dbFile));
   try {
     const runs = await recordedRuns(reader);
     const faults = [...problems];

@@ -1,0 +1,144 @@
+// A database as it was opened by one who acts, or by one who only commands: its store, what it was opened with, and how it is closed. In: which
+// database, in which part. Out: a store. A SQLite file has one writer, and an organization in PostgreSQL one actor beside any number of others.
+import { linkEntry } from '../audit/chain.ts';
+import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
+import { type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
+import { databaseLineWith } from '../audit/database-line.ts';
+import { signingWith } from '../audit/sealing.ts';
+import { loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
+import type { Database, PostgresDatabase, SqliteDatabase } from '../domain/database.ts';
+import type { Lease } from '../domain/lease.ts';
+import type { Clock, Log } from '../domain/ports.ts';
+import type { Sealing } from '../store/audit-log.ts';
+import { allCheckpointLines } from '../store/checkpoint-table.ts';
+import { openDatabase } from '../store/database.ts';
+import { openWriter } from '../store/open-writer.ts';
+import type { SqlStore } from '../store/sql-store.ts';
+import { answered } from '../store/sqlite-work.ts';
+import { StoreHealth } from '../store/store-health.ts';
+import { type DaemonAddress, takeWriterLock } from '../store/writer-lock.ts';
+import { systemIds } from '../system/ids.ts';
+import { Closing } from './closing.ts';
+import type { PostgresServer } from './postgres.ts';
+
+/** `actor`: calls and carries out. `operator`: says what is to be so, and reads. */
+export type Part = 'actor' | 'operator';
+
+export interface OpenedDatabase {
+  store: SqlStore;
+  health: StoreHealth;
+  /** Of an actor: the checkpoints outside are written by it alone. */
+  openCheckpoints(): Promise<FileCheckpointer>;
+  /** For commands beside this process. */
+  announce(address: DaemonAddress): void;
+  /** The right to act, where others may take it over. */
+  lease: Lease | undefined;
+  close(): Promise<void>;
+}
+
+export interface Opening {
+  part: Part;
+  clock: Clock;
+  log: Log;
+  /** Of this process, closed by whoever opened it; absent: one for this database alone. */
+  server?: PostgresServer | undefined;
+  /** How long an effect of what a former actor sent may still come. */
+  quietMs: number;
+  signal?: AbortSignal | undefined;
+  /** How long another actor is waited for. */
+  waitMs?: number | undefined;
+  /** Called when nobody else writes, before the key is read. */
+  beforeKey?: (() => void) | undefined;
+}
+
+/** Errors: AppError `store_locked` while another process acts, `store_failed`, `config` for a lost key. */
+export async function openForWriting(database: Database, opening: Opening): Promise<OpenedDatabase> {
+  return database.kind === 'sqlite' ? openSqlite(database, opening) : openPostgres(database, opening);
+}
+
+async function openSqlite(database: SqliteDatabase, { clock, log, beforeKey }: Opening): Promise<OpenedDatabase> {
+  const closing = new Closing();
+  try {
+    const lock = takeWriterLock(database.file);
+    closing.add(() => lock.release());
+    beforeKey?.();
+    const health = new StoreHealth(clock, log);
+    const db = openDatabase(database.file, health, lock);
+    closing.add(() => db.close());
+    health.watch(db);
+    const outside = outsideOf(database, answered(db, allCheckpointLines)?.length ?? 0, clock, log);
+    const store = openWriter(db, linkEntry, clock, outside.sealing);
+    closing.add(() => store.close());
+    const openCheckpoints = () => outside.open(store);
+    return { store, health, openCheckpoints, announce: lock.announce, lease: undefined, close: closing.close };
+  } catch (error) {
+    await closing.close();
+    throw error;
+  }
+}
+
+/** How long a worker's run is waited for by a person's command. */
+const WAIT_MS = 60_000;
+
+async function openPostgres(database: PostgresDatabase, opening: Opening): Promise<OpenedDatabase> {
+  const { clock, log, part, quietMs, signal, waitMs = WAIT_MS } = opening;
+  const closing = new Closing();
+  try {
+    // Loaded here alone: with a SQLite file nothing of it is needed.
+    const { openServer } = await import('./postgres.ts');
+    const { PostgresStore, postgresReader } = await import('../store/postgres/postgres-store.ts');
+    const server = opening.server ?? (await openServer(database, clock, log));
+    if (!opening.server) closing.add(() => server.close());
+    const { pool, leases, health } = server;
+    const { organization } = database;
+    const lease = part === 'actor' ? await leases.take(organization, { waitMs, quietMs, signal }) : undefined;
+    if (lease) closing.add(() => lease.release());
+    opening.beforeKey?.();
+    const lines = await postgresReader(pool, organization, clock).checkpointLines();
+    const outside = outsideOf(database, lines?.length ?? 0, clock, log);
+    const sealing = lease ? outside.sealing : { ...outside.sealing, sealed: () => {} };
+    const store = await PostgresStore.open({ pool, organization, link: linkEntry, clock, sealing, units: lease });
+    closing.add(() => store.close());
+    if (lease?.behind !== undefined) {
+      await beginStopped(store, clock.nowMs(), lease.behind);
+      await lease.acceptPosition();
+    }
+    return {
+      store,
+      health,
+      openCheckpoints: () => outside.open(store),
+      announce: () => {},
+      lease,
+      close: closing.close,
+    };
+  } catch (error) {
+    await closing.close();
+    throw error;
+  }
+}
+
+/** Who stops an organization whose database lacks what it acted on. */
+const ITSELF = 'trustward';
+
+/** A stop that is there stays: it is as strong. */
+async function beginStopped(store: SqlStore, at: number, reason: string): Promise<void> {
+  if (await store.stop()) return;
+  const body = { by: ITSELF, reason, since: at };
+  await store.setStop({ at, by: ITSELF, reason }, [{ kind: 'stop.set', body }]);
+}
+
+/** The key and the file of checkpoints, which lie beside the database. */
+function outsideOf({ beside }: Database, linesInside: number, clock: Clock, log: Log) {
+  const file = new CheckpointFile(checkpointFileOf(beside));
+  const { named, last } = file.look();
+  const key = loadOrCreateKey(beside, linesInside > 0 || named !== undefined || last !== undefined);
+  const keys = readPublicKeys(publicKeyFileOf(beside));
+  let checkpointer: FileCheckpointer | undefined;
+  const sealing: Sealing = { ...signingWith(key, keys), sealed: () => void checkpointer?.publish() };
+  const open = async (store: SqlStore) => {
+    const naming = { databaseLine: databaseLineWith(key), keys, ids: systemIds(clock) };
+    checkpointer = await openCheckpointer({ store, file, ...naming, clock, log });
+    return checkpointer;
+  };
+  return { sealing, open };
+}

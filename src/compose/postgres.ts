@@ -1,0 +1,64 @@
+// PostgreSQL for this process: its connections, and the right to act for one organization at a time. In: a database of the configuration. Out:
+// one server, shared by all compositions of the process; what one opens of it.
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { positionFiles } from '../audit/position-file.ts';
+import type { PostgresDatabase } from '../domain/database.ts';
+import type { Clock, Log } from '../domain/ports.ts';
+import { makeFolderSync } from '../store/make-folder.ts';
+import { PostgresLeases } from '../store/postgres/leases.ts';
+import { PostgresPool } from '../store/postgres/pool.ts';
+import { postgresReader, postgresRunReader } from '../store/postgres/postgres-store.ts';
+import type { SqlReader } from '../store/reader.ts';
+import type { SqlRunReader } from '../store/run-reader.ts';
+import { StoreHealth } from '../store/store-health.ts';
+
+export interface PostgresServer {
+  pool: PostgresPool;
+  leases: PostgresLeases;
+  /** Of the server, for all of its organizations. */
+  health: StoreHealth;
+  close(): Promise<void>;
+}
+
+/** Makes or updates the tables. Errors: AppError `config`, `store_failed`. */
+export async function openServer(database: PostgresDatabase, clock: Clock, log: Log): Promise<PostgresServer> {
+  const health = new StoreHealth(clock, log);
+  const pool = new PostgresPool(addressOf(database), { watch: health });
+  try {
+    await pool.migrate();
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+  const leases = new PostgresLeases({
+    open: (organization) => pool.open(organization),
+    clock,
+    holder: `${hostname()} ${process.pid}`,
+    positions: positionFiles((organization) => folderOf(database, organization)),
+  });
+  return { pool, leases, health, close: () => pool.close() };
+}
+
+/** For reading beside any writer; closed by its `close`. */
+export function readerOn(database: PostgresDatabase, clock: Clock): SqlReader {
+  return postgresReader(new PostgresPool(addressOf(database), { connectionsMax: 2 }), database.organization, clock);
+}
+
+export function runReaderOn(database: PostgresDatabase, clock: Clock): SqlRunReader {
+  return postgresRunReader(new PostgresPool(addressOf(database), { connectionsMax: 2 }), database.organization, clock);
+}
+
+/** INVARIANT: it holds the password: it is handed to the client alone. */
+export function addressOf({ url, password }: PostgresDatabase): string {
+  if (password === undefined) return url;
+  const whole = new URL(url);
+  whole.password = encodeURIComponent(password);
+  return whole.href;
+}
+
+function folderOf({ beside }: PostgresDatabase, organization: string): string {
+  const folder = join(dirname(dirname(beside)), organization);
+  makeFolderSync(folder);
+  return folder;
+}
