@@ -2,6 +2,7 @@
 import type { Client } from 'pg';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
+import { postgresError } from './postgres-fault.ts';
 
 /** Ends it without a word: the server frees its locks. */
 export function destroy(client: Client): void {
@@ -23,7 +24,15 @@ export async function withinMs<T>(clock: Clock, ms: number, client: Client, ques
   }
 }
 
-export function connectionFault(organization: string, error: unknown): AppError {
-  const text = `the connection to PostgreSQL by which organization \`${organization}\` is acted on broke: ${lineOf(error)}`;
-  return new AppError('store_failed', text, { cause: error });
+/** What an error of it means, for whoever works with it. */
+export function errorOn(client: Client, error: unknown): unknown {
+  return postgresError(error, `${client.host}:${client.port}/${client.database}`);
+}
+
+/** The end of acting for an organization, with its reason. */
+export function leaseFault(organization: string, client: Client, error: unknown): AppError {
+  const reason = errorOn(client, error);
+  const text = `organization \`${organization}\` is not acted on here any more: ${lineOf(reason)}`;
+  if (!(reason instanceof AppError)) return new AppError('store_failed', text, { cause: error });
+  return new AppError(reason.code, text, { cause: reason, detail: reason.detail });
 }

@@ -5,10 +5,11 @@ import { AppError } from '../../domain/errors.ts';
 import type { Lease } from '../../domain/lease.ts';
 import type { Positions } from '../../domain/lease-position.ts';
 import type { Clock } from '../../domain/ports.ts';
-import { connectionFault, destroy, withinMs } from './lease-connection.ts';
+import { destroy, errorOn, leaseFault, withinMs } from './lease-connection.ts';
 import { LeaseDeadline } from './lease-deadline.ts';
 import { readPosition } from './lease-position.ts';
 import { ASSERT_FENCE, BEAT, RELEASE } from './lease-statements.ts';
+import type { Client as Connected, Transactions } from './pool.ts';
 
 export interface Held {
   client: Client;
@@ -21,14 +22,12 @@ export interface Held {
   positions: Positions;
 }
 
-export type Statements = Pick<Client, 'query'>;
-
 const BEATS_PER_LEASE = 3;
 const WATCHES_PER_LEASE = 10;
 /** Of the lease: how much earlier than the next actor this one ends, for clocks that do not run alike. */
 const MARGIN = 0.1;
 
-export class PostgresLease implements Lease {
+export class PostgresLease implements Lease, Transactions {
   readonly fence: number;
   behind: string | undefined;
   private readonly ended = new AbortController();
@@ -43,13 +42,13 @@ export class PostgresLease implements Lease {
   private units: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly held: Held) {
-    const { clock, leaseMs, client, organization } = held;
+    const { clock, leaseMs, client } = held;
     this.fence = held.fence;
     this.commits = held.commits;
     this.writes = new LeaseDeadline(clock, leaseMs * (1 - MARGIN));
     this.answers = new LeaseDeadline(clock, leaseMs);
-    client.on('error', (error) => this.lose(connectionFault(organization, error)));
-    client.on('end', () => this.lose(connectionFault(organization, new Error('it was closed'))));
+    client.on('error', (error) => this.lose(error));
+    client.on('end', () => this.lose(new Error('Connection terminated')));
     void this.repeat(leaseMs / BEATS_PER_LEASE, () => this.beat());
     void this.repeat(leaseMs / WATCHES_PER_LEASE, () => this.watch());
   }
@@ -77,13 +76,13 @@ export class PostgresLease implements Lease {
   }
 
   /** One unit of work on the connection, after those before it. Errors: its own; the reason of the loss once the lease is lost. */
-  run<T>(work: (client: Statements) => Promise<T>): Promise<T> {
+  run<T>(work: (client: Connected) => Promise<T>): Promise<T> {
     const unit = this.units.then(async () => {
       this.refuse();
       try {
-        return await work({ query: this.query } as Statements);
+        return await work({ query: this.query } as Connected);
       } catch (error) {
-        throw this.lost.aborted ? this.lost.reason : error;
+        throw this.lost.aborted ? this.lost.reason : errorOn(this.held.client, error);
       }
     });
     this.units = unit.catch(() => {});
@@ -94,7 +93,7 @@ export class PostgresLease implements Lease {
    * A commit of acting: all of it or nothing, and nothing when somebody else acts by now. `isSent`: something is sent after it, so
    * where the database was is recorded outside before this returns.
    */
-  transaction<T>(work: (client: Statements) => Promise<T>, { isSent = false } = {}): Promise<T> {
+  transaction<T>(work: (client: Connected) => Promise<T>, { isSent = false } = {}): Promise<T> {
     return this.run(async (client) => {
       await client.query('BEGIN');
       try {
@@ -113,7 +112,7 @@ export class PostgresLease implements Lease {
         }
         return result;
       } catch (error) {
-        await client.query('ROLLBACK').catch(() => this.lose(connectionFault(this.held.organization, error)));
+        await client.query('ROLLBACK').catch((broken) => this.lose(broken));
         throw error;
       }
     });
@@ -146,7 +145,7 @@ export class PostgresLease implements Lease {
     return answer;
   }) as Client['query'];
 
-  private async assertFence(client: Statements): Promise<number> {
+  private async assertFence(client: Connected): Promise<number> {
     const { organization } = this.held;
     const { rows } = await client.query<{ commits: string }>(ASSERT_FENCE, [organization, this.fence]);
     const [row] = rows;
@@ -154,7 +153,7 @@ export class PostgresLease implements Lease {
     return Number(row.commits);
   }
 
-  private async writePosition(client: Statements): Promise<void> {
+  private async writePosition(client: Connected): Promise<void> {
     const { fence, commits } = this;
     const { organization, positions } = this.held;
     positions.write(organization, { ...(await readPosition(client)), fence, commits });
@@ -196,7 +195,7 @@ export class PostgresLease implements Lease {
     if (this.isOver) return error;
     if (!this.lost.aborted) {
       const { client, organization } = this.held;
-      this.ended.abort(error instanceof AppError ? error : connectionFault(organization, error));
+      this.ended.abort(error instanceof AppError ? error : leaseFault(organization, client, error));
       destroy(client);
     }
     return this.lost.reason;

@@ -6,7 +6,7 @@ import { LEASE_MS, type Leases, type TakeOptions } from '../../domain/lease.ts';
 import { type Position, type Positions, whatIsMissing } from '../../domain/lease-position.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { PostgresLease } from './lease.ts';
-import { connectionFault, destroy, withinMs } from './lease-connection.ts';
+import { destroy, errorOn, withinMs } from './lease-connection.ts';
 import { readPosition } from './lease-position.ts';
 import { END_STALE, lockKeyOf, TAKE } from './lease-statements.ts';
 
@@ -57,7 +57,7 @@ export class PostgresLeases implements Leases {
       // It is not released: what a former holder sent may still be on its way, and the next one waits as well.
       lease?.abandon();
       destroy(client);
-      throw error instanceof AppError ? error : connectionFault(organization, error);
+      throw errorOn(client, error);
     }
   }
 

@@ -104,7 +104,7 @@ describe.skipIf(hasNoPostgres)(`a lease${NEEDS_POSTGRES}`, () => {
     else await cluster.stop('fast');
     expect(await said('lost')).toMatchObject({
       lost: expect.stringContaining(
-        `the connection to PostgreSQL by which organization \`${organization}\` is acted on broke`,
+        `organization \`${organization}\` is not acted on here any more: database \`127.0.0.1:`,
       ),
       mayWrite: false,
     });

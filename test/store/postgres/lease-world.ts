@@ -18,6 +18,7 @@ export interface WorkerOptions {
   leaseMs?: number;
   clock?: Clock;
   positions?: Positions;
+  open?: (organization: string) => Promise<pg.Client>;
 }
 
 export interface LeaseWorld {
@@ -37,8 +38,14 @@ export function worldOn(cluster: Cluster, database: string): LeaseWorld {
   const url = (port = cluster.port) => cluster.url(database).replace(`:${cluster.port}/`, `:${port}/`);
   return {
     url,
-    worker: (holder, { port, leaseMs = 1_000, clock = systemClock, positions = memoryPositions() } = {}) =>
-      new PostgresLeases({ open: (organization) => open(url(port), organization), clock, holder, leaseMs, positions }),
+    worker: (holder, { port, leaseMs = 1_000, clock = systemClock, positions = memoryPositions(), ...given } = {}) =>
+      new PostgresLeases({
+        open: given.open ?? ((organization) => open(url(port), organization)),
+        clock,
+        holder,
+        leaseMs,
+        positions,
+      }),
     rows: async (statement, values) => {
       const client = new pg.Client({ connectionString: cluster.url(database, 'postgres') });
       await client.connect();

@@ -78,7 +78,7 @@ describe.skipIf(hasNoPostgres)(`the lease of an organization${NEEDS_POSTGRES}`, 
     await lostOf(first);
     expect(first.lost.reason).toMatchObject({ code: 'store_failed' });
     expect(first.lost.reason.message).toContain(
-      `the connection to PostgreSQL by which organization \`${organization}\` is acted on broke`,
+      `organization \`${organization}\` is not acted on here any more: database \`127.0.0.1:`,
     );
     expect(first.mayWrite()).toBe(false);
     await expect(act(first)).rejects.toBe(first.lost.reason);
