@@ -72,8 +72,8 @@ async function runsOf(store: SqlStore): Promise<Found> {
       outlines: await store.outlinesOfRun(run),
       compared: await store.comparedRun(run),
       failures: await store.failuresOfRun(run.id),
-      attempts: await store.attemptsOfRun(run.id),
-      counted: await store.countedSince(run.seq, ['already_so', 'rule_matches', 'stopped']),
+      attempts: inAnyOrder([...(await store.attemptsOfRun(run.id))]),
+      counted: inAnyOrder(await store.countedSince(run.seq, ['already_so', 'rule_matches', 'stopped'])),
       newMatches: await store.newMatchesSince(run.seq - 1, 0),
       ended: await store.decisionsEnded({ fromSeq: run.seq - 1, toSeq: run.seq }),
       byRule: await each(run.rules, (rule) => store.decisionsOfRule(run, rule, { limit: PAGE })),
@@ -100,7 +100,9 @@ async function decisionsOf(store: SqlStore, nowMs: number): Promise<Found> {
     byId: await store.decisionsById(decisions.map(({ id }) => id)),
     endedDecisions: await store.endedDecisions(ended.map(({ id }) => id)),
     heldSince: await store.heldSince(nowMs - 3_600_000, PAGE),
-    heldInForce: await each(['stopped', 'frozen', 'over_limit'] as const, (reason) => store.heldInForce(reason as never)),
+    heldInForce: await each(['stopped', 'frozen', 'over_limit'] as const, (reason) =>
+      store.heldInForce(reason as never),
+    ),
   };
 }
 
@@ -112,7 +114,16 @@ async function actingOf(store: SqlStore, nowMs: number): Promise<Found> {
   return {
     intents,
     claims,
-    open: { ...open, intents: sortedById(open.intents), decisions: sortedById(open.decisions) },
+    open: {
+      ...open,
+      intents: sortedById(open.intents),
+      claims: sortedById(open.claims),
+      episodes: sortedById(open.episodes),
+      decisions: sortedById(open.decisions),
+      lastAttempts: inAnyOrder([...open.lastAttempts]),
+      attempts24h: inAnyOrder([...open.attempts24h]),
+      rejected: inAnyOrder([...open.rejected]),
+    },
     intentById: await each(intents, ({ id }) => store.intent(id)),
     sentAfter: await each(intents, (intent) => store.sentAfter(intent)),
     openFailures: await store.openFailures(),
@@ -163,7 +174,9 @@ async function auditOf(store: SqlStore, nowMs: number): Promise<Found> {
     newest: await store.audit({ limit: PAGE }),
     after: await store.audit({ limit: PAGE, afterSeq: 2 }),
     before: await store.audit({ limit: PAGE, beforeSeq: 5 }),
-    kinds: await each(['run.begun', 'intent.sent', 'plan.approved'], (kind) => store.audit({ limit: PAGE, kind } as never)),
+    kinds: await each(['run.begun', 'intent.sent', 'plan.approved'], (kind) =>
+      store.audit({ limit: PAGE, kind } as never),
+    ),
     actors: await store.audit({ limit: MANY, hasActor: true } as never),
     byActor: await store.audit({ limit: MANY, actor: 'a person' } as never),
     byTarget: await store.audit({ limit: MANY, target: 'S-d1' } as never),
@@ -220,6 +233,10 @@ async function gathered<T>(batches: AsyncIterable<T[]>): Promise<T[]> {
 /** Where the port promises no order. */
 function sortedById<T extends { id: string }>(all: readonly T[]): T[] {
   return [...all].sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+function inAnyOrder(all: readonly unknown[]): string[] {
+  return all.map((one) => JSON.stringify(one)).sort();
 }
 
 function targetsOf(all: readonly { target: string }[]): string[] {

@@ -6,16 +6,16 @@
 CREATE FUNCTION trustward.organization() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
   RETURN nullif(current_setting('trustward.org'), '');
 
--- A text of PostgreSQL has no character 0 and no half of a surrogate pair. The driver writes them as U+FDD0 and a name
+-- A text of PostgreSQL has no character 0 and no half of a surrogate pair. The driver writes them as U+0001 and a name
 -- (src/store/postgres/text.ts); this does so within a document, where JSON escapes them.
 CREATE FUNCTION trustward.storable(document text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
   IF position('\u0000' IN document) > 0 THEN
-    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufdd00', 'g');
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\u00010', 'g');
   END IF;
   IF position('\ud' IN lower(document)) > 0 THEN
-    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})(?!\\ud[c-f][0-9a-f]{2})', '\1\\ufdd0\2', 'gi');
-    document := regexp_replace(document, '(?<!\\ud[89ab][0-9a-f]{2})(?<!\\)((?:\\\\)*)\\u(d[c-f][0-9a-f]{2})', '\1\\ufdd0\2', 'gi');
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})(?!\\ud[c-f][0-9a-f]{2})', '\1\\u0001\2', 'gi');
+    document := regexp_replace(document, '(?<!\\ud[89ab][0-9a-f]{2})(?<!\\)((?:\\\\)*)\\u(d[c-f][0-9a-f]{2})', '\1\\u0001\2', 'gi');
   END IF;
   RETURN document;
 END $$;
@@ -29,7 +29,7 @@ CREATE FUNCTION trustward.json_extract(document text, path text) RETURNS text LA
 DECLARE
   member json := trustward.storable(document)::json #> trustward.json_path(path);
 BEGIN
-  RETURN CASE WHEN json_typeof(member) <> 'boolean' THEN member #>> '{}' WHEN member #>> '{}' = 'true' THEN '1' ELSE '0' END;
+  RETURN CASE WHEN json_typeof(member) = 'boolean' THEN CASE member #>> '{}' WHEN 'true' THEN '1' ELSE '0' END ELSE member #>> '{}' END;
 END $$;
 CREATE OPERATOR trustward.->> (LEFTARG = text, RIGHTARG = text, FUNCTION = trustward.json_extract);
 
