@@ -41,7 +41,7 @@ async function commands(store: SqlStore, nowMs: number): Promise<Found> {
     latency: await store.keptLatency(),
     baselines: await each(SOURCES, (source) => store.baseline(source)),
     figures: await store.figures(),
-    lastFindings: await store.lastFindings(),
+    lastFindings: await store.lastFindings().catch(said),
     lastCompletedAt: await store.lastCompletedAt(),
     differences: await store.tableDifferences(),
     notifications: await store.notifications({ statuses: ['waiting', 'delivered', 'given_up'] }, MANY),

@@ -10,7 +10,8 @@ CREATE FUNCTION trustward.organization() RETURNS text LANGUAGE sql STABLE PARALL
 -- (src/store/postgres/text.ts); this does so within a document, where JSON escapes them.
 CREATE FUNCTION trustward.storable(document text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
-  IF position('\u0000' IN document) > 0 THEN
+  IF position('\u000' IN document) > 0 THEN
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0001', '\1\\u00011', 'g');
     document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\u00010', 'g');
   END IF;
   IF position('\ud' IN lower(document)) > 0 THEN
@@ -616,6 +617,17 @@ BEGIN
       FOR EACH STATEMENT EXECUTE FUNCTION trustward.note_row_changes()', name);
   END LOOP;
 END $$;
+
+-- The time of the last use of a token decides nothing, and is written without an audit entry: a change of it alone is not followed.
+CREATE FUNCTION trustward.note_row_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO trustward.row_changes (relation, is_added, content)
+  VALUES (TG_TABLE_NAME, false, row_to_json(OLD)::text), (TG_TABLE_NAME, true, row_to_json(NEW)::text);
+  RETURN NULL;
+END $$;
+DROP TRIGGER follow_update ON trustward.endpoint_tokens;
+CREATE TRIGGER follow_update AFTER UPDATE OF id, name, scope, hash, created_at, created_by, expires_at, revoked_at, revoked_by
+  ON trustward.endpoint_tokens FOR EACH ROW EXECUTE FUNCTION trustward.note_row_change();
 
 -- `TG_ARGV[0]`: why.
 CREATE FUNCTION trustward.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
