@@ -27,7 +27,7 @@ export function* linkDecisions(db: Db, intent: Intent): Work<void> {
   for (const { episodeId } of intent.basis) {
     yield* db.run(
       // `+`: not by the index of actions, which has half of the table for one value.
-      'UPDATE decisions SET intent_id = ?, outcome = ? WHERE episode_id = ? AND +action = ? AND target = ? AND ended_seq IS NULL',
+      "UPDATE decisions SET intent_id = ?, outcome = ? WHERE episode_id = ? AND action || '' = ? AND target = ? AND ended_seq IS NULL",
       intent.id,
       intent.outcome ?? null,
       episodeId,

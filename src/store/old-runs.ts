@@ -16,7 +16,7 @@ const EPISODES_AT_ONCE = 250;
  * runs removes nothing, and a clock that was behind only keeps more.
  */
 const NEWEST = `SELECT seq, started_at FROM runs ORDER BY seq DESC LIMIT ${NEWEST_KEPT}`;
-const BOUNDS = `SELECT min(seq) AS seq, min(started_at) AS started_at, count(*) AS n FROM (${NEWEST})`;
+const BOUNDS = `SELECT min(seq) AS seq, min(started_at) AS started_at, count(*) AS n FROM (${NEWEST}) AS newest`;
 
 const BEFORE = '(SELECT before_ms FROM kept)';
 const OPEN = "IN ('standing', 'orphaned')";

@@ -122,9 +122,9 @@ export class SqlReader
   }
 
   async sentAfter({ id, target }: Pick<Intent, 'id' | 'target'>): Promise<Intent[]> {
-    const sql = `SELECT intents.* FROM intents JOIN (SELECT intent_id, max(attempts.id) AS last FROM attempts
-        JOIN intents ON intents.id = intent_id WHERE intents.target = ? GROUP BY intent_id) AS tried ON tried.intent_id = intents.id
-      WHERE intents.id <> ? AND tried.last > (SELECT max(id) FROM attempts WHERE intent_id = ?) ORDER BY tried.last`;
+    const last = '(SELECT max(id) FROM attempts WHERE intent_id = intents.id)';
+    const sql = `SELECT * FROM intents WHERE target = ? AND id <> ?
+      AND ${last} > (SELECT max(id) FROM attempts WHERE intent_id = ?) ORDER BY ${last}`;
     return (await this.db.reading(this.db.all(sql, target, id, id))).map(intentOfRow);
   }
 

@@ -46,7 +46,7 @@ export function* countedSince(db: Db, runSeq: number, reasons: readonly string[]
 
 export function* newMatchesSince(db: Db, runSeq: number, atMs: number): Work<NewMatch[]> {
   const sql = `SELECT kind, subject, facts FROM decisions ${db.dialect.by('decisions_by_run')}
-    WHERE run_seq > ? AND verdict = 'match' AND since > ?`;
+    WHERE run_seq > ? AND verdict = 'match' AND since > ? ORDER BY run_seq, rowid`;
   return (yield* db.all(sql, runSeq, atMs)).map((row) => ({
     subject: { kind: row.kind as NewMatch['subject']['kind'], id: row.subject as string },
     facts: storedJson<NewMatch['facts']>(row.facts),

@@ -28,7 +28,7 @@ import { steadyTime } from '../../src/system/steady-time.ts';
 import { FakeClock, Platform } from './platform.ts';
 
 export const QUIET_MS = 15_000;
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+export const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export interface RuleOptions {
   id?: string;
@@ -178,7 +178,7 @@ function idOf(plan: Plan | undefined): string {
   return plan.id;
 }
 
-function activate(rules: readonly LoadedRule[]): ActiveRules {
+export function activate(rules: readonly LoadedRule[]): ActiveRules {
   const on = rules.filter((rule) => rule.mode !== 'off');
   const hash = on.map((rule) => rule.hash).join(' ');
   const evaluator = compileRules(on);
@@ -196,7 +196,7 @@ function activate(rules: readonly LoadedRule[]): ActiveRules {
   };
 }
 
-function settingsDefault(): EngineSettings {
+export function settingsDefault(): EngineSettings {
   const common = { ceilings: CEILINGS_DEFAULT };
   return {
     decide: { ...common, goneAfterMs: 86_400_000, serialDevicesMax: 5, placeholderSerials: PLACEHOLDER_SERIALS },

@@ -41,7 +41,7 @@ export class PostgresPool {
 
   /** Errors: AppError `config` for what is no address of PostgreSQL. */
   constructor(
-    private readonly url: string,
+    url: string,
     private readonly options: PoolOptions = {},
   ) {
     this.place = placeOf(url);

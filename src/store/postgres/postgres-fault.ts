@@ -42,7 +42,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^28/, 'it refuses the login: check the role and the password in TRUSTWARD_DB, and pg_hba.conf'],
   [/^3D000$/, 'there is no such database: an administrator runs `CREATE DATABASE`'],
   [/^(42501)$/, 'the role may not do this: grant it the role `trustward_work`'],
-  [/^(42P01|3F000|42703|42883)$/, 'it has no tables of this version: `trustward plan` or a worker makes them'],
+  [/^(42P01|3F000)$/, 'it has no tables of this version: `trustward plan` or a worker makes them'],
   [/^54000$/, 'a name or an id is too long to be found by an index: more than 2,600 bytes'],
 ];
 

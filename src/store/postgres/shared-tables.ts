@@ -149,8 +149,9 @@ export class SharedTables implements ChangedTables {
 
   private *readAnew(db: Db): Work<void> {
     yield* db.run('DELETE FROM row_changes');
+    const accepted = new Set(this.differing.map(({ table }) => table));
     for (const [table, sum] of yield* sumsOf(db)) {
-      this.changed.set(table, sum);
+      if (accepted.has(table)) this.changed.set(table, sum);
       yield* saveSum(db, table, sum);
     }
   }

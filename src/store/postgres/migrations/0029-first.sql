@@ -6,16 +6,17 @@
 CREATE FUNCTION trustward.organization() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
   RETURN nullif(current_setting('trustward.org'), '');
 
--- A text of PostgreSQL has no character 0 and no half of a surrogate pair. The driver writes them as U+FDD0 and a name
+-- A text of PostgreSQL has no character 0 and no half of a surrogate pair. The driver writes them as U+0001 and a name
 -- (src/store/postgres/text.ts); this does so within a document, where JSON escapes them.
 CREATE FUNCTION trustward.storable(document text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
 BEGIN
-  IF position('\u0000' IN document) > 0 THEN
-    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufdd00', 'g');
+  IF position('\u000' IN document) > 0 THEN
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0001', '\1\\u00011', 'g');
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\u00010', 'g');
   END IF;
   IF position('\ud' IN lower(document)) > 0 THEN
-    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})(?!\\ud[c-f][0-9a-f]{2})', '\1\\ufdd0\2', 'gi');
-    document := regexp_replace(document, '(?<!\\ud[89ab][0-9a-f]{2})(?<!\\)((?:\\\\)*)\\u(d[c-f][0-9a-f]{2})', '\1\\ufdd0\2', 'gi');
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})(?!\\ud[c-f][0-9a-f]{2})', '\1\\u0001\2', 'gi');
+    document := regexp_replace(document, '(?<!\\ud[89ab][0-9a-f]{2})(?<!\\)((?:\\\\)*)\\u(d[c-f][0-9a-f]{2})', '\1\\u0001\2', 'gi');
   END IF;
   RETURN document;
 END $$;
@@ -29,7 +30,7 @@ CREATE FUNCTION trustward.json_extract(document text, path text) RETURNS text LA
 DECLARE
   member json := trustward.storable(document)::json #> trustward.json_path(path);
 BEGIN
-  RETURN CASE WHEN json_typeof(member) <> 'boolean' THEN member #>> '{}' WHEN member #>> '{}' = 'true' THEN '1' ELSE '0' END;
+  RETURN CASE WHEN json_typeof(member) = 'boolean' THEN CASE member #>> '{}' WHEN 'true' THEN '1' ELSE '0' END ELSE member #>> '{}' END;
 END $$;
 CREATE OPERATOR trustward.->> (LEFTARG = text, RIGHTARG = text, FUNCTION = trustward.json_extract);
 
@@ -616,6 +617,17 @@ BEGIN
       FOR EACH STATEMENT EXECUTE FUNCTION trustward.note_row_changes()', name);
   END LOOP;
 END $$;
+
+-- The time of the last use of a token decides nothing, and is written without an audit entry: a change of it alone is not followed.
+CREATE FUNCTION trustward.note_row_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO trustward.row_changes (relation, is_added, content)
+  VALUES (TG_TABLE_NAME, false, row_to_json(OLD)::text), (TG_TABLE_NAME, true, row_to_json(NEW)::text);
+  RETURN NULL;
+END $$;
+DROP TRIGGER follow_update ON trustward.endpoint_tokens;
+CREATE TRIGGER follow_update AFTER UPDATE OF id, name, scope, hash, created_at, created_by, expires_at, revoked_at, revoked_by
+  ON trustward.endpoint_tokens FOR EACH ROW EXECUTE FUNCTION trustward.note_row_change();
 
 -- `TG_ARGV[0]`: why.
 CREATE FUNCTION trustward.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$

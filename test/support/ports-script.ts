@@ -1,0 +1,283 @@
+// support: calls of every writing method of the store's ports, in an order in which each does something. In: a store. Out: what each answered:
+// a value, or the error that a person reads.
+import type { Alert } from '../../src/domain/notification.ts';
+import type { SqlStore } from '../../src/store/sql-store.ts';
+import { deviceSeen, START_MS as SEEN_MS } from './filled-store.ts';
+import { type FakeClock, START_MS } from './platform.ts';
+import { claim, commitOf, decision, episode, event, intent, plan, run } from './stored-nouns.ts';
+
+type Call = readonly [name: string, call: (store: SqlStore, clock: FakeClock) => unknown];
+
+const notice = [{ kind: 'notice' as const, body: { target: 'S-1', by: 'ana (command line)' } }];
+const answered = [{ kind: 'plan.approved' as const, body: { plan: 'p1', digest: 'digest', by: 'ana' } }];
+const token = {
+  id: 't1',
+  name: 'ci',
+  scope: 'read' as const,
+  hash: 'a'.repeat(64),
+  createdAt: 1,
+  createdBy: 'ana',
+  expiresAt: undefined,
+  revokedAt: undefined,
+  revokedBy: undefined,
+  usedAt: undefined,
+};
+const exemption = {
+  id: 'ex1',
+  subject: { kind: 'device' as const, id: 'd1' },
+  selector: undefined,
+  owner: 'ana',
+  reason: 'known',
+  expiresAt: START_MS + 3_600_000,
+  createdAt: 1,
+  createdBy: 'ana',
+  endedAt: undefined,
+  endedBy: undefined,
+  endedReason: undefined,
+  usedAt: undefined,
+  warnedAt: undefined,
+};
+const stop = { at: 7, by: 'ana', reason: 'enough' };
+const alert = (key: string): Alert => ({ key, code: 'parked', text: `about ${key}`, about: { key } });
+const counting = (beginning: string) => {
+  let last = 0;
+  return () => {
+    last += 1;
+    return `${beginning}${last}`;
+  };
+};
+const planned = { ...intent, status: 'planned' as const };
+const events = Array.from({ length: 70 }, (_, at) => ({ ...event, id: `v${at}`, createdAtMs: at % 9 }));
+const devices = Array.from({ length: 45 }, (_, at) =>
+  deviceSeen(`Dev-${at}`, {
+    serial: `S-${at % 20}`,
+    name: `Näme ${at % 11}\0`,
+    owners: at % 3 ? [`p${at % 7}@x.org`] : undefined,
+  }),
+);
+
+export const CALLS: readonly Call[] = [
+  ['bind', (store) => store.bind('http://platform.test', 'v2' as never)],
+  ['bind again', (store) => store.bind('http://platform.test')],
+  ['bind elsewhere', (store) => store.bind('http://other.test').catch(({ code }) => code)],
+  ['nameDatabase', (store) => store.nameDatabase('the database')],
+  [
+    'keepClockAgreement',
+    (store) => store.keepClockAgreement({ boot: 'b', apartMs: 1, sinceMs: 2, fromMs: 3, seenMs: 4 }),
+  ],
+  ['answers: begin', (store) => store.keptAnswers().begin('key', 'POST /api/runs')],
+  ['beginRun', (store) => store.beginRun(run, notice, 'key')],
+  ['answers: find', (store) => store.keptAnswers().find('key')],
+  [
+    'answers: keep',
+    (store) => store.keptAnswers().keep('key', { status: 202, headers: { a: 'b' }, body: Buffer.from('{}') }),
+  ],
+  ['answers: kept', (store) => store.keptAnswers().find('key')],
+  ['answers: forget', (store) => store.keptAnswers().forget('other')],
+  ['saveExemption', (store) => store.saveExemption(exemption, notice)],
+  [
+    'saveExemption of one that begins alike',
+    (store) =>
+      store.saveExemption(
+        { ...exemption, id: 'ex2', subject: undefined, selector: { kind: 'device', field: 'Model', value: 'M' } },
+        notice,
+      ),
+  ],
+  [
+    'commitRun',
+    (store) =>
+      store.commitRun(
+        commitOf({
+          episodes: [episode],
+          intents: [planned],
+          claims: [{ ...claim, status: 'ended', endedAt: 9 }],
+          decisions: [decision, { ...decision, id: 'x2', decision: 'hold', reason: 'frozen', intentId: undefined }],
+          plan,
+          baselines: [{ source: 'devices', takenAt: 1, count: 2, values: { Platform: { macOS: 2 } } } as never],
+          observed: { events: events.slice(0, 40), coverage: { fromMs: 0, toMs: 5 }, forgetBeforeMs: 0 },
+          exemptions: { used: ['ex1'], warned: ['ex2'] },
+          notes: notice,
+        }),
+      ),
+  ],
+  [
+    'commitRun twice',
+    (store) => store.commitRun(commitOf({ intents: [{ ...intent, id: 'i9' }] })).catch(({ code }) => code),
+  ],
+  ['observeEvents', (store) => store.observeEvents({ events, coverage: { fromMs: 4, toMs: 9 }, forgetBeforeMs: 2 })],
+  [
+    'observeEvents again',
+    (store) => store.observeEvents({ events, coverage: { fromMs: 20, toMs: 30 }, forgetBeforeMs: 0 }),
+  ],
+  ['lastEventNo', async (store) => (await store.lastEventNo()) > 0],
+  [
+    'saveIdentities of a first list',
+    (store) => store.saveIdentities([{ kind: 'device', changed: devices, had: undefined }]),
+  ],
+  [
+    'saveIdentities of some',
+    (store) =>
+      store.saveIdentities([
+        {
+          kind: 'device',
+          changed: [deviceSeen('Dev-1', { name: 'Other', owners: ['new@x.org'] })],
+          had: ({ print }) => print % 2 === 0,
+        },
+      ]),
+  ],
+  [
+    'identitiesNamed',
+    (store) =>
+      Promise.all(['dev-1', 's-3', 'NÄME 4\0', 'P2@x.org', 'new@x.org'].map((text) => store.identitiesNamed(text))),
+  ],
+  [
+    'identitiesSelected',
+    (store) =>
+      Promise.all(['Platform', 'Model', 'SerialNumber'].map((field) => store.identitiesSelected(field, 'macOS'))),
+  ],
+  ['decisions of an owner', (store) => store.decisions({ limit: 5, owner: 'p1@x.org' })],
+  [
+    'openStateOf',
+    (store, clock) =>
+      store.openStateOf(clock.nowMs(), { kinds: ['device'], subjects: ['d1'], targets: ['S-1'], rules: ['ban'] }),
+  ],
+  [
+    'changePlan',
+    (store) =>
+      store.changePlan({ ...plan, status: 'approved', decidedBy: 'ana', decidedAt: 1 }, [], answered, 'pending'),
+  ],
+  [
+    'changePlan of another status',
+    (store) => store.changePlan(plan, [], [], 'pending').catch(({ code, message }) => [code, message]),
+  ],
+  ['replacePlans', (store) => store.replacePlans(['p1'], [{ ...plan, id: 'p2' }], []).catch(({ code }) => code)],
+  ['markSent', (store) => store.markSent({ intentId: 'i1', run: 'r1', notes: notice, latency: { atMs: 1 } as never })],
+  ['settle in doubt', (store) => store.settle({ intentId: 'i1', outcome: 'unknown', note: 'lost', notes: notice })],
+  ['resolve', (store) => store.resolve({ intentId: 'i1', outcome: 'failed', note: 'by hand', notes: notice })],
+  ['reopen', (store) => store.reopen({ intents: [{ ...planned, attempts: 1 }], notes: notice })],
+  ['markSent again', (store) => store.markSent({ intentId: 'i1', run: 'r1', notes: notice })],
+  [
+    'settle as refused',
+    (store) =>
+      store.settle({ intentId: 'i1', outcome: 'failed', note: '401', refused: { with: 'print' } as never, notes: [] }),
+  ],
+  [
+    'markSent of one that is over',
+    (store) => store.markSent({ intentId: 'nobody', run: 'r1', notes: [] }).catch(({ code }) => code),
+  ],
+  [
+    'release',
+    (store) =>
+      store.release({
+        intent: { ...planned, id: 'i2', basis: [], released: true },
+        claims: [{ ...claim, id: 'c2' }],
+        episodes: [{ ...episode, state: 'closed', closedAt: 8 }],
+        notes: notice,
+      }),
+  ],
+  [
+    'withdraw',
+    (store) =>
+      store.withdraw({
+        intentId: 'i2',
+        note: 'no',
+        notes: notice,
+        why: { decision: 'skip', reason: 'drifted', reasonText: 'why' } as never,
+      }),
+  ],
+  [
+    'saveAcceptance',
+    (store) =>
+      store.saveAcceptance(
+        { source: 'devices', at: 1, by: 'ana', reason: 'so', run: 'r1', causes: [], count: 3 },
+        notice,
+      ),
+  ],
+  ['setStop', (store) => store.setStop(stop, notice)],
+  ['setStop again', (store) => store.setStop({ ...stop, reason: 'still' }, notice)],
+  ['tokens: save', (store) => store.tokens().save(token, notice)],
+  [
+    'tokens: save a second of its name',
+    (store) =>
+      store
+        .tokens()
+        .save({ ...token, id: 't2' }, notice)
+        .catch(({ code, message }) => [code, message]),
+  ],
+  ['tokens: revoke', (store) => store.tokens().save({ ...token, revokedAt: 5, revokedBy: 'ana' }, notice)],
+  ['tokens: noteUse', (store) => store.tokens().noteUse('t1', 99)],
+  ['outbox: raise', (store) => store.outbox().raise([alert('k1'), alert('k2')], ['hook', 'mail'], counting('n'))],
+  ['outbox: raise fewer', (store) => store.outbox().raise([alert('k2'), alert('k3')], ['hook'], counting('m'))],
+  ['outbox: postpone', (store, clock) => store.outbox().postpone('n1', clock.nowMs() + 9, 'later')],
+  [
+    'outbox: end',
+    async (store, clock) =>
+      store.outbox().end((await store.outbox().due(clock.nowMs(), 9))[0] as never, 'delivered', 'ok'),
+  ],
+  [
+    'outbox: lists',
+    (store) =>
+      Promise.all([
+        store.notifications({ statuses: ['waiting', 'delivered'] }, 3),
+        store.notifications({ statuses: ['waiting'], before: 'n2' }, 3),
+      ]),
+  ],
+  [
+    'outbox: a page after one that is gone',
+    (store) => store.notifications({ statuses: ['waiting'], before: 'gone' }, 3).catch(({ code }) => code),
+  ],
+  [
+    'feedPositions',
+    async (store) => {
+      await store.feedPositions().savePosition('hook', 3);
+      await store.feedPositions().savePosition('hook', 4);
+      return [await store.feedPositions().positionOf('hook'), await store.feedPositions().positionOf('other')];
+    },
+  ],
+  ['beginRun of a second', (store) => store.beginRun({ ...run, id: 'r2', startedAt: SEEN_MS }, [])],
+  [
+    'commitRun of a second',
+    (store) =>
+      store.commitRun(
+        commitOf({ runId: 'r2', endedDecisions: ['x1'], decisions: [{ ...decision, id: 'x3', intentId: undefined }] }),
+      ),
+  ],
+  ['finishRun', (store) => store.finishRun({ ...run, id: 'r2', seq: 2, status: 'completed', finishedAt: 50 }, notice)],
+  ['beginRun of a third', (store) => store.beginRun({ ...run, id: 'r3' }, [])],
+  ['abortStaleRuns', (store) => store.abortStaleRuns(60)],
+  [
+    'expirePlans',
+    (store, clock) => {
+      clock.pass(2 * 86_400_000);
+      return store.expirePlans();
+    },
+  ],
+  ['dropPlanIntents', (store) => store.dropPlanIntents()],
+  ['removeOldRuns', (store) => store.removeOldRuns(0)],
+  [
+    'appendAudit of many',
+    (store) => store.appendAudit(Array.from({ length: 330 }, (_, at) => ({ kind: 'notice' as const, body: { at } }))),
+  ],
+  ['sealAudit', (store) => store.sealAudit()],
+  ['acceptRestore', (store) => store.acceptRestore({ stop, notes: notice })],
+  ['acceptTables', (store) => store.acceptTables({ stop, notes: notice })],
+  [
+    'removeArchived without a checkpoint',
+    (store) =>
+      store.removeArchived({ from: 1, to: 9_999, head: 'h', file: 'f', digest: 'd', by: 'ana', reason: 'full' }).then(
+        () => 'done',
+        ({ code }) => code,
+      ),
+  ],
+  ['prefix of several', (store) => store.exemption('ex').catch(({ code, message }) => [code, message])],
+];
+
+export async function outcomeOf(call: () => unknown): Promise<unknown> {
+  try {
+    return { value: await call() };
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    if (code === undefined) throw error; // of the test, not of a store
+    return { code, message: message.replaceAll(/`[^`]*(:memory:|127\.0\.0\.1:[^`]*)`( \([^)]*\))?/g, '`database`') };
+  }
+}
