@@ -22,7 +22,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 
 /** Beyond the bound, for health and the stop alone. */
 const RESERVED = 100;
-const ESSENTIAL = new Set(['GET /healthz', 'HEAD /healthz', 'GET /readyz', 'POST /api/stop']);
+const ESSENTIAL = /^((GET|HEAD) \/healthz|GET \/readyz|POST (\/api(\/orgs\/[a-z0-9-]+)?|\/orgs\/[a-z0-9-]+\/api)\/stop)$/;
 
 /** @returns the refusal of a request; undefined: it is to be answered. */
 export function boundConnections(server: Server, limits: ConnectionLimits) {
@@ -65,7 +65,7 @@ export function boundConnections(server: Server, limits: ConnectionLimits) {
 }
 
 function isEssential({ method, url = '' }: IncomingMessage): boolean {
-  return ESSENTIAL.has(`${method} ${url.split('?', 1)[0]}`);
+  return ESSENTIAL.test(`${method} ${url.split('?', 1)[0]}`);
 }
 
 function refusalOf(request: IncomingMessage, count: number, limits: ConnectionLimits): Problem | undefined {

@@ -147,16 +147,19 @@ function Top({
 }) {
   return (
     <div class="top">
+      {mount ? (
+        <div class="organization">
+          <span class="unseen">Organization: </span>
+          <b title={showHidden(shownName(mount.organization.name))}>
+            <Name>{mount.organization.name}</Name>
+          </b>
+          <a href={CHOOSER_PATH}>Other organizations</a>
+        </div>
+      ) : null}
       <div class="top-in">
         <Link class="brand" href="/">
           Trustward
         </Link>
-        {mount ? (
-          <a class="organization" href={CHOOSER_PATH} title="Show another organization">
-            <span class="unseen">Organization: </span>
-            <Name>{mount.organization.name}</Name>
-          </a>
-        ) : null}
         <nav class="nav" aria-label="Pages">
           {SECTIONS.filter((one) => !('scope' in one) || includesScope(caller.scope, one.scope)).map(
             ({ path, text, ...one }) => (

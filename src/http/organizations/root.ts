@@ -137,6 +137,7 @@ function firstPage(root: RootParts): Route {
     scope: undefined,
     handle: async (context) => {
       const [one, ...others] = await visible(root, context, true);
+      if (!one && !root.who.providerInPages(context.req.raw)) return leadToSession(context);
       return leadTo(context, one && others.length === 0 ? `${CHOOSE_PATH}/${one.id}/` : CHOOSE_PATH);
     },
   };

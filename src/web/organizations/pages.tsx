@@ -37,8 +37,8 @@ function chooser({ organizations, total, text }: Choice): PageContent {
         <search>
           <Form class="act" method="get" action={CHOOSER_PATH}>
             <label>
-              Name or id
-              <input type="search" name="q" value={text} maxlength={200} />
+              <span class="unseen">Name or id</span>
+              <input type="search" name="q" value={text} placeholder="Name or id" maxlength={200} />
             </label>
             <button type="submit">Show</button>
             {text === undefined ? null : <Link href={CHOOSER_PATH}>Show all {countText(total)}</Link>}
