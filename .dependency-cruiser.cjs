@@ -76,6 +76,12 @@ module.exports = {
       to: { path: '^src/(?!domain/|report/|http/|web/)' },
     },
     {
+      name: 'organizations-read-files-and-settings-alone',
+      severity: 'error',
+      from: { path: '^src/organizations/' },
+      to: { path: '^src/(?!domain/|organizations/|config/|evaluate/index\\.ts|rule-set/bounded-read\\.ts)' },
+    },
+    {
       name: 'schedule-imports-domain-alone',
       severity: 'error',
       from: { path: '^src/schedule/' },

@@ -49,8 +49,7 @@ figure('slowest of the commits without a backup', alone.commitMs, 'ms');
 figure('slowest of the commits while one is made', beside.commitMs, 'ms');
 figure('from the end of the daemon to the end of the backup', endedMs, 'ms', 500);
 
-await store.close();
-lock.release();
+await close();
 rmSync(folder, { recursive: true });
 
 /** One commit every 20 ms until the work ends. */

@@ -1,10 +1,44 @@
-// commands: the whole configuration of a command: the environment, and its options, which win. Apart from io.ts, since it loads
-// much and few commands need it.
-import { type Config, readConfig } from '../config/config.ts';
-import type { Flags } from '../config/database-path.ts';
-import { flagsOf, type Io } from './io.ts';
+// commands: the settings of a command: the environment, with those of the organization that it is about, and its options, which win. Apart from
+// io.ts, since the whole configuration loads much and few commands need it.
+import type { Config } from '../config/config.ts';
+import { isPostgres } from '../config/database.ts';
+import { type Flags, readDatabasePath } from '../config/database-path.ts';
+import { type Environment, NameReader } from '../config/name-reader.ts';
+import { chosenOrganization } from '../config/organization-choice.ts';
+import type { OrganizationFile } from '../organizations/organization-file.ts';
+import { databaseOf, flagsOf, type Io } from './io.ts';
 
-/** Errors: AppError `config` with every mistake, one per line. */
-export function configOf(io: Io, options: Flags): Config {
-  return readConfig(io.env, flagsOf(options));
+/** `seen`: what the configuration is read from. Errors: AppError `config` with every mistake, one per line; those of `--org`. */
+export async function configOf(
+  io: Io,
+  options: Flags,
+  seen: (env: Environment) => Environment = (env) => env,
+): Promise<Config> {
+  const organization = await organizationOf(io, options);
+  if (organization) {
+    const { configOf: configOfOrganization } = await import('../organizations/environment.ts');
+    return configOfOrganization(organization, io.env, flagsOf(options), seen);
+  }
+  const { readConfig } = await import('../config/config.ts');
+  return readConfig(seen(io.env), flagsOf(options));
+}
+
+/** The command with the settings of its organization as its environment. Errors: as of `configOf`, for the file of the organization alone. */
+export async function withSettings(io: Io, options: Flags): Promise<Io> {
+  const organization = await organizationOf(io, options);
+  if (!organization) return io;
+  const { environmentOf } = await import('../organizations/environment.ts');
+  return { ...io, env: environmentOf(organization, io.env) };
+}
+
+/** Undefined where the environment alone configures the one that there is. */
+async function organizationOf(io: Io, options: Flags): Promise<OrganizationFile | undefined> {
+  const reader = new NameReader(io.env);
+  const folder = reader.text('TRUSTWARD_ORGANIZATIONS');
+  if (folder === undefined || !isPostgres(readDatabasePath(io.env, options))) {
+    if (options.org !== undefined) databaseOf(io, options); // it is refused, or the one that there is
+    return undefined;
+  }
+  const { readOneOrganization } = await import('../organizations/load-organizations.ts');
+  return readOneOrganization(folder, chosenOrganization(reader, options));
 }

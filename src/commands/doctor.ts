@@ -1,6 +1,7 @@
 // commands: `doctor`: whether this installation can work, and what to do where it cannot. It only reads: it sends no
 // writing request and writes no file. Exit code 0 when nothing is a problem, 1 when something is, 2 for the
 // configuration.
+import type { Environment } from '../config/name-reader.ts';
 import { AppError } from '../domain/errors.ts';
 import { paragraph } from '../report/index.ts';
 import { configOf } from './config-of.ts';
@@ -24,12 +25,17 @@ export async function doctorCommand(io: Io, options: CommonOptions): Promise<num
 }
 
 async function look(io: Io, options: CommonOptions): Promise<{ checks: Check[]; code: number }> {
-  const { env, asked } = rememberingNames(io.env);
+  let [env, asked]: [Environment, ReadonlySet<string>] = [io.env, new Set()];
   try {
-    const config = configOf({ ...io, env }, options);
+    const config = await configOf(io, options, (given) => {
+      env = given;
+      const remembering = rememberingNames(given);
+      asked = remembering.asked;
+      return remembering.env;
+    });
     const { checks, rules } = await rulesChecks(config);
     const all = [
-      ...configurationChecks(config, io.env, asked),
+      ...configurationChecks(config, env, asked),
       ...(await apiChecks(config, rules)),
       ...(await databaseChecks(config)),
       ...(await backupChecks(config)),

@@ -15,7 +15,7 @@ import { otherThanActive } from './other-rules.ts';
 
 export async function explainCommand(io: Io, rule: string, subject: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const config = configOf(io, options);
+  const config = await configOf(io, options);
   const daemon = await findDaemon(config);
   const other = await otherThanActive(io, config, options, daemon);
   const path = `/api/rules/${encodeURIComponent(rule)}/explain`;

@@ -7,7 +7,7 @@ import { plainJson } from '../domain/canonical.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Lists } from '../domain/lists.ts';
 import { didYouMean, FACT_KINDS, type FactKind, factRows } from '../evaluate/index.ts';
-import { configOf } from './config-of.ts';
+import { configOf, withSettings } from './config-of.ts';
 import { type Sample, sampleOf } from './facts-sample.ts';
 import { factsMarkdown, factsText, type KindFacts } from './facts-text.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
@@ -26,8 +26,8 @@ export async function factsCommand(io: Io, subject: string | undefined, options:
   }
   const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
   const kinds = subject === undefined ? FACT_KINDS : [kindOf(subject)];
-  const samples = options.sample === false ? undefined : await sampleOf(configOf(io, options), kinds);
-  const lists = listsOf(io.env);
+  const samples = options.sample === false ? undefined : await sampleOf(await configOf(io, options), kinds);
+  const lists = listsOf((await withSettings(io, options)).env);
   const facts = kinds.map((kind) => factsOfKind(kind, samples?.get(kind), lists));
   const texts = {
     text: () => factsText(facts, widthOf(options)),

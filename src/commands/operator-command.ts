@@ -4,7 +4,6 @@
 import { readDatabaseAccess } from '../config/access.ts';
 import type { Config } from '../config/config.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
-import type { Mode } from '../domain/mode.ts';
 import type { Operator, OperatorEngine } from '../operator/commands.ts';
 import { showHidden } from '../report/index.ts';
 import type { Engine } from '../run/engine.ts';
@@ -47,7 +46,7 @@ export async function perform<T>(io: Io, options: CommonOptions, act: OperatorCo
   return act.exitCode?.(answer) ?? 0;
 }
 
-/** Without a daemon only TRUSTWARD_MODE, when set, caps what an operator undoes. */
+/** Without a daemon only TRUSTWARD_MODE, when set, or the mode of the organization caps what an operator undoes. */
 async function performHere<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<T> {
   const { withStore, withEngine } = act;
   if (withStore) {
@@ -63,7 +62,7 @@ async function performHere<T>(io: Io, options: CommonOptions, act: OperatorComma
   }
   const config = await wholeConfig(io, options);
   const { composeEngine } = await import('../compose/compose.ts');
-  const composition = await composeEngine(config, (io.env.TRUSTWARD_MODE?.trim() as Mode) || 'enforce', [], io.ending);
+  const composition = await composeEngine(config, config.modeCap ?? 'enforce', [], io.ending);
   try {
     return await namingApi(config, () => (withEngine as (engine: Engine) => Promise<T>)(composition.engine));
   } finally {

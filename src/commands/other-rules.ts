@@ -8,6 +8,7 @@ import type { Database } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Run } from '../domain/run.ts';
 import { realFolders } from '../rule-set/rule-folders.ts';
+import { withSettings } from './config-of.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
 import type { CommonOptions, Io } from './io.ts';
 
@@ -37,13 +38,14 @@ export async function daemonOver(io: Io, config: Config, options: CommonOptions)
 export async function otherThanActive(
   io: Io,
   config: Config,
-  { rules }: CommonOptions,
+  options: CommonOptions,
   daemon: DaemonClient | undefined,
 ): Promise<ActiveFolder | undefined> {
+  const { rules } = options;
   if (rules === undefined) return undefined;
   const active = daemon
     ? { dir: daemon.rulesDir ?? '', origin: 'the daemon has' }
-    : await withoutDaemon(config, io.env.TRUSTWARD_RULES?.trim());
+    : await withoutDaemon(config, (await withSettings(io, options)).env.TRUSTWARD_RULES?.trim());
   return active === undefined || realFolders(active.dir) === realFolders(rules) ? undefined : active;
 }
 

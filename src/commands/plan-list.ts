@@ -8,6 +8,7 @@ import { differenceFrom } from '../domain/plan-content.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { plansText, planText, views } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
+import { withSettings } from './config-of.ts';
 import { evidenceOf } from './evidence-of.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -22,7 +23,7 @@ export async function plansCommand(io: Io, planId: string | undefined, options: 
   const limit = countOf(options.limit, '--limit', 1_000);
   const status = statusOf(options.status);
   const database = databaseOf(io, options);
-  const evidence = await evidenceOf(io, database);
+  const evidence = await evidenceOf(await withSettings(io, options), database);
   const reader = await composeReader(database);
   try {
     const text =

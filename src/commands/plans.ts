@@ -105,7 +105,7 @@ async function throughDaemonOr(
   body: object,
   here: (composition: Composition) => Promise<AnsweredPlan>,
 ): Promise<AnsweredPlan> {
-  const config = configOf(io, options);
+  const config = await configOf(io, options);
   const daemon = await daemonOver(io, config, options);
   if (!daemon) return withEngine(io, config, here);
   const [plan, verb] = path.split('/') as [string, string];

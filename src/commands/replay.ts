@@ -8,6 +8,7 @@ import { replayDocument } from '../report/replay/build.ts';
 import type { ReplayDocument } from '../report/replay/document.ts';
 import { systemClock } from '../system/clock.ts';
 import { statusLine } from '../system/status-line.ts';
+import { withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { type ReplayedTimeOptions, replayedTime } from './replayed-time.ts';
 
@@ -37,7 +38,10 @@ type Work<T> = (replayer: Replayer, work: Parameters<Replayer['asItWas']>[1]) =>
 /** Errors: AppError `not_found` without a history, and those of the work. */
 export async function replaying<T>(io: Io, options: CommonOptions, work: Work<T>): Promise<T> {
   const { composeReplayer } = await import('../compose/replayer.ts');
-  const replayer = await composeReplayer(databaseOf(io, options), io.env.TRUSTWARD_HISTORY?.trim() || undefined);
+  const replayer = await composeReplayer(
+    databaseOf(io, options),
+    (await withSettings(io, options)).env.TRUSTWARD_HISTORY?.trim() || undefined,
+  );
   const stopping = new AbortController();
   void io.untilStopped().then(() => stopping.abort());
   try {

@@ -3,6 +3,7 @@ import { composeRunReader } from '../compose/run-reader.ts';
 import { AppError } from '../domain/errors.ts';
 import { REPORT_FORMATS } from '../domain/report-format.ts';
 import { buildReport } from '../report/build-report.ts';
+import { withSettings } from './config-of.ts';
 import { evidenceOf } from './evidence-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { lastRunOf } from './last-run.ts';
@@ -23,7 +24,7 @@ export async function reportCommand(
       ? await lastRunOf(reader, database, options)
       : { run: await reader.run(runId), note: undefined };
     if (!run) throw new AppError('not_found', `there is no run \`${runId}\``);
-    const evidence = await evidenceOf(io, database);
+    const evidence = await evidenceOf(await withSettings(io, options), database);
     write(io, options, await renderReport(await buildReport(reader, run, evidence), format, widthOf(options)));
     if (note !== undefined) io.err(`${note}\n`);
     return 0;

@@ -16,6 +16,7 @@ import { replayTime } from '../history/evidence/replay-time.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
 import { systemClock } from '../system/clock.ts';
 import { statusLine } from '../system/status-line.ts';
+import { withSettings } from './config-of.ts';
 import { type EvidenceReport, evidenceMarkdown, evidenceReport, evidenceText } from './evidence-text.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -32,8 +33,9 @@ export async function rulesEvidenceCommand(io: Io, id: string | undefined, optio
   const nowMs = systemClock.nowMs();
   const fromMs = givenTime(options.since ?? SINCE, '--since', nowMs, 'before');
   if (fromMs >= nowMs) throw new AppError('usage', `--since \`${options.since}\`: expected a time in the past`);
-  const thresholds = evidenceThresholdsOf(io.env);
-  const { rules } = await loadRuleFolder(options.rules ?? (io.env.TRUSTWARD_RULES?.trim() || 'rules'), ACTIONS);
+  const { env } = await withSettings(io, options);
+  const thresholds = evidenceThresholdsOf(env);
+  const { rules } = await loadRuleFolder(options.rules ?? (env.TRUSTWARD_RULES?.trim() || 'rules'), ACTIONS);
   const chosen = id === undefined ? rules : [oneOf(rules, id)];
   const database = databaseOf(io, options);
   const time = await recordedTime(io, database, rules, { fromMs, toMs: nowMs, only: id });

@@ -2,7 +2,7 @@
 import { ACTIONS } from '../act/actions.ts';
 import { readHistory } from '../config/history.ts';
 import { listsOf } from '../config/lists.ts';
-import { ConfigReader } from '../config/reader.ts';
+import { ConfigReader, type Environment } from '../config/reader.ts';
 import { lostFactsText } from '../domain/lists.ts';
 import { beyondHistoryText } from '../domain/look-back.ts';
 import {
@@ -16,16 +16,18 @@ import {
 import { evidenceLine, evidenceView } from '../report/evidence-words.ts';
 import { terminalTable, whole } from '../report/index.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
+import { withSettings } from './config-of.ts';
 import { evidenceOf } from './evidence-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
-function rulesDirOf(io: Io, options: CommonOptions): string {
-  return options.rules ?? (io.env.TRUSTWARD_RULES?.trim() || 'rules');
+async function rulesDirOf(io: Io, options: CommonOptions): Promise<string> {
+  const { env } = await withSettings(io, options);
+  return options.rules ?? (env.TRUSTWARD_RULES?.trim() || 'rules');
 }
 
 /** Errors: AppError `config`. */
-function historyMsOf(io: Io): number {
-  const reader = new ConfigReader(io.env);
+function historyMsOf(env: Environment): number {
+  const reader = new ConfigReader(env);
   const keepMs = readHistory(reader);
   reader.finish();
   return keepMs;
@@ -33,16 +35,17 @@ function historyMsOf(io: Io): number {
 
 /** Errors: as loadRuleFolder. */
 async function load(io: Io, options: CommonOptions): Promise<readonly LoadedRule[]> {
-  return (await loadRuleFolder(rulesDirOf(io, options), ACTIONS)).rules;
+  return (await loadRuleFolder(await rulesDirOf(io, options), ACTIONS)).rules;
 }
 
 export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const rules = await load(io, options);
   const ids = rules.map(({ id }) => id);
-  const lists = listsOf(io.env);
+  const { env } = await withSettings(io, options);
+  const lists = listsOf(env);
   const lost = lists === 'v1' ? [] : rulesThatLose(rules);
-  const keepMs = historyMsOf(io);
+  const keepMs = historyMsOf(env);
   const beyond = rulesBeyondHistory(rules, keepMs);
   write(
     io,
@@ -66,7 +69,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
 export async function rulesListCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const rules = await load(io, options);
-  const kept = await evidenceOf(io, databaseOf(io, options));
+  const kept = await evidenceOf(await withSettings(io, options), databaseOf(io, options));
   const rows = rules.map(({ id, title, severity, subject, mode, watch, then, hash, file, sources }) => ({
     id,
     title,

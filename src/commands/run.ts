@@ -12,7 +12,7 @@ import { buildReport, type Report } from '../report/index.ts';
 import { whatIf } from '../run/what-if.ts';
 import { actorHere } from './actor.ts';
 import { namingApi } from './api-fault.ts';
-import { configOf } from './config-of.ts';
+import { configOf, withSettings } from './config-of.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
 import { evidenceOf } from './evidence-of.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
@@ -26,7 +26,7 @@ export interface RunOptions extends CommonOptions {
 
 export async function runCommand(io: Io, options: RunOptions): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
-  const config = configOf(io, options);
+  const config = await configOf(io, options);
   const daemon = await findDaemon(config);
   const active = await otherThanActive(io, config, options, daemon);
   const report = active
@@ -51,7 +51,7 @@ async function whatIfOver(io: Io, config: Config, options: RunOptions, active: A
   void io.untilStopped().then(() => stopping.abort());
   try {
     const { run, reader } = await namingApi(config, () => whatIf(engine, { rules: options.rule }));
-    return await buildReport(reader, run, await evidenceOf(io, config.database));
+    return await buildReport(reader, run, await evidenceOf(await withSettings(io, options), config.database));
   } finally {
     await close();
   }
@@ -87,7 +87,7 @@ async function runHere(io: Io, config: Config, options: RunOptions): Promise<Rep
       namingApi(config, () => runCycle(engine, request)),
     );
     if (options.rule === undefined) composition.heartbeat?.beat();
-    return await reportOf(engine.store, run.id, await evidenceOf(io, config.database));
+    return await reportOf(engine.store, run.id, await evidenceOf(await withSettings(io, options), config.database));
   } finally {
     await close();
   }

@@ -14,7 +14,7 @@ import { configOf } from './config-of.ts';
 import { type CommonOptions, type Io, writeText } from './io.ts';
 
 export async function serveCommand(io: Io, options: CommonOptions): Promise<number> {
-  const config = configOf(io, options);
+  const config = await configOf(io, options);
   // A first start that cannot listen leaves nothing behind; later ones first report which process holds the database.
   if (config.database.kind === 'sqlite' && !existsSync(config.database.file)) await demandFree(config.listen);
   const composition = await composeEngine(config, config.mode, [], io.ending);

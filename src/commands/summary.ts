@@ -4,6 +4,7 @@ import { readChangeWindows } from '../config/windows.ts';
 import { givenTime } from '../domain/given-time.ts';
 import { buildSummary, summaryMarkdown, summaryText } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
+import { withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
 export async function summaryCommand(io: Io, options: CommonOptions & { since: string }): Promise<number> {
@@ -12,7 +13,7 @@ export async function summaryCommand(io: Io, options: CommonOptions & { since: s
   const since = givenTime(options.since, '--since', nowMs, 'before');
   const reader = await composeReader(databaseOf(io, options));
   try {
-    const summary = await buildSummary(reader, since, nowMs, readChangeWindows(io.env));
+    const summary = await buildSummary(reader, since, nowMs, readChangeWindows((await withSettings(io, options)).env));
     const written = {
       text: () => summaryText(summary, widthOf(options)),
       md: () => summaryMarkdown(summary),

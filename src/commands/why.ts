@@ -23,7 +23,7 @@ export async function whyCommand(io: Io, name: string, options: WhyOptions): Pro
     const { whyAtCommand } = await import('./as-of.ts');
     return whyAtCommand(io, name, options.at, options);
   }
-  const config = configOf(io, options);
+  const config = await configOf(io, options);
   const what = await chosenName(io, options, name, SUBJECT_KINDS, { confirms: false });
   const daemon = await findDaemon(config);
   const why = daemon

@@ -15,6 +15,9 @@ export function setPresent(metrics: Metrics, now: PresentState, rules: ReturnTyp
   }
   metrics.set('trustward_mode_lowered', {}, flag(now.mode !== now.configuredMode));
   metrics.set('trustward_rules_refused', {}, flag(now.areRulesRefused));
+  const { organizations } = now;
+  metrics.set('trustward_organizations', {}, organizations?.count);
+  metrics.set('trustward_organizations_refused', {}, organizations && flag(organizations.areRefused));
   metrics.clear('trustward_store_fault');
   if (now.fault) metrics.set('trustward_store_fault', { kind: now.fault.kind }, 1);
   metrics.set('trustward_checkpoints_behind', {}, flag(now.isCheckpointBehind));

@@ -49,6 +49,16 @@ export const RUNS = [
     help: '1 while the rules folder is refused and the last good set stays active',
   },
   {
+    name: 'trustward_organizations',
+    kind: 'gauge',
+    help: 'Organizations that are worked on; absent in a process of one organization',
+  },
+  {
+    name: 'trustward_organizations_refused',
+    kind: 'gauge',
+    help: '1 while the folder of organizations is refused and the last good set stays; absent in a process of one organization',
+  },
+  {
     name: 'trustward_rule_subjects',
     kind: 'gauge',
     labels: ['rule', 'verdict'],

@@ -40,6 +40,8 @@ export interface PresentState {
   /** The end of the change window in force. */
   frozenUntil: number | undefined;
   areRulesRefused: boolean;
+  /** Undefined in a process that works on one organization alone. */
+  organizations?: { count: number; areRefused: boolean } | undefined;
   /** That active rules read. */
   sourcesRead: ReadonlySet<Source>;
   /** Undefined before the first whole run. */

@@ -24,10 +24,10 @@ const OWN_ALONE = [
   'TRUSTWARD_RULES',
   'TRUSTWARD_HEARTBEAT_URL',
   'TRUSTWARD_HEARTBEAT_URL_FILE',
-  'TRUSTWARD_ORGANIZATIONS',
 ];
 /** Of the whole installation: they are checked once, and not for each organization. */
 const OF_ALL = [
+  'TRUSTWARD_ORGANIZATIONS',
   'TRUSTWARD_DB',
   'TRUSTWARD_STATE',
   'TRUSTWARD_DB_PASSWORD',
@@ -50,10 +50,16 @@ function isMode(text: string): text is Mode {
   return text !== 'off' && MODES.some((mode) => mode === text);
 }
 
-/** Errors: AppError `config` with the place of each mistake in the organization's file, or the name of the setting of the environment. */
-export function configOf(organization: OrganizationFile, base: Environment, flags: Flags = {}): Config {
+/** `seen`: what it is read from. Errors: AppError `config` with the place of each mistake in the organization's file, or the name of the setting of the environment. */
+export function configOf(
+  organization: OrganizationFile,
+  base: Environment,
+  flags: Flags = {},
+  seen: (env: Environment) => Environment = (env) => env,
+): Config {
   const { org: _, ...others } = flags;
-  const found = readWith(organization, () => readConfig(environmentOf(organization, base), others, organization.id));
+  const env = seen(environmentOf(organization, base));
+  const found = readWith(organization, () => readConfig(env, others, organization.id));
   if ('config' in found) return found.config;
   const { problems, environment } = found;
   throw new AppError('config', [...problems.map(problemLine), ...environment].join('\n'));

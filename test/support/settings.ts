@@ -4,7 +4,12 @@ import { type Environment, readConfig } from '../../src/config/config.ts';
 /** In the order of the alphabet. */
 export function namesRead(): string[] {
   const names = new Set<string>();
-  const given: Environment = { TRUSTWARD_API_URL: 'http://127.0.0.1', TRUSTWARD_API_KEY: 'key' };
+  const given: Environment = {
+    TRUSTWARD_API_URL: 'http://127.0.0.1',
+    TRUSTWARD_API_KEY: 'key',
+    TRUSTWARD_DB: 'postgres://127.0.0.1/trustward',
+    TRUSTWARD_STATE: 'state',
+  };
   const get = (name: string) => {
     names.add(name);
     return given[name];

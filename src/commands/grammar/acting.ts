@@ -3,12 +3,12 @@ import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
-import { concurrencyOption, engineOptions, modeOption, outputOptions } from './options.ts';
+import { concurrencyOption, engineOptions, modeOption, outputOptions, serveOptions } from './options.ts';
 
 const GLASS = 'let this plan through the change windows; needs --reason, and scope admin with a daemon';
 
 export function addActing(program: Command, io: Io, bind: Bind): void {
-  engineOptions(program.command('serve').description('run the daemon: schedule and HTTP endpoint'))
+  serveOptions(program.command('serve').description('run the daemon: schedule and HTTP endpoint'))
     .option('--listen <host:port>', 'address of the HTTP endpoint (TRUSTWARD_LISTEN)')
     .option('--schedule <cron>', 'when runs happen (TRUSTWARD_SCHEDULE)')
     .option('--watch <duration>', 'time between two looks at the event log; 0s: none (TRUSTWARD_WATCH)')

@@ -31,6 +31,10 @@ export const GROUPS: readonly Group[] = [
   },
   { commands: ['audit'], load: async () => (await import('./audit.ts')).addAudit },
   { commands: ['history'], load: async () => (await import('./history.ts')).addHistory },
+  {
+    commands: ['organizations'],
+    load: async () => (await import('./organizations.ts')).addOrganizations,
+  },
   { commands: ['rules', 'explain', 'facts'], load: async () => (await import('./rules.ts')).addRules },
   { commands: ['console'], load: async () => (await import('./console.ts')).addConsole },
 ];

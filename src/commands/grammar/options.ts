@@ -2,8 +2,20 @@
 import { type Command, Option } from 'commander';
 import { MODES } from '../../domain/mode.ts';
 
+const DATABASE = ['--db <file>', 'the database (TRUSTWARD_DB)'] as const;
+export const ORGANIZATION = ['--org <id>', 'the organization, with PostgreSQL (TRUSTWARD_ORGANIZATIONS)'] as const;
+
 export function engineOptions(command: Command): Command {
-  return databaseOption(command)
+  return callingOptions(databaseOption(command));
+}
+
+/** Of the process that serves all: it is about no single organization. */
+export function serveOptions(command: Command): Command {
+  return callingOptions(command.option(...DATABASE));
+}
+
+function callingOptions(command: Command): Command {
+  return command
     .option('--api-url <url>', 'base address of the Management API (TRUSTWARD_API_URL)')
     .addOption(rulesOption());
 }
@@ -13,7 +25,7 @@ export function concurrencyOption(): Option {
 }
 
 export function databaseOption(command: Command): Command {
-  return command.option('--db <file>', 'the database (TRUSTWARD_DB)');
+  return command.option(...DATABASE).option(...ORGANIZATION);
 }
 
 export function rulesOption(): Option {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
-import { databaseOption, engineOptions, outputOptions, rulesOption, sinceOption } from './options.ts';
+import { databaseOption, engineOptions, ORGANIZATION, outputOptions, rulesOption, sinceOption } from './options.ts';
 
 export function addRules(program: Command, io: Io, bind: Bind): void {
   const rules = program
@@ -19,6 +19,8 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
     );
   const add = (name: string, text: string, formats: string) =>
     outputOptions(rules.command(name).description(text), formats).addOption(rulesOption());
+  const ofOrganization = (name: string, text: string, formats: string) =>
+    add(name, text, formats).option(...ORGANIZATION);
   outputOptions(
     engineOptions(
       program.command('explain <rule> <subject>').description('show why a rule matches one subject or not'),
@@ -46,6 +48,7 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
   )
     .option('--at <when>', 'the facts of one subject at an earlier time, from the history (then name the subject)')
     .option('--db <file>', 'the database whose history has them (TRUSTWARD_DB)')
+    .option(...ORGANIZATION)
     .option('--no-sample', 'do not read records to count missing facts in')
     .option('--api-url <url>', 'base address of the Management API (TRUSTWARD_API_URL)')
     .addHelpText(
@@ -61,10 +64,10 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
     .action(
       bind(async (subject: never, options: never) => (await import('../facts.ts')).factsCommand(io, subject, options)),
     );
-  add('check', 'check that all rules load; file, line and column of each problem', 'text, json')
+  ofOrganization('check', 'check that all rules load; file, line and column of each problem', 'text, json')
     .addHelpText(...examples('# before a folder becomes the active one', 'trustward rules check --rules new-rules'))
     .action(bind(async (options: never) => (await import('../rules.ts')).rulesCheckCommand(io, options)));
-  add('test', 'run the tests inside the rules, with coverage of conditions', 'text, json, junit')
+  ofOrganization('test', 'run the tests inside the rules, with coverage of conditions', 'text, json, junit')
     .option('--mutate', 'also list changes of a rule that no test notices')
     .addHelpText(
       ...examples(
@@ -80,7 +83,7 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
       ...examples('# beside the rules, where editors find it', 'trustward rules schema --out rules/rule.schema.json'),
     )
     .action(bind(async (options: never) => (await import('../rules.ts')).rulesSchemaCommand(io, options)));
-  add(
+  ofOrganization(
     'evidence [rule]',
     'what tests and recorded time show of each rule, and what its next mode needs',
     'text, json, md',
@@ -101,7 +104,7 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
         (await import('../rules-evidence.ts')).rulesEvidenceCommand(io, rule, options),
       ),
     );
-  add('list', 'the rules of the folder', 'text, json')
+  ofOrganization('list', 'the rules of the folder', 'text, json')
     .addHelpText(...examples('# each rule with its mode and its actions', 'trustward rules list'))
     .action(bind(async (options: never) => (await import('../rules.ts')).rulesListCommand(io, options)));
   outputOptions(
