@@ -101,7 +101,7 @@ async function openPostgres(database: PostgresDatabase, opening: Opening): Promi
     closing.add(() => store.close());
     if (lease?.behind !== undefined) {
       await beginStopped(store, clock.nowMs(), lease.behind);
-      await lease.acceptPosition();
+      await lease.recordPosition();
     }
     return {
       store,
