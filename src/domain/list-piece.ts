@@ -13,6 +13,13 @@ export interface ListPiece {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** Some records of a piece. */
+export interface RecordBatch {
+  records: unknown[];
+  /** That they were parsed from, perhaps with more of the piece around them. */
+  bytes: Uint8Array;
+}
+
 export interface PieceRead<T> {
   /** Of its records, also of the repeated one. */
   count: number;

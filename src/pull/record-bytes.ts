@@ -1,6 +1,6 @@
 // pull: fingerprints of records by the bytes that they were parsed from: those of an unchanged record are the same as the last time, and take
-// half the time of its values. In: a piece of a list, then its records in order. Out: for each the fingerprint of its values.
-// INVARIANT: equal bytes are equal records. So the key comes first in every record, and nowhere else in the piece: otherwise values are read.
+// half the time of its values. In: some bytes of a list, then their records in order. Out: for each the fingerprint of its values.
+// INVARIANT: equal bytes are equal records. So the key comes first in every record, and nowhere else in these bytes: otherwise values are read.
 import type { FactPaths } from '../domain/fact-prints.ts';
 import type { Facts } from '../domain/facts.ts';
 
@@ -77,7 +77,7 @@ export class RecordBytes {
   }
 }
 
-/** What comes before the first record of a piece. */
+/** What comes before the first record. */
 const OVERLAP_MAX = 1_000;
 
 /** 53 bits. */
