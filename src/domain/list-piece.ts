@@ -7,6 +7,8 @@ export interface ListPiece {
   source: 'devices';
   lists: Lists;
   form: 'page' | 'elements';
+  /** Its place in the list, counted in pieces: about the same records, reading after reading. */
+  at: number;
   /** Pages overlap by one record: all but the first repeat the last one of the page before. */
   isFirst: boolean;
   /** Not to be used once the piece was handed to its reader. */

@@ -7,7 +7,7 @@ import type { ChangedPart } from '../domain/record-part.ts';
 import type { SeenSubjects } from '../domain/recorded-history.ts';
 import { SeenPrints, type SharedPrints } from '../domain/seen-prints.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { AS_VALUES, PackedList, partOf } from './packed-list.ts';
+import { AS_VALUES, PackedList } from './packed-list.ts';
 import { RecordBytes } from './record-bytes.ts';
 
 export class RecordPass {
@@ -74,6 +74,7 @@ export class RecordPartReader {
   part(): ChangedPart {
     const { changed } = this;
     this.changed = [];
-    return partOf(changed, AS_VALUES);
+    // Packed also when they are few: the main thread passes them on unread.
+    return changed.length === 0 ? changed : AS_VALUES.pack(changed);
   }
 }
