@@ -7,10 +7,19 @@ export interface ListPiece {
   source: 'devices';
   lists: Lists;
   form: 'page' | 'elements';
+  /** Its place in the list, counted in pieces: about the same records, reading after reading. */
+  at: number;
   /** Pages overlap by one record: all but the first repeat the last one of the page before. */
   isFirst: boolean;
   /** Not to be used once the piece was handed to its reader. */
   bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Some records of a piece. */
+export interface RecordBatch {
+  records: unknown[];
+  /** That they were parsed from, perhaps with more of the piece around them. */
+  bytes: Uint8Array;
 }
 
 export interface PieceRead<T> {

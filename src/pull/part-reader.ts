@@ -1,6 +1,7 @@
 // pull: the records of one part of a list, read and judged. In: parsed records in batches. Out: what merging needs of them. It runs in any
 // thread: whether a key was read before in another part is seen when the parts are merged.
 import type { Facts } from '../domain/facts.ts';
+import type { RecordBatch } from '../domain/list-piece.ts';
 import type { RecordPart } from '../domain/record-part.ts';
 import type { SharedPrints } from '../domain/seen-prints.ts';
 import { KIND_OF } from '../domain/subjects.ts';
@@ -29,10 +30,8 @@ export class PartReader {
     this.identities = new IdentityPartReader(KIND_OF[options.source], options.prints);
   }
 
-  /** `bytes`: those that the batches are parsed from. */
-  read(batches: Iterable<unknown[]>, bytes: Uint8Array): RecordPart {
+  read(batches: Iterable<RecordBatch>): RecordPart {
     const { source, fieldsWritten, makeJudge, records } = this.options;
-    records?.begin(bytes);
     const { judge, isWanted } = makeJudge();
     const fleet = new FleetRows(fieldsWritten);
     const keys: string[] = [];
@@ -40,7 +39,8 @@ export class PartReader {
     const unreadable: RecordPart['unreadable'] = { count: 0, examples: [] };
     let seen = 0;
     for (const batch of batches) {
-      for (const value of batch) {
+      records?.begin(batch.bytes);
+      for (const value of batch.records) {
         seen += 1;
         const read = readRecord(source, value);
         if (!read.ok) {
@@ -55,6 +55,7 @@ export class PartReader {
         this.identities.accept(read.record);
         records?.accept(read.record, read.key);
       }
+      records?.end();
     }
     const known = keysOf(keys);
     return {

@@ -1,6 +1,6 @@
 // pull: fingerprints of records by the bytes that they were parsed from: those of an unchanged record are the same as the last time, and take
-// half the time of its values. In: a piece of a list, then its records in order. Out: for each the fingerprint of its values.
-// INVARIANT: equal bytes are equal records. So the key comes first in every record, and nowhere else in the piece: otherwise values are read.
+// half the time of its values. In: some bytes of a list, then their records in order. Out: for each the fingerprint of its values.
+// INVARIANT: equal bytes are equal records. So the key comes first in every record, and nowhere else in these bytes: otherwise values are read.
 import type { FactPaths } from '../domain/fact-prints.ts';
 import type { Facts } from '../domain/facts.ts';
 
@@ -57,8 +57,7 @@ export class RecordBytes {
       const key = keys[starts.length];
       if (key === undefined) return undefined;
       const begin = from + head.length;
-      const isNext = bytes.toString('latin1', begin, begin + key.length + 2) === `"${key}"`;
-      if (isNext) starts.push(from);
+      if (isKeyAt(bytes, begin, key)) starts.push(from);
       // Pages overlap by one record, which is not accepted again.
       else if (starts.length > 0 || from > OVERLAP_MAX) return undefined;
     }
@@ -77,7 +76,18 @@ export class RecordBytes {
   }
 }
 
-/** What comes before the first record of a piece. */
+/** Whether the key is here, quoted and as it is: one that JSON escapes, or beyond ASCII, never is. */
+function isKeyAt(bytes: Buffer, begin: number, key: string): boolean {
+  if (bytes[begin] !== QUOTE || bytes[begin + 1 + key.length] !== QUOTE) return false;
+  for (let at = 0; at < key.length; at += 1) {
+    if (bytes[begin + 1 + at] !== key.charCodeAt(at)) return false;
+  }
+  return true;
+}
+
+const QUOTE = 0x22;
+
+/** What comes before the first record. */
 const OVERLAP_MAX = 1_000;
 
 /** 53 bits. */
@@ -106,39 +116,38 @@ const KNOWN_MAX = 1_000_000;
 
 /** Numbers by numbers, in plain memory. */
 class KnownPrints {
-  private keys = new Float64Array(FIRST_SIZE).fill(NONE);
-  private values = new Float64Array(FIRST_SIZE);
+  /** Each key and its value side by side: they are looked for all over the memory. */
+  private pairs = new Float64Array(2 * FIRST_SIZE).fill(NONE);
   private size = 0;
 
   get(key: number): number {
-    const slot = this.slotOf(key);
-    return this.keys[slot] === key ? (this.values[slot] as number) : NONE;
+    const place = this.placeOf(key);
+    return this.pairs[place] === key ? (this.pairs[place + 1] as number) : NONE;
   }
 
   set(key: number, value: number): void {
-    if (2 * (this.size + 1) > this.keys.length) this.grow();
-    const slot = this.slotOf(key);
-    if (this.keys[slot] !== key) this.size += 1;
-    this.keys[slot] = key;
-    this.values[slot] = value;
+    if (4 * (this.size + 1) > this.pairs.length) this.grow();
+    const place = this.placeOf(key);
+    if (this.pairs[place] !== key) this.size += 1;
+    this.pairs[place] = key;
+    this.pairs[place + 1] = value;
   }
 
-  private slotOf(key: number): number {
-    const mask = this.keys.length - 1;
-    let slot = (key | 0) & mask;
-    while (this.keys[slot] !== NONE && this.keys[slot] !== key) slot = (slot + 1) & mask;
-    return slot;
+  private placeOf(key: number): number {
+    const { pairs } = this;
+    const mask = pairs.length - 1;
+    let place = (2 * (key | 0)) & mask;
+    while (pairs[place] !== NONE && pairs[place] !== key) place = (place + 2) & mask;
+    return place;
   }
 
   private grow(): void {
-    const { keys, values } = this;
+    const { pairs } = this;
     const isFull = this.size >= KNOWN_MAX;
-    const length = isFull ? FIRST_SIZE : 2 * keys.length;
-    this.keys = new Float64Array(length).fill(NONE);
-    this.values = new Float64Array(length);
+    this.pairs = new Float64Array(isFull ? 2 * FIRST_SIZE : 2 * pairs.length).fill(NONE);
     this.size = 0;
-    if (!isFull)
-      for (let at = 0; at < keys.length; at += 1)
-        if (keys[at] !== NONE) this.set(keys[at] as number, values[at] as number);
+    if (isFull) return;
+    for (let at = 0; at < pairs.length; at += 2)
+      if (pairs[at] !== NONE) this.set(pairs[at] as number, pairs[at + 1] as number);
   }
 }

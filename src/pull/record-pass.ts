@@ -7,7 +7,7 @@ import type { ChangedPart } from '../domain/record-part.ts';
 import type { SeenSubjects } from '../domain/recorded-history.ts';
 import { SeenPrints, type SharedPrints } from '../domain/seen-prints.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { AS_VALUES, PackedList, partOf } from './packed-list.ts';
+import { AS_VALUES, PackedList } from './packed-list.ts';
 import { RecordBytes } from './record-bytes.ts';
 
 export class RecordPass {
@@ -42,6 +42,7 @@ export class RecordPass {
 export class RecordPartReader {
   private prints: SeenPrints;
   private readonly records: RecordBytes;
+  private changed: Facts[] = [];
 
   constructor(shared: SharedPrints, kind: SubjectKind) {
     this.prints = SeenPrints.over(shared);
@@ -51,6 +52,8 @@ export class RecordPartReader {
   /** For the next pass, over what was recorded then. */
   follow(shared: SharedPrints): void {
     this.prints = SeenPrints.over(shared);
+    // A piece that failed has left some.
+    this.changed = [];
   }
 
   begin(bytes: Uint8Array): void {
@@ -61,11 +64,17 @@ export class RecordPartReader {
     this.records.accept(record, key);
   }
 
-  part(): ChangedPart {
-    const changed: Facts[] = [];
+  /** Of the bytes that it began with. INVARIANT: no record is kept beyond them but what changed: moving what lives on costs more than reading it. */
+  end(): void {
     this.records.end((record, print) => {
-      if (!this.prints.see(print)) changed.push(record);
+      if (!this.prints.see(print)) this.changed.push(record);
     });
-    return partOf(changed, AS_VALUES);
+  }
+
+  part(): ChangedPart {
+    const { changed } = this;
+    this.changed = [];
+    // Packed also when they are few: the main thread passes them on unread.
+    return changed.length === 0 ? changed : AS_VALUES.pack(changed);
   }
 }

@@ -14,6 +14,8 @@ import type { FromThread, SentSetup, ToThread } from './messages.ts';
 
 const THREADS_MAX = 4;
 const RECORDS_MIN = 5_000;
+/** A thread with so many pieces more than another one has enough to do. */
+const BEHIND_MAX = 2;
 /** Records live as long as their batch: a larger nursery only takes memory. The old generation has room for the windows of EVENTS_MAX. */
 const LIMITS = { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: 256 };
 /** Each thread holds the windows of its own: beyond this many events, the main thread's are enough. */
@@ -82,15 +84,23 @@ export class ReaderPool implements PartReaders {
   }
 
   private read(piece: ListPiece): Promise<PieceRead<RecordPart>> {
-    const [first, ...others] = this.threads;
-    if (!first) return Promise.reject(new AppError('internal', 'a reading thread ended'));
-    const thread = others.reduce((least, each) => (each.waiting.size < least.waiting.size ? each : least), first);
+    const thread = this.threadFor(piece);
+    if (!thread) return Promise.reject(new AppError('internal', 'a reading thread ended'));
     const number = ++this.pieces;
     return new Promise((resolve, reject) => {
       if (thread.waiting.size === 0) thread.worker.ref();
       thread.waiting.set(number, { resolve, reject });
       tell(thread, { kind: 'piece', number, piece }, [piece.bytes.buffer]);
     });
+  }
+
+  /** Mostly the one that read these records the last time, and knows them by their bytes. */
+  private threadFor({ at }: ListPiece): Thread | undefined {
+    const { threads } = this;
+    const usual = threads[at % threads.length];
+    const least = Math.min(...threads.map(({ waiting }) => waiting.size));
+    if (usual && usual.waiting.size <= least + BEHIND_MAX) return usual;
+    return threads.find(({ waiting }) => waiting.size === least);
   }
 
   private start(): void {

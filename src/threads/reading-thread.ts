@@ -83,7 +83,7 @@ function take(message: ToThread): void {
   } else {
     const { number, piece } = message;
     try {
-      const read = readPiece(piece, (batches) => (reader as PartReader).read(batches, piece.bytes));
+      const read = readPiece(piece, (batches) => (reader as PartReader).read(batches));
       answer({ kind: 'read', number, read }, buffersOf(read));
     } catch (error) {
       answer({ kind: 'failed', number, words: error instanceof Error ? error.message : 'unknown' }, []);

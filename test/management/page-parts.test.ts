@@ -49,7 +49,7 @@ const FORMS = {
 describe('a large page', () => {
   it.each(Object.entries(FORMS))('is parsed part by part: %s', (_, text) => {
     const parts = partsOfPage(about, answerOf(text), 'devices', redactor);
-    const sizes = [...parts].map((part) => part.length);
+    const sizes = [...parts].map((part) => part.records.length);
     expect(sizes.length).toBeGreaterThan(2);
     expect(Math.max(...sizes)).toBeLessThan(200);
     expect(inParts(text)).toEqual(atOnce(text));

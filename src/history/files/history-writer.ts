@@ -30,7 +30,8 @@ export class HistoryWriter {
 
   /** The rows of one run, those of kind `run` first. Errors: AppError `store_failed`; then nothing of it is recorded. */
   writeRun(rows: Iterable<HistoryRow>): SegmentFile {
-    const bytes = new SegmentBytes(this.#about, false);
+    // A run has each id in adjacent rows, as a base has: a first recording of a large fleet is never held whole.
+    const bytes = new SegmentBytes(this.#about, true);
     for (const row of rows) bytes.addRow(row);
     const { times } = bytes;
     if (!times) throw new AppError('internal', 'a recorded run has no rows');

@@ -34,8 +34,8 @@ export const GZIP = {
 
 /** One group of a day of 3,000 changes a run: a subject's id is then written once a day. */
 const GROUP_ROWS = 1_000_000;
-/** A base has each id in adjacent rows, so smaller groups cost nothing. */
-const BASE_GROUP_ROWS = 250_000;
+/** A base, and the segment of one run, have each id in adjacent rows, so smaller groups cost nothing. */
+const ADJACENT_GROUP_ROWS = 250_000;
 
 /** INVARIANT: the names and types of the columns are those of SCHEMA_VERSION. */
 export const COLUMNS = ['run', 'at', 'kind', 'subject', 'path', 'value'] as const;
@@ -73,9 +73,10 @@ export class SegmentBytes {
   #fromMs = Number.POSITIVE_INFINITY;
   #toMs = Number.NEGATIVE_INFINITY;
 
-  constructor(about: SegmentAbout, isBase: boolean) {
+  /** `isAdjacent`: the rows of a subject come one after another. */
+  constructor(about: SegmentAbout, isAdjacent: boolean) {
     this.#about = about;
-    this.#groupMax = isBase ? BASE_GROUP_ROWS : GROUP_ROWS;
+    this.#groupMax = isAdjacent ? ADJACENT_GROUP_ROWS : GROUP_ROWS;
     this.#parquet = new ParquetWriter({
       writer: this.#bytes,
       schema: SCHEMA,

@@ -1,6 +1,6 @@
 // management client: pieces of paged lists, parsed in whichever thread. In: a piece as bytes. Out: its records, part by part, and what its
 // ends show. An error only says that a piece is not as it should be: who fetched it reads the list again, and reports.
-import type { ListPiece, PieceRead } from '../../domain/list-piece.ts';
+import type { ListPiece, PieceRead, RecordBatch } from '../../domain/list-piece.ts';
 import type { Lists } from '../../domain/lists.ts';
 import { type PageParts, partsOfElements, partsOfPage } from './page-parts.ts';
 import { identifying } from './pages.ts';
@@ -24,13 +24,13 @@ export const PAGED = {
 } as const;
 
 /** Parses a piece; `take` receives its records in batches, without the one that the piece before had. Errors: AppError `api_answer`. */
-export function readPiece<T>(piece: ListPiece, take: (batches: Iterable<unknown[]>) => T): PieceRead<T> {
+export function readPiece<T>(piece: ListPiece, take: (batches: Iterable<RecordBatch>) => T): PieceRead<T> {
   const { list, key } = PAGED[piece.source];
   const about = { method: 'GET', path: list };
   const body = Buffer.from(piece.bytes.buffer, piece.bytes.byteOffset, piece.bytes.byteLength);
   const ends = { count: 0, first: undefined as string | undefined, last: undefined as string | undefined };
   let total: number | undefined;
-  function* batches(): Generator<unknown[], void> {
+  function* batches(): Generator<RecordBatch, void> {
     const answer = { status: 200, headers: {}, body };
     const parts =
       piece.form === 'page'
@@ -38,12 +38,12 @@ export function readPiece<T>(piece: ListPiece, take: (batches: Iterable<unknown[
         : partsOfElements(about, body);
     let step = parts.next();
     for (; !step.done; step = parts.next()) {
-      const batch = step.value;
+      const { records, bytes } = step.value;
       const isOverlap = !piece.isFirst && ends.count === 0;
-      if (ends.count === 0) ends.first = identifying(key, batch[0]);
-      ends.count += batch.length;
-      ends.last = identifying(key, batch.at(-1));
-      yield isOverlap ? batch.slice(1) : batch;
+      if (ends.count === 0) ends.first = identifying(key, records[0]);
+      ends.count += records.length;
+      ends.last = identifying(key, records.at(-1));
+      yield isOverlap ? { records: records.slice(1), bytes } : step.value;
     }
     total = step.value ?? undefined;
   }
@@ -58,7 +58,10 @@ export function asListed(lists: Lists, source: 'devices' | 'users', parts: PageP
 
 function* mapped(source: 'devices' | 'users', parts: PageParts): PageParts {
   let step = parts.next();
-  for (; !step.done; step = parts.next()) yield step.value.map((record) => recordOfV2(source, record));
+  for (; !step.done; step = parts.next()) {
+    const { records, bytes } = step.value;
+    yield { records: records.map((record) => recordOfV2(source, record)), bytes };
+  }
   return step.value;
 }
 

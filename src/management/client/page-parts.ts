@@ -1,7 +1,8 @@
 // management client: one page of devices or users, parsed part by part as its records are read. In: a complete answer.
-// Out: lists of some forty records, and at the end the total: only that many of a thousand are objects at a time. The
-// cuts are guesses that parsing proves: a wrong one only costs time.
+// Out: lists of some forty records, each with its bytes, and at the end the total: only that many of a thousand are objects
+// at a time. The cuts are guesses that parsing proves: a wrong one only costs time.
 import { AppError } from '../../domain/errors.ts';
+import type { RecordBatch } from '../../domain/list-piece.ts';
 import type { Page } from '../../domain/ports.ts';
 import { parseExact } from '../contract/exact-json.ts';
 import { problem, type Subject } from './fault.ts';
@@ -12,7 +13,7 @@ import type { Redactor } from './redactor.ts';
 import type { Answer } from './transport.ts';
 
 /** Lists of records, none of them empty; at the end the total. Throws an AppError as `refuseStatus`, `parseBody` and `pageOf`. */
-export type PageParts = Generator<unknown[], number | undefined>;
+export type PageParts = Generator<RecordBatch, number | undefined>;
 
 /** Text up to this length is still allocated where short-lived text costs nothing. */
 const PART_BYTES = 32_768;
@@ -27,29 +28,31 @@ export function* partsOfPage(about: Subject, answer: Answer, listName: string, r
   const rest = isRest ? Buffer.concat([body.subarray(0, list.from), NOTHING, body.subarray(start)]) : body;
   const { records, total } = pageOf(about, parseBody(about, answer, rest), listName, redactor);
   if (isRest && records.shift() !== null) throw namedTwice(about);
-  if (records.length > 0) yield records;
+  if (records.length > 0) yield { records, bytes: isRest ? body.subarray(start) : body };
   return total;
 }
 
 /** Elements with commas between them, without the brackets of their list. Throws an AppError `api_answer` when they are none. */
-export function* partsOfElements(about: Subject, elements: Buffer): Generator<unknown[], void> {
+export function* partsOfElements(about: Subject, elements: Buffer): Generator<RecordBatch, void> {
   const between = betweenElements(elements.toString('latin1', 0, FIRST_KEY_MAX));
   const start = between ? yield* partsFrom(elements, 0, between) : 0;
-  const rest = listOrNothing(elements.subarray(start));
-  if (rest === undefined)
+  const bytes = elements.subarray(start);
+  const records = listOrNothing(bytes);
+  if (records === undefined)
     throw problem('api_answer', about, 'garbage', 'the answer cannot be used: it is not valid JSON');
-  yield rest;
+  yield { records, bytes };
 }
 
 /** Lists of elements from `from` on, as long as they can be cut off. Returns where the rest begins. */
-function* partsFrom(body: Buffer, from: number, between: Buffer): Generator<unknown[], number> {
+function* partsFrom(body: Buffer, from: number, between: Buffer): Generator<RecordBatch, number> {
   let start = from;
   for (;;) {
     const end = body.indexOf(between, start + PART_BYTES) + 1;
     // Valid JSON up to a comma: it is between two elements. Otherwise it is within one, or nothing is JSON.
-    const part = end > 0 ? listOrNothing(body.subarray(start, end)) : undefined;
-    if (part === undefined) return start;
-    yield part;
+    const bytes = body.subarray(start, Math.max(start, end));
+    const records = end > 0 ? listOrNothing(bytes) : undefined;
+    if (records === undefined) return start;
+    yield { records, bytes };
     start = end + 1;
   }
 }
@@ -57,7 +60,7 @@ function* partsFrom(body: Buffer, from: number, between: Buffer): Generator<unkn
 export function wholePage(parts: PageParts): Page {
   const records: unknown[] = [];
   let step = parts.next();
-  for (; !step.done; step = parts.next()) for (const record of step.value) records.push(record);
+  for (; !step.done; step = parts.next()) for (const record of step.value.records) records.push(record);
   return { records, total: step.value };
 }
 

@@ -43,7 +43,7 @@ export function pagesInPieces<T>(
     fetch: async (skip: number, limit: number, isFirst: boolean, signal: AbortSignal) => {
       const { about, answer } = await fetchAnswer(caller, source, skip, limit, signal);
       refuseStatus(about, answer, answer.body, caller.redactor);
-      return read({ source, lists, form: 'page', isFirst, bytes: ownBytes(answer.body) });
+      return read({ source, lists, form: 'page', at: Math.ceil(skip / limit), isFirst, bytes: ownBytes(answer.body) });
     },
   };
   return readPieces(reader, { pageSize: PAGE_SIZE, concurrency: concurrency + AHEAD });
@@ -55,8 +55,9 @@ export function listInPieces<T>(
   read: ReadPiece<T>,
 ): AsyncGenerator<PieceRead<T>, void> {
   const pieces = caller.pieces(UNPAGED[source]);
+  let at = 0;
   return inOrder(pieces, AHEAD, (bytes) =>
-    read({ source, lists: 'v1', form: 'elements', isFirst: true, bytes: ownBytes(bytes) }),
+    read({ source, lists: 'v1', form: 'elements', at: at++, isFirst: true, bytes: ownBytes(bytes) }),
   );
 }
 

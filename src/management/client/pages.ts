@@ -113,7 +113,7 @@ async function* readCounted(
     let seen = 0;
     let part = parts.next();
     for (; !part.done; part = parts.next()) {
-      const records = part.value;
+      const { records } = part.value;
       if (seen === 0 && !isSameRecord(reader, records[0], last)) throw shifted(reader, skip);
       yield { records: seen === 0 ? records.slice(1) : records, total };
       seen += records.length;
