@@ -22,6 +22,8 @@ export interface CheckpointerParts {
   clock: Clock;
   ids: Ids;
   log: Log;
+  /** Where several processes write the file: does this while no other one does. */
+  alone?: (<T>(work: () => Promise<T>) => Promise<T>) | undefined;
 }
 
 /** The result of accepting a restored backup. */
@@ -53,6 +55,11 @@ export class FileCheckpointer implements Checkpointer {
   constructor(private readonly parts: CheckpointerParts) {}
 
   async open(): Promise<void> {
+    await this.alone(() => this.compare());
+    await this.seal();
+  }
+
+  private async compare(): Promise<void> {
     const { store, file, keys } = this.parts;
     file.mend();
     const outside = file.look();
@@ -61,7 +68,6 @@ export class FileCheckpointer implements Checkpointer {
     // INVARIANT: named outside before the first entry is committed.
     else if (belonging.kind !== 'own') file.write(await this.named(), file.lines() ?? []);
     this.written = sizeOf(outside.last);
-    await this.seal();
   }
 
   async seal(): Promise<void> {
@@ -71,7 +77,7 @@ export class FileCheckpointer implements Checkpointer {
 
   /** One at a time: a line must not be written twice. */
   publish(): Promise<void> {
-    this.turn = this.turn.then(() => this.writeOut());
+    this.turn = this.turn.then(() => this.alone(() => this.writeOut())).catch((error) => this.missed(error));
     return this.turn;
   }
 
@@ -114,7 +120,8 @@ export class FileCheckpointer implements Checkpointer {
   private async writeOut(): Promise<void> {
     if (this.noticed !== undefined) return;
     try {
-      const { store, file } = this.parts;
+      const { store, file, alone } = this.parts;
+      if (alone) this.written = sizeOf(file.look().last); // others may have written since
       const lines = await store.checkpointLinesAfter(this.written);
       // A file that begins in the middle would prove nothing.
       if (lines.length > 0 && file.look().isMissing) await this.rewriteLost();
@@ -122,11 +129,19 @@ export class FileCheckpointer implements Checkpointer {
       if (lines.length > 0) this.written = sizeOf(lines.at(-1));
       this.behind = undefined;
     } catch (error) {
-      if (this.behind === undefined) this.parts.log.error({}, `a checkpoint could not be written: ${lineOf(error)}`);
-      this.behind = lineOf(error);
+      this.missed(error);
       // A half-written line is removed before the next attempt.
       this.tearOff();
     }
+  }
+
+  private missed(error: unknown): void {
+    if (this.behind === undefined) this.parts.log.error({}, `a checkpoint could not be written: ${lineOf(error)}`);
+    this.behind = lineOf(error);
+  }
+
+  private alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.parts.alone ? this.parts.alone(work) : work();
   }
 
   private tearOff(): void {

@@ -148,7 +148,7 @@ async function changing(
   io: Io,
   options: AuditChangeOptions,
   writing: { newKey?: boolean },
-  work: (writer: WholeAuditWriter) => Promise<string>,
+  work: (writer: AuditWriter) => Promise<string>,
 ): Promise<number> {
   if (options.reason.trim() === '') throw new AppError('usage', '--reason is empty: say why, for the audit');
   const writer = await composeAuditWriter(databaseOf(io, options), writing);

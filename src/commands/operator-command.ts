@@ -56,7 +56,7 @@ async function performHere<T>(io: Io, options: CommonOptions, act: OperatorComma
       const { store, clock, checkpointer } = writer;
       return await withStore({ store, clock, checkpointer, tokens: store.tokens() });
     } finally {
-      await writer.checkpointer?.publish();
+      await writer.checkpointer.publish();
       await writer.close();
     }
   }

@@ -102,8 +102,8 @@ export async function composeEngine(
     // What is under way ends when the right to act has been lost: nothing more can be sent or committed.
     lease?.lost.addEventListener('abort', () => ending.begin());
     await refuseOtherAddress(store, bindingOf(config));
-    const checkpointer = place.part === 'actor' ? await opened.openCheckpoints() : undefined;
-    if (checkpointer) closing.add(() => checkpointer.publish());
+    const checkpointer = await opened.openCheckpoints();
+    closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
     closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
     await notifications.begin();
@@ -139,14 +139,14 @@ export async function composeEngine(
       api,
       silence,
       store,
-      ...(checkpointer && { checkpointer }),
+      checkpointer,
       steady,
       quiet: quietTime(config.timing.quietMs, api, steady, await store.keptLatency()),
       // A restored database has lost what was done since, a damaged one may hold what never happened, and a replaced one keeps
       // nothing: nothing is changed until an operator has checked.
       get daemonMode() {
         const fault = health.fault();
-        const isDoubtful = checkpointer?.restored() !== undefined || (fault !== undefined && isLasting(fault));
+        const isDoubtful = checkpointer.restored() !== undefined || (fault !== undefined && isLasting(fault));
         return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
       },
       bindTo: bindingOf(config),

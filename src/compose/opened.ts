@@ -2,7 +2,7 @@
 // database, in which part. Out: a store. A SQLite file has one writer, and an organization in PostgreSQL one actor beside any number of others.
 import { linkEntry } from '../audit/chain.ts';
 import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
-import { type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
+import { type CheckpointerParts, type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
 import { databaseLineWith } from '../audit/database-line.ts';
 import { signingWith } from '../audit/sealing.ts';
 import { loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
@@ -27,7 +27,6 @@ export type Part = 'actor' | 'operator';
 export interface OpenedDatabase {
   store: SqlStore;
   health: StoreHealth;
-  /** Of an actor: the checkpoints outside are written by it alone. */
   openCheckpoints(): Promise<FileCheckpointer>;
   /** For commands beside this process. */
   announce(address: DaemonAddress): void;
@@ -96,8 +95,14 @@ async function openPostgres(database: PostgresDatabase, opening: Opening): Promi
     opening.beforeKey?.();
     const lines = await postgresReader(pool, organization, clock).checkpointLines();
     const outside = outsideOf(database, lines?.length ?? 0, clock, log);
-    const sealing = lease ? outside.sealing : { ...outside.sealing, sealed: () => {} };
-    const store = await PostgresStore.open({ pool, organization, link: linkEntry, clock, sealing, units: lease });
+    const store = await PostgresStore.open({
+      pool,
+      organization,
+      link: linkEntry,
+      clock,
+      sealing: outside.sealing,
+      units: lease,
+    });
     closing.add(() => store.close());
     if (lease?.behind !== undefined) {
       await beginStopped(store, clock.nowMs(), lease.behind);
@@ -106,7 +111,7 @@ async function openPostgres(database: PostgresDatabase, opening: Opening): Promi
     return {
       store,
       health,
-      openCheckpoints: () => outside.open(store),
+      openCheckpoints: () => outside.open(store, (work) => server.alone(organization, work)),
       announce: () => {},
       lease,
       close: closing.close,
@@ -135,9 +140,9 @@ function outsideOf({ beside }: Database, linesInside: number, clock: Clock, log:
   const keys = readPublicKeys(publicKeyFileOf(beside));
   let checkpointer: FileCheckpointer | undefined;
   const sealing: Sealing = { ...signingWith(key, keys), sealed: () => void checkpointer?.publish() };
-  const open = async (store: SqlStore) => {
+  const open = async (store: SqlStore, alone?: CheckpointerParts['alone']) => {
     const naming = { databaseLine: databaseLineWith(key), keys, ids: systemIds(clock) };
-    checkpointer = await openCheckpointer({ store, file, ...naming, clock, log });
+    checkpointer = await openCheckpointer({ store, file, ...naming, clock, log, alone });
     return checkpointer;
   };
   return { sealing, open };

@@ -6,6 +6,7 @@ import { positionFiles } from '../audit/position-file.ts';
 import type { PostgresDatabase } from '../domain/database.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { makeFolderSync } from '../store/make-folder.ts';
+import { alone } from '../store/postgres/alone.ts';
 import { PostgresLeases } from '../store/postgres/leases.ts';
 import { PostgresPool } from '../store/postgres/pool.ts';
 import { postgresReader, postgresRunReader } from '../store/postgres/postgres-store.ts';
@@ -18,6 +19,8 @@ export interface PostgresServer {
   leases: PostgresLeases;
   /** Of the server, for all of its organizations. */
   health: StoreHealth;
+  /** Does this while no other process does the same for the organization: the files beside the database are written so. */
+  alone<T>(organization: string, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -37,7 +40,13 @@ export async function openServer(database: PostgresDatabase, clock: Clock, log: 
     holder: `${hostname()} ${process.pid}`,
     positions: positionFiles((organization) => folderOf(database, organization)),
   });
-  return { pool, leases, health, close: () => pool.close() };
+  return {
+    pool,
+    leases,
+    health,
+    alone: (organization, work) => alone(pool, organization, work),
+    close: () => pool.close(),
+  };
 }
 
 /** For reading beside any writer; closed by its `close`. */

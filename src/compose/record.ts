@@ -26,15 +26,9 @@ export async function composeVerification(database: Database, copies: CopiesElse
 
 export interface AuditWriter {
   store: SqlStore;
-  /** Undefined beside an actor, which alone writes the checkpoints outside. */
-  checkpointer: FileCheckpointer | undefined;
+  checkpointer: FileCheckpointer;
   clock: Clock;
   close(): Promise<void>;
-}
-
-/** An operator's change of what the record is: nobody else writes meanwhile. With `newKey` the signing key is replaced first. */
-export interface WholeAuditWriter extends AuditWriter {
-  checkpointer: FileCheckpointer;
 }
 
 /**
@@ -42,15 +36,17 @@ export interface WholeAuditWriter extends AuditWriter {
  * without a database, `store_failed`.
  */
 export async function composeOperatorWriter(database: Database): Promise<AuditWriter> {
-  if (database.kind === 'sqlite') return composeAuditWriter(database);
-  const { store, close } = await open(database, 'operator');
-  return { store, checkpointer: undefined, clock: systemClock, close };
+  return compose(database, 'operator');
 }
 
-/** The same with the checkpoints. Errors: also AppError `store_locked` while another process acts. */
-export async function composeAuditWriter(database: Database, { newKey = false } = {}): Promise<WholeAuditWriter> {
+/** For a change of what the record is: nobody acts meanwhile. With `newKey` the signing key is replaced first. */
+export async function composeAuditWriter(database: Database, { newKey = false } = {}): Promise<AuditWriter> {
+  return compose(database, 'actor', newKey);
+}
+
+async function compose(database: Database, part: Part, newKey = false): Promise<AuditWriter> {
   if (database.kind === 'sqlite') openReadOnly(database.file).close();
-  const { store, openCheckpoints, close } = await open(database, 'actor', newKey);
+  const { store, openCheckpoints, close } = await open(database, part, newKey);
   try {
     return { store, checkpointer: await openCheckpoints(), clock: systemClock, close };
   } catch (error) {
