@@ -22,7 +22,8 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 
 /** Beyond the bound, for health and the stop alone. */
 const RESERVED = 100;
-const ESSENTIAL = /^((GET|HEAD) \/healthz|GET \/readyz|POST (\/api(\/orgs\/[a-z0-9-]+)?|\/orgs\/[a-z0-9-]+\/api)\/stop)$/;
+const ESSENTIAL =
+  /^((GET|HEAD) \/healthz|GET \/readyz|POST (\/api(\/orgs\/[a-z0-9-]+)?|\/orgs\/[a-z0-9-]+\/api)\/stop)$/;
 
 /** @returns the refusal of a request; undefined: it is to be answered. */
 export function boundConnections(server: Server, limits: ConnectionLimits) {

@@ -161,6 +161,11 @@ describe('connections', () => {
     expect((await exchange(url, HEALTH)).map(({ status }) => status)).toEqual([200]);
     expect((await exchange(url, STOPPING))[0]?.status).toBeLessThan(300);
     expect(await store.stop()).toMatchObject({ reason: 'enough' });
+    // Of one organization among several: this app has none, and was asked.
+    for (const path of ['/api/orgs/acme/stop', '/orgs/acme/api/stop'])
+      expect((await exchange(url, STOPPING.replace('/api/stop', path)))[0]?.status).not.toBe(503);
+    for (const path of ['/api/orgs/acme/stops', '/api/orgs/a/b/stop'])
+      expect((await exchange(url, STOPPING.replace('/api/stop', path)))[0]?.status).toBe(503);
   });
 
   it('that end give their place back', async () => {
