@@ -5,6 +5,7 @@ import type { AuditNote } from '../../src/domain/audit-entry.ts';
 import type { StoreFigures } from '../../src/domain/store-figures.ts';
 import type { WatchLook } from '../../src/domain/watch.ts';
 import { NoteCounts } from '../../src/metrics/note-counts.ts';
+import { setPresent } from '../../src/metrics/present-gauges.ts';
 import { Metrics } from '../../src/metrics/registry.ts';
 import { RunTimer } from '../../src/metrics/run-timer.ts';
 import type { PresentState } from '../../src/metrics/sources.ts';
@@ -68,6 +69,20 @@ describe('the time from event to act', () => {
 });
 
 const NOW = { fault: undefined, sourcesRead: new Set(['devices']) } as unknown as PresentState;
+const PRESENT = { ...NOW, lanes: [], watch: { everyMs: 0, state: { kind: 'looks' } } } as unknown as PresentState;
+
+it('organizations are counted where a process works on several, and nowhere else', async () => {
+  const metrics = new Metrics();
+  const served = async (organizations: PresentState['organizations']) => {
+    setPresent(metrics, { ...PRESENT, organizations }, []);
+    const scrape = scrapeOf(await metrics.text());
+    return ['trustward_organizations', 'trustward_organizations_refused'].map((name) => scrape.value(name));
+  };
+  expect(await served({ count: 300, areRefused: true })).toEqual([300, 1]);
+  expect(await served({ count: 2, areRefused: false })).toEqual([2, 0]);
+  expect(await served(undefined)).toEqual([undefined, undefined]);
+});
+
 const DISK = { database: 1, log: 2, free: 3, size: 4 };
 
 function gaugesOver(store: SqliteStore, over: object, clock = systemClock) {

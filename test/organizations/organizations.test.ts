@@ -3,11 +3,16 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { credentialFiles } from '../../src/compose/credentials.ts';
+import { SecretFiles } from '../../src/compose/secret-files.ts';
+import type { AuditNote } from '../../src/domain/audit-entry.ts';
 import { lineOf } from '../../src/domain/errors.ts';
 import { configOf, credentialFaults, environmentOf } from '../../src/organizations/environment.ts';
 import { loadOrganizations, type Organization } from '../../src/organizations/load-organizations.ts';
 import { readOrganization } from '../../src/organizations/organization-file.ts';
 import { PLACES } from '../../src/organizations/settings.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { silentLog } from '../support/organization.ts';
 import { namesRead } from '../support/settings.ts';
 import { type Files, makeFiles, textOf } from './files.ts';
 
@@ -350,4 +355,18 @@ it('a credential file is not opened when organizations are loaded', async () => 
     mode: 'dry-run',
     watchMs: 30_000,
   });
+});
+
+it('a credential of a file is read again when it changes, and only what the audit knows of is used', async () => {
+  files.add('acme');
+  const config = configOf(await only(), PG);
+  const audited: AuditNote[] = [];
+  const watched = credentialFiles(config, { api: () => {}, token: () => {} });
+  const append = async (notes: AuditNote[]) => audited.push(...notes);
+  const secretFiles = new SecretFiles({ files: watched, append, clock: systemClock, log: silentLog });
+  files.write('secrets/acme.key', 'another-key\n');
+  await secretFiles.look();
+  await secretFiles.look();
+  expect(config.api?.credential).toEqual({ kind: 'api_key', secret: 'another-key' });
+  expect(audited).toMatchObject([{ kind: 'credential.replaced', body: { name: 'TRUSTWARD_API_KEY_FILE' } }]);
 });
