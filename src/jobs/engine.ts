@@ -7,7 +7,7 @@ import type { Log } from '../domain/ports.ts';
 
 export const SCHEMA = 'trustward_jobs';
 
-/** The table of the engine. `test/jobs/engine.test.ts` holds the columns that our statements name against each version of it. */
+/** The table of the engine. Statements of ours that name its columns are tied to its exact version; the tests run each of them. */
 export const JOB_TABLE = `${SCHEMA}.job`;
 
 /** Jobs in lanes go one at a time for each organization; those beside them, one at a time for each organization and kind. */
