@@ -7,7 +7,7 @@ import type { Log } from '../domain/ports.ts';
 
 export const SCHEMA = 'trustward_jobs';
 
-/** The table of the engine. `test/jobs/engine.test.ts` holds the columns that our statements name against each version of it. */
+/** The table of the engine. Statements of ours that name its columns are tied to its exact version; the tests run each of them. */
 export const JOB_TABLE = `${SCHEMA}.job`;
 
 /** Jobs in lanes go one at a time for each organization; those beside them, one at a time for each organization and kind. */
@@ -20,6 +20,8 @@ const KEPT_SECONDS = { awaited: 600, other: 60 } as const;
 const TAKEOVERS_MAX = 2;
 /** The pool of a process; a listening connection comes on top. */
 const CONNECTIONS_MAX = 6;
+/** A connection that a network lost without a word must not hold a worker. */
+const PATIENCE = { keepAlive: true, query_timeout: 30_000 } as const;
 const UNIQUE_VIOLATION = '23505';
 
 /** What is asked for, as the engine stores it. Text that holds JSON: `jsonb` takes no NUL and keeps no exact numbers. */
@@ -41,16 +43,19 @@ export interface Engine {
   boss: PgBoss;
   db: Required<Pick<Db, 'beginTransaction' | 'listen'>> & Db;
   log: Log;
+  explain: EngineSettings['explain'];
 }
 
 export interface EngineSettings {
-  /** `postgres://…` of a role that owns the schema of the jobs. */
+  /** `postgres://…`. The role of the first one that starts owns the schema of the jobs: all processes have the same. */
   url: string;
   log: Log;
+  /** A failure of PostgreSQL as an AppError that names the server and the remedy; another error as it is. */
+  explain(error: unknown): unknown;
 }
 
 /** Errors: AppError `store_failed`. */
-export async function startEngine({ url, log }: EngineSettings): Promise<Engine> {
+export async function startEngine({ url, log, explain }: EngineSettings): Promise<Engine> {
   const settings: ConstructorOptions = {
     connectionString: url,
     application_name: 'trustward jobs',
@@ -65,7 +70,7 @@ export async function startEngine({ url, log }: EngineSettings): Promise<Engine>
     flowIntervalSeconds: 3600,
     openTelemetry: { enabled: false },
   };
-  const boss = new PgBoss(settings);
+  const boss = new PgBoss({ ...settings, ...PATIENCE });
   boss.on('error', (error) => noteFault(log, error));
   boss.on('warning', ({ message }) => log.warn({}, `jobs: ${message}`));
   try {
@@ -73,9 +78,9 @@ export async function startEngine({ url, log }: EngineSettings): Promise<Engine>
     for (const queue of Object.values(QUEUES)) await keepQueue(boss, queue);
   } catch (error) {
     await boss.stop({ graceful: false }).catch(() => {});
-    throw faultOf(error);
+    throw faultOf(error, explain);
   }
-  return { boss, db: boss.getDb() as Engine['db'], log };
+  return { boss, db: boss.getDb() as Engine['db'], log, explain };
 }
 
 async function keepQueue(boss: PgBoss, name: string): Promise<void> {
@@ -117,14 +122,15 @@ function noteFault(log: Log, error: Error & { code?: string }): void {
   log.warn({ code: error.code }, `jobs: ${error.message}`);
 }
 
-export function faultOf(error: unknown): AppError {
+function faultOf(thrown: unknown, explain: EngineSettings['explain']): AppError {
+  const error = explain(thrown);
   if (error instanceof AppError) return error;
   const why = error instanceof Error ? error.message || error.name : String(error);
   return new AppError('store_failed', `the jobs in PostgreSQL cannot be read or written (${why})`, { cause: error });
 }
 
 /** Runs `work` in one transaction. Errors: AppError; whatever was written is taken back then. */
-export async function inTransaction<T>({ db }: Engine, work: (tx: Db) => Promise<T>): Promise<T> {
+export async function inTransaction<T>({ db, explain }: Engine, work: (tx: Db) => Promise<T>): Promise<T> {
   try {
     const transaction = await db.beginTransaction();
     try {
@@ -136,15 +142,15 @@ export async function inTransaction<T>({ db }: Engine, work: (tx: Db) => Promise
       throw error;
     }
   } catch (error) {
-    throw faultOf(error);
+    throw faultOf(error, explain);
   }
 }
 
 /** One statement of its own. */
-export async function query<T>({ db }: Engine, text: string, values: readonly unknown[] = []): Promise<T[]> {
+export async function query<T>({ db, explain }: Engine, text: string, values: readonly unknown[] = []): Promise<T[]> {
   try {
     return (await db.executeSql(text, [...values])).rows as T[];
   } catch (error) {
-    throw faultOf(error);
+    throw faultOf(error, explain);
   }
 }

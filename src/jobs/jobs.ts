@@ -9,7 +9,7 @@ import { keepSchedules, prepareSchedules } from './schedules.ts';
 import { startWork } from './work.ts';
 
 export interface JobsSettings extends EngineSettings {
-  clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'sleep'>;
+  clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
 }
 
 /** Makes or updates what the engine stores. Errors: AppError `store_failed`. */
@@ -20,7 +20,7 @@ export async function openJobs({ clock, ...settings }: JobsSettings): Promise<Jo
   return {
     ask: (job: JobAsk) => ask(engine, job),
     answerOf: (wanted) => answers.answerOf(wanted),
-    work: ({ signal, ...work }: WorkSettings) => startWork({ ...work, engine, clock }, signal),
+    work: (settings: WorkSettings) => startWork({ ...settings, engine, clock }),
     keepSchedules: (schedules: () => readonly JobSchedule[], signal: AbortSignal) =>
       keepSchedules(engine, clock, schedules, signal),
     counts: () => query<JobCount>(engine, COUNTS),

@@ -37,13 +37,14 @@ const WRITE_AGAIN_MS = 500;
 type Taken = JobWithMetadata<StoredAsk>;
 type End = { done: JobValue } | { failed: JobFault };
 
-interface Work extends Omit<WorkSettings, 'signal'> {
+interface Work extends WorkSettings {
   engine: Engine;
-  clock: Pick<Clock, 'nowMs' | 'sleep'>;
+  clock: Pick<Clock, 'sleep'>;
 }
 
-export async function startWork(work: Work, signal: AbortSignal): Promise<{ ended: Promise<void> }> {
-  const { boss } = work.engine;
+export async function startWork(work: Work): Promise<{ ended: Promise<void> }> {
+  const { signal, engine } = work;
+  const { boss } = engine;
   const loops: { queue: Queue; id: string }[] = [];
   for (const queue of Object.values(QUEUES))
     for (let slot = 0; slot < work.concurrency[queue]; slot += 1) loops.push(await startLoop(work, queue));
@@ -75,10 +76,12 @@ async function startLoop(work: Work, queue: Queue): Promise<{ queue: Queue; id: 
 }
 
 async function carryOut(work: Work, queue: Queue, taken: Taken): Promise<void> {
+  // It was fetched while the worker was being stopped.
+  if (work.signal.aborted) return leaveToOthers(work.engine, queue, taken, 0);
   const organization = taken.groupId as string;
   const waitedMs = Math.max(0, taken.startedOn.getTime() - taken.createdOn.getTime());
   if (!work.organizations().has(organization)) {
-    if (waitedMs < UNSERVED_MS_MAX) await leaveToOthers(work.engine, queue, taken);
+    if (waitedMs < UNSERVED_MS_MAX) await leaveToOthers(work.engine, queue, taken, LEFT_SECONDS);
     else await settle(work, queue, taken, { failed: unserved(organization) });
     return;
   }
@@ -150,9 +153,9 @@ async function show(engine: Engine, taken: Taken, value: JobValue): Promise<void
 const SHOW = `
   UPDATE ${JOB_TABLE} SET output = $1::jsonb WHERE name = $2 AND id = $3 AND state = 'active' AND retry_count = $4`;
 
-/** As if it had not been fetched, but a little later. */
-async function leaveToOthers(engine: Engine, queue: Queue, taken: Taken): Promise<void> {
-  await query(engine, LEAVE, [queue, taken.id, taken.retryCount, LEFT_SECONDS]);
+/** As if it had not been fetched; it can be after `seconds`. */
+async function leaveToOthers(engine: Engine, queue: Queue, taken: Taken, seconds: number): Promise<void> {
+  await query(engine, LEAVE, [queue, taken.id, taken.retryCount, seconds]);
 }
 
 const LEAVE = `

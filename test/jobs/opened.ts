@@ -4,11 +4,14 @@ import type { Job, JobHandler, JobKind, JobState, Jobs, JobValue, WorkSettings }
 import { JOB_KIND_NAMES } from '../../src/domain/jobs.ts';
 import type { Log } from '../../src/domain/ports.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
+import { postgresError } from '../../src/store/postgres/postgres-fault.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { sharedCluster } from '../support/postgres.ts';
 
 const LONG_MS = 60_000;
 export const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export const explain = (error: unknown) => postgresError(error, 'the database of this test');
 
 let undo: (() => Promise<unknown>)[] = [];
 const release: (() => void)[] = [];
@@ -32,7 +35,7 @@ export async function newDatabase(): Promise<string> {
 }
 
 export async function opened(url: string): Promise<Jobs> {
-  const jobs = await openJobs({ url, log: silent, clock: systemClock });
+  const jobs = await openJobs({ url, log: silent, clock: systemClock, explain });
   after(() => jobs.close());
   return jobs;
 }

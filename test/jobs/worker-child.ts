@@ -3,6 +3,7 @@
 import { writeSync } from 'node:fs';
 import { JOB_KIND_NAMES, type JobHandler, type WorkSettings } from '../../src/domain/jobs.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
+import { postgresError } from '../../src/store/postgres/postgres-fault.ts';
 import { systemClock } from '../../src/system/clock.ts';
 
 const [, , url] = process.argv as [string, string, string];
@@ -13,7 +14,7 @@ const handler: JobHandler = ({ id, payload, takeovers }) => {
   say({ id, takeovers });
   return payload === 'hang' ? new Promise(() => {}) : Promise.resolve(takeovers);
 };
-const jobs = await openJobs({ url, log, clock: systemClock });
+const jobs = await openJobs({ url, log, clock: systemClock, explain: (error) => postgresError(error, 'the test') });
 await jobs.work({
   handlers: Object.fromEntries(JOB_KIND_NAMES.map((kind) => [kind, handler])) as WorkSettings['handlers'],
   concurrency: { lanes: 4, beside: 1 },
