@@ -33,8 +33,12 @@ export function whatIsMissing(recorded: Position | undefined, found: Position): 
     found.timeline === recorded.timeline
       ? `the database was set back to ${found.lsn}`
       : `a replica was promoted (timeline ${recorded.timeline} to ${found.timeline})`;
-  const count = commits > 0 ? `the last ${commits} commits of acting are missing` : 'commits of acting may be missing';
-  return `${where}, and it was at ${recorded.lsn} when something was last sent: ${count}`;
+  return `${where}, and it was at ${recorded.lsn} when something was last sent: ${describe(commits)}`;
+}
+
+function describe(commits: number): string {
+  if (commits <= 0) return 'commits of acting may be missing';
+  return commits === 1 ? 'the last commit of acting is missing' : `the last ${commits} commits of acting are missing`;
 }
 
 function before(one: string, other: string): boolean {
