@@ -30,14 +30,26 @@ module.exports = {
     {
       name: 'a-stage-imports-domain-alone',
       severity: 'error',
-      from: { path: `^src/(${STAGES}|audit)/` },
+      from: { path: `^src/(${STAGES})/` },
       to: { path: '^src/(?!domain/)', pathNot: '^src/$1/' },
     },
     {
-      name: 'store-imports-domain-alone',
+      name: 'audit-and-store-import-domain-and-files-alone',
       severity: 'error',
-      from: { path: '^src/store/' },
-      to: { path: '^src/(?!domain/|store/)' },
+      from: { path: '^src/(audit|store)/' },
+      to: { path: '^src/(?!domain/|files/)', pathNot: '^src/$1/' },
+    },
+    {
+      name: 'files-import-nothing-of-ours',
+      severity: 'error',
+      from: { path: '^src/files/' },
+      to: { path: '^src/(?!files/)' },
+    },
+    {
+      name: 'recording-imports-no-stage',
+      severity: 'error',
+      from: { path: '^src/history/(codec|files|record|[a-z-]+\\.ts)' },
+      to: { path: '^src/(?!domain/|files/|history/|management/contract/)' },
     },
     {
       name: 'management-imports-domain-alone',

@@ -8,8 +8,8 @@ import { createInterface } from 'node:readline';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { ArchivedSegment, CheckpointReader } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
+import { syncFolderOf } from '../files/durable-file.ts';
 import { type PublicKeys, parseCheckpoint } from './checkpoint.ts';
-import { syncFolderOf } from './durable-file.ts';
 import { exportAudit } from './export.ts';
 import { verifyExport } from './verify-export.ts';
 

@@ -2,8 +2,8 @@
 // checkpoints, one line each, oldest first. Lines are only appended. After a crash it may lag behind the database; it is never ahead.
 import { existsSync, readFileSync, renameSync, truncateSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
+import { appendLines, readFirst, readTail, syncFolderOf, writeWhole } from '../files/durable-file.ts';
 import { parseDatabaseLine } from './database-line.ts';
-import { appendLines, readFirst, readTail, syncFolderOf, writeWhole } from './durable-file.ts';
 
 export function checkpointFileOf(databaseFile: string): string {
   return `${databaseFile}.checkpoints`;

@@ -4,8 +4,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
+import { writeWhole } from '../files/durable-file.ts';
 import { keyIdOf, type PublicKeys } from './checkpoint.ts';
-import { writeWhole } from './durable-file.ts';
 
 export function privateKeyFileOf(databaseFile: string): string {
   return `${databaseFile}.audit-key`;

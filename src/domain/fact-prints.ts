@@ -1,6 +1,20 @@
 // domain: a record as facts by path, and fingerprints of them. In: a record, hostile. Out: each fact with its path and 64 bits that stand for
 // both; 53 bits of a whole record, which are the sum of its facts and so do not depend on their order. It runs for every record of a fleet.
 import type { Fact, Facts } from './facts.ts';
+import {
+  begin,
+  finish,
+  mix,
+  mixKind,
+  mixNumbers,
+  mixPrint,
+  printOf,
+  printOfText,
+  resultA,
+  resultB,
+  SEED_A,
+  SEED_B,
+} from './print-bits.ts';
 
 /** An object with more members, or deeper, is one value. */
 const MEMBERS_MAX = 200;
@@ -38,7 +52,7 @@ export class FactPath {
     const isPlain = isPlainName(name);
     const own = isPlain ? name : JSON.stringify(name);
     const text = this.depth === 0 ? own : `${this.text}.${own}`;
-    begin(SEED_A, SEED_B);
+    begin();
     mix(text);
     finish();
     const made = new FactPath(this.all, this.all.length, text, isPlain, this.depth + 1, resultA, resultB);
@@ -121,11 +135,6 @@ export class FactPaths {
   }
 }
 
-/** 53 bits of two sums of 32 bits. */
-export function printOf(sumA: number, sumB: number): number {
-  return 4_294_967_296 * (sumB & 0x1fffff) + (sumA >>> 0);
-}
-
 /** Whether a name can be a step of a path. A quote begins the text of one that cannot. */
 function isPlainName(name: string): boolean {
   return name !== '' && !name.includes('.') && name.charCodeAt(0) !== QUOTE;
@@ -138,38 +147,6 @@ export function namesOf(path: string): string[] {
   return path.charCodeAt(0) === QUOTE ? [JSON.parse(path) as string] : path.split('.');
 }
 
-const SEED_A = 0xdeadbeef | 0;
-const SEED_B = 0x41c6ce57;
-let a = 0;
-let b = 0;
-let resultA = 0;
-let resultB = 0;
-
-function begin(seedA: number, seedB: number): void {
-  a = seedA;
-  b = seedB;
-}
-
-/** As cyrb53, two characters a step. */
-function mix(text: string): void {
-  let [c, d] = [a, b];
-  const { length } = text;
-  for (let at = 1; at < length; at += 2) {
-    const units = text.charCodeAt(at - 1) | (text.charCodeAt(at) << 16);
-    c = Math.imul(c ^ units, 2_654_435_761);
-    d = Math.imul(d ^ units, 1_597_334_677);
-  }
-  const rest = length % 2 === 1 ? text.charCodeAt(length - 1) : 0;
-  a = Math.imul(c ^ rest, 2_654_435_761) ^ length;
-  b = Math.imul(d ^ rest, 1_597_334_677) ^ length;
-}
-
-function mixNumbers(first: number, second: number): void {
-  a = Math.imul(Math.imul(a ^ first, 2_654_435_761) ^ second, 2_246_822_507);
-  b = Math.imul(Math.imul(b ^ second, 1_597_334_677) ^ first, 3_266_489_909);
-  b ^= b >>> 15;
-}
-
 const doubles = new Float64Array(1);
 const bigs = new BigInt64Array(1);
 const halves = [new Int32Array(doubles.buffer), new Int32Array(bigs.buffer)] as const;
@@ -179,16 +156,16 @@ const BIG_MAX = 2n ** 63n;
 function mixValue(value: Fact, depth: number): void {
   switch (typeof value) {
     case 'string':
-      a ^= 1;
+      mixKind(1);
       mix(value);
       return;
     case 'number':
-      a ^= 2;
+      mixKind(2);
       doubles[0] = value;
       mixNumbers(halves[0][0] as number, halves[0][1] as number);
       return;
     case 'bigint':
-      a ^= 3;
+      mixKind(3);
       if (value < BIG_MAX && value >= -BIG_MAX) {
         bigs[0] = value;
         mixNumbers(halves[1][0] as number, halves[1][1] as number);
@@ -215,9 +192,7 @@ function mixMembers(value: Fact[] | Facts, depth: number): void {
   memberNames[depth] = known;
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at] as string;
-    const print = known.print(name, at);
-    a ^= print;
-    b = (b + print) | 0;
+    mixPrint(known.print(name, at));
     mixValue(value[name] as Fact, depth);
   }
 }
@@ -229,22 +204,13 @@ class LastNames {
 
   print(name: string, at: number): number {
     if (this.names[at] === name) return this.prints[at] as number;
-    const [c, d] = [a, b];
-    begin(SEED_A, SEED_B);
-    mix(name);
-    finish();
-    [a, b] = [c, d];
+    const print = printOfText(name);
     // A hostile object may have any number of members.
-    if (at >= MEMBERS_MAX) return resultA;
+    if (at >= MEMBERS_MAX) return print;
     this.names[at] = name;
-    this.prints[at] = resultA;
-    return resultA;
+    this.prints[at] = print;
+    return print;
   }
 }
 
 const memberNames: LastNames[] = [];
-
-function finish(): void {
-  resultA = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
-  resultB = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909);
-}

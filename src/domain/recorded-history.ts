@@ -36,6 +36,8 @@ export interface RecordedPart {
   attempts: ReadonlyMap<string, number>;
   /** The subjects that it read. */
   read: readonly SubjectRef[];
+  /** Those that it found joined to them, and no others; absent: it was not recorded. */
+  joined?: readonly SubjectRef[];
 }
 
 /** The settings that deciding reads. */

@@ -9,10 +9,10 @@ import {
   type PresentPrints,
 } from '../domain/identity.ts';
 import { printOfRecord } from '../domain/identity-print.ts';
+import { PackedList, type Packing, partOf } from '../domain/packed-list.ts';
 import type { IdentityPart } from '../domain/record-part.ts';
 import { SeenPrints, type SharedPrints } from '../domain/seen-prints.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { PackedList, type Packing, partOf } from './packed-list.ts';
 
 export class IdentityPass {
   private readonly prints: SeenPrints;

@@ -67,6 +67,6 @@ function seenRun(
   };
 }
 
-function partOf({ part }: DecideInput, { read = [] }: PulledSnapshot): RecordedPart | undefined {
-  return part && { sinceSeq: part.sinceSeq, counted: part.counted, attempts: part.attempts, read };
+function partOf({ part }: DecideInput, { read = [], joined = [] }: PulledSnapshot): RecordedPart | undefined {
+  return part && { sinceSeq: part.sinceSeq, counted: part.counted, attempts: part.attempts, read, joined };
 }

@@ -9,7 +9,7 @@ import type { LookBack, LookBackPass } from '../domain/look-back.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
 import type { Run } from '../domain/run.ts';
-import type { Baseline, SourceReading } from '../domain/snapshot.ts';
+import { type Baseline, isUsable, type SourceReading } from '../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
 import { KIND_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
@@ -54,7 +54,8 @@ class SnapshotPull {
   private readonly judgements: Judgement[] = [];
   private readonly baselines: Baseline[] = [];
   private readonly identities: IdentityChanges[] = [];
-  private readonly lookBacks: LookBackPass[] = [];
+  /** A list may be read twice: the last reading counts. */
+  private readonly lookBacks = new Map<Subjects, LookBackPass | undefined>();
   private readonly kept: KeptRecords;
   private readonly seen: SeenRecords;
   private readonly unavailable = new Set<Source>();
@@ -155,6 +156,7 @@ class SnapshotPull {
     if (reading.state !== 'read') this.unavailable.add(source);
     if (source === 'devices')
       this.fleet.tellsOwners = (form === 'unpaged' || isV2) && reading.state === 'read' && reading.trusted;
+    this.lookBacks.set(source, result?.lookBack);
     if (result?.judgement) this.judgements.push(result.judgement);
     if (result) this.flipBudget = result.flipBudget;
     if (result && reading.state === 'read') this.seen.add(KIND_OF[source], reading, result.records);
@@ -162,7 +164,6 @@ class SnapshotPull {
       const values = { ...baseline?.values, ...result.values };
       this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
       this.identities.push(result.identities);
-      if (result.lookBack) this.lookBacks.push(result.lookBack);
     }
   }
 
@@ -272,6 +273,7 @@ class SnapshotPull {
   }
 
   private result(steady: SteadyReading): PulledSnapshot {
+    const { devices, users, services } = this.sources;
     const failed = new Set(SOURCES.filter((source) => this.sources[source].state === 'failed'));
     const unjudged = this.rules.rules
       .filter((rule) => rule.sources.some((source) => failed.has(source)))
@@ -284,15 +286,11 @@ class SnapshotPull {
       unjudged,
       baselines: this.baselines,
       identities: this.identities,
-      subjects: {
-        device: this.sources.devices.count,
-        user: this.sources.users.count,
-        service: this.sources.services.count,
-      },
+      subjects: { device: devices.count, user: users.count, service: services.count },
       view: this.view(),
       bundles: this.bundles,
       exemptOwners: this.kept.exemptOwners,
-      lookBacks: this.lookBacks,
+      lookBacks: [...this.lookBacks].flatMap(([source, pass]) => (isUsable(this.sources[source]) && pass) || []),
       accepted: this.accepted,
       seen: this.seen.all(this.sources),
     };

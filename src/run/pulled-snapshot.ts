@@ -39,8 +39,9 @@ export interface PulledSnapshot {
   accepted: UsedAcceptance[];
   /** For the history: of each kind that was read, records that are not recorded as they are. */
   seen: SeenSubjects[];
-  /** Of a look: the subjects that it read. */
+  /** Of a look: the subjects that it read, and those that it found joined to them. */
   read?: readonly SubjectRef[];
+  joined?: readonly SubjectRef[];
 }
 
 /** After the run is committed, and before it acts. */

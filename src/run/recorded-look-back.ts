@@ -18,48 +18,49 @@ export function recordedLookBack(reader: Items, settled: () => Promise<void> = a
   return {
     async *items(paths, fromMs, subject): AsyncIterable<LookBackItem> {
       await settled();
-      yield* itemsBefore(reader, { paths, fromMs, subject });
+      yield* itemsBefore(reader, { paths, fromMs, seen: new SeenByRuns(paths, subject) });
     },
   };
 }
 
-/**
- * What rules knew of the past when a recorded run began: as a process knows it that reads the history then. Returns when the record begins, if
- * that is later than they look back and there were runs before. Errors: those of the reader.
- */
+export interface FilledBefore {
+  /** What the next runs go on with: some of what was seen they are to take over. */
+  seen: SeenByRuns;
+  /** When the record begins, if that is later than the rules look back and there were runs before. */
+  beginsMs: number | undefined;
+}
+
+/** What rules knew of the past when a recorded run began: as a process knows it that reads the history then. Errors: those of the reader. */
 export async function fillBefore(
   reader: Items,
-  lookBack: LookBack | undefined,
+  lookBack: LookBack,
   run: RunFrame['run'],
   subject?: SubjectRef,
-): Promise<number | undefined> {
-  if (!lookBack) return undefined;
+): Promise<FilledBefore> {
   let first = run;
+  const seen = new SeenByRuns(lookBack.paths, subject);
   const fromMs = Math.max(0, run.startedAt - lookBack.withinMs - LOOK_BACK_GAP_MS);
   lookBack.observe({ kind: 'anew' });
   const onRun = (one: RunFrame['run']) => {
     if (one.seq < first.seq) first = one;
   };
-  for await (const item of itemsBefore(reader, { paths: lookBack.paths, fromMs, subject, runId: run.id, onRun }))
+  for await (const item of itemsBefore(reader, { paths: lookBack.paths, fromMs, seen, runId: run.id, onRun }))
     lookBack.observe(item);
   lookBack.filled();
-  return first.seq > 1 && first.startedAt > fromMs + LOOK_BACK_GAP_MS ? first.startedAt : undefined;
+  const isLater = first.seq > 1 && first.startedAt > fromMs + LOOK_BACK_GAP_MS;
+  return { seen, beginsMs: isLater ? first.startedAt : undefined };
 }
 
 interface Asked {
   paths: LookBackPaths;
   fromMs: number;
-  subject?: SubjectRef | undefined;
+  seen: SeenByRuns;
   /** Where to end; undefined: with the last run. */
   runId?: string;
   onRun?(run: RunFrame['run']): void;
 }
 
-async function* itemsBefore(
-  reader: Items,
-  { paths, fromMs, subject, runId, onRun }: Asked,
-): AsyncIterable<LookBackItem> {
-  const seen = new SeenByRuns(paths, subject);
+async function* itemsBefore(reader: Items, { paths, fromMs, seen, runId, onRun }: Asked): AsyncIterable<LookBackItem> {
   for await (const item of reader.items({ fromMs, toMs: Number.MAX_SAFE_INTEGER, facts: paths, factsOnly: true })) {
     if (item.kind === 'run') {
       if (item.run.frame.run.id === runId) return;

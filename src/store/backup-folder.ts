@@ -4,7 +4,7 @@
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { isoTime } from '../domain/time-text.ts';
-import { makeFolder } from './make-folder.ts';
+import { makeFolder } from '../files/make-folder.ts';
 
 export interface KeptBackup {
   file: string;

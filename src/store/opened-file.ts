@@ -2,7 +2,7 @@
 // was deleted or replaced: what is written then is in no file that a restart finds. It writes nothing into a file.
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeFolderSync } from './make-folder.ts';
+import { makeFolderSync } from '../files/make-folder.ts';
 import { replacedError } from './store-fault.ts';
 
 /** Something that must stay in place while a connection writes. */

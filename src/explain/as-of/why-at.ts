@@ -52,7 +52,7 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   const needs = again?.rules.evaluator.needs ?? { owners: false, devices: false };
   const joins = await joinsAt(deps, needs, { kind: subject.kind, record, atMs });
   const lookBack = again?.rules.evaluator.lookBack;
-  await fillBefore(history, lookBack, frame.run, subject);
+  if (lookBack) await fillBefore(history, lookBack, frame.run, subject);
   const targets = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
   const lines = await historyOfSubject({ reader, clock }, subject, HISTORY_READ_MAX);
   return {

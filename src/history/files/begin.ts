@@ -4,7 +4,7 @@ import { giveWay } from '../../domain/give-way.ts';
 import { UnreadableSegment } from './segment-columns.ts';
 import { applyRuns } from './segment-rows.ts';
 import { Standing } from './standing.ts';
-import type { Lost, Walk } from './walk.ts';
+import { type Lost, undecoded, type Walk, type WalkedSegment } from './walk.ts';
 
 export interface Begun {
   standing: Standing;
@@ -49,10 +49,21 @@ export class Begin {
       if (!walked) return { standing, place: at };
       if (walked.kind === 'lost') return { lost: walked };
       const isLast = walked.next > place;
-      const applied = applyRuns(walked.columns, standing, walked.skip, (atMs) => isLast && atMs >= this.#fromMs);
+      const applied = this.#applied(walked, standing, (atMs) => isLast && atMs >= this.#fromMs);
+      if (typeof applied !== 'number') return { lost: applied };
       if (isLast) return { standing, place: walked.segment.first + applied };
       at = walked.next;
       await giveWay();
+    }
+  }
+
+  /** Its checksum and its form held: what cannot be decoded now was written wrong. */
+  #applied(walked: WalkedSegment, standing: Standing, isEnd: (atMs: number) => boolean): number | Lost {
+    try {
+      return applyRuns(walked.columns, standing, walked.skip, isEnd);
+    } catch (error) {
+      if (!(error instanceof UnreadableSegment)) throw error;
+      return undecoded(walked, error);
     }
   }
 }

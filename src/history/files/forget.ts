@@ -31,15 +31,13 @@ export function forgetSubject(folder: string, forgetting: Forgetting): Forgotten
   const result: Forgotten = { segments: 0, removed: 0, replaced: 0, inRules: 0, unreadable: [] };
   const naming = new Naming(forgetting.subject.id, forgetting.standIn);
   for (const segment of listHistory(folder).segments) {
-    let columns: SegmentColumns;
     try {
-      columns = readSegment(segment);
+      const columns = readSegment(segment);
+      if (mayName(columns, naming)) rewrite(folder, segment, columns, forgetting, naming, result);
     } catch (error) {
       if (!(error instanceof UnreadableSegment)) throw error;
       result.unreadable.push(segment.file);
-      continue;
     }
-    if (mayName(columns, naming)) rewrite(folder, segment, columns, forgetting, naming, result);
   }
   return result;
 }

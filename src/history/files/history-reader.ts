@@ -8,10 +8,11 @@ import type {
   RecordedRuleSet,
 } from '../../domain/recorded-history.ts';
 import type { SubjectRef } from '../../domain/subjects.ts';
+import type { HistoryRow } from '../rows.ts';
 import type { HistoryFolder } from './history-folder.ts';
 import { readItems } from './read-items.ts';
 import { changesOfSubject, factsOfSubject } from './read-subject.ts';
-import { UnreadableSegment } from './segment-columns.ts';
+import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 import { rowsOf } from './segment-rows.ts';
 import { Walk } from './walk.ts';
 
@@ -38,17 +39,25 @@ export function historyReader(history: HistoryFolder): HistoryReader {
       const walk = new Walk(folder, address);
       const newestFirst = [...walk.segments, ...walk.bases].sort((a, b) => b.last - a.last);
       for (const segment of newestFirst) {
-        const columns = walk.open(segment);
-        if (columns instanceof UnreadableSegment) continue;
-        const isHere = columns.groups.some((group) => group.kind().dictionary.includes('rules'));
-        if (!isHere) continue;
-        const rows = [...rowsOf(columns)].filter(
-          ({ kind, subject, value }) => kind === 'rules' && subject === hash && value !== undefined,
-        );
+        const rows = rulesIn(walk.open(segment), hash);
         const found = rows.length > 0 ? newDecoder({ factsOnly: false }).ruleSet(hash, rows) : undefined;
         if (found) return found;
       }
       return undefined;
     },
   };
+}
+
+/** The files of a rule set; none when they are not there, or cannot be read. */
+function rulesIn(columns: SegmentColumns | UnreadableSegment, hash: string): HistoryRow[] {
+  if (columns instanceof UnreadableSegment) return [];
+  try {
+    if (!columns.groups.some((group) => group.kind().dictionary.includes('rules'))) return [];
+    return [...rowsOf(columns)].filter(
+      ({ kind, subject, value }) => kind === 'rules' && subject === hash && value !== undefined,
+    );
+  } catch (error) {
+    if (error instanceof UnreadableSegment) return [];
+    throw error;
+  }
 }

@@ -9,7 +9,7 @@ import { type ScannedRun, scanRuns, type Wanted } from './scan.ts';
 import { UnreadableSegment } from './segment-columns.ts';
 import { dayOf } from './segment-name.ts';
 import { stateOf } from './state-item.ts';
-import { type Lost, Walk, type WalkedSegment } from './walk.ts';
+import { causeOf, type Lost, undecoded, Walk, type WalkedSegment } from './walk.ts';
 import { isRowWanted, wantedBy } from './wanted.ts';
 
 /** Errors: AppError `store_failed` when the folder cannot be read. */
@@ -110,7 +110,9 @@ class Reading {
         if (index < walked.skip) continue;
         if (run.atMs > this.#query.toMs && walked.next > this.#lastPlace) return undefined;
         yield* this.#missingBefore(run);
-        if (position) yield stateOf(position.standing, this.#decoder, this.#wanted, run.atMs);
+        const state = position && this.#stateOf(position, run, walked);
+        if (state && 'lost' in state) return state.lost;
+        if (state) yield state;
         position = undefined;
         const recorded = this.#decoded(run, walked);
         if ('lost' in recorded) return recorded.lost;
@@ -120,6 +122,16 @@ class Reading {
       at = walked.next;
     }
     return undefined;
+  }
+
+  #stateOf({ standing }: Begun, { atMs }: ScannedRun, walked: WalkedSegment): HistoryItem | { lost: Lost } {
+    try {
+      return stateOf(standing, this.#decoder, this.#wanted, atMs);
+    } catch (error) {
+      const { segment, next } = walked;
+      const text = `${segment.day}: what held before it cannot be understood (${causeOf(error)})`;
+      return { lost: { kind: 'lost', fromMs: atMs, toMs: segment.toMs, cause: 'damaged', text, next } };
+    }
   }
 
   #decoded({ rows, changes, run, atMs }: ScannedRun, { segment, next }: WalkedSegment): HistoryItem | { lost: Lost } {
@@ -145,14 +157,12 @@ class Reading {
   }
 }
 
-/** Its checksum held: what cannot be decoded now was written wrong. */
-function nextOf(runs: Iterator<ScannedRun>, { segment, next }: WalkedSegment): ScannedRun | { lost: Lost } | undefined {
+/** Its checksum and its form held: what cannot be decoded now was written wrong. */
+function nextOf(runs: Iterator<ScannedRun>, walked: WalkedSegment): ScannedRun | { lost: Lost } | undefined {
   try {
     const step = runs.next();
     return step.done ? undefined : step.value;
   } catch (error) {
-    const text = `${segment.day}: a segment cannot be decoded (${(error as Error).message})`;
-    const { fromMs, toMs } = segment;
-    return { lost: { kind: 'lost', fromMs, toMs, cause: 'damaged', text, next } };
+    return { lost: undecoded(walked, error) };
   }
 }

@@ -47,7 +47,7 @@ const text = (name: string, repetition_type: 'REQUIRED' | 'OPTIONAL'): SchemaEle
   converted_type: 'UTF8',
   repetition_type,
 });
-const SCHEMA: SchemaElement[] = [
+export const SCHEMA: SchemaElement[] = [
   { name: 'root', num_children: COLUMNS.length },
   { name: 'run', type: 'INT32', repetition_type: 'REQUIRED' },
   {

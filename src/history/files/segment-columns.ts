@@ -1,16 +1,18 @@
 // history files: the columns of a segment as they are stored: codes into a dictionary. In: the bytes of a whole file whose checksum held. Out: its
 // groups of rows, each column decoded when it is asked for. Texts that repeat are one string each, so that 26 million rows are read in seconds.
-import { type ColumnMetaData, type FileMetaData, parquetMetadata, parquetSchema } from 'hyparquet';
-import { parquetHeader } from 'hyparquet/src/column.js';
+import { type FileMetaData, parquetMetadata, parquetSchema, type RowGroup as StoredGroup } from 'hyparquet';
 import { decompressPage, readDataPageV2 } from 'hyparquet/src/datapage.js';
+import { AppError, lineOf } from '../../domain/errors.ts';
 import {
   COLUMNS,
   type ColumnName,
   type ForgottenMark,
   GZIP,
+  SCHEMA,
   SCHEMA_VERSION,
   type SegmentAbout,
 } from './segment-bytes.ts';
+import { type ColumnPages, pagesOf } from './segment-pages.ts';
 
 /** A value of a row is `dictionary[codes[row]]`, or none for a code of -1. */
 export interface CodedColumn<T> {
@@ -46,16 +48,17 @@ export interface SegmentColumns {
 }
 
 /** Why a file cannot be read. `gone`: it was merged or removed since the folder was listed. */
-export class UnreadableSegment extends Error {
+export class UnreadableSegment extends AppError {
   constructor(
     readonly reason: 'damaged' | 'foreign' | 'version' | 'gone',
     message: string,
+    cause?: unknown,
   ) {
-    super(message);
+    super('store_failed', message, { cause });
   }
 }
 
-/** Errors: UnreadableSegment `foreign` or `version`; what is damaged may also throw when a column is decoded. */
+/** Errors: UnreadableSegment; what was packed wrong is `damaged` when a column is decoded. */
 export function readColumns(bytes: Uint8Array): SegmentColumns {
   const metadata = metadataOf(bytes);
   const said = new Map(metadata.key_value_metadata?.map(({ key, value }) => [key, value ?? '']));
@@ -70,29 +73,56 @@ export function readColumns(bytes: Uint8Array): SegmentColumns {
   const about: SegmentAbout = {
     program: said.get('trustward.program') ?? '',
     address: said.get('trustward.address') ?? '',
-    forgotten: JSON.parse(said.get('trustward.forgotten') ?? '[]') as ForgottenMark[],
+    forgotten: forgottenOf(said.get('trustward.forgotten')),
   };
   const tree = parquetSchema(metadata);
-  const groups = metadata.row_groups.map((group): RowGroup => {
-    const rows = Number(group.num_rows);
-    const stored = (name: ColumnName): StoredColumn => {
-      const meta = group.columns[COLUMNS.indexOf(name)]?.meta_data;
-      const child = tree.children[COLUMNS.indexOf(name)];
-      if (meta?.path_in_schema[0] !== name || !child)
-        throw new UnreadableSegment('damaged', `it has no column ${name}`);
-      return readStored(bytes, meta, [tree, child], rows);
-    };
-    return {
-      rows,
-      run: () => numbersOf(stored('run'), 4, (view, at) => view.getInt32(at, true)),
-      at: () => numbersOf(stored('at'), 8, (view, at) => Number(view.getBigInt64(at, true))),
-      kind: () => allTextsOf(stored('kind')),
-      subject: () => allTextsOf(stored('subject')),
-      path: () => allTextsOf(stored('path')),
-      value: () => textsOf(stored('value')),
-    };
-  });
+  const groups = metadata.row_groups.map((group) => groupOf(bytes, tree, group));
   return { about, rows: Number(metadata.num_rows), groups };
+}
+
+function groupOf(bytes: Uint8Array, tree: SchemaTree, group: StoredGroup): RowGroup {
+  const rows = Number(group.num_rows);
+  const columns = new Map(COLUMNS.map((name, index) => [name, columnOf(bytes, tree, group, index, rows)]));
+  const stored = (name: ColumnName): StoredColumn => {
+    try {
+      return readStored(columns.get(name) as Column, rows);
+    } catch (error) {
+      const text = `a segment of the history cannot be decoded (${lineOf(error)}): \`trustward history verify\` names it`;
+      throw new UnreadableSegment('damaged', text, error);
+    }
+  };
+  return {
+    rows,
+    run: () => numbersOf(stored('run'), 4, (view, at) => view.getInt32(at, true)),
+    at: () => numbersOf(stored('at'), 8, (view, at) => Number(view.getBigInt64(at, true))),
+    kind: () => allTextsOf(stored('kind')),
+    subject: () => allTextsOf(stored('subject')),
+    path: () => allTextsOf(stored('path')),
+    value: () => textsOf(stored('value')),
+  };
+}
+
+function columnOf(bytes: Uint8Array, tree: SchemaTree, group: StoredGroup, index: number, rows: number): Column {
+  const child = tree.children[index];
+  const meta = group.columns[index]?.meta_data;
+  const [name, wanted] = [COLUMNS[index], SCHEMA[index + 1]];
+  try {
+    if (!child || !meta || !wanted) throw new Error('nothing');
+    const { type, codec } = meta;
+    const schemaPath = [tree, child];
+    const decoder = { type, element: child.element, schemaPath, codec, compressors: COMPRESSORS };
+    return { pages: pagesOf(bytes, meta, child.element, wanted, rows), decoder: decoder as unknown as ColumnDecoder };
+  } catch (error) {
+    throw new UnreadableSegment('damaged', `its column ${name} is of another form (${lineOf(error)})`, error);
+  }
+}
+
+function forgottenOf(text = '[]'): ForgottenMark[] {
+  try {
+    return JSON.parse(text) as ForgottenMark[];
+  } catch {
+    throw new UnreadableSegment('damaged', 'what was removed from it cannot be read');
+  }
 }
 
 function metadataOf(bytes: Uint8Array): FileMetaData {
@@ -104,7 +134,13 @@ function metadataOf(bytes: Uint8Array): FileMetaData {
 }
 
 type ColumnDecoder = Parameters<typeof readDataPageV2>[2];
-type SchemaPath = ColumnDecoder['schemaPath'];
+type SchemaTree = ReturnType<typeof parquetSchema>;
+const COMPRESSORS = { GZIP: GZIP.decompress };
+
+interface Column {
+  pages: ColumnPages;
+  decoder: ColumnDecoder;
+}
 
 /** A column as it is stored: the plain bytes of its dictionary, and a code for each row. */
 interface StoredColumn {
@@ -113,26 +149,17 @@ interface StoredColumn {
   dictionary: Uint8Array;
 }
 
-/** As hyparquet reads a column, but without putting a value in the place of each code. INVARIANT: every column has a dictionary. */
-function readStored(bytes: Uint8Array, meta: ColumnMetaData, schemaPath: SchemaPath, rows: number): StoredColumn {
-  const start = bytes.byteOffset + Number(meta.dictionary_page_offset ?? meta.data_page_offset);
-  const reader = { view: new DataView(bytes.buffer, start, Number(meta.total_compressed_size)), offset: 0 };
-  const compressors = { GZIP: GZIP.decompress };
-  const element = (schemaPath[1] as SchemaPath[number]).element;
-  const decoder = { type: meta.type, element, schemaPath, codec: meta.codec, compressors } as unknown as ColumnDecoder;
-  const column: StoredColumn = { codes: new Int32Array(rows), count: 0, dictionary: new Uint8Array() };
-  for (let filled = 0; filled < rows; ) {
-    const header = parquetHeader(reader);
-    const page = new Uint8Array(bytes.buffer, start + reader.offset, header.compressed_page_size);
-    reader.offset += header.compressed_page_size;
-    if (header.dictionary_page_header) {
-      column.dictionary = decompressPage(page, header.uncompressed_page_size, meta.codec, compressors);
-      column.count = header.dictionary_page_header.num_values;
-    } else if (header.data_page_header_v2?.encoding === 'RLE_DICTIONARY') {
-      filled = fill(column.codes, filled, header.data_page_header_v2.num_rows, readDataPageV2(page, header, decoder));
-    } else throw new UnreadableSegment('damaged', `it has a page of another form (${header.type})`);
+/** As hyparquet reads a column, but without putting a value in the place of each code. */
+function readStored({ pages, decoder }: Column, rows: number): StoredColumn {
+  const { header, bytes } = pages.dictionary;
+  const dictionary = decompressPage(bytes, header.uncompressed_page_size, decoder.codec, COMPRESSORS);
+  const codes = new Int32Array(rows);
+  let filled = 0;
+  for (const page of pages.data) {
+    const rowsOfPage = page.header.data_page_header_v2?.num_rows ?? 0;
+    filled = fill(codes, filled, rowsOfPage, readDataPageV2(page.bytes, page.header, decoder));
   }
-  return column;
+  return { codes, count: header.dictionary_page_header?.num_values ?? 0, dictionary };
 }
 
 function fill(

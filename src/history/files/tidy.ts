@@ -6,7 +6,7 @@ import { SegmentBytes } from './segment-bytes.ts';
 import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 import { listHistory, readSegment, removeSegments, type SegmentFile, writeSegment } from './segment-files.ts';
 import type { SegmentLevel } from './segment-name.ts';
-import { addRows } from './segment-rows.ts';
+import { addRows, decodeGroup } from './segment-rows.ts';
 import { Walk } from './walk.ts';
 
 export interface TidyOptions {
@@ -90,13 +90,43 @@ function mergeAll(folder: string, options: TidyOptions): number {
       list.push(segment);
     }
     if (key !== undefined && list.length > 1)
-      merged += merge(folder, list, key.includes(' ') ? 'hour' : 'day', options);
+      merged += mergeReadable(folder, list, key.includes(' ') ? 'hour' : 'day', options);
   }
   return merged;
 }
 
+/** That rows cannot be decoded shows while they are merged: only then each is looked at before. */
+function mergeReadable(
+  folder: string,
+  list: readonly SegmentFile[],
+  level: SegmentLevel,
+  options: TidyOptions,
+): number {
+  try {
+    return merge(folder, list, level, options);
+  } catch (error) {
+    if (!(error instanceof UnreadableSegment)) throw error;
+    return merge(folder, list, level, options, isDecodable);
+  }
+}
+
+function isDecodable({ groups }: SegmentColumns): boolean {
+  try {
+    for (const group of groups) decodeGroup(group);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** One that cannot be read stays as it is, and those around it become one each. */
-function merge(folder: string, list: readonly SegmentFile[], level: SegmentLevel, options: TidyOptions): number {
+function merge(
+  folder: string,
+  list: readonly SegmentFile[],
+  level: SegmentLevel,
+  options: TidyOptions,
+  isSound: (columns: SegmentColumns) => boolean = () => true,
+): number {
   let parts: { segment: SegmentFile; columns: SegmentColumns }[] = [];
   let made = 0;
   const finish = () => {
@@ -107,7 +137,8 @@ function merge(folder: string, list: readonly SegmentFile[], level: SegmentLevel
     parts = [];
   };
   for (const segment of list) {
-    const columns = opened(segment);
+    const found = opened(segment);
+    const columns = found && isSound(found) ? found : undefined;
     if (!columns || (parts[0] && parts[0].columns.about.address !== columns.about.address)) finish();
     if (columns) parts.push({ segment, columns });
   }

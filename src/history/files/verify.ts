@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 import { listHistory, type SegmentFile, sizeOf } from './segment-files.ts';
 import { decodeGroup, RunBoundaries, rowAt } from './segment-rows.ts';
-import { Walk } from './walk.ts';
+import { causeOf, Walk } from './walk.ts';
 
 export interface HistoryProblem {
   /** Day and file; undefined: of the history as a whole. */
@@ -70,7 +70,7 @@ function faultOf(segment: SegmentFile, columns: SegmentColumns): string | undefi
   try {
     return segment.level === 'base' ? baseFault(columns) : runsFault(segment, columns);
   } catch (error) {
-    return `it cannot be decoded (${(error as Error).message})`;
+    return `it cannot be decoded (${causeOf(error)})`;
   }
 }
 

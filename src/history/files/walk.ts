@@ -1,5 +1,6 @@
 // history files: the segments of a history from one place on, each opened once and checked. In: a folder, the address that the records must be
 // of. Out: segments that can be read, and stretches that are lost, with the cause. A file that is merged meanwhile is found again by its place.
+import { lineOf } from '../../domain/errors.ts';
 import type { HistoryGap } from '../../domain/recorded-history.ts';
 import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 import { listHistory, readSegment, type SegmentFile } from './segment-files.ts';
@@ -124,6 +125,18 @@ export class Walk {
     this.#segments = segments.filter(({ level }) => level !== 'base');
     this.#bases = segments.filter(({ level }) => level === 'base');
   }
+}
+
+/** A segment that was opened, and whose rows cannot be read after all. */
+export function undecoded({ segment, next }: WalkedSegment, error: unknown): Lost {
+  const { day, file, fromMs, toMs } = segment;
+  const text = `${day}/${baseName(file)}: it cannot be decoded (${causeOf(error)})`;
+  return { kind: 'lost', fromMs, toMs, cause: 'damaged', text, next };
+}
+
+/** Why a row could not be read, without where that is seen. */
+export function causeOf(error: unknown): string {
+  return lineOf(error instanceof UnreadableSegment ? (error.cause ?? error) : error);
 }
 
 /** As it is shown: the checksum is long, and says nothing to a person. */

@@ -2,9 +2,9 @@
 import { deserialize } from 'node:v8';
 import type { TrustEvent } from '../../domain/event.ts';
 import type { Facts } from '../../domain/facts.ts';
+import { AS_VALUES, PackedList } from '../../domain/packed-list.ts';
 import type { RecordForm } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import { AS_VALUES, PackedList } from '../../pull/packed-list.ts';
 import { FolderRecording, type FolderSettings } from './folder-recording.ts';
 import type { EventsOfRun, RecordingDesk, SentFrame, SentRun } from './recording-desk.ts';
 

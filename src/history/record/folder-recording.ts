@@ -9,6 +9,7 @@ import { RunEncoder } from '../codec/run-encoder.ts';
 import { factOf, SECRET_TEXT } from '../fact-text.ts';
 import { HistoryWriter } from '../files/history-writer.ts';
 import { lastStanding } from '../files/last-standing.ts';
+import { UnreadableSegment } from '../files/segment-columns.ts';
 import { tidyHistory } from '../files/tidy.ts';
 import { factKindOf, type HistoryRow } from '../rows.ts';
 import { Recording } from './recording.ts';
@@ -71,13 +72,25 @@ export class FolderRecording {
 
 async function openFolder({ folder, address, program }: FolderSettings): Promise<Opened> {
   const writer = new HistoryWriter(folder, { address, program });
-  const standing = await lastStanding(folder, address);
-  const recording = new Recording();
-  if (!standing) {
-    // What holds cannot be read: the next run is recorded whole, and is the first of a new beginning.
-    writer.writeBase([]);
-    return { writer, recording, encoder: new RunEncoder() };
+  const known = loaded(await lastStanding(folder, address));
+  if (known) return { writer, ...known };
+  // What holds cannot be read: the next run is recorded whole, and is the first of a new beginning.
+  writer.writeBase([]);
+  return { writer, recording: new Recording(), encoder: new RunEncoder() };
+}
+
+/** Undefined: it cannot be read, or not to its end. */
+function loaded(standing: Iterable<HistoryRow> | undefined): Omit<Opened, 'writer'> | undefined {
+  try {
+    return standing && loadedOf(standing);
+  } catch (error) {
+    if (error instanceof UnreadableSegment) return undefined;
+    throw error;
   }
+}
+
+function loadedOf(standing: Iterable<HistoryRow>): Omit<Opened, 'writer'> {
+  const recording = new Recording();
   const others: HistoryRow[] = [];
   let facts: HistoryRow[] = [];
   const finish = () => {
@@ -94,7 +107,7 @@ async function openFolder({ folder, address, program }: FolderSettings): Promise
   }
   finish();
   loadOthers(recording, others);
-  return { writer, recording, encoder: new RunEncoder(others) };
+  return { recording, encoder: new RunEncoder(others) };
 }
 
 function changeOf({ path, value }: HistoryRow): Pick<FactChange, 'path' | 'value' | 'secret'> {

@@ -1,6 +1,7 @@
 // history/record: the facts of all subjects of one kind as they were recorded last, packed: a fact is its path and 64 bits that stand for its
 // value. In: the facts of subjects. Out: the same again; fingerprints of whole records. The values themselves are in the segments.
-import { type FactPath, type FactPaths, printOf } from '../../domain/fact-prints.ts';
+import type { FactPath, FactPaths } from '../../domain/fact-prints.ts';
+import { printOf } from '../../domain/print-bits.ts';
 import { BlockMemory } from './block-memory.ts';
 
 /** The facts of one subject: paths by number, and two numbers for each value. */

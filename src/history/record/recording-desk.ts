@@ -2,9 +2,9 @@
 // travel between threads.
 import type { TrustEvent } from '../../domain/event.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
+import type { Packs } from '../../domain/packed-list.ts';
 import type { RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import type { Packs } from '../../pull/packed-list.ts';
 
 /** A run for the desk: without records, which are packed beside it. Plain data, of this moment. */
 export interface SentRun {

@@ -3,10 +3,10 @@
 import { serialize } from 'node:v8';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
+import { AS_VALUES, PackedList } from '../../domain/packed-list.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import type { EventRows, HistoryRecorder, RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import { AS_VALUES, PackedList } from '../../pull/packed-list.ts';
 import type { RecordingDesk, SentFrame, SentRun } from './recording-desk.ts';
 
 /** More runs than these are not held: the disk is slower than the runs. */

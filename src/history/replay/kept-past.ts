@@ -3,18 +3,15 @@
 import type { LookBack } from '../../domain/look-back.ts';
 import type { FactChange, HistoryReader, RecordedRun, RunFrame } from '../../domain/recorded-history.ts';
 import { fillBefore } from '../../run/recorded-look-back.ts';
-import { SeenByRuns } from '../../run/seen-by-runs.ts';
+import type { SeenByRuns } from '../../run/seen-by-runs.ts';
 
 export class KeptPast {
-  private readonly seen: SeenByRuns;
-
   /** `beginsMs`: runs before it, as far as rules look back, are not in the record; undefined: there is nothing else. */
   private constructor(
     private readonly lookBack: LookBack,
+    private readonly seen: SeenByRuns,
     readonly beginsMs: number | undefined,
-  ) {
-    this.seen = new SeenByRuns(lookBack.paths);
-  }
+  ) {}
 
   /** `first`: the run before which the rules came into force. Undefined: no rule looks back. */
   static async before(
@@ -23,7 +20,8 @@ export class KeptPast {
     first: RunFrame['run'],
   ): Promise<KeptPast | undefined> {
     if (!lookBack) return undefined;
-    return new KeptPast(lookBack, await fillBefore(reader, lookBack, first));
+    const { seen, beginsMs } = await fillBefore(reader, lookBack, first);
+    return new KeptPast(lookBack, seen, beginsMs);
   }
 
   /** After a gap in which changes were lost: these facts hold, and nothing of before. */

@@ -1,12 +1,12 @@
 // history: the world of a replay: what the lists had at one time of the recorded past. In: facts of the beginning, then the changes of each
 // run. Out: records, the fleet, joined records, owners who are exempt: all that judging and deciding of a run read beside its frame.
 import { Exemptions, type OwnerFacts } from '../../decide/exemptions.ts';
-import type { Facts } from '../../domain/facts.ts';
+import { type Facts, ownTexts } from '../../domain/facts.ts';
 import { type Fleet, fleetDeviceOf } from '../../domain/fleet.ts';
 import { giveWay } from '../../domain/give-way.ts';
-import { type FactChange, isMomentary, type RunFrame } from '../../domain/recorded-history.ts';
+import { type FactChange, isMomentary, type RecordedPart, type RunFrame } from '../../domain/recorded-history.ts';
 import type { OpenState } from '../../domain/store.ts';
-import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import { SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import { projectedOwner } from '../../run/kept-records.ts';
 import { ExemptOwners } from './exempt-owners.ts';
 import { type View, WorldKind, type WorldSubject } from './world-kind.ts';
@@ -40,6 +40,22 @@ export class RecordedWorld {
     for (const [kind, own] of byKind(changes)) {
       if (isMomentary(frame, kind)) this.kinds[kind].changeBriefly(own);
       else this.kinds[kind].change(own);
+    }
+    if (frame.part) this.hideUnjoined(frame.part);
+  }
+
+  /** A look finds by itself who is joined to its subjects: others, of before, are not there for it. */
+  private hideUnjoined({ read, joined }: RecordedPart): void {
+    if (!joined) return;
+    const { device, user } = this.kinds;
+    const found = new Set([...read, ...joined].map(keyOf));
+    for (const { kind, id } of read) {
+      const record = this.record(kind, id);
+      const others =
+        kind === 'user'
+          ? (ownTexts(record, 'SerialNumbers') ?? []).flatMap((serial) => [...device.bySerial.of(serial)])
+          : (ownTexts(record, 'Emails') ?? []).flatMap((email) => [...user.byEmail.of(email.toLowerCase())]);
+      for (const other of others) if (!found.has(keyOf(other))) this.kinds[other.kind].changeBriefly([goneOf(other)]);
     }
   }
 
@@ -96,6 +112,14 @@ export class RecordedWorld {
 }
 
 const NOBODY: OwnerFacts = new Map();
+
+function keyOf({ kind, id }: SubjectRef): string {
+  return `${kind} ${id}`;
+}
+
+function goneOf({ kind, id }: SubjectRef): FactChange {
+  return { kind, subject: id, path: '', value: undefined };
+}
 
 function serialOf({ record }: WorldSubject): string {
   return typeof record?.SerialNumber === 'string' ? record.SerialNumber : '';

@@ -155,7 +155,7 @@ function seenOf(
   { records }: PartAsked,
   joins: Joins,
   sources: Record<Source, SourceReading>,
-): Pick<PulledSnapshot, 'seen' | 'read'> {
+): Pick<PulledSnapshot, 'seen' | 'read' | 'joined'> {
   const beside = { device: [...joins.devices.values()].flat(), user: [...joins.users.values()], service: [] };
   const seen = SUBJECT_KINDS.map((kind) => ({
     kind,
@@ -163,10 +163,9 @@ function seenOf(
     changed: [...records[kind], ...beside[kind]],
     prints: undefined,
   }));
-  const read = SUBJECT_KINDS.flatMap((kind) =>
-    records[kind].map((record): SubjectRef => ({ kind, id: summaryOf(kind, record).id })),
-  );
-  return { seen: seen.filter(({ changed }) => changed.length > 0), read };
+  const refsOf = (all: Record<SubjectKind, readonly Facts[]>) =>
+    SUBJECT_KINDS.flatMap((kind) => all[kind].map((record): SubjectRef => ({ kind, id: summaryOf(kind, record).id })));
+  return { seen: seen.filter(({ changed }) => changed.length > 0), read: refsOf(records), joined: refsOf(beside) };
 }
 
 /** What a report of the run shows. The counts are of what was read, and no counts of the lists. */

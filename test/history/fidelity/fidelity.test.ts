@@ -16,7 +16,7 @@ const LIMIT_MS = 120_000;
 const chosen = process.env.MONTH_SEED === undefined ? undefined : Number(process.env.MONTH_SEED);
 
 describe.runIf(chosen !== undefined)('the chosen month', () => {
-  it('replays as it was', async () => {
+  it('replays as it was', { timeout: LIMIT_MS }, async () => {
     const proof = await proveMonth(chosen as number);
     process.stdout.write(`${proofLine(proof)}\n`);
     expect(proof.unexplained).toEqual([]);

@@ -1,4 +1,4 @@
-// store: a folder that may not be there yet, with those above it. In: a path. Out: the folder, or the error of node:fs. Node's own `recursive` never
+// files: a folder that may not be there yet, with those above it. In: a path. Out: the folder, or the error of node:fs. Node's own `recursive` never
 // returns where a folder is there and nothing can be made in it (below /proc, in a mount that is gone).
 import { mkdirSync, statSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { makeFolder, makeFolderSync } from '../../src/store/make-folder.ts';
+import { makeFolder, makeFolderSync } from '../../src/files/make-folder.ts';
 import { built } from '../support/built.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'trustward-'));
@@ -32,7 +32,7 @@ describe.each([
   });
 
   it('refuses a place where nothing can be made, and returns', () => {
-    const module = JSON.stringify(built('src/store/make-folder.ts'));
+    const module = JSON.stringify(built('src/files/make-folder.ts'));
     const script = `import(${module}).then(async (m) => m.${name}('/proc/none/here')).catch((e) => console.log(e.code))`;
     const out = execFileSync(process.execPath, ['-e', script], { timeout: 10_000, killSignal: 'SIGKILL' });
     expect(String(out)).toBe('ENOENT\n');
