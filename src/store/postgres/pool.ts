@@ -1,7 +1,7 @@
 // store: the connections of this process to PostgreSQL. In: an address. Out: transactions, each of one organization. What is left of a connection
 // that failed is ended, not used again.
 import pg from 'pg';
-import type { AppError } from '../../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 import type { StoreWatch } from '../store-health.ts';
 import type { Session } from './drive.ts';
 import { migratePostgres } from './migrate.ts';
@@ -120,7 +120,7 @@ export class PostgresPool {
   /** What an error means, and remembered. */
   faultOf(error: unknown, sql?: string): unknown {
     const fault = postgresError(error, this.place, sql);
-    if (fault !== error) this.noteFault(fault as AppError);
+    if (fault instanceof AppError) this.noteFault(fault);
     return fault;
   }
 
