@@ -63,7 +63,8 @@ export const CALLS: readonly Call[] = [
   ['nameDatabase', (store) => store.nameDatabase('the database')],
   [
     'keepClockAgreement',
-    (store) => store.keepClockAgreement({ boot: 'b', apartMs: 1, sinceMs: 2, fromMs: 3, seenMs: 4 }),
+    (store) =>
+      store.keepClockAgreement({ boot: 'b', apartMs: 1, sinceMs: 2, fromMs: 3, seenMs: 4, jumpedMs: 5, setBackMs: 6 }),
   ],
   ['answers: begin', (store) => store.keptAnswers().begin('key', 'POST /api/runs')],
   ['beginRun', (store) => store.beginRun(run, notice, 'key')],
@@ -180,9 +181,8 @@ export const CALLS: readonly Call[] = [
     (store) =>
       store.withdraw({
         intentId: 'i2',
-        note: 'no',
         notes: notice,
-        why: { decision: 'skip', reason: 'drifted', reasonText: 'why' } as never,
+        why: { decision: 'skip', reason: 'drifted', reasonText: 'why' },
       }),
   ],
   [

@@ -10,11 +10,17 @@ export interface Session {
   query(statement: Statement): Promise<Found>;
 }
 
-/** `beforeStep`: throws to end the program between two steps. */
-export async function drive<T>(session: Session, place: string, work: Work<T>, beforeStep?: () => void): Promise<T> {
+/** `beforeStep`: fails to end the program between two steps. */
+export async function drive<T>(
+  session: Session,
+  place: string,
+  work: Work<T>,
+  beforeStep?: () => Promise<void> | undefined,
+): Promise<T> {
   let step = work.next();
   while (!step.done) {
-    beforeStep?.();
+    const waits = beforeStep?.();
+    if (waits) await waits;
     if (step.value === undefined) {
       await giveWay();
       step = work.next();

@@ -1,10 +1,10 @@
-// store: the connections of this process to PostgreSQL. In: an address. Out: connections that work as `trustward_work`, each for one
-// organization at a time. What is left of a connection that failed is ended, not used again.
+// store: the connections of this process to PostgreSQL. In: an address. Out: transactions, each of one organization. What is left of a connection
+// that failed is ended, not used again.
 import pg from 'pg';
-import type { AppError } from '../../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 import type { StoreWatch } from '../store-health.ts';
 import type { Session } from './drive.ts';
-import { migratePostgres, WORK_ROLE } from './migrate.ts';
+import { migratePostgres } from './migrate.ts';
 import { isAnswered, placeOf, postgresError, serverFaultOf } from './postgres-fault.ts';
 
 /** A statement that takes longer is ended: whoever waits for a lock fails then, and the next run tries again. */
@@ -13,8 +13,8 @@ const CONNECTING_MS = 10_000;
 const CONNECTIONS_MAX = 10;
 
 /** INVARIANT: a commit that was answered is on the disk of the server, and of its synchronous standby where there is one. */
-const PREPARE = `SET ROLE ${WORK_ROLE}; SET search_path = trustward, pg_catalog; SET synchronous_commit = on;
-  SET statement_timeout = ${STATEMENT_MS}; SET idle_in_transaction_session_timeout = ${STATEMENT_MS}; SET timezone = 'UTC'`;
+const PREPARE = `SET search_path = trustward, pg_catalog; SET synchronous_commit = on; SET statement_timeout = ${STATEMENT_MS};
+  SET idle_in_transaction_session_timeout = ${STATEMENT_MS}; SET timezone = 'UTC'`;
 
 /** The part of a connection that transactions need. */
 export type Client = Session & Pick<pg.ClientBase, 'query'>;
@@ -27,6 +27,8 @@ export interface Transactions {
 }
 
 export interface PoolOptions {
+  /** Beside the address, which may be shown. Undefined: the client finds it as it always does (PGPASSWORD, ~/.pgpass). */
+  password?: string | undefined;
   /** Told of failures and commits. */
   watch?: StoreWatch | undefined;
   connectionsMax?: number;
@@ -47,7 +49,7 @@ export class PostgresPool {
     this.place = placeOf(url);
     const queryMs = (options.statementMs ?? STATEMENT_MS) * 1.5;
     this.config = {
-      connectionString: url,
+      connectionString: withPassword(url, options.password),
       application_name: 'trustward',
       connectionTimeoutMillis: CONNECTING_MS,
       // The server may be gone without a word: its own timeout does not reach us then.
@@ -78,7 +80,10 @@ export class PostgresPool {
     }
   }
 
-  /** A connection of its own, which the caller ends: for what holds a lock of its session. */
+  /**
+   * A connection of its own, which the caller ends: for what holds a lock of its session. It works as the role that logged in, which alone
+   * may end another session of that role; units of work on it become `trustward_work` first.
+   */
   async open(organization: string): Promise<pg.Client> {
     const client = new pg.Client(this.config);
     client.on('error', () => {});
@@ -115,7 +120,7 @@ export class PostgresPool {
   /** What an error means, and remembered. */
   faultOf(error: unknown, sql?: string): unknown {
     const fault = postgresError(error, this.place, sql);
-    if (fault !== error) this.noteFault(fault as AppError);
+    if (fault instanceof AppError) this.noteFault(fault);
     return fault;
   }
 
@@ -151,8 +156,18 @@ export class PostgresPool {
   }
 
   private async prepare(client: pg.ClientBase): Promise<void> {
+    // Whoever works on a connection that ends has an error of its own; without a listener, the process would end.
+    client.on('error', () => {});
     await client.query(PREPARE);
     const { statementMs } = this.options;
     if (statementMs !== undefined) await client.query(`SET statement_timeout = ${statementMs}`);
   }
+}
+
+/** An address of its own has precedence over a password beside it. */
+function withPassword(url: string, password: string | undefined): string {
+  if (password === undefined) return url;
+  const whole = new URL(url);
+  whole.password = encodeURIComponent(password);
+  return whole.href;
 }

@@ -7,8 +7,8 @@ import { GroupCommit } from '../group-commit.ts';
 import type { Db, Work } from '../queries.ts';
 import type { Writer } from '../writer.ts';
 import { drive } from './drive.ts';
-import { LOCK, named } from './organization.ts';
-import type { PostgresPool } from './pool.ts';
+import { GO_FIRST, IS_URGENT, LOCK, named } from './organization.ts';
+import type { Client, PostgresPool } from './pool.ts';
 import type { PostgresWork } from './postgres-work.ts';
 import { SharedTables } from './shared-tables.ts';
 
@@ -17,10 +17,14 @@ const TAKEN_BACK_MAX = 20;
 
 interface Unit<T = unknown> {
   work: () => Work<T>;
-  /** Others of this process go before it, and take back what it has written. */
-  isLarge: boolean;
-  isSent: boolean;
+  /** Others of this process go before it, and urgent ones of any process: they take back what it has written. */
+  isLarge?: boolean;
+  isUrgent?: boolean;
+  isSent?: boolean;
 }
+
+/** A large unit asks after so many steps whether an urgent one waits: about every tenth of a second. */
+const STEPS_OF_LOOK = 50;
 
 /** Between two steps of a large unit, when another one goes first. */
 class TakenBack extends Error {}
@@ -39,7 +43,6 @@ export class PostgresWriter implements Writer {
       work: function* () {
         for (const work of units) yield* work();
       },
-      isLarge: false,
       isSent,
     });
   });
@@ -62,11 +65,11 @@ export class PostgresWriter implements Writer {
   }
 
   unit<T>(work: () => Work<T>): Promise<T> {
-    return this.inOrder({ work, isLarge: false, isSent: false });
+    return this.inOrder({ work });
   }
 
   unitAtOnce<T>(work: () => Work<T>): Promise<T> {
-    return this.unit(work);
+    return this.inOrder({ work, isUrgent: true });
   }
 
   grouped(work: () => Work<void>, when: 'at_once' | 'soon'): Promise<void> {
@@ -83,7 +86,7 @@ export class PostgresWriter implements Writer {
     };
     for (let turn = 0; isLarge && turn < TAKEN_BACK_MAX; turn += 1) {
       try {
-        return await this.inOrder({ work: whole, isLarge: true, isSent: false });
+        return await this.inOrder({ work: whole, isLarge: true });
       } catch (error) {
         if (!(error instanceof TakenBack)) throw error;
       }
@@ -106,18 +109,17 @@ export class PostgresWriter implements Writer {
     return done;
   }
 
-  private async written<T>({ work, isLarge, isSent }: Unit<T>): Promise<T> {
+  private async written<T>({ work, isLarge, isUrgent, isSent = false }: Unit<T>): Promise<T> {
     const { audits, db } = this;
-    const goBefore = () => {
-      if (isLarge && this.waiting > 0) throw new TakenBack('another unit of work goes first');
-    };
     try {
       const answer = await this.db.units.transaction(
         async (client) => {
           await client.query(named(this.organization));
+          if (isUrgent) await client.query(GO_FIRST);
           await client.query(LOCK);
-          const result = await drive(client, db.name, work(), goBefore);
-          await drive(client, db.name, audits.flush(db), goBefore);
+          const giveWay = isLarge ? this.givingWay(client) : undefined;
+          const result = await drive(client, db.name, work(), giveWay);
+          await drive(client, db.name, audits.flush(db), giveWay);
           return result;
         },
         { isSent },
@@ -130,7 +132,22 @@ export class PostgresWriter implements Writer {
       throw this.pool.faultOf(error);
     }
   }
+
+  /** Asked before each step of a large unit. */
+  private givingWay(client: Client): () => Promise<void> | undefined {
+    let steps = 0;
+    const look = async () => {
+      if ((await client.query(IS_URGENT)).rows.length > 0) throw new TakenBack(GOES_FIRST);
+    };
+    return () => {
+      if (this.waiting > 0) throw new TakenBack(GOES_FIRST);
+      steps += 1;
+      return steps % STEPS_OF_LOOK === 0 ? look() : undefined;
+    };
+  }
 }
+
+const GOES_FIRST = 'another unit of work goes first';
 
 /** Others write between its units: it looks where the chain ends before it appends to it. */
 class SharedAuditLog extends AuditLog {

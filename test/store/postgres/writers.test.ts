@@ -175,6 +175,22 @@ describe.skipIf(hasNoPostgres)(`writers on PostgreSQL${NEEDS_POSTGRES}`, () => {
     expect(await chain()).toMatchObject({ ok: true });
   });
 
+  test('keep no first stop waiting, not even one of another process', async () => {
+    await one?.beginRun(run, []);
+    const decisions = Array.from({ length: 12_000 }, (_, at) => ({ ...decision, id: `y${at}`, intentId: undefined }));
+    let isWritten = false;
+    const large = one?.commitRun(commitOf({ decisions, notes: notice(1) })).then(() => {
+      isWritten = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await other?.setStop(stop, notice(2));
+    expect(isWritten).toBe(false);
+    expect(await one?.stop()).toEqual(stop);
+    await large;
+    expect((await one?.audit({ limit: 1 }))?.[0]?.bytes).toContain('"at":1');
+    await other?.demandIntact();
+  });
+
   test('let a large unit wait for those of the same process that come meanwhile', async () => {
     await one?.beginRun(run, []);
     const decisions = Array.from({ length: 12_000 }, (_, at) => ({ ...decision, id: `y${at}`, intentId: undefined }));
