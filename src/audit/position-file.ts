@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../domain/errors.ts';
 import type { Position, Positions } from '../domain/lease-position.ts';
-import { writeWhole } from './durable-file.ts';
+import { writeWhole } from '../files/durable-file.ts';
 
 /** `folderOf`: the folder of an organization's state; it exists. */
 export function positionFiles(folderOf: (organization: string) => string): Positions {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { positionFiles } from '../audit/position-file.ts';
 import type { PostgresDatabase } from '../domain/database.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import { makeFolderSync } from '../store/make-folder.ts';
+import { makeFolderSync } from '../files/make-folder.ts';
 import { alone } from '../store/postgres/alone.ts';
 import { PostgresLeases } from '../store/postgres/leases.ts';
 import { PostgresPool } from '../store/postgres/pool.ts';
