@@ -25,7 +25,12 @@ export interface PostgresServer {
 }
 
 /** Makes or updates the tables. Errors: AppError `config`, `store_failed`. */
-export async function openServer(database: PostgresDatabase, clock: Clock, log: Log): Promise<PostgresServer> {
+export async function openServer(
+  database: PostgresDatabase,
+  clock: Clock,
+  log: Log,
+  leaseMs?: number,
+): Promise<PostgresServer> {
   const health = new StoreHealth(clock, log);
   const pool = new PostgresPool(addressOf(database), { watch: health });
   try {
@@ -37,6 +42,7 @@ export async function openServer(database: PostgresDatabase, clock: Clock, log: 
   const leases = new PostgresLeases({
     open: (organization) => pool.open(organization),
     clock,
+    ...(leaseMs !== undefined && { leaseMs }),
     holder: `${hostname()} ${process.pid}`,
     positions: positionFiles((organization) => folderOf(database, organization)),
   });

@@ -26,6 +26,11 @@ export function timesBetween(expression: string, afterMs: number, untilMs: numbe
   return count;
 }
 
+/** The first time of a valid expression after this one, epoch ms; undefined: there is none. */
+export function nextAfter(expression: string, afterMs: number): number | undefined {
+  return new Cron(expression, { paused: true }).nextRun(new Date(afterMs))?.getTime();
+}
+
 export interface Schedule {
   nextMs(): number | undefined;
   stop(): void;

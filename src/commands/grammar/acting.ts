@@ -23,6 +23,15 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
       ),
     )
     .action(bind(async (options: never) => (await import('../serve.ts')).serveCommand(io, options)));
+  program
+    .command('worker')
+    .description('carry out the runs and commands of all organizations, with PostgreSQL; any number, on any machines')
+    .option('--db <address>', 'the database, postgres://… (TRUSTWARD_DB)')
+    .option('--concurrency <count>', 'organizations worked on at once (TRUSTWARD_WORKER_CONCURRENCY)')
+    .addHelpText(
+      ...examples('# with the organizations of a folder', 'TRUSTWARD_ORGANIZATIONS=organizations trustward worker'),
+    )
+    .action(bind(async (options: never) => (await import('../worker.ts')).workerCommand(io, options)));
   outputOptions(
     engineOptions(program.command('run').description('do one run and print its report')),
     'text, json, md, csv, html',

@@ -14,7 +14,7 @@ interface Group {
 
 export const GROUPS: readonly Group[] = [
   {
-    commands: ['serve', 'run', 'plan', 'approve', 'reject', 'apply'],
+    commands: ['serve', 'worker', 'run', 'plan', 'approve', 'reject', 'apply'],
     load: async () => (await import('./acting.ts')).addActing,
   },
   {

@@ -1,0 +1,46 @@
+// commands: `worker`: carries out the jobs of all organizations of a PostgreSQL database, beside any number of its kind. It ends on SIGTERM or SIGINT:
+// nothing new is taken, and work under way is finished or given back.
+import { addressOf, openServer } from '../compose/postgres.ts';
+import { readWorkerSettings } from '../config/worker.ts';
+import { openJobs } from '../jobs/jobs.ts';
+import { postgresError } from '../store/postgres/postgres-fault.ts';
+import { systemClock } from '../system/clock.ts';
+import { Ending } from '../system/ending.ts';
+import { systemLog } from '../system/log.ts';
+import { openOrganizations } from '../worker/organizations.ts';
+import { startWorker } from '../worker/worker.ts';
+import { type CommonOptions, flagsOf, type Io, writeText } from './io.ts';
+
+export async function workerCommand(io: Io, options: CommonOptions & { concurrency?: string }): Promise<number> {
+  const flags = flagsOf(options);
+  const { database, logLevel, logForm, leaseMs, concurrency } = readWorkerSettings(io.env, flags, options.concurrency);
+  const log = systemLog({ level: logLevel, form: logForm });
+  const clock = systemClock;
+  const organizations = await openOrganizations(io.env, flags, clock, log);
+  try {
+    const server = await openServer(database, clock, log, leaseMs);
+    try {
+      const explain = (error: unknown) => postgresError(error, server.pool.place);
+      const jobs = await openJobs({ url: addressOf(database), log, clock, explain });
+      try {
+        const ending = io.ending ?? new Ending();
+        const worked = { organizations, server, ending, jobs, log };
+        const { ended } = await startWorker({ ...worked, concurrency: { lanes: concurrency, beside: 2 } });
+        const count = organizations.all().length;
+        writeText(
+          io,
+          `Trustward works for ${count} organization${count === 1 ? '' : 's'} on ${database.url}. Ctrl-C ends it.\n`,
+        );
+        await io.untilStopped();
+        await ending.until('the jobs under way', ended);
+      } finally {
+        await jobs.close();
+      }
+    } finally {
+      await server.close();
+    }
+  } finally {
+    await organizations.stop();
+  }
+  return 0;
+}

@@ -1,0 +1,66 @@
+// store: what people asked for and a worker does, until it is answered: one row each, of one organization. In: an operation with what was said.
+// Out: the same at a worker, and its answer at who asked. Nothing that acts rests on it: the work itself is committed and audited elsewhere.
+import { deserialize, serialize } from 'node:v8';
+import { AppError } from '../../domain/errors.ts';
+import { named } from './organization.ts';
+import type { Client, PostgresPool } from './pool.ts';
+
+/** An answer is asked for within minutes. */
+const KEPT = '1 day';
+
+export interface Ask {
+  operation: string;
+  said: readonly unknown[];
+}
+
+export class Asks {
+  constructor(
+    private readonly pool: PostgresPool,
+    private readonly organization: string,
+  ) {}
+
+  async add(id: string, { operation, said }: Ask): Promise<void> {
+    const sql = 'INSERT INTO asks (id, operation, said) VALUES ($1, $2, $3)';
+    await this.within((client) => client.query(sql, [id, operation, serialize(said)]));
+  }
+
+  /** Errors: AppError `not_found`. */
+  async find(id: string): Promise<Ask> {
+    const row = await this.row(id);
+    return { operation: row.operation, said: deserialize(row.said) as unknown[] };
+  }
+
+  async answer(id: string, answer: unknown): Promise<void> {
+    await this.within((client) => client.query('UPDATE asks SET answer = $2 WHERE id = $1', [id, serialize(answer)]));
+  }
+
+  /** Errors: AppError `not_found`, also for one that has none yet. */
+  async answerOf(id: string): Promise<unknown> {
+    const { answer } = await this.row(id);
+    if (answer === null) throw gone(id);
+    return deserialize(answer);
+  }
+
+  async prune(): Promise<void> {
+    await this.within((client) =>
+      client.query(`DELETE FROM asks WHERE asked_at < clock_timestamp() - interval '${KEPT}'`),
+    );
+  }
+
+  private async row(id: string): Promise<{ operation: string; said: Buffer; answer: Buffer | null }> {
+    const { rows } = await this.within((client) =>
+      client.query('SELECT operation, said, answer FROM asks WHERE id = $1', [id]),
+    );
+    const [row] = rows;
+    if (!row) throw gone(id);
+    return row;
+  }
+
+  private within<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    return this.pool.transaction(`BEGIN; ${named(this.organization)}`, work);
+  }
+}
+
+function gone(id: string): AppError {
+  return new AppError('not_found', `what was asked for as \`${id}\` is not kept any longer`);
+}

@@ -1,0 +1,139 @@
+// worker: what is done for a job: one organization is opened, worked on, and closed again, as a single `run` would. In: a job, the organizations.
+// Out: an answer as data. INVARIANT: whatever may call takes the organization's lease first, and releases it at its end.
+import { type Composition, composeEngine } from '../compose/compose.ts';
+import type { PostgresServer } from '../compose/postgres.ts';
+import { runCycle, watchCycle } from '../cycle.ts';
+import { perform } from '../daemon/operations.ts';
+import { lineOf } from '../domain/errors.ts';
+import { JOB_KIND_NAMES, JOB_KINDS, type Job, type JobHandler, type JobKind, type JobValue } from '../domain/jobs.ts';
+import type { Log } from '../domain/ports.ts';
+import type { Run, RunRequest } from '../domain/run.ts';
+import { timesBetween } from '../schedule/schedule.ts';
+import { Asks } from '../store/postgres/asks.ts';
+import { Ending } from '../system/ending.ts';
+import { askedFor } from './asks.ts';
+import type { Organizations } from './organizations.ts';
+
+export interface Worked {
+  organizations: Organizations;
+  server: PostgresServer;
+  ending: Ending;
+  log: Log;
+}
+
+/** More missed times than this are all the same. */
+const MISSED_MOST = 10;
+
+export function handlersOf(worked: Worked): Record<JobKind, JobHandler> {
+  const told =
+    (handler: JobHandler): JobHandler =>
+    async (job) => {
+      const { organization, kind } = job;
+      try {
+        return await handler(job);
+      } catch (error) {
+        // What a person asked for is answered to them.
+        if (!JOB_KINDS[kind].isAwaited)
+          worked.log.error(
+            { organization, kind },
+            `the job \`${kind}\` of \`${organization}\` failed: ${lineOf(error)}`,
+          );
+        throw error;
+      }
+    };
+  const handlers = untoldHandlers(worked);
+  return Object.fromEntries(JOB_KIND_NAMES.map((kind) => [kind, told(handlers[kind])])) as typeof handlers;
+}
+
+function untoldHandlers(worked: Worked): Record<JobKind, JobHandler> {
+  return {
+    run: (job) =>
+      acting(worked, job, ({ engine, config }) => whole(engine, { mode: config.mode, trigger: 'schedule' }, job)),
+    request: (job) =>
+      acting(worked, job, ({ engine }) => whole(engine, job.payload as unknown as Partial<RunRequest> & Asked, job)),
+    look: (job) => acting(worked, job, looked),
+    operate: (job) =>
+      acting(worked, job, async ({ engine }) => {
+        const { ask } = job.payload as { ask: string };
+        const asks = new Asks(worked.server.pool, job.organization);
+        const { name, said } = await askedFor(asks, ask);
+        await asks.answer(ask, await perform({ engine, underWay: UNSEEN }, name, said));
+        return null;
+      }),
+    // Whoever closes a composition delivers what is due.
+    deliver: (job) => opened(worked, job, 'operator', async () => null),
+    retention: async (job) => {
+      await new Asks(worked.server.pool, job.organization).prune();
+      return null;
+    },
+  };
+}
+
+type Asked = Pick<RunRequest, 'mode' | 'trigger'>;
+
+/** A daemon shows what it has under way; a worker's jobs are shown by their rows. */
+const UNSEEN = { beginPlan: () => {}, end: () => {} };
+
+async function whole(engine: Composition['engine'], asked: Partial<RunRequest> & Asked, job: Job): Promise<JobValue> {
+  const request: RunRequest = { rules: undefined, waitForDoubts: false, ...asked };
+  const shown: Promise<void>[] = [];
+  const run = await runCycle(engine, request, (begun) => void shown.push(job.begun(shownOf(begun))));
+  await Promise.allSettled(shown);
+  const { id, seq, mode } = run;
+  const { organization } = job;
+  engine.log.info({ organization, run: id, seq, mode }, `run ${seq} (${mode}) of \`${organization}\` is done`);
+  return shownOf(run);
+}
+
+/** A look that asks for a whole run makes it at once: it has the organization open, and nobody else acts for it. */
+async function looked({ engine, config, heartbeat, clock }: Composition): Promise<JobValue> {
+  const { mode, schedule } = config;
+  const missedSince = (atMs: number) => timesBetween(schedule, atMs, clock.nowMs(), MISSED_MOST);
+  const { result, reason, run } = await watchCycle(engine, { mode, missedSince, mayStartWhole: true });
+  if (result !== 'whole') return { result, run: run?.seq ?? null };
+  engine.log.info({ reason: reason?.code }, 'watch asks for a whole run');
+  const made = await runCycle(engine, { mode, trigger: 'watch', rules: undefined, waitForDoubts: false });
+  heartbeat?.beat();
+  return { result, run: made.seq };
+}
+
+/** What the endpoint answers with; without `undefined`, which JSON has not. */
+function shownOf(run: Run): JobValue {
+  return JSON.parse(JSON.stringify(run)) as JobValue;
+}
+
+async function acting(
+  worked: Worked,
+  job: Job,
+  work: (composition: Composition) => Promise<JobValue>,
+): Promise<JobValue> {
+  return opened(worked, job, 'actor', async (composition) => {
+    const answer = await work(composition);
+    if (job.kind === 'run') composition.heartbeat?.beat();
+    return answer;
+  });
+}
+
+async function opened(
+  { organizations, server, ending: ofProcess }: Worked,
+  job: Job,
+  part: 'actor' | 'operator',
+  work: (composition: Composition) => Promise<JobValue>,
+): Promise<JobValue> {
+  const config = organizations.configOf(job.organization);
+  const ending = new Ending(ofProcess.withinMs);
+  const end = () => ending.begin();
+  const signals = AbortSignal.any([ofProcess.asked, job.lost]);
+  signals.addEventListener('abort', end, { once: true });
+  if (signals.aborted) end();
+  try {
+    const composition = await composeEngine(config, config.mode, [], ending, undefined, { part, server });
+    try {
+      return await work(composition);
+    } finally {
+      await composition.close();
+    }
+  } finally {
+    signals.removeEventListener('abort', end);
+  }
+}
