@@ -10,7 +10,7 @@ import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import { verifyExport } from '../audit/verify-export.ts';
 import { composeReader } from '../compose/reader.ts';
-import { composeAuditWriter, composeVerification, type AuditWriter } from '../compose/record.ts';
+import { type AuditWriter, composeAuditWriter, composeVerification } from '../compose/record.ts';
 import { AppError } from '../domain/errors.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
 import { actorHere } from './actor.ts';
