@@ -29,17 +29,14 @@ export async function historyListCommand(io: Io, options: CommonOptions): Promis
     write(io, options, JSON.stringify({ folder, bytes, days }, null, 2));
     return 0;
   }
-  const lines = days.map(({ day, runs, files, bytes: size, hasBase }) =>
-    [
-      day,
-      `${runs} runs`.padStart(10),
-      `${files} files`.padStart(10),
-      sizeText(size).padStart(10),
-      hasBase ? 'base' : '',
-    ]
-      .join('  ')
-      .trimEnd(),
-  );
+  const row = (day: string, ...rest: (number | string)[]) =>
+    [day.padEnd(10), ...rest.map((cell) => String(cell).padStart(8))].join('  ');
+  const lines = [
+    row('day', 'runs', 'files', 'size', 'base'),
+    ...days.map(({ day, runs, files, bytes: size, hasBase }) =>
+      row(day, runs, files, sizeText(size), hasBase ? 'yes' : 'no'),
+    ),
+  ];
   const none = [`nothing is recorded in ${folder}`];
   write(io, options, (days.length === 0 ? none : [...lines, '', `${folder}: ${sizeText(bytes)}`]).join('\n'));
   return 0;
