@@ -12,12 +12,7 @@ export interface WorkerParts extends Worked {
 }
 
 /** Resolves when the process is to end and what was under way has ended. */
-export async function startWorker({
-  jobs,
-  log,
-  concurrency,
-  ...worked
-}: WorkerParts): Promise<{ ended: Promise<void> }> {
+export async function startWorker({ jobs, concurrency, ...worked }: WorkerParts): Promise<{ ended: Promise<void> }> {
   const { organizations, ending, log } = worked;
   const ids = () => new Set(organizations.all().map(({ id }) => id));
   const handlers = handlersOf(worked);

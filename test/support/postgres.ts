@@ -8,7 +8,7 @@ import pg from 'pg';
 import { migratePostgres } from '../../src/store/postgres/migrate.ts';
 import { Cluster, startCluster } from './postgres-cluster.ts';
 
-export { Cluster, hasNoPostgres, NEEDS_POSTGRES, OWNER, SUPERUSER, startCluster } from './postgres-cluster.ts';
+export { Cluster, hasNoPostgres, NEEDS_POSTGRES, OWNER, startCluster } from './postgres-cluster.ts';
 
 /** All workers of a run have the same parent. */
 const RUN = process.ppid;
