@@ -1,5 +1,5 @@
-// store: one SQLite connection with the pragmas that durability needs, and statements prepared once.
-// In: a file name. Out: a SqliteDb. It never retries: a busy, full, read-only or corrupt database is an AppError.
+// store: one SQLite connection with the pragmas that durability needs, and statements prepared once. In: a file name. Out: a SqliteDb. It never
+// retries: a busy, full, read-only or corrupt database is an AppError.
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
@@ -11,10 +11,7 @@ import type { Row, Value } from './queries.ts';
 import { editedFault, meaningOf, storeError } from './store-fault.ts';
 import type { StoreWatch } from './store-health.ts';
 
-/**
- * A connection. Every method throws AppError `store_failed`, `store_damaged` or `store_locked`, which name the file, and `conflict`
- * for a collision that requests can cause.
- */
+/** Every method throws AppError `store_failed`, `store_damaged` or `store_locked`, and `conflict` for a collision that requests can cause. */
 export class SqliteDb {
   private readonly statements = new Map<string, Database.Statement>();
   private hasChanged = false;
@@ -51,7 +48,7 @@ export class SqliteDb {
     return this.run(insertion(table, Object.keys(row), 1, conflict), ...Object.values(row));
   }
 
-  /** Rows with values in the order of the columns, several in one statement: a fifth of the time. Returns the number of added rows. */
+  /** Several rows in one statement: a fifth of the time. Returns the number of added rows. */
   insertMany(table: string, columns: readonly string[], rows: readonly Value[][], conflict = ''): number {
     let added = 0;
     for (let at = 0; at < rows.length; ) {

@@ -1,6 +1,3 @@
-// store: identities: by which names people find subjects. In: what a trusted reading changes; a text. Out: rows, by any of their names.
-// Nothing that acts reads these tables: they are written without an audit entry, beside the commit of a run.
-import { canonicalJson } from '../domain/canonical.ts';
 import { SELECTOR_FIELDS } from '../domain/exemption.ts';
 import { giveWay } from '../domain/give-way.ts';
 import {
@@ -14,11 +11,10 @@ import {
   type PresentPrints,
   type SelectedIdentities,
 } from '../domain/identity.ts';
-import { printsOf } from '../domain/identity-print.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { hashesOf, hashOf, type KeyedBy, SORTED_AT_ONCE, SortedKeys } from './identity-keys.ts';
-import type { Db, Row, Work } from './queries.ts';
-import { storedJson } from './stored-json.ts';
+import { COLUMNS, identityOfRow, ownerRows, rowOfIdentity } from './identity-rows.ts';
+import type { Db, Work } from './queries.ts';
 
 const PRESENT_FIRST = 'ORDER BY gone_at IS NOT NULL, no';
 const KEYED = 'no IN (SELECT no FROM identity_keys WHERE hash = ?)';
@@ -256,54 +252,3 @@ function* saveIdentity(db: Db, seen: IdentitySeen, atMs: number): Work<void> {
 
 const KEY_COLUMNS = ['hash', 'no'];
 const OWNER_COLUMNS = ['owner_key', 'no'];
-
-/** In the order of `COLUMNS`. */
-function rowOfIdentity(seen: IdentitySeen, firstAt: number, atMs: number): Row {
-  const { kind, id, serial, name, platform, model, owners } = seen;
-  const { print, ownersPrint } = printsOf(seen);
-  return {
-    kind,
-    id,
-    serial,
-    name,
-    platform,
-    model,
-    owners: owners === undefined ? null : canonicalJson(owners),
-    first_at: firstAt,
-    changed_at: atMs,
-    gone_at: null,
-    print,
-    owners_print: ownersPrint ?? null,
-  };
-}
-
-const NOBODY: IdentitySeen = {
-  kind: 'device',
-  id: '',
-  serial: '',
-  name: '',
-  platform: '',
-  model: '',
-  owners: undefined,
-};
-const COLUMNS = ['no', ...Object.keys(rowOfIdentity(NOBODY, 0, 0))];
-
-function ownerRows({ owners = [] }: IdentitySeen, no: number): [string, number][] {
-  const keys = new Set(owners.map(nameKey).filter((key) => key !== ''));
-  return [...keys].map((key) => [key, no]);
-}
-
-function identityOfRow(row: Row): Identity {
-  return {
-    kind: row.kind as SubjectKind,
-    id: row.id as string,
-    serial: row.serial as string,
-    name: row.name as string,
-    platform: row.platform as string,
-    model: row.model as string,
-    owners: row.owners === null ? undefined : storedJson<string[]>(row.owners as string),
-    firstAt: row.first_at as number,
-    changedAt: row.changed_at as number,
-    goneAt: row.gone_at === null ? undefined : (row.gone_at as number),
-  };
-}

@@ -4,7 +4,6 @@
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { AuditStore } from '../domain/audit-store.ts';
 import type { Accepted, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
-import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
@@ -20,6 +19,7 @@ import type { RunStore } from '../domain/run-store.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
+import { boundElsewhere } from './bound-elsewhere.ts';
 import { removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import { dropIntents, plansToDrop } from './dropped-plans.ts';
@@ -30,7 +30,7 @@ import { noteRunBegun, SqlAnswers } from './kept-answers.ts';
 import { replaceLists } from './kept-lists.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
-import { SqlOutbox } from './outbox.ts';
+import { SqlOutbox, type Unit } from './outbox.ts';
 import { demandStatus, haveAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
 import type { Work } from './queries.ts';
@@ -230,23 +230,25 @@ export class SqlStore
 
   /** Notifications of this database; its writes are audited like all others. */
   outbox(): SqlOutbox {
-    const append = (notes: AuditNote[]) => this.audits.append(notes);
-    return new SqlOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
+    return new SqlOutbox(this.db, this.unitOfParts(), this.clock);
   }
 
   keptAnswers(): SqlAnswers {
-    return new SqlAnswers(this.db, { run: (work) => this.unit(work) }, this.clock);
+    return new SqlAnswers(this.db, this.unitOfParts(), this.clock);
   }
 
   feedPositions(): SqlFeedPositions {
-    return new SqlFeedPositions(this.db, { run: (work) => this.unit(work) }, this.clock);
+    return new SqlFeedPositions(this.db, this.unitOfParts(), this.clock);
   }
 
   /** Tokens of the HTTP endpoint. A token that is added or revoked is sealed at once, like all that holds back or opens. */
   tokens(): SqlTokens {
-    const append = (notes: AuditNote[]) => this.audits.append(notes);
-    const unit = { run: <T>(work: () => Work<T>) => this.unit(work), append, seal: () => this.audits.seal(this.db) };
+    const unit = { ...this.unitOfParts(), seal: () => this.audits.seal(this.db) };
     return new SqlTokens(this.db, unit, this.tables);
+  }
+
+  private unitOfParts(): Unit {
+    return { run: (work) => this.unit(work), append: (notes) => this.audits.append(notes) };
   }
 
   async saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void> {
@@ -303,11 +305,4 @@ export class SqlStore
     this.prints.set(kind, known);
     return known;
   }
-}
-
-export function boundElsewhere(file: string, bound: string, address: string): AppError {
-  return new AppError(
-    'bound_elsewhere',
-    `database \`${file}\` belongs to ${bound}, not to ${address}: set TRUSTWARD_DB to another file for this address`,
-  );
 }
