@@ -37,7 +37,9 @@ export function* firstSince(db: Db, atMs: number): Work<number> {
   let high = (yield* headOf(db)).seq + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const at = Number((yield* db.get<{ at: number }>('SELECT at FROM audit WHERE seq >= ? LIMIT 1', middle))?.at);
+    const at = Number(
+      (yield* db.get<{ at: number }>('SELECT at FROM audit WHERE seq >= ? ORDER BY seq LIMIT 1', middle))?.at,
+    );
     if (at >= atMs) high = middle;
     else low = middle + 1;
   }

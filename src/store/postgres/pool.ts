@@ -14,7 +14,7 @@ const CONNECTIONS_MAX = 10;
 
 /** INVARIANT: a commit that was answered is on the disk of the server, and of its synchronous standby where there is one. */
 const PREPARE = `SET search_path = trustward, pg_catalog; SET synchronous_commit = on; SET statement_timeout = ${STATEMENT_MS};
-  SET idle_in_transaction_session_timeout = ${STATEMENT_MS}; SET timezone = 'UTC'`;
+  SET idle_in_transaction_session_timeout = ${STATEMENT_MS}; SET timezone = 'UTC'; SET jit = off`;
 
 /** The part of a connection that transactions need. */
 export type Client = Session & Pick<pg.ClientBase, 'query'>;

@@ -17,6 +17,12 @@ const sealing: Sealing = {
 
 const tested = databases().filter(({ isMissing }) => !isMissing);
 
+/** All that can be read is compared after each third call, and after the last one: it takes a second. */
+const isReadAfter = (name: string) => {
+  const at = CALLS.findIndex(([one]) => one === name);
+  return at % 3 === 0 || at === CALLS.length - 1;
+};
+
 describe('the ports of the store', () => {
   let stores: OpenedStore[];
   beforeAll(async () => {
@@ -28,9 +34,10 @@ describe('the ports of the store', () => {
     for (const database of tested) await database.end();
   });
 
-  test.skipIf(tested.length < 2).each(CALLS)('are one: %s', async (_, call) => {
+  test.skipIf(tested.length < 2).each(CALLS)('are one: %s', async (name, call) => {
     const [first, ...others] = await Promise.all(stores.map(({ store, clock }) => outcomeOf(() => call(store, clock))));
     for (const other of others) expect(other).toEqual(first);
+    if (!isReadAfter(name)) return;
     const [read, ...same] = await Promise.all(stores.map(({ store, clock }) => everythingRead(store, clock.nowMs())));
     for (const other of same) expect(other).toEqual(read);
     for (const { store } of stores) expect(await verifyChain(store.auditFrom(1))).toMatchObject({ ok: true });

@@ -16,21 +16,38 @@ BEGIN
   END IF;
   IF position('\ud' IN lower(document)) > 0 THEN
     document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})(?!\\ud[c-f][0-9a-f]{2})', '\1\\u0001\2', 'gi');
-    document := regexp_replace(document, '(?<!\\ud[89ab][0-9a-f]{2})(?<!\\)((?:\\\\)*)\\u(d[c-f][0-9a-f]{2})', '\1\\u0001\2', 'gi');
+    -- Whole pairs are set aside: `\v` is no escape of JSON.
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})', '\1\\v\2\\v\3', 'gi');
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u(d[c-f][0-9a-f]{2})', '\1\\u0001\2', 'gi');
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\v(d[89a-f][0-9a-f]{2})', '\1\\u\2', 'gi');
   END IF;
   RETURN document;
 END $$;
+
+-- A list or an object within such a document, as it was written.
+CREATE FUNCTION trustward.written(document text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  IF position('\u0001' IN document) > 0 THEN
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0001(d[89a-f][0-9a-f]{2})', '\1\\u\2', 'gi');
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u00010', '\1\\u0000', 'g');
+    document := regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u00011', '\1\\u0001', 'g');
+  END IF;
+  RETURN document;
+END $$;
+
+-- What SQLite makes of a value within a document: 1 and 0 of true and false, the text of a list or an object.
+CREATE FUNCTION trustward.json_value(value json) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+  RETURN CASE json_typeof(value) WHEN 'boolean' THEN CASE value #>> '{}' WHEN 'true' THEN '1' ELSE '0' END
+    WHEN 'object' THEN trustward.written(value::text) WHEN 'array' THEN trustward.written(value::text) ELSE value #>> '{}' END;
 
 -- What the store's statements ask SQLite's functions for. A path is `$.name[0].name`.
 CREATE FUNCTION trustward.json_path(path text) RETURNS text[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
   RETURN string_to_array(substr(regexp_replace(path, '\[(\d+)\]', '.\1', 'g'), 3), '.');
 
--- A member of a document, as text; 1 and 0 for true and false. Null: it has none, or is no document.
+-- A member of a document. Null: it has none.
 CREATE FUNCTION trustward.json_extract(document text, path text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
-DECLARE
-  member json := trustward.storable(document)::json #> trustward.json_path(path);
 BEGIN
-  RETURN CASE WHEN json_typeof(member) = 'boolean' THEN CASE member #>> '{}' WHEN 'true' THEN '1' ELSE '0' END ELSE member #>> '{}' END;
+  RETURN trustward.json_value(trustward.storable(document)::json #> trustward.json_path(path));
 END $$;
 CREATE OPERATOR trustward.->> (LEFTARG = text, RIGHTARG = text, FUNCTION = trustward.json_extract);
 
@@ -41,22 +58,23 @@ EXCEPTION WHEN data_exception THEN
   RETURN false;
 END $$;
 
--- The elements of a list, with their places.
+-- The elements of a list, with their places. Few are expected, so that what they name is looked up in an index; a function that is STRICT
+-- keeps this estimate.
 CREATE FUNCTION trustward.json_each(document text) RETURNS TABLE (key bigint, value text, type text)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT place - 1, element #>> '{}', CASE
+LANGUAGE sql IMMUTABLE STRICT ROWS 10 PARALLEL SAFE AS $$
+  SELECT place - 1, trustward.json_value(element), CASE
       WHEN json_typeof(element) <> 'number' THEN json_typeof(element)
       WHEN element #>> '{}' ~ '^-?[0-9]+$' THEN 'integer' ELSE 'real' END
   FROM json_array_elements(trustward.storable(document)::json) WITH ORDINALITY AS each (element, place)
 $$;
 CREATE FUNCTION trustward.json_each(document text, path text) RETURNS TABLE (key bigint, value text, type text)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+LANGUAGE sql IMMUTABLE STRICT ROWS 10 PARALLEL SAFE AS $$
   SELECT * FROM trustward.json_each(trustward.json_extract(document, path))
 $$;
 CREATE FUNCTION trustward.jsonb_each(document text) RETURNS TABLE (key bigint, value text, type text)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT * FROM trustward.json_each(document) $$;
+LANGUAGE sql IMMUTABLE STRICT ROWS 10 PARALLEL SAFE AS $$ SELECT * FROM trustward.json_each(document) $$;
 CREATE FUNCTION trustward.jsonb_each(document text, path text) RETURNS TABLE (key bigint, value text, type text)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT * FROM trustward.json_each(document, path) $$;
+LANGUAGE sql IMMUTABLE STRICT ROWS 10 PARALLEL SAFE AS $$ SELECT * FROM trustward.json_each(document, path) $$;
 
 CREATE FUNCTION trustward.json_list(elements text[]) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN to_json(coalesce(elements, '{}'))::text;
