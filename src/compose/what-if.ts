@@ -7,7 +7,7 @@ import { sqliteFileOf } from '../domain/database.ts';
 import type { Progress } from '../domain/progress.ts';
 import type { WhyDeps } from '../explain/why.ts';
 import type { WhatIfEngine } from '../run/what-if.ts';
-import { boundElsewhere } from '../store/bound-elsewhere.ts';
+import { boundElsewhere } from '../store/bound-to.ts';
 import { takeWriterLock } from '../store/writer-lock.ts';
 import { bootId } from '../system/clock.ts';
 import { quietTime } from '../system/quiet-time.ts';

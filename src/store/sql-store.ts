@@ -19,7 +19,7 @@ import type { RunStore } from '../domain/run-store.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { boundElsewhere } from './bound-elsewhere.ts';
+import { bindTo } from './bound-to.ts';
 import { removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import { dropIntents, plansToDrop } from './dropped-plans.ts';
@@ -27,7 +27,6 @@ import { eventsBetween, lastEventNo, saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
 import { noteRunBegun, SqlAnswers } from './kept-answers.ts';
-import { replaceLists } from './kept-lists.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { SqlOutbox, type Unit } from './outbox.ts';
@@ -50,14 +49,8 @@ export class SqlStore
 
   async bind(address: string, lists?: Lists): Promise<void> {
     await this.unit(function* (store) {
-      const bound = (yield* store.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'"))?.value;
-      if (bound !== undefined && bound !== address) throw boundElsewhere(store.db.name, bound, address);
-      if (bound === undefined) {
-        yield* store.db.insert('meta', { key: 'address', value: address });
-        store.audits.append([{ kind: 'database.bound', body: { address } }]);
-      }
-      const from = lists && (yield* replaceLists(store.db, lists));
-      if (from !== undefined) store.audits.append([{ kind: 'lists.changed', body: { from, to: lists } }]);
+      const notes = yield* bindTo(store.db, address, lists);
+      store.audits.append(notes);
     });
   }
 
