@@ -1,3 +1,5 @@
+// store: identities: by which names people find subjects. In: what a trusted reading changes; a text. Out: rows, by any of their names.
+// Nothing that acts reads these tables: they are written without an audit entry, beside the commit of a run.
 import { SELECTOR_FIELDS } from '../domain/exemption.ts';
 import { giveWay } from '../domain/give-way.ts';
 import {

@@ -48,9 +48,8 @@ export class SqlStore
   private readonly prints = new Map<SubjectKind, PresentPrints>();
 
   async bind(address: string, lists?: Lists): Promise<void> {
-    await this.unit(function* (store) {
-      const notes = yield* bindTo(store.db, address, lists);
-      store.audits.append(notes);
+    await this.unit(function* ({ db, audits }) {
+      audits.append(yield* bindTo(db, address, lists));
     });
   }
 
