@@ -7,7 +7,7 @@ import type { Latency } from '../../../src/domain/quiet-period.ts';
 import { KIND_OF, type Source } from '../../../src/domain/subjects.ts';
 import type { Dice } from '../../harness/dice.ts';
 import type { SimClock } from '../../harness/sim-clock.ts';
-import { BUNDLE, type MonthWorld } from './month-world.ts';
+import { BUNDLE, type MonthWorld, TOKENS } from './month-world.ts';
 import type { Listed } from './recorded-facts.ts';
 
 /** `short`: a good part left out, with a total that agrees. */
@@ -32,6 +32,8 @@ export class MonthPlatform implements Api {
   readonly effects: string[] = [];
   /** The last answers with a list. */
   listed: Listed = {};
+  /** Whether an answer had a device with a secret, in a list or by itself. */
+  hasShownSecret = false;
   mood: { [source in Source]: Mood } = { devices: 'well', users: 'well', services: 'well', events: 'well' };
 
   constructor(
@@ -68,12 +70,16 @@ export class MonthPlatform implements Api {
 
   async devicesOfSerial(serialNumber: string): Promise<Facts[]> {
     await this.read();
-    return [...this.world.devices.values()].filter((one) => one.SerialNumber === serialNumber).map(copied);
+    const devices = [...this.world.devices.values()].filter((one) => one.SerialNumber === serialNumber).map(copied);
+    this.note(devices);
+    return devices;
   }
 
   async device(deviceId: string): Promise<Facts | undefined> {
     await this.read();
-    return copied(this.world.devices.get(deviceId));
+    const device = copied(this.world.devices.get(deviceId));
+    this.note(device ? [device] : []);
+    return device;
   }
 
   async service(serviceId: string): Promise<Facts | undefined> {
@@ -152,7 +158,12 @@ export class MonthPlatform implements Api {
 
   private noted(source: 'devices' | 'users' | 'services', records: Facts[]): Facts[] {
     this.listed = { ...this.listed, [KIND_OF[source]]: copied(records) };
+    if (source === 'devices') this.note(records);
     return records;
+  }
+
+  private note(devices: readonly Facts[]): void {
+    this.hasShownSecret ||= devices.some(({ Note }) => isFacts(Note) && Note.api_token === TOKENS[0]);
   }
 
   private change(id: string, facts: Facts): void {

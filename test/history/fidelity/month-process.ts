@@ -63,7 +63,8 @@ export async function startMonthProcess(parts: ProcessParts, life: Life): Promis
   writer.commitRun = async (commit) => {
     await commitRun(commit);
     const seq = (await writer.run(commit.runId))?.seq ?? 0;
-    parts.made.set(commit.runId, { commit, seq, listed: platform.listed });
+    const { listed, hasShownSecret } = platform;
+    parts.made.set(commit.runId, { commit, seq, listed, hasShownSecret });
   };
   const store = replaced(mortal(writer, life), unhurried(writer));
   const history = parts.record(writer);

@@ -1,13 +1,9 @@
-// fidelity: the proof of one month: it is recorded, replayed as it was, and every difference has a reason that the harness knows to be true. In: a
-// seed. Out: counts, and what nothing explains.
-import { isFacts } from '../../../src/domain/facts.ts';
 import type { HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import type { Replay, ReplayDifference } from '../../../src/domain/replay.ts';
 import { SUBJECT_KINDS } from '../../../src/domain/subjects.ts';
 import { type MonthOptions, type PlayedMonth, playMonth } from './month.ts';
 import { MonthFolder } from './month-folder.ts';
 import { MonthMemory } from './month-memory.ts';
-import { TOKENS } from './month-world.ts';
 import { type Listed, RecordedFacts } from './recorded-facts.ts';
 import { recordedRuns, replayed } from './replayed.ts';
 import { recordedOtherwise } from './what-was-made.ts';
@@ -129,8 +125,7 @@ function isMissing(text: string, recorded: readonly RecordedRun[]): boolean {
 
 /** Whether a device had one until then: a fact that a secret was in. */
 function showsSecret({ made }: PlayedMonth, runSeq: number): boolean {
-  const lists = [...made.values()].flatMap(({ seq, listed }) => (seq <= runSeq ? (listed.device ?? []) : []));
-  return lists.some(({ Note }) => isFacts(Note) && Note.api_token === TOKENS[0]);
+  return [...made.values()].some(({ seq, hasShownSecret }) => seq <= runSeq && hasShownSecret);
 }
 
 function listsTwice({ made }: PlayedMonth, runSeq: number): boolean {

@@ -11,6 +11,8 @@ export interface MadeRun {
   commit: RunCommit;
   seq: number;
   listed: Listed;
+  /** Whether the platform had shown a device with a secret until then. */
+  hasShownSecret: boolean;
 }
 /** By the id of the run. */
 export type Made = Map<string, MadeRun>;
