@@ -32,7 +32,7 @@ export function writeMonth(folder: string, { devices, days, changed }: MonthSize
   const shows = new Set(factsOf(0, START_MS).map(([path]) => path));
   let changes = 0;
   for (let day = 0; day < days; day += 1) {
-    const bytes = new SegmentBytes({ program: 'bench', address: ADDRESS, forgotten: [] }, false);
+    const bytes = new SegmentBytes({ program: 'bench', address: ADDRESS, forgotten: [] });
     for (let turn = 0; turn < runsOfDay; turn += 1) {
       const seq = day * runsOfDay + turn + 1;
       const nowMs = START_MS + (seq - 1) * EVERY_MS;

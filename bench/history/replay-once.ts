@@ -7,6 +7,7 @@ import { Decoder } from '../../src/history/codec/decoder.ts';
 import { historyReader } from '../../src/history/files/history-reader.ts';
 import { asItWas } from '../../src/history/replay/as-it-was.ts';
 import { whatIf } from '../../src/history/replay/what-if.ts';
+import { keepHeapLean } from '../../src/system/lean-heap.ts';
 import { ADDRESS } from './month.ts';
 
 const [folder, way, count] = process.argv.slice(2) as [string, 'as_was' | 'what_if' | 'read', string];
@@ -58,6 +59,8 @@ const reader: HistoryReader = {
     })(),
 };
 
+// As the commands do that replay.
+keepHeapLean();
 const asked = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
 const [wall, cpu] = [performance.now(), process.cpuUsage()];
 let runs = 0;

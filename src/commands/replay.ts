@@ -7,6 +7,7 @@ import { REPORT_FORMATS, type ReportFormat } from '../domain/report-format.ts';
 import { replayDocument } from '../report/replay/build.ts';
 import type { ReplayDocument } from '../report/replay/document.ts';
 import { systemClock } from '../system/clock.ts';
+import { keepHeapLean } from '../system/lean-heap.ts';
 import { statusLine } from '../system/status-line.ts';
 import { withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
@@ -37,6 +38,7 @@ type Work<T> = (replayer: Replayer, work: Parameters<Replayer['asItWas']>[1]) =>
 
 /** Errors: AppError `not_found` without a history, and those of the work. */
 export async function replaying<T>(io: Io, options: CommonOptions, work: Work<T>): Promise<T> {
+  keepHeapLean();
   const { composeReplayer } = await import('../compose/replayer.ts');
   const replayer = await composeReplayer(
     databaseOf(io, options),

@@ -15,6 +15,7 @@ import { gatherEvidence, type ReplayedTime } from '../history/evidence/gather.ts
 import { replayTime } from '../history/evidence/replay-time.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
 import { systemClock } from '../system/clock.ts';
+import { keepHeapLean } from '../system/lean-heap.ts';
 import { statusLine } from '../system/status-line.ts';
 import { withSettings } from './config-of.ts';
 import { type EvidenceReport, evidenceMarkdown, evidenceReport, evidenceText } from './evidence-text.ts';
@@ -70,6 +71,7 @@ async function recordedTime(
   { fromMs, toMs, only }: { fromMs: number; toMs: number; only: string | undefined },
 ): Promise<ReplayedTime | undefined> {
   if (!existsSync(`${database.beside}.history`)) return undefined;
+  keepHeapLean();
   const { addressOf, composeHistory } = await import('../compose/history.ts');
   const stopping = new AbortController();
   void io.untilStopped().then(() => stopping.abort());

@@ -94,7 +94,8 @@ export interface RunFrame {
  */
 export interface RecordedRun {
   frame: RunFrame;
-  changes: readonly FactChange[];
+  /** May be read several times. Those of a run that saw a whole fleet for the first time are read from the files each time. */
+  changes: Iterable<FactChange>;
   /** Events of the log that no run recorded before has; each id once. */
   events: readonly TrustEvent[];
   /** As deciding was handed it: what people did and what calls came to are in it. */

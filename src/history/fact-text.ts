@@ -23,13 +23,17 @@ export function dataText(value: unknown): string {
 
 /** Errors: AppError `api_answer` when it is no JSON. */
 export function factOf(text: string): Fact {
-  return PLAIN_TEXT.test(text) ? text.slice(1, -1) : SHORT.test(text) ? JSON.parse(text) : (parseExact(text) as Fact);
+  if (PLAIN_TEXT.test(text)) return text.slice(1, -1);
+  if (SHORT.test(text)) return JSON.parse(text);
+  return LONG.test(text) ? BigInt(text) : (parseExact(text) as Fact);
 }
 
 /** Nothing in it is escaped, nor can it pass for a number. */
 const PLAIN_TEXT = /^"[^"\\\x7f]*"$/;
 /** No digit can be lost. */
 const SHORT = /^(?:true|false|null|-?\d{1,15})$/;
+/** Beyond what a number holds: most times are in nanoseconds. */
+const LONG = /^-?[1-9]\d{16,19}$/;
 
 /**
  * In the place of a secret, which is not recorded. No fact has this text: an object is recorded as a whole only when it is empty, or when a key in

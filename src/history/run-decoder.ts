@@ -12,7 +12,7 @@ export interface RunDecoder {
    * The next run. `rows`: all of it that are no facts, in the order in which they were written. `changes`: its facts, those of readings that are
    * not trusted too. Throws when the rows make no run: it is then counted as damaged.
    */
-  run(rows: readonly HistoryRow[], changes: readonly FactChange[]): RecordedRun;
+  run(rows: readonly HistoryRow[], changes: Iterable<FactChange>): RecordedRun;
   /** Events of rows of kind `event`. */
   events(rows: readonly HistoryRow[]): TrustEvent[];
   /** A rule set of its rows of kind `rules`; undefined when they are not whole. */

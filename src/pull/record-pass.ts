@@ -3,7 +3,7 @@
 import { FactPaths } from '../domain/fact-prints.ts';
 import type { Facts } from '../domain/facts.ts';
 import { FIELDS, type PresentPrints } from '../domain/identity.ts';
-import { AS_VALUES, PackedList, partOf } from '../domain/packed-list.ts';
+import { AS_VALUES, PackedList } from '../domain/packed-list.ts';
 import type { ChangedPart } from '../domain/record-part.ts';
 import type { SeenSubjects } from '../domain/recorded-history.ts';
 import { SeenPrints, type SharedPrints } from '../domain/seen-prints.ts';

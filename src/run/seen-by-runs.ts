@@ -18,17 +18,22 @@ export class SeenByRuns {
   }
 
   /** Of other paths and subjects, nothing is kept. */
-  wanted(changes: readonly FactChange[]): FactChange[] {
+  wanted(changes: Iterable<FactChange>): FactChange[] {
+    return [...this.wantedOf(changes)];
+  }
+
+  private *wantedOf(changes: Iterable<FactChange>): Iterable<FactChange> {
     const { paths, only } = this;
-    return changes.filter(({ kind, subject, path }) => {
-      if (only && (only.kind !== kind || only.id !== subject)) return false;
-      return path === '' ? paths.has(kind) : (paths.get(kind)?.has(path) ?? false);
-    });
+    for (const change of changes) {
+      const { kind, subject, path } = change;
+      if (only && (only.kind !== kind || only.id !== subject)) continue;
+      if (path === '' ? paths.has(kind) : paths.get(kind)?.has(path)) yield change;
+    }
   }
 
   /** What the next run that reads these subjects sees. */
-  willSee(changes: readonly FactChange[]): void {
-    for (const change of this.wanted(changes)) this.later.push(change);
+  willSee(changes: Iterable<FactChange>): void {
+    for (const change of this.wantedOf(changes)) this.later.push(change);
   }
 
   /** All facts are given anew. */
@@ -46,7 +51,7 @@ export class SeenByRuns {
     const singly = part?.read.filter(({ kind }) => read.includes(kind)) ?? [];
     const own = part && new Set(singly.map(({ kind, id }) => `${kind} ${id}`));
     const isSeen = ({ kind, subject }: FactChange) => (own ? own.has(`${kind} ${subject}`) : read.includes(kind));
-    this.willSee(changes.filter(({ kind }) => !isMomentary(frame, kind)));
+    for (const change of this.wantedOf(changes)) if (!isMomentary(frame, change.kind)) this.later.push(change);
     const seen = this.later.filter(isSeen);
     if (this.later.length > 0) this.later = this.later.filter((change) => !isSeen(change));
     const isShown = (kind: SubjectKind, path: string) => frame.shows.get(kind)?.has(path) ?? false;

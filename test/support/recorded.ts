@@ -334,8 +334,8 @@ type TimedChange = FactChange & { atMs: number; runSeq: number };
 async function changesOf(items: readonly HistoryItem[], subject: SubjectRef): Promise<TimedChange[]> {
   const changes: TimedChange[] = [];
   let atMs = 0;
-  const add = (told: readonly FactChange[], runSeq: number) => {
-    const own = told.filter((change) => change.kind === subject.kind && change.subject === subject.id);
+  const add = (told: Iterable<FactChange>, runSeq: number) => {
+    const own = [...told].filter((change) => change.kind === subject.kind && change.subject === subject.id);
     changes.push(...own.map((change) => ({ ...change, atMs, runSeq })));
   };
   for (const [at, item] of items.entries()) {

@@ -7,7 +7,7 @@ import type { HistoryReader, RunFrame } from '../../domain/recorded-history.ts';
 import type { SubjectKind, SubjectRef } from '../../domain/subjects.ts';
 import { timeText } from '../../domain/time-text.ts';
 import type { Joins, Needs } from '../../domain/verdict.ts';
-import { setAt } from '../../history/replay/recorded-record.ts';
+import { keysOf, setAt } from '../../history/replay/recorded-record.ts';
 
 /** A user has few devices, and a device few owners. */
 const JOINED_MAX = 50;
@@ -41,7 +41,7 @@ export async function recordAt(
 
 function recordOf(facts: readonly [string, Fact][]): Facts {
   const record: Facts = {};
-  for (const [path, value] of facts) setAt(record, path, value);
+  for (const [path, value] of facts) setAt(record, keysOf(path), value);
   return record;
 }
 

@@ -37,7 +37,7 @@ export class Decoder implements RunDecoder {
     for (const row of rows) this.apply(row);
   }
 
-  run(rows: readonly HistoryRow[], changes: readonly FactChange[]): RecordedRun {
+  run(rows: readonly HistoryRow[], changes: Iterable<FactChange>): RecordedRun {
     const parts = new Map<string, unknown>();
     const [written, ended]: [Decision[], string[]] = [[], []];
     const events: TrustEvent[] = [];

@@ -80,7 +80,7 @@ function rewrite(
   if (removed + replaced === 0) return;
   const mark = { atMs, rows: removed + replaced, fromMs, toMs };
   const about = { ...columns.about, forgotten: [...columns.about.forgotten, mark] };
-  const bytes = new SegmentBytes(about, segment.level === 'base');
+  const bytes = new SegmentBytes(about);
   for (const row of kept) bytes.addRow(row);
   writeSegment(folder, { ...segment, rewrites: segment.rewrites + 1 }, bytes.finish(), segment.day);
   removeSegments(folder, [segment]);

@@ -30,8 +30,7 @@ export class HistoryWriter {
 
   /** The rows of one run, those of kind `run` first. Errors: AppError `store_failed`; then nothing of it is recorded. */
   writeRun(rows: Iterable<HistoryRow>): SegmentFile {
-    // A run has each id in adjacent rows, as a base has: a first recording of a large fleet is never held whole.
-    const bytes = new SegmentBytes(this.#about, true);
+    const bytes = new SegmentBytes(this.#about);
     for (const row of rows) bytes.addRow(row);
     const { times } = bytes;
     if (!times) throw new AppError('internal', 'a recorded run has no rows');
@@ -50,7 +49,7 @@ export class HistoryWriter {
    * give: without rows it says that nothing is known, so that the next run's changes are all there is. It stands in the folder of the next run.
    */
   writeBase(rows: Iterable<Omit<HistoryRow, 'run'>>, nextAtMs: number = this.#last.toMs): SegmentFile {
-    const bytes = new SegmentBytes(this.#about, true);
+    const bytes = new SegmentBytes(this.#about);
     for (const { at, kind, subject, path, value } of rows) bytes.add(0, at, kind, subject, path, value);
     const { place, toMs } = this.#last;
     const atMs = place === 0 ? nextAtMs : toMs;

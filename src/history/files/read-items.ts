@@ -5,7 +5,8 @@ import type { HistoryGap, HistoryItem, HistoryQuery } from '../../domain/recorde
 import type { RunDecoder } from '../run-decoder.ts';
 import { Begin, type Begun } from './begin.ts';
 import type { HistoryFolder } from './history-folder.ts';
-import { type ScannedRun, scanRuns, type Wanted } from './scan.ts';
+import { type ScannedRun, scanRuns } from './scan.ts';
+import type { Wanted } from './scan-facts.ts';
 import { UnreadableSegment } from './segment-columns.ts';
 import { dayOf } from './segment-name.ts';
 import { stateOf } from './state-item.ts';

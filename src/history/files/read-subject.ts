@@ -8,7 +8,8 @@ import { SOURCE_OF, type SubjectRef } from '../../domain/subjects.ts';
 import { Begin } from './begin.ts';
 import type { HistoryFolder } from './history-folder.ts';
 import { readItems } from './read-items.ts';
-import { changeOf, readValue, scanRuns, type Wanted } from './scan.ts';
+import { scanRuns } from './scan.ts';
+import { changeOf, readValue, type Wanted } from './scan-facts.ts';
 import { Walk } from './walk.ts';
 
 export async function factsOfSubject(

@@ -1,120 +1,85 @@
 // history files: the runs of a segment: its facts as changes, its other rows as they are. In: columns, which facts are wanted. Out: one run after
 // another. Millions of rows go through here: each dictionary is looked at once, and no object is made of a row that nobody wants.
-import type { Fact } from '../../domain/facts.ts';
 import type { FactChange } from '../../domain/recorded-history.ts';
-import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
-import { factOf, SECRET_TEXT } from '../fact-text.ts';
-import { factKindOf, type HistoryRow } from '../rows.ts';
-import type { CodedColumn, CodedTexts, SegmentColumns } from './segment-columns.ts';
-import { type DecodedGroup, decodeGroup, RunBoundaries, rowAt } from './segment-rows.ts';
+import type { HistoryRow } from '../rows.ts';
+import { FactScan, type Wanted } from './scan-facts.ts';
+import type { SegmentColumns } from './segment-columns.ts';
+import { decodeGroup, RunBoundaries, rowAt } from './segment-rows.ts';
 
 export interface ScannedRun {
   run: number;
   atMs: number;
-  changes: FactChange[];
+  /** An array, or of a run with very many, what reads them each time it is asked. */
+  changes: Iterable<FactChange>;
   /** Without facts. */
   rows: HistoryRow[];
 }
 
-export interface Wanted {
-  fact(kind: SubjectKind, path: string): boolean;
-  /** Of rows that are no facts. */
-  row(kind: string): boolean;
-  /** Only rows of this subject; undefined: all. */
-  subject?: string | undefined;
-  /** Without facts of readings that were not trusted. */
-  standingOnly?: boolean;
+/** More changes than these are not held: the first recorded run has every fact of a fleet. */
+const HELD_MAX = 100_000;
+
+interface Place {
+  group: number;
+  row: number;
+}
+
+interface Scanning {
+  run: number;
+  atMs: number;
+  from: Place;
+  /** Undefined: they are too many. */
+  changes: FactChange[] | undefined;
+  rows: HistoryRow[];
 }
 
 /** Runs in order; a run is given when all its rows were read. */
-export function* scanRuns({ groups }: SegmentColumns, wanted: Wanted): Generator<ScannedRun> {
+export function* scanRuns(columns: SegmentColumns, wanted: Wanted): Generator<ScannedRun> {
   const boundaries = new RunBoundaries();
-  let current: ScannedRun | undefined;
-  for (const group of groups) {
+  let current: Scanning | undefined;
+  let at: Place = { group: 0, row: 0 };
+  for (const [index, group] of columns.groups.entries()) {
     const decoded = decodeGroup(group);
-    const classes = classesOf(decoded, wanted);
-    const values = new Map<number, Fact | typeof SECRET>();
-    const subjects = classOfSubjects(decoded.subject, wanted.subject);
-    const { run, at, kind, subject, path } = decoded;
+    const facts = new FactScan(decoded, wanted);
+    const { run, at: times, kind } = decoded;
+    const isFrame = kind.dictionary.map((name) => name === 'run');
+    let before = { run: -1, time: -1, wasFrame: true };
     for (let row = 0; row < decoded.rows; row++) {
-      const kindCode = kind.codes[row] as number;
-      const runNow = run.dictionary[run.codes[row] as number] as number;
-      const atNow = at.dictionary[at.codes[row] as number] as number;
-      if (boundaries.begins(runNow, atNow, classes.isFrame[kindCode] as boolean)) {
-        if (current) yield current;
-        current = { run: runNow, atMs: atNow, changes: [], rows: [] };
+      const runCode = run.codes[row] as number;
+      const timeCode = times.codes[row] as number;
+      const isFrameNow = isFrame[kind.codes[row] as number] as boolean;
+      if (isFrameNow || before.wasFrame || runCode !== before.run || timeCode !== before.time) {
+        before = { run: runCode, time: timeCode, wasFrame: isFrameNow };
+        const [runNow, atMs] = [run.dictionary[runCode] as number, times.dictionary[timeCode] as number];
+        if (boundaries.begins(runNow, atMs, isFrameNow)) {
+          at = { group: index, row };
+          if (current) yield scanned(current, columns, wanted, at);
+          current = { run: runNow, atMs, from: at, changes: [], rows: [] };
+        }
       }
-      if (subjects !== undefined && subjects[subject.codes[row] as number] !== 1) continue;
-      const factKind = classes.factKind[kindCode];
-      if (factKind === undefined) {
-        if (classes.isWanted[kindCode]) (current as ScannedRun).rows.push(rowAt(decoded, row));
-        continue;
-      }
-      const pathCode = path.codes[row] as number;
-      if (!classes.wantsPath(factKind, pathCode)) continue;
-      const id = subject.dictionary[subject.codes[row] as number] as string;
-      (current as ScannedRun).changes.push(
-        changeOf(factKind, id, path.dictionary[pathCode] as string, factAt(decoded.value, row, values)),
-      );
+      const now = current as Scanning;
+      if (facts.isFact(row)) {
+        if (!facts.isWanted(row) || !now.changes) continue;
+        now.changes.push(facts.changeAt(row));
+        if (now.changes.length > HELD_MAX) now.changes = undefined;
+      } else if (facts.isOther(row)) now.rows.push(rowAt(decoded, row));
     }
   }
-  if (current) yield current;
+  if (current) yield scanned(current, columns, wanted, { group: columns.groups.length, row: 0 });
 }
 
-interface Classes {
-  isFrame: boolean[];
-  factKind: (SubjectKind | undefined)[];
-  isWanted: boolean[];
-  wantsPath(kind: SubjectKind, pathCode: number): boolean;
+function scanned({ run, atMs, from, changes, rows }: Scanning, of: SegmentColumns, wanted: Wanted, end: Place) {
+  const again = { [Symbol.iterator]: () => changesBetween(of, wanted, from, end) };
+  return { run, atMs, changes: changes ?? again, rows };
 }
 
-function classesOf({ kind, path }: DecodedGroup, wanted: Wanted): Classes {
-  const wantedPaths = new Map(
-    SUBJECT_KINDS.map((one) => [one, Uint8Array.from(path.dictionary, (name) => (wanted.fact(one, name) ? 1 : 0))]),
-  );
-  return {
-    isFrame: kind.dictionary.map((name) => name === 'run'),
-    factKind: kind.dictionary.map((name) =>
-      wanted.standingOnly && name.startsWith('aside.') ? undefined : factKindOf(name),
-    ),
-    isWanted: kind.dictionary.map((name) => factKindOf(name) === undefined && wanted.row(name)),
-    wantsPath: (one, code) => (wantedPaths.get(one) as Uint8Array)[code] === 1,
-  };
-}
-
-function classOfSubjects({ dictionary }: CodedColumn<string>, only: string | undefined): Uint8Array | undefined {
-  return only === undefined ? undefined : Uint8Array.from(dictionary, (subject) => (subject === only ? 1 : 0));
-}
-
-export function changeOf(
-  kind: SubjectKind,
-  subject: string,
-  path: string,
-  value: Fact | typeof SECRET | undefined,
-): FactChange {
-  return value === SECRET ? { kind, subject, path, value: undefined, secret: true } : { kind, subject, path, value };
-}
-
-export function readValue(text: string): Fact | typeof SECRET {
-  return text === SECRET_TEXT ? SECRET : factOf(text);
-}
-
-/** It is there, and was not recorded. */
-const SECRET = Symbol('secret');
-
-/** Of a value that repeats, one fact: facts are never changed in place. */
-function factAt(
-  { codes, repeats, text }: CodedTexts,
-  row: number,
-  known: Map<number, Fact | typeof SECRET>,
-): Fact | typeof SECRET | undefined {
-  const code = codes[row] as number;
-  if (code === -1) return undefined;
-  if (!repeats) return readValue(text(code));
-  let fact = known.get(code);
-  if (fact === undefined) {
-    fact = readValue(text(code));
-    known.set(code, fact);
+/** One group of rows at a time is in memory. */
+function* changesBetween({ groups }: SegmentColumns, wanted: Wanted, from: Place, end: Place): Generator<FactChange> {
+  for (const [index, group] of groups.entries()) {
+    if (index < from.group || index > end.group || (index === end.group && end.row === 0)) continue;
+    const decoded = decodeGroup(group);
+    const facts = new FactScan(decoded, wanted);
+    const last = index === end.group ? end.row : decoded.rows;
+    for (let row = index === from.group ? from.row : 0; row < last; row++)
+      if (facts.isFact(row) && facts.isWanted(row)) yield facts.changeAt(row);
   }
-  return fact;
 }

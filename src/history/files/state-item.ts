@@ -6,7 +6,7 @@ import type { FactChange, HistoryItem } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { factKindOf, type HistoryRow } from '../rows.ts';
 import type { RunDecoder } from '../run-decoder.ts';
-import { changeOf, readValue, type Wanted } from './scan.ts';
+import { changeOf, readValue, type Wanted } from './scan-facts.ts';
 import type { Standing } from './standing.ts';
 
 const PIECE = 5_000;

@@ -154,7 +154,7 @@ function mergeWhole(
 ): void {
   const [first, last] = [parts[0], parts.at(-1)] as [(typeof parts)[number], (typeof parts)[number]];
   const forgotten = parts.flatMap(({ columns }) => columns.about.forgotten);
-  const bytes = new SegmentBytes({ program, address: first.columns.about.address, forgotten }, false);
+  const bytes = new SegmentBytes({ program, address: first.columns.about.address, forgotten });
   for (const { columns } of parts) addRows(columns, bytes);
   const name = {
     first: first.segment.first,
@@ -186,7 +186,7 @@ async function makeBases(folder: string, options: TidyOptions): Promise<Pick<Tid
       needsBase = walk.bases.every(({ last }) => last < next.first);
       continue;
     }
-    const bytes = new SegmentBytes({ program, address, forgotten: [] }, true);
+    const bytes = new SegmentBytes({ program, address, forgotten: [] });
     for (const row of begun.standing.rows(() => true)) {
       if (row.kind === 'event' && row.at < segment.toMs - eventsKeptMs) continue;
       bytes.addRow({ ...row, run: 0 });

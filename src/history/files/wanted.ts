@@ -4,7 +4,7 @@ import { FIELDS } from '../../domain/identity.ts';
 import type { HistoryQuery } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { factKindOf } from '../rows.ts';
-import type { Wanted } from './scan.ts';
+import type { Wanted } from './scan-facts.ts';
 
 /** Beside the fields of identities: who owns what. */
 const OWNING: Record<SubjectKind, readonly string[]> = {

@@ -33,6 +33,11 @@ export class KeptPass {
     return this.rules.length === 0;
   }
 
+  /** Whether something is shown of its record: a match, or a verdict that was asked for. */
+  shows(subject: WorldSubject): boolean {
+    return this.kept.has(subject);
+  }
+
   judge(subjects: Iterable<WorldSubject>, world: WorldKind, view: View, context: PassContext): void {
     let present: WorldSubject | undefined;
     const judge = this.evaluator.judge(this.kind, {

@@ -35,7 +35,7 @@ export class KeptPast {
   }
 
   /** What a replay changed itself: the next run that reads these subjects sees it. */
-  willSee(changes: readonly FactChange[]): void {
+  willSee(changes: Iterable<FactChange>): void {
     this.seen.willSee(changes);
   }
 

@@ -9,6 +9,7 @@ import type { SubjectKind } from '../../domain/subjects.ts';
 import { SOURCE_OF, SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { Evaluator, Judgement, Match, OpenVerdict } from '../../domain/verdict.ts';
 import {
+  changesWithoutEffect,
   compileRules,
   logKnownSince,
   mergedTimes,
@@ -24,7 +25,7 @@ import { KeptPass, type PassContext } from './kept-pass.ts';
 import type { RecordedWorld, Views } from './recorded-world.ts';
 import type { RulesAgain } from './rules-again.ts';
 import { RuleCounts } from './verdict-counts.ts';
-import type { WorldSubject } from './world-kind.ts';
+import type { MayMatter, WorldSubject } from './world-kind.ts';
 
 /** By subject id, the rules whose verdict is needed whatever it is. */
 export type Watched = ReadonlyMap<string, ReadonlySet<string>>;
@@ -48,6 +49,8 @@ interface OfKind {
   windowsMs: readonly number[];
   /** What else the kept verdicts were found under. */
   under: string;
+  /** The time of the run in which they were last found. */
+  asOfMs: number;
 }
 
 export class KeptVerdicts {
@@ -80,16 +83,22 @@ export class KeptVerdicts {
     this.joins = new KeptJoins(world, evaluator);
     this.events = new EventTurns([...new Set([...again.values()].flatMap(({ windowsMs }) => windowsMs))]);
     const ofKind = (kind: SubjectKind): OfKind => {
-      const own = steady.filter(({ subject }) => subject === kind).map((rule) => again.get(rule) as WhenAgain);
+      const ofKind = steady.filter(({ subject }) => subject === kind);
+      const own = ofKind.map((rule) => again.get(rule) as WhenAgain);
+      const hasNoEffect = changesWithoutEffect(ofKind, lists);
+      const mayMatter: MayMatter = (subject, path, before, now) =>
+        this.kinds[kind].steady.shows(subject) || !hasNoEffect(path, before, now, this.kinds[kind].asOfMs);
       return {
         steady: new KeptPass(kind, this.steady, steady, this.counts),
         restless: new KeptPass(kind, this.restless, restless, this.counts),
-        touched: world.kinds[kind].touched(),
+        // There are few services, and rules read their documents in parts.
+        touched: world.kinds[kind].touched(kind === 'service' ? undefined : mayMatter),
         times: mergedTimes(own.flatMap(({ times }) => times)),
         due: new DueTimes(),
         scheduledMs: new Map(),
         windowsMs: [...new Set(own.flatMap(({ windowsMs }) => windowsMs))],
         under: '',
+        asOfMs: Number.NEGATIVE_INFINITY,
       };
     };
     this.kinds = { device: ofKind('device'), user: ofKind('user'), service: ofKind('service') };
@@ -149,6 +158,7 @@ export class KeptVerdicts {
       if (own.times.length > 0) this.schedule(own, nowMs);
     }
     own.touched.clear();
+    own.asOfMs = nowMs;
     if (!own.restless.isEmpty) own.restless.judge(world.all, world, views[kind], context);
     return this.judgement(kind, world.size, [own.steady.all(), own.restless.all()]);
   }

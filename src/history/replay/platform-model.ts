@@ -51,29 +51,33 @@ export class PlatformModel {
 
   /** `stays`: of a trusted reading; any other change holds for one run. */
   seen(
-    changes: readonly FactChange[],
+    changes: Iterable<FactChange>,
     stays: (change: FactChange) => boolean,
-  ): { changes: FactChange[]; people: PersonsChange[] } {
-    const serials = new Map(
-      changes.flatMap(({ kind, path, subject, value }) =>
-        kind === 'device' && path === 'SerialNumber' ? [[subject, value] as const] : [],
-      ),
-    );
+  ): { changes: Iterable<FactChange>; people: PersonsChange[] } {
+    const serials = new Map<string, Fact | undefined>();
+    const written: FactChange[] = [];
+    for (const change of changes) {
+      const { kind, subject, path, value } = change;
+      if (this.isWritten(kind, path)) written.push(change);
+      else if (path === '' && stays(change)) this.apart.delete(subjectOf(change));
+      else if (kind === 'device' && path === 'SerialNumber') serials.set(subject, value);
+    }
     const people = new Map<string, PersonsChange>();
     const held: FactChange[] = [];
     const later: FactChange[] = [];
-    for (const change of changes) {
-      const { kind, subject, path } = change;
-      if (!this.isWritten(kind, path)) {
-        if (path === '' && stays(change)) this.apart.delete(subjectOf(change));
-        held.push(change);
-      } else if (this.world.isThere(kind, subject)) {
-        const target = this.targetOf(change, serials);
-        held.push(...this.known(change, target, stays(change), people));
-      } else later.push(change);
+    for (const change of written) {
+      if (this.world.isThere(change.kind, change.subject))
+        held.push(...this.known(change, this.targetOf(change, serials), stays(change), people));
+      else later.push(change);
     }
     for (const change of later) held.push(this.fresh(change, this.targetOf(change, serials)));
-    return { changes: held, people: [...people.values()] };
+    return { changes: { [Symbol.iterator]: () => this.modelled(changes, held) }, people: [...people.values()] };
+  }
+
+  /** What no action writes is as it was recorded. */
+  private *modelled(changes: Iterable<FactChange>, held: readonly FactChange[]): Generator<FactChange> {
+    for (const change of changes) if (!this.isWritten(change.kind, change.path)) yield change;
+    yield* held;
   }
 
   /** A person took a recorded act back before anybody read it: what the record has holds again. */

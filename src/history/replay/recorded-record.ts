@@ -2,17 +2,27 @@
 // come from outside: `__proto__` is a key like any other.
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 
-/** Sets the value at a path; undefined takes it away, and with it each object that is left empty. */
-export function setAt(record: Facts, path: string, value: Fact | undefined): void {
-  if (!path.includes('.')) {
-    setOwn(record, path, value);
-    return;
+/** The keys of a path, one for each object on the way. */
+export function keysOf(path: string): string[] {
+  return path.split('.');
+}
+
+export function valueAt(record: Facts, keys: readonly string[]): Fact | undefined {
+  let value: Fact | undefined = record;
+  for (let at = 0; at < keys.length; at += 1) {
+    const key = keys[at] as string;
+    if (!isFacts(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
   }
-  const keys = path.split('.');
-  const last = keys.pop() as string;
-  const holders: Facts[] = [record];
+  return value;
+}
+
+/** Sets the value at a path; undefined takes it away, and with it each object that is left empty. */
+export function setAt(record: Facts, keys: readonly string[], value: Fact | undefined): void {
+  const last = keys.length - 1;
   let holder = record;
-  for (const key of keys) {
+  for (let at = 0; at < last; at += 1) {
+    const key = keys[at] as string;
     let inner = Object.hasOwn(holder, key) ? holder[key] : undefined;
     if (!isFacts(inner)) {
       if (value === undefined) return;
@@ -20,14 +30,9 @@ export function setAt(record: Facts, path: string, value: Fact | undefined): voi
       setOwn(holder, key, inner);
     }
     holder = inner;
-    holders.push(holder);
   }
-  setOwn(holder, last, value);
-  if (value !== undefined) return;
-  for (let at = keys.length - 1; at >= 0; at -= 1) {
-    if (Object.keys(holders[at + 1] as Facts).length > 0) return;
-    setOwn(holders[at] as Facts, keys[at] as string, undefined);
-  }
+  setOwn(holder, keys[last] as string, value);
+  if (value === undefined && last > 0 && Object.keys(holder).length === 0) setAt(record, keys.slice(0, -1), undefined);
 }
 
 function setOwn(record: Facts, key: string, value: Fact | undefined): void {

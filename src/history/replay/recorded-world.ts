@@ -4,7 +4,13 @@ import { Exemptions, type OwnerFacts } from '../../decide/exemptions.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
 import { type Fleet, fleetDeviceOf } from '../../domain/fleet.ts';
 import { giveWay } from '../../domain/give-way.ts';
-import { type FactChange, isMomentary, type RecordedPart, type RunFrame } from '../../domain/recorded-history.ts';
+import {
+  type FactChange,
+  isMomentary,
+  type RecordedPart,
+  type RecordedRun,
+  type RunFrame,
+} from '../../domain/recorded-history.ts';
 import type { OpenState } from '../../domain/store.ts';
 import { SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import { projectedOwner } from '../../run/kept-records.ts';
@@ -31,16 +37,14 @@ export class RecordedWorld {
   }
 
   /** What holds from now on. */
-  change(changes: readonly FactChange[]): void {
-    for (const [kind, own] of byKind(changes)) this.kinds[kind].change(own);
+  change(changes: Iterable<FactChange>): void {
+    this.apply(changes, () => true);
   }
 
   /** The changes of a recorded run. Those of a reading that is not trusted hold until `restore`. */
-  see({ frame, changes }: { frame: RunFrame; changes: readonly FactChange[] }): void {
-    for (const [kind, own] of byKind(changes)) {
-      if (isMomentary(frame, kind)) this.kinds[kind].changeBriefly(own);
-      else this.kinds[kind].change(own);
-    }
+  see({ frame, changes }: Pick<RecordedRun, 'frame' | 'changes'>): void {
+    for (const kind of SUBJECT_KINDS) if (isMomentary(frame, kind)) this.kinds[kind].keep(subjectsOf(kind, changes));
+    this.apply(changes, () => true);
     if (frame.part) this.hideUnjoined(frame.part);
   }
 
@@ -55,13 +59,34 @@ export class RecordedWorld {
         kind === 'user'
           ? (ownTexts(record, 'SerialNumbers') ?? []).flatMap((serial) => [...device.bySerial.of(serial)])
           : (ownTexts(record, 'Emails') ?? []).flatMap((email) => [...user.byEmail.of(email.toLowerCase())]);
-      for (const other of others) if (!found.has(keyOf(other))) this.kinds[other.kind].changeBriefly([goneOf(other)]);
+      for (const { kind: other, id: otherId } of others) {
+        if (found.has(keyOf({ kind: other, id: otherId }))) continue;
+        this.kinds[other].keep([otherId]);
+        this.kinds[other].remove(otherId);
+      }
     }
   }
 
   /** A run that was decided before: what holds on of it. */
-  seeAgain({ frame, changes }: { frame: RunFrame; changes: readonly FactChange[] }): void {
-    this.change(changes.filter(({ kind }) => !isMomentary(frame, kind)));
+  seeAgain({ frame, changes }: Pick<RecordedRun, 'frame' | 'changes'>): void {
+    this.apply(changes, (kind) => !isMomentary(frame, kind));
+  }
+
+  /** INVARIANT: what goes is applied before what comes: a list may take the place of an object, or an object that of a text. */
+  private apply(changes: Iterable<FactChange>, isAsked: (kind: SubjectKind) => boolean): void {
+    const { kinds } = this;
+    for (const kind of SUBJECT_KINDS) kinds[kind].begin();
+    let anyGoes = false;
+    for (const { kind, path, subject, value } of changes) {
+      if (value !== undefined || !isAsked(kind)) continue;
+      if (path === '') kinds[kind].remove(subject);
+      else anyGoes = true;
+    }
+    if (anyGoes)
+      for (const change of changes)
+        if (change.value === undefined && change.path !== '' && isAsked(change.kind)) kinds[change.kind].set(change);
+    for (const change of changes)
+      if (change.value !== undefined && isAsked(change.kind)) kinds[change.kind].set(change);
   }
 
   /** After each run. */
@@ -117,10 +142,6 @@ function keyOf({ kind, id }: SubjectRef): string {
   return `${kind} ${id}`;
 }
 
-function goneOf({ kind, id }: SubjectRef): FactChange {
-  return { kind, subject: id, path: '', value: undefined };
-}
-
 function serialOf({ record }: WorldSubject): string {
   return typeof record?.SerialNumber === 'string' ? record.SerialNumber : '';
 }
@@ -129,12 +150,6 @@ function isAny([, serials]: readonly [string, ReadonlySet<string>]): boolean {
   return serials.size > 0;
 }
 
-function byKind(changes: readonly FactChange[]): [SubjectKind, readonly FactChange[]][] {
-  const of = new Map<SubjectKind, FactChange[]>();
-  for (const change of changes) {
-    const own = of.get(change.kind);
-    if (own) own.push(change);
-    else of.set(change.kind, [change]);
-  }
-  return [...of];
+function* subjectsOf(kind: SubjectKind, changes: Iterable<FactChange>): Iterable<string> {
+  for (const change of changes) if (change.kind === kind) yield change.subject;
 }

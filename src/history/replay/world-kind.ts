@@ -4,7 +4,7 @@ import { type Fact, type Facts, isFacts, ownText, ownTexts } from '../../domain/
 import type { FactChange } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { ManyOf } from './many-of.ts';
-import { copyOf, setAt } from './recorded-record.ts';
+import { copyOf, keysOf, setAt, valueAt } from './recorded-record.ts';
 
 export interface WorldSubject {
   readonly kind: SubjectKind;
@@ -20,6 +20,25 @@ export interface View {
   of(subject: WorldSubject): Facts | undefined;
 }
 
+/** Whether somebody who keeps what was found of a record is to look at it again, after a change of one of its facts. */
+export type MayMatter = (
+  subject: WorldSubject,
+  path: string,
+  before: Fact | undefined,
+  now: Fact | undefined,
+) => boolean;
+
+interface Watching {
+  touched: Set<WorldSubject>;
+  mayMatter: MayMatter | undefined;
+}
+
+interface PathOfKind {
+  keys: readonly string[];
+  /** Records are found by it. */
+  isJoined: boolean;
+}
+
 const JOINED: Record<SubjectKind, readonly string[]> = {
   device: ['SerialNumber', 'Emails'],
   user: ['SerialNumbers'],
@@ -32,9 +51,11 @@ export class WorldKind {
   readonly bySerial = new ManyOf<WorldSubject>();
   /** Users by their own address, devices by those of their owners, in lower case. */
   readonly byEmail = new ManyOf<WorldSubject>();
-  private watched: Set<WorldSubject>[] = [];
+  private watching: Watching[] = [];
   private readonly byId = new Map<string, WorldSubject>();
-  private readonly paths = new Set<string>();
+  private readonly paths = new Map<string, PathOfKind>();
+  /** Services whose documents were copied since `begin`. */
+  private readonly copied = new Set<WorldSubject>();
   private readonly secrets = new Set<string>();
   private readonly brief = new Map<WorldSubject, Facts | undefined>();
   private readonly views = new Map<string, Map<WorldSubject, Facts>>();
@@ -58,23 +79,23 @@ export class WorldKind {
     for (const subject of this.all) if (subject.record) this.replace(subject, undefined);
   }
 
-  /** INVARIANT: what goes is applied before what comes: a list may take the place of an object, or an object that of a text. */
-  change(changes: readonly FactChange[]): void {
-    const copied = new Set<WorldSubject>();
-    for (const change of changes) if (change.path === '') this.replace(this.subject(change.subject), undefined);
-    for (const change of changes) if (change.path !== '' && change.value === undefined) this.set(change, copied);
-    for (const change of changes) if (change.value !== undefined) this.set(change, copied);
+  /** Changes of one time follow. */
+  begin(): void {
+    this.copied.clear();
   }
 
-  /** For one run: see `restore`. */
-  changeBriefly(changes: readonly FactChange[]): void {
-    for (const { subject: id } of changes) {
+  remove(id: string): void {
+    this.replace(this.subject(id), undefined);
+  }
+
+  /** What follows of these holds for one run: see `restore`. */
+  keep(ids: Iterable<string>): void {
+    for (const id of ids) {
       const subject = this.subject(id);
       if (this.brief.has(subject)) continue;
       this.brief.set(subject, subject.record);
       if (subject.record) this.replace(subject, copyOf(subject.record));
     }
-    this.change(changes);
   }
 
   restore(): void {
@@ -82,16 +103,19 @@ export class WorldKind {
     this.brief.clear();
   }
 
-  /** From now on those that change are added to it, and those whose brief changes are over; who asked for it empties it. */
-  touched(): Set<WorldSubject> {
+  /**
+   * From now on those that change are added to it, and those whose brief changes are over; who asked for it empties it. `mayMatter`: absent: any
+   * change does. Records that are new or others, and what they are found by, always do.
+   */
+  touched(mayMatter?: MayMatter): Set<WorldSubject> {
     const touched = new Set(this.all);
-    this.watched.push(touched);
+    this.watching.push({ touched, mayMatter });
     return touched;
   }
 
   /** Nobody takes from it any more. */
   leave(touched: Set<WorldSubject> | undefined): void {
-    this.watched = this.watched.filter((each) => each !== touched);
+    this.watching = this.watching.filter((each) => each.touched !== touched);
   }
 
   hasPath(path: string): boolean {
@@ -104,7 +128,7 @@ export class WorldKind {
 
   /** `shows`: the paths that the run's readings have; undefined: all. */
   view(shows: ReadonlySet<string> | undefined): View & { key: string } {
-    const hidden = shows ? [...this.paths].filter((path) => !shows.has(path)).sort() : [];
+    const hidden = shows ? [...this.paths.keys()].filter((path) => !shows.has(path)).sort() : [];
     if (hidden.length === 0) return { key: '', of: ({ record }) => record };
     const key = hidden.join('\n');
     const known = this.views.get(key) ?? new Map<WorldSubject, Facts>();
@@ -129,23 +153,38 @@ export class WorldKind {
     return subject;
   }
 
-  private set({ subject: id, path, value, secret }: FactChange, copied: Set<WorldSubject>): void {
+  set({ subject: id, path, value, secret }: FactChange): void {
     const subject = this.subject(id);
-    this.paths.add(path);
+    const { keys, isJoined } = this.pathOf(path);
     if (secret) this.secrets.add(path);
     if (!subject.record) {
       if (value === undefined) return;
       this.replace(subject, {});
     }
+    if (this.kind === 'service') this.copyDocument(subject);
     const record = subject.record as Facts;
-    // Decisions hold the documents of services.
-    if (this.kind === 'service' && !copied.has(subject)) subject.record = copyOf(record);
-    copied.add(subject);
-    const isJoined = JOINED[this.kind].includes(path);
+    const before = valueAt(record, keys);
     if (isJoined) this.unjoin(subject);
-    setAt(subject.record as Facts, path, this.kept(value));
+    setAt(record, keys, this.kept(value));
     if (isJoined) this.join(subject);
-    this.touch(subject);
+    for (const { touched, mayMatter } of this.watching)
+      if (isJoined || !mayMatter || mayMatter(subject, path, before, value)) touched.add(subject);
+    for (const view of this.views.values()) view.delete(subject);
+  }
+
+  /** Decisions hold the documents of services. */
+  private copyDocument(subject: WorldSubject): void {
+    if (!this.copied.has(subject)) subject.record = copyOf(subject.record as Facts);
+    this.copied.add(subject);
+  }
+
+  private pathOf(path: string): PathOfKind {
+    let known = this.paths.get(path);
+    if (!known) {
+      known = { keys: keysOf(path), isJoined: JOINED[this.kind].includes(path) };
+      this.paths.set(path, known);
+    }
+    return known;
   }
 
   private replace(subject: WorldSubject, record: Facts | undefined): void {
@@ -162,7 +201,7 @@ export class WorldKind {
   }
 
   private touch(subject: WorldSubject): void {
-    for (const touched of this.watched) touched.add(subject);
+    for (const { touched } of this.watching) touched.add(subject);
     for (const view of this.views.values()) view.delete(subject);
   }
 
@@ -207,6 +246,6 @@ const TEXTS_MAX = 10_000;
 
 function without(record: Facts, hidden: readonly string[]): Facts {
   const copy = copyOf(record);
-  for (const path of hidden) setAt(copy, path, undefined);
+  for (const path of hidden) setAt(copy, keysOf(path), undefined);
   return copy;
 }

@@ -79,7 +79,7 @@ export const PLANTED = {
       const kept: FactChange[] = [];
       return (run) => {
         const changes = [...kept, ...run.changes];
-        kept.push(...run.changes.filter(({ kind }) => !isUsable(run.frame.sources[SOURCE_OF[kind]])));
+        kept.push(...[...run.changes].filter(({ kind }) => !isUsable(run.frame.sources[SOURCE_OF[kind]])));
         return { ...run, changes };
       };
     },
@@ -89,8 +89,8 @@ export const PLANTED = {
     make: () => {
       let held: FactChange[] = [];
       return (run) => {
-        const changes = [...held, ...run.changes.filter(({ kind }) => kind !== 'user')];
-        held = run.changes.filter(({ kind }) => kind === 'user');
+        const changes = [...held, ...[...run.changes].filter(({ kind }) => kind !== 'user')];
+        held = [...run.changes].filter(({ kind }) => kind === 'user');
         return { ...run, changes };
       };
     },
@@ -155,7 +155,7 @@ function sickItem(item: HistoryItem, sick: Sick, before: RecordedRun | undefined
 }
 
 function changing(keep: (change: FactChange) => FactChange[]): Sick {
-  return (run) => ({ ...run, changes: run.changes.flatMap(keep) });
+  return (run) => ({ ...run, changes: [...run.changes].flatMap(keep) });
 }
 
 function withRun(run: RecordedRun, own: Partial<RecordedRun['frame']['run']>): RecordedRun {

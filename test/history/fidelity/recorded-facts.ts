@@ -23,7 +23,7 @@ export class RecordedFacts {
   differences({ frame, changes }: RecordedRun, listed: Listed): string[] {
     const lines: string[] = [];
     for (const kind of SUBJECT_KINDS) {
-      const own = changes.filter((change) => change.kind === kind);
+      const own = [...changes].filter((change) => change.kind === kind);
       const isAside = isMomentary(frame, kind);
       const seen = isAside ? copyOf(this.known[kind]) : this.known[kind];
       for (const change of own) applyTo(seen, change);

@@ -110,7 +110,7 @@ describe('reading', () => {
     writer.writeRun(runRows(1, START, [...said, ['user', 'u', 'OS', '5'], ['claim', 'c1', '', '{}']]));
     const facts = new Map([['device' as const, new Set(['OS', 'A.B.X'])]]);
     const { runs } = await read({ ...ALWAYS, facts, factsOnly: true });
-    expect(runs[0]?.changes.map(({ path }) => path)).toEqual(['OS', 'A.B', 'Model']);
+    expect([...(runs[0]?.changes ?? [])].map(({ path }) => path)).toEqual(['OS', 'A.B', 'Model']);
     expect(runs[0]?.rows.map(({ kind }) => kind)).toEqual(['run']);
   });
 

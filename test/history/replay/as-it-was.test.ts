@@ -213,7 +213,7 @@ describe('a replay as it was', () => {
     const without = readerOf(history, (run) => [
       {
         kind: 'run',
-        run: run === acted ? { ...run, changes: run.changes.filter((one) => one.subject !== subject.id) } : run,
+        run: run === acted ? { ...run, changes: [...run.changes].filter((one) => one.subject !== subject.id) } : run,
       },
     ]);
     const { differences } = await replayed(without);
@@ -223,7 +223,7 @@ describe('a replay as it was', () => {
 
   it('names a damaged stretch as the reason of what it cannot give', async () => {
     const { history, on } = await lived(5, 25);
-    const at = history.runs.findIndex(({ changes }, index) => index > 3 && changes.length > 3);
+    const at = history.runs.findIndex(({ changes }, index) => index > 3 && [...changes].length > 3);
     const lost = history.runs[at] as RecordedRun;
     const { startedAt } = lost.frame.run;
     const gap = { fromMs: startedAt, toMs: startedAt + 1, cause: 'damaged', text: 'a segment is damaged' } as const;

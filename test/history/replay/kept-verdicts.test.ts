@@ -76,7 +76,8 @@ class Walk {
       const fixed = this.chance(0.7);
       const subject: SubjectKind = fixed && this.chance(0.3) ? 'user' : 'device';
       const when = fixed ? this.pick(subject === 'user' ? USER_WHENS : DEVICE_WHENS) : this.grammar.condition(3);
-      const fresh = subject === 'device' && this.chance(0.3) ? { fresh: { 'MdmData.Source': '2h' } } : {};
+      const vouches = this.pick([{ 'MdmData.Source': '2h' }, { 'MdmData.Timestamp': '3h' }, { LastLogin: '1h' }]);
+      const fresh = subject === 'device' && this.chance(0.4) ? { fresh: vouches } : {};
       if (problemsOf(when, {}, subject).length > 0) continue;
       const more = problemsOf(when, fresh, subject).length > 0 ? {} : fresh;
       this.rules.push(ruleOf(when, { id: `rule-${number}`, ...more }, subject));
@@ -132,7 +133,14 @@ class Walk {
       const kind = this.pick(['device', 'device', 'user'] as const);
       const id = kind === 'device' ? this.pick(['d1', 'd2', 'd3', 'd4']) : this.pick(['ann@x', 'Bob@x', 'eve@x']);
       if (this.chance(0.15)) records[kind].delete(id);
-      else records[kind].set(id, kind === 'device' ? this.device(id) : this.user(id));
+      else {
+        const whole = kind === 'device' ? this.device(id) : this.user(id);
+        const known = records[kind].get(id);
+        // Most changes are of one field: what is found of the others stays.
+        const times = ['LastLogin', 'CreatedAt', 'MdmData'].filter((one) => one in whole);
+        const field = this.pick(times.length > 0 && this.chance(0.6) ? times : Object.keys(whole));
+        records[kind].set(id, known && this.chance(0.7) ? { ...known, [field]: whole[field] as Fact } : whole);
+      }
     }
     const told = { device: new Map(), user: new Map(), service: new Map() } as Walk['told'];
     const found: FactChange[] = [];
@@ -216,6 +224,13 @@ class Walk {
     };
   }
 
+  /** Of a run none of whose readings is trusted. */
+  untrusted(): RunFrame {
+    const frame = this.frame();
+    const sources = Object.fromEntries(SOURCES.map((source) => [source, { ...frame.sources[source], trusted: false }]));
+    return { ...frame, sources: sources as RunFrame['sources'] };
+  }
+
   watch(): void {
     if (!this.chance(0.3)) return;
     const ids = ['d1', 'd2', 'd3', 'ann@x'].filter(() => this.chance(0.5));
@@ -269,9 +284,7 @@ function walked(seed: number, runs: number): number {
     walk.pass();
     walk.world.change(walk.changes(false));
     const isBrief = walk.chance(0.2);
-    if (isBrief)
-      for (const kind of SUBJECT_KINDS)
-        walk.world.kinds[kind].changeBriefly(walk.changes(true).filter((change) => change.kind === kind));
+    if (isBrief) walk.world.see({ frame: walk.untrusted(), changes: walk.changes(true) });
     walk.kept.observe(walk.newEvents());
     walk.watch();
     const frame = walk.frame();

@@ -98,7 +98,7 @@ function modelled(): Modelled {
       );
       const seen = model.seen(changes, () => isTrusted);
       if (isTrusted) {
-        world.apply(seen.changes);
+        world.apply([...seen.changes]);
         for (const [serial, value] of Object.entries(banned)) recorded.set(serial, value);
         effects.wereRead(atMs, 15_000);
       }
@@ -149,7 +149,7 @@ test('an act of the replay hits every device of the serial number, and holds unt
 test('a change in a reading that was not trusted does not stay', () => {
   const { world, model, sees } = modelled();
   world.apply(model.did({ action: 'ban_device', target: 'S1' }));
-  expect(sees({ S1: 'TRUE' }, [], false).changes).toHaveLength(2);
+  expect([...sees({ S1: 'TRUE' }, [], false).changes]).toHaveLength(2);
   sees({ S1: 'TRUE' }, [intentOf('i1', 'ban_device', 'S1', T0 + 6 * MINUTE)]);
   sees({ S1: 'FALSE' }, [intentOf('i2', 'unban_device', 'S1', T0 + 12 * MINUTE, { undo: true })]);
   expect(world.banned('S1')).toEqual(['TRUE', 'TRUE']);
