@@ -1,0 +1,145 @@
+// test: a worker of several organizations on real PostgreSQL: it keeps their schedules, does what people ask for, and an organization that cannot
+// be worked on harms no other.
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { addressOf, openServer, type PostgresServer } from '../../src/compose/postgres.ts';
+import { type Console, startConsole } from '../../src/console/console.ts';
+import type { PostgresDatabase } from '../../src/domain/database.ts';
+import type { Jobs } from '../../src/domain/jobs.ts';
+import { openJobs } from '../../src/jobs/jobs.ts';
+import { Asks } from '../../src/store/postgres/asks.ts';
+import { postgresReader } from '../../src/store/postgres/postgres-store.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { Ending } from '../../src/system/ending.ts';
+import { systemIds } from '../../src/system/ids.ts';
+import { turnsByJobs } from '../../src/worker/asks.ts';
+import { type Organizations, openOrganizations } from '../../src/worker/organizations.ts';
+import { startWorker } from '../../src/worker/worker.ts';
+import { testLog } from '../support/console-organization.ts';
+import { hasNoPostgres, migratedDatabase, NEEDS_POSTGRES, sharedCluster } from '../support/postgres.ts';
+
+let folder: string;
+let database: PostgresDatabase;
+let server: PostgresServer;
+let jobs: Jobs;
+let organizations: Organizations;
+let ending: Ending;
+let ended: Promise<void>;
+const consoles: Console[] = [];
+const log = testLog();
+
+const file = (...names: string[]) => join(folder, ...names);
+
+async function addOrganization(id: string): Promise<void> {
+  const console = await startConsole({
+    listen: { host: '127.0.0.1', port: 0 },
+    dbFile: ':memory:',
+    seed: { seed: consoles.length + 1 },
+    clock: systemClock,
+    log,
+  });
+  consoles.push(console);
+  writeFileSync(file(`${id}.key`), console.issueApiKey('worker', 'Admin'), { mode: 0o600 });
+  writeFileSync(
+    file('organizations', `${id}.yaml`),
+    `id: ${id}\nname: ${id}\napi:\n  url: ${console.address}\n  api_key_file: ${file(`${id}.key`)}\nrules: [${file('rules')}]\nschedule: '* * * * * *'\nwatch: 0s\nmode: enforce\n`,
+  );
+}
+
+const env = () => ({
+  TRUSTWARD_DB: database.url,
+  TRUSTWARD_STATE: file('state'),
+  TRUSTWARD_ORGANIZATIONS: file('organizations'),
+  TRUSTWARD_HISTORY: '0d',
+  TRUSTWARD_LOG_LEVEL: 'silent',
+});
+
+async function untilRuns(id: string, count: number): Promise<void> {
+  const reader = postgresReader(server.pool, id, systemClock);
+  while ((await reader.runs(count)).filter(({ status }) => status === 'completed').length < count)
+    await systemClock.sleep(100);
+}
+
+describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'trustward-worker-'));
+    for (const name of ['organizations', 'rules', 'state']) mkdirSync(file(name));
+    writeFileSync(
+      file('rules', 'ban.yaml'),
+      'id: ban-compromised\ntitle: Ban\nseverity: critical\nsubject: device\nwhen: { "==": [{ var: MdmData.CompromisedStatus }, "TRUE"] }\nthen: ban_device\nmode: enforce\nlimits: { max: 100, percent: 100 }\nowners: all\ntests:\n  - { name: t, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: match }\n',
+    );
+    const cluster = await sharedCluster();
+    const name = await migratedDatabase(cluster);
+    database = {
+      kind: 'postgres',
+      url: cluster.url(name),
+      password: undefined,
+      organization: 'any',
+      beside: file('state', 'any', 'trustward'),
+    };
+    ending = new Ending();
+    server = await openServer(database, systemClock, log);
+    jobs = await openJobs({ url: addressOf(database), log, clock: systemClock, explain: (error) => error });
+  });
+
+  afterEach(async () => {
+    ending.begin();
+    await ended;
+    await organizations?.stop();
+    await jobs.close();
+    await server.close();
+    for (const console of consoles.splice(0)) await console.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const start = async () => {
+    organizations = await openOrganizations(env(), {}, systemClock, log);
+    const worked = { organizations, server, ending, jobs, log };
+    ({ ended } = await startWorker({ ...worked, concurrency: { lanes: 4, beside: 1 } }));
+  };
+
+  it('makes the runs of each organization, which has its own audit, key and checkpoints', async () => {
+    await addOrganization('acme');
+    await addOrganization('beta');
+    await start();
+    await Promise.all(['acme', 'beta'].map((id) => untilRuns(id, 2)));
+    for (const id of ['acme', 'beta']) {
+      const reader = postgresReader(server.pool, id, systemClock);
+      const [entry] = await reader.audit({ limit: 1, afterSeq: 0 });
+      expect(entry?.seq).toBe(1);
+      expect(existsSync(file('state', id, 'trustward.checkpoints'))).toBe(true);
+    }
+    expect(existsSync(file('state', 'acme', 'trustward.audit-key'))).toBe(true);
+  }, 60_000);
+
+  it('works on for others when the credential of one cannot be read, and says so', async () => {
+    await addOrganization('acme');
+    await addOrganization('beta');
+    rmSync(file('beta.key'));
+    await start();
+    await untilRuns('acme', 2);
+    expect(await postgresReader(server.pool, 'beta', systemClock).runs(1)).toEqual([]);
+    expect(log.errors.map(({ message }) => message).join('\n')).toMatch(/the job `run` of `beta` failed: .*beta\.key/);
+  }, 60_000);
+
+  it('does what a person asks for at another process, and answers with its error too', async () => {
+    await addOrganization('acme');
+    await start();
+    await untilRuns('acme', 1);
+    const asks = new Asks(server.pool, 'acme');
+    const newId = () => systemIds(systemClock).next();
+    const turns = turnsByJobs({ jobs, asks, organization: 'acme', newId, signal: ending.asked });
+    const operator = { by: 'ana (token admin)', reason: 'a test' };
+    await expect(turns.operate('release', operator.by, 'NO-SUCH', operator)).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    const reader = postgresReader(server.pool, 'acme', systemClock);
+    const [claim] = await reader.claims({ status: 'standing' });
+    if (!claim) throw new Error('nothing was banned');
+    const released = await turns.operate('release', operator.by, claim.target, operator);
+    expect(released).toMatchObject([{ target: claim.target }]);
+    expect((await reader.claims({ status: 'released' })).map(({ target }) => target)).toContain(claim.target);
+  }, 60_000);
+});
