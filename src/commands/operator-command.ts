@@ -34,12 +34,22 @@ export interface OperatorCommand<T> {
 
 /** INVARIANT: `--rules` refuses none of these, least of all a stop: no rule is judged here. */
 export async function perform<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<number> {
+  return written(io, options, act, async () => {
+    const access = act.withStore ? readDatabaseAccess(io.env, flagsOf(options)) : await wholeConfig(io, options);
+    const daemon = await findDaemon(access);
+    return daemon ? (JSON.parse(await daemon.call('POST', act.path, act.body)) as T) : performHere(io, options, act);
+  });
+}
+
+/** What `work` answers, in the words of the command. */
+export async function written<T>(
+  io: Io,
+  options: CommonOptions,
+  act: Pick<OperatorCommand<T>, 'text' | 'aside' | 'exitCode'>,
+  work: () => Promise<T>,
+): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
-  const access = act.withStore ? readDatabaseAccess(io.env, flagsOf(options)) : await wholeConfig(io, options);
-  const daemon = await findDaemon(access);
-  const answer = daemon
-    ? (JSON.parse(await daemon.call('POST', act.path, act.body)) as T)
-    : await performHere(io, options, act);
+  const answer = await work();
   const text = format === 'json' ? JSON.stringify(answer, null, 2) : act.text(answer).map(showHidden).join('\n');
   write(io, options, text);
   if (format === 'text' && act.aside) io.err(`${showHidden(act.aside(answer))}\n`);

@@ -17,7 +17,7 @@ import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, wr
 
 const FORMATS = ['text', 'json'] as const;
 
-interface Listing<T extends object> {
+export interface Listing<T extends object> {
   name: string;
   rows: T[];
   head: string[];
@@ -29,17 +29,25 @@ export async function list<T extends object>(
   options: CommonOptions,
   read: (reader: RecordReader & IdentityReader) => Promise<Listing<T>>,
 ): Promise<number> {
-  const format = outputOf(options, FORMATS, 'text');
+  outputOf(options, FORMATS, 'text');
   const reader = await composeReader(databaseOf(io, options));
   try {
-    const { name, rows, head, cells } = await read(reader);
-    if (format === 'json') write(io, options, JSON.stringify({ [name]: rows }, null, 2));
-    else if (rows.length === 0) write(io, options, `no ${name}`);
-    else write(io, options, terminalTable(head, rows.map(cells), widthOf(options)));
-    return 0;
+    return writeList(io, options, await read(reader));
   } finally {
     await reader.close();
   }
+}
+
+export function writeList<T extends object>(
+  io: Io,
+  options: CommonOptions,
+  { name, rows, head, cells }: Listing<T>,
+): number {
+  const format = outputOf(options, FORMATS, 'text');
+  if (format === 'json') write(io, options, JSON.stringify({ [name]: rows }, null, 2));
+  else if (rows.length === 0) write(io, options, `no ${name}`);
+  else write(io, options, terminalTable(head, rows.map(cells), widthOf(options)));
+  return 0;
 }
 
 /** Exemptions in force; with `--all` also ended ones. */

@@ -3,6 +3,8 @@
 import { existsSync } from 'node:fs';
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
+import { isPostgres } from '../config/database.ts';
+import { readDatabasePath } from '../config/database-path.ts';
 import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import { onPage } from '../domain/actor.ts';
 import { databaseName } from '../domain/database.ts';
@@ -14,6 +16,8 @@ import { configOf } from './config-of.ts';
 import { type CommonOptions, type Io, writeText } from './io.ts';
 
 export async function serveCommand(io: Io, options: CommonOptions): Promise<number> {
+  if (isPostgres(readDatabasePath(io.env, options)))
+    return (await import('./serve-endpoint.ts')).serveEndpointCommand(io, options);
   const config = await configOf(io, options);
   // A first start that cannot listen leaves nothing behind; later ones first report which process holds the database.
   if (config.database.kind === 'sqlite' && !existsSync(config.database.file)) await demandFree(config.listen);

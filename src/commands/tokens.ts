@@ -1,5 +1,7 @@
 // commands: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new
 // token alone, for a script or a file; notes for people go to standard error. It is shown this once.
+import type { EndpointToken, TokenStore } from '../domain/endpoint-token.ts';
+import type { Clock } from '../domain/ports.ts';
 import { addToken, revokeToken } from '../operator/endpoint-tokens.ts';
 import { type Cell, views, whole } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
@@ -7,12 +9,16 @@ import { systemIds } from '../system/ids.ts';
 import { newToken } from '../system/secrets.ts';
 import { actorHere } from './actor.ts';
 import type { CommonOptions, Io } from './io.ts';
-import { perform } from './operator-command.ts';
-import { list, minuteOf } from './operator-lists.ts';
+import { type OperatorCommand, perform, written } from './operator-command.ts';
+import { type Listing, list, minuteOf, writeList } from './operator-lists.ts';
 
 type TokenShown = ReturnType<typeof views.token>;
 
-export interface TokenAddOptions extends CommonOptions {
+export interface TokenOptions extends CommonOptions {
+  allOrganizations?: boolean;
+}
+
+export interface TokenAddOptions extends TokenOptions {
   scope: string;
   expires?: string;
 }
@@ -20,37 +26,51 @@ export interface TokenAddOptions extends CommonOptions {
 export async function tokensAddCommand(io: Io, name: string, options: TokenAddOptions): Promise<number> {
   const { scope, expires } = options;
   const request = { name, scope, ...(expires !== undefined && { expires }) };
-  return perform<TokenShown & { token: string }>(io, options, {
+  const add = async (tokens: TokenStore, clock: Clock) => {
+    const made = await addToken({ tokens, clock, ids: systemIds(clock), secret: newToken }, request, actorHere());
+    return { ...views.token(made.token, clock.nowMs()), token: made.text };
+  };
+  return performed<TokenShown & { token: string }>(io, options, add, {
     path: '/api/tokens',
     body: request,
-    withStore: async ({ tokens, clock }) => {
-      const made = await addToken({ tokens, clock, ids: systemIds(clock), secret: newToken }, request, actorHere());
-      return { ...views.token(made.token, clock.nowMs()), token: made.text };
-    },
     text: ({ token }) => [token],
     aside: (made) =>
       `token \`${made.name}\` of scope ${made.scope}, ${endOf(made)}; keep it now, it is not shown again`,
   });
 }
 
-export async function tokensRevokeCommand(io: Io, name: string, options: CommonOptions): Promise<number> {
-  return perform<TokenShown>(io, options, {
+export async function tokensRevokeCommand(io: Io, name: string, options: TokenOptions): Promise<number> {
+  const revoke = async (tokens: TokenStore, clock: Clock) =>
+    views.token(await revokeToken({ tokens, clock }, name, actorHere()), clock.nowMs());
+  return performed<TokenShown>(io, options, revoke, {
     path: `/api/tokens/${encodeURIComponent(name)}/revoke`,
     body: {},
-    withStore: async ({ tokens, clock }) =>
-      views.token(await revokeToken({ tokens, clock }, name, actorHere()), clock.nowMs()),
     text: (revoked) => [`token \`${revoked.name}\` is revoked: it is refused from the next request on`],
   });
 }
 
+/** On the tokens of an organization, or of all. */
+async function performed<T>(
+  io: Io,
+  options: TokenOptions,
+  work: (tokens: TokenStore, clock: Clock) => Promise<T>,
+  act: Omit<OperatorCommand<T>, 'withStore'>,
+): Promise<number> {
+  if (!options.allOrganizations)
+    return perform<T>(io, options, { ...act, withStore: ({ tokens, clock }) => work(tokens, clock) });
+  const { withTokensOfAll } = await import('./tokens-of-all.ts');
+  return written(io, options, act, () => withTokensOfAll(io, options, (tokens) => work(tokens, systemClock)));
+}
+
 /** Valid tokens; with `--all` also expired and revoked ones. The token of the configuration, `admin`, is not listed. */
-export async function tokensListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
+export async function tokensListCommand(io: Io, options: TokenOptions & { all?: boolean }): Promise<number> {
   const nowMs = systemClock.nowMs();
-  return list<TokenShown>(io, options, async (reader) => ({
+  const ofAll = options.allOrganizations
+    ? await (await import('./tokens-of-all.ts')).withTokensOfAll(io, options, (tokens) => tokens.all())
+    : undefined;
+  const shown = (tokens: readonly EndpointToken[]): Listing<TokenShown> => ({
     name: 'tokens',
-    rows: (await reader.endpointTokens())
-      .map((token) => views.token(token, nowMs))
-      .filter(({ good }) => good || options.all),
+    rows: tokens.map((token) => views.token(token, nowMs)).filter(({ good }) => good || options.all),
     head: ['Token', 'Scope', 'Made', 'Good until', 'Used'],
     cells: (token) => [
       whole(token.name),
@@ -59,7 +79,9 @@ export async function tokensListCommand(io: Io, options: CommonOptions & { all?:
       lastGoodOf(token),
       token.usedAt === null ? 'never' : minuteOf(token.usedAt),
     ],
-  }));
+  });
+  if (ofAll) return writeList(io, options, shown(ofAll));
+  return list<TokenShown>(io, options, async (reader) => shown(await reader.endpointTokens()));
 }
 
 function endOf({ expiresAt }: TokenShown): string {

@@ -99,15 +99,19 @@ export async function composeEngine(
     const opened = await openForWriting(config.database, { ...place, clock, log, quietMs, signal: ending.asked });
     const { store, health, lease } = opened;
     closing.add(opened.close);
+    const isActor = place.part === 'actor';
     // What is under way ends when the right to act has been lost: nothing more can be sent or committed.
     lease?.lost.addEventListener('abort', () => ending.begin());
     await refuseOtherAddress(store, bindingOf(config));
     const checkpointer = await opened.openCheckpoints();
     closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
-    closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
-    await notifications.begin();
-    const heartbeat = config.heartbeat && new Heartbeat({ destination: config.heartbeat, clock, log });
+    if (place.part !== 'endpoint') {
+      closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
+      await notifications.begin();
+    }
+    const beats = isActor ? config.heartbeat : undefined;
+    const heartbeat = beats && new Heartbeat({ destination: beats, clock, log });
     if (heartbeat) closing.add(() => ending.until('the last heartbeat', endOfHeartbeat(heartbeat, ending)));
     const onTokens: ((token: string) => void)[] = [];
     const secretFiles = new SecretFiles({
@@ -123,16 +127,17 @@ export async function composeEngine(
     });
     const connection = await connect(config, clock, log, ending.cut, {
       askForAnother: () => secretFiles.lookAtOnce(),
-      mayWrite: lease && (() => lease.mayWrite()),
+      // INVARIANT: who does not act can send nothing that changes anything.
+      mayWrite: isActor ? lease && (() => lease.mayWrite()) : () => false,
     });
     const { api, embedded, end } = connection;
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
     closing.add(() => readers.close());
-    const history = composeRecorder(config, bindingOf(config), store, clock, log);
+    const history = isActor ? composeRecorder(config, bindingOf(config), store, clock, log) : undefined;
     if (history) closing.add(() => ending.until('the history', history.close()));
     const steady = steadyTime(clock, bootId(), await store.clockAgreement());
-    if (place.part === 'actor') await store.keepClockAgreement(steady.agreement());
+    if (isActor) await store.keepClockAgreement(steady.agreement());
     const silence = silenceBefore(await store.lastCompletedAt(), clock.nowMs());
     const engine: Engine = {
       ...common,
@@ -157,7 +162,7 @@ export async function composeEngine(
       history,
       afterwards: () => notifications.afterwards(),
     };
-    if (place.part === 'actor') await store.abortStaleRuns(clock.nowMs());
+    if (isActor) await store.abortStaleRuns(clock.nowMs());
     const explaining = (): WhyDeps => {
       const { ids, actions, quiet, settings, daemonMode } = engine;
       return {

@@ -21,8 +21,8 @@ import { systemIds } from '../system/ids.ts';
 import { Closing } from './closing.ts';
 import type { PostgresServer } from './postgres.ts';
 
-/** `actor`: calls and carries out. `operator`: says what is to be so, and reads. */
-export type Part = 'actor' | 'operator';
+/** `actor`: calls and carries out. `operator`: says what is to be so, and reads. `endpoint`: the same for many people, and others deliver. */
+export type Part = 'actor' | 'operator' | 'endpoint';
 
 export interface OpenedDatabase {
   store: SqlStore;

@@ -1,27 +1,20 @@
 // The daemon: an engine with a schedule, looks at the event log, an HTTP endpoint and a watch on the rules folder. In: a composition. Out: a
 // handle with its address, to stop it.
 import type { Composition } from '../compose/compose.ts';
-import type { Config } from '../config/config.ts';
 import { runCycle, watchCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import { timeOfDay } from '../domain/time-text.ts';
-import { explainSubject } from '../explain/explain-subject.ts';
-import { historyOfSubject, whyOf, whyStored } from '../explain/why.ts';
 import {
   createHttpApp,
   type HttpDeps,
   type Listening,
   listen,
   loadOrCreateToken,
-  type SignIn,
   type StartedRun,
   type TokenRegister,
 } from '../http/index.ts';
 import type { Measuring } from '../metrics/measuring.ts';
-import { driftReader } from '../operator/plan-drift.ts';
-import { buildSummary, views, writeReport } from '../report/index.ts';
-import { schemas } from '../report/schemas/index.ts';
 import { watchFolders } from '../rule-set/folder-watch.ts';
 import { foldersIn } from '../rule-set/rule-folders.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
@@ -29,17 +22,13 @@ import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
 import { type Backups, backupsOf } from './backups.ts';
-import { dailyEvidenceOf, keptEvidence } from './daily-evidence.ts';
+import { dailyEvidenceOf } from './daily-evidence.ts';
 import { alertOfHistory } from './history-check.ts';
+import { composedDeps, type WorkPorts } from './http-deps.ts';
 import { reportLists } from './lists.ts';
 import { measuringOf, metricsListener } from './metrics.ts';
 import { turnsIn } from './operations.ts';
-import { operatorPort } from './operator.ts';
-import { pastPorts } from './past.ts';
-import { planPorts } from './plans.ts';
 import { type LastRun, readiness } from './readiness.ts';
-import { replaysOf } from './replays.ts';
-import { rulePorts } from './rules.ts';
 import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
 import { UnderWay } from './under-way.ts';
 import { Watch } from './watch.ts';
@@ -66,7 +55,10 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
   const signIn = signInOf(composition, register, () => listening.url);
-  const deps = httpDeps(composition, state, register, signIn);
+  const deps: HttpDeps = {
+    ...composedDeps(composition, state.ports(register)),
+    ...{ verifyToken: (token) => register.verify(token), signIn, rateLimits: config.rateLimits },
+  };
   const listening = await listen(createHttpApp(deps, createPages(deps)), config.listen);
   let metrics: Listening | undefined;
   try {
@@ -158,6 +150,22 @@ class DaemonState {
     this.measuring = measuringOf(composition, this);
   }
 
+  ports(register: TokenRegister): WorkPorts {
+    const { composition, queue, underWay } = this;
+    return {
+      trigger: (request) => this.trigger(request),
+      turns: turnsIn(queue, { engine: composition.engine, underWay }),
+      trials: queue,
+      underWay,
+      readiness: () => readiness(composition, this.last, queue.counters, this.watch, this.backups),
+      nextRunAtMs: () => this.schedule?.nextMs(),
+      onAudited: (listener) => composition.store.onAudited(listener),
+      ending: composition.ending.asked,
+      tokens: tokensPort(composition, register),
+      metrics: this.measuring,
+    };
+  }
+
   nextRun(): string {
     const atMs = this.schedule?.nextMs();
     return atMs === undefined ? 'no next run' : `next run at ${timeOfDay(atMs, this.composition.clock.nowMs())}`;
@@ -240,60 +248,4 @@ class DaemonState {
       this.underWay.end();
     }
   }
-}
-
-function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister, signIn: SignIn): HttpDeps {
-  const { config, engine, log } = composition;
-  const { store, clock } = engine;
-  const evidence = keptEvidence(config);
-  const turns = turnsIn(state.queue, { engine, underWay: state.underWay });
-  return {
-    reader: store,
-    schemas,
-    views: {
-      ...views,
-      summary: (reader, since, until) => buildSummary(reader, since, until, config.windows.freeze),
-      report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions, evidence }),
-      plan: (plan, live, difference) => views.plan(plan, live, difference, evidence),
-    },
-    trigger: (request) => state.trigger(request),
-    readiness: () => readiness(composition, state.last, state.queue.counters, state.watch, state.backups),
-    plans: planPorts(turns),
-    planDrift: driftReader(engine),
-    operator: operatorPort(engine, turns),
-    running: () => state.underWay.now(),
-    nextRunAtMs: () => state.schedule?.nextMs(),
-    daemonMode: () => engine.daemonMode,
-    ...rulePorts(composition, state.queue, state.underWay),
-    replays: replaysOf(composition),
-    explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
-    why: (of) => whyOf(composition.explaining(), of),
-    whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
-    history: (subject, limit) => historyOfSubject(composition.explaining(), subject, limit),
-    ...pastPorts(composition),
-    evidence,
-    verifyAudit: (seen) => composition.verifyAudit(seen),
-    stream: {
-      onAudited: (listener) => store.onAudited(listener),
-      onProgress: (listener) => state.underWay.onProgress(listener),
-      ending: composition.ending.asked,
-    },
-    tokens: tokensPort(composition, register),
-    metrics: state.measuring,
-    answers: composition.answers,
-    verifyToken: (token) => register.verify(token),
-    signIn,
-    publicUrl: config.notify.publicUrl,
-    hosts: { listenHost: config.listen.host, allowed: ownNames(config) },
-    changeWindows: config.windows.freeze,
-    rateLimits: config.rateLimits,
-    clock,
-    log,
-    demo: engine.demo,
-  };
-}
-
-/** The links that people get name the public address: it must be served. */
-function ownNames({ allowedHosts, notify: { publicUrl } }: Config): string[] {
-  return publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
 }

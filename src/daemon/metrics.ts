@@ -56,7 +56,7 @@ export function measuringOf(composition: Composition, state: Measured): Measurin
 
 /** Undefined without one. Errors: AppError `port_busy`, `config`. */
 export async function metricsListener(
-  { metrics: { listen } }: Config,
+  { metrics: { listen } }: Pick<Config, 'metrics'>,
   deps: Pick<HttpDeps, 'metrics' | 'log' | 'hosts'>,
 ): Promise<Listening | undefined> {
   if (!listen) return undefined;

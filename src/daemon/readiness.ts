@@ -63,7 +63,7 @@ function listsChecks(lists: Lists, rules: readonly LoadedRule[]): ReadyCheck[] {
 }
 
 /** Reading alone does not notice a full disk: the result of the last write is remembered. */
-async function databaseCheck(store: HttpDeps['reader'], health: Composition['health']): Promise<ReadyCheck> {
+export async function databaseCheck(store: HttpDeps['reader'], health: Composition['health']): Promise<ReadyCheck> {
   const entries = await store.auditHead().then(
     ({ seq }) => `${seq} audit entries`,
     () => undefined,
@@ -77,7 +77,7 @@ async function databaseCheck(store: HttpDeps['reader'], health: Composition['hea
   return { name: 'database', ok: entries !== undefined, text: entries ?? 'it cannot be read; see the log' };
 }
 
-function rulesCheck(rules: Composition['rules']): ReadyCheck {
+export function rulesCheck(rules: Composition['rules']): ReadyCheck {
   const wrong = rules.refusal;
   const text = plural(rules.all().length, 'rule');
   if (wrong === undefined) return { name: 'rules', ok: true, text };
@@ -136,7 +136,7 @@ function heartbeatCheck({ acceptedAt, failingSince }: HeartbeatState): ReadyChec
   return { name: 'heartbeat', ok: true, text: `${fails}${last}` };
 }
 
-function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
+export function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
   if (!checkpointer) return [];
   const restored = checkpointer.restored();
   const isBehind = checkpointer.fault() !== undefined;
@@ -151,7 +151,7 @@ function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
 }
 
 /** Configured by an operator: no fault. */
-async function changeWindowChecks(
+export async function changeWindowChecks(
   store: HttpDeps['reader'],
   windows: readonly ChangeWindow[],
   nowMs: number,
@@ -170,7 +170,7 @@ function feedChecks(feeds: Awaited<ReturnType<Composition['notifications']['feed
 }
 
 /** A stop is an operator's choice, not a fault; who and why are left to the log and the report. */
-async function stopChecks(store: HttpDeps['reader']): Promise<ReadyCheck[]> {
+export async function stopChecks(store: HttpDeps['reader']): Promise<ReadyCheck[]> {
   const stop = await store.stop().catch(() => undefined); // what is wrong with the database has a check of its own
   const text = stop && `since ${timeText(stop.at)}: runs judge, and nothing is called until it is resumed`;
   return text === undefined ? [] : [{ name: 'stopped', ok: true, text }];

@@ -1,20 +1,23 @@
 // The daemon's part of the endpoint's tokens: who may call it, and changes of that. The register that each request asks
 // is updated before a change is answered, so a revoked token is refused from the next request on.
 import type { Composition } from '../compose/compose.ts';
-import { SignIn, TokenRegister, type TokensPort, tokenHash } from '../http/index.ts';
+import { type KnownToken, SignIn, TokenRegister, type TokensPort, tokenHash } from '../http/index.ts';
 import { addToken, revokeToken } from '../operator/endpoint-tokens.ts';
 import { newSecret, newToken } from '../system/secrets.ts';
 
-/** @param token the token of the configuration, of scope `admin`. */
+/** @param token the token of the configuration, of scope `admin`; undefined: it is not one of this organization. */
 export async function tokenRegister(
   { tokens, clock, log, onToken }: Composition,
-  token: string,
+  token: string | undefined,
 ): Promise<TokenRegister> {
-  const configured = (text: string) => [{ name: 'admin', scope: 'admin' as const, hash: tokenHash(text) }];
   const register = new TokenRegister({ store: tokens, configured: configured(token), clock, log });
   await register.load();
   onToken((changed) => register.configure(configured(changed)));
   return register;
+}
+
+export function configured(token: string | undefined): KnownToken[] {
+  return token === undefined ? [] : [{ name: 'admin', scope: 'admin', hash: tokenHash(token) }];
 }
 
 export function tokensPort({ tokens, engine }: Composition, register: TokenRegister): TokensPort {

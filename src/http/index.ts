@@ -2,6 +2,7 @@
 export { createHttpApp } from './app.ts';
 export type {
   HttpDeps,
+  MetricsPort,
   OperatorPort,
   PlanAnswer,
   ReadyCheck,
@@ -13,6 +14,8 @@ export type {
   Views,
 } from './deps.ts';
 export { demandFree, type Listening, listen, listenForMetrics } from './listen.ts';
+export { createOrganizationsApp, type OrganizationsApp } from './organizations/app.ts';
+export type { OpenedOrganization, OrganizationLine, OrganizationsParts } from './organizations/ports.ts';
 export type { Pages } from './pages.ts';
 export { SignIn } from './sign-in.ts';
 export { loadOrCreateToken, type TokenFile } from './token-file.ts';

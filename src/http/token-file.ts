@@ -1,7 +1,7 @@
 // http: the token of the first start: made at random, kept in a 0600 file beside the database. In: the database's file
 // name. Out: the token and its place. It never prints the token.
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
 
 export interface TokenFile {
@@ -26,8 +26,12 @@ export function loadOrCreateToken(databaseFile: string): TokenFile {
     const aside = `${file}.${process.pid}.new`;
     rmSync(aside, { force: true }); // of a start that was killed here, with the same number
     writeFileSync(aside, `${token}\n`, { mode: 0o600, flag: 'wx' });
-    renameSync(aside, file);
+    // Another process may have made it meanwhile: that one stays.
+    linkSync(aside, file);
+    rmSync(aside);
   } catch (error) {
+    rmSync(`${file}.${process.pid}.new`, { force: true });
+    if (codeOf(error) === 'EEXIST') return { token: readToken(file), file, created: false };
     throw unusable(file, error, 'written');
   }
   return { token, file, created: true };

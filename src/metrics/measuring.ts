@@ -4,20 +4,10 @@ import type { WatchLook } from '../domain/watch.ts';
 import { NoteCounts } from './note-counts.ts';
 import { setPresent } from './present-gauges.ts';
 import { Metrics } from './registry.ts';
+import { type AnsweredRequest, countAnswered } from './requests.ts';
 import { RunTimer } from './run-timer.ts';
 import type { MetricSources } from './sources.ts';
 import { StoreGauges } from './store-gauges.ts';
-
-/** One answered request of the endpoint. */
-export interface AnsweredRequest {
-  method: string;
-  /** The pattern of the route; undefined when none matched. */
-  route: string | undefined;
-  status: number;
-  ms: number;
-}
-
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 export class Measuring {
   private readonly metrics = new Metrics();
@@ -53,10 +43,8 @@ export class Measuring {
     return this.metrics.contentType;
   }
 
-  answered({ method, route = '(none)', status, ms }: AnsweredRequest): void {
-    const known = METHODS.has(method) ? method : '(other)';
-    this.metrics.count('trustward_http_requests_total', { method: known, route, status: String(status) });
-    this.metrics.observe('trustward_http_request_duration_seconds', { route }, ms / 1_000);
+  answered(request: AnsweredRequest): void {
+    countAnswered(this.metrics, request);
   }
 
   streams(open: number): void {

@@ -80,7 +80,7 @@ export function allowedHosts(names: Pick<Names, 'text'>): string[] {
   return listOf(names.text('TRUSTWARD_WEBHOOK_HOSTS')).map((host) => host.toLowerCase());
 }
 
-function publicUrlOf(names: Names): string | undefined {
+export function publicUrlOf(names: Pick<Names, 'text' | 'fault'>): string | undefined {
   const text = names.text('TRUSTWARD_PUBLIC_URL');
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -53,7 +53,7 @@ export class SqlTokens implements TokenStore {
   }
 }
 
-function rowOfToken(token: EndpointToken): Row {
+export function rowOfToken(token: EndpointToken): Row {
   return {
     id: token.id,
     name: token.name,
@@ -68,7 +68,7 @@ function rowOfToken(token: EndpointToken): Row {
   };
 }
 
-function tokenOfRow(row: Row): EndpointToken {
+export function tokenOfRow(row: Row): EndpointToken {
   return {
     id: row.id as string,
     name: row.name as string,

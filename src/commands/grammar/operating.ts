@@ -20,11 +20,13 @@ export function addOperating(program: Command, io: Io, bind: Bind): void {
     )
     .action(bind(async (options: never) => (await import('../open.ts')).openCommand(io, options)));
 
+  const onTokens = (command: Command) =>
+    onDatabase(command).option('--all-organizations', 'of every organization at once, with PostgreSQL');
   const tokens = program
     .command('tokens')
     .description('who may call the HTTP endpoint')
     .addHelpText(...examples('# who may call now', 'trustward tokens list'));
-  onDatabase(tokens.command('add <name>').description('make a token and print it to standard output, once'))
+  onTokens(tokens.command('add <name>').description('make a token and print it to standard output, once'))
     .requiredOption('--scope <scope>', 'read, trigger, approve or admin; each includes those before it')
     .option('--expires <when>', 'a duration such as 90d, or a date (UTC); by default valid until revoked')
     .addHelpText(
@@ -38,11 +40,11 @@ export function addOperating(program: Command, io: Io, bind: Bind): void {
     .action(
       bind(async (name: never, options: never) => (await import('../tokens.ts')).tokensAddCommand(io, name, options)),
     );
-  onDatabase(tokens.command('list').description('valid tokens, and when each was last used'))
+  onTokens(tokens.command('list').description('valid tokens, and when each was last used'))
     .option('--all', 'include expired and revoked tokens')
     .addHelpText(...examples('# which tokens nobody uses', 'trustward tokens list'))
     .action(bind(async (options: never) => (await import('../tokens.ts')).tokensListCommand(io, options)));
-  onDatabase(tokens.command('revoke <name>').description('refuse a token from the next request on'))
+  onTokens(tokens.command('revoke <name>').description('refuse a token from the next request on'))
     .addHelpText(...examples('# a token that is no longer needed', 'trustward tokens revoke dashboard'))
     .action(
       bind(async (name: never, options: never) =>

@@ -25,6 +25,8 @@ export interface OrganizationsApp {
   signInLink(caller: Caller): string;
   /** Closes organizations that nobody used for long: to be called now and then. */
   closeUnused(): Promise<void>;
+  /** The next request opens it anew; what is under way now has a while to end. */
+  renew(id: string): void;
   close(): Promise<void>;
 }
 
@@ -90,6 +92,7 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
     app,
     signInLink: (caller) => ofAll.link(caller).url,
     closeUnused: () => opened.closeUnused(),
+    renew: (id) => opened.renew(id),
     close: () => opened.close(),
   };
 }

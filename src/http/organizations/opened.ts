@@ -15,6 +15,8 @@ const UNUSED_MS = 15 * 60_000;
 const OPEN_MAX = 400;
 /** After opening failed: not one attempt for each request. */
 const RETRY_MS = 5_000;
+/** Requests under way have this long, once their organization is opened anew. */
+const LEAVE_MS = 10_000;
 
 export interface Place {
   id: string;
@@ -36,6 +38,8 @@ export class OpenedOrganizations {
   private readonly places = new Map<string, Place>();
   private readonly opening = new Map<string, Promise<Place>>();
   private readonly failed = new Map<string, Failed>();
+  private readonly leaving = new Set<Promise<void>>();
+  private readonly ending = new AbortController();
 
   constructor(
     private readonly parts: OrganizationsParts,
@@ -89,9 +93,26 @@ export class OpenedOrganizations {
     await this.closeAll(unused);
   }
 
+  renew(id: string): void {
+    const place = this.places.get(id);
+    this.failed.delete(id);
+    if (!place) return;
+    this.places.delete(id);
+    const left = this.leave(place).finally(() => this.leaving.delete(left));
+    this.leaving.add(left);
+  }
+
   async close(): Promise<void> {
     await Promise.allSettled(this.opening.values());
+    this.ending.abort();
+    await Promise.all(this.leaving);
     await this.closeAll([...this.places.values()]);
+  }
+
+  /** Streams end with it: their clients ask again, and reach the new one. */
+  private async leave(place: Place): Promise<void> {
+    await this.parts.clock.sleep(LEAVE_MS, this.ending.signal).catch(() => {});
+    await this.closeAll([place]);
   }
 
   private async begin(id: string): Promise<Place> {
@@ -142,7 +163,7 @@ export class OpenedOrganizations {
   }
 
   private async closeAll(places: readonly Place[]): Promise<void> {
-    for (const { id } of places) this.places.delete(id);
+    for (const place of places) if (this.places.get(place.id) === place) this.places.delete(place.id);
     await Promise.all(
       places.map(async ({ id, close }) => {
         try {

@@ -5,6 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { StoreWatch } from '../store-health.ts';
 import type { Session } from './drive.ts';
 import { migratePostgres } from './migrate.ts';
+import { AuditNotices, TELL } from './notices.ts';
 import { isAnswered, placeOf, postgresError, serverFaultOf } from './postgres-fault.ts';
 
 /** A statement that takes longer is ended: whoever waits for a lock fails then, and the next run tries again. */
@@ -38,6 +39,8 @@ export interface PoolOptions {
 export class PostgresPool {
   /** `host:port/name`. */
   readonly place: string;
+  /** To other processes on this database. */
+  readonly notices: AuditNotices;
   private readonly pool: pg.Pool;
   private readonly config: pg.ClientConfig;
 
@@ -64,6 +67,7 @@ export class PostgresPool {
     this.pool = new pg.Pool(pooled);
     // An idle connection that the server ends is taken out by the pool.
     this.pool.on('error', () => {});
+    this.notices = new AuditNotices((organizations) => this.pool.query(TELL, [organizations]));
   }
 
   /** Makes the tables where they are missing. Errors: AppError `store_failed`. */
@@ -84,17 +88,33 @@ export class PostgresPool {
    * A connection of its own, which the caller ends: for what holds a lock of its session. It works as the role that logged in, which alone
    * may end another session of that role; units of work on it become `trustward_work` first.
    */
-  async open(organization: string): Promise<pg.Client> {
+  open(organization: string): Promise<pg.Client> {
+    return this.connect(async (client) => {
+      await client.query("SELECT set_config('trustward.org', $1, false)", [organization]);
+    });
+  }
+
+  /** A connection of its own, of no organization, which the caller ends. Errors: AppError `store_failed`. */
+  async connect(begin: (client: pg.Client) => Promise<void>): Promise<pg.Client> {
     const client = new pg.Client(this.config);
     client.on('error', () => {});
     try {
       await client.connect();
       await this.prepare(client);
-      await client.query("SELECT set_config('trustward.org', $1, false)", [organization]);
+      await begin(client);
       return client;
     } catch (error) {
       await client.end().catch(() => {});
       throw this.faultOf(error);
+    }
+  }
+
+  /** One statement over what belongs to no organization, as the role that logged in. Errors: AppError `store_failed`. */
+  async query<T extends pg.QueryResultRow>(sql: string, values: readonly unknown[] = []): Promise<T[]> {
+    try {
+      return (await this.pool.query<T>(sql, [...values])).rows;
+    } catch (error) {
+      throw this.faultOf(error, sql);
     }
   }
 
@@ -134,6 +154,7 @@ export class PostgresPool {
   }
 
   async close(): Promise<void> {
+    await this.notices.flush();
     await this.pool.end();
   }
 

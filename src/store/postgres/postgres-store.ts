@@ -28,7 +28,9 @@ export class PostgresStore extends SqlStore {
     const db = new PostgresWork(pool, organization, units);
     const writer = new PostgresWriter(db, pool, organization, link, clock, sealing);
     await db.reading(writer.open());
-    return new PostgresStore(writer, clock, sealing);
+    const store = new PostgresStore(writer, clock, sealing);
+    store.onAudited((notes) => pool.notices.tell(organization, notes));
+    return store;
   }
 }
 

@@ -12,10 +12,11 @@ const APPEND_ONLY = [
   'audit_archives audit_archives_no_change',
   'audit_archives audit_archives_no_truncate',
 ];
+const OWNERS = 'endpoint_tokens note_owner';
 const FOLLOWING = ACTING_TABLES.flatMap((table) =>
   ['insert', 'update', 'delete'].map((event) => `${table} follow_${event}`),
 );
-const EXPECTED: readonly string[] = [...APPEND_ONLY, ...FOLLOWING];
+const EXPECTED: readonly string[] = [...APPEND_ONLY, ...FOLLOWING, OWNERS];
 
 const TRIGGERS = `SELECT relname AS "table", tgname AS name, tgenabled AS enabled FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
   WHERE relnamespace = 'trustward'::regnamespace AND NOT tgisinternal`;

@@ -105,10 +105,18 @@ describe.skipIf(hasNoPostgres)(`the tables in PostgreSQL${NEEDS_POSTGRES}`, () =
     expect(found).toEqual(expect.arrayContaining(wanted));
     const { rows: apart } = await cluster.query(
       `SELECT relname FROM pg_class WHERE relnamespace = 'trustward'::regnamespace AND relkind = 'r'
-         AND NOT (relrowsecurity AND relforcerowsecurity AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid))`,
+         AND NOT (relrowsecurity AND relforcerowsecurity AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid))
+       ORDER BY relname`,
       database,
     );
-    expect(apart).toEqual([{ relname: 'schema_version' }]);
+    // No session of an organization may read the tokens of all, or whose a token is.
+    expect(apart).toEqual(['schema_version', 'token_owners', 'tokens_of_all'].map((relname) => ({ relname })));
+    const { rows: open } = await cluster.query(
+      `SELECT relname FROM pg_class WHERE relname IN ('token_owners', 'tokens_of_all')
+         AND has_table_privilege('trustward_work', oid, 'SELECT, INSERT, UPDATE, DELETE')`,
+      database,
+    );
+    expect(open).toEqual([]);
     const { rows: unled } = await cluster.query(
       `SELECT indexrelid::regclass AS index FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
        WHERE relnamespace = 'trustward'::regnamespace AND indkey[0] <> (

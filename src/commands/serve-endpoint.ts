@@ -1,0 +1,66 @@
+// commands: `serve` with PostgreSQL: the endpoint and its pages, beside any number of its kind; workers make the runs. It ends on SIGTERM or SIGINT.
+import { addressOf, openServer } from '../compose/postgres.ts';
+import { readEndpoint } from '../config/endpoint.ts';
+import { type Endpoint, startEndpoint } from '../endpoint/endpoint.ts';
+import { demandApi } from '../endpoint/organization.ts';
+import { openJobs } from '../jobs/jobs.ts';
+import { postgresError } from '../store/postgres/postgres-fault.ts';
+import { systemClock } from '../system/clock.ts';
+import { Ending } from '../system/ending.ts';
+import { systemLog } from '../system/log.ts';
+import { openOrganizations } from '../worker/organizations.ts';
+import { type CommonOptions, flagsOf, type Io, writeText } from './io.ts';
+
+export async function serveEndpointCommand(io: Io, options: CommonOptions): Promise<number> {
+  const flags = flagsOf(options);
+  const settings = readEndpoint(io.env, flags);
+  const { database, logLevel, logForm } = settings;
+  const log = systemLog({ level: logLevel, form: logForm });
+  const clock = systemClock;
+  const organizations = await openOrganizations(environmentOf(io, settings.organizations), flags, clock, log);
+  try {
+    if (!organizations.holder) for (const { id } of organizations.all()) demandApi(organizations.configOf(id));
+    const server = await openServer(database, clock, log);
+    try {
+      const explain = (error: unknown) => postgresError(error, server.pool.place);
+      const jobs = await openJobs({ url: addressOf(database), log, clock, explain });
+      try {
+        const ending = io.ending ?? new Ending();
+        const endpoint = await startEndpoint({ settings, organizations, server, jobs, clock, log, ending });
+        writeText(io, welcome(endpoint, organizations.all().length, database.url));
+        await io.untilStopped();
+        await endpoint.stop();
+      } finally {
+        await jobs.close();
+      }
+    } finally {
+      await server.close();
+    }
+  } finally {
+    await organizations.stop();
+  }
+  return 0;
+}
+
+/** The token of the configuration is that of the process, where there are several organizations: none of them may have it. */
+function environmentOf({ env }: Io, folder: string | undefined): Io['env'] {
+  if (folder === undefined) return env;
+  const { TRUSTWARD_TOKEN: _, TRUSTWARD_TOKEN_FILE: __, ...others } = env;
+  return others;
+}
+
+function welcome({ url, tokenPlace, metricsUrl }: Endpoint, count: number, database: string): string {
+  return [
+    '',
+    'Trustward answers.',
+    '',
+    `  HTTP endpoint   ${url}`,
+    `  Token           ${tokenPlace ?? 'those of `trustward tokens add`'}`,
+    ...(metricsUrl === undefined ? [] : [`  Metrics         ${metricsUrl}/metrics`]),
+    `  Organizations   ${count}`,
+    `  Database        ${database}`,
+    '',
+    'Runs are made by workers: start `trustward worker` with the same settings. Ctrl-C ends this.',
+    '',
+  ].join('\n');
+}

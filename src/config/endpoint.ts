@@ -1,0 +1,67 @@
+// Configuration: what an endpoint over PostgreSQL needs as a process, whichever organizations it has. In: environment and flags. Out: checked
+// settings. Those of an organization are read when it is opened.
+import type { PostgresDatabase } from '../domain/database.ts';
+import { hostsIn } from '../domain/hosts.ts';
+import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
+import type { RateLimits } from '../http/rate-limit.ts';
+import { type MetricsSettings, readMetricsSettings } from '../metrics/settings.ts';
+import { publicUrlOf } from '../notify/settings.ts';
+import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
+import { readToken } from './access.ts';
+import { readDatabase } from './database.ts';
+import type { Flags } from './database-path.ts';
+import { readRateLimits } from './rate-limit.ts';
+import { ConfigReader, type Environment, parseListen } from './reader.ts';
+
+export interface EndpointSettings {
+  /** Of the organization that the environment configures, which is there only without a folder. */
+  database: PostgresDatabase;
+  /** The folder of organizations. */
+  organizations: string | undefined;
+  listen: { host: string; port: number };
+  /** The token of the configuration, and the file that it came from. */
+  token: string | undefined;
+  tokenFile: string | undefined;
+  publicUrl: string | undefined;
+  allowedHosts: string[];
+  rateLimits: RateLimits | undefined;
+  metrics: MetricsSettings;
+  logLevel: LogLevel;
+  logForm: 'json' | 'plain';
+}
+
+/** Flags of the work of organizations, which an endpoint does not do. */
+const OF_WORKERS = {
+  apiUrl: '--api-url',
+  rules: '--rules',
+  schedule: '--schedule',
+  watch: '--watch',
+  mode: '--mode',
+  actConcurrency: '--act-concurrency',
+} as const;
+
+/** Errors: AppError `config` with every mistake, one per line. */
+export function readEndpoint(env: Environment, flags: Flags): EndpointSettings {
+  const reader = new ConfigReader(env);
+  const database = readDatabase(reader, flags, DEFAULT_ORGANIZATION) as PostgresDatabase;
+  for (const name of Object.keys(OF_WORKERS) as (keyof typeof OF_WORKERS)[])
+    if (flags[name] !== undefined)
+      reader.fault(
+        `${OF_WORKERS[name]} is given, and with PostgreSQL \`serve\` makes no runs: leave it out, and configure the organization for its workers`,
+      );
+  const settings: EndpointSettings = {
+    database,
+    organizations: reader.text('TRUSTWARD_ORGANIZATIONS'),
+    listen: reader.listen(flags.listen, '127.0.0.1:8080'),
+    token: readToken(reader),
+    tokenFile: reader.secretFiles.get('TRUSTWARD_TOKEN'),
+    publicUrl: publicUrlOf(reader),
+    allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
+    rateLimits: readRateLimits(reader),
+    metrics: readMetricsSettings(reader, parseListen),
+    logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
+    logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'], process.stderr.isTTY ? 'plain' : 'json'),
+  };
+  reader.finish();
+  return settings;
+}

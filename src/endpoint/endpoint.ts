@@ -1,0 +1,196 @@
+// endpoint: `serve` over PostgreSQL: the endpoint and its pages for one or several organizations, in any number of processes. It makes no runs and
+// keeps no schedule: workers do. In: settings, a server, jobs, organizations. Out: a handle with its address, to stop it.
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { PostgresServer } from '../compose/postgres.ts';
+import type { EndpointSettings } from '../config/endpoint.ts';
+import { ownNames } from '../daemon/http-deps.ts';
+import { metricsListener } from '../daemon/metrics.ts';
+import { hashOfToken } from '../domain/endpoint-token.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
+import type { Jobs } from '../domain/jobs.ts';
+import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
+import type { Clock, Log } from '../domain/ports.ts';
+import {
+  createOrganizationsApp,
+  type Listening,
+  listen,
+  loadOrCreateToken,
+  type MetricsPort,
+  type OrganizationLine,
+} from '../http/index.ts';
+import { EndpointMeasuring } from '../metrics/endpoint-measuring.ts';
+import { credentialFaults } from '../organizations/environment.ts';
+import { AuditListener } from '../store/postgres/listener.ts';
+import { ownerOf } from '../store/postgres/tokens-of-all.ts';
+import type { Ending } from '../system/ending.ts';
+import { newSecret } from '../system/secrets.ts';
+import { versionOf } from '../system/version.ts';
+import { createOrganizationsPages } from '../web/organizations/pages.tsx';
+import type { Organizations } from '../worker/organizations.ts';
+import { openOrganization } from './organization.ts';
+import { openProvider } from './provider.ts';
+import { readinessOfProcess } from './readiness.ts';
+
+export interface EndpointParts {
+  settings: EndpointSettings;
+  organizations: Organizations;
+  server: PostgresServer;
+  jobs: Jobs;
+  clock: Clock;
+  log: Log;
+  ending: Ending;
+}
+
+export interface Endpoint {
+  url: string;
+  metricsUrl: string | undefined;
+  /** Where the token of the configuration is, for people; undefined: there is none. */
+  tokenPlace: string | undefined;
+  stop(): Promise<void>;
+}
+
+/** How often it looks for organizations that changed, or that nobody uses. */
+const LOOK_EVERY_MS = 5_000;
+
+/** Errors: AppError `port_busy`, `config`, `store_failed`. */
+export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
+  const { settings, organizations, server, jobs, clock, log, ending } = parts;
+  const { holder } = organizations;
+  const audits = new AuditListener(server.pool, clock, log);
+  const listened = audits.untilEnding(ending.asked);
+  const token = tokenOf(settings, holder !== undefined);
+  const ofAll = holder && token && { text: token.text, file: settings.tokenFile };
+  const provider = await openProvider({ server, audits, clock, log, token: ofAll, signal: ending.asked });
+  const measuring = new EndpointMeasuring({
+    version: versionOf(),
+    jobs: () => jobs.counts(),
+    organizations: () => holder && { count: organizations.all().length, areRefused: holder.refusal !== undefined },
+    fault: () => server.health.fault(),
+  });
+  const lines = new Lines(organizations);
+  const isAlone = () => organizations.all().length === 1;
+  const readFrom = new Map<string, string>();
+  const app = createOrganizationsApp(
+    {
+      list: () => lines.now(),
+      open: async (id) => {
+        const config = organizations.configOf(id);
+        readFrom.set(id, markOf(organizations, id));
+        const metrics = metricsFor(measuring, id, isAlone);
+        const own = holder ? undefined : token?.text;
+        return openOrganization(config, { server, jobs, audits, ending, metrics, token: own });
+      },
+      organizationOf: async (hash) =>
+        !holder && token && hash === hashOfToken(token.text) ? DEFAULT_ORGANIZATION : ownerOf(server.pool, hash),
+      verifyProvider: (hash) => provider.register.verifyHash(hash),
+      readiness: () => readinessOfProcess(server, jobs, holder),
+      metrics: metricsFor(measuring, '', () => true),
+      secret: newSecret,
+      ...{ clock, log },
+      hosts: { listenHost: settings.listen.host, allowed: ownNames(settings.allowedHosts, settings.publicUrl) },
+      publicUrl: settings.publicUrl,
+      rateLimits: settings.rateLimits,
+      // Cookies are named by the port that browsers see: behind a balancer they are those of all endpoints.
+      address: () => settings.publicUrl ?? listening.url,
+    },
+    createOrganizationsPages(),
+  );
+  const listening = await listen(app.app, settings.listen);
+  let metrics: Listening | undefined;
+  try {
+    const hosts = { listenHost: settings.listen.host, allowed: settings.allowedHosts };
+    const all = metricsFor(measuring, '', () => true);
+    metrics = await metricsListener(settings, { metrics: all, log, hosts });
+  } catch (error) {
+    await listening.close();
+    throw error;
+  }
+  const looked = untilEnding(parts, async () => {
+    lines.look();
+    await app.closeUnused();
+    for (const [id, mark] of readFrom) {
+      if (mark === markOf(organizations, id)) continue;
+      readFrom.delete(id);
+      app.renew(id);
+    }
+  });
+  log.info({ url: listening.url }, `listening on ${listening.url}`);
+  return {
+    url: listening.url,
+    metricsUrl: metrics?.url,
+    tokenPlace: token?.place,
+    stop: async () => {
+      ending.begin();
+      await Promise.all([
+        ending.until('HTTP connections', listening.close(ending.withinMs / 4)),
+        metrics?.close(ending.withinMs / 4),
+        ending.until(
+          'organizations',
+          looked.then(() => app.close()),
+        ),
+        listened,
+        provider.ended,
+      ]);
+    },
+  };
+}
+
+interface ConfiguredToken {
+  text: string;
+  place: string;
+}
+
+/** Without organizations of a folder there is always one, as with a file. Errors: AppError `config`. */
+function tokenOf({ token, database }: EndpointSettings, hasFolder: boolean): ConfiguredToken | undefined {
+  if (token !== undefined) return { text: token, place: 'TRUSTWARD_TOKEN' };
+  if (hasFolder) return undefined;
+  mkdirSync(dirname(database.beside), { recursive: true, mode: 0o700 });
+  const { token: text, file } = loadOrCreateToken(database.beside);
+  return { text, place: file };
+}
+
+/** What is measured is of the process: it names organizations, and is shown to whoever may see all of them. */
+function metricsFor(measuring: EndpointMeasuring, id: string, mayRead: () => boolean): MetricsPort {
+  return {
+    contentType: measuring.contentType,
+    text: async () => {
+      if (mayRead()) return measuring.text();
+      throw new AppError('not_found', 'metrics are of the whole process: `/metrics` with a token of all organizations');
+    },
+    answered: (request) => measuring.answered(request),
+    streams: (open) => measuring.streams(id, open),
+  };
+}
+
+/** Of what an organization is opened with: another one means that it is opened anew. */
+function markOf({ holder }: Organizations, id: string): string {
+  return JSON.stringify([...(holder?.find(id)?.settings ?? [])]);
+}
+
+/** What people choose from; whether credentials can be read is looked at now and then. */
+class Lines {
+  private problems = new Map<string, string>();
+
+  constructor(private readonly organizations: Organizations) {
+    this.look();
+  }
+
+  now(): OrganizationLine[] {
+    return this.organizations.all().map(({ id, name }) => ({ id, name, problem: this.problems.get(id) }));
+  }
+
+  look(): void {
+    const all = this.organizations.holder?.all() ?? [];
+    const found = all.map((one) => [one.id, credentialFaults(one).join('; ')] as const);
+    this.problems = new Map(found.filter(([, fault]) => fault !== ''));
+  }
+}
+
+async function untilEnding({ ending, clock, log }: EndpointParts, look: () => Promise<void>): Promise<void> {
+  while (!ending.asked.aborted) {
+    await clock.sleep(LOOK_EVERY_MS, ending.asked).catch(() => {});
+    if (ending.asked.aborted) return;
+    await look().catch((error) => log.error({}, `organizations could not be looked after: ${lineOf(error)}`));
+  }
+}

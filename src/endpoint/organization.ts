@@ -1,0 +1,127 @@
+// endpoint: one organization, opened to answer: it reads, records what people say, and asks workers for what calls something. In: its
+// configuration, the server and the jobs of the process. Out: the ports of its app, and its tokens. INVARIANT: it can send nothing that changes
+// anything: its client may not write, whatever asks it to.
+import { type Composition, composeEngine } from '../compose/compose.ts';
+import type { PostgresServer } from '../compose/postgres.ts';
+import type { Config } from '../config/config.ts';
+import { composedDeps } from '../daemon/http-deps.ts';
+import { tokenRegister, tokensPort } from '../daemon/tokens.ts';
+import { UnderWay } from '../daemon/under-way.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
+import type { Jobs } from '../domain/jobs.ts';
+import type { HttpDeps, MetricsPort, OpenedOrganization } from '../http/index.ts';
+import { watchFolders } from '../rule-set/folder-watch.ts';
+import { foldersIn } from '../rule-set/rule-folders.ts';
+import { RunQueue } from '../schedule/run-queue.ts';
+import { nextAfter } from '../schedule/schedule.ts';
+import { Asks } from '../store/postgres/asks.ts';
+import type { AuditListener } from '../store/postgres/listener.ts';
+import type { Ending } from '../system/ending.ts';
+import { turnsByJobs } from '../worker/asks.ts';
+import { runsByJobs } from './asked-runs.ts';
+import { Latest } from './latest.ts';
+import { readinessOf } from './readiness.ts';
+
+export interface Within {
+  server: PostgresServer;
+  jobs: Pick<Jobs, 'ask' | 'answerOf' | 'counts'>;
+  audits: Pick<AuditListener, 'on'>;
+  ending: Ending;
+  /** Of this organization. */
+  metrics: MetricsPort;
+  /** The token of the configuration, where it is this organization's. */
+  token: string | undefined;
+}
+
+/** Errors: AppError `config`, `rules`, `store_failed`, `bound_elsewhere`. */
+export async function openOrganization(config: Config, within: Within): Promise<OpenedOrganization> {
+  const { server, jobs, audits, ending, metrics } = within;
+  const organization = organizationOf(config);
+  demandApi(config);
+  const place = { part: 'endpoint', server } as const;
+  const composition = await composeEngine(config, config.mode, [], ending, undefined, place);
+  const { engine, clock, log, store } = composition;
+  const closing = new AbortController();
+  const signal = AbortSignal.any([ending.asked, closing.signal]);
+  const register = await tokenRegister(composition, within.token);
+  const tokens = new Latest(
+    () => register.load(),
+    (error) => log.warn({ organization }, `tokens could not be read again: ${lineOf(error)}`),
+  );
+  const listeners: (() => void)[] = [];
+  const wake = () => {
+    for (const listener of listeners) listener();
+  };
+  store.onAudited(wake);
+  const off = audits.on(organization, (kinds) => {
+    if (!kinds || kinds.has('token')) tokens.ask();
+    wake();
+  });
+  engine.afterwards = () => alerted(composition, jobs, organization);
+  const ruleWatch = watchFolders(
+    foldersIn(config.rulesDir),
+    clock,
+    // The audit names the rules that a worker's runs are made with.
+    async (over) => {
+      await composition.rules.reload(async () => {}, over);
+      return !composition.rules.isLate;
+    },
+    (error) => log.error({ organization }, `the rules could not be reloaded: ${lineOf(error)}`),
+  );
+  const secretFiles = composition.secretFiles.untilEnding(signal);
+  const asks = new Asks(server.pool, organization);
+  const deps: HttpDepsHere = composedDeps(composition, {
+    trigger: runsByJobs({ jobs, organization, signal }),
+    turns: turnsByJobs({ jobs, asks, organization, newId: () => engine.ids.next(), signal }),
+    trials: new RunQueue(clock),
+    underWay: new UnderWay(),
+    readiness: () => readinessOf(composition, jobs),
+    nextRunAtMs: () => nextAfter(config.schedule, clock.nowMs()),
+    onAudited: (listener) => void listeners.push(listener),
+    ending: signal,
+    tokens: tokensPort(composition, register),
+    metrics,
+  });
+  return {
+    deps,
+    verifyHash: (hash) => register.verifyHash(hash),
+    close: async () => {
+      off();
+      closing.abort();
+      await Promise.all([ruleWatch.stop(), secretFiles]);
+      await composition.close();
+    },
+  };
+}
+
+type HttpDepsHere = Omit<HttpDeps, 'verifyToken' | 'signIn' | 'rates' | 'rateLimits'>;
+
+function organizationOf({ database }: Config): string {
+  if (database.kind === 'postgres') return database.organization;
+  throw new AppError('internal', 'an endpoint of PostgreSQL was given a file');
+}
+
+/** Errors: AppError `config`. */
+export function demandApi({ api }: Pick<Config, 'api'>): void {
+  if (api) return;
+  const text = 'the embedded console is of one process, and here several work on one organization';
+  throw new AppError(
+    'config',
+    `configuration: TRUSTWARD_API_URL is not set: ${text}; or use a SQLite file to try things out`,
+  );
+}
+
+/** What needs a person is recorded here, and a worker delivers it. Never rejects. */
+async function alerted(
+  { config, notifications, log }: Composition,
+  jobs: Pick<Jobs, 'ask'>,
+  organization: string,
+): Promise<void> {
+  if (config.notify.webhooks.size === 0) return;
+  try {
+    await notifications.afterwards();
+    await jobs.ask({ organization, kind: 'deliver', payload: null });
+  } catch (error) {
+    log.error({ organization }, `people could not be alerted: ${lineOf(error)}`);
+  }
+}

@@ -1,0 +1,136 @@
+// endpoint: two endpoints and a worker, each a process, on a real PostgreSQL: what one is told, all others know.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasNoPostgres, NEEDS_POSTGRES } from '../support/postgres.ts';
+import { trustward } from '../support/trustward.ts';
+import { type Installation, install, PROVIDER } from './installation.ts';
+
+/** What "within seconds" means here. */
+const SOON_MS = 5_000;
+
+describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { timeout: 120_000 }, () => {
+  let on: Installation;
+  let one: string;
+  let other: string;
+
+  beforeAll(async () => {
+    on = await install(['alpha', 'beta']);
+    await on.work();
+    [one, other] = await Promise.all([on.serve(), on.serve()]);
+  }, 120_000);
+  afterAll(() => on?.close(), 60_000);
+
+  async function ask(at: string, path: string, body?: object, token = PROVIDER) {
+    const answer = await fetch(`${at}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of the document
+    return { status: answer.status, json: (await answer.json()) as any };
+  }
+
+  async function soon(look: () => Promise<boolean>): Promise<boolean> {
+    for (const until = Date.now() + SOON_MS; Date.now() < until; ) {
+      if (await look()) return true;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return false;
+  }
+
+  const banned = (id: string) =>
+    on.consoles[id]?.effects().filter(({ kind, via }) => kind === 'device_banned' && via !== 'hand').length;
+
+  it('a run that is asked for at one is made by the worker, and seen at the other', async () => {
+    const begun = await ask(one, '/api/orgs/alpha/runs', { mode: 'approve', wait: true });
+    expect([begun.status, begun.json.status]).toEqual([200, 'completed']);
+    const seen = await ask(other, begun.json.location);
+    expect(seen.json).toMatchObject({ id: begun.json.id, trigger: 'http' });
+    expect((await ask(other, `/api/orgs/beta/runs/${begun.json.id}`)).status).toBe(404);
+  });
+
+  it('a plan that is approved at one is applied by the worker, and what was done is answered', async () => {
+    const { plans } = (await ask(one, '/api/orgs/alpha/plans?status=waiting')).json;
+    expect(plans).toHaveLength(1);
+    const approved = await ask(other, `/api/orgs/alpha/plans/${plans[0].id}/approve`, { reason: 'a test' });
+    expect(approved.status).toBe(200);
+    expect(approved.json.applied.intents.length).toBeGreaterThan(0);
+    expect(banned('alpha')).toBe(approved.json.applied.intents.length);
+    expect(banned('beta')).toBe(0);
+    expect((await ask(one, `/api/orgs/alpha/plans/${plans[0].id}`)).json.status).toBe('applied');
+    const again = await ask(one, `/api/orgs/alpha/plans/${plans[0].id}/approve`, { reason: 'a test' });
+    expect(again.status).toBe(409);
+  });
+
+  it('a stop at one counts for what the worker does next, whoever asks for it', async () => {
+    expect((await ask(one, '/api/orgs/beta/stop', { reason: 'a test' })).status).toBe(200);
+    on.write('beta', 'enforce');
+    const run = await ask(other, '/api/orgs/beta/runs', { mode: 'enforce', wait: true });
+    expect(run.json.status).toBe('completed');
+    expect(banned('beta')).toBe(0);
+    expect((await ask(other, '/api/orgs/beta/resume', { reason: 'a test' })).json.by).toBe('provider:admin');
+    expect(await soon(async () => (await ask(one, '/api/orgs/beta/resume', { reason: 'again' })).status === 409)).toBe(
+      true,
+    );
+  });
+
+  it('a release that is asked for at one is made by the worker', async () => {
+    const { claims } = (await ask(one, '/api/orgs/alpha/claims')).json;
+    const { target } = claims[0];
+    const released = await ask(other, `/api/orgs/alpha/claims/release`, { target, reason: 'a test' });
+    expect(released.status).toBe(200);
+    expect(on.consoles.alpha?.effects().some((one) => one.kind === 'device_unbanned' && one.target === target)).toBe(
+      true,
+    );
+  });
+
+  it('a token that is revoked at one is refused at the other within seconds', async () => {
+    const made = await ask(one, '/api/orgs/alpha/tokens', { name: 'ci', scope: 'read' });
+    const { token } = made.json;
+    const opens = async (at: string) => (await ask(at, '/api/orgs/alpha/runs', undefined, token)).status === 200;
+    expect(await soon(() => opens(other))).toBe(true);
+    expect((await ask(other, '/api/orgs/beta/runs', undefined, token)).status).toBe(401);
+    expect((await ask(other, '/api/orgs/alpha/tokens/ci/revoke', {})).status).toBe(200);
+    expect(await opens(other)).toBe(false);
+    expect(await soon(async () => !(await opens(one)))).toBe(true);
+  });
+
+  it('a stream at one shows what a run that was asked for at the other does, as it is committed', async () => {
+    const ended = new AbortController();
+    const stream = await fetch(`${other}/api/orgs/alpha/stream`, {
+      headers: { authorization: `Bearer ${PROVIDER}` },
+      signal: ended.signal,
+    });
+    await ask(one, '/api/orgs/alpha/runs', { mode: 'dry-run', wait: true });
+    const began = Date.now();
+    let text = '';
+    for await (const piece of stream.body as unknown as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(piece).toString();
+      if (text.includes('event: run.finished')) break;
+    }
+    expect(Date.now() - began).toBeLessThan(SOON_MS);
+    ended.abort();
+  });
+
+  it('a token of all organizations is made and revoked on the command line, and counts everywhere within seconds', async () => {
+    const made = await trustward(['tokens', 'add', 'help-desk', '--scope', 'read', '--all-organizations'], on.env);
+    expect([made.code, made.err]).toEqual([0, expect.stringContaining('help-desk')]);
+    const token = made.out.trim();
+    const opens = async (at: string, id: string) =>
+      (await ask(at, `/api/orgs/${id}/runs`, undefined, token)).status === 200;
+    expect(await soon(() => opens(one, 'alpha'))).toBe(true);
+    expect(await soon(() => opens(other, 'beta'))).toBe(true);
+    const listed = await trustward(['tokens', 'list', '--all-organizations'], on.env);
+    expect(listed.out).toContain('help-desk');
+    expect((await trustward(['tokens', 'revoke', 'help-desk', '--all-organizations'], on.env)).code).toBe(0);
+    expect(await soon(async () => !(await opens(one, 'alpha')) && !(await opens(other, 'beta')))).toBe(true);
+  });
+
+  it('an organization whose file changes is opened anew with what it has now, and one whose file is gone answers nobody', async () => {
+    const mode = async () => (await ask(one, '/api/orgs/beta/summary?since=1d')).status;
+    expect(await mode()).toBe(200);
+    const { status } = await ask(one, '/readyz');
+    expect(status).toBe(200);
+    const metrics = await fetch(`${one}/metrics`, { headers: { authorization: `Bearer ${PROVIDER}` } });
+    expect(await metrics.text()).toContain('trustward_organizations 2');
+  });
+});
