@@ -45,7 +45,6 @@ export interface Fence {
   takenMs: number;
   waitMs: number;
   firstCommitMs: number | undefined;
-  lastCommitMs: number | undefined;
   releasedMs: number | undefined;
 }
 
@@ -63,7 +62,20 @@ export interface Sent {
 
 /** In the order of their fences, by organization. */
 export async function readFences(cluster: Cluster, database: string): Promise<Fence[]> {
-  const { rows } = await cluster.query('SELECT * FROM chaos.fences ORDER BY org, fence', database, SUPERUSER);
+  return fencesIn(cluster, database, 'SELECT * FROM chaos.fences ORDER BY org, fence');
+}
+
+/** Those that act now, or did when their process ended: at most one of each organization. */
+export async function openFences(cluster: Cluster, database: string): Promise<Fence[]> {
+  return fencesIn(cluster, database, OPEN);
+}
+
+const OPEN = `
+SELECT f.* FROM trustward.leases l JOIN chaos.fences f USING (org, fence)
+WHERE NOT l.is_clean AND f.first_commit IS NOT NULL ORDER BY f.last_commit DESC`;
+
+async function fencesIn(cluster: Cluster, database: string, statement: string): Promise<Fence[]> {
+  const { rows } = await cluster.query(statement, database, SUPERUSER);
   return rows.map((row) => ({
     org: row.org,
     fence: Number(row.fence),
@@ -71,7 +83,6 @@ export async function readFences(cluster: Cluster, database: string): Promise<Fe
     takenMs: row.taken_at,
     waitMs: Number(row.wait_ms),
     firstCommitMs: row.first_commit ?? undefined,
-    lastCommitMs: row.last_commit ?? undefined,
     releasedMs: row.released_at ?? undefined,
   }));
 }

@@ -2,13 +2,12 @@
 // noted of it. Meanwhile devices begin to match and clear, the consoles have faults, and persons command.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { LEASE_MS } from '../../../src/domain/lease.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import type { Dice } from '../dice.ts';
 import { changeTroubles, faultsOf } from '../troubles.ts';
-import { type Fence, readFences } from './fence-log.ts';
+import { type Fence, openFences, readFences } from './fence-log.ts';
 import type { WorkerLife, WorkerLives } from './worker-lives.ts';
-import { type ChaosOrganization, settingsFor, type WorkersWorld } from './world.ts';
+import type { ChaosOrganization, WorkersWorld } from './world.ts';
 
 /** How often: `takeover` is a kill of an acting worker, after which nothing else happens until another one acts. */
 export type Blows = Record<'kill' | 'takeover' | 'postgres' | 'pause' | 'cut' | 'hang' | 'command', number>;
@@ -35,19 +34,20 @@ export interface Tormented {
   gapMsMax: number;
 }
 
-export const PERSON = 'person';
 const COMMANDS = [['stop', '--reason', 'a test'], ['resume', '--reason', 'a test'], ['run']] as const;
 const TAKEOVER_WAIT_MS = 90_000;
 
-export async function torment(tormented: Tormented, wanted: Blows): Promise<Torment> {
-  const nemesis = new Nemesis(tormented);
+/** `torment`: what was done before; it is added to. */
+export async function torment(tormented: Tormented, wanted: Blows, torment: Torment): Promise<void> {
+  const nemesis = new Nemesis(tormented, torment);
   for (const blow of shuffled(wanted, tormented.dice)) await nemesis.strike(blow);
   await nemesis.end();
-  return nemesis.torment;
 }
 
 function shuffled(wanted: Blows, dice: Dice): (keyof Blows)[] {
-  const deck = (Object.keys(wanted) as (keyof Blows)[]).flatMap((name) => Array.from({ length: wanted[name] }, () => name));
+  const deck = (Object.keys(wanted) as (keyof Blows)[]).flatMap((name) =>
+    Array.from({ length: wanted[name] }, () => name),
+  );
   for (let at = deck.length - 1; at > 0; at -= 1) {
     const other = dice.whole(0, at);
     [deck[at], deck[other]] = [deck[other] as keyof Blows, deck[at] as keyof Blows];
@@ -56,18 +56,13 @@ function shuffled(wanted: Blows, dice: Dice): (keyof Blows)[] {
 }
 
 class Nemesis {
-  readonly torment: Torment = {
-    done: { kill: 0, takeover: 0, postgres: 0, pause: 0, cut: 0, hang: 0, command: 0 },
-    takeovers: [],
-    personPids: new Set(),
-  };
   /** What goes on beside the next blows. */
   private readonly beside = new Set<Promise<void>>();
-  private readonly personSettings: Record<string, string>;
 
-  constructor(private readonly of: Tormented) {
-    this.personSettings = settingsFor(of.world, PERSON);
-  }
+  constructor(
+    private readonly of: Tormented,
+    private readonly torment: Torment,
+  ) {}
 
   async strike(blow: keyof Blows): Promise<void> {
     const { world, dice, gapMsMax } = this.of;
@@ -135,7 +130,7 @@ class Nemesis {
     const free = lives.living().filter((life) => !lives.isPaused(life));
     const life = acting ?? dice.pick(free);
     lives.pause(life);
-    this.goesOn(systemClock.sleep(LEASE_MS + dice.whole(200, 4_000)).then(() => lives.goOn(life)));
+    this.goesOn(systemClock.sleep(lives.leaseMs + dice.whole(200, 4_000)).then(() => lives.goOn(life)));
     // One worker at least is left to take over.
     if (lives.living().filter((one) => lives.isPaused(one)).length > 1) await Promise.all(this.beside);
   }
@@ -146,12 +141,12 @@ class Nemesis {
   }
 
   private async hang(): Promise<void> {
-    const { world, dice } = this.of;
+    const { world, lives, dice } = this.of;
     const proxy = dice.pick(world.proxies);
     proxy.hang(dice.pick(['both', 'to_client', 'to_server']));
     const isCut = dice.chance(0.5);
     this.goesOn(
-      systemClock.sleep(dice.whole(500, LEASE_MS + 4_000)).then(() => {
+      systemClock.sleep(dice.whole(500, lives.leaseMs + 4_000)).then(() => {
         if (isCut) proxy.cut();
         proxy.resume();
       }),
@@ -166,7 +161,7 @@ class Nemesis {
   /** Its exit code is not looked at: PostgreSQL may be away, or somebody else acts. What it did is in the record. */
   private async person(id: string, command: readonly string[]): Promise<void> {
     const child = spawn(process.execPath, [...this.of.main, ...command, '--org', id], {
-      env: { ...process.env, ...this.personSettings },
+      env: { ...process.env, ...this.of.world.person },
       stdio: 'ignore',
     });
     this.torment.personPids.add(child.pid as number);
@@ -177,8 +172,7 @@ class Nemesis {
   private async acting(): Promise<{ life: WorkerLife; fence: Fence } | undefined> {
     const { world, lives } = this.of;
     for (let looks = 0; looks < 20; looks += 1) {
-      const open = (await readFences(world.cluster, world.database)).filter(isOpen);
-      for (const fence of open.toReversed()) {
+      for (const fence of await openFences(world.cluster, world.database)) {
         const life = lives.living().find(({ pid }) => pid === fence.pid);
         if (life && !lives.isPaused(life)) return { life, fence };
       }
@@ -191,8 +185,4 @@ class Nemesis {
     const tracked: Promise<void> = work.finally(() => this.beside.delete(tracked));
     this.beside.add(tracked);
   }
-}
-
-function isOpen({ firstCommitMs, releasedMs }: Fence): boolean {
-  return firstCommitMs !== undefined && releasedMs === undefined;
 }

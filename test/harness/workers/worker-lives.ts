@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { LEASE_MS } from '../../../src/domain/lease.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { settingsFor, type WorkersWorld } from './world.ts';
 
@@ -30,6 +31,8 @@ export class WorkerLives {
   readonly all: WorkerLife[] = [];
   /** Ended without being asked to. */
   endedByThemselves = 0;
+  /** Of those that are started from now on. */
+  leaseMs = LEASE_MS;
   private isOver = false;
 
   constructor(
@@ -38,9 +41,14 @@ export class WorkerLives {
     private readonly program: readonly string[],
   ) {}
 
-  /** At each place of a worker. */
-  startAll(): void {
-    for (const place of this.world.proxies.keys()) this.start(place);
+  /** At each place a new one, with this lease. */
+  async replaceAll(leaseMs: number): Promise<void> {
+    this.leaseMs = leaseMs;
+    for (const place of this.world.proxies.keys()) {
+      const life = this.at(place);
+      if (life) await this.kill(life);
+      else this.start(place);
+    }
   }
 
   at(place: number): WorkerLife | undefined {
@@ -56,12 +64,20 @@ export class WorkerLives {
     const env = settingsFor(this.world, name, this.world.proxies[place]?.port);
     const log = openSync(join(this.world.folder, `${name}.log`), 'a');
     const child = spawn(process.execPath, [...this.program], {
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...env, TRUSTWARD_LEASE: `${this.leaseMs}ms` },
       stdio: ['ignore', log, log],
     });
     closeSync(log);
     const startedMs = systemClock.nowMs();
-    const life: WorkerLife = { name, place, pid: child.pid as number, child, startedMs, endedMs: undefined, pauses: [] };
+    const life: WorkerLife = {
+      name,
+      place,
+      pid: child.pid as number,
+      child,
+      startedMs,
+      endedMs: undefined,
+      pauses: [],
+    };
     this.all.push(life);
     child.once('exit', () => this.ended(life));
     return life;

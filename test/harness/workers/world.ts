@@ -10,10 +10,13 @@ import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../support/organization.ts';
 import { type Cluster, migratedDatabase, startCluster } from '../../support/postgres.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
+import { COMPILED } from '../../support/trustward.ts';
 import { addCast, RULE, type Troubles } from '../troubles.ts';
 import { addFenceLog } from './fence-log.ts';
 
 export const QUIET_MS = 1_500;
+/** As the consoles know them all. */
+export const PERSON = 'person';
 
 export interface ChaosOrganization {
   id: string;
@@ -29,6 +32,8 @@ export interface WorkersWorld {
   organizations: ChaosOrganization[];
   /** One for each place of a worker. */
   proxies: TcpProxy[];
+  /** The settings of persons' commands. */
+  person: Record<string, string>;
   close(): Promise<void>;
 }
 
@@ -46,12 +51,10 @@ export async function openWorld(places: number, count: number): Promise<WorkersW
   for (let each = 1; each <= count; each += 1) organizations.push(await addOrganization(folder, `org-${each}`, each));
   const proxies: TcpProxy[] = [];
   for (let place = 0; place < places; place += 1) proxies.push(await TcpProxy.start(cluster.port));
+  const parts = { folder, cluster, database, organizations, proxies };
   return {
-    folder,
-    cluster,
-    database,
-    organizations,
-    proxies,
+    ...parts,
+    person: settingsFor(parts, PERSON),
     close: async () => {
       for (const proxy of proxies) await proxy.close();
       await cluster.close();
@@ -83,7 +86,11 @@ export function databaseOf({ cluster, database, folder }: WorkersWorld, organiza
 /**
  * The settings of a process. INVARIANT: each process has API keys of its own, called after it: so a console notes who wrote a request.
  */
-export function settingsFor(world: WorkersWorld, name: string, port = world.cluster.port): Record<string, string> {
+export function settingsFor(
+  world: Omit<WorkersWorld, 'person' | 'close'>,
+  name: string,
+  port = world.cluster.port,
+): Record<string, string> {
   const folder = join(world.folder, name);
   mkdirSync(join(folder, 'secrets'), { recursive: true });
   for (const { id, console, consoleFile } of world.organizations) {
@@ -97,6 +104,7 @@ export function settingsFor(world: WorkersWorld, name: string, port = world.clus
     TRUSTWARD_STATE: join(world.folder, 'state'),
     TRUSTWARD_LISTEN: '127.0.0.1:0',
     TRUSTWARD_LOG_LEVEL: 'warn',
+    NODE_COMPILE_CACHE: COMPILED,
   };
 }
 
