@@ -4,7 +4,7 @@ import { composeReader } from '../../../src/compose/reader.ts';
 import { composeVerification } from '../../../src/compose/record.ts';
 import type { WriteRequest } from '../../../src/console/write-log.ts';
 import { checkRecord, type KillFigures } from '../kill-checks.ts';
-import { type Fence, readFences, readSent, type Sent } from './fence-log.ts';
+import { type Fence, readFenceLog, type Sent } from './fence-log.ts';
 import type { Torment } from './nemesis.ts';
 import type { WorkerLife } from './worker-lives.ts';
 import { type ChaosOrganization, databaseOf, PERSON, type WorkersWorld } from './world.ts';
@@ -27,8 +27,7 @@ export async function checkWorkers(
   lives: readonly WorkerLife[],
   torment: Torment,
 ): Promise<WorkersFigures[]> {
-  const fences = await readFences(world.cluster, world.database);
-  const sent = await readSent(world.cluster, world.database);
+  const { fences, sent } = await readFenceLog(world.cluster, world.database);
   const all: WorkersFigures[] = [];
   for (const organization of world.organizations) {
     const { id } = organization;
@@ -70,13 +69,13 @@ async function checkOne(judged: Judged): Promise<WorkersFigures> {
   }
 }
 
-/** Each `intent.sent` was committed by the connection that had the lease, and never by an earlier fence than the one before it. */
+/** Each `intent.sent` was committed with a check of its fence, and never by an earlier fence than the one before it. */
 function checkCommits({ sent }: Judged, figures: WorkersFigures): void {
   let last = 0;
-  for (const { seq, fence, isByHolder } of sent) {
-    if (!isByHolder || fence < last) {
+  for (const { seq, fence = 0 } of sent) {
+    if (fence === 0 || fence < last) {
       figures.twoActors += 1;
-      figures.faults.push(`entry ${seq} was committed by fence ${fence} after ${last}, by holder: ${isByHolder}`);
+      figures.faults.push(`entry ${seq} was committed by fence ${fence || 'none'} after ${last}`);
     }
     last = Math.max(last, fence);
   }

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { systemClock } from '../../../src/system/clock.ts';
 import type { Dice } from '../dice.ts';
 import { changeTroubles, faultsOf } from '../troubles.ts';
-import { type Fence, openFences, readFences } from './fence-log.ts';
+import { type LeaseNow, leasesNow } from './fence-log.ts';
 import type { WorkerLife, WorkerLives } from './worker-lives.ts';
 import type { ChaosOrganization, WorkersWorld } from './world.ts';
 
@@ -100,21 +100,21 @@ class Nemesis {
       await systemClock.sleep(100);
       acting = await this.acting();
     }
-    const { life, fence } = acting;
-    const { console, troubles } = world.organizations.find(({ id }) => id === fence.org) as ChaosOrganization;
+    const { life, lease } = acting;
+    const { console, troubles } = world.organizations.find(({ id }) => id === lease.org) as ChaosOrganization;
     const killedMs = systemClock.nowMs();
     await lives.kill(life);
     changeTroubles(console, troubles, dice);
-    for (const untilMs = killedMs + TAKEOVER_WAIT_MS; systemClock.nowMs() < untilMs; await systemClock.sleep(200)) {
-      const fences = (await readFences(world.cluster, world.database)).filter(({ org }) => org === fence.org);
-      // It had ended its work in the moment between: then nothing was taken over.
-      if (fences.some((one) => one.fence === fence.fence && one.releasedMs !== undefined)) return;
-      const next = fences.find((one) => one.fence > fence.fence && one.firstCommitMs !== undefined);
-      if (!next) continue;
-      this.torment.takeovers.push({ org: fence.org, ms: (next.firstCommitMs as number) - killedMs });
+    const last = (await this.leaseOf(lease.org)) ?? lease;
+    // It had ended its work in the moment between: nothing is taken over.
+    if (last.fence !== lease.fence || last.isClean) return;
+    for (const untilMs = killedMs + TAKEOVER_WAIT_MS; systemClock.nowMs() < untilMs; await systemClock.sleep(100)) {
+      const next = await this.leaseOf(lease.org);
+      if (!next || next.fence === lease.fence || next.commits === last.commits) continue;
+      this.torment.takeovers.push({ org: lease.org, ms: systemClock.nowMs() - killedMs });
       return;
     }
-    this.torment.takeovers.push({ org: fence.org, ms: TAKEOVER_WAIT_MS });
+    this.torment.takeovers.push({ org: lease.org, ms: TAKEOVER_WAIT_MS });
   }
 
   private async postgres(): Promise<void> {
@@ -169,16 +169,21 @@ class Nemesis {
   }
 
   /** A worker that acts at this moment, by what PostgreSQL has; waited for during a moment. */
-  private async acting(): Promise<{ life: WorkerLife; fence: Fence } | undefined> {
+  private async acting(): Promise<{ life: WorkerLife; lease: LeaseNow } | undefined> {
     const { world, lives } = this.of;
     for (let looks = 0; looks < 20; looks += 1) {
-      for (const fence of await openFences(world.cluster, world.database)) {
-        const life = lives.living().find(({ pid }) => pid === fence.pid);
-        if (life && !lives.isPaused(life)) return { life, fence };
+      for (const lease of await leasesNow(world.cluster, world.database)) {
+        const life = lives.living().find(({ pid }) => pid === lease.pid && !lease.isClean);
+        if (life && !lives.isPaused(life)) return { life, lease };
       }
       await systemClock.sleep(50);
     }
     return undefined;
+  }
+
+  private async leaseOf(id: string): Promise<LeaseNow | undefined> {
+    const { cluster, database } = this.of.world;
+    return (await leasesNow(cluster, database)).find(({ org }) => org === id);
   }
 
   private goesOn(work: Promise<void>): void {

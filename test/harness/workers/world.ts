@@ -12,7 +12,7 @@ import { type Cluster, migratedDatabase, startCluster } from '../../support/post
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { COMPILED } from '../../support/trustward.ts';
 import { addCast, RULE, type Troubles } from '../troubles.ts';
-import { addFenceLog } from './fence-log.ts';
+import { beginFenceLog, SETTINGS_OF_LOG } from './fence-log.ts';
 
 export const QUIET_MS = 1_500;
 /** As the consoles know them all. */
@@ -37,14 +37,11 @@ export interface WorkersWorld {
   close(): Promise<void>;
 }
 
-/** `track_commit_timestamp`: the record is compared with what the consoles saw, by the times of the commits. */
-const SETTINGS = { track_commit_timestamp: 'on' };
-
 export async function openWorld(places: number, count: number): Promise<WorkersWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'trustward-workers-'));
-  const cluster = await startCluster({ settings: SETTINGS });
+  const cluster = await startCluster({ settings: SETTINGS_OF_LOG });
   const database = await migratedDatabase(cluster);
-  await addFenceLog(cluster, database);
+  await beginFenceLog(cluster, database);
   mkdirSync(join(folder, 'rules'));
   writeFileSync(join(folder, 'rules', 'ban.yaml'), RULE);
   const organizations: ChaosOrganization[] = [];
