@@ -3,11 +3,13 @@
 
 import { verifyChain } from '../../src/audit/chain.ts';
 import { composeReader } from '../../src/compose/reader.ts';
+import type { Console } from '../../src/console/console.ts';
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
 import type { AuditReader } from '../../src/domain/audit-store.ts';
 import { sqliteDatabase } from '../../src/domain/database.ts';
 import type { RecordReader } from '../../src/domain/record-reader.ts';
 import type { KilledLife } from './kill-life.ts';
+import type { Troubles } from './troubles.ts';
 
 export interface KillFigures {
   kills: number;
@@ -35,40 +37,54 @@ interface IntentEntry {
   retry: boolean | undefined;
 }
 
-export async function checkKilled(life: KilledLife): Promise<KillFigures> {
-  const reader = await composeReader(sqliteDatabase(life.org.dbFile));
+export async function checkKilled({ org, kills, troubles }: KilledLife): Promise<KillFigures> {
+  const reader = await composeReader(sqliteDatabase(org.dbFile));
   try {
-    const entries = await intentEntries(reader);
-    const { org } = life;
-    const figures: KillFigures = {
-      kills: life.kills,
-      watchRuns: (await reader.runs(1_000_000)).filter(({ trigger }) => trigger === 'watch').length,
-      requests: org.console.writes().length,
-      effects: org.effects('device_banned').length + org.effects('device_unbanned').length,
-      lost: 0,
-      doubled: 0,
-      unaudited: 0,
-      unresolved: 0,
-      parked: (await reader.intents({ outcome: 'parked' })).length,
-      confirmed: (await reader.intents({ outcome: 'confirmed' })).length,
-      permittedRetries: entries.filter(({ kind, retry }) => kind === 'intent.sent' && retry).length,
-      faults: [],
-    };
-    checkWrites(life, entries, figures);
-    checkIntents(life, entries, figures);
-    await checkEnd(life, reader, figures);
-    const chain = await verifyChain(reader.auditFrom(1));
-    if (!chain.ok) figures.faults.push(`the chain is broken at ${chain.bad?.seq}: ${chain.bad?.reason}`);
-    return figures;
+    return { ...(await checkRecord({ console: org.console, troubles }, reader)), kills };
   } finally {
     await reader.close();
   }
 }
 
+/** What happened to a console in truth. */
+export interface Happened {
+  console: Console;
+  troubles: Troubles;
+}
+
+/** An organization's record against its console, when nobody acts any more. */
+export async function checkRecord(
+  happened: Happened,
+  reader: RecordReader & AuditReader,
+): Promise<Omit<KillFigures, 'kills'>> {
+  const entries = await intentEntries(reader);
+  const { console } = happened;
+  const figures: KillFigures = {
+    kills: 0,
+    watchRuns: (await reader.runs(1_000_000)).filter(({ trigger }) => trigger === 'watch').length,
+    requests: console.writes().length,
+    effects: console.effects().filter(({ kind, via }) => via === 'api' && /^device_(un)?banned$/.test(kind)).length,
+    lost: 0,
+    doubled: 0,
+    unaudited: 0,
+    unresolved: 0,
+    parked: (await reader.intents({ outcome: 'parked' })).length,
+    confirmed: (await reader.intents({ outcome: 'confirmed' })).length,
+    permittedRetries: entries.filter(({ kind, retry }) => kind === 'intent.sent' && retry).length,
+    faults: [],
+  };
+  checkWrites(happened, entries, figures);
+  checkIntents(happened, entries, figures);
+  await checkEnd(happened, reader, figures);
+  const chain = await verifyChain(reader.auditFrom(1));
+  if (!chain.ok) figures.faults.push(`the chain is broken at ${chain.bad?.seq}: ${chain.bad?.reason}`);
+  return figures;
+}
+
 /** The n-th request for a target and state has at least n entries of being sent, all committed before it arrived. */
-function checkWrites({ org }: KilledLife, entries: readonly IntentEntry[], figures: KillFigures): void {
+function checkWrites({ console }: Happened, entries: readonly IntentEntry[], figures: KillFigures): void {
   const seen = new Map<string, number>();
-  for (const { address, body, atMs } of org.console.writes()) {
+  for (const { address, body, atMs } of console.writes()) {
     const target = /serialnumber=([^&]+)/i.exec(address)?.[1] ?? address;
     const action = body.includes('"Banned":"TRUE"') ? 'ban_device' : 'unban_device';
     const key = `${action} ${target}`;
@@ -84,7 +100,7 @@ function checkWrites({ org }: KilledLife, entries: readonly IntentEntry[], figur
 }
 
 /** One request for an intent, one more after a doubt; and no more intents than there were matches, or ends of them. */
-function checkIntents({ troubles }: KilledLife, entries: readonly IntentEntry[], figures: KillFigures): void {
+function checkIntents({ troubles }: Happened, entries: readonly IntentEntry[], figures: KillFigures): void {
   const intents = new Map<string, IntentEntry[]>();
   for (const entry of entries) intents.set(entry.intent, [...(intents.get(entry.intent) ?? []), entry]);
   const sentIntents = new Map<string, number>();
@@ -114,7 +130,7 @@ function checkIntents({ troubles }: KilledLife, entries: readonly IntentEntry[],
  * Every device is in the state that its rule requires, except those with a parked doubt; and nothing is left half-done.
  */
 async function checkEnd(
-  { org, troubles }: KilledLife,
+  { console, troubles }: Happened,
   reader: RecordReader & AuditReader,
   figures: KillFigures,
 ): Promise<void> {
@@ -123,7 +139,7 @@ async function checkEnd(
   figures.unresolved = open.length;
   for (const { id, action, target } of open) figures.faults.push(`intent ${id} (${action} ${target}) is still open`);
   for (const [serial, { id, mayMatchAgain }] of troubles) {
-    const last = org.console
+    const last = console
       .effects()
       .findLast(({ kind, target }) => target === id && (kind === 'device_banned' || kind === 'device_unbanned'));
     const isBanned = last?.kind === 'device_banned';

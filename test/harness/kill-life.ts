@@ -5,30 +5,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { composeReader } from '../../src/compose/reader.ts';
-import type { FaultInput } from '../../src/console/console.ts';
 import { sqliteDatabase } from '../../src/domain/database.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 import { Dice } from './dice.ts';
-
-export const CAST = ['KILL-1', 'KILL-2', 'KILL-3', 'KILL-4', 'KILL-5', 'KILL-6', 'KILL-7', 'KILL-8'] as const;
-
-const RULE = `
-id: ban-compromised-device
-title: Ban devices that MDM reports as compromised
-severity: critical
-subject: device
-when:
-  "==": [{ var: MdmData.CompromisedStatus }, "TRUE"]
-then: ban_device
-mode: enforce
-cooldown: 0s
-limits: { max: 1000, percent: 100 }
-owners: all
-revert: true
-tests:
-  - { name: compromised, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: match }
-`;
+import { addCast, changeTroubles, faultsOf, RULE, type Troubles } from './troubles.ts';
 
 const ENV = {
   TRUSTWARD_SCHEDULE: '*/5 * * * * *',
@@ -41,15 +22,10 @@ const ENV = {
   TRUSTWARD_CEILING_RUN: '10000,100%',
   TRUSTWARD_CEILING_DAY: '100000,100%',
 };
-const EVENT = { type: 'Device', subType: 'Posture', action: 'Changed', severity: 'WARN' } as const;
-const LATE_MS = 250;
-const WRITES = { method: 'POST', path: '/api/v1/mdm/update_device' } as const;
-
 export interface KilledLife {
   org: Organization;
   kills: number;
-  /** How often each serial number's device began to match and cleared. */
-  troubles: Map<string, { begun: number; ended: number; mayMatchAgain: boolean; id: string }>;
+  troubles: Troubles;
 }
 
 /** `main`: the program, as arguments of node. */
@@ -57,13 +33,9 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
   const org = await startOrganization({ devices: 60, rules: { ban: RULE }, env: ENV });
   await org.composition.close(); // the engine lives in processes of its own
   const dice = new Dice(seed, 'kills');
-  const life: KilledLife = { org, kills: 0, troubles: new Map() };
-  for (const serial of CAST) {
-    const id = org.console.fleet.addDevice({ serial, mdm_compromised: 'FALSE' });
-    life.troubles.set(serial, { begun: 0, ended: 0, mayMatchAgain: false, id });
-  }
+  const life: KilledLife = { org, kills: 0, troubles: addCast(org.console) };
   for (let attempt = 0; life.kills < kills && attempt < kills * 2; attempt += 1) {
-    changeTroubles(life, dice);
+    changeTroubles(org.console, life.troubles, dice);
     org.console.faults?.set({ seed: dice.whole(1, 1_000_000), faults: faultsOf(dice) });
     const child = start(org, main);
     // Some die while they start; the others while they run, however long a busy machine takes to start them.
@@ -72,7 +44,7 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
       await listening(org, child);
       // Long enough for a whole run and the looks after it, or not.
       await systemClock.sleep(dice.whole(0, dice.pick([500, 2_000, 6_000])));
-      changeTroubles(life, dice);
+      changeTroubles(org.console, life.troubles, dice);
       await systemClock.sleep(dice.whole(0, dice.pick([500, 2_000])));
     }
     if (await killed(child)) life.kills += 1;
@@ -80,39 +52,6 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
   org.console.faults?.clear();
   await settle(life, main);
   return life;
-}
-
-function changeTroubles(life: KilledLife, dice: Dice): void {
-  for (let changes = dice.whole(1, 4); changes > 0; changes -= 1)
-    changeTrouble(life, dice.pick(CAST), dice.chance(0.8));
-}
-
-function changeTrouble({ org, troubles }: KilledLife, serial: string, hasEvent: boolean): void {
-  const trouble = troubles.get(serial);
-  if (!trouble) return;
-  trouble.mayMatchAgain = !trouble.mayMatchAgain;
-  if (trouble.mayMatchAgain) trouble.begun += 1;
-  else trouble.ended += 1;
-  org.console.fleet.patchDevice(trouble.id, { mdm_compromised: trouble.mayMatchAgain ? 'TRUE' : 'FALSE' });
-  if (hasEvent) org.console.fleet.addEvent({ ...EVENT, deviceId: trouble.id });
-}
-
-function faultsOf(dice: Dice): FaultInput[] {
-  return [
-    { kind: 'latency', ms: dice.whole(5, 60) },
-    {
-      kind: 'late_effect',
-      match: WRITES,
-      rate: 0.2,
-      ms: dice.whole(20, LATE_MS),
-      answer: dice.pick(['reset', 'error', 'silence']),
-    },
-    { kind: 'reset_after', match: WRITES, rate: 0.15 },
-    { kind: 'reset_before', match: WRITES, rate: 0.1 },
-    { kind: 'error', match: WRITES, rate: 0.1, status: 503, effect: dice.chance(0.5) },
-    { kind: 'rate_limited', match: WRITES, rate: 0.05, retryAfterS: 0 },
-    { kind: 'reset_before', match: { method: 'GET' }, rate: 0.03 },
-  ];
 }
 
 function start(org: Organization, main: readonly string[]): ChildProcess {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { BIN, BUILD, built, ROOT } from './built.ts';
 
 /** V8's own cache; it goes by the hash of each module's text. */
-const COMPILED = join(BUILD, 'compiled');
+export const COMPILED = join(BUILD, 'compiled');
 
 export interface Ended {
   code: number | null;

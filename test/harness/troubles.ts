@@ -1,0 +1,72 @@
+// harness: devices that begin to match a rule and clear again, and the faults of a console meanwhile. In: a console, dice. Out: what became true of
+// each device, and how often.
+import type { Console, FaultInput } from '../../src/console/console.ts';
+import type { Dice } from './dice.ts';
+
+export const CAST = ['KILL-1', 'KILL-2', 'KILL-3', 'KILL-4', 'KILL-5', 'KILL-6', 'KILL-7', 'KILL-8'] as const;
+
+export const RULE = `
+id: ban-compromised-device
+title: Ban devices that MDM reports as compromised
+severity: critical
+subject: device
+when:
+  "==": [{ var: MdmData.CompromisedStatus }, "TRUE"]
+then: ban_device
+mode: enforce
+cooldown: 0s
+limits: { max: 1000, percent: 100 }
+owners: all
+revert: true
+tests:
+  - { name: compromised, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: match }
+`;
+
+const EVENT = { type: 'Device', subType: 'Posture', action: 'Changed', severity: 'WARN' } as const;
+const LATE_MS = 250;
+const WRITES = { method: 'POST', path: '/api/v1/mdm/update_device' } as const;
+
+/** How often each serial number's device began to match and cleared. */
+export type Troubles = Map<string, { begun: number; ended: number; mayMatchAgain: boolean; id: string }>;
+
+export function addCast(console: Console): Troubles {
+  return new Map(
+    CAST.map((serial) => {
+      const id = console.fleet.addDevice({ serial, mdm_compromised: 'FALSE' });
+      return [serial, { begun: 0, ended: 0, mayMatchAgain: false, id }];
+    }),
+  );
+}
+
+export function changeTroubles(console: Console, troubles: Troubles, dice: Dice): void {
+  for (let changes = dice.whole(1, 4); changes > 0; changes -= 1)
+    changeTrouble(console, troubles, dice.pick(CAST), dice.chance(0.8));
+}
+
+function changeTrouble(console: Console, troubles: Troubles, serial: string, hasEvent: boolean): void {
+  const trouble = troubles.get(serial);
+  if (!trouble) return;
+  trouble.mayMatchAgain = !trouble.mayMatchAgain;
+  if (trouble.mayMatchAgain) trouble.begun += 1;
+  else trouble.ended += 1;
+  console.fleet.patchDevice(trouble.id, { mdm_compromised: trouble.mayMatchAgain ? 'TRUE' : 'FALSE' });
+  if (hasEvent) console.fleet.addEvent({ ...EVENT, deviceId: trouble.id });
+}
+
+export function faultsOf(dice: Dice): FaultInput[] {
+  return [
+    { kind: 'latency', ms: dice.whole(5, 60) },
+    {
+      kind: 'late_effect',
+      match: WRITES,
+      rate: 0.2,
+      ms: dice.whole(20, LATE_MS),
+      answer: dice.pick(['reset', 'error', 'silence']),
+    },
+    { kind: 'reset_after', match: WRITES, rate: 0.15 },
+    { kind: 'reset_before', match: WRITES, rate: 0.1 },
+    { kind: 'error', match: WRITES, rate: 0.1, status: 503, effect: dice.chance(0.5) },
+    { kind: 'rate_limited', match: WRITES, rate: 0.05, retryAfterS: 0 },
+    { kind: 'reset_before', match: { method: 'GET' }, rate: 0.03 },
+  ];
+}
