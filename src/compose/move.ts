@@ -10,7 +10,7 @@ import type { Clock } from '../domain/ports.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
 import { openReadOnly } from '../store/database.ts';
 import { movedTo } from '../store/moved-mark.ts';
-import { isContinued, type MovedRows, moveRows } from '../store/postgres/moved-rows.ts';
+import { demandEmpty, isContinued, type MovedRows, moveRows } from '../store/postgres/moved-rows.ts';
 import { PostgresWork } from '../store/postgres/postgres-work.ts';
 import type { SqlReader } from '../store/reader.ts';
 import { answered } from '../store/sqlite-work.ts';
@@ -54,6 +54,7 @@ export async function moveDatabase(source: SqliteDatabase, target: PostgresDatab
     const there = new PostgresWork(server.pool, organization);
     if (marked !== undefined && (await there.reading(isContinued(there, file.db))))
       return { rows: undefined, checked: await checkedThere(target, server, clock) };
+    await there.reading(demandEmpty(there, organization)); // before the files of one that has rows are replaced
     if (marked === undefined) await (await file.openCheckpoints()).publish();
     await copyBeside(source.beside, target.beside);
     return await moved(file, { source, target, server, to, isMarked: marked !== undefined, clock });

@@ -40,10 +40,10 @@ const rowsThere = async (table: string) => {
 const QUESTIONS = [
   ['audit', 'verify'],
   ['audit', 'list', '--limit', '500'],
-  ['decisions', 'list', '--limit', '500'],
-  ['claims', 'list'],
+  ['decisions', '--limit', '500'],
+  ['claims', 'list', '--all'],
   ['why', 'LATER-1'],
-  ['runs', 'list'],
+  ['runs'],
   ['tokens', 'list', '--all'],
 ];
 
@@ -58,6 +58,7 @@ describe.skipIf(hasNoPostgres)(`a moved database${NEEDS_POSTGRES}`, () => {
     for (const question of QUESTIONS) {
       const asked = [...question, '--format', 'json'];
       const [before, after] = [await command(asked, org.env), await command(asked, there)];
+      expect({ question, code: before.code }).toEqual({ question, code: 0 });
       expect({ question, after: withoutPlaces(after.out) }).toEqual({ question, after: withoutPlaces(before.out) });
       expect(after).toMatchObject({ code: 0, err: before.err });
     }

@@ -72,7 +72,8 @@ class InTransaction extends PostgresWork {
 /** Rows of these belong to the database and not to the record of the organization. */
 const OF_THE_DATABASE = ['organizations', 'leases', 'row_changes', 'row_sums'];
 
-function* demandEmpty(db: Db, organization: string): Work<void> {
+/** Errors: AppError `conflict`. */
+export function* demandEmpty(db: Db, organization: string): Work<void> {
   const sql = `SELECT relname AS name FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
     WHERE relnamespace = 'trustward'::regnamespace AND relkind = 'r' AND attname = 'org' AND NOT attisdropped ORDER BY 1`;
   for (const { name } of yield* db.all<{ name: string }>(sql)) {
