@@ -10,7 +10,7 @@ import { Deliveries } from '../notify/delivery.ts';
 import { type FeedState, Feeds } from '../notify/feeds.ts';
 import { QuietHours } from '../notify/quiet-hours.ts';
 import { views } from '../report/index.ts';
-import type { SqliteStore } from '../store/sqlite-store.ts';
+import type { SqlStore } from '../store/sql-store.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import { systemIds, systemRandom } from '../system/ids.ts';
 
@@ -36,7 +36,7 @@ export interface Notifications {
 
 export interface NotificationParts {
   config: Config;
-  store: SqliteStore;
+  store: SqlStore;
   health: StoreHealth;
   clock: Clock;
   log: Log;

@@ -11,9 +11,11 @@ import type { Lease } from '../domain/lease.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { Sealing } from '../store/audit-log.ts';
 import { allCheckpointLines } from '../store/checkpoint-table.ts';
-import { openDatabase } from '../store/database.ts';
+import { openDatabase, type SqliteDb } from '../store/database.ts';
+import { refuseMoved } from '../store/moved-mark.ts';
 import { openWriter } from '../store/open-writer.ts';
 import type { SqlStore } from '../store/sql-store.ts';
+import type { SqliteStore } from '../store/sqlite-store.ts';
 import { answered } from '../store/sqlite-work.ts';
 import { StoreHealth } from '../store/store-health.ts';
 import { type DaemonAddress, takeWriterLock } from '../store/writer-lock.ts';
@@ -24,8 +26,8 @@ import type { PostgresServer } from './postgres.ts';
 /** `actor`: calls and carries out. `operator`: says what is to be so, and reads. `endpoint`: the same for many people, and others deliver. */
 export type Part = 'actor' | 'operator' | 'endpoint';
 
-export interface OpenedDatabase {
-  store: SqlStore;
+export interface OpenedDatabase<Store extends SqlStore = SqlStore> {
+  store: Store;
   health: StoreHealth;
   openCheckpoints(): Promise<FileCheckpointer>;
   /** For commands beside this process. */
@@ -55,7 +57,16 @@ export async function openForWriting(database: Database, opening: Opening): Prom
   return database.kind === 'sqlite' ? openSqlite(database, opening) : openPostgres(database, opening);
 }
 
-async function openSqlite(database: SqliteDatabase, { clock, log, beforeKey }: Opening): Promise<OpenedDatabase> {
+export interface OpenedFile extends OpenedDatabase<SqliteStore> {
+  db: SqliteDb;
+}
+
+/** `isMove`: whoever moves its rows opens one that was moved too. Errors: as openForWriting. */
+export async function openSqlite(
+  database: SqliteDatabase,
+  { clock, log, beforeKey }: Pick<Opening, 'clock' | 'log' | 'beforeKey'>,
+  isMove = false,
+): Promise<OpenedFile> {
   const closing = new Closing();
   try {
     const lock = takeWriterLock(database.file);
@@ -65,11 +76,12 @@ async function openSqlite(database: SqliteDatabase, { clock, log, beforeKey }: O
     const db = openDatabase(database.file, health, lock);
     closing.add(() => db.close());
     health.watch(db);
+    if (!isMove) answered(db, refuseMoved);
     const outside = outsideOf(database, answered(db, allCheckpointLines)?.length ?? 0, clock, log);
     const store = openWriter(db, linkEntry, clock, outside.sealing);
     closing.add(() => store.close());
     const openCheckpoints = () => outside.open(store);
-    return { store, health, openCheckpoints, announce: lock.announce, lease: undefined, close: closing.close };
+    return { store, db, health, openCheckpoints, announce: lock.announce, lease: undefined, close: closing.close };
   } catch (error) {
     await closing.close();
     throw error;

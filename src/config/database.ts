@@ -2,6 +2,7 @@
 // or faults. Nothing is opened. INVARIANT: no password is part of an address, so that an address can be shown.
 import { dirname, join } from 'node:path';
 import { type Database, type PostgresDatabase, sqliteDatabase } from '../domain/database.ts';
+import { AppError } from '../domain/errors.ts';
 import { shownAddress } from '../domain/shown-address.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
 import { type Environment, NameReader } from './name-reader.ts';
@@ -30,6 +31,19 @@ export function readDatabase(reader: NameReader, flags: Flags, organization?: st
     );
   refuseOrganization(text, flags, organization);
   return sqliteDatabase(text);
+}
+
+/** The target of a move. Errors: AppError `config`, `usage` and `not_found` for `--org`. */
+export function postgresIn(env: Environment, to: string, flags: Flags): PostgresDatabase {
+  const reader = new NameReader(env);
+  if (!isPostgres(to))
+    throw new AppError(
+      'usage',
+      `--to is \`${shownAddress(to)}\`: expected an address such as postgres://user@host/name`,
+    );
+  const database = readPostgres(reader, flags, { name: '--to', text: to, organization: undefined });
+  reader.finish();
+  return database;
 }
 
 export function isPostgres(text: string): boolean {

@@ -48,6 +48,7 @@ export const AUDIT_KINDS = [
   'audit.checkpoints_lost',
   'database.restored',
   'database.migrated',
+  'database.moved',
   'tables.accepted',
   'tables.changed',
   'restore.accepted',

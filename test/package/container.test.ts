@@ -1,10 +1,16 @@
 // package: the image and compose.yaml: nobody is root, nothing is writable that needs not be, and all settings named are read.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { groupsFor } from '../../src/commands/grammar/groups.ts';
+import type { Io } from '../../src/commands/io.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { PostgresPool } from '../../src/store/postgres/pool.ts';
 import { ROOT } from '../support/built.ts';
+import { hasNoPostgres, NEEDS_POSTGRES, OWNER, SUPERUSER, startCluster } from '../support/postgres-cluster.ts';
 import { namesRead, settingsIn } from '../support/settings.ts';
 
 interface Service {
@@ -16,10 +22,14 @@ interface Service {
   environment?: Record<string, string>;
   volumes?: string[];
   tmpfs: string[];
-  ports: string[];
+  ports?: string[];
   profiles?: string[];
   command?: string[];
   healthcheck: { disable?: boolean };
+  secrets?: string[];
+  deploy?: { replicas: number };
+  image?: string;
+  depends_on?: Record<string, { condition: string }>;
 }
 
 const composeText = readFileSync(join(ROOT, 'compose.yaml'), 'utf8');
@@ -27,8 +37,11 @@ const compose = parse(composeText, { merge: true }) as {
   services: Record<string, Service>;
   secrets: Record<string, { file: string }>;
 };
-const services = Object.entries(compose.services);
-const { trustward, console } = compose.services as { trustward: Service; console: Service };
+const { trustward, console, worker, endpoint, postgres } = compose.services as Record<string, Service> & {
+  [name in 'trustward' | 'console' | 'worker' | 'endpoint' | 'postgres']: Service;
+};
+/** Those of the image of this project. */
+const services = Object.entries(compose.services).filter(([name]) => name !== 'postgres');
 
 const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8').replaceAll('\\\n', ' ');
 const [, runs = ''] = dockerfile.split(/^FROM .*$/m).slice(1);
@@ -68,6 +81,39 @@ describe('the image', () => {
   });
 });
 
+it.skipIf(hasNoPostgres)(
+  `the script for PostgreSQL makes roles with which the tables can be made${NEEDS_POSTGRES}`,
+  async () => {
+    const cluster = await startCluster({ isDurable: false });
+    try {
+      await cluster.query(`ALTER ROLE ${OWNER} RENAME TO another`); // the script's own role has this name
+      const password = join(cluster.folder, 'password');
+      writeFileSync(password, "a 'quoted' $word");
+      const env = {
+        PATH: process.env.PATH,
+        PGHOST: '127.0.0.1',
+        PGPORT: String(cluster.port),
+        POSTGRES_USER: SUPERUSER,
+      };
+      const { status, stderr } = spawnSync('sh', [join(ROOT, 'ops/postgresql/roles.sh')], {
+        env: { ...env, TRUSTWARD_DB_PASSWORD_FILE: password },
+        encoding: 'utf8',
+      });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      const pool = new PostgresPool(cluster.url('trustward', 'trustward'));
+      await pool.migrate();
+      await pool.close();
+      const { rows } = await cluster.query(
+        "SELECT rolsuper, rolcreaterole, rolbypassrls FROM pg_roles WHERE rolname = 'trustward'",
+      );
+      expect(rows).toEqual([{ rolsuper: false, rolcreaterole: false, rolbypassrls: false }]);
+    } finally {
+      await cluster.close();
+    }
+  },
+  120_000,
+);
+
 describe('compose.yaml', () => {
   it.each(services)('lets the service %s do no more than it needs', (_, service) => {
     expect(service).toMatchObject({
@@ -77,7 +123,7 @@ describe('compose.yaml', () => {
       security_opt: ['no-new-privileges:true'],
       stop_grace_period: '30s',
     });
-    expect(service.ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+    expect((service.ports ?? []).filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
     expect(service.tmpfs.some((place) => place.startsWith('/tmp:'))).toBe(true);
   });
 
@@ -94,6 +140,38 @@ describe('compose.yaml', () => {
     expect(console.command?.[0]).toBe('console');
   });
 
+  it('has two workers and an endpoint on PostgreSQL only when they are asked for, with the same state and secrets as files', () => {
+    for (const service of [worker, endpoint, postgres]) expect(service.profiles).toEqual(['many']);
+    expect([worker.command, worker.deploy, endpoint.command]).toEqual([['worker'], { replicas: 2 }, ['serve']]);
+    expect(worker.environment).toEqual(endpoint.environment);
+    expect(worker.volumes).toEqual(endpoint.volumes);
+    expect(worker.volumes).toContain('state:/data');
+    const { database } = readConfig(
+      { ...worker.environment, TRUSTWARD_DB_PASSWORD_FILE: undefined, TRUSTWARD_MODE: undefined },
+      {},
+      'acme',
+    );
+    expect(database).toMatchObject({ kind: 'postgres', beside: '/data/acme/trustward', organization: 'acme' });
+    expect(worker.depends_on).toEqual({ postgres: { condition: 'service_healthy' } });
+    expect(new URL((database as { url: string }).url).hostname).toBe('postgres');
+    const named = Object.values(compose.services).flatMap(({ secrets = [] }) => secrets);
+    expect(Object.keys(compose.secrets).sort()).toEqual([...new Set(named)].sort());
+    expect(Object.values(postgres.environment ?? {}).filter((value) => !value.startsWith('/run/secrets/'))).toEqual([]);
+  });
+
+  it('lets PostgreSQL be reached by the other services alone, and do no more than it needs', () => {
+    expect(postgres).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
+    expect(postgres.ports).toBeUndefined();
+    expect(postgres.user).not.toMatch(/^0|root/);
+  });
+
+  it('runs commands that there are', async () => {
+    const program = new Command('trustward');
+    for (const add of await groupsFor(undefined)) add(program, {} as Io, () => async () => {});
+    const known = program.commands.map((command) => command.name());
+    for (const [, { command = ['serve'] }] of services) expect(known).toContain(command[0]);
+  });
+
   it('names only settings that are read', () => {
     expect(namesRead()).toEqual(expect.arrayContaining(settingsIn(composeText)));
   });
@@ -101,10 +179,14 @@ describe('compose.yaml', () => {
   const docker = spawnSync('docker', ['compose', 'version']).status === 0;
   if (!docker) process.stdout.write('docker compose is not there: compose.yaml is read, and not checked by it\n');
   it.skipIf(!docker)('is what docker compose takes', () => {
-    const { status, stderr } = spawnSync('docker', ['compose', '--profile', 'try', 'config', '--quiet'], {
-      cwd: ROOT,
-      encoding: 'utf8',
-    });
+    const { status, stderr } = spawnSync(
+      'docker',
+      ['compose', '--profile', 'try', '--profile', 'many', 'config', '--quiet'],
+      {
+        cwd: ROOT,
+        encoding: 'utf8',
+      },
+    );
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 });

@@ -51,6 +51,17 @@ it.skipIf(!isThere)(`of systemd leaves an exposure of ${EXPOSURE_MAX} at most`, 
   expect(Number(found)).toBeLessThanOrEqual(EXPOSURE_MAX);
 });
 
+it('of a worker is that of the daemon, with the settings of many organizations', () => {
+  const worker = readFileSync(join(ROOT, 'ops/systemd/trustward-worker.service'), 'utf8');
+  const example = readFileSync(join(ROOT, 'ops/systemd/worker.env.example'), 'utf8');
+  for (const text of [worker, example]) expect(namesRead()).toEqual(expect.arrayContaining(settingsIn(text)));
+  const own = (text: string) =>
+    text.split('\n').filter((line) => /^(Protect|Private|Restrict|System|Cap|No|Kill|Lock)/.test(line));
+  expect(own(worker)).toEqual(own(unit).filter((line) => line !== 'PrivateUsers=yes'));
+  expect(worker).toMatch(/^ExecStart=.* worker$/m);
+  expect(worker).not.toMatch(/PASSWORD=|KEY=/);
+});
+
 it('of systemd leaves what Node and the daemon need: memory that it writes and runs, and the id of the boot', () => {
   expect(unit).not.toMatch(/^MemoryDenyWriteExecute=(yes|true)/m);
   expect(unit).not.toMatch(/^ProcSubset=pid/m);

@@ -97,4 +97,20 @@ export function addOperating(program: Command, io: Io, bind: Bind): void {
         (await import('../db-restore.ts')).dbRestoreCommand(io, file, options),
       ),
     );
+  onDatabase(
+    db
+      .command('move')
+      .description('take a SQLite database, its audit and what lies beside it to an organization in PostgreSQL')
+      .requiredOption(
+        '--to <address>',
+        'such as postgres://user@host/name; TRUSTWARD_STATE is the folder for the files beside',
+      ),
+  )
+    .addHelpText(
+      ...examples(
+        '# the file that TRUSTWARD_DB names, with its daemon stopped',
+        'trustward db move --to postgres://trustward@db.example.com/trustward',
+      ),
+    )
+    .action(bind(async (options: never) => (await import('../db-move.ts')).dbMoveCommand(io, options)));
 }
