@@ -49,7 +49,7 @@ describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { 
   });
 
   it('a plan that is approved at one is applied by the worker, and what was done is answered', async () => {
-    const { plans } = (await ask(one, '/api/orgs/alpha/plans?status=waiting')).json;
+    const { plans } = (await ask(one, '/api/orgs/alpha/plans')).json;
     expect(plans).toHaveLength(1);
     const approved = await ask(other, `/api/orgs/alpha/plans/${plans[0].id}/approve`, { reason: 'a test' });
     expect(approved.status).toBe(200);
@@ -67,7 +67,7 @@ describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { 
     const run = await ask(other, '/api/orgs/beta/runs', { mode: 'enforce', wait: true });
     expect(run.json.status).toBe('completed');
     expect(banned('beta')).toBe(0);
-    expect((await ask(other, '/api/orgs/beta/resume', { reason: 'a test' })).json.by).toBe('provider:admin');
+    expect((await ask(other, '/api/orgs/beta/resume', { reason: 'a test' })).json.lifted.by).toBe('provider:admin');
     expect(await soon(async () => (await ask(one, '/api/orgs/beta/resume', { reason: 'again' })).status === 409)).toBe(
       true,
     );
@@ -78,9 +78,8 @@ describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { 
     const { target } = claims[0];
     const released = await ask(other, `/api/orgs/alpha/claims/release`, { target, reason: 'a test' });
     expect(released.status).toBe(200);
-    expect(on.consoles.alpha?.effects().some((one) => one.kind === 'device_unbanned' && one.target === target)).toBe(
-      true,
-    );
+    const undone = on.consoles.alpha?.effects().filter(({ kind, via }) => kind === 'device_unbanned' && via !== 'hand');
+    expect(undone).toHaveLength(1);
   });
 
   it('a token that is revoked at one is refused at the other within seconds', async () => {
@@ -98,14 +97,14 @@ describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { 
     const ended = new AbortController();
     const stream = await fetch(`${other}/api/orgs/alpha/stream`, {
       headers: { authorization: `Bearer ${PROVIDER}` },
-      signal: ended.signal,
+      signal: AbortSignal.any([ended.signal, AbortSignal.timeout(4 * SOON_MS)]),
     });
     await ask(one, '/api/orgs/alpha/runs', { mode: 'dry-run', wait: true });
     const began = Date.now();
     let text = '';
     for await (const piece of stream.body as unknown as AsyncIterable<Uint8Array>) {
       text += Buffer.from(piece).toString();
-      if (text.includes('event: run.finished')) break;
+      if (text.includes('run.finished')) break;
     }
     expect(Date.now() - began).toBeLessThan(SOON_MS);
     ended.abort();
@@ -125,12 +124,10 @@ describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { 
     expect(await soon(async () => !(await opens(one, 'alpha')) && !(await opens(other, 'beta')))).toBe(true);
   });
 
-  it('an organization whose file changes is opened anew with what it has now, and one whose file is gone answers nobody', async () => {
-    const mode = async () => (await ask(one, '/api/orgs/beta/summary?since=1d')).status;
-    expect(await mode()).toBe(200);
-    const { status } = await ask(one, '/readyz');
-    expect(status).toBe(200);
+  it('is ready, and its metrics are for a token of all organizations', async () => {
+    expect((await ask(one, '/readyz')).status).toBe(200);
     const metrics = await fetch(`${one}/metrics`, { headers: { authorization: `Bearer ${PROVIDER}` } });
     expect(await metrics.text()).toContain('trustward_organizations 2');
+    expect((await ask(one, '/orgs/alpha/metrics')).status).toBe(404);
   });
 });
