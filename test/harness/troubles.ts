@@ -3,7 +3,7 @@
 import type { Console, FaultInput } from '../../src/console/console.ts';
 import type { Dice } from './dice.ts';
 
-export const CAST = ['KILL-1', 'KILL-2', 'KILL-3', 'KILL-4', 'KILL-5', 'KILL-6', 'KILL-7', 'KILL-8'] as const;
+const CAST = ['KILL-1', 'KILL-2', 'KILL-3', 'KILL-4', 'KILL-5', 'KILL-6', 'KILL-7', 'KILL-8'] as const;
 
 export const RULE = `
 id: ban-compromised-device
@@ -29,9 +29,9 @@ const WRITES = { method: 'POST', path: '/api/v1/mdm/update_device' } as const;
 /** How often each serial number's device began to match and cleared. */
 export type Troubles = Map<string, { begun: number; ended: number; mayMatchAgain: boolean; id: string }>;
 
-export function addCast(console: Console): Troubles {
+export function addCast(console: Console, serials: readonly string[] = CAST): Troubles {
   return new Map(
-    CAST.map((serial) => {
+    serials.map((serial) => {
       const id = console.fleet.addDevice({ serial, mdm_compromised: 'FALSE' });
       return [serial, { begun: 0, ended: 0, mayMatchAgain: false, id }];
     }),
@@ -39,8 +39,9 @@ export function addCast(console: Console): Troubles {
 }
 
 export function changeTroubles(console: Console, troubles: Troubles, dice: Dice): void {
-  for (let changes = dice.whole(1, 4); changes > 0; changes -= 1)
-    changeTrouble(console, troubles, dice.pick(CAST), dice.chance(0.8));
+  const serials = [...troubles.keys()];
+  for (let changes = dice.whole(1, serials.length / 2); changes > 0; changes -= 1)
+    changeTrouble(console, troubles, dice.pick(serials), dice.chance(0.8));
 }
 
 function changeTrouble(console: Console, troubles: Troubles, serial: string, hasEvent: boolean): void {

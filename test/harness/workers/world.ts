@@ -15,6 +15,8 @@ import { addCast, RULE, type Troubles } from '../troubles.ts';
 import { beginFenceLog, SETTINGS_OF_LOG } from './fence-log.ts';
 
 export const QUIET_MS = 1_500;
+/** Enough that there is something to do at any time. */
+const SERIALS = Array.from({ length: 24 }, (_, index) => `CHAOS-${index + 1}`);
 /** As the consoles know them all. */
 export const PERSON = 'person';
 
@@ -71,7 +73,7 @@ async function addOrganization(folder: string, id: string, seed: number): Promis
     clock: systemClock,
     log: silentLog,
   });
-  return { id, console, consoleFile, troubles: addCast(console) };
+  return { id, console, consoleFile, troubles: addCast(console, SERIALS) };
 }
 
 /** As a reader of the test sees it, past all proxies. */
