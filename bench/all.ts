@@ -19,9 +19,13 @@ const BENCHES: { name: string; file: string; short: boolean }[] = [
   { name: 'history', file: './history.ts', short: true },
   { name: 'year', file: './year.ts', short: true },
   { name: 'backup', file: './backup.ts', short: true },
+  { name: 'scale', file: './scale.ts', short: false },
 ];
 
-const names = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
+const given = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
+const names = given.filter((arg) => !/^\d/.test(arg));
+/** Of a bench that takes sizes, such as `scale 300 30`. */
+const sizes = given.filter((arg) => /^\d/.test(arg));
 const isChecked = process.argv.includes('--check');
 const chosen = BENCHES.filter(({ name, short }) => (names.length === 0 || names.includes(name)) && (short || !isShort));
 const folder = mkdtempSync(join(tmpdir(), 'trustward-bench-'));
@@ -30,7 +34,7 @@ const figures: Figure[] = [];
 for (const { name, file } of chosen) {
   const collected = join(folder, name);
   const path = new URL(file, import.meta.url).pathname;
-  const flags = ['--expose-gc', '--import', 'tsx', path, ...(isShort ? ['--short'] : [])];
+  const flags = ['--expose-gc', '--import', 'tsx', path, ...sizes, ...(isShort ? ['--short'] : [])];
   const env = { ...process.env, TRUSTWARD_BENCH_FIGURES: collected };
   process.stderr.write(`${name}: load ${loadavg()[0]?.toFixed(1)}\n`);
   const { status } = spawnSync(process.execPath, flags, { env, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -1,7 +1,9 @@
 // commands: `worker`: carries out the jobs of all organizations of a PostgreSQL database, beside any number of its kind. It ends on SIGTERM or SIGINT:
 // nothing new is taken, and work under way is finished or given back.
 import { addressOf, openServer } from '../compose/postgres.ts';
+import { sharedRecording } from '../compose/recorder.ts';
 import { readWorkerSettings } from '../config/worker.ts';
+import { KnownRules } from '../evaluate/index.ts';
 import { openJobs } from '../jobs/jobs.ts';
 import { postgresError } from '../store/postgres/postgres-fault.ts';
 import { systemClock } from '../system/clock.ts';
@@ -17,6 +19,7 @@ export async function workerCommand(io: Io, options: CommonOptions & { concurren
   const log = systemLog({ level: logLevel, form: logForm });
   const clock = systemClock;
   const organizations = await openOrganizations(io.env, flags, clock, log);
+  const recording = sharedRecording();
   try {
     const server = await openServer(database, clock, log, leaseMs);
     try {
@@ -24,7 +27,7 @@ export async function workerCommand(io: Io, options: CommonOptions & { concurren
       const jobs = await openJobs({ url: addressOf(database), log, clock, explain });
       try {
         const ending = io.ending ?? new Ending();
-        const worked = { organizations, server, ending, jobs, log };
+        const worked = { organizations, server, recording, knownRules: new KnownRules(), ending, jobs, log };
         const { ended } = await startWorker({ ...worked, concurrency: { lanes: concurrency, beside: 2 } });
         const count = organizations.all().length;
         writeText(
@@ -40,6 +43,7 @@ export async function workerCommand(io: Io, options: CommonOptions & { concurren
       await server.close();
     }
   } finally {
+    await recording.close();
     await organizations.stop();
   }
   return 0;

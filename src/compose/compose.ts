@@ -13,7 +13,9 @@ import type { Api, Clock, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
 import { NO_CALLS, type QuietPeriod } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
+import type { KnownRules } from '../evaluate/index.ts';
 import type { WhyDeps } from '../explain/why.ts';
+import type { DeskThread } from '../history/record/desk-thread.ts';
 import type { RecorderState } from '../history/record/run-recorder.ts';
 import { ManagementClient } from '../management/client.ts';
 import { Heartbeat } from '../notify/heartbeat.ts';
@@ -38,8 +40,11 @@ import { composeReader } from './reader.ts';
 import { composeRecorder } from './recorder.ts';
 import { SecretFiles } from './secret-files.ts';
 
-/** What a composition is for, and on which server of the process. */
-export type Place = Pick<Opening, 'part' | 'server' | 'waitMs'>;
+/** What a composition is for, and what it shares with others of the process, which is closed by whoever opened it. */
+export interface Place extends Pick<Opening, 'part' | 'server' | 'waitMs'> {
+  recording?: DeskThread;
+  knownRules?: KnownRules;
+}
 
 export interface Composition {
   config: Config;
@@ -91,7 +96,7 @@ export async function composeEngine(
   progress?: Progress,
   place: Place = { part: 'actor' },
 ): Promise<Composition> {
-  const { rules, common } = await loadParts(config, chosen);
+  const { rules, common } = await loadParts(config, chosen, place.knownRules);
   const { clock, log } = common;
   const closing = new Closing();
   try {
@@ -134,7 +139,8 @@ export async function composeEngine(
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
     closing.add(() => readers.close());
-    const history = isActor ? composeRecorder(config, bindingOf(config), store, clock, log) : undefined;
+    const { recording } = place;
+    const history = isActor ? composeRecorder(config, bindingOf(config), store, clock, log, recording) : undefined;
     if (history) closing.add(() => ending.until('the history', history.close()));
     const steady = steadyTime(clock, bootId(), await store.clockAgreement());
     if (isActor) await store.keepClockAgreement(steady.agreement());

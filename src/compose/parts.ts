@@ -3,6 +3,7 @@
 import { actionsWith } from '../act/actions.ts';
 import type { Config } from '../config/config.ts';
 import { PLACEHOLDER_SERIALS } from '../decide/serials.ts';
+import type { KnownRules } from '../evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../pull/pull-events.ts';
 import { realFolders } from '../rule-set/rule-folders.ts';
 import { RuleHolder } from '../rule-set/rule-holder.ts';
@@ -19,11 +20,11 @@ export interface Parts {
 }
 
 /** Errors: AppError `rules`, `usage` for a chosen rule that is not active. It leaves nothing open. */
-export async function loadParts(config: Config, chosen: readonly string[]): Promise<Parts> {
+export async function loadParts(config: Config, chosen: readonly string[], known?: KnownRules): Promise<Parts> {
   const clock = systemClock;
   const log = systemLog({ level: config.logLevel, form: config.logForm });
   const actions = actionsWith([...config.notify.webhooks.keys()]);
-  const rules = new RuleHolder(config.rulesDir, actions, log, clock, config.lists);
+  const rules = new RuleHolder(config.rulesDir, actions, log, clock, config.lists, known);
   await rules.load();
   demandActive(rules.active(), chosen);
   const common: Parts['common'] = {

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { EventRows } from '../domain/recorded-history.ts';
 import { historyFolderOf, listHistory } from '../history/files/segment-files.ts';
+import { DeskThread } from '../history/record/desk-thread.ts';
 import { RunRecorder } from '../history/record/run-recorder.ts';
 import { ThreadDesk } from '../history/record/thread-desk.ts';
 import { versionOf } from '../system/version.ts';
@@ -14,13 +15,20 @@ export function composeRecorder(
   store: EventRows,
   clock: Clock,
   log: Log,
+  thread?: DeskThread,
 ): RunRecorder | undefined {
   if (historyMs === 0 || database.beside === ':memory:') return undefined;
   const folder = historyFolderOf(database.beside);
-  const desk = new ThreadDesk({ folder, address, program: `trustward ${versionOf()}`, keepMs: historyMs });
+  const settings = { folder, address, program: `trustward ${versionOf()}`, keepMs: historyMs };
+  const desk = new ThreadDesk(settings, thread);
   const recorder = new RunRecorder(desk, store, clock, log);
   if (!hasAny(folder)) recorder.beginsAnew();
   return recorder;
+}
+
+/** Of a process that opens one database after another: a thread of its own for each would begin, and be warm, anew each time. */
+export function sharedRecording(): DeskThread {
+  return new DeskThread(true);
 }
 
 function hasAny(folder: string): boolean {

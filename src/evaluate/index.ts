@@ -19,7 +19,7 @@ export {
   type RuleProblem,
 } from './language/problem.ts';
 export { rulesJsonSchema } from './load/json-schema.ts';
-export { loadRules, parseRule, type RuleFolder, type RuleSetLoad } from './load/load-rules.ts';
+export { KnownRules, loadRules, parseRule, type RuleFolder, type RuleSetLoad } from './load/load-rules.ts';
 export { rulesOf } from './load/portable-rules.ts';
 export { readRuleFile } from './load/rule-files.ts';
 export { readRuleText, type TextFault } from './load/rule-text.ts';

@@ -6,7 +6,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Lists } from '../domain/lists.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { Evaluator } from '../domain/verdict.ts';
-import { compileRules, type LoadedRule, loadRules, problemLine } from '../evaluate/index.ts';
+import { compileRules, type KnownRules, type LoadedRule, loadRules, problemLine } from '../evaluate/index.ts';
 import type { ActiveRules } from '../run/engine.ts';
 import { BoundedRead } from './bounded-read.ts';
 import { foldersIn, labelled } from './rule-folders.ts';
@@ -39,6 +39,7 @@ export class RuleHolder {
     private readonly log: Log,
     clock: Clock,
     private readonly lists: Lists = 'v1',
+    private readonly known?: KnownRules,
   ) {
     this.reads = new BoundedRead(clock, LOAD_MS_MAX);
   }
@@ -74,7 +75,7 @@ export class RuleHolder {
 
   private async look(signal?: AbortSignal): Promise<Found> {
     try {
-      const read = (over: AbortSignal) => loadRuleFolder(this.dir, this.traits, over);
+      const read = (over: AbortSignal) => loadRuleFolder(this.dir, this.traits, over, this.known);
       const found = await this.reads.of(read, signal);
       return found === 'late' ? this.late() : found;
     } catch (error) {
@@ -156,9 +157,10 @@ export async function loadRuleFolder(
   folders: string,
   traits: ReadonlyMap<ActionName, ActionTraits>,
   signal?: AbortSignal,
+  known?: KnownRules,
 ): Promise<{ rules: readonly LoadedRule[]; hash: string }> {
   const dirs = foldersIn(folders);
-  const set = await loadRules(labelled(dirs), { traits }, signal).catch((error: NodeJS.ErrnoException) => {
+  const set = await loadRules(labelled(dirs), { traits, known }, signal).catch((error: NodeJS.ErrnoException) => {
     if (error.code === undefined) throw error;
     const what = error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`;
     const where = `the rules folder \`${dirs.find((dir) => isIn(dir, error.path)) ?? folders}\` ${what}`;

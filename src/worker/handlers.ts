@@ -8,6 +8,8 @@ import { lineOf } from '../domain/errors.ts';
 import { JOB_KIND_NAMES, JOB_KINDS, type Job, type JobHandler, type JobKind, type JobValue } from '../domain/jobs.ts';
 import type { Log } from '../domain/ports.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
+import type { KnownRules } from '../evaluate/index.ts';
+import type { DeskThread } from '../history/record/desk-thread.ts';
 import { timesBetween } from '../schedule/schedule.ts';
 import { Asks } from '../store/postgres/asks.ts';
 import { Ending } from '../system/ending.ts';
@@ -17,6 +19,8 @@ import type { Organizations } from './organizations.ts';
 export interface Worked {
   organizations: Organizations;
   server: PostgresServer;
+  recording: DeskThread;
+  knownRules: KnownRules;
   ending: Ending;
   log: Log;
 }
@@ -115,11 +119,12 @@ async function acting(
 }
 
 async function opened(
-  { organizations, server, ending: ofProcess }: Worked,
+  { organizations, ending: ofProcess, ...shared }: Worked,
   job: Job,
   part: 'actor' | 'operator',
   work: (composition: Composition) => Promise<JobValue>,
 ): Promise<JobValue> {
+  const { server, recording, knownRules } = shared;
   const config = organizations.configOf(job.organization);
   const ending = new Ending(ofProcess.withinMs);
   const end = () => ending.begin();
@@ -127,7 +132,12 @@ async function opened(
   signals.addEventListener('abort', end, { once: true });
   if (signals.aborted) end();
   try {
-    const composition = await composeEngine(config, config.mode, [], ending, undefined, { part, server });
+    const composition = await composeEngine(config, config.mode, [], ending, undefined, {
+      part,
+      server,
+      recording,
+      knownRules,
+    });
     try {
       return await work(composition);
     } finally {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { compileRules, loadRules, parseRule, problemLine, rulesJsonSchema } from '../../src/evaluate/index.ts';
+import { compileRules, KnownRules, loadRules, parseRule, problemLine, rulesJsonSchema } from '../../src/evaluate/index.ts';
 import { problemsOf, ruleOf, TRAITS } from './sample-traits.ts';
 
 let dir: string;
@@ -27,6 +27,20 @@ describe('a rules folder', () => {
   it('is refused where it is missing', async () => {
     dir = join(dir, 'none');
     await expect(load()).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('is read again where a text, a name or the set of actions differs, and only there', async () => {
+    const known = new KnownRules();
+    const rulesOf = async (traits: typeof TRAITS) => (await loadRules(dir, { traits, known })).rules;
+    writeFileSync(join(dir, 'a.yaml'), `id: a-rule\n${GOOD}`);
+    const [first] = await rulesOf(TRAITS);
+    expect((await rulesOf(TRAITS))[0]).toBe(first);
+    writeFileSync(join(dir, 'a.yaml'), `id: a-rule\nseverity: high\n${GOOD}`);
+    const [changed] = await rulesOf(TRAITS);
+    expect(changed).toMatchObject({ id: 'a-rule', severity: 'high' });
+    const without = new Map([...TRAITS].filter(([name]) => name !== 'ban_device'));
+    const refused = await loadRules(dir, { traits: without, known });
+    expect(refused.problems.map(({ message }) => message).join()).toContain('ban_device');
   });
 
   it('gives the problems of every file, and the good rules beside them', async () => {

@@ -21,6 +21,26 @@ export interface RuleFolder {
   label: string;
 }
 
+/** Rules as they were read before, for a process that loads equal files again and again: reading a text costs more than all else of a rule. */
+export class KnownRules {
+  private readonly rules = new Map<string, LoadedRule>();
+
+  /** Another name, text or set of actions is another rule. */
+  of(text: string, file: string, options: ReadOptions): ReturnType<typeof parseRule> {
+    const key = JSON.stringify([[...options.traits.keys()], file, text]);
+    const known = this.rules.get(key);
+    if (known) return { rule: known };
+    const parsed = parseRule(text, file, options);
+    if ('problems' in parsed) return parsed;
+    const [oldest] = this.rules.keys();
+    if (this.rules.size >= KNOWN_MAX) this.rules.delete(oldest as string);
+    this.rules.set(key, parsed.rule);
+    return parsed;
+  }
+}
+
+const KNOWN_MAX = 5_000;
+
 /**
  * Loads every `.yaml`, `.yml` and `.json` file under each folder, sub-folders included; its `examples`, and names that begin
  * with a dot, are ignored. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`,
@@ -28,7 +48,7 @@ export interface RuleFolder {
  */
 export async function loadRules(
   from: string | readonly RuleFolder[],
-  options: ReadOptions,
+  options: ReadOptions & { known?: KnownRules | undefined },
   signal: AbortSignal | undefined = undefined,
 ): Promise<RuleSetLoad> {
   const [rules, problems]: [LoadedRule[], RuleProblem[]] = [[], []];
@@ -43,7 +63,7 @@ export async function loadRules(
         problems.push({ ...text, file });
         continue;
       }
-      const parsed = parseRule(text, file, options);
+      const parsed = options.known?.of(text, file, options) ?? parseRule(text, file, options);
       if ('problems' in parsed) problems.push(...parsed.problems);
       else {
         const same = rules.find((rule) => rule.id === parsed.rule.id);

@@ -1,26 +1,36 @@
-// history/record: the whole of the thread that records. In: messages, one after another. Out: an answer to each. It holds what was recorded last,
-// writes the segments, and ends with its process.
-import { parentPort, workerData } from 'node:worker_threads';
+// history/record: the whole of the thread that records. In: messages, one after another for each desk. Out: an answer to each call. It holds what
+// each desk recorded last, writes the segments, and ends with its process.
+import { parentPort } from 'node:worker_threads';
 import { lineOf } from '../../domain/errors.ts';
+import type { DeskAnswer, DeskCall, DeskEnd } from './desk-thread.ts';
 import { DirectDesk } from './direct-desk.ts';
-import type { FolderSettings } from './folder-recording.ts';
-import type { DeskAnswer, DeskCall } from './thread-desk.ts';
 
 const port = parentPort;
-const desk = new DirectDesk(workerData as FolderSettings);
-let last: Promise<void> = Promise.resolve();
 
-async function take({ number, method, args }: DeskCall): Promise<void> {
+/** What is waited for before the next call of the same desk: one whose disk does not answer holds up no other. */
+interface Desk {
+  recording: DirectDesk;
+  last: Promise<void>;
+}
+const desks = new Map<number, Desk>();
+
+async function take(recording: DirectDesk, { number, method, args }: DeskCall): Promise<void> {
   let answer: DeskAnswer;
   try {
-    const call = desk[method] as (...given: unknown[]) => Promise<unknown>;
-    answer = { number, value: await call.apply(desk, args) };
+    const call = recording[method] as (...given: unknown[]) => Promise<unknown>;
+    answer = { number, value: await call.apply(recording, args) };
   } catch (error) {
     answer = { number, fault: lineOf(error) };
   }
   port?.postMessage(answer);
 }
 
-port?.on('message', (call: DeskCall) => {
-  last = last.then(() => take(call));
+port?.on('message', (message: DeskCall | DeskEnd) => {
+  if ('ended' in message) {
+    desks.delete(message.ended);
+    return;
+  }
+  const desk = desks.get(message.desk) ?? { recording: new DirectDesk(message.settings), last: Promise.resolve() };
+  desks.set(message.desk, desk);
+  desk.last = desk.last.then(() => take(desk.recording, message));
 });

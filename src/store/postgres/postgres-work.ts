@@ -18,6 +18,7 @@ const ROWS_OF_STEP = 500;
 export class PostgresWork implements Db {
   readonly dialect = POSTGRES;
   private cursors = 0;
+  private readonly columns = new Map<string, [table: string, columns: string[]][]>();
 
   /** `units`: where this one writes: with the lease of an actor, its own connection. */
   constructor(
@@ -81,12 +82,20 @@ export class PostgresWork implements Db {
     return yield* work();
   }
 
+  /** Asked for once: migrations add tables and columns, and a neighbouring version does without them. */
   *columnsOf(tables: readonly string[]): Work<[table: string, columns: string[]][]> {
+    const key = JSON.stringify(tables);
+    const known = this.columns.get(key) ?? (yield* this.readColumns(key));
+    if (known.length > 0) this.columns.set(key, known);
+    return known;
+  }
+
+  private *readColumns(tables: string): Work<[table: string, columns: string[]][]> {
     const sql = `SELECT relname AS name, attname AS column FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
       WHERE relnamespace = 'trustward'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
         AND attname <> 'org' AND relname IN (SELECT value FROM json_each(?))`;
     const columns = new Map<string, string[]>();
-    for (const { name, column } of yield* this.all<{ name: string; column: string }>(sql, JSON.stringify(tables)))
+    for (const { name, column } of yield* this.all<{ name: string; column: string }>(sql, tables))
       columns.set(name, [...(columns.get(name) ?? []), column].sort());
     return [...columns].sort(([one], [other]) => (one < other ? -1 : 1));
   }

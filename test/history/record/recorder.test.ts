@@ -3,11 +3,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { Facts } from '../../../src/domain/facts.ts';
 import type { FactChange, HistoryItem, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import { Decoder } from '../../../src/history/codec/decoder.ts';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
+import { DeskThread } from '../../../src/history/record/desk-thread.ts';
 import { DirectDesk } from '../../../src/history/record/direct-desk.ts';
 import type { RecordingDesk } from '../../../src/history/record/recording-desk.ts';
 import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
@@ -98,9 +99,13 @@ function worldOf(runs: readonly RecordedRun[]): Map<string, Map<string, unknown>
   return world;
 }
 
+const shared = new DeskThread(true);
+afterAll(() => shared.close());
+
 const desks: [string, (folder: string) => RecordingDesk][] = [
   ['in this thread', (folder) => new DirectDesk(settingsOf(folder))],
   ['in a thread of its own', (folder) => new ThreadDesk(settingsOf(folder))],
+  ['in a thread that others have too', (folder) => new ThreadDesk(settingsOf(folder), shared)],
 ];
 
 describe.each(desks)('recording %s', (_name, deskOf) => {
@@ -266,3 +271,38 @@ describe('a history that cannot be recorded', () => {
 function deskThat(fails: () => Promise<never>): RecordingDesk {
   return { presentPrints: fails, eventsAfter: fails, events: fails, record: fails, tidy: fails, close: async () => {} };
 }
+
+describe('a thread that several databases share', () => {
+  it('records each in its own folder, and goes on for the others when one is closed', async () => {
+    const thread = new DeskThread(true);
+    const all = [0, 1].map(() => ({ on: startOnPlatform(), folder: freshFolder() }));
+    const recorders = all.map(({ on, folder }) => recorderOf(on, new ThreadDesk(settingsOf(folder), thread)));
+    all.forEach(({ on }, at) => {
+      on.engine.history = recorders[at];
+    });
+    const [first, second] = all as [(typeof all)[0], (typeof all)[0]];
+    await live(first.on, STEPS.slice(0, 2));
+    await live(second.on, STEPS.slice(0, 1));
+    await recorders[0]?.close();
+    await live(second.on, STEPS.slice(1, 3));
+    await recorders[1]?.close();
+    await thread.close();
+    const runs = await Promise.all(all.map(async ({ folder }) => runsOf(await itemsOf(folder)).length));
+    expect(runs).toEqual([2, 3]);
+    expect(recorders.map((recorder) => recorder.state.lost)).toEqual([0, 0]);
+  });
+
+  it('ends with a desk that is closed before it has answered, and begins again for the others', async () => {
+    const thread = new DeskThread(true);
+    const [hanging, other] = [
+      new ThreadDesk(settingsOf(freshFolder()), thread),
+      new ThreadDesk(settingsOf(freshFolder()), thread),
+    ];
+    const asked = hanging.tidy(0);
+    const failed = expect(asked).rejects.toMatchObject({ message: 'the thread that records was ended' });
+    await hanging.close();
+    await failed;
+    expect(await other.presentPrints('device', 'paged')).toEqual(new Float64Array(0));
+    await thread.close();
+  });
+});
