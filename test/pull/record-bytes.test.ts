@@ -70,7 +70,7 @@ describe('a fingerprint by bytes', () => {
   });
 
   it('is that of a record that has the beginning of the last one in it', () => {
-    const nested = (x: number) => [
+    const nested = (x: number): Facts[] => [
       { DeviceID: 'a', Nested: { DeviceID: 'b', x } },
       { DeviceID: 'b', x: 1 },
     ];
