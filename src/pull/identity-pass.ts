@@ -64,8 +64,8 @@ export class IdentityPartReader {
     this.prints = SeenPrints.over(shared);
   }
 
-  accept(record: Facts): void {
-    if (!this.prints.see(printOfRecord(this.kind, record))) this.changed.push(identityOf(this.kind, record));
+  accept(record: Facts, print: number = printOfRecord(this.kind, record)): void {
+    if (!this.prints.see(print)) this.changed.push(identityOf(this.kind, record));
   }
 
   part(): IdentityPart {

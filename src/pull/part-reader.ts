@@ -52,10 +52,10 @@ export class PartReader {
         fleet.add(read.record);
         judge.accept(read.record);
         if (isWanted()) wanted.push(read.record);
-        this.identities.accept(read.record);
-        records?.accept(read.record, read.key);
+        if (records) records.accept(read.record, read.key);
+        else this.identities.accept(read.record);
       }
-      records?.end();
+      records?.end((record, print) => this.identities.accept(record, print));
     }
     const known = keysOf(keys);
     return {

@@ -1,20 +1,36 @@
 // pull: fingerprints of records by the bytes that they were parsed from: those of an unchanged record are the same as the last time, and take
-// half the time of its values. In: some bytes of a list, then their records in order. Out: for each the fingerprint of its values.
+// a small part of the time of its values. In: some bytes of a list, then their records in order. Out: for each the fingerprints of its values.
 // INVARIANT: equal bytes are equal records. So the key comes first in every record, and nowhere else in these bytes: otherwise values are read.
 import type { FactPaths } from '../domain/fact-prints.ts';
 import type { Facts } from '../domain/facts.ts';
+import { printOfRecord } from '../domain/identity-print.ts';
+import type { SubjectKind } from '../domain/subjects.ts';
+import { KnownRecords, NONE, type RecordPrints } from './known-records.ts';
 
-const NONE = -1;
+/** Where one record is, its fingerprint, and its number if it is known. */
+interface Place {
+  to: number;
+  bytesPrint: number;
+  known: number;
+}
 
 export class RecordBytes {
   private bytes: Buffer<ArrayBufferLike> = Buffer.alloc(0);
   private readonly records: Facts[] = [];
   private readonly keys: string[] = [];
-  private readonly known = new KnownPrints();
+  private readonly known = new KnownRecords();
+  /** The record before, by its number. */
+  private last = NONE;
+  /** Of the records of these bytes, side by side. */
+  private readonly lengths: number[] = [];
+  private readonly prints: number[] = [];
+  private readonly numbers: number[] = [];
+  private readonly place: Place = { to: 0, bytesPrint: 0, known: NONE };
   /** How the records of most servers begin. */
   private readonly head: Buffer;
 
   constructor(
+    private readonly kind: SubjectKind,
     private readonly paths: FactPaths,
     keyField: string,
   ) {
@@ -25,6 +41,7 @@ export class RecordBytes {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.records.length = 0;
     this.keys.length = 0;
+    if (this.known.forgetIfFull()) this.last = NONE;
   }
 
   accept(record: Facts, key: string): void {
@@ -32,52 +49,94 @@ export class RecordBytes {
     this.keys.push(key);
   }
 
-  /** Each record that was accepted, with its fingerprint. */
-  end(take: (record: Facts, print: number) => void): void {
-    const { records, bytes } = this;
-    const starts = this.starts();
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  /** Each record that was accepted, with its fingerprints. */
+  end(take: (record: Facts, facts: number, identity: number) => void): void {
+    const { records, known, lengths, prints, numbers } = this;
+    const isFound = this.findAll();
     for (let at = 0; at < records.length; at += 1) {
       const record = records[at] as Facts;
-      take(
-        record,
-        starts ? this.print(record, view, starts[at] as number, starts[at + 1] as number) : this.paths.print(record),
-      );
+      if (!isFound) {
+        const { facts, identity } = this.printsOf(record);
+        take(record, facts, identity);
+        continue;
+      }
+      let number = numbers[at] as number;
+      if (number === NONE) number = known.add(prints[at] as number, lengths[at] as number, this.printsOf(record));
+      if (this.last !== NONE) known.setFollower(this.last, number);
+      this.last = number;
+      take(record, known.factsPrintOf(number), known.identityPrintOf(number));
     }
     this.bytes = Buffer.alloc(0);
     records.length = 0;
     this.keys.length = 0;
   }
 
-  /** Where each record begins, and the end of the last one; undefined when the bytes do not show it beyond doubt. */
-  private starts(): number[] | undefined {
-    const { bytes, head, keys } = this;
-    const starts: number[] = [];
-    for (let from = bytes.indexOf(head); from !== -1; from = bytes.indexOf(head, from + head.length)) {
-      const key = keys[starts.length];
-      if (key === undefined) return undefined;
-      const begin = from + head.length;
-      if (isKeyAt(bytes, begin, key)) starts.push(from);
-      // Pages overlap by one record, which is not accepted again.
-      else if (starts.length > 0 || from > OVERLAP_MAX) return undefined;
-    }
-    if (starts.length !== keys.length) return undefined;
-    starts.push(bytes.length);
-    return starts;
+  private printsOf(record: Facts): RecordPrints {
+    return { facts: this.paths.print(record), identity: printOfRecord(this.kind, record) };
   }
 
-  private print(record: Facts, view: DataView, from: number, to: number): number {
+  /** Where each record is, and which are known; false when the bytes do not show it beyond doubt. */
+  private findAll(): boolean {
+    const { bytes, keys, known, lengths, prints, numbers, place } = this;
+    if (keys.length === 0) return true;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let from = this.first();
+    let expected = this.last === NONE ? NONE : known.followerOf(this.last);
+    for (let at = 0; at < keys.length; at += 1) {
+      if (from === NONE || !this.isRecordAt(from, keys[at] as string)) return false;
+      const isAsExpected = expected !== NONE && this.isKnownAt(view, from, expected);
+      if (!isAsExpected) this.search(view, from);
+      lengths[at] = place.to - from;
+      prints[at] = place.bytesPrint;
+      numbers[at] = place.known;
+      // What followed a record that changed most likely follows it still.
+      const before = place.known === NONE ? expected : place.known;
+      expected = before === NONE ? NONE : known.followerOf(before);
+      from = place.to + 1;
+    }
+    // More of them than were accepted: one that was not, or one within another one.
+    return place.to === bytes.length || bytes.indexOf(this.head, place.to) === -1;
+  }
+
+  private first(): number {
+    const { bytes, head, keys } = this;
+    const from = bytes.indexOf(head);
+    if (from === NONE || isTextAt(bytes, from + head.length, keys[0] as string)) return from;
+    // Pages overlap by one record, which is not accepted again.
+    return from > OVERLAP_MAX ? NONE : bytes.indexOf(head, from + head.length);
+  }
+
+  private isRecordAt(from: number, key: string): boolean {
+    const { bytes, head } = this;
+    for (let at = 0; at < head.length; at += 1) if (bytes[from + at] !== head[at]) return false;
+    return isTextAt(bytes, from + head.length, key);
+  }
+
+  /** A whole record of equal bytes ends where that one ended, whatever comes after it. */
+  private isKnownAt(view: DataView, from: number, record: number): boolean {
+    const { known, place } = this;
+    const to = from + known.lengthOf(record);
+    if (to > view.byteLength) return false;
     const bytesPrint = printOfBytes(view, from, to);
-    const known = this.known.get(bytesPrint);
-    if (known !== NONE) return known;
-    const print = this.paths.print(record);
-    this.known.set(bytesPrint, print);
-    return print;
+    if (bytesPrint !== known.bytesPrintOf(record)) return false;
+    place.to = to;
+    place.bytesPrint = bytesPrint;
+    place.known = record;
+    return true;
+  }
+
+  /** Up to the comma before the next one, or to the end. */
+  private search(view: DataView, from: number): void {
+    const { bytes, head, known, place } = this;
+    const next = bytes.indexOf(head, from + head.length);
+    place.to = next === NONE ? bytes.length : next - 1;
+    place.bytesPrint = printOfBytes(view, from, place.to);
+    place.known = known.find(place.bytesPrint);
   }
 }
 
 /** Whether the key is here, quoted and as it is: one that JSON escapes, or beyond ASCII, never is. */
-function isKeyAt(bytes: Buffer, begin: number, key: string): boolean {
+function isTextAt(bytes: Buffer, begin: number, key: string): boolean {
   if (bytes[begin] !== QUOTE || bytes[begin + 1 + key.length] !== QUOTE) return false;
   for (let at = 0; at < key.length; at += 1) {
     if (bytes[begin + 1 + at] !== key.charCodeAt(at)) return false;
@@ -108,46 +167,4 @@ function printOfBytes(view: DataView, from: number, to: number): number {
   const c = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
   const d = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909);
   return 4_294_967_296 * (d & 0x1fffff) + (c >>> 0);
-}
-
-const FIRST_SIZE = 16_384;
-/** More are forgotten and begun anew: those of records as they are no longer are among them. */
-const KNOWN_MAX = 1_000_000;
-
-/** Numbers by numbers, in plain memory. */
-class KnownPrints {
-  /** Each key and its value side by side: they are looked for all over the memory. */
-  private pairs = new Float64Array(2 * FIRST_SIZE).fill(NONE);
-  private size = 0;
-
-  get(key: number): number {
-    const place = this.placeOf(key);
-    return this.pairs[place] === key ? (this.pairs[place + 1] as number) : NONE;
-  }
-
-  set(key: number, value: number): void {
-    if (4 * (this.size + 1) > this.pairs.length) this.grow();
-    const place = this.placeOf(key);
-    if (this.pairs[place] !== key) this.size += 1;
-    this.pairs[place] = key;
-    this.pairs[place + 1] = value;
-  }
-
-  private placeOf(key: number): number {
-    const { pairs } = this;
-    const mask = pairs.length - 1;
-    let place = (2 * (key | 0)) & mask;
-    while (pairs[place] !== NONE && pairs[place] !== key) place = (place + 2) & mask;
-    return place;
-  }
-
-  private grow(): void {
-    const { pairs } = this;
-    const isFull = this.size >= KNOWN_MAX;
-    this.pairs = new Float64Array(isFull ? 2 * FIRST_SIZE : 2 * pairs.length).fill(NONE);
-    this.size = 0;
-    if (isFull) return;
-    for (let at = 0; at < pairs.length; at += 2)
-      if (pairs[at] !== NONE) this.set(pairs[at] as number, pairs[at + 1] as number);
-  }
 }

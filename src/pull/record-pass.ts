@@ -46,7 +46,7 @@ export class RecordPartReader {
 
   constructor(shared: SharedPrints, kind: SubjectKind) {
     this.prints = SeenPrints.over(shared);
-    this.records = new RecordBytes(new FactPaths(), FIELDS[kind][0] as string);
+    this.records = new RecordBytes(kind, new FactPaths(), FIELDS[kind][0] as string);
   }
 
   /** For the next pass, over what was recorded then. */
@@ -64,10 +64,14 @@ export class RecordPartReader {
     this.records.accept(record, key);
   }
 
-  /** Of the bytes that it began with. INVARIANT: no record is kept beyond them but what changed: moving what lives on costs more than reading it. */
-  end(): void {
-    this.records.end((record, print) => {
-      if (!this.prints.see(print)) this.changed.push(record);
+  /**
+   * Of the bytes that it began with. `take`: each record, with the fingerprint of its identity. INVARIANT: no record is kept beyond them but what
+   * changed: moving what lives on costs more than reading it.
+   */
+  end(take: (record: Facts, identity: number) => void): void {
+    this.records.end((record, facts, identity) => {
+      if (!this.prints.see(facts)) this.changed.push(record);
+      take(record, identity);
     });
   }
 

@@ -4,13 +4,17 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FactPaths } from '../../src/domain/fact-prints.ts';
 import type { Facts } from '../../src/domain/facts.ts';
+import { printOfRecord } from '../../src/domain/identity-print.ts';
 import { RecordBytes } from '../../src/pull/record-bytes.ts';
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'é', '"', 'a"}');
 /** Some hold what looks like the beginning of a record, in a text or as an object. */
 const rest = fc.dictionary(
   fc.constantFrom('Name', 'Other', 'Nested'),
-  fc.oneof(fc.constantFrom('x', 'y', '{"DeviceID":"b"', 1), fc.record({ DeviceID: id, x: fc.nat(3) })),
+  fc.oneof(
+    fc.constantFrom('x', 'y', '{"DeviceID":"b"', 1),
+    fc.record({ DeviceID: id, x: fc.nat(1) }, { requiredKeys: ['DeviceID'] }),
+  ),
   { noNullPrototype: false },
 );
 const page = fc.record({
@@ -28,19 +32,59 @@ describe('a fingerprint by bytes', () => {
   it('is that of the values, page after page', () => {
     fc.assert(
       fc.property(fc.array(page, { maxLength: 12 }), (pages) => {
-        const [bytesOf, paths] = [new RecordBytes(new FactPaths(), 'DeviceID'), new FactPaths()];
+        const [bytesOf, paths] = [new RecordBytes('device', new FactPaths(), 'DeviceID'), new FactPaths()];
         for (const { records: all, isKeyFirst, spaces, overlaps } of pages) {
           const records = all.map((one) => recordOf(one, isKeyFirst));
           const texts = records.map((one) => JSON.stringify(one, undefined, spaces));
           bytesOf.begin(Buffer.from(`{"devices":[${texts.join(',')}],"count":${records.length}}`));
           const accepted = overlaps ? records.slice(1) : records;
           for (const one of accepted) bytesOf.accept(one, String(one.DeviceID));
-          const found: [Facts, number][] = [];
-          bytesOf.end((record, print) => found.push([record, print]));
-          expect(found).toEqual(accepted.map((one) => [one, paths.print(one)]));
+          const found: [Facts, number, number][] = [];
+          bytesOf.end((record, facts, identity) => found.push([record, facts, identity]));
+          expect(found).toEqual(accepted.map((one) => [one, paths.print(one), printOfRecord('device', one)]));
         }
       }),
       { numRuns: 2_000 },
     );
   });
+
+  it('is another one after a change that keeps the length, also where what came before is unchanged', () => {
+    const lists = [
+      [
+        { DeviceID: 'a', x: 1 },
+        { DeviceID: 'b', x: 1 },
+        { DeviceID: 'c', x: 1 },
+      ],
+      [
+        { DeviceID: 'a', x: 1 },
+        { DeviceID: 'b', x: 2 },
+        { DeviceID: 'c', x: 1 },
+      ],
+      [
+        { DeviceID: 'a', x: 1 },
+        { DeviceID: 'b', x: 2 },
+        { DeviceID: 'c', x: 3 },
+      ],
+    ];
+    expectPrintsOfValues(lists);
+  });
+
+  it('is that of a record that has the beginning of the last one in it', () => {
+    const nested = (x: number): Facts[] => [
+      { DeviceID: 'a', Nested: { DeviceID: 'b', x } },
+      { DeviceID: 'b', x: 1 },
+    ];
+    expectPrintsOfValues([nested(1), nested(2), nested(1)]);
+  });
 });
+
+function expectPrintsOfValues(lists: Facts[][]): void {
+  const [bytesOf, paths] = [new RecordBytes('device', new FactPaths(), 'DeviceID'), new FactPaths()];
+  for (const list of lists) {
+    bytesOf.begin(Buffer.from(list.map((one) => JSON.stringify(one)).join(',')));
+    for (const one of list) bytesOf.accept(one, String(one.DeviceID));
+    const found: number[] = [];
+    bytesOf.end((_, facts) => found.push(facts));
+    expect(found).toEqual(list.map((one) => paths.print(one)));
+  }
+}

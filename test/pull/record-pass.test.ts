@@ -18,7 +18,7 @@ function read(reader: RecordPartReader, records: readonly Facts[], batchSize: nu
     const batch = records.slice(from, from + batchSize);
     reader.begin(Buffer.from(batch.map((record) => JSON.stringify(record)).join(',')));
     for (const record of batch) reader.accept(record, String(record.DeviceID));
-    reader.end();
+    reader.end(() => {});
   }
 }
 

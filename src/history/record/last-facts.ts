@@ -16,6 +16,12 @@ interface Shape {
   subjects: number;
 }
 
+/** Fingerprints of whole records, by slot, as they were at a time. */
+interface KeptPrints {
+  time: number;
+  bySlot: Float64Array;
+}
+
 export class LastFacts {
   private readonly slots = new Map<string, number>();
   private readonly free: number[] = [];
@@ -24,6 +30,11 @@ export class LastFacts {
   private readonly memory = new BlockMemory();
   private readonly shapes: Shape[] = [];
   private readonly shapeNos = new Map<string, number>();
+  /** It counts how often fingerprints were asked for. */
+  private time = 1;
+  /** By slot: when its facts were set. */
+  private setAt = new Uint32Array(1_024);
+  private readonly kept = new WeakMap<ReadonlySet<number>, KeptPrints>();
 
   constructor(readonly paths: FactPaths) {}
 
@@ -57,6 +68,7 @@ export class LastFacts {
     } else this.leave(slot);
     (this.shapes[shape] as Shape).subjects += 1;
     this.shapeOf[slot] = shape;
+    this.setAt[slot] = this.time;
     this.placeOf[slot] = this.memory.add(values);
   }
 
@@ -68,25 +80,44 @@ export class LastFacts {
     this.free.push(slot);
   }
 
-  /** Of all subjects, in the order of `ids`, as a form shows them that has these paths. */
-  prints(isShown: (path: FactPath) => boolean): Float64Array {
+  /** Of all subjects, in the order of `ids`, as a form shows them that has these paths. INVARIANT: a set that was asked for has no others later. */
+  prints(shown: ReadonlySet<number>): Float64Array {
+    const kept = this.keptFor(shown);
+    const masks = this.shapes.map(({ paths }) => Uint8Array.from(paths, (no) => (shown.has(no) ? 1 : 0)));
     const prints = new Float64Array(this.slots.size);
-    const shown = this.shapes.map(({ paths }) => Uint8Array.from(paths, (no) => (isShown(this.pathOf(no)) ? 1 : 0)));
     let at = 0;
     for (const slot of this.slots.values()) {
-      const shape = this.shapeOf[slot] as number;
-      const mask = shown[shape] as Uint8Array;
-      const values = this.memory.read(this.placeOf[slot] as number, 2 * mask.length);
-      let [a, b] = [0, 0];
-      for (let one = 0; one < mask.length; one += 1) {
-        if (mask[one] === 0) continue;
-        a = (a + (values[2 * one] as number)) | 0;
-        b = (b + (values[2 * one + 1] as number)) | 0;
-      }
-      prints[at] = printOf(a, b);
+      if ((this.setAt[slot] as number) > kept.time) kept.bySlot[slot] = this.print(slot, masks);
+      prints[at] = kept.bySlot[slot] as number;
       at += 1;
     }
+    kept.time = this.time;
+    this.time += 1;
     return prints;
+  }
+
+  private print(slot: number, masks: readonly Uint8Array[]): number {
+    const mask = masks[this.shapeOf[slot] as number] as Uint8Array;
+    const values = this.memory.read(this.placeOf[slot] as number, 2 * mask.length);
+    let [a, b] = [0, 0];
+    for (let one = 0; one < mask.length; one += 1) {
+      if (mask[one] === 0) continue;
+      a = (a + (values[2 * one] as number)) | 0;
+      b = (b + (values[2 * one + 1] as number)) | 0;
+    }
+    return printOf(a, b);
+  }
+
+  private keptFor(shown: ReadonlySet<number>): KeptPrints {
+    const kept = this.kept.get(shown) ?? { time: 0, bySlot: new Float64Array(0) };
+    const { length } = this.setAt;
+    if (kept.bySlot.length < length) {
+      const bySlot = new Float64Array(length);
+      bySlot.set(kept.bySlot);
+      kept.bySlot = bySlot;
+    }
+    this.kept.set(shown, kept);
+    return kept;
   }
 
   /** Subjects that have a fact of one of these paths. */
@@ -117,10 +148,12 @@ export class LastFacts {
 
   private grow(slot: number): void {
     if (slot < this.shapeOf.length) return;
-    const [shapes, places] = [this.shapeOf, this.placeOf];
+    const [shapes, places, times] = [this.shapeOf, this.placeOf, this.setAt];
     this.shapeOf = new Uint32Array(2 * shapes.length);
     this.placeOf = new Float64Array(2 * places.length);
+    this.setAt = new Uint32Array(2 * times.length);
     this.shapeOf.set(shapes);
+    this.setAt.set(times);
     this.placeOf.set(places);
   }
 }

@@ -33,7 +33,7 @@ export class SubjectDiffer {
   /** Empty for a form that was never read: then everything counts as changed. */
   presentPrints(form: RecordForm): PresentPrints {
     const shown = this.shown.get(form);
-    return shown ? this.last.prints(({ no }) => shown.has(no)) : new Float64Array(0);
+    return shown ? this.last.prints(shown) : new Float64Array(0);
   }
 
   diff(seen: SeenSubjects): SubjectDiff {
@@ -149,7 +149,7 @@ class ListedSubjects {
   }
 
   private unchanged(): [string, number][] {
-    const prints = this.last.prints(({ no }) => this.shown.has(no));
+    const prints = this.last.prints(this.shown);
     return [...this.last.ids()]
       .map((id, at): [string, number] => [id, prints[at] as number])
       .filter(([id]) => !this.changedIds.has(id));
