@@ -3,7 +3,14 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { compileRules, KnownRules, loadRules, parseRule, problemLine, rulesJsonSchema } from '../../src/evaluate/index.ts';
+import {
+  compileRules,
+  KnownRules,
+  loadRules,
+  parseRule,
+  problemLine,
+  rulesJsonSchema,
+} from '../../src/evaluate/index.ts';
 import { problemsOf, ruleOf, TRAITS } from './sample-traits.ts';
 
 let dir: string;

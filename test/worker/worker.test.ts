@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addressOf, openServer, type PostgresServer } from '../../src/compose/postgres.ts';
+import { sharedRecording } from '../../src/compose/recorder.ts';
 import { type Console, startConsole } from '../../src/console/console.ts';
 import type { PostgresDatabase } from '../../src/domain/database.ts';
 import type { Jobs } from '../../src/domain/jobs.ts';
+import { KnownRules } from '../../src/evaluate/index.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
 import { Asks } from '../../src/store/postgres/asks.ts';
 import { postgresReader } from '../../src/store/postgres/postgres-store.ts';
@@ -27,6 +29,7 @@ let jobs: Jobs;
 let organizations: Organizations;
 let ending: Ending;
 let ended: Promise<void>;
+let recording: ReturnType<typeof sharedRecording>;
 const consoles: Console[] = [];
 const log = testLog();
 
@@ -80,6 +83,7 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
       beside: file('state', 'any', 'trustward'),
     };
     ending = new Ending();
+    recording = sharedRecording();
     server = await openServer(database, systemClock, log);
     jobs = await openJobs({ url: addressOf(database), log, clock: systemClock, explain: (error) => error });
   });
@@ -90,13 +94,14 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     await organizations?.stop();
     await jobs.close();
     await server.close();
+    await recording.close();
     for (const console of consoles.splice(0)) await console.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
   const start = async () => {
     organizations = await openOrganizations(env(), {}, systemClock, log);
-    const worked = { organizations, server, ending, jobs, log };
+    const worked = { organizations, server, recording, knownRules: new KnownRules(), ending, jobs, log };
     ({ ended } = await startWorker({ ...worked, concurrency: { lanes: 4, beside: 1 } }));
   };
 
