@@ -22,7 +22,9 @@ export interface Parts {
 /** Errors: AppError `rules`, `usage` for a chosen rule that is not active. It leaves nothing open. */
 export async function loadParts(config: Config, chosen: readonly string[], known?: KnownRules): Promise<Parts> {
   const clock = systemClock;
-  const log = systemLog({ level: config.logLevel, form: config.logForm });
+  const { database } = config;
+  const organization = database.kind === 'postgres' ? database.organization : undefined;
+  const log = systemLog({ level: config.logLevel, form: config.logForm, organization });
   const actions = actionsWith([...config.notify.webhooks.keys()]);
   const rules = new RuleHolder(config.rulesDir, actions, log, clock, config.lists, known);
   await rules.load();

@@ -25,7 +25,7 @@ export function readDatabase(reader: NameReader, flags: Flags, organization?: st
   const text = readDatabasePath(reader.env, flags);
   const name = flags.db === undefined ? 'TRUSTWARD_DB' : '--db';
   if (isPostgres(text)) return readPostgres(reader, flags, { name, text, organization });
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
+  if (isAddress(text))
     reader.fault(
       `${name} is \`${shownAddress(text)}\`: expected a file, or an address such as postgres://user@host/name`,
     );
@@ -44,6 +44,11 @@ export function postgresIn(env: Environment, to: string, flags: Flags): Postgres
   const database = readPostgres(reader, flags, { name: '--to', text: to, organization: undefined });
   reader.finish();
   return database;
+}
+
+/** An address, of PostgreSQL or of what is refused, and not a file. */
+export function isAddress(text: string): boolean {
+  return isPostgres(text) || /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
 }
 
 export function isPostgres(text: string): boolean {

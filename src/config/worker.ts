@@ -1,10 +1,11 @@
 // Configuration: the settings of a worker itself, whatever organizations it works for. In: environment and flags. Out: one checked value.
 import type { PostgresDatabase } from '../domain/database.ts';
+import { AppError } from '../domain/errors.ts';
 import { LEASE_MS } from '../domain/lease.ts';
 import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
-import { readDatabase } from './database.ts';
-import type { Flags } from './database-path.ts';
+import { isAddress, readDatabase } from './database.ts';
+import { type Flags, readDatabasePath } from './database-path.ts';
 import { ConfigReader, type Environment } from './reader.ts';
 
 export interface WorkerSettings {
@@ -21,12 +22,14 @@ const CONCURRENCY = 8;
 
 /** Errors: AppError `config` with every mistake, one per line. */
 export function readWorkerSettings(env: Environment, flags: Flags, concurrency?: string): WorkerSettings {
+  const text = readDatabasePath(env, flags);
+  if (!isAddress(text))
+    throw new AppError(
+      'config',
+      `\`${text}\` is a SQLite database, and workers share one of PostgreSQL: set TRUSTWARD_DB to postgres://…, or run \`trustward serve\`, which does all of it over a file`,
+    );
   const reader = new ConfigReader(env);
   const database = readDatabase(reader, flags, DEFAULT_ORGANIZATION);
-  if (database.kind === 'sqlite')
-    reader.fault(
-      `TRUSTWARD_DB is the SQLite file \`${database.file}\`: workers share a PostgreSQL database (postgres://…); with a file, \`trustward serve\` does all of it`,
-    );
   const settings = {
     logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
     logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'] as const, process.stderr.isTTY ? 'plain' : 'json'),

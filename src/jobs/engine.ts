@@ -1,7 +1,7 @@
 // jobs: the engine (pg-boss) as this program uses it: its settings, its two queues, the form of what it stores. Only this folder uses pg-boss.
 // In: an address. Out: a started engine.
 import { type ConstructorOptions, type Db, PgBoss } from 'pg-boss';
-import { AppError } from '../domain/errors.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
 import { JOB_KINDS, type JobFault, type JobKind, type JobValue } from '../domain/jobs.ts';
 import type { Log } from '../domain/ports.ts';
 
@@ -71,7 +71,7 @@ export async function startEngine({ url, log, explain }: EngineSettings): Promis
     openTelemetry: { enabled: false },
   };
   const boss = new PgBoss({ ...settings, ...PATIENCE });
-  boss.on('error', (error) => noteFault(log, error));
+  boss.on('error', (error) => noteFault(log, error, explain));
   boss.on('warning', ({ message }) => log.warn({}, `jobs: ${message}`));
   try {
     await boss.start();
@@ -117,9 +117,9 @@ export function parsed<T extends JobValue | JobFault>(text: string): T {
 }
 
 /** Two workers that fetch at the same time may want the same organization: the index refuses one, which is no fault. */
-function noteFault(log: Log, error: Error & { code?: string }): void {
+function noteFault(log: Log, error: Error & { code?: string }, explain: EngineSettings['explain']): void {
   if (error.code === UNIQUE_VIOLATION) return;
-  log.warn({ code: error.code }, `jobs: ${error.message}`);
+  log.warn({ code: error.code }, `jobs: ${lineOf(faultOf(error, explain))}`);
 }
 
 function faultOf(thrown: unknown, explain: EngineSettings['explain']): AppError {

@@ -6,6 +6,7 @@ import { Answers } from './answers.ts';
 import { ask } from './ask.ts';
 import { type EngineSettings, JOB_TABLE, query, startEngine } from './engine.ts';
 import { keepSchedules, prepareSchedules } from './schedules.ts';
+import { seldom } from './seldom.ts';
 import { startWork } from './work.ts';
 
 export interface JobsSettings extends EngineSettings {
@@ -14,7 +15,7 @@ export interface JobsSettings extends EngineSettings {
 
 /** Makes or updates what the engine stores. Errors: AppError `store_failed`. */
 export async function openJobs({ clock, ...settings }: JobsSettings): Promise<Jobs> {
-  const engine = await startEngine(settings);
+  const engine = await startEngine({ ...settings, log: seldom(settings.log, clock) });
   await prepareSchedules(engine);
   const answers = new Answers(engine, clock);
   return {

@@ -13,7 +13,11 @@ export function auditCheckText(check: AuditCheck): string {
       ? [`entries before ${check.first} are missing here: archived, or not part of this export`]
       : []),
     ...(check.checkpoints > 0
-      ? [`${check.checkpoints} signed checkpoints agree, the last over entry ${check.sealed}`]
+      ? [
+          check.checkpoints === 1
+            ? `1 signed checkpoint agrees, over entry ${check.sealed}`
+            : `${check.checkpoints} signed checkpoints agree, the last over entry ${check.sealed}`,
+        ]
       : []),
     ...check.notes,
   ];

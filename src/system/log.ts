@@ -16,12 +16,18 @@ export interface LogOptions {
   level: LogLevel;
   /** `plain`: time, level and message, for a terminal. */
   form: 'json' | 'plain';
+  /** Whose lines they are, where a process works for several. */
+  organization?: string | undefined;
 }
 
-export function systemLog({ level, form }: LogOptions): Log {
-  if (form === 'plain') return plainLog(level);
+export function systemLog({ level, form, organization }: LogOptions): Log {
+  if (form === 'plain') return plainLog(level, organization);
   const logger = pino(
-    { level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: organization === undefined ? undefined : { organization },
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
     pino.destination({ dest: 2, sync: true }),
   );
   const write = (name: 'debug' | 'info' | 'warn' | 'error') => (fields: object, message: string) =>
@@ -29,12 +35,13 @@ export function systemLog({ level, form }: LogOptions): Log {
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }
 
-function plainLog(level: LogLevel): Log {
+function plainLog(level: LogLevel, organization?: string): Log {
+  const whose = organization === undefined ? '' : `${organization}: `;
   const floor = LOG_LEVELS.indexOf(level);
   const shown = showsColour(process.stderr, process.env) ? coloured : (line: string) => line;
   const write = (name: LogLevel) => (_fields: object, message: string) => {
     if (LOG_LEVELS.indexOf(name) < floor) return;
-    const line = `${isoTime(systemClock.nowMs()).slice(11, 19)} ${name.padEnd(5)} ${printable(message)}`;
+    const line = `${isoTime(systemClock.nowMs()).slice(11, 19)} ${name.padEnd(5)} ${whose}${printable(message)}`;
     statusLine.clear();
     process.stderr.write(`${shown(line)}\n`);
   };

@@ -4,7 +4,7 @@ import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { runCycle, watchCycle } from '../cycle.ts';
 import { perform } from '../daemon/operations.ts';
-import { lineOf } from '../domain/errors.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
 import { JOB_KIND_NAMES, JOB_KINDS, type Job, type JobHandler, type JobKind, type JobValue } from '../domain/jobs.ts';
 import type { Log } from '../domain/ports.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
@@ -40,13 +40,20 @@ export function handlersOf(worked: Worked): Record<JobKind, JobHandler> {
         if (!JOB_KINDS[kind].isAwaited)
           worked.log.error(
             { organization, kind },
-            `the job \`${kind}\` of \`${organization}\` failed: ${lineOf(error)}`,
+            `the job \`${kind}\` of \`${organization}\` failed: ${isLost(error, worked) ? LOST : lineOf(error)}`,
           );
         throw error;
       }
     };
   const handlers = untoldHandlers(worked);
   return Object.fromEntries(JOB_KIND_NAMES.map((kind) => [kind, told(handlers[kind])])) as typeof handlers;
+}
+
+const LOST = 'the right to act was lost while it was under way; the next one begins anew';
+
+/** What is under way ends as if the process did: it is told apart here. */
+function isLost(error: unknown, { ending }: Worked): boolean {
+  return error instanceof AppError && error.code === 'stopped' && !ending.asked.aborted;
 }
 
 function untoldHandlers(worked: Worked): Record<JobKind, JobHandler> {
@@ -84,8 +91,7 @@ async function whole(engine: Composition['engine'], asked: Partial<RunRequest> &
   const run = await runCycle(engine, request, (begun) => void shown.push(job.begun(shownOf(begun))));
   await Promise.allSettled(shown);
   const { id, seq, mode } = run;
-  const { organization } = job;
-  engine.log.info({ organization, run: id, seq, mode }, `run ${seq} (${mode}) of \`${organization}\` is done`);
+  engine.log.info({ run: id, seq, mode }, `run ${seq} (${mode}) is done`);
   return shownOf(run);
 }
 

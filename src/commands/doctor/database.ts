@@ -52,6 +52,7 @@ export async function databaseChecks(config: Config): Promise<Check[]> {
     }
     return [...(await contentChecks(config, whole)), ...openToOthers(file), ...(await recordChecks(database))];
   } catch (error) {
+    if (isMissing(error, database)) return [ok(NAME, `none yet at ${databaseName(database)}: the first run makes it`)];
     return [failed(NAME, error)];
   }
 }
@@ -63,9 +64,15 @@ async function recordChecks(database: Database): Promise<Check[]> {
   ];
 }
 
+/** A PostgreSQL database in which no run has made the tables. */
+function isMissing(error: unknown, { kind }: Database): boolean {
+  return kind === 'postgres' && error instanceof AppError && error.code === 'not_found';
+}
+
 function failed(name: string, error: unknown): Check {
   if (!(error instanceof AppError)) throw error;
-  return problem(name, lineOf(error), 'see the section on backups of docs/operating.md');
+  const isDamaged = error.code === 'store_damaged' || name !== NAME;
+  return problem(name, lineOf(error), `see ${isDamaged ? 'the section on backups of ' : ''}docs/operating.md`);
 }
 
 function sizeOf(file: string): number {

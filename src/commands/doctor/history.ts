@@ -4,7 +4,7 @@ import { composeReader } from '../../compose/reader.ts';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../domain/database.ts';
 import { formatDuration } from '../../domain/duration.ts';
-import { lineOf } from '../../domain/errors.ts';
+import { AppError, lineOf } from '../../domain/errors.ts';
 import { timeText } from '../../domain/time-text.ts';
 import { historyFolderOf, listHistory, sizeOf } from '../../history/files/segment-files.ts';
 import { sizeText } from '../size-text.ts';
@@ -36,6 +36,8 @@ export async function historyChecks({ database, historyMs }: Config): Promise<Ch
       lastAt === undefined || lastAt <= newest ? ok(NAME, text) : warning(NAME, `${text}, and others since`, ADVICE),
     ];
   } catch (error) {
+    // The check of the database has named it.
+    if (error instanceof AppError && database.kind === 'postgres') return [];
     return [problem(NAME, `${kept}: ${lineOf(error)}`, 'correct the owner and mode of the folder beside the database')];
   }
 }

@@ -29,7 +29,10 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     .option('--db <address>', 'the database, postgres://… (TRUSTWARD_DB)')
     .option('--concurrency <count>', 'organizations worked on at once (TRUSTWARD_WORKER_CONCURRENCY)')
     .addHelpText(
-      ...examples('# with the organizations of a folder', 'TRUSTWARD_ORGANIZATIONS=organizations trustward worker'),
+      ...examples(
+        '# the organizations of the folder TRUSTWARD_ORGANIZATIONS, sixteen of them at once',
+        'trustward worker --concurrency 16',
+      ),
     )
     .action(bind(async (options: never) => (await import('../worker.ts')).workerCommand(io, options)));
   outputOptions(

@@ -38,11 +38,15 @@ const MESSAGES: readonly (readonly [RegExp, Kind])[] = [
 
 const CODES: Partial<Record<Kind, ErrorCode>> = { busy: 'store_locked', corrupt: 'store_damaged' };
 
+const NO_TABLES = 'it has no tables of this version yet: `trustward run` or a worker makes them';
+/** A session begins as this role, which the first run on a server makes. */
+const NO_ROLE = /^role "trustward_work" does not exist$/;
+
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/^28/, 'it refuses the login: check the role and the password in TRUSTWARD_DB, and pg_hba.conf'],
   [/^3D000$/, 'there is no such database: an administrator runs `CREATE DATABASE`'],
   [/^(42501)$/, 'the role may not do this: grant it the role `trustward_work`'],
-  [/^(42P01|3F000)$/, 'it has no tables of this version: `trustward plan` or a worker makes them'],
+  [/^(42P01|3F000)$/, NO_TABLES],
   [/^54000$/, 'a name or an id is too long to be found by an index: more than 2,600 bytes'],
 ];
 
@@ -57,6 +61,8 @@ export function postgresError(error: unknown, place: string, sql = ''): unknown 
   if (code === '' && kind === undefined) return error;
   const known = collision(error);
   if (known) return known;
+  if (NO_ROLE.test(error.message) || adviceOf(code) === NO_TABLES)
+    return new AppError('not_found', `database \`${place}\`: ${NO_TABLES}`, { cause: error });
   const advice = kind ? TEXTS[kind] : (adviceOf(code) ?? refused(error, code, sql));
   const named = code === '' ? '' : ` (${code})`;
   return new AppError((kind && CODES[kind]) ?? 'store_failed', `database \`${place}\`${named}: ${advice}`, {
