@@ -119,7 +119,9 @@ export function parsed<T extends JobValue | JobFault>(text: string): T {
 /** Two workers that fetch at the same time may want the same organization: the index refuses one, which is no fault. */
 function noteFault(log: Log, error: Error & { code?: string }, explain: EngineSettings['explain']): void {
   if (error.code === UNIQUE_VIOLATION) return;
-  log.warn({ code: error.code }, `jobs: ${lineOf(faultOf(error, explain))}`);
+  // Some are copies of an error, with the names of the engine's own workers.
+  const whole = error instanceof Error ? error : Object.assign(new Error(), error);
+  log.warn({ code: error.code }, `jobs: ${lineOf(faultOf(whole, explain))}`);
 }
 
 function faultOf(thrown: unknown, explain: EngineSettings['explain']): AppError {
