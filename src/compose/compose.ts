@@ -85,8 +85,7 @@ export interface Composition {
 
 /**
  * Everything that acts. In order: rules, lock, database, API; a mistake in an early one leaves no trace in a later one.
- * Errors: AppError `rules`, `usage` for a chosen rule that is not active, `store_locked`, `store_failed`,
- * `bound_elsewhere`.
+ * Errors: AppError `rules`, `usage` for a chosen rule that is not active, `store_locked`, `store_failed`, `bound_elsewhere`.
  */
 export async function composeEngine(
   config: Config,
@@ -102,9 +101,8 @@ export async function composeEngine(
   try {
     const { quietMs } = config.timing;
     const opened = await openForWriting(config.database, { ...place, clock, log, quietMs, signal: ending.asked });
-    const { store, health, lease } = opened;
+    const [{ store, health, lease }, isActor] = [opened, place.part === 'actor'];
     closing.add(opened.close);
-    const isActor = place.part === 'actor';
     // What is under way ends when the right to act has been lost: nothing more can be sent or committed.
     lease?.lost.addEventListener('abort', () => ending.begin());
     await refuseOtherAddress(store, bindingOf(config));

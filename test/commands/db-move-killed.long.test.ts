@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { built } from '../support/built.ts';
 import { command } from '../support/in-process.ts';
 import { startOrganization } from '../support/organization.ts';
@@ -16,9 +16,8 @@ const SPREAD = 10;
 const LAST = 14;
 const AT_ONCE = 6;
 
-it.skipIf(hasNoPostgres)(
-  `a move killed at any step leaves one that is whole, and never two${NEEDS_POSTGRES}`,
-  async () => {
+describe.skipIf(hasNoPostgres)(`db move${NEEDS_POSTGRES}`, () => {
+  it('a move killed at any step leaves one that is whole, and never two', async () => {
     const cluster = await sharedCluster();
     const org = await startOrganization({ devices: 200, compromised: 3 });
     await org.run('enforce');
@@ -87,6 +86,5 @@ it.skipIf(hasNoPostgres)(
     expect([...states].sort()).toEqual(['marked empty', 'marked moved', 'usable empty']);
     await cluster.dropDatabase(whole.name);
     await org.close();
-  },
-  600_000,
-);
+  }, 600_000);
+});
