@@ -13,9 +13,7 @@ import type { Api, Clock, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
 import { NO_CALLS, type QuietPeriod } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
-import type { KnownRules } from '../evaluate/index.ts';
 import type { WhyDeps } from '../explain/why.ts';
-import type { DeskThread } from '../history/record/desk-thread.ts';
 import type { RecorderState } from '../history/record/run-recorder.ts';
 import { ManagementClient } from '../management/client.ts';
 import { Heartbeat } from '../notify/heartbeat.ts';
@@ -34,17 +32,11 @@ import { Closing } from './closing.ts';
 import { credentialFiles } from './credentials.ts';
 import { composeLookBack } from './look-back.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
-import { type OpenedDatabase, type Opening, openForWriting } from './opened.ts';
+import { type OpenedDatabase, openForWriting, type Place } from './opened.ts';
 import { loadParts } from './parts.ts';
 import { composeReader } from './reader.ts';
 import { composeRecorder } from './recorder.ts';
 import { SecretFiles } from './secret-files.ts';
-
-/** What a composition is for, and what it shares with others of the process, which is closed by whoever opened it. */
-export interface Place extends Pick<Opening, 'part' | 'server' | 'waitMs'> {
-  recording?: DeskThread;
-  knownRules?: KnownRules;
-}
 
 export interface Composition {
   config: Config;

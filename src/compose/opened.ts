@@ -9,6 +9,8 @@ import { loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../audit/signi
 import type { Database, PostgresDatabase, SqliteDatabase } from '../domain/database.ts';
 import type { Lease } from '../domain/lease.ts';
 import type { Clock, Log } from '../domain/ports.ts';
+import type { KnownRules } from '../evaluate/index.ts';
+import type { DeskThread } from '../history/record/desk-thread.ts';
 import type { Sealing } from '../store/audit-log.ts';
 import { allCheckpointLines } from '../store/checkpoint-table.ts';
 import { openDatabase, type SqliteDb } from '../store/database.ts';
@@ -50,6 +52,12 @@ export interface Opening {
   waitMs?: number | undefined;
   /** Called when nobody else writes, before the key is read. */
   beforeKey?: (() => void) | undefined;
+}
+
+/** What a composition is for, and what it shares with others of the process, which is closed by whoever opened it. */
+export interface Place extends Pick<Opening, 'part' | 'server' | 'waitMs'> {
+  recording?: DeskThread;
+  knownRules?: KnownRules;
 }
 
 /** Errors: AppError `store_locked` while another process acts, `store_failed`, `config` for a lost key. */
