@@ -83,7 +83,7 @@ describe('on a database, a start', () => {
     (command) => {
       const { packages, folders } = loadedBy(command.split(' '));
       expect(packages).toEqual(['better-sqlite3', 'commander']);
-      expect(folders).toEqual(['commands', 'compose', 'config', 'domain', 'report', 'store', 'system']);
+      expect(folders).toEqual(['commands', 'compose', 'config', 'domain', 'files', 'report', 'store', 'system']);
     },
   );
 

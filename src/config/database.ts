@@ -3,7 +3,6 @@
 import { dirname, join } from 'node:path';
 import { type Database, type PostgresDatabase, sqliteDatabase } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { shownAddress } from '../domain/shown-address.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
 import { type Environment, NameReader } from './name-reader.ts';
 import { chosenOrganization, refuseOrganization } from './organization-choice.ts';
@@ -26,9 +25,7 @@ export function readDatabase(reader: NameReader, flags: Flags, organization?: st
   const name = flags.db === undefined ? 'TRUSTWARD_DB' : '--db';
   if (isPostgres(text)) return readPostgres(reader, flags, { name, text, organization });
   if (isAddress(text))
-    reader.fault(
-      `${name} is \`${shownAddress(text)}\`: expected a file, or an address such as postgres://user@host/name`,
-    );
+    reader.fault(`${name} is \`${schemeOf(text)}\`: expected a file, or an address such as postgres://user@host/name`);
   refuseOrganization(text, flags, organization);
   return sqliteDatabase(text);
 }
@@ -37,10 +34,7 @@ export function readDatabase(reader: NameReader, flags: Flags, organization?: st
 export function postgresIn(env: Environment, to: string, flags: Flags): PostgresDatabase {
   const reader = new NameReader(env);
   if (!isPostgres(to))
-    throw new AppError(
-      'usage',
-      `--to is \`${shownAddress(to)}\`: expected an address such as postgres://user@host/name`,
-    );
+    throw new AppError('usage', `--to is \`${schemeOf(to)}\`: expected an address such as postgres://user@host/name`);
   const database = readPostgres(reader, flags, { name: '--to', text: to, organization: undefined });
   reader.finish();
   return database;
@@ -72,7 +66,7 @@ function readPostgres(
   const beside = join(state ?? '', chosen, 'trustward');
   return {
     kind: 'postgres',
-    url: wrong === undefined ? text : shownAddress(text),
+    url: wrong === undefined ? text : schemeOf(text),
     password,
     organization: chosen,
     beside,
@@ -83,7 +77,7 @@ function readPostgres(
 function addressFault(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^\/[^/]+$/.test(url.pathname))
-    return `is \`${shownAddress(text)}\`: expected an address such as postgres://user@host/name`;
+    return `is \`${schemeOf(text)}\`: expected an address such as postgres://user@host/name`;
   if (url.password !== '' || url.searchParams.has('password'))
     return 'holds a password: leave it out, and give it in TRUSTWARD_DB_PASSWORD_FILE, PGPASSWORD or ~/.pgpass';
   if (url.hash !== '') return 'has a fragment (`#…`): leave it out';
@@ -103,4 +97,10 @@ export function consoleDatabaseOf({ beside }: Pick<Database, 'beside'>): string 
 export function databaseFlags(database: Database): string[] {
   if (database.kind === 'sqlite') return ['--db', database.file];
   return ['--db', database.url, '--org', database.organization];
+}
+
+/** All that a message repeats of an address that is wrong: what is wrong with it is often where a password stands. */
+function schemeOf(address: string): string {
+  const scheme = /^[a-z][a-z0-9+.-]*:(\/\/)?/i.exec(address)?.[0];
+  return scheme === undefined ? address : `${scheme}…`;
 }

@@ -55,7 +55,7 @@ describe('a SQLite file', () => {
   });
   it('is not what another scheme names', () => {
     expect(faultOf({ TRUSTWARD_DB: `mysql://u:${CANARY}@h/d` }).text).toBe(
-      'configuration: TRUSTWARD_DB is `…@h/d`: expected a file, or an address such as postgres://user@host/name',
+      'configuration: TRUSTWARD_DB is `mysql://…`: expected a file, or an address such as postgres://user@host/name',
     );
   });
 });

@@ -62,7 +62,11 @@ export class PostgresPool {
     const pooled: pg.PoolConfig & { onConnect(client: pg.ClientBase): Promise<void> } = {
       ...this.config,
       max: options.connectionsMax ?? CONNECTIONS_MAX,
-      onConnect: (client) => this.prepare(client),
+      onConnect: (client) => {
+        // One that is ended between two statements says so as an event, which would end the process if nobody heard it; the next statement fails.
+        client.on('error', () => {});
+        return this.prepare(client);
+      },
     };
     this.pool = new pg.Pool(pooled);
     // An idle connection that the server ends is taken out by the pool.
