@@ -82,9 +82,10 @@ describe.skipIf(hasNoPostgres)(`leases${NEEDS_POSTGRES}`, () => {
     for (const { proxy } of workers) proxy.cut();
     await Promise.all(workers.map(({ done }) => done));
     await Promise.all(workers.map(({ proxy }) => proxy.close()));
-    const rows = await world.rows<{ fence: string }>('SELECT fence::text FROM trustward.acts WHERE org = $1', [
-      organization,
-    ]);
+    const rows = await world.rows<{ fence: string }>(
+      'SELECT fence::text FROM trustward.acts WHERE org = $1 ORDER BY n',
+      [organization],
+    );
     return { seed, writes, faults, committed: rows.map(({ fence }) => Number(fence)) };
   }
 });
