@@ -57,11 +57,15 @@ export async function openServer(
 
 /** For reading beside any writer; closed by its `close`. */
 export function readerOn(database: PostgresDatabase, clock: Clock): SqlReader {
-  return postgresReader(new PostgresPool(addressOf(database), { connectionsMax: 2 }), database.organization, clock);
+  return postgresReader(poolOf(database), database.organization, clock, true);
 }
 
 export function runReaderOn(database: PostgresDatabase, clock: Clock): SqlRunReader {
-  return postgresRunReader(new PostgresPool(addressOf(database), { connectionsMax: 2 }), database.organization, clock);
+  return postgresRunReader(poolOf(database), database.organization, clock, true);
+}
+
+function poolOf(database: PostgresDatabase): PostgresPool {
+  return new PostgresPool(addressOf(database), { connectionsMax: 2 });
 }
 
 /** INVARIANT: it holds the password: it is handed to the client alone. */

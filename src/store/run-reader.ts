@@ -164,7 +164,7 @@ export class SqlRunReader implements RunReader, IdentityReader {
   }
 
   async close(): Promise<void> {
-    this.db.close();
+    await this.db.close();
   }
 
   /** When the newest completed run over lists ended, epoch ms. By the order of runs, since the clock may have jumped. */

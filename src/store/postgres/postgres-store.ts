@@ -34,10 +34,16 @@ export class PostgresStore extends SqlStore {
   }
 }
 
-export function postgresReader(pool: PostgresPool, organization: string, clock: Clock): SqlReader {
-  return new SqlReader(new PostgresWork(pool, organization), clock);
+/** `isOwner`: its `close` ends the pool, which nobody else uses. */
+export function postgresReader(pool: PostgresPool, organization: string, clock: Clock, isOwner = false): SqlReader {
+  return new SqlReader(new PostgresWork(pool, organization, undefined, isOwner), clock);
 }
 
-export function postgresRunReader(pool: PostgresPool, organization: string, clock: Clock): SqlRunReader {
-  return new SqlRunReader(new PostgresWork(pool, organization), clock);
+export function postgresRunReader(
+  pool: PostgresPool,
+  organization: string,
+  clock: Clock,
+  isOwner = false,
+): SqlRunReader {
+  return new SqlRunReader(new PostgresWork(pool, organization, undefined, isOwner), clock);
 }

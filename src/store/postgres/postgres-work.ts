@@ -25,6 +25,8 @@ export class PostgresWork implements Db {
     private readonly pool: PostgresPool,
     private readonly organization: string,
     readonly units: Transactions = pooled(pool),
+    /** Nobody else uses the pool: it ends with this. */
+    private readonly isOwner = false,
   ) {}
 
   get name(): string {
@@ -135,7 +137,9 @@ export class PostgresWork implements Db {
   }
 
   /** The pool is of the process, and others read with it. */
-  close(): void {}
+  close(): void | Promise<void> {
+    return this.isOwner ? this.pool.close() : undefined;
+  }
 
   private *query(sql: string, values: readonly Value[]): Work<Found> {
     return (yield { sql, values }) as Found;
