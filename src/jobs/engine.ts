@@ -1,5 +1,6 @@
 // jobs: the engine (pg-boss) as this program uses it: its settings, its two queues, the form of what it stores. Only this folder uses pg-boss.
 // In: an address. Out: a started engine.
+import type { EventEmitter } from 'node:events';
 import { type ConstructorOptions, type Db, PgBoss } from 'pg-boss';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { JOB_KINDS, type JobFault, type JobKind, type JobValue } from '../domain/jobs.ts';
@@ -15,13 +16,19 @@ export const QUEUES = { lanes: 'lanes', beside: 'beside' } as const;
 export type Queue = keyof typeof QUEUES;
 
 /** A dead worker is noticed after `heartbeat` and `supervise`; another one fetches its job after `poll` at the latest. */
-export const SECONDS = { heartbeat: 15, refresh: 3, supervise: 2, poll: 3, expire: 86_000, prune: 30 } as const;
+export const SECONDS = { heartbeat: 10, refresh: 2, supervise: 2, poll: 3, expire: 86_000, prune: 30 } as const;
 const KEPT_SECONDS = { awaited: 600, other: 60 } as const;
 const TAKEOVERS_MAX = 2;
 /** The pool of a process; a listening connection comes on top. */
 const CONNECTIONS_MAX = 6;
-/** A connection that a network lost without a word must not hold a worker. */
-const PATIENCE = { keepAlive: true, query_timeout: 30_000 } as const;
+/** Of each connection, as the client of PostgreSQL takes it. */
+const CONNECTING = {
+  // One that a network lost without a word must not hold a worker.
+  keepAlive: true,
+  query_timeout: 30_000,
+  // One that the server ends while no statement is under way says so as an event, which would end the process if nobody heard it.
+  onConnect: async (client: EventEmitter) => void client.on('error', () => {}),
+} as const;
 const UNIQUE_VIOLATION = '23505';
 
 /** What is asked for, as the engine stores it. Text that holds JSON: `jsonb` takes no NUL and keeps no exact numbers. */
@@ -70,7 +77,7 @@ export async function startEngine({ url, log, explain }: EngineSettings): Promis
     flowIntervalSeconds: 3600,
     openTelemetry: { enabled: false },
   };
-  const boss = new PgBoss({ ...settings, ...PATIENCE });
+  const boss = new PgBoss({ ...settings, ...CONNECTING });
   boss.on('error', (error) => noteFault(log, error, explain));
   boss.on('warning', ({ message }) => log.warn({}, `jobs: ${message}`));
   try {

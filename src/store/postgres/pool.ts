@@ -62,11 +62,7 @@ export class PostgresPool {
     const pooled: pg.PoolConfig & { onConnect(client: pg.ClientBase): Promise<void> } = {
       ...this.config,
       max: options.connectionsMax ?? CONNECTIONS_MAX,
-      onConnect: (client) => {
-        // One that is ended between two statements says so as an event, which would end the process if nobody heard it; the next statement fails.
-        client.on('error', () => {});
-        return this.prepare(client);
-      },
+      onConnect: (client) => this.prepare(client),
     };
     this.pool = new pg.Pool(pooled);
     // An idle connection that the server ends is taken out by the pool.
@@ -181,7 +177,7 @@ export class PostgresPool {
   }
 
   private async prepare(client: pg.ClientBase): Promise<void> {
-    // Whoever works on a connection that ends has an error of its own; without a listener, the process would end.
+    // One that is ended between two statements says so as an event, which would end the process if nobody heard it; the next statement fails.
     client.on('error', () => {});
     await client.query(PREPARE);
     const { statementMs } = this.options;

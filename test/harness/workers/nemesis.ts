@@ -86,10 +86,10 @@ class Nemesis {
 
   private async kill(): Promise<void> {
     const { lives, dice } = this.of;
-    const acting = dice.chance(0.6) ? await this.acting() : undefined;
-    const living = lives.living();
+    const acting = dice.chance(0.6) ? (await this.acting())?.life : undefined;
     if (acting) await systemClock.sleep(dice.whole(0, 300));
-    await lives.kill(acting?.life ?? (dice.pick(living) as WorkerLife));
+    // One that is paused stays so until its time: a pause is longer than the lease.
+    await lives.kill(acting ?? dice.pick(await this.awake()));
   }
 
   private async takeover(): Promise<void> {
@@ -127,12 +127,21 @@ class Nemesis {
   private async pause(): Promise<void> {
     const { lives, dice } = this.of;
     const acting = dice.chance(0.8) ? (await this.acting())?.life : undefined;
-    const free = lives.living().filter((life) => !lives.isPaused(life));
-    const life = acting ?? dice.pick(free);
+    const life = acting ?? dice.pick(await this.awake());
     lives.pause(life);
     this.goesOn(systemClock.sleep(lives.leaseMs + dice.whole(200, 4_000)).then(() => lives.goOn(life)));
     // One worker at least is left to take over.
-    if (lives.living().filter((one) => lives.isPaused(one)).length > 1) await Promise.all(this.beside);
+    if ((await this.awake()).length < 2) await Promise.all(this.beside);
+  }
+
+  /** One at least: one that ended by itself is started again in a moment. */
+  private async awake(): Promise<WorkerLife[]> {
+    const { lives } = this.of;
+    for (;;) {
+      const awake = lives.living().filter((life) => !lives.isPaused(life));
+      if (awake.length > 0) return awake;
+      await systemClock.sleep(50);
+    }
   }
 
   private async cut(): Promise<void> {
