@@ -23,7 +23,7 @@ export async function serveEndpointCommand(io: Io, options: CommonOptions): Prom
     const server = await openServer(database, clock, log);
     try {
       const explain = (error: unknown) => postgresError(error, server.pool.place);
-      const jobs = await openJobs({ url: addressOf(database), log, clock, explain });
+      const jobs = await openJobs({ url: addressOf(database), log, listen: server.listen, clock, explain });
       try {
         const ending = io.ending ?? new Ending();
         const endpoint = await startEndpoint({ settings, organizations, server, jobs, clock, log, ending });

@@ -24,7 +24,7 @@ export async function workerCommand(io: Io, options: CommonOptions & { concurren
     const server = await openServer(database, clock, log, leaseMs);
     try {
       const explain = (error: unknown) => postgresError(error, server.pool.place);
-      const jobs = await openJobs({ url: addressOf(database), log, clock, explain });
+      const jobs = await openJobs({ url: addressOf(database), log, listen: server.listen, clock, explain });
       try {
         const ending = io.ending ?? new Ending();
         const worked = { organizations, server, recording, knownRules: new KnownRules(), ending, jobs, log };

@@ -4,10 +4,12 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { positionFiles } from '../audit/position-file.ts';
 import type { PostgresDatabase } from '../domain/database.ts';
+import type { Listen } from '../domain/listening.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { makeFolderSync } from '../files/make-folder.ts';
 import { alone } from '../store/postgres/alone.ts';
 import { PostgresLeases } from '../store/postgres/leases.ts';
+import { listening } from '../store/postgres/listening.ts';
 import { PostgresPool } from '../store/postgres/pool.ts';
 import { postgresReader, postgresRunReader } from '../store/postgres/postgres-store.ts';
 import type { SqlReader } from '../store/reader.ts';
@@ -19,6 +21,7 @@ export interface PostgresServer {
   leases: PostgresLeases;
   /** Of the server, for all of its organizations. */
   health: StoreHealth;
+  listen: Listen;
   /** Does this while no other process does the same for the organization: the files beside the database are written so. */
   alone<T>(organization: string, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -50,6 +53,7 @@ export async function openServer(
     pool,
     leases,
     health,
+    listen: (channel, hearing) => listening({ pool, clock, log }, channel, hearing),
     alone: (organization, work) => alone(pool, organization, work),
     close: () => pool.close(),
   };

@@ -22,6 +22,7 @@ import {
 import { EndpointMeasuring } from '../metrics/endpoint-measuring.ts';
 import { credentialFaults } from '../organizations/environment.ts';
 import { AuditListener } from '../store/postgres/listener.ts';
+import { CHANNEL } from '../store/postgres/notices.ts';
 import { ownerOf } from '../store/postgres/tokens-of-all.ts';
 import type { Ending } from '../system/ending.ts';
 import { newSecret } from '../system/secrets.ts';
@@ -57,8 +58,8 @@ const LOOK_EVERY_MS = 5_000;
 export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
   const { settings, organizations, server, jobs, clock, log, ending } = parts;
   const { holder } = organizations;
-  const audits = new AuditListener(server.pool, clock, log);
-  const listened = audits.untilEnding(ending.asked);
+  const audits = new AuditListener();
+  const heard = server.listen(CHANNEL, audits);
   const token = tokenOf(settings, holder !== undefined);
   const ofAll = holder && token && { text: token.text, file: settings.tokenFile };
   const provider = await openProvider({ server, audits, clock, log, token: ofAll, signal: ending.asked });
@@ -129,7 +130,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
           'organizations',
           looked.then(() => app.close()),
         ),
-        listened,
+        heard.close(),
         provider.ended,
       ]);
     },

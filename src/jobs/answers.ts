@@ -2,6 +2,7 @@
 // wakes who waits; without one (the connection broke), asking again does.
 import { AppError } from '../domain/errors.ts';
 import { type AwaitJob, JOB_KINDS, type JobFault, type JobKind, type JobState, type JobValue } from '../domain/jobs.ts';
+import type { Listening } from '../domain/listening.ts';
 import type { Clock } from '../domain/ports.ts';
 import { type Engine, JOB_TABLE, parsed, query, type StoredEnd } from './engine.ts';
 
@@ -20,7 +21,7 @@ interface Row {
 
 export class Answers {
   private readonly wakers = new Map<string, Set<() => void>>();
-  private listening: Promise<{ close(): Promise<void> } | undefined> | undefined;
+  private listening: Listening | undefined;
 
   constructor(
     private readonly engine: Engine,
@@ -30,7 +31,6 @@ export class Answers {
   async answerOf({ organization, id, until, timeoutMs, signal }: AwaitJob): Promise<JobState> {
     if (!UUID.test(id)) throw unknown(id);
     this.listening ??= this.listen();
-    await this.listening;
     const endMs = this.clock.monotonicMs() + timeoutMs;
     for (;;) {
       if (signal.aborted) throw new AppError('stopped', 'the process is being stopped');
@@ -48,7 +48,7 @@ export class Answers {
   }
 
   async close(): Promise<void> {
-    await (await this.listening)?.close();
+    await this.listening?.close();
   }
 
   private async read(organization: string, id: string): Promise<JobState> {
@@ -75,18 +75,14 @@ export class Answers {
     return { promise, forget };
   }
 
-  private async listen() {
-    const wake = (id: string) => {
+  private listen(): Listening {
+    const heard = (id: string) => {
       for (const waker of this.wakers.get(id) ?? []) waker();
     };
-    try {
-      return await this.engine.db.listen(CHANNEL, wake, () => {
-        for (const id of this.wakers.keys()) wake(id);
-      });
-    } catch {
-      this.listening = undefined; // the next one who waits tries again; until then, asking again does
-      return undefined;
-    }
+    const missed = () => {
+      for (const id of this.wakers.keys()) heard(id);
+    };
+    return this.engine.listen(CHANNEL, { heard, missed });
   }
 }
 

@@ -4,6 +4,7 @@ import type { EventEmitter } from 'node:events';
 import { type ConstructorOptions, type Db, PgBoss } from 'pg-boss';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { JOB_KINDS, type JobFault, type JobKind, type JobValue } from '../domain/jobs.ts';
+import type { Listen } from '../domain/listening.ts';
 import type { Log } from '../domain/ports.ts';
 
 export const SCHEMA = 'trustward_jobs';
@@ -48,8 +49,9 @@ export interface StoredEnd {
 
 export interface Engine {
   boss: PgBoss;
-  db: Required<Pick<Db, 'beginTransaction' | 'listen'>> & Db;
+  db: Required<Pick<Db, 'beginTransaction'>> & Db;
   log: Log;
+  listen: Listen;
   explain: EngineSettings['explain'];
 }
 
@@ -57,12 +59,13 @@ export interface EngineSettings {
   /** `postgres://…`. The role of the first one that starts owns the schema of the jobs: all processes have the same. */
   url: string;
   log: Log;
+  listen: Listen;
   /** A failure of PostgreSQL as an AppError that names the server and the remedy; another error as it is. */
   explain(error: unknown): unknown;
 }
 
 /** Errors: AppError `store_failed`. */
-export async function startEngine({ url, log, explain }: EngineSettings): Promise<Engine> {
+export async function startEngine({ url, log, listen, explain }: EngineSettings): Promise<Engine> {
   const settings: ConstructorOptions = {
     connectionString: url,
     application_name: 'trustward jobs',
@@ -78,6 +81,9 @@ export async function startEngine({ url, log, explain }: EngineSettings): Promis
     openTelemetry: { enabled: false },
   };
   const boss = new PgBoss({ ...settings, ...CONNECTING });
+  const db = boss.getDb() as Engine['db'];
+  // Not the engine's own: it leaves a connection that it is ending without a listener, and PostgreSQL may end it first.
+  db.listen = async (channel, heard, missed) => listen(channel, { heard, missed });
   boss.on('error', (error) => noteFault(log, error, explain));
   boss.on('warning', ({ message }) => log.warn({}, `jobs: ${message}`));
   try {
@@ -87,7 +93,7 @@ export async function startEngine({ url, log, explain }: EngineSettings): Promis
     await boss.stop({ graceful: false }).catch(() => {});
     throw faultOf(error, explain);
   }
-  return { boss, db: boss.getDb() as Engine['db'], log, explain };
+  return { boss, db, log, listen, explain };
 }
 
 async function keepQueue(boss: PgBoss, name: string): Promise<void> {

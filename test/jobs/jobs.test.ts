@@ -6,7 +6,7 @@ import { LANE_NAMES, LANES } from '../../src/domain/lanes.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { hasNoPostgres, NEEDS_POSTGRES } from '../support/postgres.ts';
-import { asked, ended, explain, held, newDatabase, opened, silent, working } from './opened.ts';
+import { asked, ended, explain, held, listenOn, newDatabase, opened, silent, working } from './opened.ts';
 
 describe('priorities', () => {
   it('have the order of the lanes', () => {
@@ -182,12 +182,8 @@ describe.skipIf(hasNoPostgres)(`jobs${NEEDS_POSTGRES}`, () => {
   });
 
   it('cannot be opened where no PostgreSQL is: one clear line', async () => {
-    const opening = openJobs({
-      url: 'postgres://trustward@127.0.0.1:9/none',
-      log: silent,
-      clock: systemClock,
-      explain,
-    });
+    const url = 'postgres://trustward@127.0.0.1:9/none';
+    const opening = openJobs({ url, log: silent, listen: listenOn(url), clock: systemClock, explain });
     await expect(opening).rejects.toMatchObject({ code: 'store_failed' });
     await expect(opening).rejects.toThrow(/the database of this test.* it does not answer, or ended the session: /);
   });

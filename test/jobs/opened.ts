@@ -2,8 +2,11 @@
 import { afterEach } from 'vitest';
 import type { Job, JobHandler, JobKind, JobState, Jobs, JobValue, WorkSettings } from '../../src/domain/jobs.ts';
 import { JOB_KIND_NAMES } from '../../src/domain/jobs.ts';
+import type { Listen } from '../../src/domain/listening.ts';
 import type { Log } from '../../src/domain/ports.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
+import { listening } from '../../src/store/postgres/listening.ts';
+import { PostgresPool } from '../../src/store/postgres/pool.ts';
 import { postgresError } from '../../src/store/postgres/postgres-fault.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { sharedCluster } from '../support/postgres.ts';
@@ -35,9 +38,14 @@ export async function newDatabase(): Promise<string> {
 }
 
 export async function opened(url: string): Promise<Jobs> {
-  const jobs = await openJobs({ url, log: silent, clock: systemClock, explain });
+  const jobs = await openJobs({ url, log: silent, listen: listenOn(url), clock: systemClock, explain });
   after(() => jobs.close());
   return jobs;
+}
+
+export function listenOn(url: string): Listen {
+  const pool = new PostgresPool(url);
+  return (channel, hearing) => listening({ pool, clock: systemClock, log: silent }, channel, hearing);
 }
 
 export interface Worker {

@@ -2,7 +2,10 @@
 // it begins. A job with the payload `hang` never ends; others end at once, with how often they were taken over.
 import { writeSync } from 'node:fs';
 import { JOB_KIND_NAMES, type JobHandler, type WorkSettings } from '../../src/domain/jobs.ts';
+import type { Listen } from '../../src/domain/listening.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
+import { listening } from '../../src/store/postgres/listening.ts';
+import { PostgresPool } from '../../src/store/postgres/pool.ts';
 import { postgresError } from '../../src/store/postgres/postgres-fault.ts';
 import { systemClock } from '../../src/system/clock.ts';
 
@@ -14,7 +17,10 @@ const handler: JobHandler = ({ id, payload, takeovers }) => {
   say({ id, takeovers });
   return payload === 'hang' ? new Promise(() => {}) : Promise.resolve(takeovers);
 };
-const jobs = await openJobs({ url, log, clock: systemClock, explain: (error) => postgresError(error, 'the test') });
+const explain = (error: unknown) => postgresError(error, 'the test');
+const pool = new PostgresPool(url);
+const listen: Listen = (channel, hearing) => listening({ pool, clock: systemClock, log }, channel, hearing);
+const jobs = await openJobs({ url, log, listen, clock: systemClock, explain });
 await jobs.work({
   handlers: Object.fromEntries(JOB_KIND_NAMES.map((kind) => [kind, handler])) as WorkSettings['handlers'],
   concurrency: { lanes: 4, beside: 1 },

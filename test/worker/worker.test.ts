@@ -85,7 +85,13 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     ending = new Ending();
     recording = sharedRecording();
     server = await openServer(database, systemClock, log);
-    jobs = await openJobs({ url: addressOf(database), log, clock: systemClock, explain: (error) => error });
+    jobs = await openJobs({
+      url: addressOf(database),
+      log,
+      listen: server.listen,
+      clock: systemClock,
+      explain: (error) => error,
+    });
   });
 
   afterEach(async () => {
