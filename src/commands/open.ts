@@ -7,7 +7,9 @@ import { findDaemon } from './daemon-client.ts';
 import { type CommonOptions, flagsOf, type Io } from './io.ts';
 
 export async function openCommand(io: Io, options: CommonOptions & { print?: boolean }): Promise<number> {
-  const daemon = await findDaemon(readDatabaseAccess(io.env, flagsOf(options)));
+  const access = readDatabaseAccess(io.env, flagsOf(options));
+  if (access.database.kind === 'postgres') throw new AppError('usage', NOT_HERE);
+  const daemon = await findDaemon(access);
   if (!daemon) throw new AppError('not_found', 'no daemon runs on this database: start `trustward serve`');
   const { url } = JSON.parse(await daemon.call('POST', '/api/sign-in-links', {})) as { url: string };
   io.out(`${url}\n`);
@@ -15,6 +17,10 @@ export async function openCommand(io: Io, options: CommonOptions & { print?: boo
   if (browser && !options.print && process.stdout.isTTY) openIn(browser, url);
   return 0;
 }
+
+/** Any number of endpoints may be there, on other machines. */
+const NOT_HERE =
+  'with PostgreSQL there is no link: open the address of `trustward serve`, and sign in with a token of `trustward tokens add`';
 
 /** The program that opens an address, and its first arguments; undefined without a desktop. */
 export function browserOf(platform: NodeJS.Platform, env: Io['env']): readonly [string, ...string[]] | undefined {

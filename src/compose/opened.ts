@@ -8,6 +8,7 @@ import { signingWith } from '../audit/sealing.ts';
 import { loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
 import type { Database, PostgresDatabase, SqliteDatabase } from '../domain/database.ts';
 import type { Lease } from '../domain/lease.ts';
+import { stopText } from '../domain/operator.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { KnownRules } from '../evaluate/index.ts';
 import type { DeskThread } from '../history/record/desk-thread.ts';
@@ -145,11 +146,12 @@ async function openPostgres(database: PostgresDatabase, opening: Opening): Promi
 /** Who stops an organization whose database lacks what it acted on. */
 const ITSELF = 'trustward';
 
-/** A stop that is there stays: it is as strong. */
-async function beginStopped(store: SqlStore, at: number, reason: string): Promise<void> {
-  if (await store.stop()) return;
-  const body = { by: ITSELF, reason, since: at };
-  await store.setStop({ at, by: ITSELF, reason }, [{ kind: 'stop.set', body }]);
+/** INVARIANT: whoever resumes knows of what is missing, also when somebody else had stopped it before. */
+async function beginStopped(store: SqlStore, at: number, missing: string): Promise<void> {
+  const before = await store.stop();
+  if (before?.reason.startsWith(missing)) return;
+  const reason = before ? `${missing} (stopped before: ${stopText(before)})` : missing;
+  await store.setStop({ at, by: ITSELF, reason }, [{ kind: 'stop.set', body: { by: ITSELF, reason, since: at } }]);
 }
 
 /** The key and the file of checkpoints, which lie beside the database. */

@@ -65,7 +65,11 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
   const provider = await openProvider({ server, audits, clock, log, token: ofAll, signal: ending.asked });
   const measuring = new EndpointMeasuring({
     version: versionOf(),
-    jobs: () => jobs.counts(),
+    // INVARIANT: others on the same database are not told of: with one organization here, its tokens read this.
+    jobs: async () => {
+      const own = new Set(organizations.all().map(({ id }) => id));
+      return (await jobs.counts()).filter(({ organization }) => own.has(organization));
+    },
     organizations: () => holder && { count: organizations.all().length, areRefused: holder.refusal !== undefined },
     fault: () => server.health.fault(),
   });

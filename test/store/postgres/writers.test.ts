@@ -141,6 +141,15 @@ describe.skipIf(hasNoPostgres)(`writers on PostgreSQL${NEEDS_POSTGRES}`, () => {
       'ALTER TABLE trustward.audit ENABLE TRIGGER audit_no_update; ALTER TABLE trustward.claims NO FORCE ROW LEVEL SECURITY',
     );
     await expect(store.demandIntact()).rejects.toThrow('no wall between organizations on table `claims`');
+    await own.query('ALTER TABLE trustward.claims FORCE ROW LEVEL SECURITY');
+    await store.demandIntact();
+    const wall = 'own_organization ON trustward.claims';
+    for (const other of ['USING (true)', 'USING (org = trustward.organization()) WITH CHECK (true)']) {
+      await own.query(`DROP POLICY ${wall}; CREATE POLICY ${wall} ${other}`);
+      await expect(store.demandIntact(), other).rejects.toThrow('no wall between organizations on table `claims`');
+    }
+    await own.query(`DROP POLICY ${wall}; CREATE POLICY ${wall} USING (org = trustward.organization())`);
+    await store.demandIntact();
     await own.end();
   });
 
