@@ -67,6 +67,12 @@ export class PostgresWork implements Db {
   }
 
   *each<T>(sql: string, visit: (row: T) => void, isRaw = false): Work<void> {
+    // Most tables are small, and then one statement does.
+    const few = yield* this.query(`${sql} LIMIT ${ROWS_OF_STEP}`, []);
+    if (few.rows.length < ROWS_OF_STEP) {
+      for (const row of isRaw ? (few.rows as T[]) : rowsOf<T>(few)) visit(row);
+      return;
+    }
     this.cursors += 1;
     const cursor = `trustward_${this.cursors}`;
     yield* this.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, []);
