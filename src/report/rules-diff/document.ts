@@ -93,5 +93,17 @@ function sentenceOf({ rules, all, runs, nowAtMs }: RuleSetDifference): string {
     ...(nowAtMs === undefined ? [] : [`now ${words(all.now)}`]),
     ...(runs === 0 ? ['no run is recorded in this time'] : [`over the recorded time ${words(all.overTime)}`]),
   ];
-  return `${asSentence(parts.join('; '))}.`;
+  const why = areCountedElsewhere({ rules, all }) ? ` ${BY_RULE}` : '';
+  return `${asSentence(parts.join('; '))}.${why}`;
+}
+
+const BY_RULE =
+  'A subject is counted once, and not where another rule affects it before and after; the figures by rule may add up to more.';
+
+function areCountedElsewhere({ rules, all }: Pick<RuleSetDifference, 'rules' | 'all'>): boolean {
+  return (['now', 'overTime'] as const).some((when) =>
+    (['added', 'gone'] as const).some(
+      (which) => rules.reduce((sum, rule) => sum + rule[when][which].total, 0) !== all[when][which],
+    ),
+  );
 }

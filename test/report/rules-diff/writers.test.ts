@@ -51,6 +51,13 @@ describe('a comparison of two rule sets', () => {
     );
   });
 
+  it('says why the figures by rule add up to more than its own', () => {
+    const rules = [rule(), rule('ban-rooted', 2)];
+    expect(rulesDiffDocument(found({ rules }), SETS).sentence).toMatch(
+      /38 subjects would go\. A subject is counted once, .*the figures by rule may add up to more\.$/,
+    );
+  });
+
   it('never calls two sets equal when nothing is recorded', () => {
     const nothing = found({ nowAtMs: undefined, runs: 0, rules: [] });
     expect(rulesDiffDocument(nothing, SETS).sentence).toBe(
