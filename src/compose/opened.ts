@@ -1,5 +1,6 @@
 // A database as it was opened by one who acts, or by one who only commands: its store, what it was opened with, and how it is closed. In: which
 // database, in which part. Out: a store. A SQLite file has one writer, and an organization in PostgreSQL one actor beside any number of others.
+import { dirname } from 'node:path';
 import { linkEntry } from '../audit/chain.ts';
 import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
 import { type CheckpointerParts, type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
@@ -11,6 +12,7 @@ import type { Lease } from '../domain/lease.ts';
 import { stopText } from '../domain/operator.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { KnownRules } from '../evaluate/index.ts';
+import { makeFolderSync } from '../files/make-folder.ts';
 import type { DeskThread } from '../history/record/desk-thread.ts';
 import type { Sealing } from '../store/audit-log.ts';
 import { allCheckpointLines } from '../store/checkpoint-table.ts';
@@ -115,7 +117,11 @@ async function openPostgres(database: PostgresDatabase, opening: Opening): Promi
     if (lease) closing.add(() => lease.release());
     opening.beforeKey?.();
     const lines = await postgresReader(pool, organization, clock).checkpointLines();
-    const outside = outsideOf(database, lines?.length ?? 0, clock, log);
+    // Two processes may be the first here at the same time: one makes the key.
+    const outside = await server.alone(organization, async () => {
+      makeFolderOf(database);
+      return outsideOf(database, lines?.length ?? 0, clock, log);
+    });
     const store = await PostgresStore.open({
       pool,
       organization,
@@ -152,6 +158,15 @@ async function beginStopped(store: SqlStore, at: number, missing: string): Promi
   if (before?.reason.startsWith(missing)) return;
   const reason = before ? `${missing} (stopped before: ${stopText(before)})` : missing;
   await store.setStop({ at, by: ITSELF, reason }, [{ kind: 'stop.set', body: { by: ITSELF, reason, since: at } }]);
+}
+
+/** What cannot be made is named by whoever writes there first. */
+function makeFolderOf({ beside }: Database): void {
+  try {
+    makeFolderSync(dirname(beside));
+  } catch {
+    // see above
+  }
 }
 
 /** The key and the file of checkpoints, which lie beside the database. */
