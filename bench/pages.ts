@@ -137,7 +137,7 @@ const { on, pages } = openLarge();
 const listening = await listen(pages.app, { host: '127.0.0.1', port: 0 });
 const browser = hasNoBrowser ? undefined : await startBrowser();
 try {
-  const signedIn = pages.signIn.withToken(TOKENS.admin);
+  const signedIn = await pages.signIn.withToken(TOKENS.admin);
   const cookie = signedIn ? (pages.signIn.cookie(signedIn).split(';')[0] as string) : '';
   const shown = await (await fetch(`${listening.url}/runs/${LARGE.runs}`, { headers: { cookie } })).text();
   const group = /"(\/runs\/[^"]*\/group[^"]*)"/.exec(shown)?.[1];

@@ -24,7 +24,7 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   const composition = await composeEngine(config, config.mode, [], io.ending);
   try {
     const daemon = await startDaemon(composition);
-    const link = process.stdout.isTTY ? daemon.signInLink(onPage(userHere())) : undefined;
+    const link = process.stdout.isTTY ? await daemon.signInLink(onPage(userHere())) : undefined;
     writeText(io, welcome(composition, daemon, link));
     await io.untilStopped();
     await daemon.stop();

@@ -40,7 +40,7 @@ export interface Daemon {
   /** The file of the bearer token, for people. */
   tokenPlace: string;
   /** A link that signs a person of this name in to the page, once, with scope `admin`. It is shown to that person alone. */
-  signInLink(name: string): string;
+  signInLink(name: string): Promise<string>;
   /** `next run at 10:15:00 UTC`. */
   nextRun(): string;
   stop(): Promise<void>;
@@ -90,7 +90,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     url: listening.url,
     metricsUrl: metrics?.url,
     tokenPlace,
-    signInLink: (name) => signIn.link({ name, scope: 'admin' }).url,
+    signInLink: async (name) => (await signIn.link({ name, scope: 'admin' })).url,
     nextRun: () => state.nextRun(),
     stop: async () => {
       schedule.stop();

@@ -1,6 +1,7 @@
 // The ports of the endpoint that a composition fills in, whoever makes its runs: what is read, explained and commanded. In: a composition, the
 // ports to who works. Out: the endpoint's ports, but for who may ask.
 import type { Composition } from '../compose/compose.ts';
+import type { ReplayKeeper } from '../domain/replay-beside.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
 import { historyOfSubject, whyOf, whyStored } from '../explain/why.ts';
 import type { HttpDeps, StreamSource } from '../http/index.ts';
@@ -25,6 +26,8 @@ export interface WorkPorts
   /** Rules are tried in this queue. */
   trials: RunQueue;
   underWay: UnderWay;
+  /** Absent: replays are of this process. */
+  replayKeeper?: ReplayKeeper;
 }
 
 export type ComposedDeps = Omit<HttpDeps, 'verifyToken' | 'signIn' | 'rates' | 'rateLimits'>;
@@ -32,7 +35,7 @@ export type ComposedDeps = Omit<HttpDeps, 'verifyToken' | 'signIn' | 'rates' | '
 export function composedDeps(composition: Composition, work: WorkPorts): ComposedDeps {
   const { config, engine, log } = composition;
   const { store, clock } = engine;
-  const { turns, trials, underWay, onAudited, ending, ...ports } = work;
+  const { turns, trials, underWay, replayKeeper, onAudited, ending, ...ports } = work;
   const evidence = keptEvidence(config);
   return {
     ...ports,
@@ -50,7 +53,7 @@ export function composedDeps(composition: Composition, work: WorkPorts): Compose
     running: () => underWay.now(),
     daemonMode: () => engine.daemonMode,
     ...rulePorts(composition, trials, underWay),
-    replays: replaysOf(composition),
+    replays: replaysOf(composition, replayKeeper),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (of) => whyOf(composition.explaining(), of),
     whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),

@@ -1,5 +1,5 @@
 // A command of ours in a process of its own, of low priority: long work that the daemon neither waits for nor feels. In: its arguments. Out: its
-// exit code and what it wrote. No credential is handed on: such a command reads files and nothing else.
+// exit code and what it wrote. No credential is handed on but the password of PostgreSQL: such a command reads what is recorded, and nothing else.
 import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import { extname } from 'node:path';
@@ -7,6 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { AppError } from '../domain/errors.ts';
 
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'LD_LIBRARY_PATH'];
+/** Where a command finds the database, what lies beside it, and which organizations there are. */
+const OF_POSTGRES = [
+  ...['TRUSTWARD_STATE', 'TRUSTWARD_ORGANIZATIONS', 'TRUSTWARD_DB_PASSWORD', 'TRUSTWARD_DB_PASSWORD_FILE'],
+  ...['PGPASSWORD', 'PGPASSFILE'],
+];
 const TEXT_MAX = 1_000_000;
 
 const OWN = 'trustward: ';
@@ -37,13 +42,14 @@ export function faultOf(err: string): string | undefined {
 export async function runBeside(
   args: string[],
   signal: AbortSignal,
-  { outMax = TEXT_MAX }: { outMax?: number } = {},
+  { outMax = TEXT_MAX, isPostgres = false }: { outMax?: number; isPostgres?: boolean } = {},
 ): Promise<EndedProcess> {
   // From sources the loader is needed there, too; what is built needs none.
   const extension = extname(import.meta.url);
   const main = fileURLToPath(new URL(`../main${extension}`, import.meta.url));
   const loader = extension === '.ts' ? ['--import', 'tsx'] : [];
-  const env = Object.fromEntries(PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+  const names = isPostgres ? [...PASSED_ON, ...OF_POSTGRES] : PASSED_ON;
+  const env = Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
   const child = spawn(process.execPath, [...loader, main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const kill = () => child.kill('SIGKILL');
   let [out, err] = ['', ''];

@@ -1,78 +1,105 @@
 // The replays that people ask the page for: the command `replay` in a process of its own, one at a time, bounded in time. In: what is asked for.
-// Out: the one under way or the last one, in memory. It reads files beside the database; no run waits for it.
+// Out: the one under way or the last one, in memory or at a keeper that several processes share. It reads files beside the database; no run waits for it.
 
 import type { Composition } from '../compose/compose.ts';
 import { databaseFlags } from '../config/database.ts';
 import type { Database } from '../domain/database.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { givenTime } from '../domain/given-time.ts';
-import type { Clock } from '../domain/ports.ts';
-import type { AskedReplay, ReplayBeside, ReplaysBeside } from '../domain/replay-beside.ts';
+import type { Clock, Log } from '../domain/ports.ts';
+import {
+  type AskedReplay,
+  REPLAY_WITHIN_MS,
+  type ReplayBeside,
+  type ReplayKeeper,
+  type ReplaysBeside,
+} from '../domain/replay-beside.ts';
 import { endOf, faultOf, runBeside } from './own-process.ts';
 
-/** A month of 50 rules over 100,000 devices takes minutes. */
-const WITHIN_MS = 30 * 60_000;
 /** Characters: more is no page that a person reads. */
 const FOUND_MAX = 16_000_000;
 
-export function replaysOf({ config, clock, ending }: Composition): Replays {
+export function replaysOf(
+  { config, clock, log, ending }: Composition,
+  keeper: ReplayKeeper = new ReplayInMemory(),
+): Replays {
   return new Replays({
     database: config.database,
     rulesDir: config.rulesDir,
     run: runBeside,
-    clock,
+    ...{ keeper, clock, log },
     ending: ending.asked,
   });
 }
 
 export class Replays implements ReplaysBeside {
-  private last: ReplayBeside | undefined;
-
   constructor(
     private readonly parts: {
       database: Database;
       rulesDir: string;
       run: typeof runBeside;
+      keeper: ReplayKeeper;
       clock: Pick<Clock, 'nowMs'>;
+      log: Pick<Log, 'warn'>;
       /** Aborted when the process is to end. */
       ending: AbortSignal;
     },
   ) {}
 
-  begin(asked: AskedReplay, by: string): void {
-    const startedAt = this.parts.clock.nowMs();
+  async begin(asked: AskedReplay, by: string): Promise<void> {
+    const { clock, keeper, log } = this.parts;
+    const startedAt = clock.nowMs();
     givenTime(asked.since, 'since', startedAt, 'before');
-    if (this.last && this.last.finishedAt === undefined)
-      throw new AppError('busy', 'a replay is under way: wait until it ends', { retryAfterMs: 10_000 });
     const begun: ReplayBeside = { asked, by, startedAt, finishedAt: undefined, found: undefined, fault: undefined };
-    this.last = begun;
-    void this.made(asked).then((end) => {
-      this.last = { ...begun, ...end, finishedAt: this.parts.clock.nowMs() };
-    });
+    if (!(await keeper.begin(begun)))
+      throw new AppError('busy', 'a replay is under way: wait until it ends', { retryAfterMs: 10_000 });
+    void this.made(asked)
+      .then((end) => keeper.end(begun, { ...begun, ...end, finishedAt: clock.nowMs() }))
+      .catch((error) => log.warn({}, `what a replay found could not be kept: ${lineOf(error)}`));
   }
 
-  current(): ReplayBeside | undefined {
-    return this.last;
+  current(): Promise<ReplayBeside | undefined> {
+    return this.parts.keeper.last();
   }
 
   /** Never rejects. */
   private async made({ way, since, rule }: AskedReplay): Promise<Pick<ReplayBeside, 'found' | 'fault'>> {
     const { database, rulesDir, run, ending } = this.parts;
+    const isPostgres = database.kind === 'postgres';
     const args = ['replay', ...databaseFlags(database), '--format', 'json', `--since=${since}`];
     if (way === 'what_if') args.push(`--rules=${rulesDir}`);
     if (rule !== undefined) args.push(`--rule=${rule}`);
-    const late = AbortSignal.timeout(WITHIN_MS);
+    const late = AbortSignal.timeout(REPLAY_WITHIN_MS);
     try {
-      const { code, out, err } = await run(args, AbortSignal.any([ending, late]), { outMax: FOUND_MAX });
+      const { code, out, err } = await run(args, AbortSignal.any([ending, late]), { outMax: FOUND_MAX, isPostgres });
       const found = foundIn(out);
       if (found) return { found, fault: undefined };
       if (late.aborted)
-        return failed(`it was broken off after ${WITHIN_MS / 60_000} minutes: ask for less time, or one rule`);
+        return failed(`it was broken off after ${REPLAY_WITHIN_MS / 60_000} minutes: ask for less time, or one rule`);
       if (out.length >= FOUND_MAX) return failed('it found more than a page can show: `trustward replay` prints it');
       return failed(faultOf(err) ?? endOf(code));
     } catch (error) {
       return failed(lineOf(error));
     }
+  }
+}
+
+/** Of one process: a restart forgets it. */
+export class ReplayInMemory implements ReplayKeeper {
+  private kept: ReplayBeside | undefined;
+
+  async begin(replay: ReplayBeside): Promise<boolean> {
+    if (this.kept && this.kept.finishedAt === undefined) return false;
+    this.kept = replay;
+    return true;
+  }
+
+  async end(begun: ReplayBeside, ended: ReplayBeside): Promise<void> {
+    if (this.kept === begun) this.kept = ended;
+  }
+
+  async last(): Promise<ReplayBeside | undefined> {
+    return this.kept;
   }
 }
 

@@ -1,7 +1,7 @@
 // The daemon's part of the endpoint's tokens: who may call it, and changes of that. The register that each request asks
 // is updated before a change is answered, so a revoked token is refused from the next request on.
 import type { Composition } from '../compose/compose.ts';
-import { type KnownToken, SignIn, TokenRegister, type TokensPort, tokenHash } from '../http/index.ts';
+import { type KnownToken, SignedInMemory, SignIn, TokenRegister, type TokensPort, tokenHash } from '../http/index.ts';
 import { addToken, revokeToken } from '../operator/endpoint-tokens.ts';
 import { newSecret, newToken } from '../system/secrets.ts';
 
@@ -39,5 +39,6 @@ export function tokensPort({ tokens, engine }: Composition, register: TokenRegis
 /** @param address where the endpoint listens. */
 export function signInOf({ config, clock }: Composition, register: TokenRegister, address: () => string): SignIn {
   const verifyHash = (hash: string) => register.verifyHash(hash);
-  return new SignIn({ verifyHash, secret: newSecret, clock, address, publicUrl: config.notify.publicUrl });
+  const store = new SignedInMemory(clock);
+  return new SignIn({ store, verifyHash, secret: newSecret, clock, address, publicUrl: config.notify.publicUrl });
 }

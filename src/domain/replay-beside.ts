@@ -1,5 +1,5 @@
 // domain: the port of replays that a daemon makes for its page: one at a time, in a process of its own. In: what is asked for. Out: the one
-// that is under way, or the last one. Nothing of it is kept but in memory.
+// that is under way, or the last one. It is kept in memory, or where all endpoints of a database see it.
 import type { ReplayWay } from './replay.ts';
 
 export interface AskedReplay {
@@ -24,6 +24,17 @@ export interface ReplayBeside {
 
 export interface ReplaysBeside {
   /** Returns when it has begun. Errors: AppError `usage` for a time that is none; `busy` while one is under way. */
-  begin(asked: AskedReplay, by: string): void;
-  current(): ReplayBeside | undefined;
+  begin(asked: AskedReplay, by: string): Promise<void>;
+  current(): Promise<ReplayBeside | undefined>;
+}
+
+/** A month of 50 rules over 100,000 devices takes minutes. What takes longer is broken off. */
+export const REPLAY_WITHIN_MS = 30 * 60_000;
+
+/** Where the one under way, or the last one, is kept. */
+export interface ReplayKeeper {
+  /** In place of the last one. False: one is under way. */
+  begin(replay: ReplayBeside): Promise<boolean>;
+  end(begun: ReplayBeside, ended: ReplayBeside): Promise<void>;
+  last(): Promise<ReplayBeside | undefined>;
 }

@@ -23,7 +23,8 @@ import { EndpointMeasuring } from '../metrics/endpoint-measuring.ts';
 import { credentialFaults } from '../organizations/environment.ts';
 import { AuditListener } from '../store/postgres/listener.ts';
 import { CHANNEL } from '../store/postgres/notices.ts';
-import { ownerOf } from '../store/postgres/tokens-of-all.ts';
+import { PostgresSignIns } from '../store/postgres/sign-ins.ts';
+import { ALL, ownerOf } from '../store/postgres/tokens-of-all.ts';
 import type { Ending } from '../system/ending.ts';
 import { newSecret } from '../system/secrets.ts';
 import { versionOf } from '../system/version.ts';
@@ -89,6 +90,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
       organizationOf: async (hash) =>
         !holder && token && hash === hashOfToken(token.text) ? DEFAULT_ORGANIZATION : ownerOf(server.pool, hash),
       verifyProvider: (hash) => provider.register.verifyHash(hash),
+      signIns: (id = ALL) => new PostgresSignIns(server.pool, id),
       readiness: () => readinessOfProcess(server, jobs, holder),
       metrics: metricsFor(measuring, '', () => true),
       secret: newSecret,

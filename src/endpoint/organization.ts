@@ -16,6 +16,7 @@ import { RunQueue } from '../schedule/run-queue.ts';
 import { nextAfter } from '../schedule/schedule.ts';
 import { Asks } from '../store/postgres/asks.ts';
 import type { AuditListener } from '../store/postgres/listener.ts';
+import { PostgresReplays } from '../store/postgres/replays-beside.ts';
 import type { Ending } from '../system/ending.ts';
 import { turnsByJobs } from '../worker/asks.ts';
 import { runsByJobs } from './asked-runs.ts';
@@ -75,6 +76,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
     turns: turnsByJobs({ jobs, asks, organization, newId: () => engine.ids.next(), signal }),
     trials: new RunQueue(clock),
     underWay: new UnderWay(),
+    replayKeeper: new PostgresReplays(server.pool, organization),
     readiness: () => readinessOf(composition, jobs),
     nextRunAtMs: () => nextAfter(config.schedule, clock.nowMs()),
     onAudited: (listener) => void listeners.push(listener),

@@ -9,7 +9,7 @@ import { guardedApp, type Identity } from './guarded-app.ts';
 import { Idempotency, takesKey } from './idempotency.ts';
 import { lostAnswers } from './lost-answers.ts';
 import type { Pages } from './pages.ts';
-import { isForMachines, isWithToken, STREAM_PATH } from './path.ts';
+import { isAsset, isForMachines, isWithToken, STREAM_PATH } from './path.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Ctx, Env, Route } from './route.ts';
 import { auditRoutes } from './routes/audit.ts';
@@ -62,16 +62,16 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
   );
 }
 
-/** A session opens pages and the stream, a token the rest. Errors: Problem 401. */
-function identify(
+/** A session opens pages and the stream, a token the rest. Errors: Problem 401; AppError `store_failed` when nobody can say. */
+async function identify(
   deps: Pick<HttpDeps, 'signIn' | 'verifyToken'>,
   hasPages: boolean,
   { req }: Ctx,
-): Identity | undefined {
+): Promise<Identity | undefined> {
   const authorization = req.header('authorization');
-  const isPage = hasPages && !isForMachines(req.path);
+  const isPage = hasPages && !isForMachines(req.path) && !isAsset(req.path);
   const mayBeSession = isPage || (req.path === STREAM_PATH && authorization === undefined);
-  const session = mayBeSession ? deps.signIn.callerOf(req.header('cookie')) : undefined;
+  const session = mayBeSession ? await deps.signIn.callerOf(req.header('cookie')) : undefined;
   if (session) return { caller: session.caller, session: session.id };
   if (!isWithToken(req.path)) return undefined;
   const now = () => namingUser(callerOf(authorization, deps), req.header(USER_HEADER));

@@ -18,6 +18,7 @@ export { createOrganizationsApp, type OrganizationsApp } from './organizations/a
 export type { OpenedOrganization, OrganizationLine, OrganizationsParts } from './organizations/ports.ts';
 export type { Pages } from './pages.ts';
 export { SignIn } from './sign-in.ts';
+export { SignedInMemory } from './signed-in-memory.ts';
 export { loadOrCreateToken, type TokenFile } from './token-file.ts';
 export { TokenRegister } from './token-register.ts';
 export { type Caller, type KnownToken, type Scope, tokenHash } from './tokens.ts';

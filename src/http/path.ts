@@ -7,6 +7,11 @@ export function isForMachines(path: string): boolean {
   return FOR_MACHINES.test(path);
 }
 
+/** A file that pages load, which is for anybody: who asks does not matter, and need not be known. */
+export function isAsset(path: string): boolean {
+  return path.startsWith('/assets/');
+}
+
 export const METRICS_PATH = '/metrics';
 
 /** Where a bearer token is needed, and no session counts. */

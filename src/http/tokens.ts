@@ -2,16 +2,9 @@
 // owner. It never logs, shows or stores a token.
 import { timingSafeEqual } from 'node:crypto';
 import { hashOfToken, SCOPES, type Scope } from '../domain/endpoint-token.ts';
+import type { Caller } from '../domain/sign-in.ts';
 
-export { SCOPES, type Scope };
-
-/** The caller: the name is recorded with what they do. It is the token's, or that of a user with it: `ana (token admin)`. */
-export interface Caller {
-  name: string;
-  scope: Scope;
-  /** The hash of the token that they hold: 64 hex digits. Undefined: the right comes from no token. */
-  token?: string | undefined;
-}
+export { type Caller, SCOPES, type Scope };
 
 export interface KnownToken extends Omit<Caller, 'token'> {
   /** SHA-256 of the token, 32 bytes. */

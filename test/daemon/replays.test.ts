@@ -2,13 +2,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { EndedProcess } from '../../src/daemon/own-process.ts';
-import { Replays } from '../../src/daemon/replays.ts';
+import { ReplayInMemory, Replays } from '../../src/daemon/replays.ts';
 import { sqliteDatabase } from '../../src/domain/database.ts';
+import type { ReplayKeeper } from '../../src/domain/replay-beside.ts';
 
 const ASKED = { way: 'what_if', since: '30d', rule: 'ban' } as const;
 
 /** A process that ends when the test says so, or when it is killed. */
-function open(ending = new AbortController().signal) {
+function open(ending = new AbortController().signal, keeper: ReplayKeeper = new ReplayInMemory()) {
   const started: { args: string[]; end: (ended: Partial<EndedProcess>) => void }[] = [];
   const run = (args: string[], signal: AbortSignal) =>
     new Promise<EndedProcess>((resolve) => {
@@ -20,6 +21,8 @@ function open(ending = new AbortController().signal) {
     database: sqliteDatabase('d.db'),
     rulesDir: 'rules',
     run,
+    keeper,
+    log: { warn: () => {} },
     clock: { nowMs: () => 5_000_000_000 },
     ending,
   });
@@ -29,18 +32,18 @@ function open(ending = new AbortController().signal) {
 describe('replays beside a daemon', () => {
   it('go one at a time, and the next one begins when the last has ended', async () => {
     const { replays, started } = open();
-    replays.begin(ASKED, 'ana');
-    expect(() => replays.begin(ASKED, 'eva')).toThrow(/a replay is under way/);
+    await replays.begin(ASKED, 'ana');
+    await expect(replays.begin(ASKED, 'eva')).rejects.toThrow(/a replay is under way/);
     started[0]?.end({ out: '{"runs":3}' });
     await setImmediate();
-    expect(replays.current()).toMatchObject({ by: 'ana', found: { runs: 3 }, finishedAt: 5_000_000_000 });
-    replays.begin(ASKED, 'eva');
-    expect(replays.current()).toMatchObject({ by: 'eva', found: undefined, finishedAt: undefined });
+    expect(await replays.current()).toMatchObject({ by: 'ana', found: { runs: 3 }, finishedAt: 5_000_000_000 });
+    await replays.begin(ASKED, 'eva');
+    expect(await replays.current()).toMatchObject({ by: 'eva', found: undefined, finishedAt: undefined });
   });
 
-  it('take what a person gave as values, never as options', () => {
+  it('take what a person gave as values, never as options', async () => {
     const { replays, started } = open();
-    replays.begin({ way: 'as_was', since: '2d', rule: '--out=/etc/passwd' }, 'ana');
+    await replays.begin({ way: 'as_was', since: '2d', rule: '--out=/etc/passwd' }, 'ana');
     expect(started[0]?.args).toEqual([
       'replay',
       '--db',
@@ -52,30 +55,30 @@ describe('replays beside a daemon', () => {
     ]);
   });
 
-  it('refuse a time that is none before anything begins', () => {
+  it('refuse a time that is none before anything begins', async () => {
     const { replays, started } = open();
-    expect(() => replays.begin({ ...ASKED, since: 'yesterday' }, 'ana')).toThrow(/expected a duration/);
-    expect([started.length, replays.current()]).toEqual([0, undefined]);
+    await expect(replays.begin({ ...ASKED, since: 'yesterday' }, 'ana')).rejects.toThrow(/expected a duration/);
+    expect([started.length, await replays.current()]).toEqual([0, undefined]);
   });
 
   it('keep the last words of a process that failed, and a result of exit code 1', async () => {
     const { replays, started } = open();
-    replays.begin(ASKED, 'ana');
+    await replays.begin(ASKED, 'ana');
     started[0]?.end({ code: 1, err: 'trustward: there is no history beside `d.db`\n' });
     await setImmediate();
-    expect(replays.current()?.fault).toBe('there is no history beside `d.db`');
-    replays.begin(ASKED, 'ana');
+    expect((await replays.current())?.fault).toBe('there is no history beside `d.db`');
+    await replays.begin(ASKED, 'ana');
     started[1]?.end({ code: 1, out: '{"runs":1}' });
     await setImmediate();
-    expect(replays.current()).toMatchObject({ found: { runs: 1 }, fault: undefined });
+    expect(await replays.current()).toMatchObject({ found: { runs: 1 }, fault: undefined });
   });
 
   it('end with the daemon', async () => {
     const ending = new AbortController();
     const { replays } = open(ending.signal);
-    replays.begin(ASKED, 'ana');
+    await replays.begin(ASKED, 'ana');
     ending.abort();
     await setImmediate();
-    expect(replays.current()?.fault).toBe('its process ended with a signal');
+    expect((await replays.current())?.fault).toBe('its process ended with a signal');
   });
 });

@@ -1,25 +1,11 @@
 // http: an endpoint of several organizations: what leads to which, who may see what, and what is dropped.
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { type Organizations, openOrganizations } from '../support/organizations.ts';
+import { openOrganizations, signIn } from '../support/organizations.ts';
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of the document
 const json = async (answer: Response) => (await answer.json()) as any;
-
-async function signIn(on: Organizations, path: string, token: string): Promise<string> {
-  const answer = await on.app.request(`${path}/sign-in`, {
-    method: 'POST',
-    headers: {
-      host: '127.0.0.1:8080',
-      origin: 'http://127.0.0.1:8080',
-      'content-type': 'application/x-www-form-urlencoded',
-    },
-    body: new URLSearchParams({ token, to: '/' }).toString(),
-  });
-  expect(answer.status).toBe(303);
-  return (answer.headers.get('set-cookie') ?? '').split(';')[0] as string;
-}
 
 describe('a path', () => {
   it('of programs or of people leads to its organization', async () => {
@@ -119,46 +105,6 @@ describe('a token', () => {
   });
 });
 
-describe('a session', () => {
-  it('of one organization is none of another', async () => {
-    const on = await openOrganizations(['alpha', 'beta']);
-    const cookie = await signIn(on, '/orgs/alpha', on.of('alpha').tokens.admin);
-    expect(cookie).toMatch(/^trustward-8080-alpha=/);
-    const get = (path: string, sent = cookie) => on.app.request(path, { headers: { cookie: sent } });
-    expect((await get('/orgs/alpha/runs')).status).toBe(200);
-    const other = await get('/orgs/beta/runs');
-    expect([other.status, other.headers.get('location')]).toEqual([303, '/orgs/beta/sign-in?to=%2Fruns']);
-    expect((await get('/orgs/beta/runs', cookie.replace('alpha', 'beta'))).status).toBe(303);
-    expect(on.of('beta').opened).toBe(0);
-  });
-
-  it('of a token of all organizations opens each, and ends in all', async () => {
-    const on = await openOrganizations(['alpha', 'beta']);
-    const cookie = await signIn(on, '', on.provider.approve);
-    expect(cookie).toMatch(/^trustward-8080=/);
-    const get = async (path: string) => (await on.app.request(path, { headers: { cookie } })).status;
-    expect([await get('/orgs/alpha/'), await get('/orgs/beta/'), await get('/orgs')]).toEqual([200, 200, 200]);
-    await on.app.request('/orgs/alpha/sign-out', {
-      method: 'POST',
-      headers: { cookie, host: '127.0.0.1:8080', origin: 'http://127.0.0.1:8080' },
-    });
-    expect([await get('/orgs/alpha/'), await get('/orgs/beta/')]).toEqual([303, 303]);
-  });
-
-  it('begins with a link of its organization alone', async () => {
-    const on = await openOrganizations(['alpha', 'beta']);
-    const made = await on.app.request('/api/orgs/alpha/sign-in-links', {
-      method: 'POST',
-      headers: bearer(on.provider.read),
-    });
-    const { url } = (await json(made)) as { url: string };
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:8080\/orgs\/alpha\/sign-in\?code=/);
-    const path = url.slice('http://127.0.0.1:8080'.length);
-    expect(await (await on.app.request(path)).text()).toContain('provider:read');
-    expect(await (await on.app.request(path.replace('alpha', 'beta'))).text()).toContain('was used already');
-  });
-});
-
 describe('choosing', () => {
   it('shows those that a person may see, and finds one by a part of its name', async () => {
     const on = await openOrganizations(['alpha', 'beta', 'gamma']);
@@ -194,17 +140,19 @@ describe('an organization', () => {
     expect(one.opened).toBe(2);
   });
 
-  it('stays open while a stream or a session of it is', async () => {
+  it('stays open while a stream of it is; sessions and links outlive its closing', async () => {
     const on = await openOrganizations(['alpha', 'beta']);
     const stream = await on.app.request('/api/orgs/alpha/stream', { headers: bearer(on.of('alpha').tokens.read) });
-    await signIn(on, '/orgs/beta', on.of('beta').tokens.read);
+    const cookie = await signIn(on, '/orgs/beta', on.of('beta').tokens.read);
     on.clock.advance(60 * 60_000);
     await on.closeUnused();
-    expect([on.of('alpha').closed, on.of('beta').closed]).toEqual([0, 0]);
+    expect([on.of('alpha').closed, on.of('beta').closed]).toEqual([0, 1]);
+    expect((await on.app.request('/orgs/beta/runs', { headers: { cookie } })).status).toBe(200);
+    expect(on.of('beta').opened).toBe(2);
     await stream.body?.cancel();
-    on.clock.advance(2 * 60 * 60_000);
+    on.clock.advance(60 * 60_000);
     await on.closeUnused();
-    expect([on.of('alpha').closed, on.of('beta').closed]).toEqual([1, 1]);
+    expect([on.of('alpha').closed, on.of('beta').closed]).toEqual([1, 2]);
   });
 
   it('that is not configured any more answers nobody, and is closed', async () => {

@@ -191,7 +191,7 @@ describe('signing in', () => {
 
   it('leaves no code, cookie or token in the log', async () => {
     const { send, ask, signedIn, lines, signIn } = await serving();
-    const { code } = signIn.link({ name: 'ana (page)', scope: 'admin' });
+    const { code } = await signIn.link({ name: 'ana (page)', scope: 'admin' });
     await send('GET', `/sign-in?code=${code}`);
     await send('GET', `/no-such?code=${code}`);
     const cookies = [await signedIn('admin'), cookieOf(await send('POST', '/sign-in', { form: `code=${code}` }))];

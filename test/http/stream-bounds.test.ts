@@ -84,13 +84,13 @@ describe('open streams', () => {
   it('are opened by a session of the page, and end at the next beat after it has ended', async () => {
     const clock = standingClock();
     const { listening, signIn } = await serving({ clock });
-    const link = signIn.link({ name: 'ana', scope: 'read' });
-    const signedIn = signIn.withCode(link.code);
+    const link = await signIn.link({ name: 'ana', scope: 'read' });
+    const signedIn = await signIn.withCode(link.code);
     const cookie = signedIn ? (signIn.cookie(signedIn).split(';')[0] ?? '') : '';
     const client = await openStream(listening.url, { token: undefined, headers: { cookie } });
     expect(client.status).toBe(200);
     await client.until(({ last }) => last !== undefined);
-    signIn.end(signIn.callerOf(cookie)?.id ?? '');
+    await signIn.signOut(cookie);
     await clock.advance(15_000);
     await client.ended;
   });

@@ -12,6 +12,7 @@ import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import type { Pages } from '../../src/http/pages.ts';
 import { SignIn } from '../../src/http/sign-in.ts';
+import { SignedInMemory } from '../../src/http/signed-in-memory.ts';
 import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
 import {
   acceptSnapshot,
@@ -90,7 +91,8 @@ export function openEndpoint(
   const verifyHash = (hash: string) => hashVerifier(known)(hash);
   const at = { url: 'http://127.0.0.1:8080' };
   const { publicUrl } = over;
-  const signIn = new SignIn({ verifyHash, secret: newSecret, clock, address: () => at.url, publicUrl });
+  const signIns = new SignedInMemory(clock);
+  const signIn = new SignIn({ store: signIns, verifyHash, secret: newSecret, clock, address: () => at.url, publicUrl });
   const deps: HttpDeps = {
     reader: store,
     views,
@@ -160,7 +162,7 @@ export function openEndpoint(
       if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
       return { rule: RULE, text: RULE_TEXT, report: RULE_REPORT };
     },
-    replays: { begin: () => {}, current: () => undefined },
+    replays: { begin: async () => {}, current: async () => undefined },
     explain: async (rule, subject) =>
       ({ explanation: { rule, subject }, decisions: [] }) as unknown as ExplainedSubject,
     why: async (of) => ({ subject: { id: of } }) as unknown as WhyAnswer,

@@ -4,6 +4,7 @@ import { linkEntry } from '../../src/audit/chain.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { createOrganizationsApp, type OrganizationsApp } from '../../src/http/organizations/app.ts';
 import type { OrganizationLine, OrganizationsParts } from '../../src/http/organizations/ports.ts';
+import { SignedInMemory } from '../../src/http/signed-in-memory.ts';
 import { TokenRegister } from '../../src/http/token-register.ts';
 import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
 import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
@@ -63,6 +64,7 @@ export async function openOrganizations(
     SCOPES.map((scope) => ({ name: scope, scope, hash: tokenHash(provider[scope]) })),
   );
   const asked: string[] = [];
+  const signIns = new Map<string, SignedInMemory>();
   const parts: OrganizationsParts = {
     list: () => lines,
     open: async (id) => {
@@ -81,6 +83,11 @@ export async function openOrganizations(
       return [...all.values()].find(({ register }) => register.verifyHash(hash))?.id;
     },
     verifyProvider,
+    signIns: (id = '*') => {
+      const known = signIns.get(id) ?? new SignedInMemory(clock);
+      signIns.set(id, known);
+      return known;
+    },
     readiness: async () => [{ name: 'database', ok: true, text: 'can be written' }],
     metrics: { contentType: 'text/plain', text: async () => 'up 1\n', answered: () => {}, streams: () => {} },
     secret: newSecret,
@@ -93,6 +100,21 @@ export async function openOrganizations(
     ...over,
   };
   return { ...createOrganizationsApp(parts, createOrganizationsPages()), of, clock, lines, provider, asked };
+}
+
+/** With the form of the page for it. Returns the cookie, as a browser sends it back. */
+export async function signIn(on: Organizations, path: string, token: string): Promise<string> {
+  const answer = await on.app.request(`${path}/sign-in`, {
+    method: 'POST',
+    headers: {
+      host: new URL(ORIGIN).host,
+      origin: ORIGIN,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams({ token, to: '/' }).toString(),
+  });
+  if (answer.status !== 303) throw new Error(`signing in at \`${path}\` was answered with ${answer.status}`);
+  return (answer.headers.get('set-cookie') ?? '').split(';')[0] as string;
 }
 
 function tokensOf(owner: string): Record<Credential, string> {

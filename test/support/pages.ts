@@ -24,9 +24,9 @@ export interface PageAnswer {
 
 export function openPages(over: Partial<HttpDeps> = {}): OpenedPages {
   const endpoint = openEndpoint(over, createPages);
-  const cookieOf = (as: Scope | 'none'): Record<string, string> => {
+  const cookieOf = async (as: Scope | 'none'): Promise<Record<string, string>> => {
     if (as === 'none') return {};
-    const signedIn = endpoint.signIn.withToken(TOKENS[as]);
+    const signedIn = await endpoint.signIn.withToken(TOKENS[as]);
     if (!signedIn) throw new Error(`the token of scope ${as} is not good`);
     return { cookie: endpoint.signIn.cookie(signedIn).split(';')[0] as string };
   };
@@ -37,9 +37,9 @@ export function openPages(over: Partial<HttpDeps> = {}): OpenedPages {
   };
   return {
     ...endpoint,
-    get: (path, as = 'admin') =>
-      answerOf(endpoint.app.request(path, { headers: { host: '127.0.0.1:8080', ...cookieOf(as) } })),
-    post: (path, fields = {}, as = 'admin') => {
+    get: async (path, as = 'admin') =>
+      answerOf(endpoint.app.request(path, { headers: { host: '127.0.0.1:8080', ...(await cookieOf(as)) } })),
+    post: async (path, fields = {}, as = 'admin') => {
       const pairs = Object.entries(fields).flatMap(([name, value]) =>
         (typeof value === 'string' ? [value] : value).map((one): [string, string] => [name, one]),
       );
@@ -47,7 +47,7 @@ export function openPages(over: Partial<HttpDeps> = {}): OpenedPages {
         host: '127.0.0.1:8080',
         origin: ORIGIN,
         'content-type': 'application/x-www-form-urlencoded',
-        ...cookieOf(as),
+        ...(await cookieOf(as)),
       };
       return answerOf(
         endpoint.app.request(path, { method: 'POST', headers, body: new URLSearchParams(pairs).toString() }),

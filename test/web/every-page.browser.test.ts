@@ -66,7 +66,7 @@ describe.skipIf(hasNoBrowser)(`every page${NEEDS_BROWSER}`, () => {
     );
     const asked = { way: 'what_if', since: '30d', rule: undefined } as const;
     const last = { asked, by: 'ana', startedAt: 0, finishedAt: 60_000, found, fault: undefined };
-    const withReplay = openPages({ replays: { begin: () => {}, current: () => last } });
+    const withReplay = openPages({ replays: { begin: async () => {}, current: async () => last } });
     replayed = await listen(withReplay.app, { host: '127.0.0.1', port: 0 });
     ofWhole = await asWho(await signIn(whole.url, whole.token));
     ofFresh = await asWho(await signIn(fresh.url, TOKENS.admin));

@@ -13,12 +13,12 @@ function open(current?: Partial<ReplayBeside>) {
   const last = current && { asked: { way: 'what_if', since: '30d', rule: undefined } as const, ...base, ...current };
   const pages = openPages({
     replays: {
-      begin: (asked, by) => {
+      begin: async (asked, by) => {
         if (asked.since === 'busy')
           throw new AppError('busy', 'a replay is under way: wait until it ends', { retryAfterMs: 1 });
         begun.push({ ...asked, by });
       },
-      current: () => last,
+      current: async () => last,
     },
   });
   return { ...pages, begun };

@@ -19,7 +19,7 @@ describe.skipIf(hasNoBrowser)(`the pages of a rule${NEEDS_BROWSER}`, () => {
 
   async function signedIn({ app, signIn }: OpenedPages, options = {}) {
     const listening = await listen(app, { host: '127.0.0.1', port: 0 });
-    const { code } = signIn.link({ name: 'ana (page)', scope: 'trigger' });
+    const { code } = await signIn.link({ name: 'ana (page)', scope: 'trigger' });
     const opened = await openPage(browser, options);
     await opened.page.goto(`${listening.url}/sign-in?code=${code}`);
     await opened.page.getByRole('button', { name: 'Sign in' }).click();

@@ -16,7 +16,7 @@ describe.skipIf(hasNoBrowser)(`signing in to the page${NEEDS_BROWSER}`, () => {
   it.each(['light', 'dark'] as const)('leads from a link to the overview (%s)', async (colorScheme) => {
     const { app, signIn } = openPages({ demo: true });
     const listening = await listen(app, { host: '127.0.0.1', port: 0 });
-    const { code } = signIn.link({ name: 'ana (page)', scope: 'admin' });
+    const { code } = await signIn.link({ name: 'ana (page)', scope: 'admin' });
     const { page, context, complaints } = await openPage(browser, { colorScheme });
     await page.goto(`${listening.url}/sign-in?code=${code}`);
     expect(await violationsOf(page)).toEqual([]);
@@ -38,7 +38,7 @@ describe.skipIf(hasNoBrowser)(`signing in to the page${NEEDS_BROWSER}`, () => {
   it('lasts when a link of another site is followed, as in a message', async () => {
     const { app, signIn } = openPages();
     const listening = await listen(app, { host: '127.0.0.1', port: 0 });
-    const { code } = signIn.link({ name: 'ana (page)', scope: 'read' });
+    const { code } = await signIn.link({ name: 'ana (page)', scope: 'read' });
     const { page, context } = await openPage(browser);
     await page.goto(`${listening.url}/sign-in?code=${code}`);
     await page.getByRole('button', { name: 'Sign in' }).click();

@@ -6,7 +6,8 @@ import { getPath } from 'hono/utils/url';
 import { lineOf } from '../../domain/errors.ts';
 import { documentSource } from '../app.ts';
 import { type Guards, guardedApp } from '../guarded-app.ts';
-import type { Mount } from '../mount.ts';
+import { type Mount, pathWithin } from '../mount.ts';
+import { isAsset } from '../path.ts';
 import { problemResponse, UNFORESEEN } from '../problem.ts';
 import { RateLimit } from '../rate-limit.ts';
 import type { Env } from '../route.ts';
@@ -21,8 +22,6 @@ import { Who } from './who.ts';
 
 export interface OrganizationsApp {
   app: Hono<Env>;
-  /** A link for a person of the process itself, who may see all organizations. */
-  signInLink(caller: Caller): string;
   /** Closes organizations that nobody used for long: to be called now and then. */
   closeUnused(): Promise<void>;
   /** The next request opens it anew; what is under way now has a while to end. */
@@ -38,7 +37,8 @@ const PROVIDER = 'provider:';
 export function createOrganizationsApp(given: OrganizationsParts, pages: OrganizationsPages): OrganizationsApp {
   const parts: OrganizationsParts = { ...given, verifyProvider: (hash) => named(given.verifyProvider(hash)) };
   const { clock, secret, address, publicUrl, log } = parts;
-  const ofAll = new SignIn({ verifyHash: parts.verifyProvider, secret, clock, address, publicUrl });
+  const store = parts.signIns(undefined);
+  const ofAll = new SignIn({ store, verifyHash: parts.verifyProvider, secret, clock, address, publicUrl });
   const rates = new RateLimit(clock, parts.rateLimits);
   const opened = new OpenedOrganizations(parts, pages, ofAll, rates);
   const owners = new Owners((hash) => parts.organizationOf(hash), clock);
@@ -74,6 +74,7 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
       return only && others.length === 0 && !isOwn ? answered(raw, env, only.id, undefined) : root.fetch(raw, env);
     }
     const { id } = asked.organization;
+    if (isAsset(pathWithin(raw, asked))) return strangers.fetch(raw, { ...env, mount: asked });
     let isMember: boolean;
     try {
       isMember = await who.belongsTo(raw, id);
@@ -90,7 +91,6 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
   });
   return {
     app,
-    signInLink: (caller) => ofAll.link(caller).url,
     closeUnused: () => opened.closeUnused(),
     renew: (id) => opened.renew(id),
     close: () => opened.close(),

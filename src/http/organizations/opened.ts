@@ -1,5 +1,5 @@
 // http: the organizations that are open in this process: each is opened when it is first asked, kept while it is in use, and closed when
-// nobody asked it for long. In: an id. Out: its app, with sessions of its own. Only a bounded number is open at a time.
+// nobody asked it for long. In: an id. Out: its app. Who is signed in is kept elsewhere, so closing ends no session. Only a bounded number is open at a time.
 import type { Hono } from 'hono';
 import { hashOfToken } from '../../domain/endpoint-token.ts';
 import { lineOf } from '../../domain/errors.ts';
@@ -7,10 +7,11 @@ import { createHttpApp } from '../app.ts';
 import type { HttpDeps } from '../deps.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import type { Env } from '../route.ts';
-import { SignIn } from '../sign-in.ts';
+import type { SignIn } from '../sign-in.ts';
+import { signInAt } from './outside.ts';
 import type { OpenedOrganization, OrganizationsPages, OrganizationsParts } from './ports.ts';
 
-/** Without a request, a stream, a session or a link. */
+/** Without a request or a stream. */
 const UNUSED_MS = 15 * 60_000;
 const OPEN_MAX = 400;
 /** After opening failed: not one attempt for each request. */
@@ -87,9 +88,7 @@ export class OpenedOrganizations {
   async closeUnused(): Promise<void> {
     const nowMs = this.parts.clock.monotonicMs();
     const known = new Set(this.parts.list().map(({ id }) => id));
-    const unused = [...this.places.values()].filter(
-      (place) => !known.has(place.id) || (isIdle(place, nowMs) && place.signIn.size === 0),
-    );
+    const unused = [...this.places.values()].filter((place) => !known.has(place.id) || isIdle(place, nowMs));
     await this.closeAll(unused);
   }
 
@@ -130,13 +129,10 @@ export class OpenedOrganizations {
   }
 
   private placeOf(id: string, { deps, verifyHash: ownHash, close }: OpenedOrganization): Place {
-    const { clock, secret, address, publicUrl, verifyProvider } = this.parts;
+    const { clock, verifyProvider } = this.parts;
     // INVARIANT: nothing else opens this organization: its own tokens, and those of all.
     const verifyHash = (hash: string) => ownHash(hash) ?? verifyProvider(hash);
-    const signIn = new SignIn({
-      ...{ verifyHash, secret, clock, address, publicUrl },
-      ...{ organization: id, outer: this.ofAll },
-    });
+    const signIn = signInAt(id, this.parts, this.ofAll, verifyHash);
     const whole: HttpDeps = {
       ...deps,
       verifyToken: (token) => verifyHash(hashOfToken(token)),
@@ -154,11 +150,10 @@ export class OpenedOrganizations {
     return place;
   }
 
-  /** The longest unused gives way, one without sessions first. Nobody is cut off: then there is one more than the bound. */
+  /** The longest unused gives way. Nobody is cut off: then there is one more than the bound. */
   private async makeRoom(): Promise<void> {
     if (this.places.size < this.openMax) return;
-    const free = [...this.places.values()].filter(isFree).sort((one, other) => one.usedAtMs - other.usedAtMs);
-    const last = free.find(({ signIn }) => signIn.size === 0) ?? free[0];
+    const [last] = [...this.places.values()].filter(isFree).sort((one, other) => one.usedAtMs - other.usedAtMs);
     if (last) await this.closeAll([last]);
   }
 

@@ -2,6 +2,7 @@
 // `open` alone, so that nothing of the others can be reached by its tokens, sessions or paths.
 import type { HostPolicy } from '../../domain/hosts.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
+import type { SignInStore } from '../../domain/sign-in.ts';
 import type { HttpDeps, MetricsPort, ReadyCheck } from '../deps.ts';
 import type { Pages } from '../pages.ts';
 import type { RateLimits } from '../rate-limit.ts';
@@ -34,6 +35,8 @@ export interface OrganizationsParts {
   organizationOf(tokenHash: string): Promise<string | undefined>;
   /** The owner of a token of all organizations, by its hash. */
   verifyProvider(tokenHash: string): Caller | undefined;
+  /** Who is signed in to an organization; undefined: with a token of all. It must neither open the organization nor need it to be there. */
+  signIns(organization: string | undefined): SignInStore;
   /** Of the process alone. */
   readiness(): Promise<readonly ReadyCheck[]>;
   metrics: MetricsPort;

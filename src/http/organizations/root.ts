@@ -17,6 +17,7 @@ import { healthRoutes } from '../routes/health.ts';
 import { metricsRoute } from '../routes/metrics.ts';
 import { openapiRoute } from '../routes/openapi.ts';
 import type { SigningIn } from '../sign-in.ts';
+import { outsideOf } from './outside.ts';
 import type { OrganizationLine } from './ports.ts';
 import type { StrangersParts } from './strangers.ts';
 import type { Who } from './who.ts';
@@ -73,7 +74,8 @@ function readinessFor({ parts, who }: RootParts) {
     const broken = parts.list().filter(({ problem }) => problem !== undefined);
     const own = await parts.readiness();
     const whole = { name: 'organizations', isPartial: true as const };
-    if (!who.isProvider(context.req.raw)) {
+    // Where nobody can say who is signed in, it shows that the store does not answer, as to anybody.
+    if (!(await who.isProvider(context.req.raw).catch(() => false))) {
       const ok = broken.length === 0;
       const text = ok ? 'each works' : 'not all of them work: ask with a token of all organizations which do not';
       return [...own, { ...whole, ok, text }];
@@ -90,8 +92,8 @@ function readinessFor({ parts, who }: RootParts) {
 async function visible({ parts, who }: RootParts, { req }: Ctx, isPage: boolean): Promise<readonly OrganizationLine[]> {
   const all = [...parts.list()].sort((one, other) => (one.id < other.id ? -1 : 1));
   // A session opens pages, and a token what is for programs.
-  if (isPage ? who.providerInPages(req.raw) : who.providerByToken(req.raw)) return all;
-  const ids = new Set(isPage ? who.signedInTo(req.raw) : [await who.organizationOf(req.raw)]);
+  if (isPage ? await who.providerInPages(req.raw) : who.providerByToken(req.raw)) return all;
+  const ids = new Set(isPage ? await who.signedInTo(req.raw) : [await who.organizationOf(req.raw)]);
   return all.filter(({ id }) => ids.has(id));
 }
 
@@ -137,7 +139,7 @@ function firstPage(root: RootParts): Route {
     scope: undefined,
     handle: async (context) => {
       const [one, ...others] = await visible(root, context, true);
-      if (!one && !root.who.providerInPages(context.req.raw)) return leadToSession(context);
+      if (!one && !(await root.who.providerInPages(context.req.raw))) return leadToSession(context);
       return leadTo(context, one && others.length === 0 ? `${CHOOSE_PATH}/${one.id}/` : CHOOSE_PATH);
     },
   };
@@ -151,7 +153,7 @@ function choosePage(root: RootParts): Route {
     handle: async (context) => {
       const { q } = readQuery(context, z.strictObject({ q: z.string().max(200).optional() }));
       const all = await visible(root, context, true);
-      if (all.length === 0 && !root.who.providerInPages(context.req.raw)) return leadToSession(context);
+      if (all.length === 0 && !(await root.who.providerInPages(context.req.raw))) return leadToSession(context);
       const organizations = found(all, q).slice(0, CHOICES_MAX);
       return root.pages.choose(context, { organizations, total: all.length, text: q?.trim() || undefined });
     },
@@ -159,21 +161,24 @@ function choosePage(root: RootParts): Route {
 }
 
 /** A token leads to the sessions that it belongs to: those of its organization, or of all. */
-function signingInAnywhere({ owners, opened, ofAll, who }: RootParts): SigningIn {
+function signingInAnywhere({ parts, owners, opened, ofAll, who }: RootParts): SigningIn {
   return {
     peek: (code) => ofAll.peek(code),
     withCode: (code) => ofAll.withCode(code),
     withToken: async (token) => {
-      const provider = ofAll.withToken(token);
+      const provider = await ofAll.withToken(token);
       if (provider) return provider;
       const id = await owners.of(hashOfToken(token));
       return id === undefined ? undefined : (await opened.open(id)).signIn.withToken(token);
     },
     cookie: (signedIn) => ofAll.cookie(signedIn),
-    signOut: (cookieHeader) => {
-      const request = new Request('http://here/', { headers: { cookie: cookieHeader ?? '' } });
-      const own = who.signedInTo(request).flatMap((id) => opened.now(id)?.signIn.signOut(cookieHeader) ?? []);
-      return [...new Set([...own, ...ofAll.signOut(cookieHeader)])];
+    signOut: async (cookieHeader) => {
+      const taken = await ofAll.signOut(cookieHeader);
+      for (const id of who.namedIn(cookieHeader ?? '')) {
+        const outside = outsideOf(id, parts, ofAll);
+        if (await outside.hasSession(cookieHeader)) taken.push(...(await outside.signOut(cookieHeader)));
+      }
+      return [...new Set(taken)];
     },
   };
 }

@@ -7,8 +7,9 @@ import { type Guards, guardedApp } from '../guarded-app.ts';
 import { mountOf } from '../mount.ts';
 import { isWithToken } from '../path.ts';
 import type { Ctx, Env, Route } from '../route.ts';
-import { SignIn, type SigningIn } from '../sign-in.ts';
+import type { SignIn, SigningIn } from '../sign-in.ts';
 import type { OpenedOrganizations } from './opened.ts';
+import { outsideOf } from './outside.ts';
 import type { Owners } from './owners.ts';
 import type { OrganizationsPages, OrganizationsParts } from './ports.ts';
 
@@ -40,20 +41,21 @@ function anyPage(): Route[] {
 
 /** Signing in to an organization which may not be there, and opens only for a token of it. */
 function signingIn({ parts, opened, owners, ofAll }: StrangersParts, id: string): SigningIn {
-  const { secret, clock, address, publicUrl } = parts;
-  const verifyHash = () => undefined;
-  const nobody = new SignIn({ verifyHash, secret, clock, address, publicUrl, organization: id, outer: ofAll });
-  const here = () => opened.now(id)?.signIn ?? nobody;
+  const outside = outsideOf(id, parts, ofAll);
+  const byLink = async (code: string) => {
+    const isOurs = (await outside.hasLink(code)) && parts.list().some((line) => line.id === id);
+    return isOurs ? (await opened.open(id)).signIn : undefined;
+  };
   return {
-    peek: (code) => here().peek(code),
-    withCode: (code) => here().withCode(code),
+    peek: async (code) => (await byLink(code))?.peek(code),
+    withCode: async (code) => (await byLink(code))?.withCode(code),
     withToken: async (token) => {
-      const provider = ofAll.withToken(token);
+      const provider = await ofAll.withToken(token);
       if (provider) return provider;
       if ((await owners.of(hashOfToken(token))) !== id) return undefined;
       return (await opened.open(id)).signIn.withToken(token);
     },
     cookie: (signedIn) => ofAll.cookie(signedIn),
-    signOut: (cookieHeader) => here().signOut(cookieHeader),
+    signOut: (cookieHeader) => outside.signOut(cookieHeader),
   };
 }

@@ -6,16 +6,17 @@ import { bearerOf } from '../auth.ts';
 import type { SignIn } from '../sign-in.ts';
 import type { Caller } from '../tokens.ts';
 import type { OpenedOrganizations } from './opened.ts';
+import { outsideOf, type SigningParts } from './outside.ts';
 import type { Owners } from './owners.ts';
 import type { OrganizationsParts } from './ports.ts';
 
-/** Ids in cookies that a browser may have. */
-const COOKIES_MAX = 50;
+/** Ids in cookies that a browser may have: each is a question to the store. */
+const COOKIES_MAX = 20;
 const COOKIE = /(?:^|;)\s*trustward-\d+-([a-z0-9-]+)=/g;
 
 export class Who {
   constructor(
-    private readonly parts: Pick<OrganizationsParts, 'verifyProvider' | 'list'>,
+    private readonly parts: SigningParts & Pick<OrganizationsParts, 'verifyProvider' | 'list'>,
     private readonly owners: Owners,
     private readonly opened: OpenedOrganizations,
     /** Sessions of tokens of all organizations. */
@@ -31,13 +32,14 @@ export class Who {
     return caller && { ...caller, token: hash };
   }
 
-  /** Who asks with a session of such a token. */
-  providerInPages({ headers }: Request): Caller | undefined {
-    return this.ofAll.callerOf(headers.get('cookie') ?? undefined)?.caller;
+  /** Who asks with a session of such a token. Errors: AppError. */
+  async providerInPages({ headers }: Request): Promise<Caller | undefined> {
+    return (await this.ofAll.callerOf(headers.get('cookie') ?? undefined))?.caller;
   }
 
-  isProvider(request: Request): boolean {
-    return (this.providerByToken(request) ?? this.providerInPages(request)) !== undefined;
+  /** Errors: AppError. */
+  async isProvider(request: Request): Promise<boolean> {
+    return (this.providerByToken(request) ?? (await this.providerInPages(request))) !== undefined;
   }
 
   /** The organization of the request's token. Errors: AppError. */
@@ -48,16 +50,30 @@ export class Who {
 
   /** Whether the request may be shown to an organization of this name. It may not exist. Errors: AppError. */
   async belongsTo(request: Request, id: string): Promise<boolean> {
-    if (this.isProvider(request)) return true;
+    if (await this.isProvider(request)) return true;
     if ((await this.organizationOf(request)) === id) return true;
     const cookie = request.headers.get('cookie') ?? undefined;
-    return this.opened.now(id)?.signIn.callerOf(cookie) !== undefined;
+    return outsideOf(id, this.parts, this.ofAll).hasSession(cookie);
   }
 
-  /** The organizations that a browser is signed in to. */
-  signedInTo({ headers }: Request): string[] {
+  /** The organizations that a browser is signed in to. Errors: AppError. */
+  async signedInTo({ headers }: Request): Promise<string[]> {
     const cookie = headers.get('cookie') ?? '';
-    const named = [...new Set([...cookie.matchAll(COOKIE)].map(([, id]) => id as string))].slice(0, COOKIES_MAX);
-    return named.filter((id) => this.opened.now(id)?.signIn.callerOf(cookie) !== undefined);
+    const found: string[] = [];
+    for (const id of this.namedIn(cookie)) if (await this.isSignedIn(id, cookie)) found.push(id);
+    return found;
+  }
+
+  /** The organizations of the cookies, whether or not they are there. */
+  namedIn(cookie: string): string[] {
+    return [...new Set([...cookie.matchAll(COOKIE)].map(([, id]) => id as string))].slice(0, COOKIES_MAX);
+  }
+
+  /** The organization itself knows whether the token of a session is still good. One that cannot be opened shows why to its own. */
+  private async isSignedIn(id: string, cookie: string): Promise<boolean> {
+    if (!(await outsideOf(id, this.parts, this.ofAll).hasSession(cookie))) return false;
+    if (!this.parts.list().some((line) => line.id === id)) return false;
+    const place = await this.opened.open(id).catch(() => undefined);
+    return place === undefined || (await place.signIn.callerOf(cookie)) !== undefined;
   }
 }

@@ -32,8 +32,8 @@ export function signInLinkRoutes({ signIn }: Pick<HttpDeps, 'signIn'>): Route[] 
       description: 'Whoever opens it has the name and the scope of the token that made it.',
       body: nothing,
       answers: { 201: { description: 'the link, and when it expires', schema: link } },
-      handle: (context) => {
-        const { url, expiresAtMs } = signIn.link(context.var.caller, baseOf(context));
+      handle: async (context) => {
+        const { url, expiresAtMs } = await signIn.link(context.var.caller, baseOf(context));
         return json({ url, expiresAt: isoTime(expiresAtMs) }, 201);
       },
     }),
@@ -55,9 +55,9 @@ export function signInRoutes({ signInAt, log }: SignInParts): Route[] {
       handle: async (context) => {
         const { code, token, to } = await readForm(context, signInForm);
         const signIn = signInAt(context);
-        const signedIn = code === undefined ? await signIn.withToken(token?.trim() ?? '') : signIn.withCode(code);
+        const signedIn = await (code === undefined ? signIn.withToken(token?.trim() ?? '') : signIn.withCode(code));
         if (!signedIn) throw code === undefined ? unknownToken() : usedUp();
-        signIn.signOut(context.req.header('cookie'));
+        await signIn.signOut(context.req.header('cookie'));
         const { name } = signedIn.caller;
         log.info({ by: name }, `${name} signed in to the page`);
         context.header('Set-Cookie', signIn.cookie(signedIn));
@@ -68,8 +68,8 @@ export function signInRoutes({ signInAt, log }: SignInParts): Route[] {
       method: 'POST',
       path: '/sign-out',
       scope: undefined,
-      handle: (context) => {
-        for (const cookie of signInAt(context).signOut(context.req.header('cookie')))
+      handle: async (context) => {
+        for (const cookie of await signInAt(context).signOut(context.req.header('cookie')))
           context.header('Set-Cookie', cookie, { append: true });
         return leadTo(context, '/sign-in');
       },

@@ -15,8 +15,8 @@ export interface StreamParts {
   after: number | undefined;
   filter: KindFilter;
   token: string;
-  /** Whether the caller may still read. */
-  isAllowed(): boolean;
+  /** Whether the caller may still read. Rejects when nobody can say. */
+  isAllowed(): boolean | Promise<boolean>;
   /** Closes the connection without waiting for the client. */
   cut(): void;
   clock: Clock;
@@ -61,7 +61,17 @@ export class EventStream implements FedStream {
   beat(): void {
     this.isBeatDue = true;
     const unreadMs = this.unreadSinceMs === undefined ? 0 : this.parts.clock.monotonicMs() - this.unreadSinceMs;
-    if (unreadMs >= UNREAD_MAX_MS || !this.parts.isAllowed()) this.end();
+    if (unreadMs >= UNREAD_MAX_MS) this.end();
+    else void this.endUnlessAllowed();
+  }
+
+  /** Where nobody can say, nothing new can be read either: the next beat asks again. */
+  private async endUnlessAllowed(): Promise<void> {
+    try {
+      if (!(await this.parts.isAllowed())) this.end();
+    } catch (error) {
+      this.parts.log.warn({}, `it is not known whether a stream may go on: ${lineOf(error)}`);
+    }
   }
 
   end(): void {

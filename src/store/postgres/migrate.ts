@@ -1,6 +1,6 @@
 // store: brings the schema `trustward` of a PostgreSQL database to this version's tables. Migrations are files, append-only, all missing ones in one
-// transaction, one process at a time. Their numbers are those of SQLite's migrations. A schema that is newer by one version is worked on as it is,
-// so that machines are upgraded one after another.
+// transaction, one process at a time. A migration of both databases has one number in both; the number of one alone is left out by the other. A schema
+// that is newer by one version is worked on as it is, so that machines are upgraded one after another.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Client } from 'pg';
 import { AppError } from '../../domain/errors.ts';

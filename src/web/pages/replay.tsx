@@ -36,7 +36,7 @@ export function replayPages(deps: HttpDeps): Route[] {
     { method: 'GET', path: '/replay', scope: 'read', handle: (context) => showPage(deps, context) },
     formPage('/replay', 'trigger', async (context) => {
       const { way, since, rule } = await readForm(context, replayForm);
-      deps.replays.begin({ way, since, rule }, context.var.caller.name);
+      await deps.replays.begin({ way, since, rule }, context.var.caller.name);
       return rule === undefined ? '/replay' : replayPath(rule);
     }),
   ];
@@ -44,7 +44,7 @@ export function replayPages(deps: HttpDeps): Route[] {
 
 async function showPage(deps: HttpDeps, context: Ctx): Promise<Response> {
   const { rule } = readQuery(context, z.strictObject({ rule: nameField.optional() }));
-  const last = deps.replays.current();
+  const last = await deps.replays.current();
   const answer = await answerPage(deps, context, pageOf(deps, last, rule, mayDo(context, 'trigger')));
   if (last && last.finishedAt === undefined) answer.headers.set('Refresh', `${AGAIN_SECONDS}`);
   return answer;
@@ -65,14 +65,10 @@ function pageOf(
         <h1>Replay</h1>
         <p>
           What would a rule have done over the recorded time? It goes through the same code that decides a run. Nothing
-          is sent, and the result is kept until the next replay, or the end of the daemon.
+          is sent, and the result is kept until the next replay, or the end of the daemon; with PostgreSQL, for a day.
         </p>
         {mayAsk ? <Ask deps={deps} rule={rule ?? last?.asked.rule} isUnderWay={isUnderWay} /> : null}
-        {last === undefined ? (
-          <p class="empty">No replay was made since the daemon started.</p>
-        ) : (
-          <Last deps={deps} last={last} />
-        )}
+        {last === undefined ? <p class="empty">No replay is kept.</p> : <Last deps={deps} last={last} />}
       </>
     ),
   };

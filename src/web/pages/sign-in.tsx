@@ -22,9 +22,9 @@ export function signInPages({ signInAt, answer }: SignInPageParts): Route[] {
       method: 'GET',
       path: '/sign-in',
       scope: undefined,
-      handle: (context) => {
+      handle: async (context) => {
         const { code, to } = readQuery(context, query);
-        const caller = code === undefined ? undefined : signInAt(context).peek(code);
+        const caller = code === undefined ? undefined : await signInAt(context).peek(code);
         const body =
           code === undefined ? (
             <TokenForm to={to} />

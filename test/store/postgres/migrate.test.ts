@@ -12,6 +12,10 @@ import {
   sharedCluster,
 } from '../../support/postgres.ts';
 
+const latest = readPostgresMigrations().at(-1)?.version as number;
+/** Who is signed in: SQLite's next number is 31. */
+const OF_POSTGRES_ALONE = [30];
+
 describe.skipIf(hasNoPostgres)(`the tables in PostgreSQL${NEEDS_POSTGRES}`, () => {
   let cluster: Cluster;
   const made: string[] = [];
@@ -36,17 +40,35 @@ describe.skipIf(hasNoPostgres)(`the tables in PostgreSQL${NEEDS_POSTGRES}`, () =
     return name;
   }
 
-  test('have the version of the newest migration, as SQLite has', async () => {
+  test('have the version of the newest migration', async () => {
     const client = await connected(await empty());
-    expect(await migratePostgres(client, 'here')).toBe(readMigrations().at(-1)?.version);
-    expect(await migratePostgres(client, 'here')).toBe(readPostgresMigrations().at(-1)?.version);
+    expect(await migratePostgres(client, 'here')).toBe(latest);
+    expect(await migratePostgres(client, 'here')).toBe(latest);
+  });
+
+  test('have the numbers of SQLite, which has no migration of a number that is of PostgreSQL alone', () => {
+    const FIRST = 29;
+    const of = (all: readonly { version: number }[]) => all.map(({ version }) => version);
+    const [theirs, ours] = [of(readMigrations()), of(readPostgresMigrations())];
+    expect(ours).toEqual(expect.arrayContaining(theirs.filter((version) => version >= FIRST)));
+    expect(theirs.filter((version) => OF_POSTGRES_ALONE.includes(version))).toEqual([]);
+    expect(ours.filter((version) => !theirs.includes(version))).toEqual(OF_POSTGRES_ALONE);
+  });
+
+  test('are brought up to date from the version before, and that version goes on with them', async () => {
+    const client = await connected(await empty());
+    const before = readPostgresMigrations().filter(({ version }) => version < latest);
+    const former = before.at(-1)?.version;
+    expect(await migratePostgres(client, 'here', before)).toBe(former);
+    expect(await migratePostgres(client, 'here')).toBe(latest);
+    expect(await migratePostgres(client, 'here', before)).toBe(latest);
   });
 
   test('are made once when processes start at once', async () => {
     const database = await empty();
     const clients = await Promise.all([1, 2, 3, 4].map(() => connected(database)));
     const reached = await Promise.all(clients.map((client) => migratePostgres(client, 'here')));
-    expect(new Set(reached)).toEqual(new Set([readMigrations().at(-1)?.version]));
+    expect(new Set(reached)).toEqual(new Set([latest]));
   });
 
   test('take nothing from a database whose migration fails', async () => {
@@ -60,7 +82,7 @@ describe.skipIf(hasNoPostgres)(`the tables in PostgreSQL${NEEDS_POSTGRES}`, () =
 
   test('are worked on when they are newer by one version, and refused when by more', async () => {
     const client = await connected(await empty());
-    const latest = await migratePostgres(client, 'here');
+    await migratePostgres(client, 'here');
     await client.query('UPDATE trustward.schema_version SET version = $1', [latest + 1]);
     expect(await migratePostgres(client, 'here')).toBe(latest + 1);
     await client.query('UPDATE trustward.schema_version SET version = $1', [latest + 2]);
