@@ -14,7 +14,7 @@ const ANSWER_MS = 3_000;
 const WAITS_LONG_MS = 60_000;
 
 /** Errors: those of `asked`; AppError `store_failed` when no answer comes. */
-export async function inTime<T>(asked: Promise<T>, clock: Pick<Clock, 'sleep'>): Promise<T> {
+async function inTime<T>(asked: Promise<T>, clock: Pick<Clock, 'sleep'>): Promise<T> {
   const isOver = new AbortController();
   const late = clock.sleep(ANSWER_MS, isOver.signal).then(() => {
     throw new AppError('store_failed', `PostgreSQL did not answer within ${ANSWER_MS / 1_000} s`);
