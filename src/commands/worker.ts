@@ -15,7 +15,8 @@ import { type CommonOptions, flagsOf, type Io, writeText } from './io.ts';
 
 export async function workerCommand(io: Io, options: CommonOptions & { concurrency?: string }): Promise<number> {
   const flags = flagsOf(options);
-  const { database, logLevel, logForm, leaseMs, concurrency } = readWorkerSettings(io.env, flags, options.concurrency);
+  const settings = readWorkerSettings(io.env, flags, options.concurrency);
+  const { database, logLevel, logForm, leaseMs, concurrency, listen, allowedHosts } = settings;
   const log = systemLog({ level: logLevel, form: logForm });
   const clock = systemClock;
   const organizations = await openOrganizations(io.env, flags, clock, log);
@@ -27,12 +28,13 @@ export async function workerCommand(io: Io, options: CommonOptions & { concurren
       const jobs = await openJobs({ url: addressOf(database), log, listen: server.listen, clock, explain });
       try {
         const ending = io.ending ?? new Ending();
-        const worked = { organizations, server, recording, knownRules: new KnownRules(), ending, jobs, log };
-        const { ended } = await startWorker({ ...worked, concurrency: { lanes: concurrency, beside: 2 } });
+        const worked = { organizations, server, recording, knownRules: new KnownRules(), ending, jobs, log, clock };
+        const port = listen && { listen, allowedHosts };
+        const { ended, url } = await startWorker({ ...worked, port, concurrency: { lanes: concurrency, beside: 2 } });
         const count = organizations.all().length;
         writeText(
           io,
-          `Trustward works for ${count} organization${count === 1 ? '' : 's'} on ${database.url}. Ctrl-C ends it.\n`,
+          `Trustward works for ${count} organization${count === 1 ? '' : 's'} on ${database.url}.${url === undefined ? '' : ` Health and metrics: ${url}.`} Ctrl-C ends it.\n`,
         );
         await io.untilStopped();
         await ending.until('the jobs under way', ended);

@@ -101,13 +101,15 @@ export class ConfigReader extends NameReader {
   }
 
   listen(flag: string | undefined, fallback: string): { host: string; port: number } {
-    return parseListen(flag ?? this.text('TRUSTWARD_LISTEN') ?? fallback) ?? this.badListen(flag);
+    return this.address('TRUSTWARD_LISTEN', flag, '127.0.0.1:8080') ?? (parseListen(fallback) as Address);
   }
 
-  private badListen(flag: string | undefined): { host: string; port: number } {
-    this.fault(
-      `${flag === undefined ? 'TRUSTWARD_LISTEN' : '--listen'} is \`${flag ?? this.text('TRUSTWARD_LISTEN')}\`: expected host:port such as 127.0.0.1:8080`,
-    );
+  /** Undefined: none is given. */
+  address(name: string, flag: string | undefined, example: string): Address | undefined {
+    const text = flag ?? this.text(name);
+    const address = text === undefined ? undefined : parseListen(text);
+    if (text === undefined || address) return address;
+    this.fault(`${flag === undefined ? name : '--listen'} is \`${text}\`: expected host:port such as ${example}`);
     return { host: '127.0.0.1', port: 0 };
   }
 
@@ -122,8 +124,13 @@ export class ConfigReader extends NameReader {
   }
 }
 
+interface Address {
+  host: string;
+  port: number;
+}
+
 /** `host:port`, `[::1]:8080`, or a bare port on loopback; undefined for anything else. */
-export function parseListen(text: string): { host: string; port: number } | undefined {
+export function parseListen(text: string): Address | undefined {
   const parts = /^(?:(\[[0-9a-fA-F:.]+\]|[^:[\]]+):)?(\d{1,5})$/.exec(text);
   const port = Number(parts?.[2]);
   if (!parts || port > 65_535) return undefined;

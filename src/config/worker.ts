@@ -1,6 +1,7 @@
 // Configuration: the settings of a worker itself, whatever organizations it works for. In: environment and flags. Out: one checked value.
 import type { PostgresDatabase } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
+import { hostsIn } from '../domain/hosts.ts';
 import { LEASE_MS } from '../domain/lease.ts';
 import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
@@ -16,6 +17,9 @@ export interface WorkerSettings {
   leaseMs: number;
   /** Organizations at the same time. */
   concurrency: number;
+  /** Health and metrics; undefined: nowhere. */
+  listen: { host: string; port: number } | undefined;
+  allowedHosts: string[];
 }
 
 const CONCURRENCY = 8;
@@ -35,6 +39,8 @@ export function readWorkerSettings(env: Environment, flags: Flags, concurrency?:
     logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'] as const, process.stderr.isTTY ? 'plain' : 'json'),
     leaseMs: reader.duration('TRUSTWARD_LEASE', `${LEASE_MS / 1_000}s`, '1s'),
     concurrency: reader.countUpTo('TRUSTWARD_WORKER_CONCURRENCY', '--concurrency', concurrency, CONCURRENCY, 64),
+    listen: reader.address('TRUSTWARD_WORKER_LISTEN', flags.listen, '127.0.0.1:9465'),
+    allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
   };
   reader.finish();
   return { ...settings, database: database as PostgresDatabase };

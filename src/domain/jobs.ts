@@ -118,6 +118,14 @@ export interface JobCount {
   waitingMsMax: number;
 }
 
+/** A process that takes jobs. */
+export interface Working {
+  /** What was under way when it was asked to stop has ended, too. */
+  ended: Promise<void>;
+  /** When it last looked for jobs, epoch ms; now while all of its places are taken. */
+  fetchedAtMs(): number;
+}
+
 export interface Jobs {
   /** Errors: AppError `busy` when too much waits, `usage`, `store_failed`. */
   ask(job: JobAsk): Promise<JobTicket>;
@@ -126,11 +134,12 @@ export interface Jobs {
    * `not_found` (also for a job of another organization), `stopped` when `signal` aborts.
    */
   answerOf(wanted: AwaitJob): Promise<JobState>;
-  /** Takes jobs until `signal` aborts. `ended`: what was under way then has ended, too. */
-  work(settings: WorkSettings): Promise<{ ended: Promise<void> }>;
+  /** Takes jobs until `signal` aborts. */
+  work(settings: WorkSettings): Promise<Working>;
   /**
    * Asks for each schedule's job in time, until `signal` aborts; any number of workers may do it for the same schedules. Missed times become one job,
-   * with `{ missed }` as payload: how many times beyond it. The first job of a new schedule is asked for at once.
+   * with `{ missed, lateMs }` as payload: how many times beyond it, and how long after the first of them it was asked for. The first job of a new
+   * schedule is asked for at once.
    */
   keepSchedules(schedules: () => readonly JobSchedule[], signal: AbortSignal): Promise<void>;
   counts(): Promise<readonly JobCount[]>;

@@ -11,6 +11,10 @@ export interface Leases {
   take(organization: string, options: TakeOptions): Promise<Lease>;
 }
 
+/** `refused`: somebody else acts, for longer than it was waited for. */
+export type LeaseChange = 'taken' | 'refused' | 'lost';
+export const LEASE_CHANGES: readonly LeaseChange[] = ['taken', 'refused', 'lost'];
+
 export interface TakeOptions {
   /** How long an actor that is alive is waited for. One that is not costs its lease and the quiet period at most, beyond this. */
   waitMs: number;

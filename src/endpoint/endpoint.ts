@@ -11,16 +11,8 @@ import { AppError, lineOf } from '../domain/errors.ts';
 import type { Jobs } from '../domain/jobs.ts';
 import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import {
-  createOrganizationsApp,
-  type Listening,
-  listen,
-  loadOrCreateToken,
-  type MetricsPort,
-  type OrganizationLine,
-} from '../http/index.ts';
+import { createOrganizationsApp, type Listening, listen, loadOrCreateToken, type MetricsPort } from '../http/index.ts';
 import { EndpointMeasuring } from '../metrics/endpoint-measuring.ts';
-import { credentialFaults } from '../organizations/environment.ts';
 import { AuditListener } from '../store/postgres/listener.ts';
 import { CHANNEL } from '../store/postgres/notices.ts';
 import { PostgresSignIns } from '../store/postgres/sign-ins.ts';
@@ -29,7 +21,9 @@ import type { Ending } from '../system/ending.ts';
 import { newSecret } from '../system/secrets.ts';
 import { versionOf } from '../system/version.ts';
 import { createOrganizationsPages } from '../web/organizations/pages.tsx';
+import { OrganizationLines } from '../worker/organization-lines.ts';
 import type { Organizations } from '../worker/organizations.ts';
+import { jobsOf } from '../worker/shared-checks.ts';
 import { openOrganization } from './organization.ts';
 import { openProvider } from './provider.ts';
 import { readinessOfProcess } from './readiness.ts';
@@ -66,15 +60,11 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
   const provider = await openProvider({ server, audits, clock, log, token: ofAll, signal: ending.asked });
   const measuring = new EndpointMeasuring({
     version: versionOf(),
-    // INVARIANT: others on the same database are not told of: with one organization here, its tokens read this.
-    jobs: async () => {
-      const own = new Set(organizations.all().map(({ id }) => id));
-      return (await jobs.counts()).filter(({ organization }) => own.has(organization));
-    },
+    jobs: () => jobsOf(organizations, jobs, clock),
     organizations: () => holder && { count: organizations.all().length, areRefused: holder.refusal !== undefined },
     fault: () => server.health.fault(),
   });
-  const lines = new Lines(organizations);
+  const lines = new OrganizationLines(organizations);
   const isAlone = () => organizations.all().length === 1;
   const readFrom = new Map<string, string>();
   const app = createOrganizationsApp(
@@ -91,7 +81,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
         !holder && token && hash === hashOfToken(token.text) ? DEFAULT_ORGANIZATION : ownerOf(server.pool, hash),
       verifyProvider: (hash) => provider.register.verifyHash(hash),
       signIns: (id = ALL) => new PostgresSignIns(server.pool, id),
-      readiness: () => readinessOfProcess(server, jobs, holder),
+      readiness: () => readinessOfProcess(server, jobs, holder, clock),
       metrics: metricsFor(measuring, '', () => true),
       secret: newSecret,
       ...{ clock, log },
@@ -173,25 +163,6 @@ function metricsFor(measuring: EndpointMeasuring, id: string, mayRead: () => boo
 /** Of what an organization is opened with: another one means that it is opened anew. */
 function markOf({ holder }: Organizations, id: string): string {
   return JSON.stringify([...(holder?.find(id)?.settings ?? [])]);
-}
-
-/** What people choose from; whether credentials can be read is looked at now and then. */
-class Lines {
-  private problems = new Map<string, string>();
-
-  constructor(private readonly organizations: Organizations) {
-    this.look();
-  }
-
-  now(): OrganizationLine[] {
-    return this.organizations.all().map(({ id, name }) => ({ id, name, problem: this.problems.get(id) }));
-  }
-
-  look(): void {
-    const all = this.organizations.holder?.all() ?? [];
-    const found = all.map((one) => [one.id, credentialFaults(one).join('; ')] as const);
-    this.problems = new Map(found.filter(([, fault]) => fault !== ''));
-  }
 }
 
 async function untilEnding({ ending, clock, log }: EndpointParts, look: () => Promise<void>): Promise<void> {

@@ -3,14 +3,11 @@
 import type { Composition } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { auditChecks, changeWindowChecks, databaseCheck, rulesCheck, stopChecks } from '../daemon/readiness.ts';
-import { lineOf } from '../domain/errors.ts';
 import type { Jobs } from '../domain/jobs.ts';
-import { timeText } from '../domain/time-text.ts';
+import type { Clock } from '../domain/ports.ts';
 import type { ReadyCheck } from '../http/index.ts';
 import type { OrganizationHolder } from '../organizations/organization-holder.ts';
-
-/** A run takes seconds, and others may go first. */
-const WAITS_LONG_MS = 60_000;
+import { jobsCheck, serverCheck } from '../worker/shared-checks.ts';
 
 export async function readinessOf(
   { config, engine, rules, health }: Composition,
@@ -21,7 +18,7 @@ export async function readinessOf(
   return [
     await databaseCheck(store, health),
     rulesCheck(rules),
-    await jobsCheck(jobs, organization),
+    await jobsCheck(jobs, engine.clock, organization),
     ...auditChecks(engine),
     ...(await stopChecks(store)),
     ...(await changeWindowChecks(store, config.windows.freeze, engine.clock.nowMs())),
@@ -30,40 +27,18 @@ export async function readinessOf(
 }
 
 export async function readinessOfProcess(
-  { pool, health }: PostgresServer,
+  server: PostgresServer,
   jobs: Pick<Jobs, 'counts'>,
   holder: Pick<OrganizationHolder, 'refusal'> | undefined,
+  clock: Pick<Clock, 'sleep'>,
 ): Promise<ReadyCheck[]> {
-  const reached = await pool.query('SELECT 1').then(
-    () => undefined,
-    (error: unknown) => lineOf(error),
-  );
-  const fault = health.fault();
-  const since = fault && `${fault.text}; since ${timeText(fault.since)}`;
-  const broken = reached === undefined ? since : 'PostgreSQL does not answer; see the log';
   const isRefused = holder?.refusal !== undefined;
   const text = isRefused
     ? 'the folder was refused, and the last good set stays; `trustward organizations check` and the log have the details'
     : 'in force as they are in the folder';
   return [
-    { name: 'database', ok: broken === undefined, text: broken ?? 'it answers' },
-    await jobsCheck(jobs),
+    await serverCheck(server, clock),
+    await jobsCheck(jobs, clock),
     ...(holder ? [{ name: 'organization files', ok: !isRefused, text, isPartial: true as const }] : []),
   ];
-}
-
-/** Reading and stopping need no worker: it is a part of the work. */
-async function jobsCheck(jobs: Pick<Jobs, 'counts'>, organization?: string): Promise<ReadyCheck> {
-  const check = { name: 'jobs', isPartial: true as const };
-  try {
-    const counts = await jobs.counts();
-    const own = counts.filter((one) => organization === undefined || one.organization === organization);
-    // What waits behind work under way is not forgotten.
-    const isForgotten = own.some(({ waitingMsMax, underWay }) => waitingMsMax > WAITS_LONG_MS && underWay === 0);
-    if (!isForgotten) return { ...check, ok: true, text: 'workers take them' };
-    const text = `some wait for more than ${WAITS_LONG_MS / 1_000} s: look whether workers (\`trustward worker\`) run and log no fault`;
-    return { ...check, ok: false, text };
-  } catch {
-    return { ...check, ok: false, text: 'they cannot be read; see the log' };
-  }
 }

@@ -13,7 +13,7 @@ export type {
   TokensPort,
   Views,
 } from './deps.ts';
-export { demandFree, type Listening, listen, listenForMetrics } from './listen.ts';
+export { demandFree, type Listening, listen, listenForMetrics, listenForWorker } from './listen.ts';
 export { createOrganizationsApp, type OrganizationsApp } from './organizations/app.ts';
 export type { OpenedOrganization, OrganizationLine, OrganizationsParts } from './organizations/ports.ts';
 export type { Pages } from './pages.ts';

@@ -8,7 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import { boundConnections, CONNECTION_LIMITS, type ConnectionLimits, limitUnread, refuse } from './connections.ts';
 import type { HttpDeps } from './deps.ts';
 import { answerMalformed, responseWithoutApp } from './malformed.ts';
-import { createMetricsApp } from './metrics-app.ts';
+import { createMetricsApp, createWorkerApp, type WorkerDeps } from './open-app.ts';
 import type { Env } from './route.ts';
 
 export interface Listening {
@@ -55,6 +55,16 @@ export function listenForMetrics(
   const hosts = { ...deps.hosts, listenHost: at.host };
   const of = { what: 'the listener of the metrics', name: 'TRUSTWARD_METRICS_LISTEN' };
   return listen(createMetricsApp(deps, hosts), at, {}, of);
+}
+
+/** Health and metrics of a worker. Errors: as `listen`. */
+export function listenForWorker(
+  deps: WorkerDeps & Pick<HttpDeps, 'hosts'>,
+  at: { host: string; port: number },
+): Promise<Listening> {
+  const hosts = { ...deps.hosts, listenHost: at.host };
+  const of = { what: 'the port of the worker', name: 'TRUSTWARD_WORKER_LISTEN' };
+  return listen(createWorkerApp(deps, hosts), at, {}, of);
 }
 
 /** Errors: AppError `port_busy` when the address is taken, `config` when it cannot be used at all. */

@@ -10,7 +10,7 @@ import { seldom } from './seldom.ts';
 import { startWork } from './work.ts';
 
 export interface JobsSettings extends EngineSettings {
-  clock: Pick<Clock, 'monotonicMs' | 'sleep'>;
+  clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'sleep'>;
 }
 
 /** Makes or updates what the engine stores. Errors: AppError `store_failed`. */

@@ -81,14 +81,17 @@ async function askOnce(engine: Engine, schedule: JobSchedule): Promise<void> {
     const first = await tx.executeSql(FIRST, [organization, kind]);
     const { rows } = await tx.executeSql(LOCK, [organization, kind]);
     const { asked, now } = rows[0] as { asked: number; now: number };
-    const times = first.rows.length > 0 ? 1 : schedule.timesBetween(Math.min(asked, now), now);
+    const sinceMs = Math.min(asked, now);
+    const isFirst = first.rows.length > 0;
+    const times = isFirst ? 1 : schedule.timesBetween(sinceMs, now);
     if (times === 0) return;
+    const lateMs = isFirst ? 0 : Math.max(0, now - (schedule.nextMs(sinceMs) ?? now));
     await tx.executeSql(`UPDATE ${TABLE} SET asked_at_ms = $3 WHERE organization = $1 AND kind = $2`, [
       organization,
       kind,
       now,
     ]);
-    await askIn(engine, tx, { organization, kind, payload: { missed: times - 1 }, same: 'schedule' });
+    await askIn(engine, tx, { organization, kind, payload: { missed: times - 1, lateMs }, same: 'schedule' });
   });
 }
 

@@ -9,6 +9,7 @@ import {
   type JobValue,
   PRIORITY_MAX,
   priorityOf,
+  type Working,
   type WorkSettings,
 } from '../domain/jobs.ts';
 import type { Clock } from '../domain/ports.ts';
@@ -39,10 +40,10 @@ type End = { done: JobValue } | { failed: JobFault };
 
 interface Work extends WorkSettings {
   engine: Engine;
-  clock: Pick<Clock, 'sleep'>;
+  clock: Pick<Clock, 'nowMs' | 'sleep'>;
 }
 
-export async function startWork(work: Work): Promise<{ ended: Promise<void> }> {
+export async function startWork(work: Work): Promise<Working> {
   const { signal, engine } = work;
   const { boss } = engine;
   const loops: { queue: Queue; id: string }[] = [];
@@ -56,7 +57,15 @@ export async function startWork(work: Work): Promise<{ ended: Promise<void> }> {
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
   });
-  return { ended };
+  const startedAtMs = work.clock.nowMs();
+  return { ended, fetchedAtMs: () => lastFetch(engine, work.clock.nowMs(), startedAtMs) };
+}
+
+/** A loop with a job in its hands looks again when that has ended. */
+function lastFetch({ boss }: Engine, nowMs: number, startedAtMs: number): number {
+  const idle = boss.getWipData().filter(({ count }) => count === 0);
+  if (idle.length === 0) return nowMs;
+  return Math.max(startedAtMs, ...idle.map(({ lastFetchedOn }) => lastFetchedOn ?? 0));
 }
 
 async function startLoop(work: Work, queue: Queue): Promise<{ queue: Queue; id: string }> {

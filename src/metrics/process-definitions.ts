@@ -77,24 +77,6 @@ export const PROCESS = [
     help: 'The longest wait of a lane since the start',
   },
   {
-    name: 'trustward_jobs_waiting',
-    kind: 'gauge',
-    labels: ['organization', 'kind'],
-    help: 'Jobs that wait for a worker, with PostgreSQL; those of organizations beyond the first 100 are of `(others)`',
-  },
-  {
-    name: 'trustward_jobs_under_way',
-    kind: 'gauge',
-    labels: ['organization', 'kind'],
-    help: 'Jobs that workers carry out now, with PostgreSQL',
-  },
-  {
-    name: 'trustward_jobs_wait_max_seconds',
-    kind: 'gauge',
-    labels: ['kind'],
-    help: 'How long the oldest waiting job of a kind has waited, with PostgreSQL; 0 when none waits',
-  },
-  {
     name: 'trustward_database_bytes',
     kind: 'gauge',
     labels: ['file'],

@@ -5,8 +5,9 @@ import type { Definition, LabelsOf } from './definition.ts';
 import { PROCESS } from './process-definitions.ts';
 import { RUNS } from './run-definitions.ts';
 import { SAFETY } from './safety-definitions.ts';
+import { WORKERS } from './worker-definitions.ts';
 
-export const DEFINITIONS = [...SAFETY, ...RUNS, ...PROCESS] as const;
+export const DEFINITIONS = [...SAFETY, ...RUNS, ...WORKERS, ...PROCESS] as const;
 
 type Known = (typeof DEFINITIONS)[number];
 type Named<K extends Definition['kind']> = Extract<Known, { kind: K }>['name'];

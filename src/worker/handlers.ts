@@ -4,7 +4,7 @@ import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { runCycle, watchCycle } from '../cycle.ts';
 import { perform } from '../daemon/operations.ts';
-import { AppError, lineOf } from '../domain/errors.ts';
+import { lineOf } from '../domain/errors.ts';
 import { JOB_KIND_NAMES, JOB_KINDS, type Job, type JobHandler, type JobKind, type JobValue } from '../domain/jobs.ts';
 import type { Log } from '../domain/ports.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
@@ -15,6 +15,7 @@ import { Asks } from '../store/postgres/asks.ts';
 import { Ending } from '../system/ending.ts';
 import { askedFor } from './asks.ts';
 import type { Organizations } from './organizations.ts';
+import { isBrokenOff, type WorkWatch } from './work-watch.ts';
 
 export interface Worked {
   organizations: Organizations;
@@ -28,7 +29,7 @@ export interface Worked {
 /** More missed times than this are all the same. */
 const MISSED_MOST = 10;
 
-export function handlersOf(worked: Worked): Record<JobKind, JobHandler> {
+export function handlersOf(worked: Worked, watch: WorkWatch): Record<JobKind, JobHandler> {
   const told =
     (handler: JobHandler): JobHandler =>
     async (job) => {
@@ -46,14 +47,16 @@ export function handlersOf(worked: Worked): Record<JobKind, JobHandler> {
       }
     };
   const handlers = untoldHandlers(worked);
-  return Object.fromEntries(JOB_KIND_NAMES.map((kind) => [kind, told(handlers[kind])])) as typeof handlers;
+  return Object.fromEntries(
+    JOB_KIND_NAMES.map((kind) => [kind, watch.watched(told(handlers[kind]))]),
+  ) as typeof handlers;
 }
 
 const LOST = 'the right to act was lost while it was under way; the next one begins anew';
 
 /** What is under way ends as if the process did: it is told apart here. */
 function isLost(error: unknown, { ending }: Worked): boolean {
-  return error instanceof AppError && error.code === 'stopped' && !ending.asked.aborted;
+  return isBrokenOff(error) && !ending.asked.aborted;
 }
 
 function untoldHandlers(worked: Worked): Record<JobKind, JobHandler> {

@@ -1,25 +1,59 @@
 // worker: a process that works for all organizations, beside any number of its kind on any machines: it keeps their schedules and carries out
 // their jobs. In: organizations, a server, jobs. Out: a handle to stop it.
-import type { JobSchedule, Jobs } from '../domain/jobs.ts';
+import type { JobSchedule, Jobs, Working } from '../domain/jobs.ts';
+import type { Clock } from '../domain/ports.ts';
 import { nextAfter, timesBetween } from '../schedule/schedule.ts';
 import { handlersOf, type Worked } from './handlers.ts';
 import type { WorkedOn } from './organizations.ts';
+import { openWorkerPort, type PortSettings } from './port.ts';
+import { WorkWatch } from './work-watch.ts';
 
 export interface WorkerParts extends Worked {
   jobs: Jobs;
+  clock: Clock;
   /** Organizations worked on at the same time, and other jobs beside them. */
   concurrency: { lanes: number; beside: number };
+  /** Where its health and metrics are; undefined: nowhere. */
+  port?: PortSettings | undefined;
 }
 
-/** Resolves when the process is to end and what was under way has ended. */
-export async function startWorker({ jobs, concurrency, ...worked }: WorkerParts): Promise<{ ended: Promise<void> }> {
-  const { organizations, ending, log } = worked;
-  const ids = () => new Set(organizations.all().map(({ id }) => id));
-  const handlers = handlersOf(worked);
-  const { ended } = await jobs.work({ handlers, concurrency, organizations: ids, signal: ending.asked });
+export interface Worker {
+  /** Of its health and metrics. */
+  url: string | undefined;
+  /** Resolves when the process is to end and what was under way has ended; health and metrics are shown until then. */
+  ended: Promise<void>;
+}
+
+/** Errors: AppError `port_busy`, `config`, `store_failed`. */
+export async function startWorker({ jobs, concurrency, port, clock, ...worked }: WorkerParts): Promise<Worker> {
+  const { organizations, ending, log, server } = worked;
+  const watch = new WorkWatch(clock);
+  let working: Working | undefined;
+  const places = concurrency.lanes + concurrency.beside;
+  const shown = {
+    organizations,
+    server,
+    jobs,
+    watch,
+    working: () => working,
+    ending: ending.asked,
+    places,
+    clock,
+    log,
+  };
+  const listening = port && (await openWorkerPort(port, shown));
+  try {
+    const ids = () => new Set(organizations.all().map(({ id }) => id));
+    const handlers = handlersOf(worked, watch);
+    working = await jobs.work({ handlers, concurrency, organizations: ids, signal: ending.asked });
+  } catch (error) {
+    await listening?.close(0);
+    throw error;
+  }
   const scheduled = jobs.keepSchedules(() => organizations.all().flatMap(schedulesOf), ending.asked);
   scheduled.catch((error) => log.error({}, `schedules are not kept any longer: ${String(error)}`));
-  return { ended: Promise.all([ended, scheduled]).then(() => {}) };
+  const ended = Promise.all([working.ended, scheduled]).finally(() => listening?.close(0));
+  return { url: listening?.url, ended: ended.then(() => {}) };
 }
 
 const MINUTE_MS = 60_000;

@@ -19,11 +19,11 @@ export interface Installation {
   write(id: string, mode?: string): void;
   /** Returns its address. */
   serve(): Promise<string>;
-  work(): Promise<Started>;
+  work(...args: string[]): Promise<Started>;
   close(): Promise<void>;
 }
 
-export async function install(ids: readonly string[]): Promise<Installation> {
+export async function install(ids: readonly string[], others: Record<string, string> = {}): Promise<Installation> {
   const root = mkdtempSync(join(tmpdir(), 'trustward-endpoint-'));
   for (const name of ['organizations', 'rules', 'state']) mkdirSync(join(root, name));
   writeFileSync(join(root, 'rules/ban.yaml'), BAN_COMPROMISED);
@@ -57,6 +57,7 @@ export async function install(ids: readonly string[]): Promise<Installation> {
     TRUSTWARD_QUIET_PERIOD: '0s',
     TRUSTWARD_HISTORY: '0d',
     TRUSTWARD_LOG_LEVEL: 'warn',
+    ...others,
   };
   const started: Started[] = [];
   const start = async (args: string[], says: string) => {
@@ -75,7 +76,7 @@ export async function install(ids: readonly string[]): Promise<Installation> {
       const one = await start(['serve', '--listen', '127.0.0.1:0'], 'Ctrl-C ends this.');
       return /HTTP endpoint\s+(\S+)/.exec(one.said().out)?.[1] as string;
     },
-    work: () => start(['worker'], 'Ctrl-C ends it.'),
+    work: (...args) => start(['worker', ...args], 'Ctrl-C ends it.'),
     close: async () => {
       for (const { child } of started) child.kill('SIGTERM');
       await Promise.all(started.map(({ ended }) => ended));

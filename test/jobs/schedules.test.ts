@@ -46,7 +46,7 @@ describe.skipIf(hasNoPostgres)(`schedules${NEEDS_POSTGRES}`, () => {
     await working(workers[0] as Jobs, seen.handler, { organizations });
     const begun = await seen.count(2);
     expect(begun.map(({ organization }) => organization).toSorted()).toEqual(organizations);
-    expect(begun.map(({ kind, payload }) => [kind, payload])).toEqual(Array(2).fill(['run', { missed: 0 }]));
+    expect(begun.map(({ kind, payload }) => [kind, payload])).toEqual(Array(2).fill(['run', { missed: 0, lateMs: 0 }]));
     await Promise.all(stops.map((stop) => stop()));
     // Not even one waits behind what is under way.
     const waiting = (await (workers[1] as Jobs).counts()).reduce((sum, one) => sum + one.waiting, 0);
@@ -71,7 +71,9 @@ describe.skipIf(hasNoPostgres)(`schedules${NEEDS_POSTGRES}`, () => {
     const [, missed] = await first.count(2);
     await stopAgain();
     const { payload } = missed as Job;
-    expect(payload).toEqual({ missed: 4 });
+    expect(payload).toMatchObject({ missed: 4 });
+    // Of the first one that was missed, which was due one period after the last that was asked for.
+    expect((payload as { lateMs: number }).lateMs).toBeGreaterThanOrEqual(4 * EVERY_MS);
     expect(seen).toHaveLength(2);
   });
 

@@ -6,6 +6,7 @@ import { PROCESS } from '../../src/metrics/process-definitions.ts';
 import { DEFINITIONS, Metrics } from '../../src/metrics/registry.ts';
 import { RUNS } from '../../src/metrics/run-definitions.ts';
 import { SAFETY } from '../../src/metrics/safety-definitions.ts';
+import { WORKERS } from '../../src/metrics/worker-definitions.ts';
 import { ROOT } from '../support/built.ts';
 
 const INTRO = `# Metrics
@@ -29,6 +30,14 @@ a dashboard for Grafana (\`ops/grafana/trustward.json\`).
 - \`trustward_runs_total\` has the mode and trigger \`unknown\` for a run that an earlier process left.
 `;
 
+const WORKERS_INTRO = `A worker serves \`/metrics\`, \`/healthz\` and \`/readyz\` without a token at \`TRUSTWARD_WORKER_LISTEN\`, such as \`127.0.0.1:9465\`. Without this setting
+it has no port. [Operating](operating.md#health-and-metrics-of-a-worker) has the checks.
+
+- It also has \`trustward_build_info\`, \`trustward_store_up\`, \`trustward_store_fault\`, \`trustward_organizations\`, \`trustward_organizations_refused\`, and the metrics of the process.
+- The first three of the table are read from the database: each worker and endpoint shows the same. Take their \`max\`, not their \`sum\`. The others are of one worker.
+- A label \`organization\` has at most 100 ids in the life of a process, the first by id. All others are summed as \`(others)\`.
+`;
+
 const OUTRO = `## The process
 
 Those of prom-client: event loop delay (\`nodejs_eventloop_lag_*\`: since the scrape before), garbage collection, heap, CPU, memory, open files.
@@ -48,6 +57,7 @@ describe('the list of metrics', () => {
       INTRO,
       `## Safety first\n\n${tableOf(SAFETY)}\n`,
       `## Runs, and what they decide and do\n\n${tableOf(RUNS)}\n`,
+      `## Jobs and workers, with PostgreSQL\n\n${WORKERS_INTRO}\n${tableOf(WORKERS)}\n`,
       `## The API, the endpoint, the disk\n\n${tableOf(PROCESS)}\n`,
       OUTRO,
       `| metric | kind | meaning |\n|---|---|---|\n${(await ofProcess()).join('\n')}\n`,

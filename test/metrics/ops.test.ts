@@ -124,7 +124,14 @@ describe('ops', () => {
     expect(dashboard).toMatchObject({ title: 'Trustward', uid: 'trustward' });
     expect(dashboard.panels[0]).toMatchObject({ type: 'row', title: 'Safety first' });
     const rows = dashboard.panels.filter(({ type }) => type === 'row').map(({ title }) => title);
-    expect(rows).toEqual(['Safety first', 'Runs', 'Decisions and actions', 'Management API', 'Process and endpoint']);
+    expect(rows).toEqual([
+      'Safety first',
+      'Runs',
+      'Decisions and actions',
+      'Management API',
+      'Process and endpoint',
+      'Workers, with PostgreSQL',
+    ]);
     for (const { title, fieldConfig, targets = [] } of panels) {
       expect(title).toMatch(/^[A-Z0-9]/);
       expect([title, fieldConfig?.defaults.unit]).toEqual([title, expect.stringMatching(/^\w+$/)]);

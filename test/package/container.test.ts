@@ -25,7 +25,7 @@ interface Service {
   ports?: string[];
   profiles?: string[];
   command?: string[];
-  healthcheck: { disable?: boolean };
+  healthcheck: { disable?: boolean; test?: string[] };
   secrets?: string[];
   deploy?: { replicas: number };
   image?: string;
@@ -143,7 +143,12 @@ describe('compose.yaml', () => {
   it('has two workers and an endpoint on PostgreSQL only when they are asked for, with the same state and secrets as files', () => {
     for (const service of [worker, endpoint, postgres]) expect(service.profiles).toEqual(['many']);
     expect([worker.command, worker.deploy, endpoint.command]).toEqual([['worker'], { replicas: 2 }, ['serve']]);
-    expect(worker.environment).toEqual(endpoint.environment);
+    const { TRUSTWARD_WORKER_LISTEN: at, TRUSTWARD_ALLOWED_HOSTS: hosts, ...shared } = worker.environment ?? {};
+    expect(shared).toEqual(endpoint.environment);
+    expect([hosts, worker.healthcheck.test?.join(' ')]).toEqual([
+      'worker',
+      expect.stringContaining(`127.0.0.1:${at?.split(':').pop()}/healthz`),
+    ]);
     expect(worker.volumes).toEqual(endpoint.volumes);
     expect(worker.volumes).toContain('state:/data');
     const { database } = readConfig(

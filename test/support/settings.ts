@@ -1,5 +1,6 @@
 // support: the names of all settings, as reading the configuration asks the environment for them.
 import { type Environment, readConfig } from '../../src/config/config.ts';
+import { readWorkerSettings } from '../../src/config/worker.ts';
 
 /** In the order of the alphabet. */
 export function namesRead(): string[] {
@@ -14,7 +15,9 @@ export function namesRead(): string[] {
     names.add(name);
     return given[name];
   };
-  readConfig(new Proxy<Environment>({}, { get: (_, name) => get(String(name)) }));
+  const environment = new Proxy<Environment>({}, { get: (_, name) => get(String(name)) });
+  readConfig(environment);
+  readWorkerSettings(environment, {});
   return [...names].filter((name) => name.startsWith('TRUSTWARD_')).sort();
 }
 

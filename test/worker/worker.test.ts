@@ -1,6 +1,6 @@
 // test: a worker of several organizations on real PostgreSQL: it keeps their schedules, does what people ask for, and an organization that cannot
 // be worked on harms no other.
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -21,6 +21,9 @@ import { type Organizations, openOrganizations } from '../../src/worker/organiza
 import { startWorker } from '../../src/worker/worker.ts';
 import { testLog } from '../support/console-organization.ts';
 import { hasNoPostgres, migratedDatabase, NEEDS_POSTGRES, sharedCluster } from '../support/postgres.ts';
+
+/** A machine that is busy does not take a lease away. */
+const LEASE_MS = 60_000;
 
 let folder: string;
 let database: PostgresDatabase;
@@ -84,7 +87,7 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     };
     ending = new Ending();
     recording = sharedRecording();
-    server = await openServer(database, systemClock, log);
+    server = await openServer(database, systemClock, log, LEASE_MS);
     jobs = await openJobs({
       url: addressOf(database),
       log,
@@ -107,7 +110,16 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
 
   const start = async () => {
     organizations = await openOrganizations(env(), {}, systemClock, log);
-    const worked = { organizations, server, recording, knownRules: new KnownRules(), ending, jobs, log };
+    const worked = {
+      organizations,
+      server,
+      recording,
+      knownRules: new KnownRules(),
+      ending,
+      jobs,
+      log,
+      clock: systemClock,
+    };
     ({ ended } = await startWorker({ ...worked, concurrency: { lanes: 4, beside: 1 } }));
   };
 
@@ -123,7 +135,7 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
       expect(existsSync(file('state', id, 'trustward.checkpoints'))).toBe(true);
     }
     expect(existsSync(file('state', 'acme', 'trustward.audit-key'))).toBe(true);
-  }, 60_000);
+  }, 300_000);
 
   it('works on for others when the credential of one cannot be read, and says so', async () => {
     await addOrganization('acme');
@@ -133,7 +145,22 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     await untilRuns('acme', 2);
     expect(await postgresReader(server.pool, 'beta', systemClock).runs(1)).toEqual([]);
     expect(log.errors.map(({ message }) => message).join('\n')).toMatch(/the job `run` of `beta` failed: .*beta\.key/);
-  }, 60_000);
+  }, 300_000);
+
+  it('makes no run when the folder of state is gone, and names the key that is missing', async () => {
+    await addOrganization('acme');
+    await start();
+    await untilRuns('acme', 1);
+    renameSync(file('state'), file('elsewhere'));
+    const isNamed = () => log.errors.some(({ message }) => /key that signs the audit.*is missing/.test(message));
+    while (!isNamed()) await systemClock.sleep(100);
+    const reader = postgresReader(server.pool, 'acme', systemClock);
+    const before = (await reader.runs(1_000)).length;
+    const failed = log.errors.length;
+    while (log.errors.length < failed + 2) await systemClock.sleep(100);
+    expect((await reader.runs(1_000)).length).toBe(before);
+    expect(existsSync(file('state', 'acme', 'trustward.audit-key'))).toBe(false);
+  }, 300_000);
 
   it('does what a person asks for at another process, and answers with its error too', async () => {
     await addOrganization('acme');
@@ -152,5 +179,5 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     const released = await turns.operate('release', operator.by, claim.target, operator);
     expect(released).toMatchObject([{ target: claim.target }]);
     expect((await reader.claims({ status: 'released' })).map(({ target }) => target)).toContain(claim.target);
-  }, 60_000);
+  }, 300_000);
 });

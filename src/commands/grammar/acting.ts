@@ -27,6 +27,7 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     .command('worker')
     .description('carry out the runs and commands of all organizations, with PostgreSQL; any number, on any machines')
     .option('--db <address>', 'the database, postgres://… (TRUSTWARD_DB)')
+    .option('--listen <host:port>', 'address of its health and metrics, without a token (TRUSTWARD_WORKER_LISTEN)')
     .option('--concurrency <count>', 'organizations worked on at once (TRUSTWARD_WORKER_CONCURRENCY)')
     .addHelpText(
       ...examples(

@@ -1,10 +1,10 @@
 // http: the metrics as text for Prometheus.
-import type { HttpDeps } from '../deps.ts';
+import type { MetricsPort } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { METRICS_PATH } from '../path.ts';
 import type { Route } from '../route.ts';
 
-export function metricsRoute({ metrics }: Pick<HttpDeps, 'metrics'>): Route {
+export function metricsRoute({ metrics }: { metrics: Pick<MetricsPort, 'contentType' | 'text'> }): Route {
   return operation({
     method: 'GET',
     path: METRICS_PATH,

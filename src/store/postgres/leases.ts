@@ -2,7 +2,7 @@
 // no longer be on its way. In: a connection of its own. Out: a lease, or one line on who has it.
 import type { Client } from 'pg';
 import { AppError } from '../../domain/errors.ts';
-import { LEASE_MS, type Leases, type TakeOptions } from '../../domain/lease.ts';
+import { LEASE_MS, type LeaseChange, type Leases, type TakeOptions } from '../../domain/lease.ts';
 import { type Position, type Positions, whatIsMissing } from '../../domain/lease-position.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { PostgresLease } from './lease.ts';
@@ -34,9 +34,15 @@ const ASKS_PER_LEASE = 20;
 
 export class PostgresLeases implements Leases {
   private readonly leaseMs: number;
+  private readonly listeners: ((change: LeaseChange) => void)[] = [];
 
   constructor(private readonly settings: LeaseSettings) {
     this.leaseMs = settings.leaseMs ?? LEASE_MS;
+  }
+
+  /** Hears of all leases of this process. */
+  watch(listener: (change: LeaseChange) => void): void {
+    this.listeners.push(listener);
   }
 
   async take(organization: string, options: TakeOptions): Promise<PostgresLease> {
@@ -52,13 +58,20 @@ export class PostgresLeases implements Leases {
       await this.waitOut(lease, lockedMs, taken.waitMs > 0 ? taken.waitMs + options.quietMs : 0, options.signal);
       await this.compare(lease, organization, taken);
       lease.begin();
+      lease.lost.addEventListener('abort', () => this.note('lost'), { once: true });
+      this.note('taken');
       return lease;
     } catch (error) {
+      if (error instanceof AppError && error.code === 'store_locked') this.note('refused');
       // It is not released: what a former holder sent may still be on its way, and the next one waits as well.
       lease?.abandon();
       destroy(client);
       throw errorOn(client, error);
     }
+  }
+
+  private note(change: LeaseChange): void {
+    for (const listener of this.listeners) listener(change);
   }
 
   private async lock(client: Client, organization: string, { waitMs, signal }: TakeOptions): Promise<Taken> {

@@ -55,9 +55,16 @@ export async function migratePostgres(
   }
 }
 
+/**
+ * INVARIANT: rows of the catalog, and not `to_regclass`: that answers from a memory of the session, which does not know what another process
+ * committed while this one waited for the lock.
+ */
+const IS_THERE = `SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+  WHERE nspname = 'trustward' AND relname = 'schema_version') AS there`;
+
 /** 0: the database has none of our tables. */
 export async function postgresVersion(client: Connection): Promise<number> {
-  const { rows: tables } = await client.query("SELECT to_regclass('trustward.schema_version') IS NOT NULL AS there");
+  const { rows: tables } = await client.query(IS_THERE);
   if (!tables[0]?.there) return 0;
   const { rows } = await client.query('SELECT version FROM trustward.schema_version');
   return Number(rows[0]?.version ?? 0);

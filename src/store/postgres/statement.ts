@@ -22,10 +22,13 @@ export function statementOf(sql: string, values: readonly Value[]): Statement {
   return { ...(name !== undefined && { name }), text, values: values.map(storedValue), rowMode: 'array', types: TYPES };
 }
 
+/** All columns: a neighbouring version may add one while this one works, and PostgreSQL then refuses what was prepared before. */
+const STAR = /(?:\bSELECT|\bRETURNING|,)\s+(?:DISTINCT\s+)?(?:\w+\.)?\*/i;
+
 function preparedOf(sql: string): Prepared {
   const known = prepared.get(sql);
   if (known) return known;
-  const isNamed = named < NAMED_MAX && !/^(?:DECLARE|FETCH|CLOSE)/.test(sql);
+  const isNamed = named < NAMED_MAX && !/^(?:DECLARE|FETCH|CLOSE)/.test(sql) && !STAR.test(sql);
   if (isNamed) named += 1;
   const made = { name: isNamed ? `trustward_${named}` : undefined, text: numbered(sql) };
   if (isNamed) prepared.set(sql, made);

@@ -1,0 +1,73 @@
+// worker: what `/readyz` of each process on PostgreSQL shows, of a worker as of an endpoint. In: the state of the server, what waits for workers. Out:
+// checks. INVARIANT: they are public: they name no organization.
+import type { PostgresServer } from '../compose/postgres.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
+import type { JobCount, Jobs } from '../domain/jobs.ts';
+import type { Clock } from '../domain/ports.ts';
+import { timeText } from '../domain/time-text.ts';
+import type { ReadyCheck } from '../http/index.ts';
+import type { Organizations } from './organizations.ts';
+
+/** Whoever asks for `/readyz` gives up soon, and a network that is cut says nothing for minutes. */
+const ANSWER_MS = 3_000;
+/** A run takes seconds, and others may go first. */
+const WAITS_LONG_MS = 60_000;
+
+/** Errors: those of `asked`; AppError `store_failed` when no answer comes. */
+async function inTime<T>(asked: Promise<T>, clock: Pick<Clock, 'sleep'>): Promise<T> {
+  const isOver = new AbortController();
+  const late = clock.sleep(ANSWER_MS, isOver.signal).then(() => {
+    throw new AppError('store_failed', `PostgreSQL did not answer within ${ANSWER_MS / 1_000} s`);
+  });
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    isOver.abort();
+    late.catch(() => {});
+    asked.catch(() => {});
+  }
+}
+
+export async function serverCheck(
+  { pool, health }: Pick<PostgresServer, 'pool' | 'health'>,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<ReadyCheck> {
+  const fails = await inTime(pool.query('SELECT 1'), clock).then(
+    () => undefined,
+    (error: unknown) => lineOf(error),
+  );
+  const fault = health.fault();
+  const since = fault && `${fault.text}; since ${timeText(fault.since)}`;
+  const broken = fails === undefined ? since : 'PostgreSQL does not answer; see the log';
+  return { name: 'database', ok: broken === undefined, text: broken ?? 'it answers' };
+}
+
+/** INVARIANT: others on the same database are not told of: with one organization here, its tokens read this. Errors: as `inTime`. */
+export async function jobsOf(
+  organizations: Pick<Organizations, 'all'>,
+  jobs: Pick<Jobs, 'counts'>,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<readonly JobCount[]> {
+  const own = new Set(organizations.all().map(({ id }) => id));
+  return (await inTime(jobs.counts(), clock)).filter(({ organization }) => own.has(organization));
+}
+
+/** Reading and stopping need no worker, and one worker does not stand for all: it is a part of the work. */
+export async function jobsCheck(
+  jobs: Pick<Jobs, 'counts'>,
+  clock: Pick<Clock, 'sleep'>,
+  organization?: string,
+): Promise<ReadyCheck> {
+  const check = { name: 'jobs', isPartial: true as const };
+  try {
+    const counts = await inTime(jobs.counts(), clock);
+    const own = counts.filter((one) => organization === undefined || one.organization === organization);
+    // What waits behind work under way is not forgotten.
+    const isForgotten = own.some(({ waitingMsMax, underWay }) => waitingMsMax > WAITS_LONG_MS && underWay === 0);
+    if (!isForgotten) return { ...check, ok: true, text: 'workers take them' };
+    const text = `some wait for more than ${WAITS_LONG_MS / 1_000} s: look whether workers (\`trustward worker\`) run and log no fault`;
+    return { ...check, ok: false, text };
+  } catch {
+    return { ...check, ok: false, text: 'they cannot be read; see the log' };
+  }
+}
