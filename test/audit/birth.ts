@@ -1,12 +1,13 @@
 // test: a process that opens an engine's database, as any start does, and appends one entry. Arguments: `kill` and n: it is killed (kill -9)
-// before its nth step on the disk; or `keep` and a folder: it keeps a copy of its files as they are before each step, which is what such a
-// kill would leave, and prints the step. It reads its configuration from the environment.
+// before its nth step on the disk; or `keep`, a folder and some n: before each of these steps it keeps a copy of its files there, which is
+// what such a kill would leave, and it prints each step. It reads its configuration from the environment.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 
-const [, , what, given] = process.argv as [string, string, 'kill' | 'keep', string];
+const [, , what, given, ...more] = process.argv as [string, string, 'kill' | 'keep', string, ...string[]];
+const kept = new Set(more.map(Number));
 const files = dirname(process.env.TRUSTWARD_DB as string);
 let steps = 0;
 /** The copying itself has no steps. */
@@ -19,9 +20,10 @@ function step(name: string): void {
     if (steps === Number(given)) process.kill(process.pid, 'SIGKILL');
     return;
   }
+  fs.writeSync(1, `${name}\n`);
+  if (!kept.has(steps)) return;
   isKeeping = true;
   fs.cpSync(files, join(given, String(steps)), { recursive: true });
-  fs.writeSync(1, `${name}\n`);
   isKeeping = false;
 }
 

@@ -20,11 +20,7 @@ afterAll(() => {
 });
 
 describe('an engine that crashes at any await, for long', () => {
-  it.each(KINDS)(
-    'survives every seed that once failed: %s',
-    (kind) => survives(kind, seedsThatFailed[kind]),
-    LIMIT_MS,
-  );
+  it.each(KINDS)('survives every seed that once failed: %s', (kind) => survives(kind, seedsThatFailed[kind]), LIMIT_MS);
 
   it(
     'loses nothing, doubles nothing and hides nothing',
