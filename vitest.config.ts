@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { COMPILED } from './test/support/built.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 
 export default defineConfig({
@@ -11,6 +12,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
+    // The processes that tests start load what V8 has compiled for one before.
+    env: { NODE_COMPILE_CACHE: COMPILED },
     // INVARIANT: what a test changes of its process (environment, prototypes, spies), it puts back: the next file has the same one.
     isolate: false,
     restoreMocks: true,

@@ -55,7 +55,7 @@ async function expectEachOnce(): Promise<void> {
   expect(open.filter(({ status }) => status !== 'withdrawn')).toEqual([]);
 }
 
-describe('a process that is killed while several calls are under way', { timeout: 120_000 }, () => {
+describe('a process that is killed while several calls are under way', { timeout: 300_000 }, () => {
   it('before one of them: those around it are found done or sent once, and none twice', async () => {
     await killed(BEFORE_CALL, { KILL_BEFORE: 'KILL-15' });
     await expectEachOnce();

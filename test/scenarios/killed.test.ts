@@ -88,7 +88,7 @@ async function auditOf(target: string): Promise<string[]> {
 const READ_BACK = '^/api/v1/devices\\?.*[Ss]erial[Nn]umber=KILL-2';
 const BAN = '^/api/v1/mdm/update_device\\?.*KILL-2';
 
-describe('a process that is killed around its call', { timeout: 120_000 }, () => {
+describe('a process that is killed around its call', { timeout: 300_000 }, () => {
   it('before its intent is committed: nothing is kept or called, and the next run derives it again', async () => {
     await killAt(IN_COMMIT, 'KILL-2');
     expect(org.console.writes()).toEqual([]);

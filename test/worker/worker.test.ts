@@ -123,7 +123,7 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
       expect(existsSync(file('state', id, 'trustward.checkpoints'))).toBe(true);
     }
     expect(existsSync(file('state', 'acme', 'trustward.audit-key'))).toBe(true);
-  }, 60_000);
+  }, 300_000);
 
   it('works on for others when the credential of one cannot be read, and says so', async () => {
     await addOrganization('acme');
@@ -133,7 +133,7 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     await untilRuns('acme', 2);
     expect(await postgresReader(server.pool, 'beta', systemClock).runs(1)).toEqual([]);
     expect(log.errors.map(({ message }) => message).join('\n')).toMatch(/the job `run` of `beta` failed: .*beta\.key/);
-  }, 60_000);
+  }, 300_000);
 
   it('does what a person asks for at another process, and answers with its error too', async () => {
     await addOrganization('acme');
@@ -152,5 +152,5 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     const released = await turns.operate('release', operator.by, claim.target, operator);
     expect(released).toMatchObject([{ target: claim.target }]);
     expect((await reader.claims({ status: 'released' })).map(({ target }) => target)).toContain(claim.target);
-  }, 60_000);
+  }, 300_000);
 });

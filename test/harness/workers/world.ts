@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../support/organization.ts';
 import { type Cluster, migratedDatabase, startCluster } from '../../support/postgres.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
-import { COMPILED } from '../../support/trustward.ts';
+import { COMPILED } from '../../support/built.ts';
 import { addCast, RULE, type Troubles } from '../troubles.ts';
 import { beginFenceLog, SETTINGS_OF_LOG } from './fence-log.ts';
 
