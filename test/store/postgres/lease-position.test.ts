@@ -72,10 +72,12 @@ describe.skipIf(hasNoPostgres)(`a replica that was promoted${NEEDS_POSTGRES}`, (
     onTestFinished(() => primary.close());
     const world = await leaseWorld(primary);
     const recorded = { system: '1', timeline: 1, lsn: '0/1', fence: 0, commits: 0 };
-    const lease = await world.worker('w', {
-      positions: { read: () => recorded, write: () => {} },
-      leaseMs: 60_000,
-    }).take('acme', NOW);
+    const lease = await world
+      .worker('w', {
+        positions: { read: () => recorded, write: () => {} },
+        leaseMs: 60_000,
+      })
+      .take('acme', NOW);
     expect(lease.behind).toMatch(/^this is another PostgreSQL cluster \(\d+\) than the one that it acted with \(1\)/);
     await lease.release();
   });

@@ -1,5 +1,5 @@
 // The lease of an organization on a real PostgreSQL: who has it, how it is given on, and what ends it.
-import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { afterAll, beforeAll, describe, type TestContext, test } from 'vitest';
 import type { PostgresLease } from '../../../src/store/postgres/lease.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { hasNoPostgres, NEEDS_POSTGRES, sharedCluster } from '../../support/postgres.ts';
@@ -19,7 +19,7 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
   }, 120_000);
   afterAll(() => world.close());
 
-  function released(lease: PostgresLease, { onTestFinished }: TestContext): PostgresLease {
+  function released(lease: PostgresLease, onTestFinished: TestContext['onTestFinished']): PostgresLease {
     onTestFinished(() => lease.release());
     return lease;
   }
@@ -38,12 +38,15 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
   const acts = (organization: string) =>
     world.rows<{ fence: string }>('SELECT fence::text FROM trustward.acts WHERE org = $1', [organization]);
 
-  test('of two that ask at the same time one gets it, and the other is told who has it', async (context) => {
+  test('of two that ask at the same time one gets it, and the other is told who has it', async ({
+    expect,
+    onTestFinished,
+  }) => {
     const organization = newOrganization();
     const both = await Promise.allSettled(
       ['one', 'other'].map((holder) => world.worker(holder, LONG).take(organization, NOW)),
     );
-    const won = both.filter((each) => each.status === 'fulfilled').map(({ value }) => released(value, context));
+    const won = both.filter((each) => each.status === 'fulfilled').map(({ value }) => released(value, onTestFinished));
     const refused = both.filter((each) => each.status === 'rejected').map(({ reason }) => reason);
     expect(won).toHaveLength(1);
     expect(refused).toMatchObject([{ code: 'store_locked' }]);
@@ -55,16 +58,16 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     expect(won[0]?.mayWrite()).toBe(true);
   });
 
-  test('of one organization keeps nobody from another', async (context) => {
+  test('of one organization keeps nobody from another', async ({ expect, onTestFinished }) => {
     const [one, other] = await Promise.all(
       [newOrganization(), newOrganization()].map(async (name) =>
-        released(await world.worker('w', LONG).take(name, NOW), context),
+        released(await world.worker('w', LONG).take(name, NOW), onTestFinished),
       ),
     );
     expect([one?.mayWrite(), other?.mayWrite()]).toEqual([true, true]);
   });
 
-  test('that was released is given on at once, with a greater fence', async (context) => {
+  test('that was released is given on at once, with a greater fence', async ({ expect, onTestFinished }) => {
     const organization = newOrganization();
     const first = await world.worker('one', LONG).take(organization, NOW);
     await act(first);
@@ -74,12 +77,15 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     await expect(act(first)).rejects.toMatchObject({ code: 'stopped' });
     // One that waited for the quiet period would wait until the test ends.
     const quiet = { waitMs: 0, quietMs: 3_600_000 };
-    const second = released(await world.worker('two', LONG).take(organization, quiet), context);
+    const second = released(await world.worker('two', LONG).take(organization, quiet), onTestFinished);
     expect([first.fence, second.fence]).toEqual([1, 2]);
     expect(await acts(organization)).toEqual([{ fence: '1' }]);
   });
 
-  test('whose holder ended without releasing it is given on after lease and quiet period, and not before', async (context) => {
+  test('whose holder ended without releasing it is given on after lease and quiet period, and not before', async ({
+    expect,
+    onTestFinished,
+  }) => {
     const organization = newOrganization();
     const first = await world.worker('one', LONG).take(organization, NOW);
     await end(organization);
@@ -93,13 +99,16 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     const startMs = systemClock.monotonicMs();
     const second = released(
       await world.worker('two', SHORT).take(organization, { waitMs: 60_000, quietMs: 700 }),
-      context,
+      onTestFinished,
     );
     expect(systemClock.monotonicMs() - startMs).toBeGreaterThanOrEqual(SHORT.leaseMs + 700);
     expect(second.fence).toBe(2);
   });
 
-  test('is waited for again when whoever waited ends: what it waited for may still be on its way', async (context) => {
+  test('is waited for again when whoever waited ends: what it waited for may still be on its way', async ({
+    expect,
+    onTestFinished,
+  }) => {
     const organization = newOrganization();
     const first = await world.worker('one', LONG).take(organization, NOW);
     await end(organization);
@@ -112,7 +121,7 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     stop.abort();
     await expect(second).rejects.toMatchObject({ code: 'stopped' });
     const startMs = systemClock.monotonicMs();
-    released(await world.worker('three', SHORT).take(organization, { waitMs: 60_000, quietMs: 200 }), context);
+    released(await world.worker('three', SHORT).take(organization, { waitMs: 60_000, quietMs: 200 }), onTestFinished);
     expect(systemClock.monotonicMs() - startMs).toBeGreaterThanOrEqual(SHORT.leaseMs + 200);
   });
 
@@ -120,9 +129,12 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     (await world.rows<{ fence: string }>('SELECT fence::text FROM trustward.leases WHERE org = $1', [organization]))[0]
       ?.fence;
 
-  test('is kept through a transaction that is longer than it, as long as its statements are answered', async (context) => {
+  test('is kept through a transaction that is longer than it, as long as its statements are answered', async ({
+    expect,
+    onTestFinished,
+  }) => {
     const organization = newOrganization();
-    const lease = released(await world.worker('one', SHORT).take(organization, NOW), context);
+    const lease = released(await world.worker('one', SHORT).take(organization, NOW), onTestFinished);
     const rival = world.worker('two', SHORT).take(organization, { waitMs: 1.5 * SHORT.leaseMs, quietMs: 0 });
     const refused = expect(rival).rejects.toMatchObject({ code: 'store_locked' });
     await lease.transaction(async (client) => {
@@ -135,7 +147,7 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     expect(lease.mayWrite()).toBe(true);
   });
 
-  test('commits nothing once somebody else has a greater fence', async () => {
+  test('commits nothing once somebody else has a greater fence', async ({ expect }) => {
     const organization = newOrganization();
     const lease = await world.worker('one', LONG).take(organization, NOW);
     await act(lease);
@@ -149,9 +161,9 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     expect(await acts(organization)).toHaveLength(1);
   });
 
-  test('does not take a commit that PostgreSQL undid for one that was made', async (context) => {
+  test('does not take a commit that PostgreSQL undid for one that was made', async ({ expect, onTestFinished }) => {
     const organization = newOrganization();
-    const lease = released(await world.worker('one', LONG).take(organization, NOW), context);
+    const lease = released(await world.worker('one', LONG).take(organization, NOW), onTestFinished);
     const swallowing = lease.transaction(async (client) => {
       await client.query("INSERT INTO trustward.acts (fence, what) VALUES ($1, 'sent')", [lease.fence]);
       await client.query('SELECT 1 / 0').catch(() => {});
@@ -162,29 +174,35 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     expect(await acts(organization)).toHaveLength(1);
   });
 
-  test.for(['cut', 'hang'] as const)('is lost when its connection breaks (%s)', async (fault, context) => {
-    const proxy = await TcpProxy.start(Number(new URL(world.url()).port));
-    context.onTestFinished(() => proxy.close());
-    const organization = newOrganization();
-    const lease = await world.worker('one', { port: proxy.port, ...SHORT }).take(organization, NOW);
-    proxy[fault]();
-    await lostOf(lease);
-    expect(lease.mayWrite()).toBe(false);
-    await expect(act(lease)).rejects.toBe(lease.lost.reason);
-    const second = released(await world.worker('two', SHORT).take(organization, PATIENT), context);
-    expect(second.fence).toBe(2);
-  });
+  test.for(['cut', 'hang'] as const)(
+    'is lost when its connection breaks (%s)',
+    async (fault, { expect, onTestFinished }) => {
+      const proxy = await TcpProxy.start(Number(new URL(world.url()).port));
+      onTestFinished(() => proxy.close());
+      const organization = newOrganization();
+      const lease = await world.worker('one', { port: proxy.port, ...SHORT }).take(organization, NOW);
+      proxy[fault]();
+      await lostOf(lease);
+      expect(lease.mayWrite()).toBe(false);
+      await expect(act(lease)).rejects.toBe(lease.lost.reason);
+      const second = released(await world.worker('two', SHORT).take(organization, PATIENT), onTestFinished);
+      expect(second.fence).toBe(2);
+    },
+  );
 
-  test('of a holder whose machine answers nothing is taken over: its session is ended', async (context) => {
+  test('of a holder whose machine answers nothing is taken over: its session is ended', async ({
+    expect,
+    onTestFinished,
+  }) => {
     const organization = newOrganization();
     const proxy = await TcpProxy.start(Number(new URL(world.url()).port));
-    context.onTestFinished(() => proxy.close());
+    onTestFinished(() => proxy.close());
     const first = await world.worker('one', { port: proxy.port, ...LONG }).take(organization, NOW);
     // The holder believes in a minute, and its recorded lease is a second: it is silent for the database alone.
     await world.rows('UPDATE trustward.leases SET lease_ms = 1000 WHERE org = $1', [organization]);
     proxy.hang();
     const startMs = systemClock.monotonicMs();
-    const second = released(await world.worker('two', SHORT).take(organization, PATIENT), context);
+    const second = released(await world.worker('two', SHORT).take(organization, PATIENT), onTestFinished);
     expect(systemClock.monotonicMs() - startMs).toBeGreaterThanOrEqual(SHORT.leaseMs + PATIENT.quietMs);
     expect(second.fence).toBe(2);
     proxy.resume();
@@ -193,9 +211,9 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     expect(await acts(organization)).toEqual([]);
   });
 
-  test('ends no session but the recorded one, although it has the same number', async (context) => {
+  test('ends no session but the recorded one, although it has the same number', async ({ expect, onTestFinished }) => {
     const organization = newOrganization();
-    const first = released(await world.worker('one', LONG).take(organization, NOW), context);
+    const first = released(await world.worker('one', LONG).take(organization, NOW), onTestFinished);
     await world.rows(
       "UPDATE trustward.leases SET backend_start = backend_start - interval '1 second', beaten_at = '2020-01-01', lease_ms = 1 WHERE org = $1",
       [organization],
@@ -206,7 +224,7 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     expect(first.lost.aborted).toBe(false);
   });
 
-  test('goes by the clock of the database: workers whose clocks are an hour apart agree', async () => {
+  test('goes by the clock of the database: workers whose clocks are an hour apart agree', async ({ expect }) => {
     const organization = newOrganization();
     const hour = 3_600_000;
     const [early, late] = [-hour, hour].map((wallMs) =>
@@ -226,7 +244,7 @@ describe.skipIf(hasNoPostgres).concurrent(`the lease of an organization${NEEDS_P
     await second.release();
   });
 
-  test('is lost when the wall clock shows that the machine was suspended, or was set back', async () => {
+  test('is lost when the wall clock shows that the machine was suspended, or was set back', async ({ expect }) => {
     for (const wallMs of [0.95 * LONG.leaseMs, -5_000]) {
       const clock = clockApart({ wallMs: 0 });
       const lease = await world.worker('one', { clock, ...LONG }).take(newOrganization(), NOW);
