@@ -67,7 +67,7 @@ describe.skipIf(hasNoPostgres)(`a replica that was promoted${NEEDS_POSTGRES}`, (
     expect(positions.read('globex')).toMatchObject({ timeline: 2 });
   });
 
-  test('a copy in another cluster lets an organization begin stopped', { timeout: 60_000 }, async () => {
+  test('a copy in another cluster lets an organization begin stopped', { timeout: 300_000 }, async () => {
     const primary = await startCluster({ isDurable: false });
     onTestFinished(() => primary.close());
     const world = await leaseWorld(primary);
