@@ -1,11 +1,12 @@
 // support: the order of the test files: those that take longest begin first, so that no worker is left with one at the end while others have
 // nothing to do. In: the files of a run. Out: the same, in order.
-import { relative } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { ROOT } from './built.ts';
 
 /** Those that wait, for a lease to end or for a process, stand between those that compute. */
-export const LONGEST = [
+const LONGEST = [
   'test/harness/simulation.test.ts',
   'test/jobs/takeover.test.ts',
   'test/web/every-page.browser.test.ts',
@@ -35,6 +36,8 @@ export const LONGEST = [
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const gone = LONGEST.filter((path) => !existsSync(join(ROOT, path)));
+    if (gone.length > 0) throw new Error(`test/support/longest-first.ts names files that are gone: ${gone.join(', ')}`);
     const placeOf = ({ moduleId }: TestSpecification) => {
       const at = LONGEST.indexOf(relative(ROOT, moduleId));
       return at < 0 ? LONGEST.length : at;
