@@ -108,7 +108,7 @@ function stepsToKill(steps: readonly string[]): number[] {
   return steps.map((_, index) => index + 1).filter((at) => isNear(at - 1) || (at < from && at % 16 === 1));
 }
 
-describe('a first start', { timeout: 240_000 }, () => {
+describe('a first start', { timeout: 400_000 }, () => {
   it('that is killed at any step is followed by an ordinary one', async () => {
     const { steps, kills, keptBefore } = await keptBirth(newFolder);
     expect(steps.findIndex((name) => name.includes('checkpoints'))).toBeGreaterThan(0);
@@ -132,7 +132,7 @@ describe('a first start', { timeout: 240_000 }, () => {
   });
 });
 
-describe('the first start of this version on a database of an earlier one', { timeout: 240_000 }, () => {
+describe('the first start of this version on a database of an earlier one', { timeout: 400_000 }, () => {
   it('that is killed at any step is followed by an ordinary one, with all checkpoints', async () => {
     const old = new ChainFolder(newFolder());
     await old.fill(20, 5);
