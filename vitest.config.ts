@@ -1,16 +1,24 @@
 import { defineConfig } from 'vitest/config';
+import { COMPILED } from './test/support/built.ts';
+import { LongestFirst } from './test/support/longest-first.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.long.test.ts', 'node_modules/**'],
     globalSetup: ['test/support/build.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Where a test that hangs ends, and no measure of speed: a machine that is ten times slower passes.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
+    // The processes that tests start load what V8 has compiled for one before.
+    env: { NODE_COMPILE_CACHE: COMPILED },
     // INVARIANT: what a test changes of its process (environment, prototypes, spies), it puts back: the next file has the same one.
     isolate: false,
     restoreMocks: true,
-    maxWorkers: 2,
+    // One more than the two cores of CI: many tests wait, for a process or for a lease to end.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
   },
 });

@@ -93,7 +93,7 @@ describe('the library examples of the README', () => {
   const example = (name: string) =>
     all(README, /```ts\n([\s\S]*?)```/g).find((block) => block.includes(`from '${name}'`)) ?? '';
 
-  it('reads pages of a real server', { timeout: 60_000 }, async () => {
+  it('reads pages of a real server', { timeout: 300_000 }, async () => {
     const dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
     const server = await startConsole({
       listen: { host: '127.0.0.1', port: 0 },

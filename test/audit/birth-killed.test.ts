@@ -1,10 +1,10 @@
-// test: a process is killed (kill -9) at each step of its first start on a new database, and on one of an earlier version: the next
-// start is an ordinary one, and the database is named outside before its first entry.
+// test: what a kill (kill -9) leaves at each step of a first start on a new database, and on one of an earlier version: the next start is an
+// ordinary one, and the database is named outside before its first entry. Most of them are copies of the files as they were at that step.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CheckpointFile, checkpointFileOf } from '../../src/audit/checkpoint-file.ts';
 import { parseDatabaseLine } from '../../src/audit/database-line.ts';
@@ -34,16 +34,32 @@ const envOf = (file: string) => ({
 });
 
 /** Returns the steps that it printed. */
-async function start(file: string, killAt: number): Promise<string[]> {
-  const child = spawn(process.execPath, [built('test/audit/birth.ts'), String(killAt)], {
+async function start(file: string, ...args: ['kill' | 'keep', ...string[]]): Promise<string[]> {
+  const child = spawn(process.execPath, [built('test/audit/birth.ts'), ...args], {
     env: { PATH: process.env.PATH, ...envOf(file) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
   let said = '';
   for await (const text of child.stdout.setEncoding('utf8')) said += text;
-  expect(await exited).toEqual(killAt === 0 ? [0, null] : [null, 'SIGKILL']);
+  expect(await exited).toEqual(args[0] === 'keep' ? [0, null] : [null, 'SIGKILL']);
   return said.split('\n').slice(0, -1);
+}
+
+interface Birth {
+  steps: string[];
+  /** Those at which it may be killed, from 1 on. */
+  kills: number[];
+  /** The database as a kill before the nth step leaves it, with what is beside it. */
+  keptBefore(step: number): string;
+}
+
+async function keptBirth(newFile: () => string): Promise<Birth> {
+  const steps = await start(newFile(), 'keep', '');
+  const kills = stepsToKill(steps);
+  const [folder, file] = [dirname(newFolder()), newFile()];
+  expect(await start(file, 'keep', folder, ...kills.map(String))).toHaveLength(steps.length);
+  return { steps, kills, keptBefore: (step) => join(folder, String(step), basename(file)) };
 }
 
 /** INVARIANT of a birth: nothing is in the audit before the name is outside. */
@@ -92,27 +108,31 @@ function stepsToKill(steps: readonly string[]): number[] {
   return steps.map((_, index) => index + 1).filter((at) => isNear(at - 1) || (at < from && at % 16 === 1));
 }
 
-async function inPairs(steps: readonly number[], kill: (at: number) => Promise<void>): Promise<void> {
-  for (let index = 0; index < steps.length; index += 2) await Promise.all(steps.slice(index, index + 2).map(kill));
-}
-
-describe('a first start', { timeout: 240_000 }, () => {
+describe('a first start', { timeout: 400_000 }, () => {
   it('that is killed at any step is followed by an ordinary one', async () => {
-    const steps = await start(newFolder(), 0);
-    const kept = steps.findIndex((name) => name.includes('checkpoints'));
-    expect(kept).toBeGreaterThan(0);
-    const kills = stepsToKill(steps);
+    const { steps, kills, keptBefore } = await keptBirth(newFolder);
+    expect(steps.findIndex((name) => name.includes('checkpoints'))).toBeGreaterThan(0);
     expect(kills.length).toBeGreaterThan(20);
-    await inPairs(kills, async (at) => {
+    for (const at of kills) {
+      const name = `killed before step ${at}: ${steps[at - 1]}`;
+      expect(isNamedBeforeItsFirstEntry(keptBefore(at)), name).toBe(true);
+      await isOrdinaryNow(keptBefore(at));
+    }
+  });
+
+  it('is really killed, around the name outside and the first entry, and is followed by an ordinary one', async () => {
+    const steps = await start(newFolder(), 'keep', '');
+    const kept = steps.findIndex((name) => name.includes('checkpoints'));
+    for (const at of [kept + 1, steps.indexOf('appended') + 1]) {
       const file = newFolder();
-      await start(file, at);
+      await start(file, 'kill', String(at));
       expect(isNamedBeforeItsFirstEntry(file), `killed before step ${at}: ${steps[at - 1]}`).toBe(true);
       await isOrdinaryNow(file);
-    });
+    }
   });
 });
 
-describe('the first start of this version on a database of an earlier one', { timeout: 240_000 }, () => {
+describe('the first start of this version on a database of an earlier one', { timeout: 400_000 }, () => {
   it('that is killed at any step is followed by an ordinary one, with all checkpoints', async () => {
     const old = new ChainFolder(newFolder());
     await old.fill(20, 5);
@@ -125,14 +145,14 @@ describe('the first start of this version on a database of an earlier one', { ti
         cpSync(`${old.file}${end}`, `${file}${end}`);
       return file;
     };
-    const steps = await start(copy(), 0);
-    // Every second one: a new database is killed at each of them above.
-    const kills = stepsToKill(steps).filter((_, index) => index % 2 === 0);
-    await inPairs(kills, async (at) => {
-      const file = copy();
-      await start(file, at);
+    const isStarted = async (file: string) => {
       await isOrdinaryNow(file);
       expect(new CheckpointFile(checkpointFileOf(file)).lines()?.slice(0, lines.length)).toEqual(lines);
-    });
+    };
+    const { steps, kills, keptBefore } = await keptBirth(copy);
+    for (const at of kills) await isStarted(keptBefore(at));
+    const killed = copy();
+    await start(killed, 'kill', String(steps.findIndex((name) => name.includes('checkpoints')) + 1));
+    await isStarted(killed);
   });
 });

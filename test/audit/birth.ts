@@ -1,16 +1,30 @@
-// test: a process that opens an engine's database, as any start does, and appends one entry; it is killed (kill -9) before its nth
-// step on the disk. Arguments: n, or 0 to live. It reads its configuration from the environment, and prints each step before it is done.
+// test: a process that opens an engine's database, as any start does, and appends one entry. Arguments: `kill` and n: it is killed (kill -9)
+// before its nth step on the disk; or `keep`, a folder and some n: before each of these steps it keeps a copy of its files there, which is
+// what such a kill would leave, and it prints each step. It reads its configuration from the environment.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 
-const killAt = Number(process.argv[2]);
+const [, , what, given, ...more] = process.argv as [string, string, 'kill' | 'keep', string, ...string[]];
+const kept = new Set(more.map(Number));
+const files = dirname(process.env.TRUSTWARD_DB as string);
 let steps = 0;
+/** The copying itself has no steps. */
+let isKeeping = false;
 
 function step(name: string): void {
+  if (isKeeping) return;
   steps += 1;
-  if (killAt === 0) fs.writeSync(1, `${name}\n`);
-  if (steps === killAt) process.kill(process.pid, 'SIGKILL');
+  if (what === 'kill') {
+    if (steps === Number(given)) process.kill(process.pid, 'SIGKILL');
+    return;
+  }
+  fs.writeSync(1, `${name}\n`);
+  if (!kept.has(steps)) return;
+  isKeeping = true;
+  fs.cpSync(files, join(given, String(steps)), { recursive: true });
+  isKeeping = false;
 }
 
 /** Every call of this name is a step. */

@@ -67,7 +67,7 @@ describe('a plan approved before the backup', () => {
     org.console.fleet.banByHand('USED-1', 'FALSE');
     // Once the quiet period after the call is over, which follows the measured latency.
     const reasons = async () => (await org.run('enforce')).decisions.map(({ reason }) => reason);
-    await expect.poll(reasons, { timeout: 10_000 }).toContain('overridden');
+    await expect.poll(reasons, { timeout: 60_000 }).toContain('overridden');
     await restore();
     expect((await org.run('dry-run')).run.planId).toBeUndefined(); // all of it is held as `stopped`
     expect(await accept()).toMatch(/1 waiting plan expired/);

@@ -161,7 +161,7 @@ describe('a file of a secret', () => {
     replace(file, 'the-new-one');
     await files.lookAtOnce();
     expect(held.secret).toBe('the-new-one');
-  }, 5_000);
+  });
 
   it('that is being written counts only when it was the same twice', async () => {
     const { files, file, held } = reading();

@@ -1,6 +1,6 @@
 // test: a daemon as a process of its own that is asked to end while everything around it hangs. In: what hangs. Out: how it ended.
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../../src/system/clock.ts';
@@ -11,7 +11,7 @@ import { type Ended, type Started, startTrustward } from '../support/trustward.t
 const TOKEN = 'admin-token-0123456789';
 
 export interface Ending extends Ended {
-  /** From the signal to the end. */
+  /** From the signal to the end; for the long form alone. */
   tookMs: number;
 }
 
@@ -62,12 +62,13 @@ export async function startEndingDaemon(endWithinMs?: number): Promise<EndingDae
   await started.says('Ctrl-C ends it.');
   const address = new URL(/HTTP endpoint\s+(\S+)/.exec(started.said().out)?.[1] as string);
   const held: Socket[] = [];
+  const hanging: number[] = [];
   return {
     org,
     ask: (path, body) => ask(address, path, body),
     hangRules: async () => {
       writeFileSync(hangWhen, '');
-      await systemClock.sleep(1_500); // the folder is read every second; nothing shows that a read hangs
+      hanging.push(await readBy(fifo));
     },
     holdConnections: async () => void held.push(...(await holdOpen(address))),
     deliveryHangs: sink.reached,
@@ -75,11 +76,24 @@ export async function startEndingDaemon(endWithinMs?: number): Promise<EndingDae
     close: async () => {
       started.child.kill('SIGKILL');
       for (const socket of held) socket.destroy();
+      for (const file of hanging) closeSync(file);
       await started.ended;
       await sink.close();
       await org.close();
     },
   };
+}
+
+/** Resolves once somebody reads the pipe, whose read goes on until the file that this returns is closed. */
+async function readBy(fifo: string): Promise<number> {
+  for (;;) {
+    try {
+      return openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
+      await systemClock.sleep(20);
+    }
+  }
 }
 
 async function end({ child, ended }: Started): Promise<Ending> {

@@ -4,7 +4,6 @@ import { archiveAudit, archiveFolderOf } from '../../src/audit/archive.ts';
 import { publicKeyFileOf, readPublicKeys } from '../../src/audit/signing-key.ts';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { systemClock } from '../../src/system/clock.ts';
 import { openStream } from '../support/event-client.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 
@@ -83,10 +82,10 @@ describe('the stream of a daemon', () => {
     daemon = await startDaemon(org.composition);
     const clients = await Promise.all(Array.from({ length: 20 }, () => open('/api/stream')));
     await clients[0]?.until(({ events }) => events.some(({ data }) => data.kind === 'run.finished'));
-    const beganMs = systemClock.monotonicMs();
+    // One that is not ended at once is cut off in a quarter of an hour: the test would end before.
+    Object.assign(org.composition.ending, { withinMs: 3_600_000 });
     await daemon.stop();
     daemon = undefined;
     await Promise.all(clients.map(({ ended }) => ended));
-    expect(systemClock.monotonicMs() - beganMs).toBeLessThan(2_500);
   });
 });

@@ -34,7 +34,7 @@ describe.each([
   it('refuses a place where nothing can be made, and returns', () => {
     const module = JSON.stringify(built('src/files/make-folder.ts'));
     const script = `import(${module}).then(async (m) => m.${name}('/proc/none/here')).catch((e) => console.log(e.code))`;
-    const out = execFileSync(process.execPath, ['-e', script], { timeout: 10_000, killSignal: 'SIGKILL' });
+    const out = execFileSync(process.execPath, ['-e', script], { timeout: 60_000, killSignal: 'SIGKILL' });
     expect(String(out)).toBe('ENOENT\n');
   });
 });

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { afterAll, describe, expect, it } from 'vitest';
 import { built } from '../support/built.ts';
 import { addFigures, type CampaignFigures, figuresLine, noFigures } from './campaign.ts';
+import { KINDS, seedsThatFailed, survives } from './seeds-that-failed.ts';
 
 const CRASH_POINTS = Number(process.env.SIM_CRASH_POINTS ?? 100_000);
 const FIRST_SEED = Number(process.env.SIM_FIRST_SEED ?? 1);
@@ -19,6 +20,8 @@ afterAll(() => {
 });
 
 describe('an engine that crashes at any await, for long', () => {
+  it.each(KINDS)('survives every seed that once failed: %s', (kind) => survives(kind, seedsThatFailed[kind]), LIMIT_MS);
+
   it(
     'loses nothing, doubles nothing and hides nothing',
     async () => {

@@ -11,7 +11,7 @@ import { postgresError } from '../../src/store/postgres/postgres-fault.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { sharedCluster } from '../support/postgres.ts';
 
-const LONG_MS = 60_000;
+const LONG_MS = 240_000;
 export const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export const explain = (error: unknown) => postgresError(error, 'the database of this test');

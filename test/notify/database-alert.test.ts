@@ -14,7 +14,7 @@ const webhook = (name: string): Webhook => ({
   name,
   url: new URL('https://hook.example'),
   secret: 's'.repeat(32),
-  timeoutMs: 1_000,
+  timeoutMs: 60_000,
   attemptsMax: 3,
   allowPrivate: false,
   ca: undefined,

@@ -19,7 +19,7 @@ const OPS: Webhook = {
   name: 'ops',
   url: new URL('https://hooks.example.com/x'),
   secret: 'a secret of some length',
-  timeoutMs: 1_000,
+  timeoutMs: 60_000,
   attemptsMax: 3,
   allowPrivate: false,
   ca: undefined,

@@ -31,7 +31,7 @@ function webhook(feed: Partial<FedWebhook['feed']> = {}, more: Partial<FedWebhoo
     name: 'siem',
     url: new URL('https://hooks.example.com/x'),
     secret: SECRET,
-    timeoutMs: 2_000,
+    timeoutMs: 60_000,
     attemptsMax: 3,
     allowPrivate: true,
     ca: CERTIFICATE,

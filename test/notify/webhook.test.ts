@@ -30,7 +30,7 @@ function webhook(more: Partial<Webhook> = {}, host = 'localhost'): Webhook {
     name: 'ops',
     url: new URL(`https://${host}:${receiver.port}/hook?key=1`),
     secret: SECRET,
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     attemptsMax: 3,
     allowPrivate: true,
     ca: CERTIFICATE,

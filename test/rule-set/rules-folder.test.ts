@@ -259,7 +259,7 @@ describe('the active rule set', () => {
     expect([rules.isLate, rules.refusal, asked[0]]).toEqual([true, recorded, 10_000]);
     expect(rules.active()).toBe(before);
     isDue = false;
-    await vi.waitFor(async () => expect(await rules.reload(record)).toBeUndefined());
+    await vi.waitFor(async () => expect(await rules.reload(record)).toBeUndefined(), 60_000);
     expect(rules.active().rules).toHaveLength(2);
     expect(rules.isLate).toBe(false);
     expect(recorded).toEqual([expect.stringContaining(words), undefined]);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareMany, figuresLine } from './dry-live.ts';
 
-const CASES = 200;
+const CASES = 130;
 const LIMIT_MS = 240_000; // for machines on which much else runs
 
 describe('a dry run on the same snapshot', () => {

@@ -22,7 +22,7 @@ beforeEach(async () => {
   await org.composition.engine.checkpointer?.seal(); // a start reads what no checkpoint covers
   await org.composition.close(); // the engine runs in a separate process here
   env = { ...org.env, ...DAEMON_ENV };
-}, 60_000);
+}, 300_000);
 afterEach(async () => {
   daemon?.started.child.kill('SIGKILL');
   await daemon?.started.ended;

@@ -11,6 +11,9 @@ import { type Organization, startOrganization } from '../support/organization.ts
 
 const MAIN = built('src/main.ts');
 const BEFORE_CALL = built('test/scenarios/kill-before-call.ts');
+const LATER = built('test/scenarios/later.ts');
+/** A call that was under way counts as one without an answer: the quiet period is then six times the timeout. */
+const QUIET_MS = 61_000;
 const IN_COMMIT = built('test/scenarios/kill-in-commit.ts');
 const SERIALS = ['KILL-1', 'KILL-2', 'KILL-3'];
 
@@ -18,10 +21,9 @@ let org: Organization;
 let ids: string[];
 
 beforeEach(async () => {
-  // A call that was under way counts as one without an answer: the quiet period is then six times the timeout.
   const env = {
     TRUSTWARD_QUIET_PERIOD: '100ms',
-    TRUSTWARD_REQUEST_TIMEOUT: '1s',
+    TRUSTWARD_REQUEST_TIMEOUT: '10s',
     TRUSTWARD_ACT_CONCURRENCY: '1', // what was before the kill is known; killed-at-once.test.ts has several
   };
   org = await startOrganization({ devices: 60, env });
@@ -37,9 +39,10 @@ beforeEach(async () => {
 });
 afterEach(() => org.close());
 
-function startRun(): ChildProcess {
-  const args = [MAIN, 'run', '--mode', 'enforce', '--format', 'json'];
-  return spawn(process.execPath, args, { env: { ...process.env, ...org.env }, stdio: 'ignore' });
+function startRun(laterMs = 0): ChildProcess {
+  const args = ['--import', LATER, MAIN, 'run', '--mode', 'enforce', '--format', 'json'];
+  const env = { ...process.env, ...org.env, LATER_MS: String(laterMs) };
+  return spawn(process.execPath, args, { env, stdio: 'ignore' });
 }
 
 /** Starts a run, kills it with SIGKILL once `isThere` holds, and waits until it is gone. */
@@ -62,13 +65,9 @@ async function killAt(seam: string, target: string): Promise<void> {
   expect(signal).toBe('SIGKILL');
 }
 
-/** Waits for the quiet period, then runs until nothing is in doubt. */
+/** Runs after the quiet period, until nothing is in doubt. */
 async function restartAndSettle(): Promise<void> {
-  for (let round = 0; round < 2; round += 1) {
-    await systemClock.sleep(150);
-    const child = startRun();
-    await once(child, 'exit');
-  }
+  for (const round of [1, 2]) await once(startRun(round * QUIET_MS), 'exit');
 }
 
 async function auditOf(target: string): Promise<string[]> {
@@ -89,7 +88,7 @@ async function auditOf(target: string): Promise<string[]> {
 const READ_BACK = '^/api/v1/devices\\?.*[Ss]erial[Nn]umber=KILL-2';
 const BAN = '^/api/v1/mdm/update_device\\?.*KILL-2';
 
-describe('a process that is killed around its call', { timeout: 120_000 }, () => {
+describe('a process that is killed around its call', { timeout: 300_000 }, () => {
   it('before its intent is committed: nothing is kept or called, and the next run derives it again', async () => {
     await killAt(IN_COMMIT, 'KILL-2');
     expect(org.console.writes()).toEqual([]);

@@ -169,7 +169,7 @@ describe('a run that is older than the runs that are kept', () => {
       { numRuns: 25, endOnFailure: true },
     );
     expect(taken).toBeGreaterThan(0);
-  }, 60_000);
+  }, 300_000);
 
   it('changes by its removal what is decided and done afterwards', async () => {
     let taken = 0;
@@ -192,7 +192,7 @@ describe('a run that is older than the runs that are kept', () => {
       { numRuns: 20, endOnFailure: true },
     );
     expect(taken).toBeGreaterThan(0);
-  }, 60_000);
+  }, 300_000);
 });
 
 const STEP = fc.record({

@@ -27,6 +27,8 @@ export type PageOptions = Parameters<Browser['newContext']>[0];
 
 export async function openPage(browser: Browser, options: PageOptions = {}): Promise<OpenedPage> {
   const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+  // A busy machine; a page that never shows what is waited for ends a test all the same.
+  context.setDefaultTimeout(100_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));

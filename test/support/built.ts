@@ -5,6 +5,9 @@ import { join } from 'node:path';
 export const ROOT = new URL('../..', import.meta.url).pathname;
 export const BUILD = join(ROOT, '.test-build');
 
+/** V8's own cache; it goes by the hash of each module's text. */
+export const COMPILED = join(BUILD, 'compiled');
+
 /** Has `trustward`, as an installation has it on PATH. */
 export const BIN = join(BUILD, 'bin');
 

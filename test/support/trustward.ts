@@ -2,10 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { BIN, BUILD, built, ROOT } from './built.ts';
-
-/** V8's own cache; it goes by the hash of each module's text. */
-export const COMPILED = join(BUILD, 'compiled');
+import { BIN, built, COMPILED, ROOT } from './built.ts';
 
 export interface Ended {
   code: number | null;

@@ -7,10 +7,10 @@ import { type Console, startConsole } from '../../../src/console/console.ts';
 import { addApiKeys } from '../../../src/console/keys.ts';
 import type { PostgresDatabase } from '../../../src/domain/database.ts';
 import { systemClock } from '../../../src/system/clock.ts';
+import { COMPILED } from '../../support/built.ts';
 import { silentLog } from '../../support/organization.ts';
 import { type Cluster, migratedDatabase, startCluster } from '../../support/postgres.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
-import { COMPILED } from '../../support/trustward.ts';
 import { addCast, RULE, type Troubles } from '../troubles.ts';
 import { beginFenceLog, SETTINGS_OF_LOG } from './fence-log.ts';
 

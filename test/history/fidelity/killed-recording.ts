@@ -138,7 +138,7 @@ async function changes(org: Organization, child: ChildProcess, count: number): P
     if (left <= 0) resolve();
   });
   child.once('exit', () => resolve());
-  const tooLong = systemClock.sleep(6_000, over.signal).catch(() => {});
+  const tooLong = systemClock.sleep(30_000, over.signal).catch(() => {});
   await Promise.race([promise, tooLong]);
   over.abort();
   watcher.close();

@@ -1,22 +1,29 @@
 // test: kills a process that records and merges, again and again, and looks at what is left. In: how often. Out: what is wrong, run by run.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { setTimeout as after } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
 import { verifyHistory } from '../../../src/history/files/verify.ts';
+import { built } from '../../support/built.ts';
 import { plainDecoder } from './plain-decoder.ts';
 import { DAY, START } from './rows.ts';
 
-const CHILD = new URL('./writing-child.ts', import.meta.url).pathname;
+const CHILD = built('test/history/files/writing-child.ts');
 const ADDRESS = 'http://127.0.0.1:1';
+
+/** Half of them live until they have recorded something, however slow the machine is. */
+async function toldBy(output: Readable, word: string): Promise<void> {
+  for (let told = ''; !told.includes(word); ) told += String((await once(output, 'data'))[0]);
+}
 
 export async function killOften(folder: string, times: number): Promise<void> {
   let reached = 0;
   for (let time = 0; time < times; time++) {
-    const child = spawn(process.execPath, ['--import', 'tsx', CHILD, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [CHILD, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'exit');
-    await once(child.stdout, 'data');
+    await toldBy(child.stdout, time % 2 === 0 ? 'begun' : 'recorded');
     await after((time * 37) % 400);
     child.kill('SIGKILL');
     await ended;

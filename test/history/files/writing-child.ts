@@ -1,4 +1,4 @@
-// test: a process that records and tidies until it is killed. In: a folder. Out: a line when it begins.
+// test: a process that records and tidies until it is killed. In: a folder. Out: a line when it begins, and one when it has recorded a few runs.
 import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
 import { listHistory } from '../../../src/history/files/segment-files.ts';
 import { tidyHistory } from '../../../src/history/files/tidy.ts';
@@ -9,7 +9,9 @@ const folder = process.argv[2] as string;
 const writer = new HistoryWriter(folder, ABOUT);
 let run = writer.place;
 process.stdout.write('begun\n');
+const [first, few] = [run, 3];
 for (;;) {
+  if (run === first + few) process.stdout.write('recorded\n');
   run++;
   const at = START + run * 40 * MINUTE;
   const said = Array.from({ length: 50 }, (_, no) => ['device' as const, `d${no}`, 'OS', `"${run}"`] as const);

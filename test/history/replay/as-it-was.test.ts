@@ -201,7 +201,7 @@ describe('a replay as it was', () => {
     expect(late.runs).toBe(history.runs.length - 10);
     expect((await replayed(history, { everyMs: 6 * HOUR })).differences).toEqual([]);
     await on.close();
-  }, 60_000);
+  }, 300_000);
 
   it('finds a change that the record lost, and says that nothing explains it', async () => {
     const { history, on } = await lived(5, 25);
@@ -219,7 +219,7 @@ describe('a replay as it was', () => {
     const { differences } = await replayed(without);
     expect(differences[0]).toMatchObject({ runSeq: acted.frame.run.seq, isExplained: false });
     await on.close();
-  }, 60_000);
+  }, 300_000);
 
   it('names a damaged stretch as the reason of what it cannot give', async () => {
     const { history, on } = await lived(5, 25);
@@ -234,7 +234,7 @@ describe('a replay as it was', () => {
     expect(differences.length).toBeGreaterThan(0);
     for (const { isExplained, reason } of differences) expect([isExplained, reason]).toEqual([true, gap.text]);
     await on.close();
-  }, 60_000);
+  }, 300_000);
 
   it('counts what was done from the outcomes that were recorded, and reports chosen rules alone', async () => {
     const on = startOnPlatform({ rules: [banRule(), banRule({ id: 'other', field: 'Other' })] });

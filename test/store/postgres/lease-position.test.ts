@@ -26,7 +26,7 @@ describe.skipIf(hasNoPostgres)(`a replica that was promoted${NEEDS_POSTGRES}`, (
     const positions = positionFiles((organization) => join(state, organization));
     for (const organization of ['acme', 'globex']) await run('mkdir', [join(state, organization)]);
     const take = (on: typeof world, organization: string) =>
-      on.worker('w', { positions, leaseMs: 2_000 }).take(organization, NOW);
+      on.worker('w', { positions, leaseMs: 4_000 }).take(organization, NOW);
     const send = async (on: typeof world, organization: string) => {
       const lease = await take(on, organization);
       const text = lease.behind;
@@ -67,12 +67,17 @@ describe.skipIf(hasNoPostgres)(`a replica that was promoted${NEEDS_POSTGRES}`, (
     expect(positions.read('globex')).toMatchObject({ timeline: 2 });
   });
 
-  test('a copy in another cluster lets an organization begin stopped', { timeout: 60_000 }, async () => {
+  test('a copy in another cluster lets an organization begin stopped', { timeout: 300_000 }, async () => {
     const primary = await startCluster({ isDurable: false });
     onTestFinished(() => primary.close());
     const world = await leaseWorld(primary);
     const recorded = { system: '1', timeline: 1, lsn: '0/1', fence: 0, commits: 0 };
-    const lease = await world.worker('w', { positions: { read: () => recorded, write: () => {} } }).take('acme', NOW);
+    const lease = await world
+      .worker('w', {
+        positions: { read: () => recorded, write: () => {} },
+        leaseMs: 60_000,
+      })
+      .take('acme', NOW);
     expect(lease.behind).toMatch(/^this is another PostgreSQL cluster \(\d+\) than the one that it acted with \(1\)/);
     await lease.release();
   });
@@ -174,7 +179,7 @@ async function caughtUp(primary: Cluster, replica: Cluster): Promise<void> {
   const { lsn } = (await primary.query('SELECT pg_current_wal_flush_lsn()::text AS lsn')).rows[0];
   await expect
     .poll(async () => (await replica.query(`SELECT pg_last_wal_replay_lsn() >= '${lsn}' AS is`)).rows[0].is, {
-      timeout: 20_000,
+      timeout: 60_000,
     })
     .toBe(true);
 }

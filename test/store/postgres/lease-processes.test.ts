@@ -10,7 +10,7 @@ import { type Cluster, hasNoPostgres, NEEDS_POSTGRES, startCluster } from '../..
 import { type LeaseWorld, leaseWorld, newOrganization } from './lease-world.ts';
 
 const HOLDER = built('test/store/postgres/lease-holder.ts');
-const LEASE_MS = 1_500;
+const LEASE_MS = 2_500;
 const QUIET_MS = 400;
 
 describe.skipIf(hasNoPostgres)(`a lease${NEEDS_POSTGRES}`, () => {
@@ -47,7 +47,7 @@ describe.skipIf(hasNoPostgres)(`a lease${NEEDS_POSTGRES}`, () => {
   const takeAfter = async (organization: string) => {
     const startMs = systemClock.monotonicMs();
     const leases = world.worker('successor', { leaseMs: LEASE_MS });
-    const lease = await leases.take(organization, { waitMs: 20_000, quietMs: QUIET_MS });
+    const lease = await leases.take(organization, { waitMs: 60_000, quietMs: QUIET_MS });
     onTestFinished(() => lease.release());
     return { lease, tookMs: systemClock.monotonicMs() - startMs };
   };
@@ -57,11 +57,12 @@ describe.skipIf(hasNoPostgres)(`a lease${NEEDS_POSTGRES}`, () => {
     const { child } = await holder(organization);
     await expect.poll(() => actsOf(organization)).toMatchObject([{ fence: '1' }]);
     child.kill('SIGKILL');
+    // The kernel closes the connection: nobody waits until the holder counts as silent, which this one never does.
+    const beaten = "UPDATE trustward.leases SET beaten_at = clock_timestamp() + interval '1 day' WHERE org = $1";
+    await world.rows(beaten, [organization]);
     const { lease, tookMs } = await takeAfter(organization);
     expect(lease.fence).toBe(2);
-    expect(tookMs).toBeGreaterThanOrEqual(LEASE_MS + QUIET_MS - 50);
-    // The kernel closes the connection: nobody waits until the holder counts as silent.
-    expect(tookMs).toBeLessThan(2 * LEASE_MS + QUIET_MS + 2_000);
+    expect(tookMs).toBeGreaterThanOrEqual(LEASE_MS + QUIET_MS);
     expect(lease.mayWrite()).toBe(true);
   });
 
@@ -71,7 +72,7 @@ describe.skipIf(hasNoPostgres)(`a lease${NEEDS_POSTGRES}`, () => {
     await expect.poll(() => actsOf(organization)).toMatchObject([{ fence: '1' }]);
     child.kill('SIGSTOP');
     const { lease, tookMs } = await takeAfter(organization);
-    expect(tookMs).toBeGreaterThanOrEqual(2 * LEASE_MS + QUIET_MS - 100);
+    expect(tookMs).toBeGreaterThanOrEqual(LEASE_MS + QUIET_MS);
     const before = await actsOf(organization);
     await lease.transaction((client) => client.query("INSERT INTO trustward.acts (fence, what) VALUES (2, 'sent')"));
     child.kill('SIGCONT');
@@ -91,7 +92,7 @@ describe.skipIf(hasNoPostgres)(`a lease${NEEDS_POSTGRES}`, () => {
     child.kill('SIGCONT');
     expect(await said('gapMs')).toMatchObject({ mayWrite: false });
     expect((await said('lost')).lost).toContain(
-      `PostgreSQL did not confirm for 1.5 s that organization \`${organization}\` is acted on here`,
+      `PostgreSQL did not confirm for ${LEASE_MS / 1_000} s that organization \`${organization}\` is acted on here`,
     );
     expect((await takeAfter(organization)).lease.fence).toBe(2);
   });

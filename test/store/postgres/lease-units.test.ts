@@ -23,7 +23,7 @@ describe.skipIf(hasNoPostgres)(`a store that acts${NEEDS_POSTGRES}`, () => {
   async function acting() {
     const organization = newOrganization();
     const positions = memoryPositions();
-    const leases = world.worker('w', { positions, open: (name) => pool.open(name), leaseMs: 5_000 });
+    const leases = world.worker('w', { positions, open: (name) => pool.open(name), leaseMs: 60_000 });
     const lease = await leases.take(organization, { waitMs: 0, quietMs: 0 });
     onTestFinished(() => lease.release());
     const store = await PostgresStore.open({

@@ -1,5 +1,6 @@
 // test: the writers of an organization, in however many processes, write one audit with one head; what somebody changes beside them is noticed
 // by each of them, before it acts.
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { verifyChain } from '../../../src/audit/chain.ts';
 import type { Exemption } from '../../../src/domain/exemption.ts';
@@ -9,6 +10,7 @@ import { hasNoPostgres, NEEDS_POSTGRES } from '../../support/postgres.ts';
 import { commitOf, decision, episode, intent, plan, run } from '../../support/stored-nouns.ts';
 import { InPostgres, newOrganization } from '../../support/stores.ts';
 
+const WAITING = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 const notice = (at: number) => [{ kind: 'notice' as const, body: { at } }];
 const stop = { at: 1, by: 'ana', reason: 'enough' };
 
@@ -30,6 +32,16 @@ describe.skipIf(hasNoPostgres)(`writers on PostgreSQL${NEEDS_POSTGRES}`, () => {
   const beside = (sql: string, isHidden = false) =>
     database.query(`BEGIN; SELECT set_config('trustward.org', '${organization}', true);
       ${isHidden ? 'SET LOCAL session_replication_role = replica;' : ''} SET LOCAL search_path = trustward; ${sql}; COMMIT`);
+
+  /** A large unit waits at its first decision until it is let go, so that what comes meanwhile does, on any machine. */
+  async function heldBack() {
+    const client = new pg.Client({ connectionString: database.url('postgres') });
+    await client.connect();
+    await client.query('BEGIN; LOCK TABLE trustward.decisions IN EXCLUSIVE MODE');
+    const letGo = () => client.end();
+    const waiting = async () => (await database.query(WAITING)).rows[0].n as number;
+    return { waiting, letGo };
+  }
 
   async function filled(): Promise<void> {
     await one?.beginRun(run, notice(0));
@@ -187,12 +199,16 @@ describe.skipIf(hasNoPostgres)(`writers on PostgreSQL${NEEDS_POSTGRES}`, () => {
   test('keep no first stop waiting, not even one of another process', async () => {
     await one?.beginRun(run, []);
     const decisions = Array.from({ length: 12_000 }, (_, at) => ({ ...decision, id: `y${at}`, intentId: undefined }));
+    const back = await heldBack();
     let isWritten = false;
     const large = one?.commitRun(commitOf({ decisions, notes: notice(1) })).then(() => {
       isWritten = true;
     });
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    await other?.setStop(stop, notice(2));
+    await expect.poll(back.waiting).toBe(1);
+    const stopping = other?.setStop(stop, notice(2));
+    await expect.poll(back.waiting).toBe(2);
+    await back.letGo();
+    await stopping;
     expect(isWritten).toBe(false);
     expect(await one?.stop()).toEqual(stop);
     await large;
@@ -203,9 +219,12 @@ describe.skipIf(hasNoPostgres)(`writers on PostgreSQL${NEEDS_POSTGRES}`, () => {
   test('let a large unit wait for those of the same process that come meanwhile', async () => {
     await one?.beginRun(run, []);
     const decisions = Array.from({ length: 12_000 }, (_, at) => ({ ...decision, id: `y${at}`, intentId: undefined }));
+    const back = await heldBack();
     const large = one?.commitRun(commitOf({ decisions, notes: notice(1) }));
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    await one?.setStop(stop, notice(2));
+    await expect.poll(back.waiting).toBe(1);
+    const stopping = one?.setStop(stop, notice(2));
+    await back.letGo();
+    await stopping;
     expect((await one?.audit({ limit: 1 }))?.[0]?.bytes).toContain('"at":2');
     await large;
     expect(await chain()).toMatchObject({ ok: true, entries: 2 });
