@@ -60,6 +60,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
   const { holder } = organizations;
   const audits = new AuditListener();
   const heard = server.listen(CHANNEL, audits);
+  const watched = server.untilEnding(ending.asked);
   const token = tokenOf(settings, holder !== undefined);
   const ofAll = holder && token && { text: token.text, file: settings.tokenFile };
   const provider = await openProvider({ server, audits, clock, log, token: ofAll, signal: ending.asked });
@@ -89,7 +90,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
       organizationOf: async (hash) =>
         !holder && token && hash === hashOfToken(token.text) ? DEFAULT_ORGANIZATION : ownerOf(server.pool, hash),
       verifyProvider: (hash) => provider.register.verifyHash(hash),
-      readiness: () => readinessOfProcess(server, jobs, holder),
+      readiness: () => readinessOfProcess(server, jobs, holder, clock),
       metrics: metricsFor(measuring, '', () => true),
       secret: newSecret,
       ...{ clock, log },
@@ -135,6 +136,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
           looked.then(() => app.close()),
         ),
         heard.close(),
+        watched,
         provider.ended,
       ]);
     },

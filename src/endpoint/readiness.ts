@@ -3,19 +3,49 @@
 import type { Composition } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { auditChecks, changeWindowChecks, databaseCheck, rulesCheck, stopChecks } from '../daemon/readiness.ts';
-import { lineOf } from '../domain/errors.ts';
 import type { Jobs } from '../domain/jobs.ts';
+import type { Clock } from '../domain/ports.ts';
 import { timeText } from '../domain/time-text.ts';
 import type { ReadyCheck } from '../http/index.ts';
 import type { OrganizationHolder } from '../organizations/organization-holder.ts';
 
+/** A server that is frozen refuses nothing, and whoever asks wants to know within seconds. */
+const ANSWER_MS = 3_000;
+const NO_ANSWER: ReadyCheck = { name: 'database', ok: false, text: 'PostgreSQL does not answer; see the log' };
+
 /** A run takes seconds, and others may go first. */
 const WAITS_LONG_MS = 60_000;
 
-export async function readinessOf(
-  { config, engine, rules, health }: Composition,
-  jobs: Pick<Jobs, 'counts'>,
+type Counting = Pick<Jobs, 'counts'>;
+
+export function readinessOf(composition: Composition, jobs: Counting): Promise<ReadyCheck[]> {
+  return inTime(composition.clock, checksOf(composition, jobs));
+}
+
+/** `server`: of the process. `holder`: undefined without a folder of organizations. */
+export function readinessOfProcess(
+  server: Pick<PostgresServer, 'health'> & { pool: Pick<PostgresServer['pool'], 'demandWritable'> },
+  jobs: Counting,
+  holder: Pick<OrganizationHolder, 'refusal'> | undefined,
+  clock: Pick<Clock, 'sleep'>,
 ): Promise<ReadyCheck[]> {
+  return inTime(clock, checksOfProcess(server, jobs, holder));
+}
+
+async function inTime(clock: Pick<Clock, 'sleep'>, checks: Promise<ReadyCheck[]>): Promise<ReadyCheck[]> {
+  const done = new AbortController();
+  const late = clock.sleep(ANSWER_MS, done.signal).then(
+    () => [NO_ANSWER],
+    () => [],
+  );
+  try {
+    return await Promise.race([checks, late]);
+  } finally {
+    done.abort();
+  }
+}
+
+async function checksOf({ config, engine, rules, health }: Composition, jobs: Counting): Promise<ReadyCheck[]> {
   const { store } = engine;
   const { organization } = config.database as { organization: string };
   return [
@@ -29,18 +59,18 @@ export async function readinessOf(
   ];
 }
 
-export async function readinessOfProcess(
-  { pool, health }: PostgresServer,
-  jobs: Pick<Jobs, 'counts'>,
-  holder: Pick<OrganizationHolder, 'refusal'> | undefined,
+async function checksOfProcess(
+  { pool, health }: Parameters<typeof readinessOfProcess>[0],
+  jobs: Counting,
+  holder: Parameters<typeof readinessOfProcess>[2],
 ): Promise<ReadyCheck[]> {
-  const reached = await pool.query('SELECT 1').then(
-    () => undefined,
-    (error: unknown) => lineOf(error),
+  const isReached = await pool.demandWritable().then(
+    () => true,
+    () => false,
   );
   const fault = health.fault();
   const since = fault && `${fault.text}; since ${timeText(fault.since)}`;
-  const broken = reached === undefined ? since : 'PostgreSQL does not answer; see the log';
+  const broken = since ?? (isReached ? undefined : NO_ANSWER.text);
   const isRefused = holder?.refusal !== undefined;
   const text = isRefused
     ? 'the folder was refused, and the last good set stays; `trustward organizations check` and the log have the details'
@@ -53,7 +83,7 @@ export async function readinessOfProcess(
 }
 
 /** Reading and stopping need no worker: it is a part of the work. */
-async function jobsCheck(jobs: Pick<Jobs, 'counts'>, organization?: string): Promise<ReadyCheck> {
+async function jobsCheck(jobs: Counting, organization?: string): Promise<ReadyCheck> {
   const check = { name: 'jobs', isPartial: true as const };
   try {
     const counts = await jobs.counts();

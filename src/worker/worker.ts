@@ -19,7 +19,7 @@ export async function startWorker({ jobs, concurrency, ...worked }: WorkerParts)
   const { ended } = await jobs.work({ handlers, concurrency, organizations: ids, signal: ending.asked });
   const scheduled = jobs.keepSchedules(() => organizations.all().flatMap(schedulesOf), ending.asked);
   scheduled.catch((error) => log.error({}, `schedules are not kept any longer: ${String(error)}`));
-  return { ended: Promise.all([ended, scheduled]).then(() => {}) };
+  return { ended: Promise.all([ended, scheduled, worked.server.untilEnding(ending.asked)]).then(() => {}) };
 }
 
 const MINUTE_MS = 60_000;

@@ -8,7 +8,8 @@ import { addressOf, openServer, type PostgresServer } from '../../src/compose/po
 import { sharedRecording } from '../../src/compose/recorder.ts';
 import { type Console, startConsole } from '../../src/console/console.ts';
 import type { PostgresDatabase } from '../../src/domain/database.ts';
-import type { Jobs } from '../../src/domain/jobs.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import type { Job, Jobs } from '../../src/domain/jobs.ts';
 import { KnownRules } from '../../src/evaluate/index.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
 import { Asks } from '../../src/store/postgres/asks.ts';
@@ -17,6 +18,7 @@ import { systemClock } from '../../src/system/clock.ts';
 import { Ending } from '../../src/system/ending.ts';
 import { systemIds } from '../../src/system/ids.ts';
 import { turnsByJobs } from '../../src/worker/asks.ts';
+import { handlersOf } from '../../src/worker/handlers.ts';
 import { type Organizations, openOrganizations } from '../../src/worker/organizations.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { testLog } from '../support/console-organization.ts';
@@ -123,7 +125,7 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
       expect(existsSync(file('state', id, 'trustward.checkpoints'))).toBe(true);
     }
     expect(existsSync(file('state', 'acme', 'trustward.audit-key'))).toBe(true);
-  }, 60_000);
+  }, 240_000);
 
   it('works on for others when the credential of one cannot be read, and says so', async () => {
     await addOrganization('acme');
@@ -133,7 +135,20 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     await untilRuns('acme', 2);
     expect(await postgresReader(server.pool, 'beta', systemClock).runs(1)).toEqual([]);
     expect(log.errors.map(({ message }) => message).join('\n')).toMatch(/the job `run` of `beta` failed: .*beta\.key/);
-  }, 60_000);
+  }, 240_000);
+
+  it('makes a run whose beginning could not be shown to who waits for it, and goes on', async () => {
+    await addOrganization('acme');
+    organizations = await openOrganizations(env(), {}, systemClock, log);
+    const handlers = handlersOf({ organizations, server, recording, knownRules: new KnownRules(), ending, log });
+    const gone = new AppError('store_failed', 'the session was ended');
+    const job: Job = {
+      ...{ id: 'one', organization: 'acme', kind: 'run', payload: null, by: undefined, takeovers: 0, waitedMs: 0 },
+      lost: new AbortController().signal,
+      begun: () => Promise.reject(gone),
+    };
+    expect(await handlers.run(job)).toMatchObject({ seq: 1, status: 'completed' });
+  }, 240_000);
 
   it('does what a person asks for at another process, and answers with its error too', async () => {
     await addOrganization('acme');
@@ -152,5 +167,5 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     const released = await turns.operate('release', operator.by, claim.target, operator);
     expect(released).toMatchObject([{ target: claim.target }]);
     expect((await reader.claims({ status: 'released' })).map(({ target }) => target)).toContain(claim.target);
-  }, 60_000);
+  }, 240_000);
 });
