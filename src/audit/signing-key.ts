@@ -17,9 +17,10 @@ export function publicKeyFileOf(databaseFile: string): string {
 
 /**
  * The private key; made when neither it nor anything signed by it exists (`hasSigned`: the database or the file outside
- * has checkpoints). Errors: AppError `config` when it is missing, can be read by others, or is not an Ed25519 key.
+ * has checkpoints). `remedy`: what is tried before a backup. Errors: AppError `config` when it is missing, can be read by others, or is
+ * not an Ed25519 key.
  */
-export function loadOrCreateKey(databaseFile: string, hasSigned: boolean): KeyObject {
+export function loadOrCreateKey(databaseFile: string, hasSigned: boolean, remedy = ''): KeyObject {
   const file = privateKeyFileOf(databaseFile);
   if (existsSync(file)) {
     const key = readPrivateKey(file);
@@ -29,7 +30,7 @@ export function loadOrCreateKey(databaseFile: string, hasSigned: boolean): KeyOb
   if (hasSigned || existsSync(publicKeyFileOf(databaseFile))) {
     throw new AppError(
       'config',
-      `the key that signs the audit, \`${file}\`, is missing: restore it from your backup, or make a new one with \`trustward audit new-key --reason …\``,
+      `the key that signs the audit, \`${file}\`, is missing: ${remedy}restore it from your backup, or make a new one with \`trustward audit new-key --reason …\``,
     );
   }
   return createKey(databaseFile);

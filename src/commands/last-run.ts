@@ -52,9 +52,9 @@ async function noteOf(
   return `${which} and is under way: ${await progressOf(reader, newest)}; ${about}`;
 }
 
-/** With PostgreSQL whoever takes over a dead process's work ends its run: one that is marked as running still counts as such. */
+/** The lock of a dead process is free, with a file as with PostgreSQL. */
 async function isWritten(database: Database): Promise<boolean> {
-  if (database.kind === 'postgres') return true;
+  if (database.kind === 'postgres') return (await import('../compose/postgres.ts')).isActedFor(database);
   const { lookAtLock } = await import('../store/writer-lock.ts');
   return lookAtLock(database.file).isHeld;
 }

@@ -169,11 +169,14 @@ function makeFolderOf({ beside }: Database): void {
   }
 }
 
+const OTHER_FOLDER = 'let TRUSTWARD_STATE name the folder that the other processes have, ';
+
 /** The key and the file of checkpoints, which lie beside the database. */
-function outsideOf({ beside }: Database, linesInside: number, clock: Clock, log: Log) {
+function outsideOf({ beside, kind }: Database, linesInside: number, clock: Clock, log: Log) {
   const file = new CheckpointFile(checkpointFileOf(beside));
   const { named, last } = file.look();
-  const key = loadOrCreateKey(beside, linesInside > 0 || named !== undefined || last !== undefined);
+  const hasSigned = linesInside > 0 || named !== undefined || last !== undefined;
+  const key = loadOrCreateKey(beside, hasSigned, kind === 'postgres' ? OTHER_FOLDER : '');
   const keys = readPublicKeys(publicKeyFileOf(beside));
   let checkpointer: FileCheckpointer | undefined;
   const sealing: Sealing = { ...signingWith(key, keys), sealed: () => void checkpointer?.publish() };

@@ -4,10 +4,12 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { positionFiles } from '../audit/position-file.ts';
 import type { PostgresDatabase } from '../domain/database.ts';
+import { AppError } from '../domain/errors.ts';
 import type { Listen } from '../domain/listening.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { makeFolderSync } from '../files/make-folder.ts';
 import { alone } from '../store/postgres/alone.ts';
+import { IS_HELD, lockKeyOf } from '../store/postgres/lease-statements.ts';
 import { PostgresLeases } from '../store/postgres/leases.ts';
 import { listening } from '../store/postgres/listening.ts';
 import { PostgresPool } from '../store/postgres/pool.ts';
@@ -22,6 +24,8 @@ export interface PostgresServer {
   /** Of the server, for all of its organizations. */
   health: StoreHealth;
   listen: Listen;
+  /** Notices that a fault is over, also in a process that writes seldom. Until `signal` aborts; never rejects. */
+  untilEnding(signal: AbortSignal): Promise<void>;
   /** Does this while no other process does the same for the organization: the files beside the database are written so. */
   alone<T>(organization: string, work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -54,9 +58,20 @@ export async function openServer(
     leases,
     health,
     listen: (channel, hearing) => listening({ pool, clock, log }, channel, hearing),
+    untilEnding: (signal) => tryAgain(pool, health, clock, signal),
     alone: (organization, work) => alone(pool, organization, work),
     close: () => pool.close(),
   };
+}
+
+const TRY_EVERY_MS = 2_000;
+
+async function tryAgain(pool: PostgresPool, health: StoreHealth, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(TRY_EVERY_MS, signal).catch(() => {});
+    // What fails is remembered by the pool.
+    if (!signal.aborted && health.fault()) await pool.tryToWrite().catch(() => {});
+  }
 }
 
 /** For reading beside any writer; closed by its `close`. */
@@ -66,6 +81,16 @@ export function readerOn(database: PostgresDatabase, clock: Clock): SqlReader {
 
 export function runReaderOn(database: PostgresDatabase, clock: Clock): SqlRunReader {
   return postgresRunReader(poolOf(database), database.organization, clock, true);
+}
+
+/** Whether a process has the right to act for the organization. Errors: AppError `store_failed`. */
+export async function isActedFor(database: PostgresDatabase): Promise<boolean> {
+  const pool = poolOf(database);
+  try {
+    return (await pool.query(IS_HELD, [lockKeyOf(database.organization)])).length > 0;
+  } finally {
+    await pool.close();
+  }
 }
 
 function poolOf(database: PostgresDatabase): PostgresPool {
@@ -82,6 +107,11 @@ export function addressOf({ url, password }: PostgresDatabase): string {
 
 function folderOf({ beside }: PostgresDatabase, organization: string): string {
   const folder = join(dirname(dirname(beside)), organization);
-  makeFolderSync(folder);
+  try {
+    makeFolderSync(folder);
+  } catch (error) {
+    const text = `the folder \`${folder}\` of TRUSTWARD_STATE cannot be made (${(error as NodeJS.ErrnoException).code}): let it name a folder that this user may write, the same one for every process`;
+    throw new AppError('config', text, { cause: error });
+  }
   return folder;
 }

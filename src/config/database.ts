@@ -45,9 +45,13 @@ export function isAddress(text: string): boolean {
   return isPostgres(text) || /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
 }
 
+/** A slip such as `postgres//…` is no file. */
 export function isPostgres(text: string): boolean {
-  return /^postgres(ql)?:/i.test(text);
+  return /^postgres(ql)?(:|\/\/)/i.test(text);
 }
+
+/** The client takes the weaker ones for the strongest, with a warning of several lines. */
+const AS_VERIFY_FULL = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
 
 function readPostgres(
   reader: NameReader,
@@ -66,7 +70,7 @@ function readPostgres(
   const beside = join(state ?? '', chosen, 'trustward');
   return {
     kind: 'postgres',
-    url: wrong === undefined ? text : schemeOf(text),
+    url: wrong === undefined ? text.replace(AS_VERIFY_FULL, '$1verify-full') : schemeOf(text),
     password,
     organization: chosen,
     beside,
@@ -76,7 +80,7 @@ function readPostgres(
 /** It never repeats what may be a password. */
 function addressFault(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^\/[^/]+$/.test(url.pathname))
+  if (!url || !/^[a-z]+:\/\//i.test(text) || !/^\/[^/]+$/.test(url.pathname))
     return `is \`${schemeOf(text)}\`: expected an address such as postgres://user@host/name`;
   if (url.password !== '' || url.searchParams.has('password'))
     return 'holds a password: leave it out, and give it in TRUSTWARD_DB_PASSWORD_FILE, PGPASSWORD or ~/.pgpass';
@@ -101,6 +105,6 @@ export function databaseFlags(database: Database): string[] {
 
 /** All that a message repeats of an address that is wrong: what is wrong with it is often where a password stands. */
 function schemeOf(address: string): string {
-  const scheme = /^[a-z][a-z0-9+.-]*:(\/\/)?/i.exec(address)?.[0];
+  const scheme = /^[a-z][a-z0-9+.-]*(:\/\/|:|\/\/)/i.exec(address)?.[0];
   return scheme === undefined ? address : `${scheme}…`;
 }

@@ -55,6 +55,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
   const { holder } = organizations;
   const audits = new AuditListener();
   const heard = server.listen(CHANNEL, audits);
+  const watched = server.untilEnding(ending.asked);
   const token = tokenOf(settings, holder !== undefined);
   const ofAll = holder && token && { text: token.text, file: settings.tokenFile };
   const provider = await openProvider({ server, audits, clock, log, token: ofAll, signal: ending.asked });
@@ -127,6 +128,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
           looked.then(() => app.close()),
         ),
         heard.close(),
+        watched,
         provider.ended,
       ]);
     },

@@ -1,15 +1,18 @@
 // endpoint: what `/readyz` shows of an organization, and of the process that has several. In: the state of the database, what waits for workers. Out:
 // checks. INVARIANT: they are public: those of the process name no organization, and count none.
 import type { Composition } from '../compose/compose.ts';
-import type { PostgresServer } from '../compose/postgres.ts';
 import { auditChecks, changeWindowChecks, databaseCheck, rulesCheck, stopChecks } from '../daemon/readiness.ts';
 import type { Jobs } from '../domain/jobs.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { ReadyCheck } from '../http/index.ts';
 import type { OrganizationHolder } from '../organizations/organization-holder.ts';
-import { jobsCheck, serverCheck } from '../worker/shared-checks.ts';
+import { inTime, jobsCheck, NO_ANSWER, serverCheck } from '../worker/shared-checks.ts';
 
-export async function readinessOf(
+export function readinessOf(composition: Composition, jobs: Pick<Jobs, 'counts'>): Promise<ReadyCheck[]> {
+  return inTime(checksOf(composition, jobs), composition.clock).catch(() => [NO_ANSWER]);
+}
+
+async function checksOf(
   { config, engine, rules, health }: Composition,
   jobs: Pick<Jobs, 'counts'>,
 ): Promise<ReadyCheck[]> {
@@ -27,7 +30,7 @@ export async function readinessOf(
 }
 
 export async function readinessOfProcess(
-  server: PostgresServer,
+  server: Parameters<typeof serverCheck>[0],
   jobs: Pick<Jobs, 'counts'>,
   holder: Pick<OrganizationHolder, 'refusal'> | undefined,
   clock: Pick<Clock, 'sleep'>,

@@ -91,8 +91,9 @@ const UNSEEN = { beginPlan: () => {}, end: () => {} };
 async function whole(engine: Composition['engine'], asked: Partial<RunRequest> & Asked, job: Job): Promise<JobValue> {
   const request: RunRequest = { rules: undefined, waitForDoubts: false, ...asked };
   const shown: Promise<void>[] = [];
-  const run = await runCycle(engine, request, (begun) => void shown.push(job.begun(shownOf(begun))));
-  await Promise.allSettled(shown);
+  // Who waits for the run sees it begin, or end: a database that fails here fails the run too, which reports it.
+  const run = await runCycle(engine, request, (begun) => void shown.push(job.begun(shownOf(begun)).catch(() => {})));
+  await Promise.all(shown);
   const { id, seq, mode } = run;
   engine.log.info({ run: id, seq, mode }, `run ${seq} (${mode}) is done`);
   return shownOf(run);

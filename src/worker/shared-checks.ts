@@ -1,7 +1,7 @@
 // worker: what `/readyz` of each process on PostgreSQL shows, of a worker as of an endpoint. In: the state of the server, what waits for workers. Out:
 // checks. INVARIANT: they are public: they name no organization.
 import type { PostgresServer } from '../compose/postgres.ts';
-import { AppError, lineOf } from '../domain/errors.ts';
+import { AppError } from '../domain/errors.ts';
 import type { JobCount, Jobs } from '../domain/jobs.ts';
 import type { Clock } from '../domain/ports.ts';
 import { timeText } from '../domain/time-text.ts';
@@ -10,11 +10,12 @@ import type { Organizations } from './organizations.ts';
 
 /** Whoever asks for `/readyz` gives up soon, and a network that is cut says nothing for minutes. */
 const ANSWER_MS = 3_000;
+export const NO_ANSWER: ReadyCheck = { name: 'database', ok: false, text: 'PostgreSQL does not answer; see the log' };
 /** A run takes seconds, and others may go first. */
 const WAITS_LONG_MS = 60_000;
 
 /** Errors: those of `asked`; AppError `store_failed` when no answer comes. */
-async function inTime<T>(asked: Promise<T>, clock: Pick<Clock, 'sleep'>): Promise<T> {
+export async function inTime<T>(asked: Promise<T>, clock: Pick<Clock, 'sleep'>): Promise<T> {
   const isOver = new AbortController();
   const late = clock.sleep(ANSWER_MS, isOver.signal).then(() => {
     throw new AppError('store_failed', `PostgreSQL did not answer within ${ANSWER_MS / 1_000} s`);
@@ -28,17 +29,19 @@ async function inTime<T>(asked: Promise<T>, clock: Pick<Clock, 'sleep'>): Promis
   }
 }
 
-export async function serverCheck(
-  { pool, health }: Pick<PostgresServer, 'pool' | 'health'>,
-  clock: Pick<Clock, 'sleep'>,
-): Promise<ReadyCheck> {
-  const fails = await inTime(pool.query('SELECT 1'), clock).then(
-    () => undefined,
-    (error: unknown) => lineOf(error),
+interface Reached {
+  pool: Pick<PostgresServer['pool'], 'demandWritable'>;
+  health: Pick<PostgresServer['health'], 'fault'>;
+}
+
+export async function serverCheck({ pool, health }: Reached, clock: Pick<Clock, 'sleep'>): Promise<ReadyCheck> {
+  const isReached = await inTime(pool.demandWritable(), clock).then(
+    () => true,
+    () => false,
   );
   const fault = health.fault();
   const since = fault && `${fault.text}; since ${timeText(fault.since)}`;
-  const broken = fails === undefined ? since : 'PostgreSQL does not answer; see the log';
+  const broken = since ?? (isReached ? undefined : NO_ANSWER.text);
   return { name: 'database', ok: broken === undefined, text: broken ?? 'it answers' };
 }
 

@@ -52,7 +52,9 @@ export async function startWorker({ jobs, concurrency, port, clock, ...worked }:
   }
   const scheduled = jobs.keepSchedules(() => organizations.all().flatMap(schedulesOf), ending.asked);
   scheduled.catch((error) => log.error({}, `schedules are not kept any longer: ${String(error)}`));
-  const ended = Promise.all([working.ended, scheduled]).finally(() => listening?.close(0));
+  const ended = Promise.all([working.ended, scheduled, server.untilEnding(ending.asked)]).finally(() =>
+    listening?.close(0),
+  );
   return { url: listening?.url, ended: ended.then(() => {}) };
 }
 

@@ -114,8 +114,14 @@ describe('a PostgreSQL database', () => {
     [`${URL}&options=-c%20x`, 'has a parameter that is not known here: expected application_name'],
     ['postgres://h/d?sslmode=maybe', 'has another sslmode: expected disable'],
     ['postgresql://h/d#x', 'has a fragment'],
+    ['postgres:/d', 'is `postgres:…`: expected an address such as'],
+    ['postgres//u:hidden@h/d', 'is `postgres//…`: expected an address such as'],
   ])('is checked: %s', (address, text) => {
     expect(faultOf(pg({ TRUSTWARD_DB: address })).text).toContain(text);
+  });
+  it.each(['prefer', 'require', 'verify-ca'])('takes sslmode=%s for the strongest one, as its client does', (mode) => {
+    const address = (sslmode: string) => `postgres://h/d?sslmode=${sslmode}&connect_timeout=3`;
+    expect(databaseIn(pg({ TRUSTWARD_DB: address(mode) }))).toMatchObject({ url: address('verify-full') });
   });
   it('needs a place for what lies beside a file otherwise', () => {
     expect(faultOf({ TRUSTWARD_DB: URL }).text).toMatch(/TRUSTWARD_STATE is not set: give the folder [^\n]+$/);

@@ -8,7 +8,8 @@ import { addressOf, openServer, type PostgresServer } from '../../src/compose/po
 import { sharedRecording } from '../../src/compose/recorder.ts';
 import { type Console, startConsole } from '../../src/console/console.ts';
 import type { PostgresDatabase } from '../../src/domain/database.ts';
-import type { Jobs } from '../../src/domain/jobs.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import type { Job, Jobs } from '../../src/domain/jobs.ts';
 import { KnownRules } from '../../src/evaluate/index.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
 import { Asks } from '../../src/store/postgres/asks.ts';
@@ -17,7 +18,9 @@ import { systemClock } from '../../src/system/clock.ts';
 import { Ending } from '../../src/system/ending.ts';
 import { systemIds } from '../../src/system/ids.ts';
 import { turnsByJobs } from '../../src/worker/asks.ts';
+import { handlersOf } from '../../src/worker/handlers.ts';
 import { type Organizations, openOrganizations } from '../../src/worker/organizations.ts';
+import { WorkWatch } from '../../src/worker/work-watch.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { testLog } from '../support/console-organization.ts';
 import { hasNoPostgres, migratedDatabase, NEEDS_POSTGRES, sharedCluster } from '../support/postgres.ts';
@@ -160,6 +163,20 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     while (log.errors.length < failed + 2) await systemClock.sleep(100);
     expect((await reader.runs(1_000)).length).toBe(before);
     expect(existsSync(file('state', 'acme', 'trustward.audit-key'))).toBe(false);
+  }, 300_000);
+
+  it('makes a run whose beginning could not be shown to who waits for it, and goes on', async () => {
+    await addOrganization('acme');
+    organizations = await openOrganizations(env(), {}, systemClock, log);
+    const worked = { organizations, server, recording, knownRules: new KnownRules(), ending, log };
+    const handlers = handlersOf(worked, new WorkWatch(systemClock));
+    const gone = new AppError('store_failed', 'the session was ended');
+    const job: Job = {
+      ...{ id: 'one', organization: 'acme', kind: 'run', payload: null, by: undefined, takeovers: 0, waitedMs: 0 },
+      lost: new AbortController().signal,
+      begun: () => Promise.reject(gone),
+    };
+    expect(await handlers.run(job)).toMatchObject({ seq: 1, status: 'completed' });
   }, 300_000);
 
   it('does what a person asks for at another process, and answers with its error too', async () => {

@@ -25,6 +25,17 @@ ON CONFLICT (org) DO UPDATE SET
   is_clean = false
 RETURNING fence::text, wait_ms::text, commits::text`;
 
+/** The session that has a lock. */
+function heldBy(key: string): string {
+  return `SELECT k.pid FROM pg_locks k
+    WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted
+      AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND ((k.classid::bigint << 32) | k.objid::bigint) = ${key}::bigint`;
+}
+
+/** A row: somebody acts for the organization now, or will when its wait is over. $1 key. */
+export const IS_HELD = heldBy('$1');
+
 /**
  * Who has the lock, when it was not free; a holder that gave no sign of life for its lease is ended. A statement in a long transaction is
  * a sign of life too. INVARIANT: a session is ended only if it began when the recorded one did: a number of a process is used again.
@@ -40,10 +51,7 @@ WITH held AS MATERIALIZED (
   WHERE l.org = $1)
 SELECT holder, fence::text, floor(silent_ms)::text AS silent_ms,
   CASE WHEN silent_ms > lease_ms THEN pg_terminate_backend(pid) END AS is_ended,
-  (SELECT k.pid FROM pg_locks k
-    WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted
-      AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      AND ((k.classid::bigint << 32) | k.objid::bigint) = $2::bigint) AS lock_pid,
+  (${heldBy('$2')}) AS lock_pid,
   pid
 FROM held`;
 

@@ -6,6 +6,8 @@ import type { StoreWatch } from '../store-health.ts';
 import type { Session } from './drive.ts';
 import { migratePostgres } from './migrate.ts';
 import { AuditNotices, TELL } from './notices.ts';
+import { LOCK, named } from './organization.ts';
+import { demandOwnSessions } from './own-sessions.ts';
 import { isAnswered, placeOf, postgresError, serverFaultOf } from './postgres-fault.ts';
 
 /** A statement that takes longer is ended: whoever waits for a lock fails then, and the next run tries again. */
@@ -15,7 +17,15 @@ const CONNECTIONS_MAX = 10;
 
 /** INVARIANT: a commit that was answered is on the disk of the server, and of its synchronous standby where there is one. */
 const PREPARE = `SET search_path = trustward, pg_catalog; SET synchronous_commit = on; SET statement_timeout = ${STATEMENT_MS};
+  SET lock_timeout = 0; SET default_transaction_isolation = 'read committed';
   SET idle_in_transaction_session_timeout = ${STATEMENT_MS}; SET timezone = 'UTC'; SET jit = off`;
+
+/** Changes no row: a commit of it goes to the log of the server, and so to its disk and to a synchronous standby. */
+const MARK = "SELECT pg_logical_emit_message(true, 'trustward', '')";
+/** A file of its own, of a megabyte: what is free within the tables would be no proof that the disk is not full. */
+const SPACE = 'CREATE TEMP TABLE trustward_space ON COMMIT DROP AS SELECT FROM generate_series(1, 30000)';
+/** No organization has this name. */
+const NOBODY = '';
 
 /** The part of a connection that transactions need. */
 export type Client = Session & Pick<pg.ClientBase, 'query'>;
@@ -43,6 +53,7 @@ export class PostgresPool {
   readonly notices: AuditNotices;
   private readonly pool: pg.Pool;
   private readonly config: pg.ClientConfig;
+  private asking: Promise<void> | undefined;
 
   /** Errors: AppError `config` for what is no address of PostgreSQL. */
   constructor(
@@ -70,15 +81,16 @@ export class PostgresPool {
     this.notices = new AuditNotices((organizations) => this.pool.query(TELL, [organizations]));
   }
 
-  /** Makes the tables where they are missing. Errors: AppError `store_failed`. */
+  /** Makes the tables where they are missing. Errors: AppError `store_failed`, `config` behind a pooler of transactions. */
   async migrate(): Promise<void> {
     const client = new pg.Client(this.config);
     client.on('error', () => {});
     try {
       await client.connect();
+      await demandOwnSessions(client, this.pool, this.place);
       await migratePostgres(client, this.place);
     } catch (error) {
-      throw this.faultOf(error);
+      throw postgresError(error, this.place);
     } finally {
       await client.end().catch(() => {});
     }
@@ -147,6 +159,26 @@ export class PostgresPool {
   noteFault(fault: AppError): void {
     const meaning = serverFaultOf(fault);
     if (meaning) this.options.watch?.failed(meaning);
+  }
+
+  /** Of several at the same time one asks. Errors: AppError `store_failed` for a server that does not answer, or takes no changes. */
+  demandWritable(): Promise<void> {
+    this.asking ??= this.transaction(`BEGIN; ${named(NOBODY)}`, async (client) => {
+      await client.query(LOCK); // locks nothing, and a server that is read-only refuses it
+    }).finally(() => {
+      this.asking = undefined;
+    });
+    return this.asking;
+  }
+
+  /** A commit that changes nothing: a fault is over when it succeeds. Errors: AppError `store_failed`. */
+  async tryToWrite(): Promise<void> {
+    await this.transaction(`BEGIN; ${named(NOBODY)}`, async (client) => {
+      await client.query(LOCK);
+      await client.query(MARK);
+      await client.query(SPACE);
+    });
+    this.wrote();
   }
 
   wrote(): void {

@@ -32,8 +32,18 @@ const KINDS: readonly (readonly [RegExp, Kind])[] = [
 
 /** pg's own errors have no code. */
 const MESSAGES: readonly (readonly [RegExp, Kind])[] = [
-  [/timeout expired|timeout exceeded|due to connection timeout|Query read timeout/i, 'slow'],
+  [/timeout expired|timeout exceeded|heartbeat timed out|due to connection timeout|Query read timeout/i, 'slow'],
   [/Connection terminated|Client has encountered a connection error|Client was closed|not queryable/i, 'gone'],
+];
+
+const LOGIN = 'it refuses the login: check the role in TRUSTWARD_DB, its password, and pg_hba.conf';
+const UNTRUSTED =
+  'no encrypted connection was made: check `sslmode` and `sslrootcert` in TRUSTWARD_DB, and the certificate of the server';
+
+/** Of connecting, by pg's own errors. */
+const TEXTS_OF_CONNECTING: readonly (readonly [RegExp, string])[] = [
+  [/^SASL: /, LOGIN],
+  [/does not support SSL|error establishing an SSL/i, UNTRUSTED],
 ];
 
 const CODES: Partial<Record<Kind, ErrorCode>> = { busy: 'store_locked', corrupt: 'store_damaged' };
@@ -43,9 +53,14 @@ const NO_TABLES = 'it has no tables of this version yet: `trustward run` or a wo
 const NO_ROLE = /^role "trustward_work" does not exist$/;
 
 const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [/^28/, 'it refuses the login: check the role and the password in TRUSTWARD_DB, and pg_hba.conf'],
+  [/^28/, LOGIN],
+  [/CERT|TLS|SSL|SIGNATURE|^EPROTO$/, UNTRUSTED],
+  [/^42P06$/, 'it has a schema `trustward` of something else: give Trustward a database of its own'],
   [/^3D000$/, 'there is no such database: an administrator runs `CREATE DATABASE`'],
-  [/^(42501)$/, 'the role may not do this: grant it the role `trustward_work`'],
+  [
+    /^(42501)$/,
+    'the role may not do this: let all processes log in as the role that made the tables, and grant it `trustward_work`',
+  ],
   [/^(42P01|3F000)$/, NO_TABLES],
   [/^54000$/, 'a name or an id is too long to be found by an index: more than 2,600 bytes'],
 ];
@@ -58,12 +73,13 @@ export function postgresError(error: unknown, place: string, sql = ''): unknown 
   if (error instanceof AppError || !(error instanceof Error)) return error;
   const code = codeOf(error);
   const kind = kindOf(code, error.message);
-  if (code === '' && kind === undefined) return error;
+  const ofConnecting = code === '' ? adviceIn(TEXTS_OF_CONNECTING, error.message) : undefined;
+  if (code === '' && (kind ?? ofConnecting) === undefined) return error;
   const known = collision(error);
   if (known) return known;
   if (NO_ROLE.test(error.message) || adviceOf(code) === NO_TABLES)
     return new AppError('not_found', `database \`${place}\`: ${NO_TABLES}`, { cause: error });
-  const advice = kind ? TEXTS[kind] : (adviceOf(code) ?? refused(error, code, sql));
+  const advice = kind ? TEXTS[kind] : (ofConnecting ?? adviceOf(code) ?? refused(error, code, sql));
   const named = code === '' ? '' : ` (${code})`;
   return new AppError((kind && CODES[kind]) ?? 'store_failed', `database \`${place}\`${named}: ${advice}`, {
     cause: error,
@@ -113,7 +129,11 @@ function kindOf(code: string, message: string): Kind | undefined {
 }
 
 function adviceOf(code: string): string | undefined {
-  return ADVICE.find(([pattern]) => pattern.test(code))?.[1];
+  return adviceIn(ADVICE, code);
+}
+
+function adviceIn(advice: typeof ADVICE, text: string): string | undefined {
+  return advice.find(([pattern]) => pattern.test(text))?.[1];
 }
 
 /** The place of a row that is there already. */

@@ -1,5 +1,7 @@
 // test: each way in which PostgreSQL fails has one clear line with its remedy, and a kind for `/readyz`; it commits nothing by halves, and the
 // store goes on once the server does.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { linkEntry, verifyChain } from '../../../src/audit/chain.ts';
@@ -169,10 +171,67 @@ describe.skipIf(hasNoPostgres)(`a fault of PostgreSQL${NEEDS_POSTGRES}`, () => {
     ['a database that is not there', () => cluster.url('nowhere'), 'there is no such database'],
     ['a role that is not there', () => cluster.url(database, 'nobody'), 'it refuses the login'],
     ['a port where nobody listens', () => 'postgres://me@127.0.0.1:1/x', 'it does not answer'],
+    [
+      'a server without encryption',
+      () => `${cluster.url(database)}?sslmode=verify-full`,
+      'no encrypted connection was made',
+    ],
   ])('of %s is named', async (_, url, text) => {
     const pool = new PostgresPool(url(), { password: PASSWORD });
     onTestFinished(() => pool.close());
     expect((await faultOf(pool.migrate())).message).toContain(text);
+  });
+
+  test('of a login without the password that the server asks for is named', async () => {
+    const rules = join(cluster.folder, 'data', 'pg_hba.conf');
+    const before = readFileSync(rules, 'utf8');
+    await asAdmin("CREATE ROLE secretive LOGIN PASSWORD 'right'");
+    writeFileSync(rules, `host all secretive 127.0.0.1/32 scram-sha-256\n${before}`);
+    onTestFinished(() => writeFileSync(rules, before));
+    await asAdmin('SELECT pg_reload_conf()');
+    const pool = new PostgresPool(cluster.url(database, 'secretive'));
+    onTestFinished(() => pool.close());
+    expect((await faultOf(pool.migrate())).message).toContain('it refuses the login: check the role');
+  });
+
+  test('of a database that has another schema of this name is named', async () => {
+    const name = await cluster.createDatabase();
+    await cluster.query('CREATE SCHEMA trustward', name, 'trustward');
+    const pool = new PostgresPool(cluster.url(name));
+    onTestFinished(() => pool.close());
+    expect((await faultOf(pool.migrate())).message).toContain('a schema `trustward` of something else');
+  });
+
+  test('that is read-only is noticed without a change, and is over when a commit succeeds', async () => {
+    await cluster.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
+    const watch = {
+      failed: ({ kind }: { kind: string }) => seen.push(kind as 'gone'),
+      wrote: () => seen.push('wrote'),
+    };
+    const pool = new PostgresPool(cluster.url(database), { watch });
+    onTestFinished(() => pool.close());
+    expect((await faultOf(pool.demandWritable())).message).toContain('(25006): it is read-only');
+    expect((await faultOf(pool.tryToWrite())).message).toContain('(25006): it is read-only');
+    expect(seen).toEqual(['read_only', 'read_only']);
+    await cluster.query(`ALTER DATABASE ${database} RESET default_transaction_read_only`);
+    const other = new PostgresPool(cluster.url(database), { watch });
+    onTestFinished(() => other.close());
+    await other.demandWritable();
+    await other.tryToWrite();
+    expect(seen.at(-1)).toBe('wrote');
+  });
+
+  test('settings of the role that would end units early do not count', async () => {
+    await asAdmin(
+      "ALTER ROLE trustward SET statement_timeout = '1ms'; ALTER ROLE trustward SET default_transaction_isolation = 'serializable'",
+    );
+    onTestFinished(async () => void (await asAdmin('ALTER ROLE trustward RESET ALL')));
+    const pool = new PostgresPool(cluster.url(database));
+    onTestFinished(() => pool.close());
+    const shown = await pool.query<Record<string, string>>(
+      "SELECT current_setting('statement_timeout') AS time, current_setting('transaction_isolation') AS isolation",
+    );
+    expect(shown).toEqual([{ time: '1min', isolation: 'read committed' }]);
   });
 
   test('of a database without our tables names how they are made', async () => {
