@@ -26,7 +26,7 @@ export function organizationsCheck(holder: Pick<OrganizationHolder, 'all' | 'ref
 /** INVARIANT: places only: a problem's text quotes values. The names of the files are ids, or were meant to be. */
 function placesOf(problems: readonly string[]): string {
   const places = problems.flatMap((line) => {
-    const [, file, at] = /^([a-z0-9-]+\.ya?ml):(\d+):\d+: /.exec(line) ?? [];
+    const [, file, at] = /^(?:.*\/)?([a-z0-9-]+\.ya?ml):(\d+):\d+: /.exec(line) ?? [];
     return file === undefined ? [] : `${clip(file, NAME_MAX)}:${at}`;
   });
   const all = [...new Set(places)];
