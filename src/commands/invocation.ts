@@ -34,10 +34,26 @@ export const invocation: { command: string; organization: string | undefined } =
 /** Commands that take `--org`. */
 export const OF_ORGANIZATION: readonly string[] = [
   ...['run', 'plan', 'approve', 'reject', 'apply', 'why', 'report', 'plans', 'summary', 'runs', 'decisions', 'replay'],
-  ...['exempt add', 'exempt list', 'exempt end', 'stop', 'resume', 'snapshot accept', 'intents list', 'intents resolve'],
+  ...[
+    'exempt add',
+    'exempt list',
+    'exempt end',
+    'stop',
+    'resume',
+    'snapshot accept',
+    'intents list',
+    'intents resolve',
+  ],
   ...['notifications', 'claims list', 'claims release', 'open', 'tokens add', 'tokens list', 'tokens revoke', 'doctor'],
   ...['db backup', 'db restore', 'db move', 'audit list', 'audit verify', 'audit export', 'audit archive'],
-  ...['audit accept-tables', 'audit accept-restore', 'audit new-key', 'history list', 'history verify', 'history forget'],
+  ...[
+    'audit accept-tables',
+    'audit accept-restore',
+    'audit new-key',
+    'history list',
+    'history verify',
+    'history forget',
+  ],
   ...['rules check', 'rules test', 'rules evidence', 'rules list', 'rules diff', 'explain', 'facts'],
 ];
 

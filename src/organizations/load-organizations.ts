@@ -87,11 +87,18 @@ async function listFiles(folder: string): Promise<{ names: string[]; problems: O
   const names = files.filter((name) => ORGANIZATION_FILE.test(name)).sort();
   const problems = files
     .filter((name) => name.endsWith('.yml'))
-    .map((name) => problemAt(join(folder, name), `the file of an organization ends with .yaml: rename it, or move it away`));
+    .map((name) =>
+      problemAt(join(folder, name), `the file of an organization ends with .yaml: rename it, or move it away`),
+    );
   if (names.length > FILES_MAX)
     return {
       names: [],
-      problems: [problemAt(join(folder, names[FILES_MAX] as string), `there are more than ${FILES_MAX} organizations in one folder`)],
+      problems: [
+        problemAt(
+          join(folder, names[FILES_MAX] as string),
+          `there are more than ${FILES_MAX} organizations in one folder`,
+        ),
+      ],
     };
   return { names, problems };
 }

@@ -38,10 +38,7 @@ export interface RefusedOrganization {
 export type SettingsOfFile = Pick<OrganizationFile, 'file' | 'settings' | 'positionOf'>;
 
 /** Never throws. */
-export function readOrganization(
-  text: string,
-  file: string,
-): { organization: OrganizationFile } | RefusedOrganization {
+export function readOrganization(text: string, file: string): { organization: OrganizationFile } | RefusedOrganization {
   const read = readRuleText(text, false, 'organization');
   if ('faults' in read) return { problems: textFaults(read.faults).map((fault) => ({ file, ...fault })) };
   const { value, positionOf } = read;
@@ -152,12 +149,7 @@ function demandCredential(value: Fact, problems: Problems): void {
     );
 }
 
-function settingsOf(
-  value: Fact,
-  wrong: readonly Place[],
-  folder: string,
-  problems: Problems,
-): Map<string, string> {
+function settingsOf(value: Fact, wrong: readonly Place[], folder: string, problems: Problems): Map<string, string> {
   const settings = new Map<string, string>();
   for (const { place, setting } of PLACES) {
     const given = ownAt(value, place);

@@ -61,7 +61,10 @@ describe('a text for people', () => {
 
   it.each([
     ['run `trustward approve p1`', 'run `trustward approve --org acme p1`'],
-    ['`trustward audit verify` and `trustward plans`', '`trustward audit verify --org acme` and `trustward plans --org acme`'],
+    [
+      '`trustward audit verify` and `trustward plans`',
+      '`trustward audit verify --org acme` and `trustward plans --org acme`',
+    ],
     ['  trustward exempt list', '  trustward exempt list --org acme'],
     ['`trustward intents\n  list`', '`trustward intents\n  list --org acme`'],
     ['`trustward resume --reason … --org beta`', '`trustward resume --reason … --org beta`'],

@@ -41,7 +41,10 @@ describe('`organizations check`', () => {
       ]),
     ]);
     const json = JSON.parse((await ask('organizations', 'check', '--format', 'json')).out);
-    expect(json).toMatchObject({ ok: false, problems: [{ file: join(files.folder, 'acme.yaml'), line: 7, column: 1 }] });
+    expect(json).toMatchObject({
+      ok: false,
+      problems: [{ file: join(files.folder, 'acme.yaml'), line: 7, column: 1 }],
+    });
   });
   it('names a folder that is missing or empty', async () => {
     const missing = await ask('organizations', 'check', '--organizations', join(files.root, 'gone'));

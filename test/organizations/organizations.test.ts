@@ -299,7 +299,9 @@ describe('a credential that cannot be read', () => {
       expect.stringMatching(/^`api\.api_key_file`: `\S+acme\.key` cannot be read \(ENOENT\)$/),
     ]);
     expect(credentialFaults(beta)).toEqual([]);
-    expect(() => configOf(acme, PG)).toThrow(/^\S+\/organizations\/acme\.yaml:5:3: `api\.api_key_file`: `\S+` cannot be read \(ENOENT\)$/);
+    expect(() => configOf(acme, PG)).toThrow(
+      /^\S+\/organizations\/acme\.yaml:5:3: `api\.api_key_file`: `\S+` cannot be read \(ENOENT\)$/,
+    );
     expect(configOf(beta, PG).api?.url).toBe('https://beta.console.example');
   });
   it('is not repeated when it stands where its path should', async () => {
