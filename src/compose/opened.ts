@@ -1,16 +1,20 @@
 // A database as it was opened by one who acts, or by one who only commands: its store, what it was opened with, and how it is closed. In: which
 // database, in which part. Out: a store. A SQLite file has one writer, and an organization in PostgreSQL one actor beside any number of others.
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { linkEntry } from '../audit/chain.ts';
 import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
 import { type CheckpointerParts, type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
 import { databaseLineWith } from '../audit/database-line.ts';
 import { signingWith } from '../audit/sealing.ts';
-import { loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
+import { loadOrCreateKey, privateKeyFileOf, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
 import type { Database, PostgresDatabase, SqliteDatabase } from '../domain/database.ts';
+import { AppError } from '../domain/errors.ts';
 import type { Lease } from '../domain/lease.ts';
 import { stopText } from '../domain/operator.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { KnownRules } from '../evaluate/index.ts';
+import { makeFolderSync } from '../files/make-folder.ts';
 import type { DeskThread } from '../history/record/desk-thread.ts';
 import type { Sealing } from '../store/audit-log.ts';
 import { allCheckpointLines } from '../store/checkpoint-table.ts';
@@ -114,8 +118,15 @@ async function openPostgres(database: PostgresDatabase, opening: Opening): Promi
     const lease = part === 'actor' ? await leases.take(organization, { waitMs, quietMs, signal }) : undefined;
     if (lease) closing.add(() => lease.release());
     opening.beforeKey?.();
-    const lines = await postgresReader(pool, organization, clock).checkpointLines();
-    const outside = outsideOf(database, lines?.length ?? 0, clock, log);
+    const look = async () => {
+      const lines = await postgresReader(pool, organization, clock).checkpointLines();
+      return outsideOf(database, lines?.length ?? 0, clock, log);
+    };
+    makeStateFolder(dirname(database.beside));
+    // INVARIANT: one key, whichever of several processes is the first to open the organization.
+    const outside = existsSync(privateKeyFileOf(database.beside))
+      ? await look()
+      : await server.alone(organization, look);
     const store = await PostgresStore.open({
       pool,
       organization,
@@ -140,6 +151,18 @@ async function openPostgres(database: PostgresDatabase, opening: Opening): Promi
   } catch (error) {
     await closing.close();
     throw error;
+  }
+}
+
+function makeStateFolder(folder: string): void {
+  try {
+    makeFolderSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new AppError(
+      'config',
+      `the folder \`${folder}\` cannot be made (${code}): give another one in TRUSTWARD_STATE`,
+    );
   }
 }
 
