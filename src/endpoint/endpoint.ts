@@ -89,7 +89,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
       organizationOf: async (hash) =>
         !holder && token && hash === hashOfToken(token.text) ? DEFAULT_ORGANIZATION : ownerOf(server.pool, hash),
       verifyProvider: (hash) => provider.register.verifyHash(hash),
-      readiness: () => readinessOfProcess(server, jobs, holder),
+      readiness: (isNamed) => readinessOfProcess(server, jobs, holder, isNamed),
       metrics: metricsFor(measuring, '', () => true),
       secret: newSecret,
       ...{ clock, log },

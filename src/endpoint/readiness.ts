@@ -1,5 +1,5 @@
 // endpoint: what `/readyz` shows of an organization, and of the process that has several. In: the state of the database, what waits for workers. Out:
-// checks. INVARIANT: they are public: those of the process name no organization, and count none.
+// checks. INVARIANT: they are public: those of the process name no organization and count none, except to who may see all of them.
 import type { Composition } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { auditChecks, changeWindowChecks, databaseCheck, rulesCheck, stopChecks } from '../daemon/readiness.ts';
@@ -8,6 +8,7 @@ import type { Jobs } from '../domain/jobs.ts';
 import { timeText } from '../domain/time-text.ts';
 import type { ReadyCheck } from '../http/index.ts';
 import type { OrganizationHolder } from '../organizations/organization-holder.ts';
+import { organizationsCheck } from '../organizations/ready-check.ts';
 
 /** A run takes seconds, and others may go first. */
 const WAITS_LONG_MS = 60_000;
@@ -32,7 +33,8 @@ export async function readinessOf(
 export async function readinessOfProcess(
   { pool, health }: PostgresServer,
   jobs: Pick<Jobs, 'counts'>,
-  holder: Pick<OrganizationHolder, 'refusal'> | undefined,
+  holder: Pick<OrganizationHolder, 'all' | 'refusal'> | undefined,
+  isNamed: boolean,
 ): Promise<ReadyCheck[]> {
   const reached = await pool.query('SELECT 1').then(
     () => undefined,
@@ -41,15 +43,19 @@ export async function readinessOfProcess(
   const fault = health.fault();
   const since = fault && `${fault.text}; since ${timeText(fault.since)}`;
   const broken = reached === undefined ? since : 'PostgreSQL does not answer; see the log';
-  const isRefused = holder?.refusal !== undefined;
-  const text = isRefused
-    ? 'the folder was refused, and the last good set stays; `trustward organizations check` and the log have the details'
-    : 'in force as they are in the folder';
   return [
     { name: 'database', ok: broken === undefined, text: broken ?? 'it answers' },
     await jobsCheck(jobs),
-    ...(holder ? [{ name: 'organization files', ok: !isRefused, text, isPartial: true as const }] : []),
+    ...(holder ? [filesCheck(holder, isNamed)] : []),
   ];
+}
+
+function filesCheck(holder: Pick<OrganizationHolder, 'all' | 'refusal'>, isNamed: boolean): ReadyCheck {
+  const { ok, text } = organizationsCheck(holder);
+  const unnamed = ok
+    ? 'in force as they are in the folder'
+    : 'the folder was refused, and the last good set stays; `trustward organizations check` and the log have the details';
+  return { name: 'organization files', ok, text: isNamed ? text : unnamed, isPartial: true };
 }
 
 /** Reading and stopping need no worker: it is a part of the work. */

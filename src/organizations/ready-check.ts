@@ -1,5 +1,5 @@
-// organizations: their part of `/readyz`. In: the holder. Out: one check. It is public: it shows how much is wrong and in which lines of which files;
-// what stands there is left to the log.
+// organizations: their part of `/readyz` for who may see all of them. In: the holder. Out: one check. It shows how much is wrong and in which lines of
+// which files; what stands there is left to the log.
 import { clip } from '../domain/clip.ts';
 import type { OrganizationHolder } from './organization-holder.ts';
 

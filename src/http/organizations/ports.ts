@@ -34,8 +34,8 @@ export interface OrganizationsParts {
   organizationOf(tokenHash: string): Promise<string | undefined>;
   /** The owner of a token of all organizations, by its hash. */
   verifyProvider(tokenHash: string): Caller | undefined;
-  /** Of the process alone. */
-  readiness(): Promise<readonly ReadyCheck[]>;
+  /** Of the process alone. `isNamed`: organizations may be named, for who may see all of them. */
+  readiness(isNamed: boolean): Promise<readonly ReadyCheck[]>;
   metrics: MetricsPort;
   /** 256 random bits as text. */
   secret(): string;

@@ -71,9 +71,10 @@ const NOBODY = { verifyToken: () => undefined };
 function readinessFor({ parts, who }: RootParts) {
   return async (context: Ctx) => {
     const broken = parts.list().filter(({ problem }) => problem !== undefined);
-    const own = await parts.readiness();
+    const isProvider = who.isProvider(context.req.raw);
+    const own = await parts.readiness(isProvider);
     const whole = { name: 'organizations', isPartial: true as const };
-    if (!who.isProvider(context.req.raw)) {
+    if (!isProvider) {
       const ok = broken.length === 0;
       const text = ok ? 'each works' : 'not all of them work: ask with a token of all organizations which do not';
       return [...own, { ...whole, ok, text }];
