@@ -5,7 +5,7 @@ import { AppError } from '../domain/errors.ts';
 import { versionOf } from '../system/version.ts';
 import type { Bind } from './grammar/bind.ts';
 import { groupsFor } from './grammar/groups.ts';
-import { asInvoked } from './invocation.ts';
+import { asInvoked, invocation } from './invocation.ts';
 import { type Io, withoutUnseen } from './io.ts';
 
 /** Returns a function from arguments to an exit code. Errors: AppError `usage` for what the grammar refuses. */
@@ -65,6 +65,9 @@ async function grammar(io: Io, bind: Bind, first: string | undefined): Promise<C
     .showHelpAfterError(false)
     .showSuggestionAfterError(true);
   for (const add of await groupsFor(first)) add(program, io, bind);
+  program.hook('preAction', (_, command) => {
+    invocation.organization = command.opts().org;
+  });
   for (const group of program.commands.filter(({ commands }) => commands.length > 0))
     group.description(`${group.description()}: ${group.commands.map((child) => child.name()).join(', ')}`);
   program.addHelpText('after', AFTERWORD);

@@ -1,18 +1,17 @@
 // A database as it was opened by one who acts, or by one who only commands: its store, what it was opened with, and how it is closed. In: which
 // database, in which part. Out: a store. A SQLite file has one writer, and an organization in PostgreSQL one actor beside any number of others.
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import { linkEntry } from '../audit/chain.ts';
 import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
 import { type CheckpointerParts, type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
 import { databaseLineWith } from '../audit/database-line.ts';
 import { signingWith } from '../audit/sealing.ts';
-import { loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
+import { loadOrCreateKey, privateKeyFileOf, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
 import type { Database, PostgresDatabase, SqliteDatabase } from '../domain/database.ts';
 import type { Lease } from '../domain/lease.ts';
 import { stopText } from '../domain/operator.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { KnownRules } from '../evaluate/index.ts';
-import { makeFolderSync } from '../files/make-folder.ts';
 import type { DeskThread } from '../history/record/desk-thread.ts';
 import type { Sealing } from '../store/audit-log.ts';
 import { allCheckpointLines } from '../store/checkpoint-table.ts';
@@ -107,7 +106,7 @@ async function openPostgres(database: PostgresDatabase, opening: Opening): Promi
   const closing = new Closing();
   try {
     // Loaded here alone: with a SQLite file nothing of it is needed.
-    const { openServer } = await import('./postgres.ts');
+    const { folderOf, openServer } = await import('./postgres.ts');
     const { PostgresStore, postgresReader } = await import('../store/postgres/postgres-store.ts');
     const server = opening.server ?? (await openServer(database, clock, log));
     if (!opening.server) closing.add(() => server.close());
@@ -116,12 +115,15 @@ async function openPostgres(database: PostgresDatabase, opening: Opening): Promi
     const lease = part === 'actor' ? await leases.take(organization, { waitMs, quietMs, signal }) : undefined;
     if (lease) closing.add(() => lease.release());
     opening.beforeKey?.();
-    const lines = await postgresReader(pool, organization, clock).checkpointLines();
-    // Two processes may be the first here at the same time: one makes the key.
-    const outside = await server.alone(organization, async () => {
-      makeFolderOf(database);
+    const look = async () => {
+      const lines = await postgresReader(pool, organization, clock).checkpointLines();
       return outsideOf(database, lines?.length ?? 0, clock, log);
-    });
+    };
+    folderOf(database, organization);
+    // INVARIANT: one key, whichever of several processes is the first to open the organization.
+    const outside = existsSync(privateKeyFileOf(database.beside))
+      ? await look()
+      : await server.alone(organization, look);
     const store = await PostgresStore.open({
       pool,
       organization,
@@ -158,15 +160,6 @@ async function beginStopped(store: SqlStore, at: number, missing: string): Promi
   if (before?.reason.startsWith(missing)) return;
   const reason = before ? `${missing} (stopped before: ${stopText(before)})` : missing;
   await store.setStop({ at, by: ITSELF, reason }, [{ kind: 'stop.set', body: { by: ITSELF, reason, since: at } }]);
-}
-
-/** What cannot be made is named by whoever writes there first. */
-function makeFolderOf({ beside }: Database): void {
-  try {
-    makeFolderSync(dirname(beside));
-  } catch {
-    // see above
-  }
 }
 
 const OTHER_FOLDER = 'let TRUSTWARD_STATE name the folder that the other processes have, ';

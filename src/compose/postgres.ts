@@ -105,7 +105,7 @@ export function addressOf({ url, password }: PostgresDatabase): string {
   return whole.href;
 }
 
-function folderOf({ beside }: PostgresDatabase, organization: string): string {
+export function folderOf({ beside }: PostgresDatabase, organization: string): string {
   const folder = join(dirname(dirname(beside)), organization);
   try {
     makeFolderSync(folder);

@@ -18,8 +18,13 @@ export interface KeyedRequest {
   answer: KeptAnswer | undefined;
 }
 
-/** Each method is one unit of work. Errors: AppError `store_failed`. */
+/** Each method but `hold` is one unit of work. Errors: AppError `store_failed`. */
 export interface AnswerStore {
+  /**
+   * The right to answer this request, until what is returned is called, which never rejects. Undefined: another one answers it now, here or in
+   * another process.
+   */
+  hold(id: string): Promise<(() => Promise<void>) | undefined>;
   /** Undefined also for one that is older than a day. */
   find(id: string): Promise<KeyedRequest | undefined>;
   /** INVARIANT: before anything is done for it. */

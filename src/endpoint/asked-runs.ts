@@ -40,9 +40,10 @@ export function runsByJobs({ jobs, organization, signal }: AskedRuns): HttpDeps[
   };
 }
 
-/** Equal dry runs that wait are one. A request with a key has a run of its own, which is stored with the key. */
+/** Equal dry runs that wait are one. A request with a key has a run of its own, which is stored with the key: its repeats are that one. */
 function sameOf({ mode, rules, onceId }: RunRequest): string | undefined {
-  if (mode !== 'dry-run' || onceId !== undefined) return undefined;
+  if (onceId !== undefined) return `key ${onceId}`;
+  if (mode !== 'dry-run') return undefined;
   return JSON.stringify(rules ? [...rules].sort() : null);
 }
 

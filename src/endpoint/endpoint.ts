@@ -82,7 +82,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
         !holder && token && hash === hashOfToken(token.text) ? DEFAULT_ORGANIZATION : ownerOf(server.pool, hash),
       verifyProvider: (hash) => provider.register.verifyHash(hash),
       signIns: (id = ALL) => new PostgresSignIns(server.pool, id),
-      readiness: () => readinessOfProcess(server, jobs, holder, clock),
+      readiness: (isNamed) => readinessOfProcess(server, jobs, holder, clock, isNamed),
       metrics: metricsFor(measuring, '', () => true),
       secret: newSecret,
       ...{ clock, log },

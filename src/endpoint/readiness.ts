@@ -1,11 +1,12 @@
 // endpoint: what `/readyz` shows of an organization, and of the process that has several. In: the state of the database, what waits for workers. Out:
-// checks. INVARIANT: they are public: those of the process name no organization, and count none.
+// checks. INVARIANT: they are public: those of the process name no organization and count none, except to who may see all of them.
 import type { Composition } from '../compose/compose.ts';
 import { auditChecks, changeWindowChecks, databaseCheck, rulesCheck, stopChecks } from '../daemon/readiness.ts';
 import type { Jobs } from '../domain/jobs.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { ReadyCheck } from '../http/index.ts';
 import type { OrganizationHolder } from '../organizations/organization-holder.ts';
+import { organizationsCheck } from '../organizations/ready-check.ts';
 import { inTime, jobsCheck, NO_ANSWER, serverCheck } from '../worker/shared-checks.ts';
 
 export function readinessOf(composition: Composition, jobs: Pick<Jobs, 'counts'>): Promise<ReadyCheck[]> {
@@ -32,16 +33,21 @@ async function checksOf(
 export async function readinessOfProcess(
   server: Parameters<typeof serverCheck>[0],
   jobs: Pick<Jobs, 'counts'>,
-  holder: Pick<OrganizationHolder, 'refusal'> | undefined,
+  holder: Pick<OrganizationHolder, 'all' | 'refusal'> | undefined,
   clock: Pick<Clock, 'sleep'>,
+  isNamed: boolean,
 ): Promise<ReadyCheck[]> {
-  const isRefused = holder?.refusal !== undefined;
-  const text = isRefused
-    ? 'the folder was refused, and the last good set stays; `trustward organizations check` and the log have the details'
-    : 'in force as they are in the folder';
   return [
     await serverCheck(server, clock),
     await jobsCheck(jobs, clock),
-    ...(holder ? [{ name: 'organization files', ok: !isRefused, text, isPartial: true as const }] : []),
+    ...(holder ? [filesCheck(holder, isNamed)] : []),
   ];
+}
+
+function filesCheck(holder: Pick<OrganizationHolder, 'all' | 'refusal'>, isNamed: boolean): ReadyCheck {
+  const { ok, text } = organizationsCheck(holder);
+  const unnamed = ok
+    ? 'in force as they are in the folder'
+    : 'the folder was refused, and the last good set stays; `trustward organizations check` and the log have the details';
+  return { name: 'organization files', ok, text: isNamed ? text : unnamed, isPartial: true };
 }

@@ -1,6 +1,6 @@
 // http: the header Idempotency-Key: a request that is repeated is done once. In: a route that takes the header. Out: the same route, which
-// answers a repeat with the first answer, also after a restart. A repeat while the first is under way is 409; the key with another request
-// is 422. What changed nothing is not kept.
+// answers a repeat with the first answer, also after a restart. A repeat while the first is under way, here or at another endpoint, is 409; the
+// key with another request is 422. What changed nothing is not kept.
 import { createHash } from 'node:crypto';
 import { lineOf } from '../domain/errors.ts';
 import type { KeptAnswer, KeyedRequest } from '../domain/kept-answer.ts';
@@ -48,10 +48,20 @@ export class Idempotency {
     if (before !== undefined) throw before === request ? stillUnderWay() : usedOtherwise();
     this.underWay.set(id, request);
     try {
-      return await this.answerOnce(context, handle, id, request);
+      return await this.answerAlone(context, handle, id, request);
     } finally {
       this.underWay.delete(id);
     }
+  }
+
+  private async answerAlone(context: Ctx, handle: Route['handle'], id: string, request: string): Promise<Response> {
+    const { answers } = this.deps;
+    const release = await answers.hold(id);
+    if (release) return this.answerOnce(context, handle, id, request).finally(release);
+    const kept = await answers.find(id);
+    if (kept && kept.request !== request) throw usedOtherwise();
+    if (kept?.answer) return replayed(kept.answer);
+    throw stillUnderWay();
   }
 
   private async answerOnce(context: Ctx, handle: Route['handle'], id: string, request: string): Promise<Response> {

@@ -6,7 +6,7 @@ import { NameReader } from '../config/name-reader.ts';
 import { AppError } from '../domain/errors.ts';
 import { leastMode, MODES, type Mode } from '../domain/mode.ts';
 import { problemLine } from '../evaluate/index.ts';
-import type { OrganizationFile, OrganizationProblem } from './organization-file.ts';
+import type { OrganizationFile, OrganizationProblem, SettingsOfFile } from './organization-file.ts';
 import { KEY_OF, PLACES } from './settings.ts';
 
 /**
@@ -73,6 +73,19 @@ export interface SettingFaults {
 
 /** Everything but the files of credentials, and what the whole installation has: a lost credential is a matter of one organization. */
 export function checkSettings(organization: OrganizationFile, base: Environment): { config: Config } | SettingFaults {
+  const env = withoutSecrets(organization, base);
+  return readWith(organization, () => readConfig(env));
+}
+
+/** Mistakes in the settings of a file that has others: what each must have is checked with its form. */
+export function checkRest(rest: SettingsOfFile, base: Environment): OrganizationProblem[] {
+  const { TRUSTWARD_REFRESH_TOKEN: _, ...env } = withoutSecrets(rest, base);
+  const complete = { TRUSTWARD_API_URL: 'https://not-given.example', ...env, TRUSTWARD_API_KEY: 'not-read' };
+  const checked = readWith(rest, () => readConfig(complete));
+  return 'config' in checked ? [] : checked.problems;
+}
+
+function withoutSecrets(organization: SettingsOfFile, base: Environment): Environment {
   const env = environmentOf(organization, base);
   for (const name of OF_ALL) delete env[name];
   for (const { setting } of PLACES) {
@@ -80,7 +93,7 @@ export function checkSettings(organization: OrganizationFile, base: Environment)
     delete env[setting.name];
     if (!setting.name.includes('HEARTBEAT')) env[setting.name.replace(/_FILE$/, '')] = 'not-read';
   }
-  return readWith(organization, () => readConfig(env));
+  return env;
 }
 
 /** What keeps a credential of this organization from being read; empty when nothing does. It repeats none. */
@@ -92,7 +105,7 @@ export function credentialFaults(organization: OrganizationFile): string[] {
   return 'config' in found ? [] : found.problems.map(({ message }) => message);
 }
 
-function readWith<T>(organization: OrganizationFile, read: () => T): { config: T } | SettingFaults {
+function readWith<T>(organization: SettingsOfFile, read: () => T): { config: T } | SettingFaults {
   try {
     return { config: read() };
   } catch (error) {
@@ -110,7 +123,7 @@ function readWith<T>(organization: OrganizationFile, read: () => T): { config: T
 const NAME = /\bTRUSTWARD_[A-Z_]*[A-Z]\b/g;
 
 /** Undefined for a setting that the file does not have. */
-function problemOf({ file, settings, positionOf }: OrganizationFile, text: string): OrganizationProblem | undefined {
+function problemOf({ file, settings, positionOf }: SettingsOfFile, text: string): OrganizationProblem | undefined {
   const isOwn = (name: string) => settings.has(name) && (name !== MODE || !isMode(settings.get(MODE) ?? ''));
   const named = text.startsWith('webhook ') ? ['TRUSTWARD_WEBHOOKS'] : (text.match(NAME) ?? []);
   const name = named.find(isOwn);

@@ -1,13 +1,18 @@
 // organizations: the folder of organizations → all of them, or every mistake of every file: the set is loaded whole or not at all. In: a folder, the
 // environment. Out: organizations in the order of their ids. It opens no credential: one that is lost is a matter of its organization alone.
 import { readdir, stat } from 'node:fs/promises';
-import { delimiter } from 'node:path';
+import { delimiter, join } from 'node:path';
 import type { Config, Environment } from '../config/config.ts';
 import { ORGANIZATION_FILE } from '../config/organization-choice.ts';
 import { AppError } from '../domain/errors.ts';
 import { byPosition, problemLine, readRuleFile } from '../evaluate/index.ts';
-import { checkSettings } from './environment.ts';
-import { type OrganizationFile, type OrganizationProblem, readOrganization } from './organization-file.ts';
+import { checkRest, checkSettings } from './environment.ts';
+import {
+  type OrganizationFile,
+  type OrganizationProblem,
+  readOrganization,
+  type SettingsOfFile,
+} from './organization-file.ts';
 
 export interface Organization extends OrganizationFile {
   /** What is known of its configuration without a credential. */
@@ -61,8 +66,8 @@ export async function readOrganizations(
     signal?.throwIfAborted();
     const some = names.slice(from, from + AT_ONCE);
     for (const read of await Promise.all(some.map((name) => readFile(folder, name)))) {
-      if ('problems' in read) set.problems.push(...read.problems);
-      else await addChecked(set, read.organization, base);
+      if ('organization' in read) await addChecked(set, read.organization, base);
+      else set.problems.push(...read.problems, ...(read.rest ? await problemsOfRest(read.rest, base) : []));
     }
   }
   set.problems.push(...sameTwice(set.organizations));
@@ -82,18 +87,31 @@ async function listFiles(folder: string): Promise<{ names: string[]; problems: O
   const names = files.filter((name) => ORGANIZATION_FILE.test(name)).sort();
   const problems = files
     .filter((name) => name.endsWith('.yml'))
-    .map((name) => problemAt(name, `the file of an organization ends with .yaml: rename it, or move it away`));
+    .map((name) =>
+      problemAt(join(folder, name), `the file of an organization ends with .yaml: rename it, or move it away`),
+    );
   if (names.length > FILES_MAX)
     return {
       names: [],
-      problems: [problemAt(names[FILES_MAX] as string, `there are more than ${FILES_MAX} organizations in one folder`)],
+      problems: [
+        problemAt(
+          join(folder, names[FILES_MAX] as string),
+          `there are more than ${FILES_MAX} organizations in one folder`,
+        ),
+      ],
     };
   return { names, problems };
 }
 
 async function readFile(folder: string, name: string): Promise<ReturnType<typeof readOrganization>> {
   const text = await readRuleFile(folder, name, 'organization');
-  return typeof text === 'string' ? readOrganization(text, name, folder) : { problems: [text] };
+  const file = join(folder, name);
+  return typeof text === 'string' ? readOrganization(text, file) : { problems: [{ ...text, file }] };
+}
+
+/** One mistake does not hide another. */
+async function problemsOfRest(rest: SettingsOfFile, base: Environment): Promise<OrganizationProblem[]> {
+  return [...(await missingFolders(rest)), ...checkRest(rest, base)];
 }
 
 async function addChecked(set: OrganizationSet, organization: OrganizationFile, base: Environment): Promise<void> {
@@ -111,8 +129,8 @@ function outlineOf({ api, lists, mode, schedule, watchMs, rulesDir, notify }: Co
   return { lists, mode, schedule, watchMs, rulesDir, address: api?.url ?? '', webhooks: [...notify.webhooks.keys()] };
 }
 
-async function missingFolders({ file, settings, positionOf }: OrganizationFile): Promise<OrganizationProblem[]> {
-  const folders = (settings.get('TRUSTWARD_RULES') ?? '').split(delimiter);
+async function missingFolders({ file, settings, positionOf }: SettingsOfFile): Promise<OrganizationProblem[]> {
+  const folders = settings.get('TRUSTWARD_RULES')?.split(delimiter) ?? [];
   const found = await Promise.all(
     folders.map((folder) =>
       stat(folder).then(

@@ -1,9 +1,10 @@
 // organizations: the text of an organization's file → its id, its name and its settings as the environment would have them, each with its place.
-// In: a text, its file. Out: these, or every problem of the form. It opens no other file, and reads no secret.
+// In: a text, its file. Out: these, or every problem of the form, and the settings that have none. It opens no other file, and reads no secret.
 import { existsSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import { type Fact, isFacts } from '../domain/facts.ts';
 import { showLiteral } from '../domain/literal-text.ts';
+import { isOrganizationId } from '../domain/organization.ts';
 import {
   byPosition,
   didYouMean,
@@ -18,9 +19,8 @@ import { FORM_WORDS, isSetting, organizationSchema, PLACES, SETTINGS, type Setti
 export interface OrganizationFile {
   id: string;
   name: string;
-  /** Its name in the folder of organizations. */
+  /** Its path, as the folder of organizations was given. */
   file: string;
-  folder: string;
   /** By the names of the settings. */
   settings: ReadonlyMap<string, string>;
   positionOf(place: Place): { line: number; column: number };
@@ -29,12 +29,16 @@ export interface OrganizationFile {
 /** A problem has the place of what it is about. */
 export type OrganizationProblem = RuleProblem;
 
+export interface RefusedOrganization {
+  problems: OrganizationProblem[];
+  /** What of it can be checked all the same; undefined: nothing. */
+  rest?: SettingsOfFile;
+}
+
+export type SettingsOfFile = Pick<OrganizationFile, 'file' | 'settings' | 'positionOf'>;
+
 /** Never throws. */
-export function readOrganization(
-  text: string,
-  file: string,
-  folder: string,
-): { organization: OrganizationFile } | { problems: OrganizationProblem[] } {
+export function readOrganization(text: string, file: string): { organization: OrganizationFile } | RefusedOrganization {
   const read = readRuleText(text, false, 'organization');
   if ('faults' in read) return { problems: textFaults(read.faults).map((fault) => ({ file, ...fault })) };
   const { value, positionOf } = read;
@@ -43,13 +47,14 @@ export function readOrganization(
     problems.add('format', [], 'expected an organization: an object with `id`, `name`, `api` and `rules`');
     return { problems: problems.list };
   }
-  reportForm(value, problems);
-  demandIdentity(value, file, problems);
+  const wrong = reportForm(value, problems);
+  demandIdentity(value, basename(file), problems);
   demandCredential(value, problems);
-  const settings = problems.list.length > 0 ? undefined : settingsOf(value, folder, problems);
-  if (settings === undefined || problems.list.length > 0) return { problems: problems.list.sort(byPosition) };
+  const settings = settingsOf(value, wrong, dirname(file), problems);
+  if (problems.list.length > 0)
+    return { problems: problems.list.sort(byPosition), rest: { file, settings, positionOf } };
   const { id, name } = value as { id: string; name: string };
-  return { organization: { id, name, file, folder, settings, positionOf } };
+  return { organization: { id, name, file, settings, positionOf } };
 }
 
 /** One of each line. A schedule begins with a star, which is an alias in YAML. */
@@ -59,7 +64,9 @@ function textFaults(faults: readonly TextFault[]): TextFault[] {
   return first.map((fault) => (/\balias\b/i.test(fault.message) ? { ...fault, message: quotes } : fault));
 }
 
-function reportForm(value: Fact, problems: Problems): void {
+/** Returns the places whose values have another form. */
+function reportForm(value: Fact, problems: Problems): Place[] {
+  const wrong: Place[] = [];
   const parsed = organizationSchema.safeParse(value);
   for (const issue of parsed.error?.issues ?? []) {
     const place = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
@@ -68,9 +75,11 @@ function reportForm(value: Fact, problems: Problems): void {
     else {
       const found = ownAt(value, place);
       const at = found === undefined ? place.slice(0, -1) : place;
+      wrong.push(place);
       problems.add('format', at, `\`${place.join('.')}\`${formFault(issue.message, issue.code, place, found)}`);
     }
   }
+  return wrong;
 }
 
 /** INVARIANT: the value of a key that is not known is never repeated: it may be a secret. */
@@ -111,7 +120,7 @@ function settingAt(place: Place): Setting | undefined {
 /** INVARIANT: the file is named by the id. A copied file that was not changed would act on another organization by its own rules. */
 function demandIdentity(value: Fact, file: string, problems: Problems): void {
   const id = ownAt(value, ['id']);
-  if (typeof id === 'string' && problems.list.length === 0 && file !== `${id}.yaml`)
+  if (typeof id === 'string' && isOrganizationId(id) && file !== `${id}.yaml`)
     problems.add('format', ['id'], `\`id\` is \`${id}\` and the file is \`${file}\`: name the file \`${id}.yaml\``);
   for (const place of [['api', 'url'], ['rules']])
     if (ownAt(value, place) === undefined && !problems.list.some(({ message }) => message.startsWith(`\`${place[0]}`)))
@@ -140,11 +149,12 @@ function demandCredential(value: Fact, problems: Problems): void {
     );
 }
 
-function settingsOf(value: Fact, folder: string, problems: Problems): Map<string, string> {
+function settingsOf(value: Fact, wrong: readonly Place[], folder: string, problems: Problems): Map<string, string> {
   const settings = new Map<string, string>();
   for (const { place, setting } of PLACES) {
     const given = ownAt(value, place);
-    if (given !== undefined)
+    const isWrong = wrong.some((one) => one.every((part, at) => at >= place.length || part === place[at]));
+    if (given !== undefined && !isWrong)
       settings.set(
         setting.name,
         textOf(given, setting, folder, (text) => problems.add('value', place, text)),

@@ -1,5 +1,5 @@
-// organizations: their part of `/readyz`. In: the holder. Out: one check. It is public: it shows how much is wrong and in which lines of which files;
-// what stands there is left to the log.
+// organizations: their part of `/readyz` for who may see all of them. In: the holder. Out: one check. It shows how much is wrong and in which lines of
+// which files; what stands there is left to the log.
 import { clip } from '../domain/clip.ts';
 import type { OrganizationHolder } from './organization-holder.ts';
 
@@ -26,7 +26,7 @@ export function organizationsCheck(holder: Pick<OrganizationHolder, 'all' | 'ref
 /** INVARIANT: places only: a problem's text quotes values. The names of the files are ids, or were meant to be. */
 function placesOf(problems: readonly string[]): string {
   const places = problems.flatMap((line) => {
-    const [, file, at] = /^([a-z0-9-]+\.ya?ml):(\d+):\d+: /.exec(line) ?? [];
+    const [, file, at] = /^(?:.*\/)?([a-z0-9-]+\.ya?ml):(\d+):\d+: /.exec(line) ?? [];
     return file === undefined ? [] : `${clip(file, NAME_MAX)}:${at}`;
   });
   const all = [...new Set(places)];

@@ -96,8 +96,9 @@ export function differencesOf(sums: ReadonlyMap<string, RowSum>, recorded: Table
 
 /** What the tables are read with, and compared with. */
 function* othersOf(db: Db, judgeEnd: JudgeEnd | undefined): Work<readonly TableDifference[]> {
-  const found = { sqlite_schema: yield* db.strangeSchema(), audit: yield* strangeEnd(db, judgeEnd) };
-  return Object.entries(found).flatMap(([table, text]) => (text === undefined ? [] : [{ table, text }]));
+  const schema = yield* db.strangeSchema();
+  const end = yield* strangeEnd(db, judgeEnd);
+  return [...(schema ? [schema] : []), ...(end === undefined ? [] : [{ table: 'audit', text: end }])];
 }
 
 function differenceText(is: number, was: number): string {

@@ -2,6 +2,7 @@
 // work. Out: the port of domain/kept-answer.ts. Nothing that acts rests on it, so a change needs no audit entry.
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
+import { AppError } from '../domain/errors.ts';
 import type { AnswerStore, KeptAnswer, KeyedRequest } from '../domain/kept-answer.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Unit } from './outbox.ts';
@@ -14,6 +15,8 @@ export class SqlAnswers implements AnswerStore {
     private readonly db: Db,
     private readonly unit: Pick<Unit, 'run'>,
     private readonly clock: Clock,
+    /** A file has one process, which knows what it answers. */
+    readonly hold: AnswerStore['hold'] = async () => async () => {},
   ) {}
 
   async find(id: string): Promise<KeyedRequest | undefined> {
@@ -50,8 +53,16 @@ export class SqlAnswers implements AnswerStore {
   }
 }
 
-/** INVARIANT: called inside the transaction that begins the run: a repeat never begins a second one. */
+/**
+ * INVARIANT: called inside the transaction that begins the run: a repeat never begins a second one, except instead of one that was not made.
+ * Errors: AppError `conflict`.
+ */
 export function* noteRunBegun(db: Db, id: string, run: string): Work<void> {
+  const sql =
+    'SELECT runs.seq, runs.status FROM kept_answers JOIN runs ON runs.id = kept_answers.run WHERE kept_answers.id = ?';
+  const before = yield* db.get<{ seq: number; status: string }>(sql, id);
+  if (before?.status === 'completed')
+    throw new AppError('conflict', `the request with this key was done by run ${before.seq} already`);
   yield* db.run('UPDATE kept_answers SET run = ? WHERE id = ?', run, id);
 }
 

@@ -1,5 +1,6 @@
 // store: what the statements of the store are written against. In: SQL and values. Out: programs in steps, which a driver takes: SQLite's
 // answers each query at once, so that a program is done in one turn; PostgreSQL's waits for each. So every statement is written once.
+import type { TableDifference } from '../domain/acting-tables.ts';
 import type { AppError } from '../domain/errors.ts';
 import type { DiskUse } from '../domain/store-figures.ts';
 import type { Dialect } from './dialect.ts';
@@ -37,8 +38,8 @@ export interface Db {
   snapshot<T>(work: () => Work<T>): Work<T>;
   /** Those of these tables that there are, with the names of their columns, both in order. */
   columnsOf(tables: readonly string[]): Work<[table: string, columns: string[]][]>;
-  /** What somebody changed about tables, indexes and triggers, in words that follow "the database has"; undefined: nothing. */
-  strangeSchema(): Work<string | undefined>;
+  /** What somebody changed about tables, indexes and triggers, and the table that shows it; undefined: nothing. */
+  strangeSchema(): Work<TableDifference | undefined>;
   /** Drives a program that only reads. */
   reading<T>(work: Work<T>): T | Promise<T>;
   /** Drives a program that changes something beside the units of work: rows that no audit entry is about. */

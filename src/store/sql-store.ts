@@ -225,8 +225,8 @@ export class SqlStore
     return new SqlOutbox(this.db, this.unitOfParts(), this.clock);
   }
 
-  keptAnswers(): SqlAnswers {
-    return new SqlAnswers(this.db, this.unitOfParts(), this.clock);
+  keptAnswers(hold?: SqlAnswers['hold']): SqlAnswers {
+    return new SqlAnswers(this.db, this.unitOfParts(), this.clock, hold);
   }
 
   feedPositions(): SqlFeedPositions {

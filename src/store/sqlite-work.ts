@@ -1,5 +1,6 @@
 // store: SQLite as programs see it. In: a connection. Out: each query answered at once, so that a program never waits: no other work of this
 // process comes between its steps, unless it gives way.
+import type { TableDifference } from '../domain/acting-tables.ts';
 import type { AppError } from '../domain/errors.ts';
 import { drained, drainedInTurns } from '../domain/give-way.ts';
 import type { DiskUse } from '../domain/store-figures.ts';
@@ -71,8 +72,9 @@ export class SqliteWork implements Db {
     return found.map(({ name, columns }) => [name, storedJson<string[]>(columns).sort()]);
   }
 
-  *strangeSchema(): Work<string | undefined> {
-    return strangeSchema(this.connection);
+  *strangeSchema(): Work<TableDifference | undefined> {
+    const text = strangeSchema(this.connection);
+    return text === undefined ? undefined : { table: 'sqlite_schema', text };
   }
 
   reading<T>(work: Work<T>): T {

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { groupsFor } from '../../src/commands/grammar/groups.ts';
+import { OF_ORGANIZATION } from '../../src/commands/invocation.ts';
 import type { Io } from '../../src/commands/io.ts';
 
 /** The whole grammar; `ran` gets the path of a command instead of running it. */
@@ -46,6 +47,12 @@ function words(line: string): string[] {
 }
 
 const commands = allCommands(await grammar(() => undefined)).slice(1);
+
+it('the commands that take --org are those that texts name with it', () => {
+  const taking = commands.filter(({ options }) => options.some(({ long }) => long === '--org'));
+  const paths = taking.map((command) => pathOf(command).replace(/^trustward /, ''));
+  expect([...OF_ORGANIZATION].sort()).toEqual(paths.sort());
+});
 
 describe('the help of every command', () => {
   it('ends with one to three examples', () => {

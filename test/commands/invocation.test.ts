@@ -42,6 +42,7 @@ describe('a process', () => {
 describe('a text for people', () => {
   afterEach(() => {
     invocation.command = 'trustward';
+    invocation.organization = undefined;
   });
 
   it.each([
@@ -56,6 +57,31 @@ describe('a text for people', () => {
   ])('names the commands in `%s` so', (text, shown) => {
     invocation.command = 'npx trustward';
     expect(asInvoked(text)).toBe(shown);
+  });
+
+  it.each([
+    ['run `trustward approve p1`', 'run `trustward approve --org acme p1`'],
+    [
+      '`trustward audit verify` and `trustward plans`',
+      '`trustward audit verify --org acme` and `trustward plans --org acme`',
+    ],
+    ['  trustward exempt list', '  trustward exempt list --org acme'],
+    ['`trustward intents\n  list`', '`trustward intents\n  list --org acme`'],
+    ['`trustward resume --reason … --org beta`', '`trustward resume --reason … --org beta`'],
+    ['`trustward tokens list --all-organizations`', '`trustward tokens list --all-organizations`'],
+    ['`trustward organizations check`, `trustward worker`', '`trustward organizations check`, `trustward worker`'],
+    ['trustward: run it again', 'trustward: run it again'],
+  ])('names the organization that was named, where a command needs it: %s', (text, shown) => {
+    invocation.organization = 'acme';
+    expect(asInvoked(text)).toBe(shown);
+    expect(asInvoked(shown)).toBe(shown);
+    invocation.command = 'npx trustward';
+    expect(asInvoked(text)).toBe(shown.replaceAll(/(^ *|`)trustward /g, '$1npx trustward '));
+  });
+
+  it('names no organization that has not the form of one', () => {
+    invocation.organization = 'x; rm -r ~';
+    expect(asInvoked('`trustward plans`')).toBe('`trustward plans`');
   });
 
   it.each(['trustward: a mistake', 'the folder trustward and more', 'Trustward is running', '│ `trustward resume` │'])(

@@ -35,13 +35,16 @@ describe('`organizations check`', () => {
     expect([code, out.split('\n')]).toEqual([
       1,
       expect.arrayContaining([
-        'acme.yaml:7:1: there is no `modus` in an organization; did you mean `mode`?',
-        expect.stringMatching(/^beta\.yaml and 1 more: rules: own\/broken\.yaml:1:1: /),
-        expect.stringMatching(/^gamma\.yaml: `api\.api_key_file`: `\S+` cannot be read \(ENOENT\)$/),
+        `${files.folder}/acme.yaml:7:1: there is no \`modus\` in an organization; did you mean \`mode\`?`,
+        expect.stringMatching(/^\S+\/beta\.yaml and 1 more: rules: own\/broken\.yaml:1:1: /),
+        expect.stringMatching(/^\S+\/gamma\.yaml: `api\.api_key_file`: `\S+` cannot be read \(ENOENT\)$/),
       ]),
     ]);
     const json = JSON.parse((await ask('organizations', 'check', '--format', 'json')).out);
-    expect(json).toMatchObject({ ok: false, problems: [{ file: 'acme.yaml', line: 7, column: 1 }] });
+    expect(json).toMatchObject({
+      ok: false,
+      problems: [{ file: join(files.folder, 'acme.yaml'), line: 7, column: 1 }],
+    });
   });
   it('names a folder that is missing or empty', async () => {
     const missing = await ask('organizations', 'check', '--organizations', join(files.root, 'gone'));
@@ -65,7 +68,7 @@ describe('`organizations list`', () => {
         mode: 'approve',
         schedule: '*/5 * * * *',
         rules: [join(files.root, 'rules/shared'), join(files.root, 'rules/own')],
-        file: 'acme.yaml',
+        file: join(files.folder, 'acme.yaml'),
         credential: { ok: true, faults: [] },
       },
     ]);
@@ -104,7 +107,7 @@ describe('--org', () => {
     expect(run).toEqual({
       code: 2,
       out: '',
-      err: 'trustward: beta.yaml:7:1: `history` is shorter than 1d: expected a duration such as 30d, or 0d for no history\n',
+      err: `trustward: ${files.folder}/beta.yaml:7:1: \`history\` is shorter than 1d: expected a duration such as 30d, or 0d for no history\n`,
     });
   });
   it('is not kept from stopping one by a mistake in any file', async () => {

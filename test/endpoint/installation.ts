@@ -16,7 +16,9 @@ export interface Installation {
   consoles: Record<string, Console>;
   url: string;
   file(id: string): string;
-  write(id: string, mode?: string): void;
+  write(id: string, mode?: string, more?: { rules?: string; key?: string }): void;
+  /** A path in its folder. */
+  path(name: string): string;
   /** Returns its address. */
   serve(): Promise<string>;
   work(...args: string[]): Promise<Started>;
@@ -31,9 +33,9 @@ export async function install(ids: readonly string[], others: Record<string, str
   const database = await migratedDatabase(cluster);
   const consoles: Record<string, Console> = {};
   const file = (id: string) => join(root, 'organizations', `${id}.yaml`);
-  const write = (id: string, mode = 'approve') => {
-    const api = `api:\n  url: ${consoles[id]?.address}\n  api_key_file: ${id}.key\n`;
-    writeFileSync(file(id), `id: ${id}\nname: The ${id}\nmode: ${mode}\n${api}rules: [../rules]\n`);
+  const write: Installation['write'] = (id, mode = 'approve', { rules = 'rules', key = `${id}.key` } = {}) => {
+    const api = `api:\n  url: ${consoles[id]?.address}\n  api_key_file: ${key}\n`;
+    writeFileSync(file(id), `id: ${id}\nname: The ${id}\nmode: ${mode}\n${api}rules: [../${rules}]\n`);
   };
   for (const id of ids) {
     const console = await startConsole({
@@ -72,6 +74,7 @@ export async function install(ids: readonly string[], others: Record<string, str
     url: cluster.url(database),
     file,
     write,
+    path: (name) => join(root, name),
     serve: async () => {
       const one = await start(['serve', '--listen', '127.0.0.1:0'], 'Ctrl-C ends this.');
       return /HTTP endpoint\s+(\S+)/.exec(one.said().out)?.[1] as string;

@@ -1,9 +1,13 @@
 // endpoint: two endpoints and a worker, each a process, on a real PostgreSQL: what one is told, all others know.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FIRST_KEY } from '../../src/console/console.ts';
+import { BAN_COMPROMISED } from '../support/organization.ts';
 import { hasNoPostgres, NEEDS_POSTGRES } from '../support/postgres.ts';
 import { trustward } from '../support/trustward.ts';
 import { type Installation, install, PROVIDER } from './installation.ts';
 
+const UNDER_WAY = 'urn:trustward:problem:under-way';
 /** Where what should come by itself, within seconds, is no longer waited for. */
 const SOON_MS = 60_000;
 
@@ -19,10 +23,14 @@ describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { 
   }, 120_000);
   afterAll(() => on?.close(), 60_000);
 
-  async function ask(at: string, path: string, body?: object, token = PROVIDER) {
+  async function ask(at: string, path: string, body?: object, token = PROVIDER, key?: string) {
     const answer = await fetch(`${at}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        ...(key !== undefined && { 'idempotency-key': key }),
+      },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of the document
@@ -37,6 +45,10 @@ describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { 
     return false;
   }
 
+  async function until(holds: () => Promise<boolean>): Promise<void> {
+    while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+
   const banned = (id: string) =>
     on.consoles[id]?.effects().filter(({ kind, via }) => kind === 'device_banned' && via !== 'hand').length;
 
@@ -48,9 +60,25 @@ describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { 
     expect((await ask(other, `/api/orgs/beta/runs/${begun.json.id}`)).status).toBe(404);
   });
 
+  it('requests with one key at both at once begin one run, and have one answer', async () => {
+    const runs = async () => (await ask(one, '/api/orgs/beta/runs?limit=100')).json.runs.length;
+    const before = await runs();
+    const keys = ['a', 'b', 'c', 'd'];
+    for (const key of keys) {
+      const post = (at: string) => ask(at, '/api/orgs/beta/runs', { mode: 'dry-run', wait: true }, PROVIDER, key);
+      const both = await Promise.all([post(one), post(other)]);
+      const done = both.filter(({ status }) => status === 200);
+      expect(both.filter(({ status, json }) => status !== 200 && json.type !== UNDER_WAY)).toEqual([]);
+      for (const { json } of [...done, await post(one), await post(other)]) expect(json).toEqual(done[0]?.json);
+    }
+    expect((await runs()) - before).toBe(keys.length);
+  });
+
   it('a plan that is approved at one is applied by the worker, and what was done is answered', async () => {
     const { plans } = (await ask(one, '/api/orgs/alpha/plans')).json;
     expect(plans).toHaveLength(1);
+    const shown = await trustward(['plans', plans[0].id, '--org', 'alpha'], on.env);
+    expect(shown.out).toContain(` approve --org alpha ${plans[0].id}\n`);
     const approved = await ask(other, `/api/orgs/alpha/plans/${plans[0].id}/approve`, { reason: 'a test' });
     expect(approved.status).toBe(200);
     expect(approved.json.applied.intents.length).toBeGreaterThan(0);
@@ -121,6 +149,52 @@ describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { 
     expect(listed.out).toContain('help-desk');
     expect((await trustward(['tokens', 'revoke', 'help-desk', '--all-organizations'], on.env)).code).toBe(0);
     expect(await soon(async () => !(await opens(one, 'alpha')) && !(await opens(other, 'beta')))).toBe(true);
+  });
+
+  it('an organization whose file has other rules, another credential and a lower mode is opened anew by all', async () => {
+    mkdirSync(on.path('other-rules'));
+    const rule = BAN_COMPROMISED.replace(/^id: .*$/m, 'id: of-the-other-folder');
+    writeFileSync(on.path('other-rules/ban.yaml'), rule);
+    writeFileSync(on.path('organizations/new.key'), `${on.consoles.beta?.issueApiKey('new', 'Admin')}\n`);
+    on.write('beta', 'dry-run', { rules: 'other-rules', key: 'new.key' });
+    for (const at of [one, other]) {
+      await until(async () => {
+        const { rules } = (await ask(at, '/api/orgs/beta/rules')).json;
+        const { checks } = (await ask(at, '/orgs/beta/readyz')).json;
+        const mode = checks.find(({ name }: { name: string }) => name === 'mode').text;
+        return mode === 'dry-run' && rules.map(({ id }: { id: string }) => id).join() === 'of-the-other-folder';
+      });
+    }
+    const run = () => ask(one, '/api/orgs/beta/runs', { mode: 'dry-run', wait: true });
+    await until(async () => (await run()).json.run.rules.join() === 'of-the-other-folder');
+    on.consoles.beta?.revokeApiKey(FIRST_KEY);
+    expect((await run()).json).toMatchObject({ status: 'completed', run: { rules: ['of-the-other-folder'] } });
+  });
+
+  it('an organization whose file is removed answers nobody, and the others go on', async () => {
+    rmSync(on.file('beta'));
+    for (const at of [one, other]) await until(async () => (await ask(at, '/api/orgs/beta/runs')).status === 401);
+    expect((await ask(one, '/api/orgs')).json.organizations.map(({ id }: { id: string }) => id)).toEqual(['alpha']);
+    expect((await ask(other, '/api/orgs/alpha/runs')).status).toBe(200);
+    on.write('beta');
+    for (const at of [one, other]) await until(async () => (await ask(at, '/api/orgs/beta/runs')).status === 200);
+  });
+
+  it('names the lines of a broken file of an organization to a token of all organizations, and to nobody else', async () => {
+    const good = readFileSync(on.file('beta'), 'utf8');
+    writeFileSync(on.file('beta'), `${good}modus: x\n`);
+    const files = async (headers: Record<string, string>) => {
+      const { checks } = (await (await fetch(`${one}/readyz`, { headers })).json()) as {
+        checks: { name: string; text: string }[];
+      };
+      return checks.find(({ name }) => name === 'organization files')?.text ?? '';
+    };
+    await until(async () => (await files({})).includes('the folder was refused'));
+    expect(await files({ authorization: `Bearer ${PROVIDER}` })).toMatch(/1 problem: beta\.yaml:\d+\)/);
+    expect(await files({})).not.toContain('beta');
+    expect((await ask(one, '/api/orgs/beta/runs')).status).toBe(200);
+    writeFileSync(on.file('beta'), good);
+    await until(async () => (await files({})).includes('in force'));
   });
 
   it('is ready, and its metrics are for a token of all organizations', async () => {

@@ -44,7 +44,7 @@ describe.skipIf(hasNoPostgres)(`readiness over PostgreSQL${NEEDS_POSTGRES}`, () 
       await watched;
       await server.close();
     });
-    const look = async () => (await readinessOfProcess(server, jobs, undefined, systemClock))[0];
+    const look = async () => (await readinessOfProcess(server, jobs, undefined, systemClock, false))[0];
     const until = async (ok: boolean) => {
       for (;;) {
         const check = await look();
@@ -83,7 +83,7 @@ describe.skipIf(hasNoPostgres)(`readiness over PostgreSQL${NEEDS_POSTGRES}`, () 
   test('is answered in time when the server is frozen', async () => {
     const frozen = { health: { fault: () => undefined }, pool: { demandWritable: () => new Promise<void>(() => {}) } };
     const inNoTime = { sleep: async () => {} };
-    const [database] = await readinessOfProcess(frozen, jobs, undefined, inNoTime);
+    const [database] = await readinessOfProcess(frozen, jobs, undefined, inNoTime, false);
     expect(database).toEqual({ name: 'database', ok: false, text: 'PostgreSQL does not answer; see the log' });
   });
 

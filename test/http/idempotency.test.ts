@@ -82,6 +82,44 @@ describe('a repeated request for a run', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it('is told the same when another endpoint answers the first one', async () => {
+    const held = new Set<string>();
+    const release = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const { store } = openEndpoint();
+    const hold = async (id: string) => {
+      if (held.has(id)) return undefined;
+      held.add(id);
+      return async () => void held.delete(id);
+    };
+    const requests: RunRequest[] = [];
+    const one = () =>
+      openEndpoint(
+        {
+          answers: store.keptAnswers(hold),
+          trigger: async (request) => {
+            requests.push(request);
+            begun.resolve();
+            await release.promise;
+            const run = await addRun(store);
+            return { run, finished: Promise.resolve(run) };
+          },
+        },
+        undefined,
+        { store },
+      );
+    const [here, there] = [keyed(one()), keyed(one())];
+    const first = here('k');
+    await begun.promise;
+    const early = await there('k');
+    expect([early.status, early.headers.get('retry-after')]).toEqual([409, '1']);
+    expect((await there('k', '/api/runs', { body: { mode: 'enforce' } })).status).toBe(422);
+    release.resolve();
+    const answered = await read(await first);
+    expect(await read(await there('k'))).toEqual({ ...answered, isReplayed: true });
+    expect([requests.length, held.size]).toEqual([1, 0]);
+  });
+
   it.each([
     ['a wrong body', { body: { mode: 'x' } }, 400],
     ['an unknown rule', { body: { mode: 'dry-run', rules: ['x'] } }, 400],

@@ -28,7 +28,7 @@ describe('organizations', () => {
     files.add('gamma', 'modus: x\n');
     await expect(holder.load()).rejects.toMatchObject({
       code: 'config',
-      message: expect.stringMatching(/^beta\.yaml:1:\d+: .+\ngamma\.yaml:7:1: there is no `modus`/),
+      message: expect.stringMatching(/^\S+\/beta\.yaml:1:\d+: .+\n\S+\/gamma\.yaml:7:1: there is no `modus`/),
     });
     expect(() => holder.all()).toThrow('before they were loaded');
   });
@@ -41,7 +41,7 @@ describe('organizations', () => {
     for (let time = 0; time < 2; time++) expect(await holder.reload()).toBe(true);
     expect(ids()).toEqual(['acme', 'beta']);
     expect(said).toEqual([
-      'organizations were refused, the last good set stays: beta.yaml:7:1: `mode` is `all`: expected dry-run, approve, enforce',
+      `organizations were refused, the last good set stays: ${files.folder}/beta.yaml:7:1: \`mode\` is \`all\`: expected dry-run, approve, enforce`,
     ]);
     const check = organizationsCheck(holder);
     expect(check).toMatchObject({ ok: false, text: expect.stringContaining('1 problem: beta.yaml:7') });

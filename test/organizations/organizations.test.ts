@@ -1,6 +1,6 @@
 // test: files of organizations: what is read of them, each mistake with its place, and what never passes from one to another.
 import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { credentialFiles } from '../../src/compose/credentials.ts';
@@ -8,7 +8,7 @@ import { SecretFiles } from '../../src/compose/secret-files.ts';
 import type { AuditNote } from '../../src/domain/audit-entry.ts';
 import { lineOf } from '../../src/domain/errors.ts';
 import { configOf, credentialFaults, environmentOf } from '../../src/organizations/environment.ts';
-import { loadOrganizations, type Organization } from '../../src/organizations/load-organizations.ts';
+import { loadOrganizations, type Organization, readOrganizations } from '../../src/organizations/load-organizations.ts';
 import { readOrganization } from '../../src/organizations/organization-file.ts';
 import { PLACES } from '../../src/organizations/settings.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -28,7 +28,7 @@ const load = (base = {}) => loadOrganizations(files.folder, base);
 const faultsOf = (base = {}): Promise<string[]> =>
   load(base).then(
     () => [],
-    (error) => lineOf(error).split('\n'),
+    (error) => lineOf(error).replaceAll(`${files.folder}/`, '').split('\n'),
   );
 async function only(base = {}): Promise<Organization> {
   const [organization] = await load(base);
@@ -249,6 +249,31 @@ describe('a mistake', () => {
     ]);
   });
 
+  it('does not hide another of the same file, whatever its kind', async () => {
+    files.add('acme');
+    const text = textOf('acme', 'mode: all\nwatch: y\ntrust: 5\nmodus: x\n');
+    files.write('acme.yaml', text.replace('id: acme', 'id: ACME').replace('rules/own', 'rules/gone'));
+    expect((await faultsOf()).map((line) => line.split(': ')[0])).toEqual(
+      [1, 6, 7, 8, 9, 10].map((line) => `acme.yaml:${line}:${line === 6 ? 26 : 1}`),
+    );
+    files.write('acme.yaml', text.replace('id: acme', 'id: beta').replace(/api:\n.*\n.*\n/, ''));
+    expect(await faultsOf()).toEqual([
+      'acme.yaml:1:1: `id` is `beta` and the file is `acme.yaml`: name the file `beta.yaml`',
+      'acme.yaml:1:1: `api.url` is missing',
+      expect.stringMatching(/^acme\.yaml:4:1: `mode` is `all`/),
+      expect.stringMatching(/^acme\.yaml:5:1: `watch` is `y`/),
+      expect.stringMatching(/^acme\.yaml:6:1: `trust`: expected a group/),
+      expect.stringMatching(/^acme\.yaml:7:1: there is no `modus`/),
+    ]);
+  });
+
+  it('is found at the path that the folder was given by', async () => {
+    files.add('acme', 'modus: x\n');
+    const folder = relative(process.cwd(), files.folder);
+    const { problems } = await readOrganizations(folder, {});
+    expect(problems).toMatchObject([{ file: `${folder}/acme.yaml`, line: 7 }]);
+  });
+
   it('is one address with one credential in two files: both would act on it', async () => {
     files.add('acme');
     files.write('acme-2.yaml', textOf('acme').replace('id: acme', 'id: acme-2'));
@@ -274,7 +299,9 @@ describe('a credential that cannot be read', () => {
       expect.stringMatching(/^`api\.api_key_file`: `\S+acme\.key` cannot be read \(ENOENT\)$/),
     ]);
     expect(credentialFaults(beta)).toEqual([]);
-    expect(() => configOf(acme, PG)).toThrow(/^acme\.yaml:5:3: `api\.api_key_file`: `\S+` cannot be read \(ENOENT\)$/);
+    expect(() => configOf(acme, PG)).toThrow(
+      /^\S+\/organizations\/acme\.yaml:5:3: `api\.api_key_file`: `\S+` cannot be read \(ENOENT\)$/,
+    );
     expect(configOf(beta, PG).api?.url).toBe('https://beta.console.example');
   });
   it('is not repeated when it stands where its path should', async () => {
@@ -318,7 +345,7 @@ describe('any file at all', () => {
   it('is an organization or has problems with places, and never crashes', () => {
     fc.assert(
       fc.property(file, (text) => {
-        const read = readOrganization(text, 'acme.yaml', files.folder);
+        const read = readOrganization(text, join(files.folder, 'acme.yaml'));
         if ('organization' in read) {
           expect(read.organization.id).toBe('acme');
           const config = capture(() => configOf(read.organization, PG));

@@ -14,6 +14,7 @@ import type { RunRecord } from '../../src/domain/store.ts';
 import { SOURCES, type Source } from '../../src/domain/subjects.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import type { SqlStore } from '../../src/store/sql-store.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 
 export const START_MS = Date.UTC(2026, 10, 21, 9, 0, 0);
@@ -63,7 +64,7 @@ export interface RunFill {
 }
 
 /** One run, begun, committed and finished. */
-export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<RunRecord> {
+export async function addRun(store: SqlStore, fill: RunFill = {}): Promise<RunRecord> {
   const { id = 'run1', mode = 'dry-run', startedAt = START_MS, decisions = [] } = fill;
   const tallies = fill.tallies ?? [...new Set(decisions.map(({ rule }) => rule))].map((rule) => tally({ rule }));
   const begun: Omit<Run, 'seq'> = {
@@ -104,7 +105,7 @@ export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<Ru
 }
 
 /** A live run whose only intent was answered after it was committed. */
-export async function addLiveRun(store: SqliteStore): Promise<RunRecord> {
+export async function addLiveRun(store: SqlStore): Promise<RunRecord> {
   const live = decision({ mode: 'enforce', cappedBy: undefined, outcome: undefined, intentId: 'intent1' });
   const run = await addRun(store, { mode: 'enforce', decisions: [live], intents: [intent()] });
   const change = { intentId: 'intent1', notes: [] };

@@ -18,6 +18,8 @@ export interface OpenApiRequest {
 export interface OpenApiRequestsOptions {
   /** Values by the name of a parameter or member (in any case), besides random ones. */
   known?: Record<string, readonly string[]>;
+  /** Values of every parameter and member that has none of its own, besides random ones. */
+  everywhere?: readonly string[];
   /** Operations that are left out, by their `operationId`: those that would end the server or the test. */
   without?: readonly string[];
 }
@@ -41,7 +43,7 @@ export function openApiRequests(document: Json, options: OpenApiRequestsOptions 
     METHODS.filter((method) => item[method]).map((method) => ({ path, method, item, operation: item[method] })),
   );
   const wanted = operations.filter(({ operation }) => !options.without?.includes(operation.operationId));
-  const making = { document, known };
+  const making = { document, known, everywhere: options.everywhere ?? [] };
   // Made once for each operation: making an arbitrary costs more than drawing from it.
   return fc.oneof(
     ...wanted.map(({ path, method, item, operation }) => requestOf(making, path, method, item, operation)),
@@ -51,6 +53,7 @@ export function openApiRequests(document: Json, options: OpenApiRequestsOptions 
 interface Making {
   document: Json;
   known: ReadonlyMap<string, readonly string[]>;
+  everywhere: readonly string[];
 }
 
 function requestOf(
@@ -159,7 +162,7 @@ function fitOf(making: Making, schema: Json, name: string, depth: number): fc.Ar
   const ofTypes = types.map((type: string): fc.Arbitrary<Value> => {
     if (type === 'array') return listOf(making, schema, name, depth);
     if (type === 'object') return objectOf(making, schema, depth);
-    return plain(scalarOf(type, schema, making.known.get(name.toLowerCase()) ?? []));
+    return plain(scalarOf(type, schema, making.known.get(name.toLowerCase()) ?? making.everywhere));
   });
   return fc.oneof(...ofTypes);
 }

@@ -8,6 +8,7 @@ import { SignedInMemory } from '../../src/http/signed-in-memory.ts';
 import { TokenRegister } from '../../src/http/token-register.ts';
 import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
 import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
+import type { SqlStore } from '../../src/store/sql-store.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { newSecret } from '../../src/system/secrets.ts';
@@ -117,7 +118,7 @@ export async function signIn(on: Organizations, path: string, token: string): Pr
   return (answer.headers.get('set-cookie') ?? '').split(';')[0] as string;
 }
 
-function tokensOf(owner: string): Record<Credential, string> {
+export function tokensOf(owner: string): Record<Credential, string> {
   const of = (what: string) => `${owner}-${what}-token-0123456789`;
   return {
     ...(Object.fromEntries(SCOPES.map((scope) => [scope, of(scope)])) as Record<Scope, string>),
@@ -135,16 +136,21 @@ async function filled(id: string, clock: Organizations['clock']): Promise<TestOr
   const configured = SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(tokens[scope]) }));
   const { deps } = openEndpoint({}, undefined, { store, clock });
   const register = new TokenRegister({ store: store.tokens(), configured, clock, log: deps.log });
-  const make = { tokens: store.tokens(), clock: fakeClock(START_MS - 2 * DAY_MS), ids: countingIds() };
-  await addToken({ ...make, secret: () => tokens.revoked }, { name: 'gone', scope: 'admin' }, 'ana');
-  await revokeToken(make, 'gone', 'ana');
-  await addToken({ ...make, secret: () => tokens.expired }, { name: 'late', scope: 'admin', expires: '1d' }, 'ana');
+  await addUseless(store, tokens);
   await register.load();
   return { id, store, secret, tokens, register, deps, bytes: () => bytesOf(db), opened: 0, closed: 0 };
 }
 
+/** Tokens that open nothing any longer. */
+export async function addUseless(store: SqlStore, { revoked, expired }: Record<Credential, string>): Promise<void> {
+  const make = { tokens: store.tokens(), clock: fakeClock(START_MS - 2 * DAY_MS), ids: countingIds() };
+  await addToken({ ...make, secret: () => revoked }, { name: 'gone', scope: 'admin' }, 'ana');
+  await revokeToken(make, 'gone', 'ana');
+  await addToken({ ...make, secret: () => expired }, { name: 'late', scope: 'admin', expires: '1d' }, 'ana');
+}
+
 /** A run, a live ban in force, a plan that waits, an exemption: each with the id of its organization. */
-async function fill(store: SqliteStore, id: string, secret: string): Promise<void> {
+export async function fill(store: SqlStore, id: string, secret: string): Promise<void> {
   const subject = { kind: 'device', id: `${id}-device` } as const;
   const of = { subject, subjectName: secret, target: `${id}-SERIAL` };
   const held = decision({ ...of, id: `${id}-held`, mode: 'approve', decision: 'hold', outcome: undefined });

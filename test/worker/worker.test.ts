@@ -1,6 +1,6 @@
 // test: a worker of several organizations on real PostgreSQL: it keeps their schedules, does what people ask for, and an organization that cannot
 // be worked on harms no other.
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -24,6 +24,7 @@ import { WorkWatch } from '../../src/worker/work-watch.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { testLog } from '../support/console-organization.ts';
 import { hasNoPostgres, migratedDatabase, NEEDS_POSTGRES, sharedCluster } from '../support/postgres.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 
 /** A machine that is busy does not take a lease away. */
 const LEASE_MS = 60_000;
@@ -41,7 +42,7 @@ const log = testLog();
 
 const file = (...names: string[]) => join(folder, ...names);
 
-async function addOrganization(id: string): Promise<void> {
+async function addOrganization(id: string): Promise<Console> {
   const console = await startConsole({
     listen: { host: '127.0.0.1', port: 0 },
     dbFile: ':memory:',
@@ -51,9 +52,18 @@ async function addOrganization(id: string): Promise<void> {
   });
   consoles.push(console);
   writeFileSync(file(`${id}.key`), console.issueApiKey('worker', 'Admin'), { mode: 0o600 });
+  writeOrganization(id, console.address);
+  return console;
+}
+
+function writeOrganization(
+  id: string,
+  address: string,
+  { rules = 'rules', key = `${id}.key`, mode = 'enforce' } = {},
+): void {
   writeFileSync(
     file('organizations', `${id}.yaml`),
-    `id: ${id}\nname: ${id}\napi:\n  url: ${console.address}\n  api_key_file: ${file(`${id}.key`)}\nrules: [${file('rules')}]\nschedule: '* * * * * *'\nwatch: 0s\nmode: enforce\n`,
+    `id: ${id}\nname: ${id}\napi:\n  url: ${address}\n  api_key_file: ${file(key)}\nrules: [${file(rules)}]\nschedule: '* * * * * *'\nwatch: 0s\nmode: ${mode}\n`,
   );
 }
 
@@ -62,6 +72,9 @@ const env = () => ({
   TRUSTWARD_STATE: file('state'),
   TRUSTWARD_ORGANIZATIONS: file('organizations'),
   TRUSTWARD_HISTORY: '0d',
+  // What hangs here goes on.
+  TRUSTWARD_REQUEST_TIMEOUT: '5m',
+  TRUSTWARD_PROGRESS_TIMEOUT: '10m',
   TRUSTWARD_LOG_LEVEL: 'silent',
 });
 
@@ -177,6 +190,59 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
       begun: () => Promise.reject(gone),
     };
     expect(await handlers.run(job)).toMatchObject({ seq: 1, status: 'completed' });
+  }, 300_000);
+
+  it('works with what the file of an organization has now: its rules, mode and credential', async () => {
+    const console = await addOrganization('acme');
+    await start();
+    await untilRuns('acme', 1);
+    const reader = postgresReader(server.pool, 'acme', systemClock);
+    expect((await reader.runs(1))[0]).toMatchObject({ mode: 'enforce', rules: ['ban-compromised'] });
+    mkdirSync(file('other-rules'));
+    const rule = readFileSync(file('rules', 'ban.yaml'), 'utf8').replace(
+      'id: ban-compromised',
+      'id: of-the-other-folder',
+    );
+    writeFileSync(file('other-rules', 'ban.yaml'), rule);
+    writeFileSync(file('new.key'), console.issueApiKey('new', 'Admin'), { mode: 0o600 });
+    writeOrganization('acme', console.address, { rules: 'other-rules', key: 'new.key', mode: 'dry-run' });
+    const newRuns = async () =>
+      (await reader.runs(20)).filter(
+        ({ mode, rules, status }) =>
+          mode === 'dry-run' && rules.join() === 'of-the-other-folder' && status === 'completed',
+      );
+    while ((await newRuns()).length === 0) await systemClock.sleep(100);
+    console.revokeApiKey('worker');
+    const { seq } = (await reader.runs(1))[0] as { seq: number };
+    while (!(await newRuns()).some((run) => run.seq > seq)) await systemClock.sleep(100);
+  }, 300_000);
+
+  it('ends what is under way for an organization whose file is removed, and begins nothing more for it', async () => {
+    const console = await addOrganization('acme');
+    await addOrganization('beta');
+    const proxy = await TcpProxy.start(Number(new URL(console.address).port));
+    try {
+      writeOrganization('acme', `http://127.0.0.1:${proxy.port}`);
+      await start();
+      await untilRuns('acme', 1);
+      proxy.hang();
+      const reader = postgresReader(server.pool, 'acme', systemClock);
+      while ((await reader.runs(1))[0]?.status !== 'running') await systemClock.sleep(20);
+      rmSync(file('organizations', 'acme.yaml'));
+      while (organizations.all().some(({ id }) => id === 'acme')) await systemClock.sleep(50);
+      const [last] = await reader.runs(1);
+      expect(last?.status).toBe('running');
+      proxy.resume();
+      while ((await reader.run(last?.id as string))?.status === 'running') await systemClock.sleep(50);
+      expect((await reader.run(last?.id as string))?.status).toBe('completed');
+      const before = (await postgresReader(server.pool, 'beta', systemClock).runs(1))[0]?.seq ?? 0;
+      await untilRuns('beta', before + 3);
+      expect((await reader.runs(1))[0]?.seq).toBe(last?.seq);
+      writeOrganization('acme', `http://127.0.0.1:${proxy.port}`);
+      await untilRuns('acme', (last?.seq ?? 0) + 1);
+    } finally {
+      await proxy.close();
+    }
   }, 300_000);
 
   it('does what a person asks for at another process, and answers with its error too', async () => {

@@ -37,8 +37,8 @@ export interface OrganizationsParts {
   verifyProvider(tokenHash: string): Caller | undefined;
   /** Who is signed in to an organization; undefined: with a token of all. It must neither open the organization nor need it to be there. */
   signIns(organization: string | undefined): SignInStore;
-  /** Of the process alone. */
-  readiness(): Promise<readonly ReadyCheck[]>;
+  /** Of the process alone. `isNamed`: organizations may be named, for who may see all of them. */
+  readiness(isNamed: boolean): Promise<readonly ReadyCheck[]>;
   metrics: MetricsPort;
   /** 256 random bits as text. */
   secret(): string;

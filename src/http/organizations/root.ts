@@ -72,10 +72,11 @@ const NOBODY = { verifyToken: () => undefined };
 function readinessFor({ parts, who }: RootParts) {
   return async (context: Ctx) => {
     const broken = parts.list().filter(({ problem }) => problem !== undefined);
-    const own = await parts.readiness();
-    const whole = { name: 'organizations', isPartial: true as const };
     // Where nobody can say who is signed in, it shows that the store does not answer, as to anybody.
-    if (!(await who.isProvider(context.req.raw).catch(() => false))) {
+    const isProvider = await who.isProvider(context.req.raw).catch(() => false);
+    const own = await parts.readiness(isProvider);
+    const whole = { name: 'organizations', isPartial: true as const };
+    if (!isProvider) {
       const ok = broken.length === 0;
       const text = ok ? 'each works' : 'not all of them work: ask with a token of all organizations which do not';
       return [...own, { ...whole, ok, text }];

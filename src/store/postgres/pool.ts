@@ -4,6 +4,7 @@ import pg from 'pg';
 import { AppError } from '../../domain/errors.ts';
 import type { StoreWatch } from '../store-health.ts';
 import type { Session } from './drive.ts';
+import { HeldKeys } from './held-keys.ts';
 import { migratePostgres } from './migrate.ts';
 import { AuditNotices, TELL } from './notices.ts';
 import { LOCK, named } from './organization.ts';
@@ -51,6 +52,8 @@ export class PostgresPool {
   readonly place: string;
   /** To other processes on this database. */
   readonly notices: AuditNotices;
+  /** With other processes on this database. */
+  readonly keys = new HeldKeys(this);
   private readonly pool: pg.Pool;
   private readonly config: pg.ClientConfig;
   private asking: Promise<void> | undefined;
@@ -187,6 +190,7 @@ export class PostgresPool {
 
   async close(): Promise<void> {
     await this.notices.flush();
+    await this.keys.close();
     await this.pool.end();
   }
 

@@ -3,6 +3,7 @@
 import type { LinkEntry } from '../../domain/audit-entry.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Sealing } from '../audit-log.ts';
+import type { SqlAnswers } from '../kept-answers.ts';
 import { SqlReader } from '../reader.ts';
 import { SqlRunReader } from '../run-reader.ts';
 import { SqlStore } from '../sql-store.ts';
@@ -22,6 +23,9 @@ export interface PostgresParts {
 }
 
 export class PostgresStore extends SqlStore {
+  /** Of those that answer the organization's requests. */
+  private hold: SqlAnswers['hold'] | undefined;
+
   /** Reads all that acting rests on. Errors: AppError `store_failed`. */
   static async open({ pool, organization, link, clock, sealing, units }: PostgresParts): Promise<PostgresStore> {
     await pool.transaction(`BEGIN; ${named(organization)}`, (client) => client.query(ADD));
@@ -29,8 +33,13 @@ export class PostgresStore extends SqlStore {
     const writer = new PostgresWriter(db, pool, organization, link, clock, sealing);
     await db.reading(writer.open());
     const store = new PostgresStore(writer, clock, sealing);
+    store.hold = (id) => pool.keys.hold(organization, id);
     store.onAudited((notes) => pool.notices.tell(organization, notes));
     return store;
+  }
+
+  override keptAnswers(): SqlAnswers {
+    return super.keptAnswers(this.hold);
   }
 }
 

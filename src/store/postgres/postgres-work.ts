@@ -1,5 +1,6 @@
 // store: PostgreSQL as programs see it, for one organization. In: a pool. Out: each query a step, which whoever drives the program takes on the
 // connection of its transaction.
+import type { TableDifference } from '../../domain/acting-tables.ts';
 import type { AppError } from '../../domain/errors.ts';
 import type { DiskUse } from '../../domain/store-figures.ts';
 import { insertion } from '../insertion.ts';
@@ -108,7 +109,7 @@ export class PostgresWork implements Db {
     return [...columns].sort(([one], [other]) => (one < other ? -1 : 1));
   }
 
-  *strangeSchema(): Work<string | undefined> {
+  *strangeSchema(): Work<TableDifference | undefined> {
     return yield* strangeTables(this);
   }
 

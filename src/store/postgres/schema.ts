@@ -1,5 +1,6 @@
 // store: whether the triggers and the walls between organizations are those that the migrations make. In: a database. Out: what else there is.
 // A trigger that somebody put there would run in every unit of work, as a change of its own. It only reads.
+import type { TableDifference } from '../../domain/acting-tables.ts';
 import { ACTING_TABLES } from '../acting-tables.ts';
 import type { Db, Work } from '../queries.ts';
 import { WORK_ROLE } from './migrate.ts';
@@ -33,21 +34,23 @@ const OPEN = `SELECT relname AS "table" FROM pg_class WHERE relnamespace = 'trus
 /** Row level security holds for it. */
 const UNBOUND = `SELECT 1 FROM pg_roles WHERE rolname = '${WORK_ROLE}' AND (rolsuper OR rolbypassrls)`;
 
-/** What differs, in words that follow "the database has"; undefined: nothing. */
-export function* strangeTables(db: Db): Work<string | undefined> {
+/** The first table that differs; undefined: none. */
+export function* strangeTables(db: Db): Work<TableDifference | undefined> {
   const rows = yield* db.all<{ table: string; name: string; enabled: string }>(TRIGGERS);
   const found = new Map(rows.map(({ table, name, enabled }) => [`${table} ${name}`, enabled]));
   const strange = [...found.keys()].find((key) => !EXPECTED.includes(key));
-  if (strange !== undefined) return `the trigger ${quoted(strange)}, which no version of Trustward made`;
+  if (strange !== undefined)
+    return differenceOf(strange, (name) => `the trigger ${name}, which no version of Trustward made`);
   const missing = EXPECTED.find((key) => !/^[OA]$/.test(found.get(key) ?? ''));
-  if (missing !== undefined) return `no trigger ${quoted(missing)} that is on`;
+  if (missing !== undefined) return differenceOf(missing, (name) => `no trigger ${name} that is on`);
   const open = yield* db.get<{ table: string }>(OPEN);
-  if (open) return `no wall between organizations on table \`${open.table}\``;
+  if (open) return { table: open.table, text: 'no wall between organizations' };
   const unbound = yield* db.get(UNBOUND);
-  return unbound && `the role \`${WORK_ROLE}\`, which sees all organizations (BYPASSRLS or SUPERUSER)`;
+  const text = `the role \`${WORK_ROLE}\`, which sees all organizations (BYPASSRLS or SUPERUSER)`;
+  return unbound && { table: 'pg_roles', text };
 }
 
-function quoted(key: string): string {
-  const [table, name] = key.split(' ');
-  return `\`${name}\` on table \`${table}\``;
+function differenceOf(key: string, text: (name: string) => string): TableDifference {
+  const [table = '', name] = key.split(' ');
+  return { table, text: text(`\`${name}\``) };
 }

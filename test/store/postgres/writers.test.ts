@@ -144,21 +144,23 @@ describe.skipIf(hasNoPostgres)(`writers on PostgreSQL${NEEDS_POSTGRES}`, () => {
     await own.query(
       'CREATE TRIGGER mine BEFORE INSERT ON trustward.intents FOR EACH ROW EXECUTE FUNCTION trustward.mine()',
     );
-    await expect(store.demandIntact()).rejects.toThrow('`mine` on table `intents`');
+    await expect(store.demandIntact()).rejects.toThrow(
+      'table `intents` has the trigger `mine`, which no version of Trustward made',
+    );
     await own.query(
       'DROP TRIGGER mine ON trustward.intents; ALTER TABLE trustward.audit DISABLE TRIGGER audit_no_update',
     );
-    await expect(store.demandIntact()).rejects.toThrow('no trigger `audit_no_update`');
+    await expect(store.demandIntact()).rejects.toThrow('table `audit` has no trigger `audit_no_update` that is on');
     await own.query(
       'ALTER TABLE trustward.audit ENABLE TRIGGER audit_no_update; ALTER TABLE trustward.claims NO FORCE ROW LEVEL SECURITY',
     );
-    await expect(store.demandIntact()).rejects.toThrow('no wall between organizations on table `claims`');
+    await expect(store.demandIntact()).rejects.toThrow('table `claims` has no wall between organizations');
     await own.query('ALTER TABLE trustward.claims FORCE ROW LEVEL SECURITY');
     await store.demandIntact();
     const wall = 'own_organization ON trustward.claims';
     for (const other of ['USING (true)', 'USING (org = trustward.organization()) WITH CHECK (true)']) {
       await own.query(`DROP POLICY ${wall}; CREATE POLICY ${wall} ${other}`);
-      await expect(store.demandIntact(), other).rejects.toThrow('no wall between organizations on table `claims`');
+      await expect(store.demandIntact(), other).rejects.toThrow('table `claims` has no wall between organizations');
     }
     await own.query(`DROP POLICY ${wall}; CREATE POLICY ${wall} USING (org = trustward.organization())`);
     await store.demandIntact();
