@@ -136,7 +136,7 @@ module.exports = {
           'http/index\\.ts',
           'metrics/endpoint-measuring\\.ts',
           'rule-set/(folder-watch|rule-folders)\\.ts',
-          'store/postgres/(asks|listener|notices|tokens-of-all)\\.ts',
+          'store/postgres/(asks|listener|notices|replays-beside|sign-ins|tokens-of-all)\\.ts',
           'web/organizations/pages\\.tsx',
           'worker/(asks|organization-lines|organizations|shared-checks)\\.ts',
         ].join('|')})`,

@@ -208,7 +208,7 @@ const PLACES: ((path: string) => string)[] = [
 /** A session as it is, and as one of the other organization or of all. */
 function cookies(cookie: string, port: string): Record<string, string>[] {
   const value = cookie.slice(cookie.indexOf('=') + 1);
-  const names = [OTHER, OTHER.toUpperCase()].map((id) => `trustward-${port}-${id}`);
+  const names = ['ORG', OTHER.toUpperCase()].map((id) => `trustward-${port}-${id}`);
   return [{ cookie }, { cookie: [...names, `trustward-${port}`].map((name) => `${name}=${value}`).join('; ') }];
 }
 

@@ -14,7 +14,7 @@ function world() {
   const watch = new WorkWatch(clock);
   const stopping = new AbortController();
   const state = {
-    server: { pool: { query: async () => [] }, health: { fault: () => undefined } },
+    server: { pool: { demandWritable: async () => {} }, health: { fault: () => undefined } },
     jobs: { counts: async () => [] },
     organizations: { holder: undefined },
     lines: { now: () => [{ id: 'acme', name: 'Acme', problem: undefined }] },
@@ -56,8 +56,8 @@ describe('the health of a worker', () => {
   it('is not ready while PostgreSQL fails, or does not answer at all', async () => {
     const { look } = world();
     expect(await look()).toEqual({ isReady: true, bad: [] });
-    const answers = (query: () => Promise<unknown>) =>
-      ({ pool: { query }, health: { fault: () => undefined } }) as unknown as WorkerState['server'];
+    const answers = (demandWritable: () => Promise<unknown>) =>
+      ({ pool: { demandWritable }, health: { fault: () => undefined } }) as unknown as WorkerState['server'];
     const text = 'database: PostgreSQL does not answer; see the log';
     const refused = answers(async () => Promise.reject(new AppError('store_failed', 'gone')));
     expect(await look({ server: refused })).toEqual({ isReady: false, bad: [text] });

