@@ -32,6 +32,12 @@ export interface WaitingNotification extends Notification {
   attempts: number;
 }
 
+/** One that this process delivers: nobody else attempts it before its claim ends, as it does by itself when the process dies. */
+export interface ClaimedNotification extends WaitingNotification {
+  /** Epoch ms. */
+  claimedUntil: number;
+}
+
 export const NOTIFICATION_STATUSES = ['waiting', 'given_up', 'delivered'] as const satisfies readonly (
   | 'waiting'
   | DeliveryEnd
@@ -76,25 +82,46 @@ export type AlertCode =
   | 'database'
   | 'webhook_behind';
 
-/** How far each webhook that receives decisions and outcomes has got in the audit. Errors: AppError `store_failed`. */
+/** The right to deliver to a webhook what follows `seq`, which ends by itself. */
+export interface FeedClaim {
+  webhook: string;
+  seq: number;
+  /** Epoch ms. */
+  until: number;
+}
+
+/**
+ * How far each webhook that receives decisions and outcomes has got in the audit. Several processes may deliver: one at a time has the claim.
+ * Errors: AppError `store_failed`.
+ */
 export interface FeedPositions {
   /** The number of the last entry that it needs no more; undefined for a new one. */
   positionOf(webhook: string): Promise<number | undefined>;
-  savePosition(webhook: string, seq: number): Promise<void>;
+  /** Of a new webhook; one that has a position keeps it. */
+  beginAt(webhook: string, seq: number): Promise<void>;
+  /** For `ms`. Undefined: another process has it, or the position is no longer `seq`. */
+  claim(webhook: string, seq: number, ms: number): Promise<FeedClaim | undefined>;
+  /** Gives the claim back; `seq` may be its own. Nothing changes when it is another's by now: a position never goes backwards. */
+  savePosition(claim: FeedClaim, seq: number): Promise<void>;
 }
 
 /**
  * What the store keeps of notifications and alerts. Each method is one unit of work. Errors: AppError `store_failed`.
  */
 export interface Outbox {
-  /** Notifications whose next attempt is due, oldest first. */
-  due(nowMs: number, limit: number): Promise<WaitingNotification[]>;
+  /** Those whose next attempt is due, oldest first: they are this process's to deliver until `untilMs`. */
+  claim(nowMs: number, untilMs: number, limit: number): Promise<ClaimedNotification[]>;
   /** When the next attempt is due, epoch ms; undefined: nothing waits. */
   nextDueAt(): Promise<number | undefined>;
-  /** A delivery failed and will be attempted again. */
-  postpone(id: string, nextAt: number, note: string): Promise<void>;
-  /** Delivery has ended; the audit records it. */
-  end(notification: WaitingNotification, how: DeliveryEnd, note: string): Promise<void>;
+  /** It was not attempted to its end: it is due at `nextAt`, to anybody. Nothing changes when the claim is another's by now. */
+  giveBack(claimed: ClaimedNotification, nextAt: number): Promise<void>;
+  /** A delivery failed and will be attempted again. Nothing changes when the claim is another's by now. */
+  postpone(claimed: ClaimedNotification, nextAt: number, note: string): Promise<void>;
+  /**
+   * Delivery has ended; the audit records it. Nothing changes when another process ended it. What was delivered is delivered, whoever has the
+   * claim by now; only who has it gives up.
+   */
+  end(claimed: ClaimedNotification, how: DeliveryEnd, note: string): Promise<void>;
   /**
    * The conditions that exist now. Each new one makes a notification for every name in `to`, in the same transaction.
    * Each ended one is forgotten, so that it is reported again when it returns. `newId` gives delivery ids. `waits`: a new one stays new.

@@ -1,8 +1,8 @@
 // notify: delivers what is due in the outbox, again and again with growing pauses, until it is accepted or given up.
 // In: the outbox and the webhooks. Out: nothing that anybody waits for: no action waits for a notification. At least
-// once: a crash between a delivery and its record delivers again, under the same delivery id.
+// once: a crash between a delivery and its record delivers again, under the same delivery id. One process at a time attempts one.
 import { lineOf } from '../domain/errors.ts';
-import type { LinkedNotification, Outbox, WaitingNotification } from '../domain/notification.ts';
+import type { ClaimedNotification, LinkedNotification, Outbox, WaitingNotification } from '../domain/notification.ts';
 import type { Clock, Log, Random } from '../domain/ports.ts';
 import type { Delivery } from './checked-request.ts';
 import { linkOf } from './link.ts';
@@ -53,7 +53,8 @@ export class Deliveries {
   async round(signal: AbortSignal): Promise<'more' | 'done' | 'failed'> {
     const { outbox, clock, log } = this.deps;
     try {
-      const due = await outbox.due(clock.nowMs(), BATCH);
+      const nowMs = clock.nowMs();
+      const due = await outbox.claim(nowMs, nowMs + claimMsOf(this.deps.webhooks.values()), BATCH);
       const tried = await Promise.allSettled(due.map((notification) => this.tryOnce(notification, signal)));
       const broken = tried.find((one) => one.status === 'rejected');
       if (broken) throw broken.reason;
@@ -75,7 +76,7 @@ export class Deliveries {
     await clock.sleep(waitMs, signal).catch(() => {}); // poked, or being stopped
   }
 
-  private async tryOnce(notification: WaitingNotification, signal: AbortSignal): Promise<void> {
+  private async tryOnce(notification: ClaimedNotification, signal: AbortSignal): Promise<void> {
     const { outbox, webhooks, clock, random, log, send = deliver } = this.deps;
     const { id, to } = notification;
     const webhook = webhooks.get(to);
@@ -83,20 +84,28 @@ export class Deliveries {
       ? await send(webhook, this.linked(notification), clock.nowMs(), signal)
       : { ok: false, note: `webhook \`${to}\` is no longer configured` };
     if (result.ok) return outbox.end(notification, 'delivered', result.note);
-    if (signal.aborted) return; // aborted by us: not its failure
+    if (signal.aborted) return outbox.giveBack(notification, clock.nowMs()); // aborted by us: not its failure
     const attempts = notification.attempts + 1;
     if (attempts >= (webhook?.attemptsMax ?? 1)) {
       log.error({ notification: id, to, attempts }, `a notification to ${to} is given up: ${result.note}`);
       return outbox.end(notification, 'given_up', result.note);
     }
     log.warn({ notification: id, to, attempts }, `a notification to ${to} was not delivered: ${result.note}`);
-    await outbox.postpone(id, clock.nowMs() + pauseAfter(attempts, random), result.note);
+    await outbox.postpone(notification, clock.nowMs() + pauseAfter(attempts, random), result.note);
   }
 
   private linked(notification: WaitingNotification): LinkedNotification {
     const { publicUrl } = this.deps;
     return publicUrl === undefined ? notification : { ...notification, link: linkOf(notification, publicUrl) };
   }
+}
+
+/** An attempt begins with its claim, and is recorded within the margin: a database that does not answer in it has failed. */
+const MARGIN_MS = 60_000;
+
+/** Longer than an attempt and its record take. */
+export function claimMsOf(webhooks: Iterable<Pick<Webhook, 'timeoutMs'>>): number {
+  return Math.max(0, ...[...webhooks].map(({ timeoutMs }) => timeoutMs)) + MARGIN_MS;
 }
 
 /** 5 s, 10 s, 20 s … up to an hour, each between half and all of it, so that many do not return at once. */

@@ -1,15 +1,15 @@
 // notify: sends decisions and outcomes to one webhook, in order, several in a delivery. In: the audit after a stored position. Out: signed
 // deliveries, and the position behind the last that was accepted. At least once: a crash in between delivers again, and each event has the
-// number of its entry. It never gives up, never skips, and holds one delivery in memory.
+// number of its entry. One process at a time delivers. It never gives up, never skips, and holds one delivery in memory.
 import type { AuditReader } from '../domain/audit-store.ts';
 import { lineOf } from '../domain/errors.ts';
 import { giveWay } from '../domain/give-way.ts';
 import { jsonPieces } from '../domain/json-pieces.ts';
 import type { LiveEvent, LiveReader } from '../domain/live-event.ts';
-import type { FeedPositions } from '../domain/notification.ts';
+import type { FeedClaim, FeedPositions } from '../domain/notification.ts';
 import type { Clock, Ids, Log, Random } from '../domain/ports.ts';
 import { isoTime } from '../domain/time-text.ts';
-import { pauseAfter } from './delivery.ts';
+import { claimMsOf, pauseAfter } from './delivery.ts';
 import { Batch } from './feed-batch.ts';
 import type { FeedSettings } from './feed-settings.ts';
 import type { Webhook } from './settings.ts';
@@ -20,6 +20,8 @@ export type FedWebhook = Webhook & { feed: FeedSettings };
 export interface FeedDeps {
   reader: Pick<AuditReader, 'audit' | 'auditHead'> & LiveReader;
   positions: FeedPositions;
+  /** Any process delivers, and none lasts: what fails is known by how long the next event waits in the record. */
+  isShared?: boolean;
   /** How an event is shown. */
   view(live: LiveEvent): object;
   clock: Clock;
@@ -43,6 +45,8 @@ export class Feed {
   /** The last entry that was looked at. */
   private scanned = 0;
   private saved = 0;
+  /** As it is stored: another process may move it. */
+  private stored = 0;
   private batch: Batch;
   /** Of the batch; set at its first attempt, so that all attempts are one delivery. */
   private delivery: { id: string; body: string } | undefined;
@@ -58,10 +62,24 @@ export class Feed {
   /** A webhook that is new gets what comes from now on. Errors: AppError `store_failed`. */
   async begin(): Promise<void> {
     const { positions, reader } = this.deps;
-    const { seq: head } = await reader.auditHead();
-    const known = await positions.positionOf(this.webhook.name);
-    if (known === undefined) await positions.savePosition(this.webhook.name, head);
-    this.scanned = this.saved = Math.min(known ?? head, head);
+    const { name } = this.webhook;
+    if ((await positions.positionOf(name)) === undefined) await positions.beginAt(name, (await reader.auditHead()).seq);
+    await this.readPosition();
+  }
+
+  private async readPosition(): Promise<void> {
+    const { positions, reader } = this.deps;
+    const [{ seq: head }, known] = [await reader.auditHead(), await positions.positionOf(this.webhook.name)];
+    this.stored = known ?? head;
+    this.scanned = this.saved = Math.min(this.stored, head);
+    this.delivery = undefined;
+    this.failures = 0;
+    this.batch = new Batch(this.webhook.feed, this.deps.view);
+  }
+
+  /** What another process delivered meanwhile is not delivered again. */
+  private async catchUp(): Promise<void> {
+    if ((await this.deps.positions.positionOf(this.webhook.name)) !== this.stored) await this.readPosition();
   }
 
   poke(): void {
@@ -70,7 +88,13 @@ export class Feed {
 
   /** Since when the oldest event waits that could not be delivered, epoch ms; undefined: the last delivery was accepted. */
   failingSince(): number | undefined {
-    return this.failures === 0 ? undefined : this.batch.oldestAt;
+    return this.failures === 0 && !this.deps.isShared ? undefined : this.batch.oldestAt;
+  }
+
+  /** Reads what waits, without delivering it. Errors: AppError `store_failed`. */
+  async look(signal: AbortSignal): Promise<void> {
+    await this.catchUp();
+    if (this.delivery === undefined) await this.collect(signal);
   }
 
   /** The number of the last entry that needs no delivery any more. */
@@ -95,25 +119,35 @@ export class Feed {
 
   /** Delivers what there is, without waiting for more; the first failure ends it. Never throws. */
   async flush(signal: AbortSignal): Promise<void> {
+    try {
+      await this.catchUp();
+    } catch (error) {
+      return this.noteFault(error);
+    }
     while (!signal.aborted && (await this.step(signal, true)) === 'delivered');
   }
 
   /** `delivered`, `failed`, or for how many ms there is nothing to do. */
   private async step(signal: AbortSignal, isLast: boolean): Promise<'delivered' | 'failed' | number> {
-    const { clock, log } = this.deps;
+    const { clock } = this.deps;
     try {
       if (this.delivery === undefined) await this.collect(signal);
       if (this.batch.isEmpty) {
-        if (this.scanned - this.saved >= IDLE_ENTRIES) await this.save();
+        if (this.scanned - this.saved >= IDLE_ENTRIES) await this.passOver();
         return LOOK_AGAIN_MS;
       }
       const waitMs = this.batch.foundAtMs + this.webhook.feed.waitMs - clock.monotonicMs();
       if (!isLast && !this.batch.isFull && waitMs > 0) return waitMs;
       return (await this.deliver(signal)) ? 'delivered' : 'failed';
     } catch (error) {
-      log.error({ to: this.webhook.name }, `events for ${this.webhook.name} cannot be delivered: ${lineOf(error)}`);
+      this.noteFault(error);
       return LOOK_AGAIN_MS;
     }
+  }
+
+  private noteFault(error: unknown): void {
+    const { name } = this.webhook;
+    this.deps.log.error({ to: name }, `events for ${name} cannot be delivered: ${lineOf(error)}`);
   }
 
   private async collect(signal: AbortSignal): Promise<void> {
@@ -127,17 +161,23 @@ export class Feed {
   }
 
   private async deliver(signal: AbortSignal): Promise<boolean> {
-    const { clock, log } = this.deps;
+    const { clock, log, positions } = this.deps;
     const { name } = this.webhook;
+    const claim = await this.claim();
+    if (!claim) {
+      await this.catchUp();
+      return false;
+    }
     this.delivery ??= this.written();
     const result = await (this.deps.send ?? send)(this.webhook, this.delivery, clock.nowMs(), signal);
     if (result.ok) {
       this.failures = 0;
       this.delivery = undefined;
       this.batch = new Batch(this.webhook.feed, this.deps.view);
-      await this.save();
+      await this.save(claim);
       return true;
     }
+    await positions.savePosition(claim, claim.seq);
     if (signal.aborted) return false; // aborted by us: not its failure
     this.failures += 1;
     log.warn({ to: name, attempts: this.failures }, `events for ${name} were not delivered: ${result.note}`);
@@ -152,9 +192,19 @@ export class Feed {
     return { id, body: `${text.slice(0, -1)},"events":[${this.batch.texts.join(',')}]}` };
   }
 
-  private async save(): Promise<void> {
-    await this.deps.positions.savePosition(this.webhook.name, this.scanned);
-    this.saved = this.scanned;
+  private claim(): Promise<FeedClaim | undefined> {
+    return this.deps.positions.claim(this.webhook.name, this.stored, claimMsOf([this.webhook]));
+  }
+
+  private async passOver(): Promise<void> {
+    const claim = await this.claim();
+    if (claim) await this.save(claim);
+    else await this.catchUp();
+  }
+
+  private async save(claim: FeedClaim): Promise<void> {
+    await this.deps.positions.savePosition(claim, this.scanned);
+    this.saved = this.stored = this.scanned;
   }
 
   private pauseMs(): number {

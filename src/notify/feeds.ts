@@ -16,6 +16,9 @@ export interface FeedState {
 /** A receiver that is down for this long needs a person. */
 const ALERT_AFTER_MS = 15 * 60_000;
 
+/** Reading the audit takes no longer, or goes on at the next look. */
+const LOOK_MS = 5_000;
+
 export class Feeds {
   private readonly feeds: Feed[];
 
@@ -58,6 +61,7 @@ export class Feeds {
 
   async alerts(): Promise<Alert[]> {
     const nowMs = this.deps.clock.nowMs();
+    if (this.deps.isShared) for (const feed of this.feeds) await feed.look(AbortSignal.timeout(LOOK_MS));
     return (await this.states()).flatMap(({ webhook, behind, failingSince }): Alert[] => {
       if (failingSince === undefined || nowMs - failingSince < ALERT_AFTER_MS) return [];
       const text = `webhook ${webhook} has accepted no decision or outcome since ${timeText(failingSince)}: ${behind} audit entries wait, and none is lost while they are not archived`;

@@ -4,6 +4,7 @@ import type { AuditNote } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import type {
   Alert,
+  ClaimedNotification,
   DeliveryEnd,
   Notification,
   NotificationStatus,
@@ -20,6 +21,10 @@ import { Where } from './where.ts';
 
 /** Ended notifications are kept for this long. The audit keeps a record of them. */
 const KEPT_MS = 30 * 86_400_000;
+
+const DUE = `SELECT * FROM notifications WHERE status = 'waiting' AND next_at <= ? ORDER BY next_at, id LIMIT ?`;
+/** As whoever claimed it left it: a claim is a time of the next attempt. */
+const OWN = "id = ? AND status = 'waiting' AND next_at = ?";
 
 /** INVARIANT: called inside the transaction of the event that the notification reports. */
 export function* addNotification(db: Db, { id, to, kind, at, text, about }: Notification): Work<void> {
@@ -40,9 +45,26 @@ export class SqlOutbox implements Outbox {
     private readonly clock: Clock,
   ) {}
 
+  /** Without claiming them. */
   async due(nowMs: number, limit: number): Promise<WaitingNotification[]> {
-    const sql = `SELECT * FROM notifications WHERE status = 'waiting' AND next_at <= ? ORDER BY next_at, id LIMIT ?`;
-    return (await this.db.reading(this.db.all(sql, nowMs, limit))).map(notificationOfRow);
+    return (await this.db.reading(this.db.all(DUE, nowMs, limit))).map(notificationOfRow);
+  }
+
+  async claim(nowMs: number, untilMs: number, limit: number): Promise<ClaimedNotification[]> {
+    // Most often nothing is due, and reading needs no unit of work.
+    if ((await this.due(nowMs, 1)).length === 0) return [];
+    return this.unit.run(() => this.claiming(nowMs, untilMs, limit));
+  }
+
+  private *claiming(nowMs: number, untilMs: number, limit: number): Work<ClaimedNotification[]> {
+    const rows = yield* this.db.all(DUE, nowMs, limit);
+    const ids = JSON.stringify(rows.map(({ id }) => id));
+    yield* this.db.run(
+      'UPDATE notifications SET next_at = ? WHERE id IN (SELECT value FROM json_each(?))',
+      untilMs,
+      ids,
+    );
+    return rows.map((row) => ({ ...notificationOfRow(row), claimedUntil: untilMs }));
   }
 
   async nextDueAt(): Promise<number | undefined> {
@@ -50,16 +72,26 @@ export class SqlOutbox implements Outbox {
     return (await this.db.reading(this.db.get<{ at: number | null }>(sql)))?.at ?? undefined;
   }
 
-  async postpone(id: string, nextAt: number, note: string): Promise<void> {
-    const sql = 'UPDATE notifications SET attempts = attempts + 1, next_at = ?, note = ? WHERE id = ?';
-    await this.unit.run(() => this.db.run(sql, nextAt, note, id));
+  async giveBack({ id, claimedUntil }: ClaimedNotification, nextAt: number): Promise<void> {
+    const sql = `UPDATE notifications SET next_at = ? WHERE ${OWN}`;
+    await this.unit.run(() => this.db.run(sql, nextAt, id, claimedUntil));
   }
 
-  async end({ id, to, kind, attempts }: WaitingNotification, how: DeliveryEnd, note: string): Promise<void> {
+  async postpone({ id, claimedUntil }: ClaimedNotification, nextAt: number, note: string): Promise<void> {
+    const sql = `UPDATE notifications SET attempts = attempts + 1, next_at = ?, note = ? WHERE ${OWN}`;
+    await this.unit.run(() => this.db.run(sql, nextAt, note, id, claimedUntil));
+  }
+
+  async end(claimed: ClaimedNotification, how: DeliveryEnd, note: string): Promise<void> {
+    const { id, to, kind, attempts, claimedUntil } = claimed;
     const { db, unit, clock } = this;
     await unit.run(function* () {
-      const sql = 'UPDATE notifications SET status = ?, attempts = attempts + 1, note = ? WHERE id = ?';
-      yield* db.run(sql, how, note, id);
+      const set = 'UPDATE notifications SET status = ?, attempts = attempts + 1, note = ? WHERE';
+      const ended =
+        how === 'delivered'
+          ? yield* db.run(`${set} id = ? AND status = 'waiting'`, how, note, id)
+          : yield* db.run(`${set} ${OWN}`, how, note, id, claimedUntil);
+      if (ended === 0) return;
       const body = { notification: id, to, kind, attempts: attempts + 1, note };
       unit.append([{ kind: how === 'delivered' ? 'notification.delivered' : 'notification.given_up', body }]);
       const over = "DELETE FROM notifications WHERE status <> 'waiting' AND at < ?";

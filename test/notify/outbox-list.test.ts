@@ -19,11 +19,11 @@ async function fill({ store, clock }: Pick<Endpoint, 'store' | 'clock'>): Promis
   const ids = ['a-delivered', 'b-lost', 'c-waiting'];
   const alerts = ids.map((id) => ({ key: id, code: 'parked' as const, text: `alert \u001b[31m${id}`, about: {} }));
   await outbox.raise(alerts, ['ops'], () => ids.shift() as string);
-  const due = await outbox.due(clock.nowMs(), 10);
+  const due = await outbox.claim(clock.nowMs(), clock.nowMs() + 1_000, 10);
   const of = (id: string) => due.find((one) => one.id === id) as (typeof due)[number];
   await outbox.end(of('a-delivered'), 'delivered', 'HTTP 200');
   await outbox.end(of('b-lost'), 'given_up', 'HTTP 410');
-  await outbox.postpone('c-waiting', clock.nowMs() + 60_000, 'the connection was refused');
+  await outbox.postpone(of('c-waiting'), clock.nowMs() + 60_000, 'the connection was refused');
 }
 
 describe('GET /api/notifications', () => {

@@ -1,6 +1,6 @@
 // support: calls of every writing method of the store's ports, in an order in which each does something. In: a store. Out: what each answered:
 // a value, or the error that a person reads.
-import type { Alert } from '../../src/domain/notification.ts';
+import type { Alert, ClaimedNotification, FeedClaim } from '../../src/domain/notification.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
 import { deviceSeen, START_MS as SEEN_MS } from './filled-store.ts';
 import { type FakeClock, START_MS } from './platform.ts';
@@ -208,11 +208,33 @@ export const CALLS: readonly Call[] = [
   ['tokens: noteUse', (store) => store.tokens().noteUse('t1', 99)],
   ['outbox: raise', (store) => store.outbox().raise([alert('k1'), alert('k2')], ['hook', 'mail'], counting('n'))],
   ['outbox: raise fewer', (store) => store.outbox().raise([alert('k2'), alert('k3')], ['hook'], counting('m'))],
-  ['outbox: postpone', (store, clock) => store.outbox().postpone('n1', clock.nowMs() + 9, 'later')],
+  [
+    'outbox: claim',
+    async (store, clock) => {
+      const { outbox, now } = { outbox: store.outbox(), now: clock.nowMs() };
+      const [first, second] = await outbox.claim(now, now + 5, 2);
+      const others = await outbox.claim(now, now + 5, 9);
+      const none = await outbox.claim(now, now + 5, 9);
+      await outbox.giveBack(second as ClaimedNotification, now);
+      for (const other of others) await outbox.giveBack(other, now);
+      // Of a claim that is another's by now: nothing changes.
+      const late = { ...(first as ClaimedNotification), claimedUntil: now + 4 };
+      await outbox.giveBack(late, now);
+      await outbox.postpone(late, now + 1, 'too late');
+      await outbox.end(late, 'given_up', 'too late');
+      await outbox.postpone(first as ClaimedNotification, now + 9, 'later');
+      return [first, second, others, none];
+    },
+  ],
   [
     'outbox: end',
-    async (store, clock) =>
-      store.outbox().end((await store.outbox().due(clock.nowMs(), 9))[0] as never, 'delivered', 'ok'),
+    async (store, clock) => {
+      const { outbox, now } = { outbox: store.outbox(), now: clock.nowMs() };
+      const [first] = (await outbox.claim(now, now + 5, 1)) as [ClaimedNotification];
+      await outbox.end(first, 'delivered', 'ok');
+      await outbox.end(first, 'given_up', 'too late');
+      await outbox.end(first, 'delivered', 'again');
+    },
   ],
   [
     'outbox: lists',
@@ -229,9 +251,15 @@ export const CALLS: readonly Call[] = [
   [
     'feedPositions',
     async (store) => {
-      await store.feedPositions().savePosition('hook', 3);
-      await store.feedPositions().savePosition('hook', 4);
-      return [await store.feedPositions().positionOf('hook'), await store.feedPositions().positionOf('other')];
+      const positions = store.feedPositions();
+      await positions.beginAt('hook', 3);
+      await positions.beginAt('hook', 9);
+      const claim = (await positions.claim('hook', 3, 100)) as FeedClaim;
+      const refused = [await positions.claim('hook', 3, 100), await positions.claim('hook', 2, 100)];
+      await positions.savePosition(claim, 4);
+      await positions.savePosition(claim, 3); // it was given back
+      const next = await positions.claim('hook', 4, 100);
+      return [claim, refused, next, await positions.positionOf('hook'), await positions.positionOf('other')];
     },
   ],
   ['beginRun of a second', (store) => store.beginRun({ ...run, id: 'r2', startedAt: SEEN_MS }, [])],
