@@ -45,6 +45,9 @@ export interface NotificationParts {
 export function composeNotifications(parts: NotificationParts): Notifications {
   const { store, health, clock, log } = parts;
   const { webhooks, alertsTo, publicUrl, silenceMs } = parts.config.notify;
+  // Workers keep the schedule there, and none of their compositions lasts.
+  const isShared = parts.config.database.kind === 'postgres';
+  const recordedSilenceMs = isShared ? silenceMs : 0;
   const outbox = store.outbox();
   const deliveries = new Deliveries({ outbox, webhooks, clock, random: systemRandom, log, publicUrl });
   const ids = systemIds(clock);
@@ -52,7 +55,15 @@ export function composeNotifications(parts: NotificationParts): Notifications {
   const database = new DatabaseAlert({ fault: () => health.fault(), webhooks, ids, clock, log, signal: ending.signal });
   const exemptions = { warnMs: parts.config.timing.exemptionWarnMs, unusedMs: parts.config.timing.exemptionUnusedMs };
   const quietHours = new QuietHours(parts.config.windows.quietHours, clock);
-  const feedParts = { reader: store, positions: store.feedPositions(), view: views.liveEvent, ids, clock, log };
+  const feedParts = {
+    reader: store,
+    positions: store.feedPositions(),
+    view: views.liveEvent,
+    isShared,
+    ids,
+    clock,
+    log,
+  };
   const feeds = new Feeds({ ...feedParts, random: systemRandom }, webhooks.values());
   store.onAudited(() => feeds.poke());
   const others: Conditions[] = [() => feeds.alerts()];
@@ -67,6 +78,7 @@ export function composeNotifications(parts: NotificationParts): Notifications {
     database,
     beside,
     quietHours,
+    recordedSilenceMs,
   });
   const failed = (error: unknown) => log.error({}, `people could not be alerted: ${lineOf(error)}`);
   return {

@@ -1,11 +1,13 @@
 // notify: alerts: the current conditions that need a person. In: the store, as the last run left it. Out: one
 // notification for each new condition. A lasting condition is not reported again; a returning one is.
+import type { AuditReader } from '../domain/audit-store.ts';
 import type { ExemptionSettings } from '../domain/exemption.ts';
 import { timesRefused } from '../domain/intent.ts';
 import type { Alert, Outbox } from '../domain/notification.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
+import type { PullStore } from '../domain/pull-store.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { RunStore } from '../domain/run-store.ts';
 import type { RunRecord } from '../domain/store.ts';
@@ -19,6 +21,8 @@ export interface AlertDeps {
   reader: Pick<RecordReader, 'runsOverLists' | 'plans' | 'intents' | 'openFailures'> &
     Pick<PlanStore, 'episodes'> &
     Pick<RunStore, 'openState'> &
+    Pick<PullStore, 'baseline'> &
+    Pick<AuditReader, 'audit'> &
     OperatorAlertReader;
   outbox: Outbox;
   ids: Ids;
@@ -30,6 +34,8 @@ export interface AlertDeps {
   quietHours?: QuietHours;
   /** Absent for a database in memory, which has no disk to fail. */
   database?: Pick<DatabaseAlert, 'condition' | 'describePast'>;
+  /** Where any process keeps the schedule: after this long without a trusted snapshot in the record. Absent or 0: whoever watches counts it. */
+  recordedSilenceMs?: number;
   /** Further conditions, also of this process, which the store does not know. */
   beside?: () => Promise<Alert[]>;
 }
@@ -40,16 +46,19 @@ const PLANS_MAX = 100;
 const LOOK_EVERY_MS = 60_000;
 
 export class Alerts {
-  private silenceAfterMs = 0;
-  private watchedSince = 0;
+  private silenceAfterMs: number;
+  /** Undefined: silence is counted in the record, whichever process has looked at it. */
+  private watchedSince: number | undefined;
   private lastTrustedAt: number | undefined;
   private turn: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly deps: AlertDeps) {}
+  constructor(private readonly deps: AlertDeps) {
+    this.silenceAfterMs = deps.recordedSilenceMs ?? 0;
+  }
 
   /**
    * Checks now and then until `signal` aborts, also when no run ends: from now on, a long time without a trusted
-   * snapshot is an alert too. Only a daemon has a schedule that can fall silent. Never throws.
+   * snapshot is an alert too. Only a daemon, or the workers, have a schedule that can fall silent. Never throws.
    */
   async watchSilence(afterMs: number, signal: AbortSignal, failed: (error: unknown) => void): Promise<void> {
     const { clock, to } = this.deps;
@@ -94,7 +103,7 @@ export class Alerts {
       ...(await this.refused()),
       ...(await this.heldByBounds()),
       ...untrustedNow(latest),
-      ...this.silence(latest),
+      ...(await this.silence(latest)),
       ...(await operatorAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
       ...(await glassAlerts(reader, this.deps.clock.nowMs() - RECENT_MS)),
       ...(failing ? [failing] : []),
@@ -168,14 +177,36 @@ export class Alerts {
     return [...alerts.values()];
   }
 
-  private silence(latest: readonly RunRecord[]): Alert[] {
+  private async silence(latest: readonly RunRecord[]): Promise<Alert[]> {
     if (this.silenceAfterMs === 0) return [];
-    this.lastTrustedAt = latest.find(isTrusted)?.finishedAt ?? this.lastTrustedAt;
-    const since = Math.max(this.lastTrustedAt ?? 0, this.watchedSince);
+    const isRecorded = this.watchedSince === undefined;
+    const recentAt = latest.find(isTrusted)?.finishedAt;
+    const earlierAt = async () => (isRecorded ? this.lastTrustedBefore(latest) : this.lastTrustedAt);
+    this.lastTrustedAt = recentAt ?? (await earlierAt());
+    const since = isRecorded
+      ? (this.lastTrustedAt ?? (await this.recordedSince()))
+      : Math.max(this.lastTrustedAt ?? 0, this.watchedSince ?? 0);
     if (this.deps.clock.nowMs() - since < this.silenceAfterMs) return [];
     const last = this.lastTrustedAt === undefined ? null : isoTime(this.lastTrustedAt);
     const text = `no trusted snapshot since ${last ?? 'the start'}: nothing is judged, and nothing is done`;
     return [{ key: 'silence', code: 'silence', text, about: { lastTrusted: last } }];
+  }
+
+  /** Further back than those runs: a baseline is of the last trusted reading of its source. */
+  private async lastTrustedBefore(latest: readonly RunRecord[]): Promise<number | undefined> {
+    const distrusted = untrustedNow(latest).map(({ about }) => about.source);
+    const found = await Promise.all(SOURCES.map((source) => this.deps.reader.baseline(source)));
+    const times = found.flatMap((one) =>
+      one && (distrusted.length === 0 || distrusted.includes(one.source)) ? [one.takenAt] : [],
+    );
+    if (times.length === 0) return undefined;
+    return distrusted.length === 0 ? Math.max(...times) : Math.min(...times);
+  }
+
+  /** The beginning of the audit, or of what is kept of it. */
+  private async recordedSince(): Promise<number> {
+    const [first] = await this.deps.reader.audit({ afterSeq: 0, limit: 1 });
+    return first?.at ?? this.deps.clock.nowMs();
   }
 }
 

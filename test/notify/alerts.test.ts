@@ -159,3 +159,39 @@ describe('silence', () => {
     );
   });
 });
+
+describe('silence in the record, where no process watches for long', () => {
+  const SILENT_MS = 60_000;
+  const looked = async () =>
+    (await alertsOf(on, ['ops'], { recordedSilenceMs: SILENT_MS }).look()).map(({ code }) => code);
+  const lose = async () => {
+    on.platform.stream = () => {
+      throw new AppError('api_unreachable', 'unreachable');
+    };
+    for (let run = 0; run < 25; run += 1) {
+      on.clock.pass(1_000);
+      await on.run().catch(() => {});
+    }
+  };
+  beforeEach(() => start({}));
+
+  it('is counted from the last trusted snapshot, however many runs broke off since, and alerted once by any process', async () => {
+    await on.run();
+    await lose();
+    expect(await looked()).toEqual(['untrusted']);
+    on.clock.pass(SILENT_MS - 26_000);
+    expect(await looked()).toEqual([]);
+    on.clock.pass(2_000);
+    expect(await looked()).toEqual(['silence']);
+    expect(await looked()).toEqual([]);
+  });
+
+  it('is counted from the beginning of the record when no run ever ended well', async () => {
+    await lose();
+    on.clock.pass(SILENT_MS);
+    expect(await looked()).toContain('silence');
+    expect((await waiting()).map(({ text }) => text)).toContainEqual(
+      expect.stringContaining('no trusted snapshot since the start'),
+    );
+  });
+});

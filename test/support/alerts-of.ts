@@ -7,7 +7,7 @@ import type { OnPlatform } from './engine-on-platform.ts';
 export function alertsOf(
   { store, engine, clock }: OnPlatform,
   to: readonly string[] = ['ops'],
-  more: Pick<AlertDeps, 'quietHours'> = {},
+  more: Pick<AlertDeps, 'quietHours' | 'recordedSilenceMs'> = {},
 ): Alerts {
   const outbox = store.outbox();
   return new Alerts({ reader: store, outbox, ids: engine.ids, clock, to, exemptions: EXEMPTIONS_DEFAULT, ...more });
