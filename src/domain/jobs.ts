@@ -46,7 +46,7 @@ export interface JobTicket {
   isJoined: boolean;
 }
 
-/** An AppError as data, without what must not leave the process. */
+/** Why a job has no value. INVARIANT: of an error of its handler it has the code alone: the text of one may name subjects. */
 export interface JobFault {
   code: ErrorCode;
   message: string;
@@ -85,7 +85,7 @@ export interface Job {
   begun(value: JobValue): Promise<void>;
 }
 
-/** Its value is the answer; an error of it is one, too. */
+/** Its value is the answer; the code of its error is one, too. */
 export type JobHandler = (job: Job) => Promise<JobValue>;
 
 export interface WorkSettings {

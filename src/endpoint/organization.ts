@@ -72,7 +72,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
   const secretFiles = composition.secretFiles.untilEnding(signal);
   const asks = new Asks(server.pool, organization);
   const deps: HttpDepsHere = composedDeps(composition, {
-    trigger: runsByJobs({ jobs, organization, signal }),
+    trigger: runsByJobs({ jobs, asks, reader: engine.store, organization, signal }),
     turns: turnsByJobs({ jobs, asks, organization, newId: () => engine.ids.next(), signal }),
     trials: new RunQueue(clock),
     underWay: new UnderWay(),

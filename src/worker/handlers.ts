@@ -7,13 +7,13 @@ import { perform } from '../daemon/operations.ts';
 import { lineOf } from '../domain/errors.ts';
 import { JOB_KIND_NAMES, JOB_KINDS, type Job, type JobHandler, type JobKind, type JobValue } from '../domain/jobs.ts';
 import type { Log } from '../domain/ports.ts';
-import type { Run, RunRequest } from '../domain/run.ts';
+import type { RunRequest } from '../domain/run.ts';
 import type { KnownRules } from '../evaluate/index.ts';
 import type { DeskThread } from '../history/record/desk-thread.ts';
 import { timesBetween } from '../schedule/schedule.ts';
 import { Asks } from '../store/postgres/asks.ts';
 import { Ending } from '../system/ending.ts';
-import { askedFor } from './asks.ts';
+import { askedFor, keepFault } from './asks.ts';
 import type { Organizations } from './organizations.ts';
 import { isBrokenOff, type WorkWatch } from './work-watch.ts';
 
@@ -38,7 +38,8 @@ export function handlersOf(worked: Worked, watch: WorkWatch): Record<JobKind, Jo
         return await handler(job);
       } catch (error) {
         // What a person asked for is answered to them.
-        if (!JOB_KINDS[kind].isAwaited)
+        if (JOB_KINDS[kind].isAwaited) await answered(worked, job, error);
+        else
           worked.log.error(
             { organization, kind },
             `the job \`${kind}\` of \`${organization}\` failed: ${isLost(error, worked) ? LOST : lineOf(error)}`,
@@ -50,6 +51,13 @@ export function handlersOf(worked: Worked, watch: WorkWatch): Record<JobKind, Jo
   return Object.fromEntries(
     JOB_KIND_NAMES.map((kind) => [kind, watch.watched(told(handlers[kind]))]),
   ) as typeof handlers;
+}
+
+async function answered({ server, log }: Worked, job: Job, error: unknown): Promise<void> {
+  const { organization, kind } = job;
+  await keepFault(new Asks(server.pool, organization), job, error).catch((fault: unknown) =>
+    log.error({ organization, kind }, `why the job \`${kind}\` failed could not be answered: ${lineOf(fault)}`),
+  );
 }
 
 const LOST = 'the right to act was lost while it was under way; the next one begins anew';
@@ -74,8 +82,12 @@ function untoldHandlers(worked: Worked): Record<JobKind, JobHandler> {
         await asks.answer(ask, await perform({ engine, underWay: UNSEEN }, name, said));
         return null;
       }),
-    // Whoever closes a composition delivers what is due.
-    deliver: (job) => opened(worked, job, 'operator', async () => null),
+    // Nobody looks between runs as a daemon does. Whoever closes a composition delivers what is due.
+    deliver: (job) =>
+      opened(worked, job, 'operator', async ({ notifications }) => {
+        await notifications.afterwards();
+        return null;
+      }),
     retention: async (job) => {
       await new Asks(worked.server.pool, job.organization).prune();
       return null;
@@ -92,11 +104,11 @@ async function whole(engine: Composition['engine'], asked: Partial<RunRequest> &
   const request: RunRequest = { rules: undefined, waitForDoubts: false, ...asked };
   const shown: Promise<void>[] = [];
   // Who waits for the run sees it begin, or end: a database that fails here fails the run too, which reports it.
-  const run = await runCycle(engine, request, (begun) => void shown.push(job.begun(shownOf(begun)).catch(() => {})));
+  const run = await runCycle(engine, request, ({ id }) => void shown.push(job.begun({ id }).catch(() => {})));
   await Promise.all(shown);
   const { id, seq, mode } = run;
   engine.log.info({ run: id, seq, mode }, `run ${seq} (${mode}) is done`);
-  return shownOf(run);
+  return { id };
 }
 
 /** A look that asks for a whole run makes it at once: it has the organization open, and nobody else acts for it. */
@@ -109,11 +121,6 @@ async function looked({ engine, config, heartbeat, clock }: Composition): Promis
   const made = await runCycle(engine, { mode, trigger: 'watch', rules: undefined, waitForDoubts: false });
   heartbeat?.beat();
   return { result, run: made.seq };
-}
-
-/** What the endpoint answers with; without `undefined`, which JSON has not. */
-function shownOf(run: Run): JobValue {
-  return JSON.parse(JSON.stringify(run)) as JobValue;
 }
 
 async function acting(

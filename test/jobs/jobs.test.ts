@@ -33,13 +33,13 @@ describe.skipIf(hasNoPostgres)(`jobs${NEEDS_POSTGRES}`, () => {
     });
   });
 
-  it('show a value before their end, and an error as an answer', async () => {
+  it('show a value before their end, and the code of an error as an answer, without its text, which may name subjects', async () => {
     const jobs = await opened(await newDatabase());
     const begin = held();
     await working(jobs, async (job) => {
       await job.begun({ run: 'r1' });
       await begin.handler(job);
-      throw new AppError('api_unreachable', 'no connection', { detail: 'a secret', retryAfterMs: 5 });
+      throw new AppError('api_unreachable', 'no connection for DEVICE-7', { detail: 'a secret', retryAfterMs: 5 });
     });
     const { id } = await asked(jobs, 'request');
     const wanted = { organization: 'acme', id, timeoutMs: 60_000, signal: new AbortController().signal };
@@ -47,7 +47,11 @@ describe.skipIf(hasNoPostgres)(`jobs${NEEDS_POSTGRES}`, () => {
     expect(await jobs.answerOf({ ...wanted, until: 'ended', timeoutMs: 0 })).toMatchObject({ kind: 'begun' });
     await begin.count(1);
     begin.end(id);
-    const fault = { code: 'api_unreachable', message: 'no connection', retryAfterMs: 5 };
+    const fault = {
+      code: 'api_unreachable',
+      message: 'the worker that took it could not do it: its log has the reason',
+      retryAfterMs: 5,
+    };
     expect(await ended(jobs, id)).toEqual({ kind: 'failed', fault });
     // It is over: who asks for its begin gets the end.
     expect(await jobs.answerOf({ ...wanted, until: 'begun' })).toEqual({ kind: 'failed', fault });

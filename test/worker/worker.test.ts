@@ -10,6 +10,7 @@ import { type Console, startConsole } from '../../src/console/console.ts';
 import type { PostgresDatabase } from '../../src/domain/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Job, Jobs } from '../../src/domain/jobs.ts';
+import { runsByJobs } from '../../src/endpoint/asked-runs.ts';
 import { KnownRules } from '../../src/evaluate/index.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
 import { Asks } from '../../src/store/postgres/asks.ts';
@@ -42,7 +43,7 @@ const log = testLog();
 
 const file = (...names: string[]) => join(folder, ...names);
 
-async function addOrganization(id: string): Promise<Console> {
+async function addOrganization(id: string, more = ''): Promise<Console> {
   const console = await startConsole({
     listen: { host: '127.0.0.1', port: 0 },
     dbFile: ':memory:',
@@ -52,18 +53,18 @@ async function addOrganization(id: string): Promise<Console> {
   });
   consoles.push(console);
   writeFileSync(file(`${id}.key`), console.issueApiKey('worker', 'Admin'), { mode: 0o600 });
-  writeOrganization(id, console.address);
+  writeOrganization(id, console.address, { more });
   return console;
 }
 
 function writeOrganization(
   id: string,
   address: string,
-  { rules = 'rules', key = `${id}.key`, mode = 'enforce' } = {},
+  { rules = 'rules', key = `${id}.key`, mode = 'enforce', more = '' } = {},
 ): void {
   writeFileSync(
     file('organizations', `${id}.yaml`),
-    `id: ${id}\nname: ${id}\napi:\n  url: ${address}\n  api_key_file: ${file(key)}\nrules: [${file(rules)}]\nschedule: '* * * * * *'\nwatch: 0s\nmode: ${mode}\n`,
+    `id: ${id}\nname: ${id}\napi:\n  url: ${address}\n  api_key_file: ${file(key)}\nrules: [${file(rules)}]\nschedule: '* * * * * *'\nwatch: 0s\nmode: ${mode}\n${more}`,
   );
 }
 
@@ -255,6 +256,7 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     const operator = { by: 'ana (token admin)', reason: 'a test' };
     await expect(turns.operate('release', operator.by, 'NO-SUCH', operator)).rejects.toMatchObject({
       code: 'not_found',
+      message: expect.stringContaining('NO-SUCH'),
     });
     const reader = postgresReader(server.pool, 'acme', systemClock);
     const [claim] = await reader.claims({ status: 'standing' });
@@ -262,5 +264,51 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     const released = await turns.operate('release', operator.by, claim.target, operator);
     expect(released).toMatchObject([{ target: claim.target }]);
     expect((await reader.claims({ status: 'released' })).map(({ target }) => target)).toContain(claim.target);
+    // The table of the jobs has no wall between organizations.
+    const stored = JSON.stringify(await server.pool.query('SELECT data, output FROM trustward_jobs.job'));
+    expect(stored).toContain('not_found');
+    for (const text of ['NO-SUCH', claim.target, file('rules')]) expect(stored).not.toContain(text);
+  }, 300_000);
+
+  it('makes a run that is asked for at another process, and answers with it and with its error', async () => {
+    await addOrganization('acme');
+    await start();
+    const reader = postgresReader(server.pool, 'acme', systemClock);
+    const asks = new Asks(server.pool, 'acme');
+    const trigger = runsByJobs({ jobs, asks, reader, organization: 'acme', signal: ending.asked });
+    const request = { mode: 'dry-run', trigger: 'http', waitForDoubts: false } as const;
+    const { run, finished } = await trigger({ ...request, rules: ['ban-compromised'] });
+    expect(await finished).toMatchObject({ id: run.id, status: 'completed', trigger: 'http' });
+    await expect(trigger({ ...request, rules: ['no-such-rule'] })).rejects.toMatchObject({
+      message: expect.stringContaining('no-such-rule'),
+    });
+  }, 300_000);
+
+  it('alerts once that an organization is silent, also when no run of it ever ended well', async () => {
+    writeFileSync(file('hook.secret'), 'a-secret-of-the-webhook');
+    writeFileSync(
+      file('hooks.yaml'),
+      `ops: { url: 'https://hooks.example/x', secretFile: '${file('hook.secret')}' }\n`,
+    );
+    const alerts = `webhooks: ${file('hooks.yaml')}\nwebhook_hosts: [hooks.example]\nalerts: { to: [ops], silence: 1s }\n`;
+    await addOrganization('acme', alerts);
+    await consoles.pop()?.close();
+    await start();
+    const reader = postgresReader(server.pool, 'acme', systemClock);
+    const raised = async () => {
+      const all = await reader.notifications({ statuses: ['waiting', 'given_up'] }, 100);
+      return all.filter(({ about }) => about.alert === 'silence').length;
+    };
+    const look = () => jobs.ask({ organization: 'acme', kind: 'deliver', payload: null });
+    while ((await raised()) === 0) {
+      await look();
+      await systemClock.sleep(200);
+    }
+    // Runs look too, and know as little of this process as deliveries do.
+    const before = (await reader.runs(1_000)).length;
+    while ((await reader.runs(1_000)).length < before + 3) await systemClock.sleep(200);
+    const { id } = await look();
+    await jobs.answerOf({ organization: 'acme', id, until: 'ended', timeoutMs: 60_000, signal: ending.asked });
+    expect(await raised()).toBe(1);
   }, 300_000);
 });

@@ -1,7 +1,8 @@
 // store: what people asked for and a worker does, until it is answered: one row each, of one organization. In: an operation with what was said.
-// Out: the same at a worker, and its answer at who asked. Nothing that acts rests on it: the work itself is committed and audited elsewhere.
+// Out: the same at a worker, and its answer, or why there is none, at who asked. Nothing that acts rests on it: the work itself is committed and audited elsewhere.
 import { deserialize, serialize } from 'node:v8';
 import { AppError } from '../../domain/errors.ts';
+import type { JobFault } from '../../domain/jobs.ts';
 import { named } from './organization.ts';
 import type { Client, PostgresPool } from './pool.ts';
 
@@ -39,6 +40,19 @@ export class Asks {
     const { answer } = await this.row(id);
     if (answer === null) throw gone(id);
     return deserialize(answer);
+  }
+
+  /** Why the job `id` could not be done. The text may name subjects, so it is here and not with the job. */
+  async noteFault(id: string, fault: JobFault): Promise<void> {
+    const sql = `INSERT INTO asks (id, operation, said, answer) VALUES ($1, 'fault', $2, $3)
+      ON CONFLICT (org, id) DO UPDATE SET answer = excluded.answer`;
+    await this.within((client) => client.query(sql, [id, serialize([]), serialize(fault)]));
+  }
+
+  async faultOf(id: string): Promise<JobFault | undefined> {
+    const sql = "SELECT answer FROM asks WHERE id = $1 AND operation = 'fault'";
+    const { rows } = await this.within((client) => client.query<{ answer: Buffer }>(sql, [id]));
+    return rows[0] && (deserialize(rows[0].answer) as JobFault);
   }
 
   async prune(): Promise<void> {
