@@ -14,6 +14,7 @@ import { databaseChecks } from './doctor/database.ts';
 import { historyChecks } from './doctor/history.ts';
 import { rulesChecks } from './doctor/rules.ts';
 import { diskCheck, heartbeatChecks, webhookChecks } from './doctor/surroundings.ts';
+import { workerChecks } from './doctor/workers.ts';
 import { asInvoked } from './invocation.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -42,6 +43,7 @@ async function look(io: Io, options: CommonOptions): Promise<{ checks: Check[]; 
       ...(await historyChecks(config)),
       ...checks,
       ...(await daemonChecks(config)),
+      ...(await workerChecks(config)),
       ...(await webhookChecks(config)),
       ...(await heartbeatChecks(config)),
       diskCheck(config),

@@ -4,7 +4,8 @@ import type { JobAsk, JobCount, JobSchedule, Jobs, WorkSettings } from '../domai
 import type { Clock } from '../domain/ports.ts';
 import { Answers } from './answers.ts';
 import { ask } from './ask.ts';
-import { type EngineSettings, JOB_TABLE, query, startEngine } from './engine.ts';
+import { COUNTS } from './counts.ts';
+import { type EngineSettings, query, startEngine } from './engine.ts';
 import { keepSchedules, prepareSchedules } from './schedules.ts';
 import { seldom } from './seldom.ts';
 import { startWork } from './work.ts';
@@ -31,10 +32,3 @@ export async function openJobs({ clock, ...settings }: JobsSettings): Promise<Jo
     },
   };
 }
-
-const COUNTS = `
-  SELECT group_id AS organization, data->>'kind' AS kind,
-    (count(*) FILTER (WHERE state < 'active'))::int AS waiting,
-    (count(*) FILTER (WHERE state = 'active'))::int AS "underWay",
-    coalesce(max(extract(epoch FROM now() - created_on) * 1000) FILTER (WHERE state < 'active'), 0)::float8 AS "waitingMsMax"
-  FROM ${JOB_TABLE} WHERE state <= 'active' AND group_id IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2`;

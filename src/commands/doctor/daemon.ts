@@ -15,7 +15,7 @@ const ANSWER_WITHIN_MS = 5_000;
 
 export async function daemonChecks(config: Config): Promise<Check[]> {
   const { database } = config;
-  if (database.kind === 'postgres') return [modeWithoutDaemon(config), ...(await quietAsKept(config))];
+  if (database.kind === 'postgres') return [modeOfWorkers(config), ...(await quietAsKept(config))];
   let look: LockLook;
   try {
     look = lookAtLock(database.file);
@@ -67,6 +67,12 @@ function modeText(mode: string): string {
 function modeWithoutDaemon({ mode, modeCap }: Config): Check {
   const set = modeCap === undefined ? 'TRUSTWARD_MODE is not set, and `run --mode` sets another' : 'TRUSTWARD_MODE';
   return ok('mode', `${modeText(mode)}: that of a run or a daemon that begins with these settings (${set})`);
+}
+
+/** Its file decides, and the environment is the most that any organization may do. Without a file it is the environment alone. */
+function modeOfWorkers({ mode }: Config): Check {
+  const set = 'the lower of the organization’s `mode` and TRUSTWARD_MODE; without a file, TRUSTWARD_MODE';
+  return ok('mode', `${modeText(mode)}: that of workers with these settings (${set})`);
 }
 
 /** INVARIANT: the daemon's own answer. Its settings may be others than those of this shell. */

@@ -65,6 +65,11 @@ export const BEAT = `UPDATE trustward.leases SET beaten_at = clock_timestamp() W
 export const ASSERT_FENCE = `UPDATE trustward.leases SET beaten_at = clock_timestamp(), commits = commits + 1 WHERE ${OWN} RETURNING commits::text`;
 export const RELEASE = `UPDATE trustward.leases SET is_clean = true WHERE ${OWN} RETURNING 1`;
 
+/** Who has it or had it last. $1 organization. */
+export const LOOK = `
+  SELECT holder, is_clean, floor(extract(epoch FROM clock_timestamp() - beaten_at) * 1000)::float8 AS silent_ms, lease_ms::float8 AS lease_ms
+  FROM trustward.leases WHERE org = $1`;
+
 /** The advisory lock of an organization: 64 bits, as text of a bigint. */
 export function lockKeyOf(organization: string): string {
   return createHash('sha256').update(`trustward acts for ${organization}`).digest().readBigInt64BE(0).toString();
