@@ -3,6 +3,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { WORK_ROLE } from '../../../src/store/postgres/migrate.ts';
+import { ownerOf } from '../../../src/store/postgres/tokens-of-all.ts';
 import { everythingRead } from '../../support/everything-read.ts';
 import { CALLS, outcomeOf } from '../../support/ports-script.ts';
 import { hasNoPostgres, NEEDS_POSTGRES, OWNER } from '../../support/postgres.ts';
@@ -97,6 +98,20 @@ describe.skipIf(hasNoPostgres)(`two organizations in one database${NEEDS_POSTGRE
     await client.query(`SET ROLE ${WORK_ROLE}`);
     for (const table of ['token_owners', 'tokens_of_all'])
       await expect(client.query(`SELECT * FROM ${table}`), table).rejects.toThrow('permission denied');
+  });
+
+  test('a session that works for one cannot say whose a token of another is', async () => {
+    const client = await connected(newOrganization());
+    await client.query(`SET ROLE ${WORK_ROLE}`);
+    await client.query('CREATE TEMPORARY TABLE copied (hash text, org text, revoked_at bigint)');
+    const trigger = `CREATE TRIGGER copying AFTER INSERT ON copied FOR EACH ROW EXECUTE FUNCTION trustward.note_token_owner()`;
+    await expect(client.query(trigger)).rejects.toThrow('permission denied');
+    // The trigger of the owner goes on: a token of this organization has an owner.
+    const { pool } = database;
+    const hash = 'ab'.repeat(32);
+    const token = { id: 'own', name: 'own', scope: 'read', createdAt: 1, createdBy: 'ana', hash };
+    await one.store.tokens().save({ ...token, expiresAt: undefined, revokedAt: undefined } as never, []);
+    expect(await ownerOf(pool, hash)).toBe(one.organization);
   });
 
   test('a connection that names another one sees, changes and adds no row of the first', async () => {
