@@ -97,7 +97,9 @@ function poolOf(database: PostgresDatabase): PostgresPool {
   return new PostgresPool(addressOf(database), { connectionsMax: 2 });
 }
 
-/** INVARIANT: it holds the password: it is handed to the client alone. */
+/**
+ * INVARIANT: it holds the password: it is handed to the client alone. Without one the client finds it as it always does (PGPASSWORD, ~/.pgpass).
+ */
 export function addressOf({ url, password }: PostgresDatabase): string {
   if (password === undefined) return url;
   const whole = new URL(url);

@@ -39,8 +39,6 @@ export interface Transactions {
 }
 
 export interface PoolOptions {
-  /** Beside the address, which may be shown. Undefined: the client finds it as it always does (PGPASSWORD, ~/.pgpass). */
-  password?: string | undefined;
   /** Told of failures and commits. */
   watch?: StoreWatch | undefined;
   connectionsMax?: number;
@@ -66,7 +64,7 @@ export class PostgresPool {
     this.place = placeOf(url);
     const queryMs = (options.statementMs ?? STATEMENT_MS) * 1.5;
     this.config = {
-      connectionString: withPassword(url, options.password),
+      connectionString: url,
       application_name: 'trustward',
       connectionTimeoutMillis: CONNECTING_MS,
       // The server may be gone without a word: its own timeout does not reach us then.
@@ -219,12 +217,4 @@ export class PostgresPool {
     const { statementMs } = this.options;
     if (statementMs !== undefined) await client.query(`SET statement_timeout = ${statementMs}`);
   }
-}
-
-/** An address of its own has precedence over a password beside it. */
-function withPassword(url: string, password: string | undefined): string {
-  if (password === undefined) return url;
-  const whole = new URL(url);
-  whole.password = encodeURIComponent(password);
-  return whole.href;
 }

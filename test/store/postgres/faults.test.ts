@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { linkEntry, verifyChain } from '../../../src/audit/chain.ts';
+import { addressOf } from '../../../src/compose/postgres.ts';
 import type { StoreFault } from '../../../src/domain/store-fault.ts';
 import { PostgresPool } from '../../../src/store/postgres/pool.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
@@ -14,6 +15,9 @@ import { newOrganization } from '../../support/stores.ts';
 
 const PASSWORD = 'pass-wörd/1';
 const notice = [{ kind: 'notice' as const, body: {} }];
+
+const withPassword = (url: string) =>
+  addressOf({ kind: 'postgres', url, password: PASSWORD, organization: 'any', beside: 'any' });
 
 describe.skipIf(hasNoPostgres)(`a fault of PostgreSQL${NEEDS_POSTGRES}`, () => {
   let cluster: Cluster;
@@ -37,8 +41,7 @@ describe.skipIf(hasNoPostgres)(`a fault of PostgreSQL${NEEDS_POSTGRES}`, () => {
       failed: ({ kind }: { kind: StoreFault['kind'] }) => seen.push(kind),
       wrote: () => seen.push('wrote'),
     };
-    const pool = new PostgresPool(cluster.url(database), {
-      password: PASSWORD,
+    const pool = new PostgresPool(withPassword(cluster.url(database)), {
       watch,
       ...(statementMs !== undefined && { statementMs }),
     });
@@ -177,7 +180,7 @@ describe.skipIf(hasNoPostgres)(`a fault of PostgreSQL${NEEDS_POSTGRES}`, () => {
       'no encrypted connection was made',
     ],
   ])('of %s is named', async (_, url, text) => {
-    const pool = new PostgresPool(url(), { password: PASSWORD });
+    const pool = new PostgresPool(withPassword(url()));
     onTestFinished(() => pool.close());
     expect((await faultOf(pool.migrate())).message).toContain(text);
   });
