@@ -190,7 +190,11 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
       lost: new AbortController().signal,
       begun: () => Promise.reject(gone),
     };
-    expect(await handlers.run(job)).toMatchObject({ seq: 1, status: 'completed' });
+    const { id } = (await handlers.run(job)) as { id: string };
+    expect(await postgresReader(server.pool, 'acme', systemClock).run(id)).toMatchObject({
+      seq: 1,
+      status: 'completed',
+    });
   }, 300_000);
 
   it('works with what the file of an organization has now: its rules, mode and credential', async () => {
