@@ -54,7 +54,7 @@ export const WORKERS = [
     name: 'trustward_leases_total',
     kind: 'counter',
     labels: ['change'],
-    help: 'Leases of organizations that this worker has taken, lost, or was refused since somebody else acts',
+    help: 'Leases of organizations that this worker has taken, lost, or was refused since another process acts',
   },
   {
     name: 'trustward_organizations_failing',

@@ -98,7 +98,7 @@ describe.skipIf(hasNoPostgres)(`writers on PostgreSQL${NEEDS_POSTGRES}`, () => {
       message: expect.stringContaining('intents'),
     });
     const later = await opened();
-    expect(later.tableDifferences()).resolves.toMatchObject([{ table: 'intents' }]);
+    await expect(later.tableDifferences()).resolves.toMatchObject([{ table: 'intents' }]);
     await other?.appendAudit(notice(5));
     await expect(other?.demandIntact()).rejects.toMatchObject({ code: 'store_edited' });
     await later.acceptTables({ stop, notes: notice(6) });
