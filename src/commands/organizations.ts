@@ -3,7 +3,7 @@
 import { actionsWith } from '../act/actions.ts';
 import { lineOf } from '../domain/errors.ts';
 import { problemLine } from '../evaluate/index.ts';
-import { credentialFaults } from '../organizations/environment.ts';
+import { credentialDigest, credentialFaults } from '../organizations/environment.ts';
 import { loadOrganizations, type Organization, readOrganizations } from '../organizations/load-organizations.ts';
 import { plural, showHidden, terminalTable, whole } from '../report/index.ts';
 import { foldersIn } from '../rule-set/rule-folders.ts';
@@ -25,7 +25,12 @@ export async function organizationsCheckCommand(io: Io, options: OrganizationsOp
   const format = outputOf(options, FORMATS, 'text');
   const folder = folderOf(io, options);
   const { organizations, problems, environment } = await readOrganizations(folder, io.env);
-  const others = [...environment, ...(await ruleFaults(organizations)), ...organizations.flatMap(unreadable)];
+  const others = [
+    ...environment,
+    ...(await ruleFaults(organizations)),
+    ...organizations.flatMap(unreadable),
+    ...sameCredentials(organizations),
+  ];
   if (organizations.length + problems.length + others.length === 0)
     others.push(`there is no organization in \`${folder}\`: add a file such as acme.yaml`);
   const ok = problems.length + others.length === 0;
@@ -40,6 +45,22 @@ export async function organizationsCheckCommand(io: Io, options: OrganizationsOp
 
 function unreadable(organization: Organization): string[] {
   return credentialFaults(organization).map((fault) => `${organization.file}: ${fault}`);
+}
+
+/** Copied files of credentials: the same file twice is found when the folder is loaded. */
+function sameCredentials(organizations: readonly Organization[]): string[] {
+  const first = new Map<string, string>();
+  return organizations.flatMap((organization) => {
+    const digest = credentialDigest(organization);
+    if (digest === undefined) return [];
+    const key = `${organization.outline.address} ${digest}`;
+    const other = first.get(key);
+    if (other === undefined) first.set(key, organization.file);
+    const what = 'the address and the credential are those of';
+    return other === undefined
+      ? []
+      : [`${organization.file}: ${what} \`${other}\`, in another file: two files would act on one organization`];
+  });
 }
 
 /** Each set of rules is loaded once, however many organizations have it. */

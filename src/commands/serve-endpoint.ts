@@ -19,7 +19,8 @@ export async function serveEndpointCommand(io: Io, options: CommonOptions): Prom
   const clock = systemClock;
   const organizations = await openOrganizations(environmentOf(io, settings.organizations), flags, clock, log);
   try {
-    if (!organizations.holder) for (const { id } of organizations.all()) demandApi(organizations.configOf(id));
+    if (!organizations.holder)
+      for (const { id } of organizations.all()) demandApi(organizations.configWithoutSecrets(id));
     const server = await openServer(database, clock, log);
     try {
       const explain = (error: unknown) => postgresError(error, server.pool.place);

@@ -5,6 +5,7 @@ import { sharedRecording } from '../compose/recorder.ts';
 import { readWorkerSettings } from '../config/worker.ts';
 import { KnownRules } from '../evaluate/index.ts';
 import { openJobs } from '../jobs/jobs.ts';
+import { LastGoodRules } from '../rule-set/last-good-rules.ts';
 import { postgresError } from '../store/postgres/postgres-fault.ts';
 import { systemClock } from '../system/clock.ts';
 import { Ending } from '../system/ending.ts';
@@ -28,7 +29,8 @@ export async function workerCommand(io: Io, options: CommonOptions & { concurren
       const jobs = await openJobs({ url: addressOf(database), log, listen: server.listen, clock, explain });
       try {
         const ending = io.ending ?? new Ending();
-        const worked = { organizations, server, recording, knownRules: new KnownRules(), ending, jobs, log, clock };
+        const rules = { knownRules: new KnownRules(), lastGood: new LastGoodRules() };
+        const worked = { organizations, server, recording, ...rules, ending, jobs, log, clock };
         const port = listen && { listen, allowedHosts };
         const { ended, url } = await startWorker({ ...worked, port, concurrency: { lanes: concurrency, beside: 2 } });
         const count = organizations.all().length;

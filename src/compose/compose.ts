@@ -17,6 +17,7 @@ import type { WhyDeps } from '../explain/why.ts';
 import type { RecorderState } from '../history/record/run-recorder.ts';
 import { ManagementClient } from '../management/client.ts';
 import { Heartbeat } from '../notify/heartbeat.ts';
+import type { KeptRules } from '../rule-set/last-good-rules.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
 import type { Engine } from '../run/engine.ts';
 import { silenceBefore } from '../run/silence.ts';
@@ -42,6 +43,8 @@ export interface Composition {
   config: Config;
   engine: Engine;
   rules: RuleHolder;
+  /** What it leaves to the next composition of this organization; undefined: there is none. */
+  keptRules: KeptRules | undefined;
   /** For commands beside this process. */
   announce: OpenedDatabase['announce'];
   log: Log;
@@ -87,7 +90,7 @@ export async function composeEngine(
   progress?: Progress,
   place: Place = { part: 'actor' },
 ): Promise<Composition> {
-  const { rules, common } = await loadParts(config, chosen, place.knownRules);
+  const { rules, kept, common } = await loadParts(config, chosen, place);
   const { clock, log } = common;
   const closing = new Closing();
   try {
@@ -181,6 +184,7 @@ export async function composeEngine(
       config,
       engine,
       rules,
+      keptRules: kept,
       announce: opened.announce,
       log,
       clock,
@@ -269,7 +273,8 @@ export async function connect(
   const common = { lists, ...limits, clock, random: systemRandom, signal, mayWrite };
   if (config.api) {
     const given = config.api;
-    const { url, credential, adminToken } = given;
+    const { url, adminToken } = given;
+    const credential = given.credential.secret === '' ? ({ kind: 'unread' } as const) : given.credential;
     const api = new ManagementClient({ ...common, address: url, credential, adminToken, askForAnother });
     const replaceCredentials = () => api.replaceCredentials(given.credential, given.adminToken);
     return { api, embedded: undefined, replaceCredentials, end: () => api.close() };

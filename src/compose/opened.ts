@@ -13,6 +13,7 @@ import { stopText } from '../domain/operator.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { KnownRules } from '../evaluate/index.ts';
 import type { DeskThread } from '../history/record/desk-thread.ts';
+import type { LastGoodRules } from '../rule-set/last-good-rules.ts';
 import type { Sealing } from '../store/audit-log.ts';
 import { allCheckpointLines } from '../store/checkpoint-table.ts';
 import { openDatabase, type SqliteDb } from '../store/database.ts';
@@ -60,6 +61,8 @@ export interface Opening {
 export interface Place extends Pick<Opening, 'part' | 'server' | 'waitMs'> {
   recording?: DeskThread;
   knownRules?: KnownRules;
+  /** It works without valid rules too. */
+  lastGood?: LastGoodRules;
 }
 
 /** Errors: AppError `store_locked` while another process acts, `store_failed`, `config` for a lost key. */

@@ -3,8 +3,8 @@
 import { actionsWith } from '../act/actions.ts';
 import type { Config } from '../config/config.ts';
 import { PLACEHOLDER_SERIALS } from '../decide/serials.ts';
-import type { KnownRules } from '../evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../pull/pull-events.ts';
+import type { KeptRules } from '../rule-set/last-good-rules.ts';
 import { realFolders } from '../rule-set/rule-folders.ts';
 import { RuleHolder } from '../rule-set/rule-holder.ts';
 import { demandActive, type Engine, type EngineSettings } from '../run/engine.ts';
@@ -12,23 +12,34 @@ import { systemClock } from '../system/clock.ts';
 import { systemIds } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
 import { credentialMark } from './credential-mark.ts';
+import type { Place } from './opened.ts';
 
 export interface Parts {
   rules: RuleHolder;
+  /** What it leaves to the next holder of this organization's rules; undefined: there is none. */
+  kept: KeptRules | undefined;
   /** Of an engine: everything that needs neither a database nor the API. */
   common: Pick<Engine, 'clock' | 'ids' | 'log' | 'actions' | 'active' | 'rulesDir' | 'settings' | 'demo' | 'feed'>;
 }
 
-/** Errors: AppError `rules`, `usage` for a chosen rule that is not active. It leaves nothing open. */
-export async function loadParts(config: Config, chosen: readonly string[], known?: KnownRules): Promise<Parts> {
+/**
+ * `place`: an endpoint, and who keeps the last good rules, begin without valid ones: `active` throws then. Errors: AppError `rules`, `usage` for
+ * a chosen rule that is not active. It leaves nothing open.
+ */
+export async function loadParts(config: Config, chosen: readonly string[], place?: Place): Promise<Parts> {
   const clock = systemClock;
   const { database } = config;
   const organization = database.kind === 'postgres' ? database.organization : undefined;
   const log = systemLog({ level: config.logLevel, form: config.logForm, organization });
-  const actions = actionsWith([...config.notify.webhooks.keys()]);
-  const rules = new RuleHolder(config.rulesDir, actions, log, clock, config.lists, known);
-  await rules.load();
-  demandActive(rules.active(), chosen);
+  const webhooks = [...config.notify.webhooks.keys()];
+  const actions = actionsWith(webhooks);
+  const { part, knownRules, lastGood } = place ?? {};
+  const kept =
+    organization === undefined ? undefined : lastGood?.of(organization, [config.rulesDir, webhooks, config.lists]);
+  const rules = new RuleHolder(config.rulesDir, actions, log, clock, config.lists, knownRules, kept);
+  if (part === 'endpoint' || kept) await rules.begin();
+  else await rules.load();
+  if (chosen.length > 0) demandActive(rules.active(), chosen);
   const common: Parts['common'] = {
     clock,
     ids: systemIds(clock),
@@ -40,7 +51,7 @@ export async function loadParts(config: Config, chosen: readonly string[], known
     demo: config.api === undefined,
     feed: { primed: new WeakSet(), triedMs: 0 },
   };
-  return { rules, common };
+  return { rules, kept, common };
 }
 
 function settingsOf(config: Config): EngineSettings {

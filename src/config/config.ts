@@ -32,6 +32,7 @@ export { parseListen } from './reader.ts';
 export type RunMode = Exclude<Mode, 'off'>;
 const RUN_MODES = MODES.filter((mode): mode is RunMode => mode !== 'off');
 
+/** An empty secret: it could not be read, and whoever has this configuration may lack it. */
 export type Credential = { kind: 'api_key' | 'refresh_token'; secret: string };
 
 export interface Config {
@@ -101,11 +102,11 @@ export interface Config {
 }
 
 /**
- * `organization`: whose it is; otherwise `--org`, or the only one. Errors: AppError `config` with every mistake, one per line; `usage` and
+ * `organization`: whose it is; otherwise `--org`, or the only one. `mayLackSecrets`: a credential that cannot be read is empty. Errors: AppError `config` with every mistake, one per line; `usage` and
  * `not_found` for `--org`.
  */
-export function readConfig(env: Environment, flags: Flags = {}, organization?: string): Config {
-  const reader = new ConfigReader(env);
+export function readConfig(env: Environment, flags: Flags = {}, organization?: string, mayLackSecrets = false): Config {
+  const reader = new ConfigReader(env, mayLackSecrets);
   const api = readApi(reader, flags);
   const demo = api === undefined;
   if (demo && env.NODE_ENV === 'production') {
@@ -163,7 +164,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     historyMs: readHistory(reader),
     notify: readNotifySettings(reader),
     metrics: readMetricsSettings(reader, parseListen),
-    heartbeat: readHeartbeat(reader),
+    heartbeat: mayLackSecrets ? undefined : readHeartbeat(reader),
     windows: readWindowSettings(reader),
     evidence: readEvidence(reader),
     trust: {
@@ -214,5 +215,6 @@ function readApi(reader: ConfigReader, flags: Flags): Config['api'] {
   const credential: Credential = apiKey
     ? { kind: 'api_key', secret: apiKey }
     : { kind: 'refresh_token', secret: refreshToken ?? '' };
-  return { url, credential, adminToken };
+  const isAdminUnread = adminToken === undefined && reader.text('TRUSTWARD_ADMIN_TOKEN_FILE') !== undefined;
+  return { url, credential: isAdminUnread ? { ...credential, secret: '' } : credential, adminToken };
 }

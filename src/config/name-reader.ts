@@ -11,7 +11,11 @@ export class NameReader {
   /** Where secrets were read from, by their names. */
   readonly secretFiles = new Map<string, string>();
   private readonly faults: string[] = [];
-  constructor(readonly env: Environment) {}
+  /** `mayLackSecrets`: who calls nothing with them. A file of a secret that cannot be read is no fault then, and the secret is missing. */
+  constructor(
+    readonly env: Environment,
+    readonly mayLackSecrets = false,
+  ) {}
 
   fault(text: string): void {
     this.faults.push(text);
@@ -32,6 +36,7 @@ export class NameReader {
     const file = this.text(`${name}_FILE`);
     if (file === undefined) return this.printable(name, this.text(name));
     if (this.text(name) !== undefined) this.fault(`${name} and ${name}_FILE are both set: set one of them`);
+    if (this.mayLackSecrets) return readable(file, (read) => this.secretFiles.set(name, read));
     try {
       const secret = secretIn(readFileSync(file, 'utf8'));
       this.secretFiles.set(name, file);
@@ -51,6 +56,17 @@ export class NameReader {
     if (secret !== undefined && !isPrintable(secret))
       this.fault(`${name} holds blanks, line breaks or other characters that are not allowed in a credential`);
     return secret;
+  }
+}
+
+function readable(file: string, found: (file: string) => void): string | undefined {
+  try {
+    const secret = secretIn(readFileSync(file, 'utf8'));
+    if (!secret || !isPrintable(secret)) return undefined;
+    found(file);
+    return secret;
+  } catch {
+    return undefined;
   }
 }
 

@@ -54,7 +54,10 @@ export function composedDeps(composition: Composition, work: WorkPorts): Compose
     daemonMode: () => engine.daemonMode,
     ...rulePorts(composition, trials, underWay),
     replays: replaysOf(composition, replayKeeper),
-    explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
+    explain: async (rule, subject) => {
+      engine.active(); // without rules it says why
+      return explainSubject(composition.explaining(), rule, subject);
+    },
     why: (of) => whyOf(composition.explaining(), of),
     whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
     history: (subject, limit) => historyOfSubject(composition.explaining(), subject, limit),

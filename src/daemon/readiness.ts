@@ -4,7 +4,6 @@
 import { WAY_ON } from '../audit/belonging.ts';
 import type { Composition } from '../compose/compose.ts';
 import type { ChangeWindow } from '../domain/change-window.ts';
-import { clip } from '../domain/clip.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Lists } from '../domain/lists.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
@@ -13,7 +12,8 @@ import { timeText } from '../domain/time-text.ts';
 import { type LoadedRule, rulesThatLose } from '../evaluate/index.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import type { HeartbeatState } from '../notify/heartbeat.ts';
-import { CHANGE_WINDOW, changeWindowNow, changeWindowText, plural, showHidden } from '../report/index.ts';
+import { CHANGE_WINDOW, changeWindowNow, changeWindowText, plural } from '../report/index.ts';
+import { refusalText } from '../rule-set/refusal-text.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { backupCheck } from './backup-check.ts';
@@ -81,27 +81,10 @@ export function rulesCheck(rules: Composition['rules']): ReadyCheck {
   const wrong = rules.refusal;
   const text = plural(rules.all().length, 'rule');
   if (wrong === undefined) return { name: 'rules', ok: true, text };
-  const problems = `${wrong.length} problem${wrong.length === 1 ? '' : 's'}${placesOf(wrong)}`;
   const rest = '`trustward rules check`, the log and the audit (`rules.rejected`) have the details';
-  return {
-    name: 'rules',
-    ok: false,
-    text: `the folder was refused (${problems}); the last good set of ${text} stays active; ${rest}`,
-  };
-}
-
-const PLACES_MAX = 5;
-const NAME_MAX = 80;
-
-/** `: a.yaml:3, b.yaml:7 and 2 more`. INVARIANT: places only: a problem's text quotes values, and this is public. */
-function placesOf(problems: readonly string[]): string {
-  const places = problems.flatMap((line) => {
-    const [, file, at] = /^(.+?):(\d+):\d+: /.exec(line) ?? [];
-    return file === undefined ? [] : `${showHidden(clip(file, NAME_MAX))}:${at}`;
-  });
-  const shown = [...new Set(places)].slice(0, PLACES_MAX);
-  const more = new Set(places).size - shown.length;
-  return shown.length === 0 ? '' : `: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const then =
+    rules.all().length > 0 ? `the last good set of ${text} stays active` : 'no rules are loaded: nothing is judged';
+  return { name: 'rules', ok: false, text: `${refusalText(wrong)}; ${then}; ${rest}` };
 }
 
 function lastRunCheck(last: LastRun | undefined): ReadyCheck {

@@ -26,10 +26,12 @@ export function rulePorts({ rules, engine }: Composition, queue: RunQueue, under
     ruleRefusal: () => rules.refusal,
     ruleDetail: async (id) => {
       const rule = rules.all().find((one) => one.id === id);
+      rules.active(); // without rules it says why
       if (!rule) throw new AppError('not_found', `there is no rule \`${id}\``);
       return { rule, text: rule.text, report: await reportOf(rule) };
     },
     tryRule: async (id, text, by) => {
+      rules.active();
       // A mistake in the text is answered at once.
       const changed = changedRule(rules.all(), id, text, engine.actions);
       return queue.inTurn('request', by, () =>

@@ -59,21 +59,23 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
   const token = tokenOf(settings, holder !== undefined);
   const ofAll = holder && token && { text: token.text, file: settings.tokenFile };
   const provider = await openProvider({ server, audits, clock, log, token: ofAll, signal: ending.asked });
+  const lines = new OrganizationLines(organizations, clock, log);
   const measuring = new EndpointMeasuring({
     version: versionOf(),
     jobs: () => jobsOf(organizations, jobs, clock),
     organizations: () => holder && { count: organizations.all().length, areRefused: holder.refusal !== undefined },
+    problems: () => lines.problems(),
     fault: () => server.health.fault(),
   });
-  const lines = new OrganizationLines(organizations);
   const isAlone = () => organizations.all().length === 1;
-  const readFrom = new Map<string, string>();
+  const readFrom = new Map<string, { mark: string; lacks: boolean }>();
   const app = createOrganizationsApp(
     {
       list: () => lines.now(),
       open: async (id) => {
-        const config = organizations.configOf(id);
-        readFrom.set(id, markOf(organizations, id));
+        // It answers and records: what calls the API says by itself that a credential is missing.
+        const config = organizations.configWithoutSecrets(id);
+        readFrom.set(id, { mark: markOf(organizations, id), lacks: config.api?.credential.secret === '' });
         const metrics = metricsFor(measuring, id, isAlone);
         const own = holder ? undefined : token?.text;
         return openOrganization(config, { server, jobs, audits, ending, metrics, token: own });
@@ -107,8 +109,9 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
   const looked = untilEnding(parts, async () => {
     lines.look();
     await app.closeUnused();
-    for (const [id, mark] of readFrom) {
-      if (mark === markOf(organizations, id)) continue;
+    for (const [id, { mark, lacks }] of readFrom) {
+      const isOld = mark !== markOf(organizations, id) || (lacks && !lines.lacksCredential(id));
+      if (!isOld) continue;
       readFrom.delete(id);
       app.renew(id);
     }

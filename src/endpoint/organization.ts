@@ -11,7 +11,7 @@ import { AppError, lineOf } from '../domain/errors.ts';
 import type { Jobs } from '../domain/jobs.ts';
 import type { HttpDeps, MetricsPort, OpenedOrganization } from '../http/index.ts';
 import { watchFolders } from '../rule-set/folder-watch.ts';
-import { foldersIn } from '../rule-set/rule-folders.ts';
+import { foldersIn, withoutPaths } from '../rule-set/rule-folders.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
 import { nextAfter } from '../schedule/schedule.ts';
 import { Asks } from '../store/postgres/asks.ts';
@@ -34,7 +34,7 @@ export interface Within {
   token: string | undefined;
 }
 
-/** Errors: AppError `config`, `rules`, `store_failed`, `bound_elsewhere`. */
+/** Without valid rules too: what needs them says what is wrong. Errors: AppError `config`, `store_failed`, `bound_elsewhere`. */
 export async function openOrganization(config: Config, within: Within): Promise<OpenedOrganization> {
   const { server, jobs, audits, ending, metrics } = within;
   const organization = organizationOf(config);
@@ -84,6 +84,8 @@ export async function openOrganization(config: Config, within: Within): Promise<
     tokens: tokensPort(composition, register),
     metrics,
   });
+  const { rules } = composition;
+  deps.ruleRefusal = () => rules.refusal?.map((line) => withoutPaths(line, config.rulesDir));
   return {
     deps,
     verifyHash: (hash) => register.verifyHash(hash),

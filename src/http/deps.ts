@@ -233,6 +233,8 @@ export interface HttpDeps {
   /** Of requests with an Idempotency-Key. */
   answers: AnswerStore;
   stream: StreamSource;
+  /** How many streams there may be now, where several organizations share the places; absent: it has all of them. */
+  streamsMax?(): number;
   /** When the schedule makes the next run, epoch ms; undefined: never. */
   nextRunAtMs(): number | undefined;
   /** The most that anything may do now. */

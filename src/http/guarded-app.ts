@@ -1,7 +1,7 @@
 // http: routes with all that is asked before one is answered: hosts, who asks, how often, how long; and every error as problem details. In:
 // routes and guards. Out: a Hono app. The order of the checks matters and is the order in this file.
 import { Hono } from 'hono';
-import { lineOf } from '../domain/errors.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
 import { demandScope } from './auth.ts';
 import { demandShortBody } from './body.ts';
 import type { HttpDeps } from './deps.ts';
@@ -117,6 +117,8 @@ function guarded(route: Route): Route {
 
 function foreseen({ log }: Pick<Guards, 'log'>, error: unknown): Problem {
   const problem = problemOf(error);
+  if (error instanceof AppError && error.code === 'config')
+    log.error({}, `a request failed, since the configuration is wrong: ${lineOf(error)}`);
   if (problem) return problem;
   const stack = error instanceof Error ? error.stack : undefined;
   log.error({ stack }, `a request failed with an unexpected error: ${lineOf(error)}`);

@@ -63,6 +63,8 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (!(error instanceof AppError)) return undefined;
   const [status, slug, title] = OF_CODE[error.code];
+  // INVARIANT: it names files of the server: those are for the log.
+  if (error.code === 'config') return new Problem(status, slug, title, 'what is wrong with it is in the log');
   const { retryAfterMs } = error.options;
   if (retryAfterMs === undefined) return new Problem(status, slug, title, error.message);
   const headers = { 'Retry-After': String(Math.ceil(retryAfterMs / 1_000)) };

@@ -59,6 +59,12 @@ export const RUNS = [
     help: '1 while the folder of organizations is refused and the last good set stays; absent in a process of one organization',
   },
   {
+    name: 'trustward_organization_problem',
+    kind: 'gauge',
+    labels: ['organization', 'kind'],
+    help: 'At an endpoint over PostgreSQL: 1 while the credential (kind `credential`) or the rules (kind `rules`) of an organization cannot be read; those beyond the first 100 are counted together',
+  },
+  {
     name: 'trustward_rule_subjects',
     kind: 'gauge',
     labels: ['rule', 'verdict'],

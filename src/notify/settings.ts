@@ -42,6 +42,8 @@ export interface Names {
   text(name: string): string | undefined;
   duration(name: string, fallback: string, least: string): number;
   fault(text: string): void;
+  /** Files of secrets that cannot be read are no faults. */
+  mayLackSecrets?: boolean;
 }
 
 const entry = z.strictObject({
@@ -58,6 +60,7 @@ const file = z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]*$/i), entry);
 type Entry = z.infer<typeof entry>;
 
 const SECRET_MIN = 16;
+const NO_FAULTS = { fault: () => {} };
 
 export function readNotifySettings(names: Names): NotifySettings {
   const hosts = allowedHosts(names);
@@ -177,12 +180,14 @@ export function secretFault(secret: string): string | undefined {
 function secretOf(name: string, given: Entry, fault: (text: string) => undefined, names: Names): string | undefined {
   if ((given.secretFile === undefined) === (given.secretEnv === undefined))
     return fault('give its secret in secretFile or in secretEnv, one of them');
+  const mayLack = names.mayLackSecrets === true && given.secretFile !== undefined;
   const secret =
     given.secretEnv !== undefined
       ? names.text(given.secretEnv)
-      : readText(given.secretFile as string, `webhook \`${name}\`: secretFile`, names)
+      : readText(given.secretFile as string, `webhook \`${name}\`: secretFile`, mayLack ? NO_FAULTS : names)
           ?.split('\n')[0]
           ?.trim();
+  if (mayLack) return secret ?? '';
   if (secret === undefined) return given.secretEnv === undefined ? undefined : fault(`${given.secretEnv} is not set`);
   const wrong = secretFault(secret);
   if (wrong !== undefined) return fault(`its secret ${wrong}`);

@@ -1,9 +1,10 @@
 // organizations: one organization's settings over those of the environment → what its configuration is read from. In: a file that was read, the
 // environment. Out: an environment of its own, or a checked configuration; a mistake is told with the key of the file.
+import { createHash } from 'node:crypto';
 import { type Config, type Environment, readConfig } from '../config/config.ts';
 import type { Flags } from '../config/database-path.ts';
 import { NameReader } from '../config/name-reader.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
 import { leastMode, MODES, type Mode } from '../domain/mode.ts';
 import { problemLine } from '../evaluate/index.ts';
 import type { OrganizationFile, OrganizationProblem, SettingsOfFile } from './organization-file.ts';
@@ -50,16 +51,17 @@ function isMode(text: string): text is Mode {
   return text !== 'off' && MODES.some((mode) => mode === text);
 }
 
-/** `seen`: what it is read from. Errors: AppError `config` with the place of each mistake in the organization's file, or the name of the setting of the environment. */
+/** `seen`: what it is read from. `mayLackSecrets`: credentials that cannot be read are empty. Errors: AppError `config` with the place of each mistake in the organization's file, or the name of the setting of the environment. */
 export function configOf(
   organization: OrganizationFile,
   base: Environment,
   flags: Flags = {},
   seen: (env: Environment) => Environment = (env) => env,
+  mayLackSecrets = false,
 ): Config {
   const { org: _, ...others } = flags;
   const env = seen(environmentOf(organization, base));
-  const found = readWith(organization, () => readConfig(env, others, organization.id));
+  const found = readWith(organization, () => readConfig(env, others, organization.id, mayLackSecrets));
   if ('config' in found) return found.config;
   const { problems, environment } = found;
   throw new AppError('config', [...problems.map(problemLine), ...environment].join('\n'));
@@ -96,13 +98,33 @@ function withoutSecrets(organization: SettingsOfFile, base: Environment): Enviro
   return env;
 }
 
+const SECRETS = PLACES.filter(({ setting }) => setting.kind === 'secret').map(({ setting }) => setting.name);
+
 /** What keeps a credential of this organization from being read; empty when nothing does. It repeats none. */
 export function credentialFaults(organization: OrganizationFile): string[] {
-  const secrets = PLACES.filter(({ setting }) => setting.kind === 'secret').map(({ setting }) => setting.name);
   const names = new NameReader(Object.fromEntries(organization.settings));
-  for (const name of secrets) if (organization.settings.has(name)) names.secret(name.replace(/_FILE$/, ''));
+  for (const name of SECRETS) if (organization.settings.has(name)) names.secret(name.replace(/_FILE$/, ''));
   const found = readWith(organization, () => names.finish());
   return 'config' in found ? [] : found.problems.map(({ message }) => message);
+}
+
+/** The same of the organization that the environment configures. */
+export function credentialFaultsIn(env: Environment): string[] {
+  const names = new NameReader(env);
+  for (const name of SECRETS) if (names.text(name) !== undefined) names.secret(name.replace(/_FILE$/, ''));
+  try {
+    names.finish();
+    return [];
+  } catch (error) {
+    return lineOf(error).split('\n');
+  }
+}
+
+/** The credential that the API is called with, so that equal ones are found: nothing can be learned from it. Undefined: it cannot be read. */
+export function credentialDigest({ settings }: OrganizationFile): string | undefined {
+  const names = new NameReader(Object.fromEntries(settings), true);
+  const secret = names.secret('TRUSTWARD_API_KEY') ?? names.secret('TRUSTWARD_REFRESH_TOKEN');
+  return secret === undefined ? undefined : createHash('sha256').update(secret).digest('hex');
 }
 
 function readWith<T>(organization: SettingsOfFile, read: () => T): { config: T } | SettingFaults {

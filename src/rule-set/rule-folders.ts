@@ -21,6 +21,12 @@ export function textOf(dirs: readonly string[]): string {
   return dirs.join(delimiter);
 }
 
+/** A text that names them, with the last part of each only: what is audited and answered names no path of the server. */
+export function withoutPaths(text: string, folders: string): string {
+  const longestFirst = foldersIn(folders).sort((one, other) => other.length - one.length);
+  return longestFirst.reduce((shown, dir) => shown.replaceAll(dir, basename(resolve(dir))), text);
+}
+
 /** By their real paths: folders with two names are the same. */
 export function realFolders(text: string): string {
   return textOf(foldersIn(text).map((dir) => (existsSync(dir) ? realpathSync(dir) : resolve(dir))));

@@ -1,5 +1,5 @@
 // The active rule set: loaded whole or not at all. A changed folder that cannot be loaded, or not in time, leaves the last
-// good set active.
+// good set active, also that of an earlier holder of the same process.
 import { join } from 'node:path';
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { AppError } from '../domain/errors.ts';
@@ -9,6 +9,8 @@ import type { Evaluator } from '../domain/verdict.ts';
 import { compileRules, type KnownRules, type LoadedRule, loadRules, problemLine } from '../evaluate/index.ts';
 import type { ActiveRules } from '../run/engine.ts';
 import { BoundedRead } from './bounded-read.ts';
+import type { KeptRules } from './last-good-rules.ts';
+import { refusalText } from './refusal-text.ts';
 import { foldersIn, labelled } from './rule-folders.ts';
 
 /** A disk or network mount that does not answer is not waited for any longer. */
@@ -18,8 +20,8 @@ const LOAD_MS_MAX = 10_000;
 type Found = { rules: readonly LoadedRule[]; hash: string } | { error: AppError; isLate: boolean };
 
 export interface RuleChange {
-  /** Of the set that is active afterwards. */
-  hash: string;
+  /** Of the set that is active afterwards; undefined: there is none. */
+  hash: string | undefined;
   refused: string | undefined;
 }
 
@@ -40,13 +42,16 @@ export class RuleHolder {
     clock: Clock,
     private readonly lists: Lists = 'v1',
     private readonly known?: KnownRules,
+    private readonly kept?: KeptRules,
   ) {
     this.reads = new BoundedRead(clock, LOAD_MS_MAX);
   }
 
+  /** Errors: AppError `rules` when there has been no good set yet. */
   active(): ActiveRules {
-    if (!this.current) throw new AppError('internal', 'rules were used before they were loaded');
-    return this.current;
+    if (this.current) return this.current;
+    if (!this.refusal) throw new AppError('internal', 'rules were used before they were loaded');
+    throw noRules(this.refusal);
   }
 
   all(): readonly LoadedRule[] {
@@ -56,8 +61,17 @@ export class RuleHolder {
   /** Errors: as loadRuleFolder. */
   async load(): Promise<void> {
     const found = await this.look();
-    this.take(found);
     if ('error' in found) throw found.error;
+    this.take(found);
+  }
+
+  /** The first time, for who has work without rules too: what is wrong is in `refusal`, and an earlier holder's last good set is active. */
+  async begin(): Promise<void> {
+    const { set, refused } = this.kept ?? {};
+    if (set) this.current = activate(set.rules, set.hash, this.lists);
+    this.loaded = set?.rules ?? [];
+    this.refusal = refused?.split('\n');
+    this.take(await this.look());
   }
 
   /**
@@ -67,8 +81,9 @@ export class RuleHolder {
   async reload(record: (change: RuleChange) => Promise<void>, signal?: AbortSignal): Promise<string | undefined> {
     const found = await this.look(signal);
     const refused = 'error' in found ? found.error.message : undefined;
-    const hash = 'error' in found ? this.active().hash : found.hash;
-    if (hash !== this.active().hash || refused !== this.refusal?.join('\n')) await record({ hash, refused });
+    const before = this.current?.hash;
+    const hash = 'error' in found ? before : found.hash;
+    if (hash !== before || refused !== this.refusal?.join('\n')) await record({ hash, refused });
     this.take(found);
     return refused;
   }
@@ -96,13 +111,16 @@ export class RuleHolder {
     const refusedBefore = this.refusal?.join('\n');
     this.isLate = 'error' in found && found.isLate;
     this.refusal = 'error' in found ? found.error.message.split('\n') : undefined;
+    if (this.kept) this.kept.refused = this.refusal?.join('\n');
     if ('error' in found) {
-      if (before === undefined || found.error.message === refusedBefore) return;
+      if (found.error.message === refusedBefore) return;
       const problems = found.error.message.replaceAll('\n', '; ');
-      this.log.error({ rulesDir: this.dir }, `rules were refused, the last good set stays active: ${problems}`);
+      const then = before === undefined ? 'there is no good set yet' : 'the last good set stays active';
+      this.log.error({ rulesDir: this.dir }, `rules were refused, ${then}: ${problems}`);
       return;
     }
     const { rules, hash } = found;
+    if (this.kept) this.kept.set = { rules, hash };
     this.loaded = rules;
     if (hash === before) {
       if (refusedBefore !== undefined)
@@ -110,8 +128,15 @@ export class RuleHolder {
       return;
     }
     this.current = activate(rules, hash, this.lists);
-    if (before !== undefined) this.log.info({ rules: rules.length, hash }, `rules loaded: ${rules.length}`);
+    if (before !== undefined || refusedBefore !== undefined)
+      this.log.info({ rules: rules.length, hash }, `rules loaded: ${rules.length}`);
   }
+}
+
+/** INVARIANT: it quotes nothing of the folder: it is answered over HTTP. */
+export function noRules(refusal: readonly string[]): AppError {
+  const rest = '`trustward rules check` and the log have the details';
+  return new AppError('rules', `no rules are loaded, since ${refusalText(refusal)}: nothing is judged; ${rest}`);
 }
 
 /** Compiles a loaded set. Those of mode `off` are not active. */

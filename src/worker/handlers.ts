@@ -4,16 +4,18 @@ import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { runCycle, watchCycle } from '../cycle.ts';
 import { perform } from '../daemon/operations.ts';
-import { lineOf } from '../domain/errors.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
 import { JOB_KIND_NAMES, JOB_KINDS, type Job, type JobHandler, type JobKind, type JobValue } from '../domain/jobs.ts';
 import type { Log } from '../domain/ports.ts';
 import type { RunRequest } from '../domain/run.ts';
 import type { KnownRules } from '../evaluate/index.ts';
 import type { DeskThread } from '../history/record/desk-thread.ts';
+import type { LastGoodRules } from '../rule-set/last-good-rules.ts';
 import { timesBetween } from '../schedule/schedule.ts';
 import { Asks } from '../store/postgres/asks.ts';
 import { Ending } from '../system/ending.ts';
 import { askedFor, keepFault } from './asks.ts';
+import { auditRules } from './audited-rules.ts';
 import type { Organizations } from './organizations.ts';
 import { isBrokenOff, type WorkWatch } from './work-watch.ts';
 
@@ -22,6 +24,7 @@ export interface Worked {
   server: PostgresServer;
   recording: DeskThread;
   knownRules: KnownRules;
+  lastGood: LastGoodRules;
   ending: Ending;
   log: Log;
 }
@@ -37,9 +40,10 @@ export function handlersOf(worked: Worked, watch: WorkWatch): Record<JobKind, Jo
       try {
         return await handler(job);
       } catch (error) {
-        // What a person asked for is answered to them.
-        if (JOB_KINDS[kind].isAwaited) await answered(worked, job, error);
-        else
+        // What a person asked for is answered to them, but for what is wrong with files of this machine.
+        const isAwaited = JOB_KINDS[kind].isAwaited;
+        if (isAwaited) await answered(worked, job, error);
+        if (!isAwaited || (error instanceof AppError && error.code === 'config'))
           worked.log.error(
             { organization, kind },
             `the job \`${kind}\` of \`${organization}\` failed: ${isLost(error, worked) ? LOST : lineOf(error)}`,
@@ -135,13 +139,19 @@ async function acting(
   });
 }
 
+/** INVARIANT: without a good set nothing is judged, undone or carried out; with one, its folder may be refused. Errors: AppError `rules`. */
+async function demandRules(composition: Composition): Promise<void> {
+  if (composition.keptRules) await auditRules(composition, composition.keptRules);
+  composition.engine.active();
+}
+
 async function opened(
   { organizations, ending: ofProcess, ...shared }: Worked,
   job: Job,
   part: 'actor' | 'operator',
   work: (composition: Composition) => Promise<JobValue>,
 ): Promise<JobValue> {
-  const { server, recording, knownRules } = shared;
+  const { server, recording, knownRules, lastGood } = shared;
   const config = organizations.configOf(job.organization);
   const ending = new Ending(ofProcess.withinMs);
   const end = () => ending.begin();
@@ -154,8 +164,10 @@ async function opened(
       server,
       recording,
       knownRules,
+      lastGood,
     });
     try {
+      if (part === 'actor') await demandRules(composition);
       return await work(composition);
     } finally {
       await composition.close();

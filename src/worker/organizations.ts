@@ -6,7 +6,7 @@ import type { Flags } from '../config/database-path.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import { configOf } from '../organizations/environment.ts';
+import { configOf, credentialFaults, credentialFaultsIn } from '../organizations/environment.ts';
 import { OrganizationHolder } from '../organizations/organization-holder.ts';
 import { watchFolders } from '../rule-set/folder-watch.ts';
 
@@ -14,13 +14,17 @@ export interface WorkedOn {
   id: string;
   name: string;
   /** What of its configuration needs no credential. */
-  outline: Pick<Config, 'schedule' | 'watchMs' | 'mode'> & { hasWebhooks: boolean };
+  outline: Pick<Config, 'schedule' | 'watchMs' | 'mode' | 'rulesDir'> & { webhooks: readonly string[] };
 }
 
 export interface Organizations {
   all(): readonly WorkedOn[];
   /** With its credentials, as their files are now. Errors: AppError `config`, `not_found` for one that is not configured. */
   configOf(id: string): Config;
+  /** The same for who calls nothing: credentials that cannot be read are empty. */
+  configWithoutSecrets(id: string): Config;
+  /** What keeps its credentials from being read, with the paths of files: for the log. */
+  credentialFaults(id: string): readonly string[];
   /** Undefined: the environment configures one. */
   holder: OrganizationHolder | undefined;
   stop(): Promise<void>;
@@ -37,6 +41,11 @@ export async function openOrganizations(
   if (folder === undefined) return onlyOne(env, flags);
   const holder = new OrganizationHolder(folder, env, clock, log);
   await holder.load();
+  const found = (id: string) => {
+    const organization = holder.find(id);
+    if (!organization) throw notConfigured(id);
+    return organization;
+  };
   const watch = watchFolders(
     [folder],
     clock,
@@ -45,32 +54,32 @@ export async function openOrganizations(
   );
   return {
     all: () =>
-      holder.all().map(({ id, name, outline: { schedule, watchMs, mode, webhooks } }) => ({
+      holder.all().map(({ id, name, outline: { schedule, watchMs, mode, rulesDir, webhooks } }) => ({
         id,
         name,
-        outline: { schedule, watchMs, mode, hasWebhooks: webhooks.length > 0 },
+        outline: { schedule, watchMs, mode, rulesDir, webhooks },
       })),
-    configOf: (id) => {
-      const organization = holder.find(id);
-      if (!organization) throw notConfigured(id);
-      return configOf(organization, env, flags);
-    },
+    configOf: (id) => configOf(found(id), env, flags),
+    configWithoutSecrets: (id) => configOf(found(id), env, flags, undefined, true),
+    credentialFaults: (id) => credentialFaults(found(id)),
     holder,
     stop: () => watch.stop(),
   };
 }
 
 function onlyOne(env: Environment, flags: Flags): Organizations {
-  const read = () => readConfig(env, flags, DEFAULT_ORGANIZATION);
-  const { schedule, watchMs, mode, notify } = read();
-  const outline = { schedule, watchMs, mode, hasWebhooks: notify.webhooks.size > 0 };
+  const read = (id: string, mayLackSecrets = false) => {
+    if (id !== DEFAULT_ORGANIZATION) throw notConfigured(id);
+    return readConfig(env, flags, DEFAULT_ORGANIZATION, mayLackSecrets);
+  };
+  const { schedule, watchMs, mode, rulesDir, notify } = read(DEFAULT_ORGANIZATION);
+  const outline = { schedule, watchMs, mode, rulesDir, webhooks: [...notify.webhooks.keys()] };
   const one = { id: DEFAULT_ORGANIZATION, name: DEFAULT_ORGANIZATION, outline };
   return {
     all: () => [one],
-    configOf: (id) => {
-      if (id !== DEFAULT_ORGANIZATION) throw notConfigured(id);
-      return read();
-    },
+    configOf: (id) => read(id),
+    configWithoutSecrets: (id) => read(id, true),
+    credentialFaults: () => credentialFaultsIn(env),
     holder: undefined,
     stop: async () => {},
   };

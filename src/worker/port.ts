@@ -36,7 +36,8 @@ const LOOK_EVERY_MS = 5_000;
 export async function openWorkerPort({ listen, allowedHosts }: PortSettings, parts: PortParts): Promise<Listening> {
   const { organizations, server, jobs, watch, working, ending, places, clock, log } = parts;
   const { holder } = organizations;
-  const lines = new OrganizationLines(organizations);
+  // Jobs log themselves what keeps them from being done.
+  const lines = new OrganizationLines(organizations, clock, { ...log, error: () => {} });
   let lookedMs = clock.monotonicMs();
   const look = () => {
     if (clock.monotonicMs() - lookedMs < LOOK_EVERY_MS) return;

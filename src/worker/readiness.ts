@@ -81,8 +81,6 @@ function organizationChecks(state: WorkerState): ReadyCheck[] {
   return [...shown, ...rest].map((one) => ({ ...one, ok: false, isPartial: true as const }));
 }
 
-const UNREADABLE = 'a credential cannot be read; `trustward organizations check` names the file';
-
 /** By id: those that are configured, and what is wrong with each. */
 export function failingOrganizations({ lines, watch }: Pick<WorkerState, 'lines' | 'watch'>): Map<string, string> {
   const configured = lines.now();
@@ -94,7 +92,7 @@ export function failingOrganizations({ lines, watch }: Pick<WorkerState, 'lines'
       `\`${kind}\` failed here at ${timeText(at)} (${code}); the log has the reason`,
     ]),
   );
-  for (const { id, problem } of configured) if (problem !== undefined) found.set(id, UNREADABLE);
+  for (const { id, problem } of configured) if (problem !== undefined) found.set(id, problem);
   return new Map([...found].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 

@@ -62,7 +62,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const TIMES_MOST = 1_000;
 
-function schedulesOf({ id: organization, outline: { schedule, watchMs, hasWebhooks } }: WorkedOn): JobSchedule[] {
+function schedulesOf({ id: organization, outline: { schedule, watchMs, webhooks } }: WorkedOn): JobSchedule[] {
   const run: JobSchedule = {
     organization,
     kind: 'run',
@@ -72,7 +72,7 @@ function schedulesOf({ id: organization, outline: { schedule, watchMs, hasWebhoo
   return [
     run,
     ...(watchMs > 0 ? [every(organization, 'look', watchMs)] : []),
-    ...(hasWebhooks ? [every(organization, 'deliver', MINUTE_MS)] : []),
+    ...(webhooks.length > 0 ? [every(organization, 'deliver', MINUTE_MS)] : []),
     every(organization, 'retention', DAY_MS),
   ];
 }

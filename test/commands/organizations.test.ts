@@ -46,6 +46,17 @@ describe('`organizations check`', () => {
       problems: [{ file: join(files.folder, 'acme.yaml'), line: 7, column: 1 }],
     });
   });
+  it('finds one credential in two files, at one address: both would act on one organization', async () => {
+    const api = 'api:\n  url: https://acme.console.example\n  api_key_file: secrets/beta.key\n';
+    files.write('beta.yaml', `id: beta\nname: The beta\n${api}rules: ../rules/shared\n`);
+    expect((await ask('organizations', 'check')).code).toBe(0);
+    files.write('secrets/beta.key', 'key-of-acme\n');
+    const { code, out } = await ask('organizations', 'check');
+    expect([code, out.split('\n')[0]]).toEqual([
+      1,
+      'beta.yaml: the address and the credential are those of `acme.yaml`, in another file: two files would act on one organization',
+    ]);
+  });
   it('names a folder that is missing or empty', async () => {
     const missing = await ask('organizations', 'check', '--organizations', join(files.root, 'gone'));
     expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('does not exist')]);

@@ -15,6 +15,7 @@ import { KnownRules } from '../../src/evaluate/index.ts';
 import { SCOPES } from '../../src/http/tokens.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
 import { addToken } from '../../src/operator/endpoint-tokens.ts';
+import { LastGoodRules } from '../../src/rule-set/last-good-rules.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { Ending } from '../../src/system/ending.ts';
@@ -54,7 +55,15 @@ export async function attackedInPostgres(ids: readonly string[]): Promise<Attack
   const [jobs, workerJobs] = [await openOwnJobs(server), await openOwnJobs(ofWorker)];
   const recording = sharedRecording();
   for (const id of ids) await fillIn(organizations.configOf(id), server, id);
-  const worked = { organizations, server: ofWorker, recording, knownRules: new KnownRules(), ending, log };
+  const worked = {
+    organizations,
+    server: ofWorker,
+    recording,
+    knownRules: new KnownRules(),
+    lastGood: new LastGoodRules(),
+    ending,
+    log,
+  };
   const { ended } = await workerJobs.work({
     handlers: handlersOf(worked, new WorkWatch(clock)),
     concurrency: { lanes: 2, beside: 1 },

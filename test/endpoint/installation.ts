@@ -12,6 +12,8 @@ import { type Started, startTrustward } from '../support/trustward.ts';
 export const PROVIDER = 'a-token-of-all-organizations';
 
 export interface Installation {
+  /** No answer names it. */
+  root: string;
   env: Record<string, string>;
   consoles: Record<string, Console>;
   url: string;
@@ -69,6 +71,7 @@ export async function install(ids: readonly string[], others: Record<string, str
     return one;
   };
   return {
+    root,
     env,
     consoles,
     url: cluster.url(database),

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { type FolderWatch, watchFolders } from '../../src/rule-set/folder-watch.ts';
+import { LastGoodRules } from '../../src/rule-set/last-good-rules.ts';
 import { RuleHolder } from '../../src/rule-set/rule-holder.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, silentLog } from '../support/organization.ts';
@@ -272,6 +273,30 @@ describe('the active rule set', () => {
     const reading = rules.reload(unrecorded, AbortSignal.abort());
     await expect(reading).rejects.toMatchObject({ code: 'stopped' });
     expect(rules.refusal).toBeUndefined();
+  });
+
+  it('is that of an earlier holder while the folder is refused, with windows of its own', async () => {
+    const lastGood = new LastGoodRules();
+    const open = async (organization = 'acme', loadedWith: string[] = []) => {
+      const kept = lastGood.of(organization, loadedWith);
+      const rules = new RuleHolder(join(dir, 'rules'), ACTIONS, silentLog, systemClock, 'v1', undefined, kept);
+      await rules.begin();
+      return rules;
+    };
+    const before = await open();
+    writeFileSync(inRules('bad.yaml'), 'id: [\n');
+    const after = await open();
+    expect(after.refusal).toEqual([expect.stringMatching(/^bad\.yaml:\d+:\d+: /)]);
+    expect(after.active().hash).toBe(before.active().hash);
+    expect(after.active().evaluator).not.toBe(before.active().evaluator);
+    for (const other of [await open('beta'), await open('acme', ['other folders'])]) {
+      expect(other.all()).toEqual([]);
+      expect(() => other.active()).toThrow(
+        /^no rules are loaded, since the folder was refused \(1 problem: bad\.yaml:\d+\)/,
+      );
+    }
+    rmSync(inRules('bad.yaml'));
+    expect((await open('beta')).active().hash).toBe(before.active().hash);
   });
 
   it('keeps filled event windows for files of the same meaning', async () => {

@@ -13,6 +13,7 @@ import type { Job, Jobs } from '../../src/domain/jobs.ts';
 import { runsByJobs } from '../../src/endpoint/asked-runs.ts';
 import { KnownRules } from '../../src/evaluate/index.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
+import { LastGoodRules } from '../../src/rule-set/last-good-rules.ts';
 import { Asks } from '../../src/store/postgres/asks.ts';
 import { postgresReader } from '../../src/store/postgres/postgres-store.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -132,6 +133,7 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
       server,
       recording,
       knownRules: new KnownRules(),
+      lastGood: new LastGoodRules(),
       ending,
       jobs,
       log,
@@ -182,7 +184,15 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
   it('makes a run whose beginning could not be shown to who waits for it, and goes on', async () => {
     await addOrganization('acme');
     organizations = await openOrganizations(env(), {}, systemClock, log);
-    const worked = { organizations, server, recording, knownRules: new KnownRules(), ending, log };
+    const worked = {
+      organizations,
+      server,
+      recording,
+      knownRules: new KnownRules(),
+      lastGood: new LastGoodRules(),
+      ending,
+      log,
+    };
     const handlers = handlersOf(worked, new WorkWatch(systemClock));
     const gone = new AppError('store_failed', 'the session was ended');
     const job: Job = {

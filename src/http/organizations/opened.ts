@@ -8,6 +8,7 @@ import type { HttpDeps } from '../deps.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import type { Env } from '../route.ts';
 import type { SignIn } from '../sign-in.ts';
+import { STREAMS_MAX } from '../stream/event-feed.ts';
 import { signInAt } from './outside.ts';
 import type { OpenedOrganization, OrganizationsPages, OrganizationsParts } from './ports.ts';
 
@@ -41,6 +42,8 @@ export class OpenedOrganizations {
   private readonly failed = new Map<string, Failed>();
   private readonly leaving = new Set<Promise<void>>();
   private readonly ending = new AbortController();
+  /** Of all organizations, also of those that are being left. */
+  private streams = 0;
 
   constructor(
     private readonly parts: OrganizationsParts,
@@ -93,6 +96,13 @@ export class OpenedOrganizations {
   }
 
   renew(id: string): void {
+    const opening = this.opening.get(id);
+    if (opening) {
+      // It may have been read from what is old already.
+      const again = () => this.renew(id);
+      opening.then(again, again);
+      return;
+    }
     const place = this.places.get(id);
     this.failed.delete(id);
     if (!place) return;
@@ -137,9 +147,11 @@ export class OpenedOrganizations {
       ...deps,
       verifyToken: (token) => verifyHash(hashOfToken(token)),
       ...{ signIn, rates: this.rates, rateLimits: undefined },
+      streamsMax: () => this.streamsMax(),
       metrics: {
         ...deps.metrics,
         streams: (open) => {
+          this.streams += open - place.streams;
           place.streams = open;
           deps.metrics.streams(open);
         },
@@ -148,6 +160,11 @@ export class OpenedOrganizations {
     const app = createHttpApp(whole, this.pages.of(whole));
     const place: Place = { id, app, signIn, close, underWay: 0, streams: 0, usedAtMs: clock.monotonicMs() };
     return place;
+  }
+
+  /** INVARIANT: who has streams already never takes the last free place: there is one left for every other organization. */
+  private streamsMax(): number {
+    return this.parts.list().length > 1 ? STREAMS_MAX - this.streams : STREAMS_MAX;
   }
 
   /** The longest unused gives way. Nobody is cut off: then there is one more than the bound. */

@@ -22,7 +22,8 @@ const tryBody = z.strictObject({
     .describe("the whole text of the file, as YAML or JSON by the end of the rule's own file name"),
 });
 
-export function ruleRoutes({ rules, tryRule, schemas }: HttpDeps): Route[] {
+export function ruleRoutes({ rules: all, ruleRefusal, tryRule, schemas }: HttpDeps): Route[] {
+  const rules = () => loaded(all(), ruleRefusal());
   return [
     operation({
       method: 'GET',
@@ -38,6 +39,7 @@ export function ruleRoutes({ rules, tryRule, schemas }: HttpDeps): Route[] {
           schema: pageSchema('rules', schemas.rule, { total }),
         },
       },
+      refusals: [409],
       handle: (_context, { query: { limit, after = '' } }) => {
         const sorted = [...rules()].sort((one, other) => (one.id < other.id ? -1 : 1));
         const page = sorted.filter(({ id }) => id > after).slice(0, limit);
@@ -53,6 +55,7 @@ export function ruleRoutes({ rules, tryRule, schemas }: HttpDeps): Route[] {
       summary: 'Read a rule',
       params: idParam('a rule'),
       answers: { 200: { description: 'the rule', schema: schemas.rule } },
+      refusals: [409],
       handle: (_context, { params: { id } }) => {
         const rule = rules().find((one) => one.id === id);
         if (!rule) throw new AppError('not_found', `there is no rule \`${id}\``);
@@ -77,6 +80,12 @@ export function ruleRoutes({ rules, tryRule, schemas }: HttpDeps): Route[] {
         json(triedView(await tryRule(params.id, body.text, context.var.caller.name))),
     }),
   ];
+}
+
+/** A folder that was refused and never had a good set is no empty list. Errors: AppError `rules`. */
+function loaded<T>(all: readonly T[], refusal: readonly string[] | undefined): readonly T[] {
+  if (all.length > 0 || refusal === undefined) return all;
+  throw new AppError('rules', ['no rules are loaded, since the folder was refused:', ...refusal].join('\n'));
 }
 
 function triedView({ rule, asOf, added, gone, ...rest }: TriedRule) {

@@ -8,7 +8,7 @@ import { Problem } from '../problem.ts';
 import { progressFrame } from './frames.ts';
 import { Pages } from './pages.ts';
 
-const STREAMS_MAX = 500;
+export const STREAMS_MAX = 500;
 const STREAMS_OF_TOKEN_MAX = 50;
 const RETRY_AFTER_S = 15;
 const BEAT_MS = 15_000;
@@ -42,7 +42,9 @@ export class EventFeed {
   private readonly entries: Throttle;
   private readonly steps: Throttle;
 
-  constructor(private readonly deps: Pick<HttpDeps, 'reader' | 'views' | 'clock' | 'log' | 'stream' | 'metrics'>) {
+  constructor(
+    private readonly deps: Pick<HttpDeps, 'reader' | 'views' | 'clock' | 'log' | 'stream' | 'streamsMax' | 'metrics'>,
+  ) {
     const { reader, views, clock, stream } = deps;
     this.pages = new Pages(reader, views);
     const everyMs = (leastMs: number) => () => Math.max(leastMs, WAKE_EVERY_MS_EACH * this.open.size);
@@ -62,7 +64,11 @@ export class EventFeed {
   demandPlace(token: string): void {
     if (this.deps.stream.ending.aborted) throw new AppError('stopped', 'the daemon is shutting down');
     const ofToken = [...this.open].filter((each) => each.token === token).length;
-    if (this.open.size >= STREAMS_MAX) throw tooMany(`${STREAMS_MAX} streams are open`);
+    const most = this.deps.streamsMax?.() ?? STREAMS_MAX;
+    const { size } = this.open;
+    if (size >= STREAMS_MAX) throw tooMany(`${STREAMS_MAX} streams are open`);
+    if (size >= most)
+      throw tooMany(`${size} streams of this organization are open, and ${most} more places are left here`);
     if (ofToken >= STREAMS_OF_TOKEN_MAX) {
       throw tooMany(`${STREAMS_OF_TOKEN_MAX} streams of the token \`${token}\` are open`);
     }

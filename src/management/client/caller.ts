@@ -69,7 +69,7 @@ export class Caller {
   }
 
   #remember(credential: Credential, adminToken: string | undefined): void {
-    if (credential.kind !== 'none') this.redactor.add(credential.secret);
+    if ('secret' in credential) this.redactor.add(credential.secret);
     if (adminToken !== undefined) this.redactor.add(adminToken.replace(/^Bearer\s+/i, ''));
   }
 
@@ -156,7 +156,7 @@ export class Caller {
   /** Exchanges the refresh token for an access token. Errors: AppError as of a read. */
   async exchangeToken(): Promise<string> {
     const { credential, bytesMax } = this.settings;
-    if (credential.kind === 'none') throw new AppError('config', 'no credential is set: there is nothing to exchange');
+    if (!('secret' in credential)) throw new AppError('config', 'no credential is set: there is nothing to exchange');
     const outgoing = requestOf('refresh_token', this.settings.bundlePrefix);
     const header = `Bearer ${credential.secret}`;
     const answer = await retryRead(this.settings, outgoing, (timeoutMs) =>

@@ -1,6 +1,7 @@
 // management client: the value of the `Authorization` header, and its renewal after a 401. In: a credential. Out:
 // grants. However many requests meet a 401 at once, one exchange renews the token for all of them, and a request
 // refused with an older token only needs to be sent again.
+import { AppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { parseExact } from '../contract/exact-json.ts';
 import type { Credential } from './options.ts';
@@ -102,6 +103,14 @@ export function expiryOf(token: string): number | undefined {
   }
 }
 
+/** Errors: AppError `api_refused`, and nothing is sent. */
+async function unread(): Promise<never> {
+  throw new AppError(
+    'api_refused',
+    'the credential of the Management API cannot be read: nothing was asked; see the log',
+  );
+}
+
 /** The authorizer of a credential. `exchange` and `clock` serve refresh tokens only. */
 export function authorizerOf(
   credential: Credential,
@@ -109,6 +118,7 @@ export function authorizerOf(
   clock: Clock,
   skewMs: () => number | undefined,
 ): Authorizer {
+  if (credential.kind === 'unread') return { current: unread, renew: async () => false };
   if (credential.kind === 'refresh_token') return new TokenAuthorizer(exchange, () => clock.nowMs() + (skewMs() ?? 0));
   return fixedAuthorizer(credential.kind === 'api_key' ? credential.secret : undefined);
 }

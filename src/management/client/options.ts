@@ -9,7 +9,9 @@ import { CallWatch } from './call-watch.ts';
 export type Credential =
   | { kind: 'api_key'; secret: string }
   | { kind: 'refresh_token'; secret: string }
-  | { kind: 'none' };
+  | { kind: 'none' }
+  /** There is one, and it could not be read: nothing is sent. */
+  | { kind: 'unread' };
 
 export interface ClientOptions {
   /** The bare `{base_url}`, without `/api/v1`. */
@@ -106,7 +108,7 @@ function locate(address: string): { origin: string; basePath: string } {
 }
 
 export function cleanCredential(credential: Credential): Credential {
-  if (credential.kind === 'none') return credential;
+  if (credential.kind === 'none' || credential.kind === 'unread') return credential;
   const what = credential.kind === 'api_key' ? 'API key' : 'refresh token';
   return { kind: credential.kind, secret: cleanSecret(credential.secret, what) };
 }

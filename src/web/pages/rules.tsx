@@ -37,7 +37,7 @@ export function rulesPages(deps: HttpDeps): Route[] {
           <h1>Rules</h1>
           <Narrow scope="rules" noun="rules" />
           <Live id="rules" on={ON} path={PATH}>
-            <Refusal lines={deps.ruleRefusal()} />
+            <Refusal lines={deps.ruleRefusal()} loaded={deps.rules().length} />
             {await loaded(deps)}
           </Live>
         </>
@@ -50,12 +50,14 @@ export function rulePath(id: string): string {
   return `${PATH}/${encodeURIComponent(id)}`;
 }
 
-function Refusal({ lines }: { lines: readonly string[] | undefined }) {
+function Refusal({ lines, loaded }: { lines: readonly string[] | undefined; loaded: number }) {
   if (lines === undefined) return null;
   return (
     <div class="notice bad" role="alert">
-      <b>The rules folder was refused:</b> {plural(lines.length, 'problem')}. The last good set, shown here, stays
-      active until the folder is in order.
+      <b>The rules folder was refused:</b> {plural(lines.length, 'problem')}.{' '}
+      {loaded > 0
+        ? 'The last good set, shown here, stays active until the folder is in order.'
+        : 'No rules are loaded: nothing is judged until the folder is in order.'}
       <ul>
         {lines.map((line) => (
           <li>

@@ -1,0 +1,23 @@
+// What is said in public of a refused folder of rules. In: its problems, one line each. Out: how many, and which lines of which files.
+// INVARIANT: places only: a problem's text quotes values, and names folders of the server.
+import { clip } from '../domain/clip.ts';
+import { showHidden } from '../report/index.ts';
+
+const PLACES_MAX = 5;
+const NAME_MAX = 80;
+
+/** `the folder was refused (2 problems: a.yaml:3, b.yaml:7)`. */
+export function refusalText(problems: readonly string[]): string {
+  return `the folder was refused (${problems.length} problem${problems.length === 1 ? '' : 's'}${placesOf(problems)})`;
+}
+
+/** `: a.yaml:3, b.yaml:7 and 2 more`. */
+function placesOf(problems: readonly string[]): string {
+  const places = problems.flatMap((line) => {
+    const [, file, at] = /^(.+?):(\d+):\d+: /.exec(line) ?? [];
+    return file === undefined ? [] : `${showHidden(clip(file, NAME_MAX))}:${at}`;
+  });
+  const shown = [...new Set(places)].slice(0, PLACES_MAX);
+  const more = new Set(places).size - shown.length;
+  return shown.length === 0 ? '' : `: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
