@@ -30,8 +30,8 @@ import {
 
 /** A person's job that waited longer is not begun: who asked has given up, and the state is another one. */
 const AWAITED_MS_MAX = 15 * 60_000;
-/** How long a job of an organization that this worker does not serve is left to others, and after how long nobody serves it. */
-const LEFT_SECONDS = 2;
+/** How long at most a job of an organization that this worker does not serve is left to others, and after how long nobody serves it. */
+const LEFT_SECONDS = 3;
 const UNSERVED_MS_MAX = 60_000;
 const WRITE_AGAIN_MS = 500;
 
@@ -165,7 +165,7 @@ async function show(engine: Engine, taken: Taken, value: JobValue): Promise<void
 const SHOW = `
   UPDATE ${JOB_TABLE} SET output = $1::jsonb WHERE name = $2 AND id = $3 AND state = 'active' AND retry_count = $4`;
 
-/** As if it had not been fetched; it can be after `seconds`. */
+/** As if it had not been fetched. It can be within `seconds`, at no fixed time: workers look at fixed ones, and one would always be the first. */
 async function leaveToOthers(engine: Engine, queue: Queue, taken: Taken, seconds: number): Promise<void> {
   await query(engine, LEAVE, [queue, taken.id, taken.retryCount, seconds]);
 }
@@ -173,7 +173,7 @@ async function leaveToOthers(engine: Engine, queue: Queue, taken: Taken, seconds
 const LEAVE = `
   UPDATE ${JOB_TABLE} SET state = CASE WHEN retry_count = 0 THEN 'created' ELSE 'retry' END::${SCHEMA}.job_state,
     started_on = CASE WHEN retry_count = 0 THEN NULL ELSE started_on END, heartbeat_on = NULL,
-    retry_count = greatest(retry_count - 1, 0), start_after = now() + $4 * interval '1 second'
+    retry_count = greatest(retry_count - 1, 0), start_after = now() + $4 * random() * interval '1 second'
   WHERE name = $1 AND id = $2 AND state = 'active' AND retry_count = $3`;
 
 /** Lanes: what waits in others comes nearer, and what waits in this one goes back to its place (`priorityOf`). */

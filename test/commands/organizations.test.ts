@@ -54,7 +54,7 @@ describe('`organizations check`', () => {
     const { code, out } = await ask('organizations', 'check');
     expect([code, out.split('\n')[0]]).toEqual([
       1,
-      'beta.yaml: the address and the credential are those of `acme.yaml`, in another file: two files would act on one organization',
+      `${files.folder}/beta.yaml: the address and the credential are those of \`${files.folder}/acme.yaml\`, in another file: two files would act on one organization`,
     ]);
   });
   it('names a folder that is missing or empty', async () => {
