@@ -25,10 +25,12 @@ export interface Result {
   /** Answers by what was attacked and status. */
   answers: Map<string, number>;
   requests: number;
+  /** Names of the other that this one has written at home itself, such as the reason of a stop. */
+  given: Set<string>;
 }
 
 export async function attack(on: Attacked, count: number, seed: number): Promise<Result> {
-  const result: Result = { faults: [], answers: new Map(), requests: 0 };
+  const result: Result = { faults: [], answers: new Map(), requests: 0, given: new Set() };
   const [own, victim] = [on.of(OWN), on.of(OTHER)];
   // It is open, somebody is signed in, and a key is used: what could be found is there.
   const theirs = await sessionOf(on.url, OTHER, victim.tokens.admin);
@@ -212,6 +214,8 @@ function cookies(cookie: string, port: string): Record<string, string>[] {
   return [{ cookie }, { cookie: [...names, `trustward-${port}`].map((name) => `${name}=${value}`).join('; ') }];
 }
 
+const NAMES = new RegExp(`${OTHER}[\\w-]*`, 'g');
+
 async function tryOne(on: Attacked, sent: Sent, result: Result): Promise<void> {
   const isAbout = /ORG|ENC/.test(JSON.stringify(sent));
   const [found, told] = isAbout ? await compared(on, sent, result) : [await at(on, sent, OTHER), undefined];
@@ -225,7 +229,12 @@ async function tryOne(on: Attacked, sent: Sent, result: Result): Promise<void> {
   };
   const { secret } = on.of(OTHER);
   if (found.whole.includes(secret)) fault('told what the other organization has');
-  if (!isAbout && !JSON.stringify(sent).includes(OTHER) && found.whole.includes(OTHER)) fault('named the other');
+  const isNaming = JSON.stringify(sent).includes(OTHER);
+  if (!isAbout && isNaming && sent.method !== 'GET' && found.status < 400)
+    for (const [name] of `${sent.path} ${sent.body}`.matchAll(NAMES)) result.given.add(name);
+  const unknown = found.whole.replace(NAMES, (name) => (result.given.has(name) ? '' : name));
+  if (!isAbout && !isNaming && unknown.includes(OTHER))
+    fault(`named the other: ${unknown.slice(unknown.indexOf(OTHER) - 100).slice(0, 200)}`);
   if (found.status >= 500) fault(`answered ${found.status}: ${found.body.slice(0, 200)}`);
   if (told !== undefined) fault(told);
   if (!isAbout && sent.method === 'GET') {
