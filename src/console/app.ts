@@ -19,6 +19,7 @@ import { jsonResponse, responseOf } from './answer.ts';
 import type { Doorkeeper } from './auth.ts';
 import { readLimitedText } from './body.ts';
 import type { Edition } from './editions.ts';
+import { receivedMs } from './faults/interception.ts';
 import { HANDLERS } from './handlers/all.ts';
 import type { Call, Handler } from './handlers/call.ts';
 import { errorEnvelope, errorText, messageBody, Refusal } from './refusal.ts';
@@ -132,7 +133,8 @@ async function admitAndHandle(
     requestId: endpoint.errors === 'envelope' ? randomUUID() : '',
     pageForm: parts.pageForm,
   } as unknown as Call<never>;
-  if (endpoint.writes) parts.writes.add(context.req.method, context.req.url, bodyText, caller.name);
+  if (endpoint.writes)
+    parts.writes.add(context.req.method, context.req.url, bodyText, caller.name, receivedMs(context.req.raw));
   const answer = (HANDLERS[id] as unknown as Handler<never>)(call);
   if (endpoint.writes) parts.afterWrite();
   return responseOf(answer);

@@ -3,7 +3,9 @@
 import type { Clock } from '../domain/ports.ts';
 
 export interface WriteRequest {
+  /** When it was carried out: a fault may do that long after it was received. */
   atMs: number;
+  receivedMs: number;
   method: string;
   /** Path and query. */
   address: string;
@@ -12,7 +14,8 @@ export interface WriteRequest {
 }
 
 export interface WriteLog {
-  add(method: string, url: string, body: string, caller: string): void;
+  /** `receivedMs`: absent: now. */
+  add(method: string, url: string, body: string, caller: string, receivedMs?: number): void;
   all(): readonly WriteRequest[];
 }
 
@@ -22,10 +25,12 @@ const BODY_KEPT_MAX = 4_096;
 export function keepWrites(clock: Clock): WriteLog {
   const kept: WriteRequest[] = [];
   return {
-    add(method, url, body, caller) {
+    add(method, url, body, caller, receivedMs) {
+      const atMs = clock.nowMs();
       const { pathname, search } = new URL(url);
       kept.push({
-        atMs: clock.nowMs(),
+        atMs,
+        receivedMs: receivedMs ?? atMs,
         method,
         address: pathname + search,
         body: body.slice(0, BODY_KEPT_MAX),

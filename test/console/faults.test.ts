@@ -58,6 +58,8 @@ describe('faults on writes', () => {
     expect(await isBanned()).toBe(false);
     await org.clock.advance(1);
     await expect.poll(isBanned).toBe(true);
+    const { atMs = 0, receivedMs = 0 } = org.console.writes().at(-1) ?? {};
+    expect(atMs - receivedMs).toBe(5_000);
   });
 
   it('a 200 that is not a success has no effect', async () => {

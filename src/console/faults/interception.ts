@@ -24,12 +24,20 @@ const OWN = /^\/(faults|healthz|openapi\.json|effects|notifications|certificates
 const SPARED = 'fault-spared';
 const SILENCE_MS = 600_000;
 
+const received = new WeakMap<Request, number>();
+
+/** When a request came that a fault holds back; undefined: none does. */
+export function receivedMs(request: Request): number | undefined {
+  return received.get(request);
+}
+
 export function interceptRequests(app: Hono, parts: FaultParts): MiddlewareHandler {
   return async (context, next) => {
     const { pathname, search } = new URL(context.req.url);
     if (OWN.test(pathname) || (context.env as Record<string, unknown> | undefined)?.[SPARED]) return next();
     const faults = parts.desk.befalling(context.req.method, pathname + search);
     if (faults.length === 0) return next();
+    received.set(context.req.raw, parts.clock.nowMs());
     for (const fault of faults) if (fault.kind === 'latency') await parts.clock.sleep(fault.ms, parts.closing);
     for (const fault of faults) {
       const instead = await answerInstead(app, parts, context, fault);
@@ -86,6 +94,8 @@ async function happenLater(
   const later = new Request(url, { method, headers: new Headers(headers), ...(body === undefined ? {} : { body }) });
   const happen = async (): Promise<void> => {
     await parts.clock.sleep(fault.ms, parts.closing);
+    const cameMs = received.get(context.req.raw);
+    if (cameMs !== undefined) received.set(later, cameMs);
     if (!parts.closing.aborted) await app.fetch(later, { [SPARED]: true });
   };
   // It ends with the console: a pending effect then never comes.

@@ -11,8 +11,15 @@ const fence = (number: number, pid: number, takenMs: number): Fence => ({
 const sent = (seq: number, by: number | undefined, committedMs: number, target = 'A'): Sent => ({
   ...{ org: 'acme', seq, fence: by, committedMs, intent: `intent-${seq}`, action: 'ban_device', target },
 });
-const write = (caller: string, atMs: number, target = 'A'): WriteRequest => ({
-  ...{ caller, atMs, method: 'POST', body: '{"Banned":"TRUE"}', address: `/update_device?SerialNumber=${target}` },
+const write = (caller: string, receivedMs: number, target = 'A'): WriteRequest => ({
+  ...{
+    caller,
+    receivedMs,
+    atMs: receivedMs + 200,
+    method: 'POST',
+    body: '{"Banned":"TRUE"}',
+    address: `/update_device?SerialNumber=${target}`,
+  },
 });
 
 /** The first worker has fence 1 until 1,000 ms, the second one fence 2 from 2,000 ms. */

@@ -43,13 +43,13 @@ function checkCommits({ sent }: FencedRequests, figures: FenceFigures): void {
   }
 }
 
-/** The n-th request of a fence for a target and state came after n commits by that fence that it is sent. */
+/** As they came: a fault of the console may carry one out when the next fence acts. The n-th request of a fence for a target and state came after n commits by that fence that it is sent. */
 function checkRequests(requests: FencedRequests, figures: FenceFigures): void {
   const { writes, sent } = requests;
   const firstSentMs = new Map<number, number>();
   for (const { fence = 0, committedMs } of sent) if (!firstSentMs.has(fence)) firstSentMs.set(fence, committedMs);
   const counts = new Map<string, number>();
-  for (const request of writes) {
+  for (const request of writes.toSorted((one, other) => one.receivedMs - other.receivedMs)) {
     const fence = fenceOf(requests, request);
     const what = `${fence} ${whatIn(request)}`;
     checkOverFence(requests, request, fence, firstSentMs, figures);
@@ -57,7 +57,7 @@ function checkRequests(requests: FencedRequests, figures: FenceFigures): void {
     counts.set(what, count);
     // The console's clock has whole milliseconds, and the commit's has microseconds.
     const before = sent.filter(
-      (one) => `${one.fence} ${one.action} ${one.target}` === what && one.committedMs < request.atMs + 1,
+      (one) => `${one.fence} ${one.action} ${one.target}` === what && one.committedMs < request.receivedMs + 1,
     );
     if (before.length >= count) continue;
     figures.unaudited += 1;
@@ -70,7 +70,7 @@ function checkRequests(requests: FencedRequests, figures: FenceFigures): void {
 /** INVARIANT: once a later fence has committed that it sends, no request of an earlier one arrives. */
 function checkOverFence(
   { callers }: FencedRequests,
-  { caller, atMs }: WriteRequest,
+  { caller, receivedMs: atMs }: WriteRequest,
   fence: number,
   firstSentMs: ReadonlyMap<number, number>,
   figures: FenceFigures,
@@ -91,7 +91,7 @@ function whatIn({ address, body }: WriteRequest): string {
 }
 
 /** The last one by which the process had begun to act by then; 0: none. */
-function fenceOf({ fences, callers }: FencedRequests, { caller, atMs }: WriteRequest): number {
+function fenceOf({ fences, callers }: FencedRequests, { caller, receivedMs: atMs }: WriteRequest): number {
   const pids = callers.get(caller)?.pids;
   const own = fences.findLast(
     ({ pid, firstCommitMs = Number.POSITIVE_INFINITY }) => pids?.has(pid) && firstCommitMs < atMs + 1,
