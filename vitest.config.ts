@@ -7,6 +7,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.long.test.ts', 'node_modules/**'],
     globalSetup: ['test/support/build.ts'],
+    setupFiles: ['test/support/fixed-seed.ts'],
     // Where a test that hangs ends, and no measure of speed: a machine that is ten times slower passes.
     testTimeout: 120_000,
     hookTimeout: 120_000,
