@@ -153,6 +153,7 @@ class DaemonState {
   ports(register: TokenRegister): WorkPorts {
     const { composition, queue, underWay } = this;
     return {
+      isDaemon: true,
       trigger: (request) => this.trigger(request),
       turns: turnsIn(queue, { engine: composition.engine, underWay }),
       trials: queue,

@@ -19,7 +19,7 @@ import { rulePorts } from './rules.ts';
 import type { UnderWay } from './under-way.ts';
 
 export interface WorkPorts
-  extends Pick<HttpDeps, 'trigger' | 'readiness' | 'nextRunAtMs' | 'tokens' | 'metrics'>,
+  extends Pick<HttpDeps, 'isDaemon' | 'trigger' | 'readiness' | 'nextRunAtMs' | 'tokens' | 'metrics'>,
     Pick<StreamSource, 'onAudited' | 'ending'> {
   /** Commands that call something. */
   turns: Turns;

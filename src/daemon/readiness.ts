@@ -12,8 +12,14 @@ import { timeText } from '../domain/time-text.ts';
 import { type LoadedRule, rulesThatLose } from '../evaluate/index.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import type { HeartbeatState } from '../notify/heartbeat.ts';
-import { CHANGE_WINDOW, changeWindowNow, changeWindowText, plural } from '../report/index.ts';
-import { refusalText } from '../rule-set/refusal-text.ts';
+import {
+  CHANGE_WINDOW,
+  changeWindowNow,
+  changeWindowText,
+  meanwhileText,
+  plural,
+  refusalText,
+} from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { backupCheck } from './backup-check.ts';
@@ -37,7 +43,7 @@ export async function readiness(
 ): Promise<ReadyCheck[]> {
   return [
     await databaseCheck(engine.store, health),
-    rulesCheck(rules),
+    rulesCheck(rules, true),
     lastRunCheck(last),
     scheduleCheck(counters),
     watchCheck(watch.counters, (atMs) => watch.missedSince(atMs)),
@@ -77,14 +83,13 @@ export async function databaseCheck(store: HttpDeps['reader'], health: Compositi
   return { name: 'database', ok: entries !== undefined, text: entries ?? 'it cannot be read; see the log' };
 }
 
-export function rulesCheck(rules: Composition['rules']): ReadyCheck {
+/** `isDaemon`: as for meanwhileText. */
+export function rulesCheck(rules: Composition['rules'], isDaemon: boolean): ReadyCheck {
   const wrong = rules.refusal;
-  const text = plural(rules.all().length, 'rule');
-  if (wrong === undefined) return { name: 'rules', ok: true, text };
+  const { length } = rules.all();
+  if (wrong === undefined) return { name: 'rules', ok: true, text: plural(length, 'rule') };
   const rest = '`trustward rules check`, the log and the audit (`rules.rejected`) have the details';
-  const then =
-    rules.all().length > 0 ? `the last good set of ${text} stays active` : 'no rules are loaded: nothing is judged';
-  return { name: 'rules', ok: false, text: `${refusalText(wrong)}; ${then}; ${rest}` };
+  return { name: 'rules', ok: false, text: `${refusalText(wrong)}; ${meanwhileText(length, isDaemon)}; ${rest}` };
 }
 
 function lastRunCheck(last: LastRun | undefined): ReadyCheck {

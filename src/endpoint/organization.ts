@@ -72,6 +72,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
   const secretFiles = composition.secretFiles.untilEnding(signal);
   const asks = new Asks(server.pool, organization);
   const deps: HttpDepsHere = composedDeps(composition, {
+    isDaemon: false,
     trigger: runsByJobs({ jobs, asks, reader: engine.store, organization, signal }),
     turns: turnsByJobs({ jobs, asks, organization, newId: () => engine.ids.next(), signal }),
     trials: new RunQueue(clock),

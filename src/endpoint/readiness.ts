@@ -21,7 +21,7 @@ async function checksOf(
   const { organization } = config.database as { organization: string };
   return [
     await databaseCheck(store, health),
-    rulesCheck(rules),
+    rulesCheck(rules, false),
     await jobsCheck(jobs, engine.clock, organization),
     ...auditChecks(engine),
     ...(await stopChecks(store)),

@@ -50,7 +50,10 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...signInLinkRoutes(deps),
     openapiRoute(() => document()),
     ...(pages
-      ? [...pages.routes, ...signInRoutes({ signInAt: () => deps.signIn, log: deps.log })]
+      ? [
+          ...pages.routes,
+          ...signInRoutes({ signInAt: () => deps.signIn, opensByCommand: deps.isDaemon, log: deps.log }),
+        ]
       : [pointerRoute(deps)]),
   ];
   const document = documentSource(routes);

@@ -235,6 +235,8 @@ export interface HttpDeps {
   stream: StreamSource;
   /** How many streams there may be now, where several organizations share the places; absent: it has all of them. */
   streamsMax?(): number;
+  /** This process makes the runs, and is alone at its database; otherwise workers make them, and there may be other endpoints. */
+  isDaemon: boolean;
   /** When the schedule makes the next run, epoch ms; undefined: never. */
   nextRunAtMs(): number | undefined;
   /** The most that anything may do now. */

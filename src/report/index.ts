@@ -33,6 +33,7 @@ export { type CellLine, whole } from './marked.ts';
 export { countLines, partWords } from './plan-counts.ts';
 export { plansText, planText } from './plan-text.ts';
 export { planLine } from './plan-words.ts';
+export { meanwhileText, refusalText } from './refusal-text.ts';
 export type { Report, ReportDecision, ReportSummary } from './report.ts';
 export { buildSummary } from './summary/build.ts';
 export { summaryMarkdown, summaryText } from './summary/words.ts';

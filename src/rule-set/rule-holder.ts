@@ -7,10 +7,10 @@ import type { Lists } from '../domain/lists.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { Evaluator } from '../domain/verdict.ts';
 import { compileRules, type KnownRules, type LoadedRule, loadRules, problemLine } from '../evaluate/index.ts';
+import { refusalText } from '../report/index.ts';
 import type { ActiveRules } from '../run/engine.ts';
 import { BoundedRead } from './bounded-read.ts';
 import type { KeptRules } from './last-good-rules.ts';
-import { refusalText } from './refusal-text.ts';
 import { foldersIn, labelled } from './rule-folders.ts';
 
 /** A disk or network mount that does not answer is not waited for any longer. */
@@ -136,7 +136,7 @@ export class RuleHolder {
 /** INVARIANT: it quotes nothing of the folder: it is answered over HTTP. */
 export function noRules(refusal: readonly string[]): AppError {
   const rest = '`trustward rules check` and the log have the details';
-  return new AppError('rules', `no rules are loaded, since ${refusalText(refusal)}: nothing is judged; ${rest}`);
+  return new AppError('rules', `no rules are loaded, since ${refusalText(refusal)}; ${rest}`);
 }
 
 /** Compiles a loaded set. Those of mode `off` are not active. */

@@ -30,6 +30,7 @@ export function createPages(deps: HttpDeps): Pages {
       ...assetRoutes(),
       ...signInPages({
         signInAt: () => deps.signIn,
+        opensByCommand: deps.isDaemon,
         answer: (context, content) => answerPage(deps, context, content),
       }),
       ...overviewPages(deps),

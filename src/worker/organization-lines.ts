@@ -5,8 +5,8 @@ import { AppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { KnownRules } from '../evaluate/index.ts';
 import type { OrganizationLine } from '../http/index.ts';
+import { refusalText } from '../report/refusal-text.ts';
 import { BoundedRead } from '../rule-set/bounded-read.ts';
-import { refusalText } from '../rule-set/refusal-text.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
 import type { Organizations, WorkedOn } from './organizations.ts';
 

@@ -182,6 +182,16 @@ describe('the API', () => {
     );
   });
 
+  it('says which file its credential came from', async () => {
+    await org.composition.close();
+    const file = join(org.dir, 'api.key');
+    writeFileSync(file, org.env.TRUSTWARD_API_KEY as string);
+    const { checks } = await doctor({ TRUSTWARD_API_KEY: '', TRUSTWARD_API_KEY_FILE: file });
+    expect(checks.find(({ name }) => name === 'API')?.text).toContain(
+      `accepts the credential in \`${file}\` (20 devices`,
+    );
+  });
+
   it('with a clock beyond the trusted difference is a problem', async () => {
     const server = createServer((_, response) => {
       response.setHeader('Date', 'Thu, 01 Jan 2015 00:00:00 GMT');

@@ -126,7 +126,7 @@ describe('facts', () => {
     const { TRUSTWARD_API_URL: _, TRUSTWARD_API_KEY: __, ...embedded } = env();
     const cases: [Record<string, string>, RegExp][] = [
       [embedded, /TRUSTWARD_API_URL is not set/],
-      [env({ TRUSTWARD_API_URL: 'http://127.0.0.1:9' }), /127\.0\.0\.1:9: .*TRUSTWARD_API_URL/],
+      [env({ TRUSTWARD_API_URL: 'http://127.0.0.1:9' }), /127\.0\.0\.1:9: /],
       [env({ TRUSTWARD_API_KEY: 'wrong' }), /\(TRUSTWARD_API_KEY\)/],
       [env({ TRUSTWARD_API_KEY: org.console.issueApiKey('services', 'ServiceAuthor') }), /403/],
     ];

@@ -54,6 +54,9 @@ describe('a session', () => {
       200,
     );
     const page = await (await on.app.request('/sign-in')).text();
+    // There may be several endpoints: no command knows a link.
+    expect(page).toContain('trustward tokens add');
+    expect(page).not.toContain('trustward open');
     const [asset = ''] = /\/assets\/[^"]+/.exec(page) ?? [];
     for (const base of ['', '/orgs/alpha', '/orgs/gamma']) {
       const file = await on.app.request(`${base}${asset}`, { headers: { cookie: `trustward-8080=${secret}` } });

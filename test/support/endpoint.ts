@@ -97,6 +97,7 @@ export function openEndpoint(
     reader: store,
     views,
     schemas,
+    isDaemon: true,
     trigger: async (request) => {
       requests.push(request);
       const unknown = request.rules?.find((id) => id !== RULE.id);

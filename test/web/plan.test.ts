@@ -31,7 +31,7 @@ describe('the page of a plan', () => {
     expect(text).toContain('held the rule has mode approve');
     expect(text).toContain('of a live run');
     expect(text).toContain('run 1');
-    expect(text).toContain('This daemon has mode enforce : it applies what you approve at once');
+    expect(text).toContain('The configured mode is enforce : what you approve is applied at once');
   });
 
   it('is found by the beginning of its id, and is 404 without such a plan', async () => {
@@ -69,7 +69,7 @@ describe('the page of a plan', () => {
     const { get, store } = await openPlan(both(), { deps: { daemonMode: () => 'dry-run' }, over: { mode: 'dry-run' } });
     const { text } = await get('/plans/plan1');
     expect(text).toContain('of a dry run: it holds everything that a live run would do');
-    expect(text).toContain('This daemon has mode dry-run : it applies nothing');
+    expect(text).toContain('The configured mode is dry-run : nothing is applied');
     await store.setStop({ by: 'ada', reason: 'nonsense', at: START_MS }, []);
     expect((await get('/plans/plan1')).text).toContain('It is applied after resuming.');
   });

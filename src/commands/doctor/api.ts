@@ -8,7 +8,7 @@ import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Source } from '../../domain/subjects.ts';
 import type { LoadedRule } from '../../evaluate/index.ts';
 import type { ManagementClient } from '../../management/client.ts';
-import { namingApi } from '../api-fault.ts';
+import { credentialName, namingApi } from '../api-fault.ts';
 import { type Check, ok, problem, warning } from './check.ts';
 
 const NAME = 'API';
@@ -51,9 +51,9 @@ export async function apiChecks(config: Config, rules: readonly LoadedRule[]): P
   }
 }
 
-function answering({ timing, api }: Config, skewMs: number | undefined, counts: string[]): Check[] {
-  const setting = api?.credential.kind === 'api_key' ? 'TRUSTWARD_API_KEY' : 'TRUSTWARD_REFRESH_TOKEN';
-  const answers = `it answers and accepts ${setting} (${counts.join(', ') || 'nothing counted'})`;
+function answering(config: Config, skewMs: number | undefined, counts: string[]): Check[] {
+  const { timing } = config;
+  const answers = `it answers and accepts ${credentialName(config)} (${counts.join(', ') || 'nothing counted'})`;
   if (skewMs === undefined) return [ok(NAME, `${answers}; it does not send its time`)];
   const side = skewMs > 0 ? 'behind' : 'ahead of';
   const clocks = `our clock is ${formatDuration(Math.abs(skewMs))} ${side} the server's`;

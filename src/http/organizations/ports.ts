@@ -64,7 +64,7 @@ export interface Choice {
 export interface OrganizationsPages {
   of(deps: HttpDeps): Pages;
   /** For who is not signed in: files that pages load, and the form to sign in. They show nothing of any organization. */
-  open(parts: SignInParts): Route[];
+  open(parts: Omit<SignInParts, 'opensByCommand'>): Route[];
   choose(context: Ctx, choice: Choice): Promise<Response>;
   problem: Pages['problem'];
 }

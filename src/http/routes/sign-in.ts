@@ -42,11 +42,13 @@ export function signInLinkRoutes({ signIn }: Pick<HttpDeps, 'signIn'>): Route[] 
 
 export interface SignInParts {
   signInAt(context: Ctx): SigningIn;
+  /** `trustward open` makes links that lead here. */
+  opensByCommand: boolean;
   log: Log;
 }
 
 /** The answers to the forms of the sign-in page, and of the button that ends a session. */
-export function signInRoutes({ signInAt, log }: SignInParts): Route[] {
+export function signInRoutes({ signInAt, opensByCommand, log }: SignInParts): Route[] {
   return [
     {
       method: 'POST',
@@ -56,7 +58,7 @@ export function signInRoutes({ signInAt, log }: SignInParts): Route[] {
         const { code, token, to } = await readForm(context, signInForm);
         const signIn = signInAt(context);
         const signedIn = await (code === undefined ? signIn.withToken(token?.trim() ?? '') : signIn.withCode(code));
-        if (!signedIn) throw code === undefined ? unknownToken() : usedUp();
+        if (!signedIn) throw code === undefined ? unknownToken(opensByCommand) : usedUp(opensByCommand);
         await signIn.signOut(context.req.header('cookie'));
         const { name } = signedIn.caller;
         log.info({ by: name }, `${name} signed in to the page`);
@@ -82,13 +84,14 @@ function localPath(to: string | undefined): string {
   return to !== undefined && to.length <= RETURN_MAX && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : '/';
 }
 
-function usedUp(): Problem {
-  const detail =
-    'the link is unknown, was used already, or is older than ten minutes: run `trustward open` for a new one';
+function usedUp(opensByCommand: boolean): Problem {
+  const then = opensByCommand ? 'run `trustward open` for a new one' : 'sign in with a token';
+  const detail = `the link is unknown, was used already, or is older than ten minutes: ${then}`;
   return new Problem(401, 'unauthorized', 'The link cannot be used', detail);
 }
 
-function unknownToken(): Problem {
-  const detail = 'the token is unknown, revoked or expired: check it, or run `trustward open` for a link';
+function unknownToken(opensByCommand: boolean): Problem {
+  const then = opensByCommand ? 'run `trustward open` for a link' : 'make a new one with `trustward tokens add`';
+  const detail = `the token is unknown, revoked or expired: check it, or ${then}`;
   return new Problem(401, 'unauthorized', 'The token is not valid', detail);
 }

@@ -20,8 +20,12 @@ export function createOrganizationsPages(): OrganizationsPages {
     of: createPages,
     open: (parts) => [
       ...assetRoutes(),
-      ...signInPages({ signInAt: parts.signInAt, answer: (context, content) => openPage(OPEN, context, content) }),
-      ...signInRoutes(parts),
+      ...signInPages({
+        ...parts,
+        opensByCommand: false,
+        answer: (context, content) => openPage(OPEN, context, content),
+      }),
+      ...signInRoutes({ ...parts, opensByCommand: false }),
     ],
     choose: (context, choice) => openPage(OPEN, context, chooser(choice)),
     problem: (problem, context) => problemPage(OPEN, problem, context),

@@ -13,6 +13,7 @@ import { Link } from '../../report/html/link.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import { type Row, Table } from '../../report/html/table.tsx';
 import { Code, Term, Words } from '../../report/html/text.tsx';
+import { meanwhileText } from '../../report/index.ts';
 import { addressOf } from '../address.ts';
 import { readPage } from '../answer.tsx';
 import { Live } from '../parts/live.tsx';
@@ -37,7 +38,7 @@ export function rulesPages(deps: HttpDeps): Route[] {
           <h1>Rules</h1>
           <Narrow scope="rules" noun="rules" />
           <Live id="rules" on={ON} path={PATH}>
-            <Refusal lines={deps.ruleRefusal()} loaded={deps.rules().length} />
+            <Refusal lines={deps.ruleRefusal()} meanwhile={meanwhileText(deps.rules().length, deps.isDaemon)} />
             {await loaded(deps)}
           </Live>
         </>
@@ -50,14 +51,11 @@ export function rulePath(id: string): string {
   return `${PATH}/${encodeURIComponent(id)}`;
 }
 
-function Refusal({ lines, loaded }: { lines: readonly string[] | undefined; loaded: number }) {
+function Refusal({ lines, meanwhile }: { lines: readonly string[] | undefined; meanwhile: string }) {
   if (lines === undefined) return null;
   return (
     <div class="notice bad" role="alert">
-      <b>The rules folder was refused:</b> {plural(lines.length, 'problem')}.{' '}
-      {loaded > 0
-        ? 'The last good set, shown here, stays active until the folder is in order.'
-        : 'No rules are loaded: nothing is judged until the folder is in order.'}
+      <b>The rules folder was refused:</b> {plural(lines.length, 'problem')}. Until it is in order, {meanwhile}.
       <ul>
         {lines.map((line) => (
           <li>
@@ -78,7 +76,7 @@ async function loaded(deps: HttpDeps) {
   return (
     <section class="card">
       <p>
-        {plural(rules.length, 'rule')} {rules.length === 1 ? 'is' : 'are'} loaded. The daemon has mode{' '}
+        {plural(rules.length, 'rule')} {rules.length === 1 ? 'is' : 'are'} loaded. The configured mode is{' '}
         <Mark word={daemonMode} />: no rule goes further than that.
       </p>
       <Table

@@ -96,7 +96,7 @@ function NewRun() {
           tone="danger"
           confirm="Run now, and act on what the rules match?"
         />
-        <p class="quiet">Rules, ceilings and the mode of the daemon still lower what is done.</p>
+        <p class="quiet">Rules, ceilings and the configured mode still lower what is done.</p>
       </details>
     </section>
   );

@@ -13,10 +13,12 @@ const query = z.strictObject({ code: z.string().max(200).optional(), to: z.strin
 
 export interface SignInPageParts {
   signInAt(context: Ctx): Pick<SigningIn, 'peek'>;
+  /** `trustward open` makes links that lead here. */
+  opensByCommand: boolean;
   answer(context: Ctx, content: PageContent): Promise<Response>;
 }
 
-export function signInPages({ signInAt, answer }: SignInPageParts): Route[] {
+export function signInPages({ signInAt, opensByCommand, answer }: SignInPageParts): Route[] {
   return [
     {
       method: 'GET',
@@ -27,13 +29,13 @@ export function signInPages({ signInAt, answer }: SignInPageParts): Route[] {
         const caller = code === undefined ? undefined : await signInAt(context).peek(code);
         const body =
           code === undefined ? (
-            <TokenForm to={to} />
+            <TokenForm to={to} opensByCommand={opensByCommand} />
           ) : caller === undefined ? (
             <>
               <div class="notice bad" role="alert">
-                This link was used already, or is older than ten minutes. <code>trustward open</code> makes a new one.
+                This link was used already, or is older than ten minutes.
               </div>
-              <TokenForm to={to} />
+              <TokenForm to={to} opensByCommand={opensByCommand} />
             </>
           ) : (
             <Form method="post" action="/sign-in">
@@ -65,13 +67,19 @@ export function signInPages({ signInAt, answer }: SignInPageParts): Route[] {
   ];
 }
 
-function TokenForm({ to }: { to: string | undefined }) {
+function TokenForm({ to, opensByCommand }: { to: string | undefined; opensByCommand: boolean }) {
   return (
     <>
-      <p>
-        On the machine of the daemon, <code>trustward open</code> makes a link that signs you in. Or use a token of the
-        endpoint:
-      </p>
+      {opensByCommand ? (
+        <p>
+          On the machine of the daemon, <code>trustward open</code> makes a link that signs you in. Or use a token of
+          the endpoint:
+        </p>
+      ) : (
+        <p>
+          Sign in with a token. <code>trustward tokens add</code> makes one:
+        </p>
+      )}
       <Form method="post" action="/sign-in">
         <input type="hidden" name="to" value={to ?? '/'} />
         <label class="field">

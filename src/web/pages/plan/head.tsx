@@ -206,7 +206,7 @@ export function canBeCalled({ status }: Plan): boolean {
 
 type Stopped = Awaited<ReturnType<HttpDeps['reader']['stop']>> | null;
 
-/** What this daemon does with an approved plan now. */
+/** What becomes of an approved plan now. */
 function NowInForce({ deps, plan, stop }: { deps: HttpDeps; plan: Plan; stop: Stopped }) {
   if (!canBeCalled(plan)) return null;
   const mode = deps.daemonMode();
@@ -227,14 +227,14 @@ function NowInForce({ deps, plan, stop }: { deps: HttpDeps; plan: Plan; stop: St
   if (!isLive(mode))
     return (
       <div class="notice wait">
-        This daemon has mode <Mark word={mode} />: it applies nothing, and an approved plan waits. Start it in mode
-        approve or enforce to apply the plan.
+        The configured mode is <Mark word={mode} />: nothing is applied, and an approved plan waits. Set mode approve or
+        enforce to apply the plan.
       </div>
     );
   if (plan.status !== 'pending') return null;
   return (
     <div class="notice">
-      This daemon has mode <Mark word={mode} />: it applies what you approve at once (
+      The configured mode is <Mark word={mode} />: what you approve is applied at once (
       {plural(plan.intents.length, 'action')} at most).
     </div>
   );

@@ -1,7 +1,8 @@
-// What is said in public of a refused folder of rules. In: its problems, one line each. Out: how many, and which lines of which files.
+// report: what is said in public of a refused folder of rules. In: its problems, one line each. Out: how many, and which lines of which files.
 // INVARIANT: places only: a problem's text quotes values, and names folders of the server.
 import { clip } from '../domain/clip.ts';
-import { showHidden } from '../report/index.ts';
+import { plural } from './fact-text.ts';
+import { showHidden } from './hostile-text.ts';
 
 const PLACES_MAX = 5;
 const NAME_MAX = 80;
@@ -9,6 +10,14 @@ const NAME_MAX = 80;
 /** `the folder was refused (2 problems: a.yaml:3, b.yaml:7)`. */
 export function refusalText(problems: readonly string[]): string {
   return `the folder was refused (${problems.length} problem${problems.length === 1 ? '' : 's'}${placesOf(problems)})`;
+}
+
+/** What is judged by until the folder is in order. `loaded`: rules of the last good set of this process; `isDaemon`: nobody else judges. */
+export function meanwhileText(loaded: number, isDaemon: boolean): string {
+  if (!isDaemon) return 'each worker goes on with the last good set that it has read, and without one judges nothing';
+  return loaded > 0
+    ? `the last good set of ${plural(loaded, 'rule')} stays active`
+    : 'no rules are loaded: nothing is judged';
 }
 
 /** `: a.yaml:3, b.yaml:7 and 2 more`. */
