@@ -9,6 +9,7 @@ import { eventWithoutSecrets } from '../domain/secrets.ts';
 import type { FactKind } from '../evaluate/index.ts';
 import type { ManagementClient } from '../management/client.ts';
 import { dropSecrets } from '../pull/secrets.ts';
+import { systemClock } from '../system/clock.ts';
 import { namingApi } from './api-fault.ts';
 
 const RECORDS_MAX = 1_000;
@@ -18,7 +19,7 @@ export type Sample = { records: Facts[] } | { none: string; isLasting?: boolean 
 
 /** Of every kind. Errors: only those that are not faults of the API. */
 export async function sampleOf(config: Config, kinds: readonly FactKind[]): Promise<Map<FactKind, Sample>> {
-  const client = composeClient(config);
+  const client = composeClient(config, systemClock);
   const none = 'TRUSTWARD_API_URL is not set; the embedded console is not started for this';
   if (!client) return new Map(kinds.map((kind) => [kind, { none }]));
   try {

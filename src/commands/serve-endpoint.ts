@@ -16,12 +16,12 @@ export async function serveEndpointCommand(io: Io, options: CommonOptions): Prom
   const settings = readEndpoint(io.env, flags);
   const { database, logLevel, logForm } = settings;
   const log = systemLog({ level: logLevel, form: logForm });
-  const clock = systemClock;
-  const organizations = await openOrganizations(environmentOf(io, settings.organizations), flags, clock, log);
+  const organizations = await openOrganizations(environmentOf(io, settings.organizations), flags, systemClock, log);
   try {
     if (!organizations.holder)
       for (const { id } of organizations.all()) demandApi(organizations.configWithoutSecrets(id));
-    const server = await openServer(database, clock, log);
+    const server = await openServer(database, systemClock, log);
+    const { clock } = server;
     try {
       const explain = (error: unknown) => postgresError(error, server.pool.place);
       const jobs = await openJobs({ url: addressOf(database), log, listen: server.listen, clock, explain });

@@ -19,11 +19,11 @@ export async function workerCommand(io: Io, options: CommonOptions & { concurren
   const settings = readWorkerSettings(io.env, flags, options.concurrency);
   const { database, logLevel, logForm, leaseMs, concurrency, listen, allowedHosts } = settings;
   const log = systemLog({ level: logLevel, form: logForm });
-  const clock = systemClock;
-  const organizations = await openOrganizations(io.env, flags, clock, log);
+  const organizations = await openOrganizations(io.env, flags, systemClock, log);
   const recording = sharedRecording();
   try {
-    const server = await openServer(database, clock, log, leaseMs);
+    const server = await openServer(database, systemClock, log, leaseMs);
+    const { clock } = server;
     try {
       const explain = (error: unknown) => postgresError(error, server.pool.place);
       const jobs = await openJobs({ url: addressOf(database), log, listen: server.listen, clock, explain });

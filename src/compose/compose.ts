@@ -25,7 +25,7 @@ import type { SqlStore } from '../store/sql-store.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import { bootId, systemClock } from '../system/clock.ts';
 import { Ending } from '../system/ending.ts';
-import { systemRandom } from '../system/ids.ts';
+import { systemIds, systemRandom } from '../system/ids.ts';
 import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { ReaderPool } from '../threads/reader-pool.ts';
@@ -35,7 +35,7 @@ import { composeLookBack } from './look-back.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
 import { type OpenedDatabase, openForWriting, type Place } from './opened.ts';
 import { loadParts } from './parts.ts';
-import { composeReader } from './reader.ts';
+import { composeClock, composeReader } from './reader.ts';
 import { composeRecorder } from './recorder.ts';
 import { SecretFiles } from './secret-files.ts';
 
@@ -91,12 +91,18 @@ export async function composeEngine(
   place: Place = { part: 'actor' },
 ): Promise<Composition> {
   const { rules, kept, common } = await loadParts(config, chosen, place);
-  const { clock, log } = common;
+  const { log } = common;
   const closing = new Closing();
   try {
     const { quietMs } = config.timing;
-    const opened = await openForWriting(config.database, { ...place, clock, log, quietMs, signal: ending.asked });
-    const [{ store, health, lease }, isActor] = [opened, place.part === 'actor'];
+    const opened = await openForWriting(config.database, {
+      ...place,
+      clock: systemClock,
+      log,
+      quietMs,
+      signal: ending.asked,
+    });
+    const [{ store, health, lease, clock, watched }, isActor] = [opened, place.part === 'actor'];
     closing.add(opened.close);
     // What is under way ends when the right to act has been lost: nothing more can be sent or committed.
     lease?.lost.addEventListener('abort', () => ending.begin());
@@ -135,11 +141,13 @@ export async function composeEngine(
     const { recording } = place;
     const history = isActor ? composeRecorder(config, bindingOf(config), store, clock, log, recording) : undefined;
     if (history) closing.add(() => ending.until('the history', history.close()));
-    const steady = steadyTime(clock, bootId(), await store.clockAgreement());
+    const steady = steadyTime(clock, bootId(), await store.clockAgreement(), watched?.());
     if (isActor) await store.keepClockAgreement(steady.agreement());
     const silence = silenceBefore(await store.lastCompletedAt(), clock.nowMs());
     const engine: Engine = {
       ...common,
+      clock,
+      ids: systemIds(clock),
       api,
       silence,
       store,
@@ -212,9 +220,9 @@ export async function composeEngine(
 
 /** As the last process left it, for a look without one. Errors: AppError `not_found` without a database, `store_failed`. */
 export async function composeQuietPeriod({ database, timing }: Config): Promise<QuietPeriod> {
-  const reader = await composeReader(database);
+  const [clock, reader] = [await composeClock(database), await composeReader(database)];
   try {
-    const steady = steadyTime(systemClock, bootId(), await reader.clockAgreement());
+    const steady = steadyTime(clock, bootId(), await reader.clockAgreement());
     const idle = { latency: () => NO_CALLS, unansweredMs: () => 0 };
     return quietTime(timing.quietMs, idle, steady, await reader.keptLatency()).read();
   } finally {
@@ -239,9 +247,9 @@ async function refuseOtherAddress(store: SqlStore, address: string): Promise<voi
 }
 
 /** Only the Management API, for checks; undefined for the embedded console, which is not started for that. */
-export function composeClient({ api, lists, timing }: Config): ManagementClient | undefined {
+export function composeClient({ api, lists, timing }: Config, clock: Clock): ManagementClient | undefined {
   const { requestTimeoutMs, progressTimeoutMs } = timing;
-  const common = { lists, requestTimeoutMs, progressTimeoutMs, clock: systemClock, random: systemRandom, retries: 1 };
+  const common = { lists, requestTimeoutMs, progressTimeoutMs, clock, random: systemRandom, retries: 1 };
   return api && new ManagementClient({ ...common, address: api.url, credential: api.credential });
 }
 

@@ -11,6 +11,7 @@ import type { Database, PostgresDatabase, SqliteDatabase } from '../domain/datab
 import type { Lease } from '../domain/lease.ts';
 import { stopText } from '../domain/operator.ts';
 import type { Clock, Log } from '../domain/ports.ts';
+import type { Watched } from '../domain/steady-time.ts';
 import type { KnownRules } from '../evaluate/index.ts';
 import type { DeskThread } from '../history/record/desk-thread.ts';
 import type { LastGoodRules } from '../rule-set/last-good-rules.ts';
@@ -34,6 +35,10 @@ export type Part = 'actor' | 'operator' | 'endpoint';
 export interface OpenedDatabase<Store extends SqlStore = SqlStore> {
   store: Store;
   health: StoreHealth;
+  /** By which everything in it is recorded. */
+  clock: Clock;
+  /** Since when this process has watched that clock, where other machines record by it too. */
+  watched?: () => Watched;
   openCheckpoints(): Promise<FileCheckpointer>;
   /** For commands beside this process. */
   announce(address: DaemonAddress): void;
@@ -94,7 +99,16 @@ export async function openSqlite(
     const store = openWriter(db, linkEntry, clock, outside.sealing);
     closing.add(() => store.close());
     const openCheckpoints = () => outside.open(store);
-    return { store, db, health, openCheckpoints, announce: lock.announce, lease: undefined, close: closing.close };
+    return {
+      store,
+      db,
+      health,
+      clock,
+      openCheckpoints,
+      announce: lock.announce,
+      lease: undefined,
+      close: closing.close,
+    };
   } catch (error) {
     await closing.close();
     throw error;
@@ -105,18 +119,20 @@ export async function openSqlite(
 const WAIT_MS = 60_000;
 
 async function openPostgres(database: PostgresDatabase, opening: Opening): Promise<OpenedDatabase> {
-  const { clock, log, part, quietMs, signal, waitMs = WAIT_MS } = opening;
+  const { log, part, quietMs, signal, waitMs = WAIT_MS } = opening;
   const closing = new Closing();
   try {
     // Loaded here alone: with a SQLite file nothing of it is needed.
     const { folderOf, openServer } = await import('./postgres.ts');
     const { PostgresStore, postgresReader } = await import('../store/postgres/postgres-store.ts');
-    const server = opening.server ?? (await openServer(database, clock, log));
+    const server = opening.server ?? (await openServer(database, opening.clock, log));
     if (!opening.server) closing.add(() => server.close());
-    const { pool, leases, health } = server;
+    const { pool, leases, health, clock } = server;
     const { organization } = database;
     const lease = part === 'actor' ? await leases.take(organization, { waitMs, quietMs, signal }) : undefined;
     if (lease) closing.add(() => lease.release());
+    // INVARIANT: whoever acts sees first whether that clock was set since others recorded by it.
+    await clock.measure();
     opening.beforeKey?.();
     const look = async () => {
       const lines = await postgresReader(pool, organization, clock).checkpointLines();
@@ -143,6 +159,8 @@ async function openPostgres(database: PostgresDatabase, opening: Opening): Promi
     return {
       store,
       health,
+      clock,
+      watched: () => clock.watched(),
       openCheckpoints: () => outside.open(store, (work) => server.alone(organization, work)),
       announce: () => {},
       lease,

@@ -9,7 +9,6 @@ import { realFolders } from '../rule-set/rule-folders.ts';
 import { RuleHolder } from '../rule-set/rule-holder.ts';
 import { demandActive, type Engine, type EngineSettings } from '../run/engine.ts';
 import { systemClock } from '../system/clock.ts';
-import { systemIds } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
 import { credentialMark } from './credential-mark.ts';
 import type { Place } from './opened.ts';
@@ -18,8 +17,8 @@ export interface Parts {
   rules: RuleHolder;
   /** What it leaves to the next holder of this organization's rules; undefined: there is none. */
   kept: KeptRules | undefined;
-  /** Of an engine: everything that needs neither a database nor the API. */
-  common: Pick<Engine, 'clock' | 'ids' | 'log' | 'actions' | 'active' | 'rulesDir' | 'settings' | 'demo' | 'feed'>;
+  /** Of an engine: everything that needs neither a database, whose clock it has, nor the API. */
+  common: Pick<Engine, 'log' | 'actions' | 'active' | 'rulesDir' | 'settings' | 'demo' | 'feed'>;
 }
 
 /**
@@ -27,7 +26,6 @@ export interface Parts {
  * a chosen rule that is not active. It leaves nothing open.
  */
 export async function loadParts(config: Config, chosen: readonly string[], place?: Place): Promise<Parts> {
-  const clock = systemClock;
   const { database } = config;
   const organization = database.kind === 'postgres' ? database.organization : undefined;
   const log = systemLog({ level: config.logLevel, form: config.logForm, organization });
@@ -36,13 +34,11 @@ export async function loadParts(config: Config, chosen: readonly string[], place
   const { part, knownRules, lastGood } = place ?? {};
   const kept =
     organization === undefined ? undefined : lastGood?.of(organization, [config.rulesDir, webhooks, config.lists]);
-  const rules = new RuleHolder(config.rulesDir, actions, log, clock, config.lists, knownRules, kept);
+  const rules = new RuleHolder(config.rulesDir, actions, log, systemClock, config.lists, knownRules, kept);
   if (part === 'endpoint' || kept) await rules.begin();
   else await rules.load();
   if (chosen.length > 0) demandActive(rules.active(), chosen);
   const common: Parts['common'] = {
-    clock,
-    ids: systemIds(clock),
     log,
     actions,
     active: () => rules.active(),

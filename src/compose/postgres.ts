@@ -14,17 +14,20 @@ import { PostgresLeases } from '../store/postgres/leases.ts';
 import { listening } from '../store/postgres/listening.ts';
 import { PostgresPool } from '../store/postgres/pool.ts';
 import { postgresReader, postgresRunReader } from '../store/postgres/postgres-store.ts';
+import { ServerClock } from '../store/postgres/server-clock.ts';
 import type { SqlReader } from '../store/reader.ts';
 import type { SqlRunReader } from '../store/run-reader.ts';
 import { StoreHealth } from '../store/store-health.ts';
 
 export interface PostgresServer {
   pool: PostgresPool;
+  /** By which everything is recorded, whichever machine records it. */
+  clock: ServerClock;
   leases: PostgresLeases;
   /** Of the server, for all of its organizations. */
   health: StoreHealth;
   listen: Listen;
-  /** Notices that a fault is over, also in a process that writes seldom. Until `signal` aborts; never rejects. */
+  /** Measures the clock now and then, and notices that a fault is over, also in a process that writes seldom. Until `signal` aborts; never rejects. */
   untilEnding(signal: AbortSignal): Promise<void>;
   /** Does this while no other process does the same for the organization: the files beside the database are written so. */
   alone<T>(organization: string, work: () => Promise<T>): Promise<T>;
@@ -40,8 +43,10 @@ export async function openServer(
 ): Promise<PostgresServer> {
   const health = new StoreHealth(clock, log);
   const pool = new PostgresPool(addressOf(database), { watch: health });
+  let server: ServerClock;
   try {
     await pool.migrate();
+    server = await serverClock(pool, clock);
   } catch (error) {
     await pool.close();
     throw error;
@@ -55,10 +60,13 @@ export async function openServer(
   });
   return {
     pool,
+    clock: server,
     leases,
     health,
     listen: (channel, hearing) => listening({ pool, clock, log }, channel, hearing),
-    untilEnding: (signal) => tryAgain(pool, health, clock, signal),
+    untilEnding: async (signal) => {
+      await Promise.all([tryAgain(pool, health, clock, signal), keepMeasuring(server, signal)]);
+    },
     alone: (organization, work) => alone(pool, organization, work),
     close: () => pool.close(),
   };
@@ -71,6 +79,32 @@ async function tryAgain(pool: PostgresPool, health: StoreHealth, clock: Clock, s
     await clock.sleep(TRY_EVERY_MS, signal).catch(() => {});
     // What fails is remembered by the pool.
     if (!signal.aborted && health.fault()) await pool.tryToWrite().catch(() => {});
+  }
+}
+
+const MEASURE_EVERY_MS = 10_000;
+
+async function keepMeasuring(clock: ServerClock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(MEASURE_EVERY_MS, signal).catch(() => {}); // being stopped
+    // Without an answer the clock goes on as it was last measured.
+    if (!signal.aborted) await clock.measure().catch(() => {});
+  }
+}
+
+function serverClock(pool: PostgresPool, own: Clock): Promise<ServerClock> {
+  return ServerClock.measured(own, async () => (await pool.query<{ ms: number }>(NOW))[0]?.ms ?? Number.NaN);
+}
+
+const NOW = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms';
+
+/** The clock by which everything in the database is recorded. Errors: AppError `store_failed`. */
+export async function clockOn(database: PostgresDatabase, own: Clock): Promise<Clock> {
+  const pool = poolOf(database);
+  try {
+    return await serverClock(pool, own);
+  } finally {
+    await pool.close();
   }
 }
 

@@ -1,10 +1,17 @@
 // A database opened for reading, beside any writer. In: which one. Out: a reader, closed by `close`. It loads neither rules nor
 // the API: reading commands start at once.
 import type { Database } from '../domain/database.ts';
+import type { Clock } from '../domain/ports.ts';
 import { openReadOnly } from '../store/database.ts';
 import type { SqlReader } from '../store/reader.ts';
 import { SqliteReader } from '../store/sqlite-reader.ts';
 import { systemClock } from '../system/clock.ts';
+
+/** The clock by which everything in it is recorded. Errors: AppError `store_failed`. */
+export async function composeClock(database: Database): Promise<Clock> {
+  if (database.kind === 'sqlite') return systemClock;
+  return (await import('./postgres.ts')).clockOn(database, systemClock);
+}
 
 /** Errors: AppError `not_found` without a database, `store_failed`. */
 export async function composeReader(database: Database): Promise<SqlReader> {

@@ -46,9 +46,9 @@ export async function composeAuditWriter(database: Database, { newKey = false } 
 
 async function compose(database: Database, part: Part, newKey = false): Promise<AuditWriter> {
   if (database.kind === 'sqlite') openReadOnly(database.file).close();
-  const { store, openCheckpoints, close } = await open(database, part, newKey);
+  const { store, clock, openCheckpoints, close } = await open(database, part, newKey);
   try {
-    return { store, checkpointer: await openCheckpoints(), clock: systemClock, close };
+    return { store, checkpointer: await openCheckpoints(), clock, close };
   } catch (error) {
     await close();
     throw error;

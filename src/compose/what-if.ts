@@ -10,13 +10,14 @@ import type { WhatIfEngine } from '../run/what-if.ts';
 import { boundElsewhere } from '../store/bound-to.ts';
 import { takeWriterLock } from '../store/writer-lock.ts';
 import { bootId } from '../system/clock.ts';
+import { systemIds } from '../system/ids.ts';
 import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { Closing } from './closing.ts';
 import { bindingOf, connect } from './compose.ts';
 import { composeLookBack } from './look-back.ts';
 import { loadParts } from './parts.ts';
-import { composeReader } from './reader.ts';
+import { composeClock, composeReader } from './reader.ts';
 
 export interface WhatIfComposition {
   engine: WhatIfEngine;
@@ -37,7 +38,8 @@ export async function composeWhatIf(
   progress?: Progress,
 ): Promise<WhatIfComposition> {
   const { rules, common } = await loadParts(config, chosen);
-  const { clock, log } = common;
+  const { log } = common;
+  const clock = await composeClock(config.database);
   const closing = new Closing();
   try {
     const reader = await composeReader(config.database);
@@ -56,6 +58,8 @@ export async function composeWhatIf(
     const steady = steadyTime(clock, bootId(), await reader.clockAgreement());
     const engine: WhatIfEngine = {
       ...common,
+      clock,
+      ids: systemIds(clock),
       api,
       reader,
       steady,

@@ -23,19 +23,29 @@ export interface SteadyReading {
   setBackMs: number;
 }
 
+/** Since when the wall clock and the one that counts from the machine's start agree. */
+export interface Agreeing {
+  /** By the wall clock. */
+  sinceMs: number;
+  /** By the other one. */
+  fromMs: number;
+}
+
+/** Of a process that has watched a clock by which others record too. */
+export interface Watched extends Agreeing {
+  /** When it last saw that clock jump; -Infinity: never. */
+  jumpedMs: number;
+}
+
 /**
  * Since when the wall clock and the one that counts from the machine's start agree: the next process continues from
  * there.
  */
-export interface ClockAgreement {
+export interface ClockAgreement extends Agreeing {
   /** Which start of which machine; empty when the system does not report it. */
   boot: string;
   /** The wall clock minus the other one. */
   apartMs: number;
-  /** Since then, by the wall clock. */
-  sinceMs: number;
-  /** Since then, by the other one. */
-  fromMs: number;
   /** When the clocks were last read, by the wall clock. */
   seenMs: number;
   jumpedMs: number;

@@ -2,12 +2,14 @@
 // sources be read. It only sends reads, one record of each source where possible; whether the credential may write is
 // not tested.
 import { composeClient } from '../../compose/compose.ts';
+import { composeClock } from '../../compose/reader.ts';
 import type { Config } from '../../config/config.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Source } from '../../domain/subjects.ts';
 import type { LoadedRule } from '../../evaluate/index.ts';
 import type { ManagementClient } from '../../management/client.ts';
+import { systemClock } from '../../system/clock.ts';
 import { credentialName, namingApi } from '../api-fault.ts';
 import { type Check, ok, problem, warning } from './check.ts';
 
@@ -27,7 +29,9 @@ const READ_ONE: Record<Source, (client: ManagementClient) => Promise<number | un
 
 /** @param rules the active rules. */
 export async function apiChecks(config: Config, rules: readonly LoadedRule[]): Promise<Check[]> {
-  const client = composeClient(config);
+  // Without its database, by the clock of this machine.
+  const clock = await composeClock(config.database).catch(() => systemClock);
+  const client = composeClient(config, clock);
   if (!client) return [ok(NAME, 'the embedded console: `serve` and `run` start it themselves')];
   const read = (['devices', 'users', 'services', 'events'] as const).filter(
     (source) => source === 'devices' || rules.some(({ sources }) => sources.includes(source)),
@@ -52,12 +56,12 @@ export async function apiChecks(config: Config, rules: readonly LoadedRule[]): P
 }
 
 function answering(config: Config, skewMs: number | undefined, counts: string[]): Check[] {
-  const { timing } = config;
+  const { timing, database } = config;
   const answers = `it answers and accepts ${credentialName(config)} (${counts.join(', ') || 'nothing counted'})`;
   if (skewMs === undefined) return [ok(NAME, `${answers}; it does not send its time`)];
   const side = skewMs > 0 ? 'behind' : 'ahead of';
-  const clocks = `our clock is ${formatDuration(Math.abs(skewMs))} ${side} the server's`;
-  const correct = 'set this clock right (NTP), or the server’s';
+  const clocks = `${database.kind === 'postgres' ? 'the clock of PostgreSQL' : 'our clock'} is ${formatDuration(Math.abs(skewMs))} ${side} the server's`;
+  const correct = 'set that clock right (NTP), or the server’s';
   if (Math.abs(skewMs) > timing.clockSkewMs)
     return [problem(NAME, `${answers}; ${clocks}: no source is trusted`, correct)];
   if (Math.abs(skewMs) > SKEW_NOTED_MS) return [warning(NAME, `${answers}; ${clocks}`, correct)];
