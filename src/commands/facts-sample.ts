@@ -1,7 +1,7 @@
 // commands: `facts`: the records in which missing facts are counted: at most 1,000 of each kind, read now, without their
 // secrets. In: the configuration, kinds. Out: records, or why there are none. It stores nothing, and a source that
 // cannot be read is no failure: the list of facts does not depend on it.
-import { composeClient } from '../compose/compose.ts';
+import { composeClient } from '../compose/connection.ts';
 import type { Config } from '../config/config.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';

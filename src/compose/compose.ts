@@ -4,18 +4,16 @@ import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { Config } from '../config/config.ts';
 import { consoleDatabaseOf } from '../config/database.ts';
-import { startConsole } from '../console/console.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import type { AnswerStore } from '../domain/kept-answer.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
-import type { Api, Clock, Log } from '../domain/ports.ts';
+import type { Clock, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
 import { NO_CALLS, type QuietPeriod } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import type { WhyDeps } from '../explain/why.ts';
 import type { RecorderState } from '../history/record/run-recorder.ts';
-import { ManagementClient } from '../management/client.ts';
 import { Heartbeat } from '../notify/heartbeat.ts';
 import type { KeptRules } from '../rule-set/last-good-rules.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
@@ -25,11 +23,12 @@ import type { SqlStore } from '../store/sql-store.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import { bootId, systemClock } from '../system/clock.ts';
 import { Ending } from '../system/ending.ts';
-import { systemIds, systemRandom } from '../system/ids.ts';
+import { systemIds } from '../system/ids.ts';
 import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { ReaderPool } from '../threads/reader-pool.ts';
 import { Closing } from './closing.ts';
+import { connect } from './connection.ts';
 import { credentialFiles } from './credentials.ts';
 import { composeLookBack } from './look-back.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
@@ -244,62 +243,4 @@ export function bindingOf(config: Config): string {
 
 async function refuseOtherAddress(store: SqlStore, address: string): Promise<void> {
   if ((await store.address()) !== undefined) await store.bind(address);
-}
-
-/** Only the Management API, for checks; undefined for the embedded console, which is not started for that. */
-export function composeClient({ api, lists, timing }: Config, clock: Clock): ManagementClient | undefined {
-  const { requestTimeoutMs, progressTimeoutMs } = timing;
-  const common = { lists, requestTimeoutMs, progressTimeoutMs, clock, random: systemRandom, retries: 1 };
-  return api && new ManagementClient({ ...common, address: api.url, credential: api.credential });
-}
-
-interface Connection {
-  api: Api;
-  embedded: string | undefined;
-  /** `config.api` has other ones. */
-  replaceCredentials(): void;
-  end(): Promise<void>;
-}
-
-interface ClientHooks {
-  askForAnother?: (() => Promise<void>) | undefined;
-  mayWrite?: (() => boolean) | undefined;
-}
-
-/** `askForAnother`: called when the server refuses the credential. `mayWrite`: of the lease, asked directly before a writing request. */
-export async function connect(
-  config: Config,
-  clock: Clock,
-  log: Log,
-  signal: AbortSignal,
-  { askForAnother, mayWrite }: ClientHooks = {},
-): Promise<Connection> {
-  const { requestTimeoutMs, progressTimeoutMs } = config.timing;
-  const { recordsMax } = config.trust;
-  const { lists } = config;
-  const limits = { requestTimeoutMs, progressTimeoutMs, recordsMax };
-  const common = { lists, ...limits, clock, random: systemRandom, signal, mayWrite };
-  if (config.api) {
-    const given = config.api;
-    const { url, adminToken } = given;
-    const credential = given.credential.secret === '' ? ({ kind: 'unread' } as const) : given.credential;
-    const api = new ManagementClient({ ...common, address: url, credential, adminToken, askForAnother });
-    const replaceCredentials = () => api.replaceCredentials(given.credential, given.adminToken);
-    return { api, embedded: undefined, replaceCredentials, end: () => api.close() };
-  }
-  const console = await startConsole({
-    listen: { host: '127.0.0.1', port: 0 },
-    dbFile: consoleDatabaseOf(config.database),
-    seed: { seed: 1 },
-    live: true,
-    clock,
-    log,
-  });
-  const secret = console.issueApiKey('embedded engine', 'Admin');
-  const api = new ManagementClient({ ...common, address: console.address, credential: { kind: 'api_key', secret } });
-  const end = async () => {
-    await api.close();
-    await console.close();
-  };
-  return { api, embedded: console.address, replaceCredentials: () => {}, end };
 }

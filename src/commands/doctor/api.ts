@@ -1,7 +1,7 @@
 // commands: `doctor`: the Management API: whether it answers, accepts the credential, and lets the active rules'
 // sources be read. It only sends reads, one record of each source where possible; whether the credential may write is
 // not tested.
-import { composeClient } from '../../compose/compose.ts';
+import { composeClient } from '../../compose/connection.ts';
 import { composeClock } from '../../compose/reader.ts';
 import type { Config } from '../../config/config.ts';
 import { formatDuration } from '../../domain/duration.ts';
