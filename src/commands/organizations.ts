@@ -3,7 +3,7 @@
 import { actionsWith } from '../act/actions.ts';
 import { lineOf } from '../domain/errors.ts';
 import { problemLine } from '../evaluate/index.ts';
-import { credentialDigest, credentialFaults } from '../organizations/environment.ts';
+import { credentialDigest, credentialFaults, webhookFaults } from '../organizations/environment.ts';
 import { loadOrganizations, type Organization, readOrganizations } from '../organizations/load-organizations.ts';
 import { plural, showHidden, terminalTable, whole } from '../report/index.ts';
 import { foldersIn } from '../rule-set/rule-folders.ts';
@@ -28,7 +28,7 @@ export async function organizationsCheckCommand(io: Io, options: OrganizationsOp
   const others = [
     ...environment,
     ...(await ruleFaults(organizations)),
-    ...organizations.flatMap(unreadable),
+    ...organizations.flatMap((one) => unreadable(one, io.env)),
     ...sameCredentials(organizations),
   ];
   if (organizations.length + problems.length + others.length === 0)
@@ -43,8 +43,9 @@ export async function organizationsCheckCommand(io: Io, options: OrganizationsOp
   return ok ? 0 : 1;
 }
 
-function unreadable(organization: Organization): string[] {
-  return credentialFaults(organization).map((fault) => `${organization.file}: ${fault}`);
+function unreadable(organization: Organization, env: Io['env']): string[] {
+  const faults = [...credentialFaults(organization), ...webhookFaults(organization, env)];
+  return faults.map((fault) => `${organization.file}: ${fault}`);
 }
 
 /** Copied files of credentials: the same file twice is found when the folder is loaded. */

@@ -2,7 +2,7 @@
 import { addressOf, openServer } from '../compose/postgres.ts';
 import { readEndpoint } from '../config/endpoint.ts';
 import { type Endpoint, startEndpoint } from '../endpoint/endpoint.ts';
-import { demandApi } from '../endpoint/organization.ts';
+import { demandApi, WITHOUT } from '../endpoint/organization.ts';
 import { openJobs } from '../jobs/jobs.ts';
 import { postgresError } from '../store/postgres/postgres-fault.ts';
 import { systemClock } from '../system/clock.ts';
@@ -18,8 +18,7 @@ export async function serveEndpointCommand(io: Io, options: CommonOptions): Prom
   const log = systemLog({ level: logLevel, form: logForm });
   const organizations = await openOrganizations(environmentOf(io, settings.organizations), flags, systemClock, log);
   try {
-    if (!organizations.holder)
-      for (const { id } of organizations.all()) demandApi(organizations.configWithoutSecrets(id));
+    if (!organizations.holder) for (const { id } of organizations.all()) demandApi(organizations.configOf(id, WITHOUT));
     const server = await openServer(database, systemClock, log);
     const { clock } = server;
     try {

@@ -12,7 +12,7 @@ import type { RateLimits } from '../http/rate-limit.ts';
 import { type MetricsSettings, readMetricsSettings } from '../metrics/settings.ts';
 import type { Destination } from '../notify/checked-request.ts';
 import { readHeartbeat } from '../notify/heartbeat-settings.ts';
-import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
+import { faultsOfWebhooks, type NotifySettings, readNotifySettings } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
 import { type BackupSettings, readBackup } from './backup.ts';
@@ -21,10 +21,12 @@ import type { Flags } from './database-path.ts';
 import { readEvidence } from './evidence.ts';
 import { readHistory } from './history.ts';
 import { readLists } from './lists.ts';
+import { type MayLack, NameReader } from './name-reader.ts';
 import { readRateLimits } from './rate-limit.ts';
 import { ConfigReader, type Environment, parseListen } from './reader.ts';
 import { readWindowSettings, type WindowSettings } from './windows.ts';
 
+export type { MayLack } from './name-reader.ts';
 export type { Environment } from './reader.ts';
 export { parseListen } from './reader.ts';
 
@@ -102,11 +104,11 @@ export interface Config {
 }
 
 /**
- * `organization`: whose it is; otherwise `--org`, or the only one. `mayLackSecrets`: a credential that cannot be read is empty. Errors: AppError `config` with every mistake, one per line; `usage` and
+ * `organization`: whose it is; otherwise `--org`, or the only one. `mayLack`: a credential of it is empty. Errors: AppError `config` with every mistake, one per line; `usage` and
  * `not_found` for `--org`.
  */
-export function readConfig(env: Environment, flags: Flags = {}, organization?: string, mayLackSecrets = false): Config {
-  const reader = new ConfigReader(env, mayLackSecrets);
+export function readConfig(env: Environment, flags: Flags = {}, organization?: string, mayLack: MayLack = []): Config {
+  const reader = new ConfigReader(env, mayLack);
   const api = readApi(reader, flags);
   const demo = api === undefined;
   if (demo && env.NODE_ENV === 'production') {
@@ -164,7 +166,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     historyMs: readHistory(reader),
     notify: readNotifySettings(reader),
     metrics: readMetricsSettings(reader, parseListen),
-    heartbeat: mayLackSecrets ? undefined : readHeartbeat(reader),
+    heartbeat: mayLack.includes('secrets') ? undefined : readHeartbeat(reader),
     windows: readWindowSettings(reader),
     evidence: readEvidence(reader),
     trust: {
@@ -180,6 +182,11 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
   };
   reader.finish();
   return config;
+}
+
+/** What is wrong with the webhooks, their secrets included; empty when nothing is. */
+export function webhookFaultsIn(env: Environment): string[] {
+  return faultsOfWebhooks(new NameReader(env));
 }
 
 /** INVARIANT: a request that timed out has had its effect, or never will, when its target is read back. */

@@ -7,14 +7,20 @@ import { isPrintable, secretIn } from './secret-text.ts';
 
 export type Environment = Record<string, string | undefined>;
 
+/**
+ * What a configuration is read without, by who does not need it: `secrets`, of files that cannot be read, or only `webhook_secrets`; `webhooks`, all of
+ * them, when anything is wrong with one.
+ */
+export type MayLack = readonly ('secrets' | 'webhook_secrets' | 'webhooks')[];
+
 export class NameReader {
   /** Where secrets were read from, by their names. */
   readonly secretFiles = new Map<string, string>();
   private readonly faults: string[] = [];
-  /** `mayLackSecrets`: who calls nothing with them. A file of a secret that cannot be read is no fault then, and the secret is missing. */
+  /** What is missing is no fault then. */
   constructor(
     readonly env: Environment,
-    readonly mayLackSecrets = false,
+    readonly mayLack: MayLack = [],
   ) {}
 
   fault(text: string): void {
@@ -36,7 +42,7 @@ export class NameReader {
     const file = this.text(`${name}_FILE`);
     if (file === undefined) return this.printable(name, this.text(name));
     if (this.text(name) !== undefined) this.fault(`${name} and ${name}_FILE are both set: set one of them`);
-    if (this.mayLackSecrets) return readable(file, (read) => this.secretFiles.set(name, read));
+    if (this.mayLack.includes('secrets')) return readable(file, (read) => this.secretFiles.set(name, read));
     try {
       const secret = secretIn(readFileSync(file, 'utf8'));
       this.secretFiles.set(name, file);

@@ -111,6 +111,8 @@ export interface FeedPositions {
 export interface Outbox {
   /** Those whose next attempt is due, oldest first: they are this process's to deliver until `untilMs`. */
   claim(nowMs: number, untilMs: number, limit: number): Promise<ClaimedNotification[]>;
+  /** When somebody first asked this: silence is counted from then where nothing else is recorded. Epoch ms. */
+  watchedSince(nowMs: number): Promise<number>;
   /** When the next attempt is due, epoch ms; undefined: nothing waits. */
   nextDueAt(): Promise<number | undefined>;
   /** It was not attempted to its end: it is due at `nextAt`, to anybody. Nothing changes when the claim is another's by now. */

@@ -24,7 +24,7 @@ import { createOrganizationsPages } from '../web/organizations/pages.tsx';
 import { OrganizationLines } from '../worker/organization-lines.ts';
 import type { Organizations } from '../worker/organizations.ts';
 import { jobsOf } from '../worker/shared-checks.ts';
-import { openOrganization } from './organization.ts';
+import { openOrganization, WITHOUT } from './organization.ts';
 import { openProvider } from './provider.ts';
 import { readinessOfProcess } from './readiness.ts';
 
@@ -73,9 +73,10 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
     {
       list: () => lines.now(),
       open: async (id) => {
-        // It answers and records: what calls the API says by itself that a credential is missing.
-        const config = organizations.configWithoutSecrets(id);
-        readFrom.set(id, { mark: markOf(organizations, id), lacks: config.api?.credential.secret === '' });
+        // It answers and records: what calls the API says by itself that a credential is missing, and workers deliver.
+        const config = organizations.configOf(id, WITHOUT);
+        const lacks = config.api?.credential.secret === '' || organizations.webhookFaults(id).length > 0;
+        readFrom.set(id, { mark: markOf(organizations, id), lacks });
         const metrics = metricsFor(measuring, id, isAlone);
         const own = holder ? undefined : token?.text;
         return openOrganization(config, { server, jobs, audits, ending, metrics, token: own });
@@ -110,7 +111,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
     lines.look();
     await app.closeUnused();
     for (const [id, { mark, lacks }] of readFrom) {
-      const isOld = mark !== markOf(organizations, id) || (lacks && !lines.lacksCredential(id));
+      const isOld = mark !== markOf(organizations, id) || (lacks && !lines.lacksFiles(id));
       if (!isOld) continue;
       readFrom.delete(id);
       app.renew(id);

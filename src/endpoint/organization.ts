@@ -3,7 +3,7 @@
 // anything: its client may not write, whatever asks it to.
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
-import type { Config } from '../config/config.ts';
+import type { Config, MayLack } from '../config/config.ts';
 import { composedDeps } from '../daemon/http-deps.ts';
 import { tokenRegister, tokensPort } from '../daemon/tokens.ts';
 import { UnderWay } from '../daemon/under-way.ts';
@@ -33,6 +33,9 @@ export interface Within {
   /** The token of the configuration, where it is this organization's. */
   token: string | undefined;
 }
+
+/** Reading and stopping need neither: what needs them says that they are missing. */
+export const WITHOUT: MayLack = ['secrets', 'webhooks'];
 
 /** Without valid rules too: what needs them says what is wrong. Errors: AppError `config`, `store_failed`, `bound_elsewhere`. */
 export async function openOrganization(config: Config, within: Within): Promise<OpenedOrganization> {

@@ -62,7 +62,7 @@ export const RUNS = [
     name: 'trustward_organization_problem',
     kind: 'gauge',
     labels: ['organization', 'kind'],
-    help: 'At an endpoint over PostgreSQL: 1 while the credential (kind `credential`) or the rules (kind `rules`) of an organization cannot be read; those beyond the first 100 are counted together',
+    help: 'At an endpoint or a worker over PostgreSQL: 1 while the credential (kind `credential`), the webhooks (`webhooks`) or the rules (`rules`) of an organization cannot be used; those beyond the first 100 are counted together',
   },
   {
     name: 'trustward_rule_subjects',

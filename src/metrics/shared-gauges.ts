@@ -14,12 +14,19 @@ interface Waiting {
   waitingMsMax: number;
 }
 
+interface Problem {
+  organization: string;
+  kind: string;
+}
+
 export interface SharedSources {
   version: string;
   /** Errors: those of reading them. */
   jobs(): Promise<readonly Waiting[]>;
   /** Undefined: the environment configures the one that there is. */
   organizations(): { count: number; areRefused: boolean } | undefined;
+  /** Organizations that cannot be worked on, or not wholly. */
+  problems(): readonly Problem[];
   fault(): StoreFault | undefined;
 }
 
@@ -27,6 +34,7 @@ export async function setShared(metrics: Metrics, sources: SharedSources): Promi
   const organizations = sources.organizations();
   metrics.set('trustward_organizations', {}, organizations?.count);
   metrics.set('trustward_organizations_refused', {}, organizations && flag(organizations.areRefused));
+  setProblems(metrics, sources.problems());
   metrics.clear('trustward_store_fault', 'trustward_jobs_waiting', 'trustward_jobs_under_way');
   metrics.clear('trustward_jobs_wait_max_seconds');
   const fault = sources.fault();
@@ -34,6 +42,19 @@ export async function setShared(metrics: Metrics, sources: SharedSources): Promi
   const jobs = await sources.jobs().catch(() => undefined);
   metrics.set('trustward_store_up', {}, flag(jobs !== undefined && fault === undefined));
   if (jobs) setJobs(metrics, jobs);
+}
+
+function setProblems(metrics: Metrics, problems: readonly Problem[]): void {
+  metrics.clear('trustward_organization_problem');
+  const named = new Set([...new Set(problems.map(({ organization }) => organization))].sort().slice(0, NAMED_MAX));
+  const sums = new Map<string, Problem & { count: number }>();
+  for (const { organization: of, kind } of problems) {
+    const organization = named.has(of) ? of : OTHERS;
+    const key = `${organization} ${kind}`;
+    sums.set(key, { organization, kind, count: (sums.get(key)?.count ?? 0) + 1 });
+  }
+  for (const { organization, kind, count } of sums.values())
+    metrics.set('trustward_organization_problem', { organization, kind }, count);
 }
 
 function setJobs(metrics: Metrics, jobs: readonly Waiting[]): void {

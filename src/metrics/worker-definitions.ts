@@ -60,6 +60,6 @@ export const WORKERS = [
     name: 'trustward_organizations_failing',
     kind: 'gauge',
     labels: ['organization'],
-    help: '1 for an organization whose credential cannot be read, or whose last job at this worker failed within an hour; of `(others)`, their number',
+    help: '1 for an organization whose credential, webhooks or rules cannot be used, or whose last job at this worker failed within an hour; of `(others)`, their number',
   },
 ] as const satisfies readonly Definition[];

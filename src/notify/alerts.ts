@@ -203,10 +203,11 @@ export class Alerts {
     return distrusted.length === 0 ? Math.max(...times) : Math.min(...times);
   }
 
-  /** The beginning of the audit, or of what is kept of it. */
+  /** The beginning of the audit, or of what is kept of it: an organization that could never be worked for has none. */
   private async recordedSince(): Promise<number> {
-    const [first] = await this.deps.reader.audit({ afterSeq: 0, limit: 1 });
-    return first?.at ?? this.deps.clock.nowMs();
+    const { reader, outbox, clock } = this.deps;
+    const [first] = await reader.audit({ afterSeq: 0, limit: 1 });
+    return first?.at ?? outbox.watchedSince(clock.nowMs());
   }
 }
 

@@ -7,7 +7,7 @@ import type { Clock, Log, Random } from '../domain/ports.ts';
 import type { Delivery } from './checked-request.ts';
 import { linkOf } from './link.ts';
 import type { Webhook } from './settings.ts';
-import { deliver } from './webhook.ts';
+import { deliver, SECRET_UNREAD } from './webhook.ts';
 
 export interface DeliveryDeps {
   outbox: Outbox;
@@ -80,6 +80,11 @@ export class Deliveries {
     const { outbox, webhooks, clock, random, log, send = deliver } = this.deps;
     const { id, to } = notification;
     const webhook = webhooks.get(to);
+    if (webhook?.secret === '') {
+      // Nothing was attempted: what waits is delivered once the secret is there, however long that takes.
+      log.error({ notification: id, to }, `a notification to ${to} waits: ${SECRET_UNREAD}`);
+      return outbox.giveBack(notification, clock.nowMs() + LOOK_AGAIN_MS);
+    }
     const result: Delivery = webhook
       ? await send(webhook, this.linked(notification), clock.nowMs(), signal)
       : { ok: false, note: `webhook \`${to}\` is no longer configured` };

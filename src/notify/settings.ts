@@ -12,7 +12,7 @@ import { type FeedSettings, feedFields, feedOf } from './feed-settings.ts';
 export interface Webhook {
   name: string;
   url: URL;
-  /** Replaced when its file changes. */
+  /** Replaced when its file changes. Empty: it cannot be read, and nothing is sent. */
   secret: string;
   /** Where it was read from; undefined: an environment variable. */
   secretFile?: string | undefined;
@@ -42,9 +42,12 @@ export interface Names {
   text(name: string): string | undefined;
   duration(name: string, fallback: string, least: string): number;
   fault(text: string): void;
-  /** Files of secrets that cannot be read are no faults. */
-  mayLackSecrets?: boolean;
+  /** What is missing is no fault then. */
+  mayLack?: readonly ('secrets' | 'webhook_secrets' | 'webhooks')[];
 }
+
+/** Positions are stored by it. */
+const NAME_MAX = 100;
 
 const entry = z.strictObject({
   url: z.string(),
@@ -56,27 +59,53 @@ const entry = z.strictObject({
   caFile: z.string().optional(),
   ...feedFields,
 });
-const file = z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]*$/i), entry);
+const file = z.record(
+  z
+    .string()
+    .max(NAME_MAX)
+    .regex(/^[a-z0-9][a-z0-9_-]*$/i),
+  entry,
+);
 type Entry = z.infer<typeof entry>;
 
 const SECRET_MIN = 16;
 const NO_FAULTS = { fault: () => {} };
 
 export function readNotifySettings(names: Names): NotifySettings {
+  const { mayLack = [] } = names;
+  const { faults, ...read } = readWebhooks(names, mayLack.includes('secrets') || mayLack.includes('webhook_secrets'));
+  const areLeftOut = faults.length > 0 && mayLack.includes('webhooks');
+  if (!areLeftOut) for (const fault of faults) names.fault(fault);
+  const found = areLeftOut ? { webhooks: new Map(), alertsTo: [] } : read;
+  const silenceMs = names.duration('TRUSTWARD_ALERT_SILENCE', '30m', '0s');
+  return { ...found, publicUrl: publicUrlOf(names), silenceMs };
+}
+
+/** What is wrong with the webhooks, their secrets included; empty when nothing is. */
+export function faultsOfWebhooks(names: Pick<Names, 'text'>): string[] {
+  return readWebhooks(names).faults;
+}
+
+type Read = Pick<NotifySettings, 'webhooks' | 'alertsTo'> & { faults: string[] };
+
+function readWebhooks(given: Pick<Names, 'text'>, mayLackSecrets = false): Read {
+  const faults: string[] = [];
+  const names = { text: (name: string) => given.text(name), fault: (text: string) => void faults.push(text) };
   const hosts = allowedHosts(names);
   const path = names.text('TRUSTWARD_WEBHOOKS');
   const entries = path === undefined ? {} : readFile(path, names);
-  const webhooks = Object.entries(entries).flatMap(([name, given]) => {
-    const webhook = webhookOf(name, given, hosts, names);
+  const webhooks = Object.entries(entries).flatMap(([name, one]) => {
+    const webhook = webhookOf(name, one, hosts, names, mayLackSecrets);
     return webhook ? [[name, webhook] as const] : [];
   });
   const alertsTo = listOf(names.text('TRUSTWARD_ALERTS_TO'));
   const unknown = alertsTo.find((name) => !Object.hasOwn(entries, name));
   if (unknown !== undefined)
     names.fault(`TRUSTWARD_ALERTS_TO names \`${unknown}\`, and TRUSTWARD_WEBHOOKS has no webhook of that name`);
-  const silenceMs = names.duration('TRUSTWARD_ALERT_SILENCE', '30m', '0s');
-  return { webhooks: new Map(webhooks), alertsTo, publicUrl: publicUrlOf(names), silenceMs };
+  return { webhooks: new Map(webhooks), alertsTo, faults };
 }
+
+type NotingNames = Pick<Names, 'text' | 'fault'>;
 
 /** The only hosts that a message may go to. */
 export function allowedHosts(names: Pick<Names, 'text'>): string[] {
@@ -103,7 +132,7 @@ function listOf(text: string | undefined): string[] {
     .filter(Boolean);
 }
 
-function readFile(path: string, names: Names): Record<string, Entry> {
+function readFile(path: string, names: NotingNames): Record<string, Entry> {
   const where = `TRUSTWARD_WEBHOOKS: \`${path}\``;
   const text = readText(path, where, names);
   if (text === undefined) return {};
@@ -130,14 +159,20 @@ export function readText(path: string, where: string, names: Pick<Names, 'fault'
   }
 }
 
-function webhookOf(name: string, given: Entry, hosts: readonly string[], names: Names): Webhook | undefined {
+function webhookOf(
+  name: string,
+  given: Entry,
+  hosts: readonly string[],
+  names: NotingNames,
+  mayLackSecrets: boolean,
+): Webhook | undefined {
   const fault = (text: string): undefined => names.fault(`webhook \`${name}\`: ${text}`) as undefined;
   const url = urlOf(given, hosts, fault);
   const timeoutMs = parseDuration(given.timeout);
   if (timeoutMs === undefined || timeoutMs < 100 || timeoutMs > 60_000)
     return fault(`timeout is \`${given.timeout}\`: expected a duration of at most 60s, such as 10s`);
   const feed = feedOf(given, fault);
-  const secret = secretOf(name, given, fault, names);
+  const secret = secretOf(name, given, fault, names, mayLackSecrets);
   const ca = given.caFile === undefined ? undefined : readText(given.caFile, `webhook \`${name}\`: caFile`, names);
   if (!url || secret === undefined) return undefined;
   const { secretFile } = given;
@@ -177,17 +212,23 @@ export function secretFault(secret: string): string | undefined {
   return secret.length < SECRET_MIN ? `is shorter than ${SECRET_MIN} characters` : undefined;
 }
 
-function secretOf(name: string, given: Entry, fault: (text: string) => undefined, names: Names): string | undefined {
+function secretOf(
+  name: string,
+  given: Entry,
+  fault: (text: string) => undefined,
+  names: NotingNames,
+  mayLackSecrets: boolean,
+): string | undefined {
   if ((given.secretFile === undefined) === (given.secretEnv === undefined))
     return fault('give its secret in secretFile or in secretEnv, one of them');
-  const mayLack = names.mayLackSecrets === true && given.secretFile !== undefined;
+  const mayLack = mayLackSecrets && given.secretFile !== undefined;
   const secret =
     given.secretEnv !== undefined
       ? names.text(given.secretEnv)
       : readText(given.secretFile as string, `webhook \`${name}\`: secretFile`, mayLack ? NO_FAULTS : names)
           ?.split('\n')[0]
           ?.trim();
-  if (mayLack) return secret ?? '';
+  if (mayLack) return secret === undefined || secretFault(secret) !== undefined ? '' : secret;
   if (secret === undefined) return given.secretEnv === undefined ? undefined : fault(`${given.secretEnv} is not set`);
   const wrong = secretFault(secret);
   if (wrong !== undefined) return fault(`its secret ${wrong}`);

@@ -20,6 +20,8 @@ export function signatureOf(secret: string, body: string, nowMs: number): string
   return `t=${seconds},v1=${mac}`;
 }
 
+export const SECRET_UNREAD = 'the file of its secret cannot be read';
+
 /** As `send`. */
 export function deliver(
   webhook: Webhook,
@@ -31,7 +33,7 @@ export function deliver(
   return send(webhook, { id: notification.id, body: bodyOf(notification) }, nowMs, signal, resolve);
 }
 
-/** Never throws: the note describes the failure. Only the status of the answer counts. */
+/** Never throws: the note describes the failure. Only the status of the answer counts. INVARIANT: nothing is sent without a signature that counts. */
 export function send(
   webhook: Webhook,
   { id, body }: { id: string; body: string },
@@ -39,6 +41,7 @@ export function send(
   signal: AbortSignal,
   resolve?: Resolve,
 ): Promise<Delivery> {
+  if (webhook.secret === '') return Promise.resolve({ ok: false, note: SECRET_UNREAD });
   return sendChecked(webhook, { method: 'POST', headers: headersOf(webhook, id, body, nowMs), body }, signal, resolve);
 }
 

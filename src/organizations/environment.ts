@@ -1,7 +1,7 @@
 // organizations: one organization's settings over those of the environment → what its configuration is read from. In: a file that was read, the
 // environment. Out: an environment of its own, or a checked configuration; a mistake is told with the key of the file.
 import { createHash } from 'node:crypto';
-import { type Config, type Environment, readConfig } from '../config/config.ts';
+import { type Config, type Environment, type MayLack, readConfig, webhookFaultsIn } from '../config/config.ts';
 import type { Flags } from '../config/database-path.ts';
 import { NameReader } from '../config/name-reader.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
@@ -51,17 +51,17 @@ function isMode(text: string): text is Mode {
   return text !== 'off' && MODES.some((mode) => mode === text);
 }
 
-/** `seen`: what it is read from. `mayLackSecrets`: credentials that cannot be read are empty. Errors: AppError `config` with the place of each mistake in the organization's file, or the name of the setting of the environment. */
+/** `seen`: what it is read from. `mayLack`: as for `readConfig`. Errors: AppError `config` with the place of each mistake in the organization's file, or the name of the setting of the environment. */
 export function configOf(
   organization: OrganizationFile,
   base: Environment,
   flags: Flags = {},
   seen: (env: Environment) => Environment = (env) => env,
-  mayLackSecrets = false,
+  mayLack: MayLack = [],
 ): Config {
   const { org: _, ...others } = flags;
   const env = seen(environmentOf(organization, base));
-  const found = readWith(organization, () => readConfig(env, others, organization.id, mayLackSecrets));
+  const found = readWith(organization, () => readConfig(env, others, organization.id, mayLack));
   if ('config' in found) return found.config;
   const { problems, environment } = found;
   throw new AppError('config', [...problems.map(problemLine), ...environment].join('\n'));
@@ -73,10 +73,10 @@ export interface SettingFaults {
   environment: string[];
 }
 
-/** Everything but the files of credentials, and what the whole installation has: a lost credential is a matter of one organization. */
+/** Everything but the files of secrets, and what the whole installation has: a lost credential is a matter of one organization. */
 export function checkSettings(organization: OrganizationFile, base: Environment): { config: Config } | SettingFaults {
   const env = withoutSecrets(organization, base);
-  return readWith(organization, () => readConfig(env));
+  return readWith(organization, () => readConfig(env, {}, undefined, ['webhook_secrets']));
 }
 
 /** Mistakes in the settings of a file that has others: what each must have is checked with its form. */
@@ -108,7 +108,12 @@ export function credentialFaults(organization: OrganizationFile): string[] {
   return 'config' in found ? [] : found.problems.map(({ message }) => message);
 }
 
-/** The same of the organization that the environment configures. */
+/** What is wrong with its webhooks, whose file may be another one than that of the organization; empty when nothing is. */
+export function webhookFaults(organization: OrganizationFile, base: Environment): string[] {
+  return webhookFaultsIn(environmentOf(organization, base));
+}
+
+/** The credentials of the organization that the environment configures. */
 export function credentialFaultsIn(env: Environment): string[] {
   const names = new NameReader(env);
   for (const name of SECRETS) if (names.text(name) !== undefined) names.secret(name.replace(/_FILE$/, ''));
@@ -122,7 +127,7 @@ export function credentialFaultsIn(env: Environment): string[] {
 
 /** The credential that the API is called with, so that equal ones are found: nothing can be learned from it. Undefined: it cannot be read. */
 export function credentialDigest({ settings }: OrganizationFile): string | undefined {
-  const names = new NameReader(Object.fromEntries(settings), true);
+  const names = new NameReader(Object.fromEntries(settings), ['secrets']);
   const secret = names.secret('TRUSTWARD_API_KEY') ?? names.secret('TRUSTWARD_REFRESH_TOKEN');
   return secret === undefined ? undefined : createHash('sha256').update(secret).digest('hex');
 }

@@ -22,6 +22,9 @@ import { Where } from './where.ts';
 /** Ended notifications are kept for this long. The audit keeps a record of them. */
 const KEPT_MS = 30 * 86_400_000;
 
+/** The key of a row in `meta`. */
+const WATCHED_SINCE = 'watched_since';
+
 const DUE = `SELECT * FROM notifications WHERE status = 'waiting' AND next_at <= ? ORDER BY next_at, id LIMIT ?`;
 /** As whoever claimed it left it: a claim is a time of the next attempt. */
 const OWN = "id = ? AND status = 'waiting' AND next_at = ?";
@@ -65,6 +68,17 @@ export class SqlOutbox implements Outbox {
       ids,
     );
     return rows.map((row) => ({ ...notificationOfRow(row), claimedUntil: untilMs }));
+  }
+
+  async watchedSince(nowMs: number): Promise<number> {
+    const { db } = this;
+    const known = () => db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', WATCHED_SINCE);
+    const found = await db.reading(known());
+    if (found) return Number(found.value);
+    return this.unit.run(function* () {
+      yield* db.insert('meta', { key: WATCHED_SINCE, value: String(nowMs) }, 'ON CONFLICT DO NOTHING');
+      return Number((yield* known())?.value);
+    });
   }
 
   async nextDueAt(): Promise<number | undefined> {

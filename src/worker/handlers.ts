@@ -152,7 +152,8 @@ async function opened(
   work: (composition: Composition) => Promise<JobValue>,
 ): Promise<JobValue> {
   const { server, recording, knownRules, lastGood } = shared;
-  const config = organizations.configOf(job.organization);
+  // Who only delivers calls no API: people learn from it that nothing is done without the credential.
+  const config = organizations.configOf(job.organization, part === 'operator' ? ['secrets'] : []);
   const ending = new Ending(ofProcess.withinMs);
   const end = () => ending.begin();
   const signals = AbortSignal.any([ofProcess.asked, job.lost]);

@@ -1,7 +1,8 @@
-// worker: the organizations as people choose from them, and what is wrong with each: with its credential or its rules. In: organizations, their
+// worker: the organizations as people choose from them, and what is wrong with each: with its credential, webhooks or rules. In: organizations, their
 // files, looked at now and then. Out: one line for each. INVARIANT: a line is answered over HTTP: the paths of files are for the log.
 import { actionsWith } from '../act/actions.ts';
 import { AppError } from '../domain/errors.ts';
+import { giveWay } from '../domain/give-way.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { KnownRules } from '../evaluate/index.ts';
 import type { OrganizationLine } from '../http/index.ts';
@@ -10,16 +11,16 @@ import { BoundedRead } from '../rule-set/bounded-read.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
 import type { Organizations, WorkedOn } from './organizations.ts';
 
-export type ProblemKind = 'credential' | 'rules';
+export type ProblemKind = 'credential' | 'webhooks' | 'rules';
 
 export interface OrganizationProblem {
   organization: string;
   kind: ProblemKind;
 }
 
-/** So many sets of rules are read for one look, those that were not read for longest; a set that many organizations have is one. */
+/** So many sets of rules, and webhooks, are read for one look, those that were not read for longest; a set that many organizations have is one. */
 const SETS_MAX = 200;
-/** A set is read no more often. */
+/** Neither is read more often. */
 const SET_EVERY_MS = 15_000;
 /** A disk or network mount that does not answer is not waited for any longer. */
 const LOAD_MS_MAX = 10_000;
@@ -32,15 +33,22 @@ interface RuleSet {
   problems: readonly string[] | undefined;
 }
 
+interface Webhooks {
+  readAtMs: number;
+  /** Undefined: nothing is wrong. */
+  faults: string | undefined;
+}
+
 export class OrganizationLines {
   private credentials = new Map<string, string>();
+  private readonly webhooks = new Map<string, Webhooks>();
   private shown: ReadonlyMap<string, string> = new Map();
   private readonly sets = new Map<string, RuleSet>();
   private readonly known = new KnownRules();
   private reading: Promise<void> | undefined;
 
   constructor(
-    private readonly organizations: Pick<Organizations, 'all' | 'credentialFaults'>,
+    private readonly organizations: Pick<Organizations, 'all' | 'credentialFaults' | 'webhookFaults'>,
     private readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>,
     private readonly log: Log,
   ) {
@@ -56,16 +64,17 @@ export class OrganizationLines {
       .all()
       .flatMap(({ id, outline }) => [
         ...(this.credentials.has(id) ? [{ organization: id, kind: 'credential' as const }] : []),
+        ...(this.hasWebhookFault(id) ? [{ organization: id, kind: 'webhooks' as const }] : []),
         ...(this.refusalOf(outline) ? [{ organization: id, kind: 'rules' as const }] : []),
       ]);
   }
 
-  /** Whether the credential of one cannot be read, as it was at the last look. */
-  lacksCredential(id: string): boolean {
-    return this.credentials.has(id);
+  /** Whether the credential or the webhooks of one cannot be read, as it was at the last look. */
+  lacksFiles(id: string): boolean {
+    return this.credentials.has(id) || this.hasWebhookFault(id);
   }
 
-  /** Credentials at once; rules beside everything else, which must not wait for a disk. */
+  /** Credentials at once; the rest beside everything else, which must not wait for a disk. */
   look(): void {
     const found = new Map<string, string>();
     for (const { id } of this.organizations.all()) {
@@ -77,7 +86,8 @@ export class OrganizationLines {
     }
     this.credentials = found;
     this.show();
-    this.reading ??= this.readSets().finally(() => {
+    const read = () => this.readWebhooks().then(() => this.readSets());
+    this.reading ??= read().finally(() => {
       this.reading = undefined;
       this.show();
     });
@@ -95,13 +105,43 @@ export class OrganizationLines {
       ...(this.credentials.has(id)
         ? ['a credential cannot be read; `trustward organizations check` names the file']
         : []),
+      ...(this.hasWebhookFault(id)
+        ? [
+            'its webhooks cannot be used, so nobody is alerted; `trustward organizations check` and the log have the details',
+          ]
+        : []),
       ...(refusal ? [`rules: ${refusalText(refusal)}; \`trustward rules check\` and the log have the details`] : []),
     ];
     return parts.length === 0 ? undefined : parts.join('; ');
   }
 
+  private hasWebhookFault(id: string): boolean {
+    return this.webhooks.get(id)?.faults !== undefined;
+  }
+
   private refusalOf(outline: WorkedOn['outline']): readonly string[] | undefined {
     return this.sets.get(keyOf(outline))?.problems;
+  }
+
+  /** Any of their files may have changed: that of the webhooks, a secret, a certificate. */
+  private async readWebhooks(): Promise<void> {
+    const ids = new Set(this.organizations.all().map(({ id }) => id));
+    for (const id of this.webhooks.keys()) if (!ids.has(id)) this.webhooks.delete(id);
+    const readAtMs = (id: string) => this.webhooks.get(id)?.readAtMs ?? Number.NEGATIVE_INFINITY;
+    const due = [...ids]
+      .filter((id) => this.clock.monotonicMs() - readAtMs(id) >= SET_EVERY_MS)
+      .sort((one, other) => readAtMs(one) - readAtMs(other));
+    for (const id of due.slice(0, SETS_MAX)) {
+      await giveWay();
+      this.readWebhooksOf(id);
+    }
+  }
+
+  private readWebhooksOf(id: string): void {
+    const faults = this.organizations.webhookFaults(id).join('; ') || undefined;
+    if (faults !== undefined && this.webhooks.get(id)?.faults !== faults)
+      this.log.error({ organization: id }, `organization \`${id}\`: its webhooks cannot be used: ${faults}`);
+    this.webhooks.set(id, { readAtMs: this.clock.monotonicMs(), faults });
   }
 
   private async readSets(): Promise<void> {

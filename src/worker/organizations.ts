@@ -1,12 +1,12 @@
 // worker: the organizations that a process works on: those of a folder, or the one that the environment configures. In: the environment, flags.
 // Out: their ids and configurations, as they are now.
-import type { Config, Environment } from '../config/config.ts';
-import { readConfig } from '../config/config.ts';
+import type { Config, Environment, MayLack } from '../config/config.ts';
+import { readConfig, webhookFaultsIn } from '../config/config.ts';
 import type { Flags } from '../config/database-path.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import { configOf, credentialFaults, credentialFaultsIn } from '../organizations/environment.ts';
+import { configOf, credentialFaults, credentialFaultsIn, webhookFaults } from '../organizations/environment.ts';
 import { OrganizationHolder } from '../organizations/organization-holder.ts';
 import { watchFolders } from '../rule-set/folder-watch.ts';
 
@@ -19,12 +19,12 @@ export interface WorkedOn {
 
 export interface Organizations {
   all(): readonly WorkedOn[];
-  /** With its credentials, as their files are now. Errors: AppError `config`, `not_found` for one that is not configured. */
-  configOf(id: string): Config;
-  /** The same for who calls nothing: credentials that cannot be read are empty. */
-  configWithoutSecrets(id: string): Config;
+  /** With its credentials and webhooks, as their files are now. Errors: AppError `config`, `not_found` for one that is not configured. */
+  configOf(id: string, mayLack?: MayLack): Config;
   /** What keeps its credentials from being read, with the paths of files: for the log. */
   credentialFaults(id: string): readonly string[];
+  /** The same of its webhooks; empty for one that is not configured. */
+  webhookFaults(id: string): readonly string[];
   /** Undefined: the environment configures one. */
   holder: OrganizationHolder | undefined;
   stop(): Promise<void>;
@@ -59,27 +59,30 @@ export async function openOrganizations(
         name,
         outline: { schedule, watchMs, mode, rulesDir, webhooks },
       })),
-    configOf: (id) => configOf(found(id), env, flags),
-    configWithoutSecrets: (id) => configOf(found(id), env, flags, undefined, true),
+    configOf: (id, mayLack) => configOf(found(id), env, flags, undefined, mayLack),
     credentialFaults: (id) => credentialFaults(found(id)),
+    webhookFaults: (id) => {
+      const organization = holder.find(id);
+      return organization ? webhookFaults(organization, env) : [];
+    },
     holder,
     stop: () => watch.stop(),
   };
 }
 
 function onlyOne(env: Environment, flags: Flags): Organizations {
-  const read = (id: string, mayLackSecrets = false) => {
+  const read = (id: string, mayLack?: MayLack) => {
     if (id !== DEFAULT_ORGANIZATION) throw notConfigured(id);
-    return readConfig(env, flags, DEFAULT_ORGANIZATION, mayLackSecrets);
+    return readConfig(env, flags, DEFAULT_ORGANIZATION, mayLack);
   };
   const { schedule, watchMs, mode, rulesDir, notify } = read(DEFAULT_ORGANIZATION);
   const outline = { schedule, watchMs, mode, rulesDir, webhooks: [...notify.webhooks.keys()] };
   const one = { id: DEFAULT_ORGANIZATION, name: DEFAULT_ORGANIZATION, outline };
   return {
     all: () => [one],
-    configOf: (id) => read(id),
-    configWithoutSecrets: (id) => read(id, true),
+    configOf: read,
     credentialFaults: () => credentialFaultsIn(env),
+    webhookFaults: () => webhookFaultsIn(env),
     holder: undefined,
     stop: async () => {},
   };

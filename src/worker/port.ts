@@ -29,7 +29,7 @@ export interface PortParts {
   log: Log;
 }
 
-/** Credentials are looked at when somebody asks, and not more often than this. */
+/** Files are looked at when somebody asks, and not more often than this. */
 const LOOK_EVERY_MS = 5_000;
 
 /** Errors: AppError `port_busy`, `config`. */
@@ -48,6 +48,7 @@ export async function openWorkerPort({ listen, allowedHosts }: PortSettings, par
     version: versionOf(),
     jobs: () => jobsOf(organizations, jobs, clock),
     organizations: () => holder && { count: organizations.all().length, areRefused: holder.refusal !== undefined },
+    problems: () => lines.problems(),
     fault: () => server.health.fault(),
     ids: () => organizations.all().map(({ id }) => id),
     failing: () => [...failingOrganizations({ lines, watch }).keys()],

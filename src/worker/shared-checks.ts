@@ -55,6 +55,13 @@ export async function jobsOf(
   return (await inTime(jobs.counts(), clock)).filter(({ organization }) => own.has(organization));
 }
 
+/** INVARIANT: it counts none. Workers keep the schedules, so nothing waits either when none runs. */
+function textOf(counts: readonly JobCount[]): string {
+  if (counts.some(({ underWay }) => underWay > 0)) return 'workers take them';
+  if (counts.some(({ waiting }) => waiting > 0)) return `some wait, none for more than ${WAITS_LONG_MS / 1_000} s`;
+  return 'none waits; `trustward doctor` shows whether workers run';
+}
+
 /** Reading and stopping need no worker, and one worker does not stand for all: it is a part of the work. */
 export async function jobsCheck(
   jobs: Pick<Jobs, 'counts'>,
@@ -67,7 +74,7 @@ export async function jobsCheck(
     const own = counts.filter((one) => organization === undefined || one.organization === organization);
     // What waits behind work under way is not forgotten.
     const isForgotten = own.some(({ waitingMsMax, underWay }) => waitingMsMax > WAITS_LONG_MS && underWay === 0);
-    if (!isForgotten) return { ...check, ok: true, text: 'workers take them' };
+    if (!isForgotten) return { ...check, ok: true, text: textOf(own) };
     const text = `some wait for more than ${WAITS_LONG_MS / 1_000} s: look whether workers (\`trustward worker\`) run and log no fault`;
     return { ...check, ok: false, text };
   } catch {

@@ -1,4 +1,4 @@
-// endpoint: rules and credentials that cannot be read, in processes on a real PostgreSQL: whose work they end, what people can still do, who says it.
+// endpoint: rules, credentials and webhooks that cannot be read, in processes on a real PostgreSQL: whose work they end, what people can still do, who says it.
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -108,6 +108,36 @@ describe.skipIf(hasNoPostgres)(`files that cannot be read${NEEDS_POSTGRES}`, { t
     rmSync(broken());
     expect(await run('alpha')).toEqual([200, 'completed']);
     await vi.waitFor(async () => expect((await ask('/api/orgs/alpha/rules')).json.total).toBe(1), SOON);
+  });
+
+  it('of webhooks keep nobody from stopping and reading, are named, and are used again once they are mended', async () => {
+    const [hooks, secret] = [join(on.root, 'hooks.yaml'), join(on.root, 'hook.secret')];
+    const good = `ops: { url: 'https://hooks.example/x', secretFile: '${secret}' }\n`;
+    writeFileSync(secret, 'a-secret-of-the-webhook');
+    writeFileSync(hooks, good);
+    const others = 'webhooks: ../hooks.yaml\nwebhook_hosts: [hooks.example]\nalerts: { to: [ops] }\n';
+    on.write('alpha', 'approve', { key: './alpha.key', others });
+    at = await on.serve();
+    writeFileSync(hooks, 'ops: [\n');
+    for (const path of ['runs', 'plans', 'audit', 'summary', 'rules'])
+      expect([path, (await ask(`/api/orgs/alpha/${path}`)).status]).toEqual([path, 200]);
+    expect((await ask('/api/orgs/alpha/stop', { reason: 'a test' })).status).toBe(200);
+    expect((await ask('/api/orgs/alpha/resume', { reason: 'a test' })).status).toBe(200);
+    const named = ['alpha', false, expect.stringContaining('its webhooks cannot be used')];
+    await vi.waitFor(async () => expect(await problems()).toEqual([named, ['beta', true, null]]), SOON);
+    expect((await ask('/readyz')).text).toContain('organization alpha');
+    expect((await ask('/metrics')).text).toContain(
+      'trustward_organization_problem{organization="alpha",kind="webhooks"} 1',
+    );
+    writeFileSync(hooks, good);
+    await vi.waitFor(async () => expect(await problems()).toContainEqual(['alpha', true, null]), SOON);
+    // What people do is alerted through them again.
+    const alerted = async () => {
+      await ask('/api/orgs/alpha/stop', { reason: 'a test' });
+      const { notifications } = (await ask('/api/orgs/alpha/notifications')).json;
+      return notifications.length;
+    };
+    await vi.waitFor(async () => expect(await alerted()).toBeGreaterThan(0), SOON);
   });
 
   it('of a credential keep only the API from being asked, until it is there', async () => {

@@ -18,7 +18,7 @@ export interface Installation {
   consoles: Record<string, Console>;
   url: string;
   file(id: string): string;
-  write(id: string, mode?: string, more?: { rules?: string; key?: string }): void;
+  write(id: string, mode?: string, more?: { rules?: string; key?: string; others?: string }): void;
   /** A path in its folder. */
   path(name: string): string;
   /** Returns its address. */
@@ -35,9 +35,13 @@ export async function install(ids: readonly string[], others: Record<string, str
   const database = await migratedDatabase(cluster);
   const consoles: Record<string, Console> = {};
   const file = (id: string) => join(root, 'organizations', `${id}.yaml`);
-  const write: Installation['write'] = (id, mode = 'approve', { rules = 'rules', key = `${id}.key` } = {}) => {
+  const write: Installation['write'] = (
+    id,
+    mode = 'approve',
+    { rules = 'rules', key = `${id}.key`, others = '' } = {},
+  ) => {
     const api = `api:\n  url: ${consoles[id]?.address}\n  api_key_file: ${key}\n`;
-    writeFileSync(file(id), `id: ${id}\nname: The ${id}\nmode: ${mode}\n${api}rules: [../${rules}]\n`);
+    writeFileSync(file(id), `id: ${id}\nname: The ${id}\nmode: ${mode}\n${api}rules: [../${rules}]\n${others}`);
   };
   for (const id of ids) {
     const console = await startConsole({

@@ -6,11 +6,12 @@ import { WorkerMeasuring } from '../../src/metrics/worker-measuring.ts';
 const idsFrom = (first: number, count: number) =>
   Array.from({ length: count }, (_, at) => `o-${String(first + at).padStart(5, '0')}`);
 
-function measuring(state: { ids: string[]; failing?: string[] }) {
+function measuring(state: { ids: string[]; failing?: string[]; problems?: { organization: string; kind: string }[] }) {
   return new WorkerMeasuring({
     version: 'v',
     jobs: async () => [],
     organizations: () => ({ count: state.ids.length, areRefused: false }),
+    problems: () => state.problems ?? [],
     fault: () => undefined,
     ids: () => state.ids,
     failing: () => state.failing ?? [],
@@ -54,5 +55,23 @@ describe('the metrics of a worker', () => {
     expect([found.size, found.get('o-00000'), found.get('(others)')]).toEqual([NAMED_MAX + 1, 1, 250 - NAMED_MAX]);
     state.failing = [];
     expect(seriesOf(await on.text(), 'trustward_organizations_failing').size).toBe(0);
+  });
+
+  it('name the problem of so many organizations, by its kind, and count the others, until it is over', async () => {
+    const ids = idsFrom(0, 250);
+    const problems = ids.flatMap((organization) => [
+      { organization, kind: 'credential' },
+      { organization, kind: 'webhooks' },
+    ]);
+    const state = { ids, problems };
+    const on = measuring(state);
+    const found = seriesOf(await on.text(), 'trustward_organization_problem');
+    expect([found.size, found.get('o-00000'), found.get('(others)')]).toEqual([
+      NAMED_MAX + 1,
+      2,
+      2 * (250 - NAMED_MAX),
+    ]);
+    state.problems = [];
+    expect(seriesOf(await on.text(), 'trustward_organization_problem').size).toBe(0);
   });
 });

@@ -55,11 +55,11 @@ afterEach(async () => {
 });
 
 /** Deliveries whose sends are recorded; each takes its answer from `answers`, and succeeds when none is left. */
-function deliveries(answers: boolean[] = [], outbox = on.store.outbox()) {
+function deliveries(answers: boolean[] = [], outbox = on.store.outbox(), ops = OPS) {
   const sent: WaitingNotification[] = [];
   const worker = new Deliveries({
     outbox,
-    webhooks: new Map([['ops', OPS]]),
+    webhooks: new Map([['ops', ops]]),
     clock: on.clock,
     random: half,
     log: silentLog,
@@ -177,6 +177,19 @@ describe('a notification', () => {
     await worker.run(stop.signal);
     expect(sent).toHaveLength(1);
     expect(waits).toEqual([60_000]);
+  });
+
+  it('to a webhook whose secret cannot be read waits without an attempt, and is delivered once it can', async () => {
+    await on.run();
+    const unread = deliveries([], undefined, { ...OPS, secret: '', attemptsMax: 1 });
+    for (let count = 0; count < 3; count += 1) {
+      await unread.worker.round(never);
+      on.clock.pass(60_000);
+    }
+    expect(unread.sent).toEqual([]);
+    const { sent, worker } = deliveries();
+    await worker.round(never);
+    expect(sent).toMatchObject([{ to: 'ops', attempts: 0 }]);
   });
 
   it('to a webhook that is no longer configured is given up', async () => {

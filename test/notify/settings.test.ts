@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config/config.ts';
+import { type MayLack, readConfig } from '../../src/config/config.ts';
 
 const SECRET = 'canary-secret-of-a-webhook';
 let dir: string;
@@ -13,14 +13,39 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-function read(text: string, env: Record<string, string> = {}, name = 'webhooks.yaml') {
+function read(text: string, env: Record<string, string> = {}, name = 'webhooks.yaml', mayLack: MayLack = []) {
   const file = join(dir, name);
   writeFileSync(file, text);
   const base = { TRUSTWARD_WEBHOOKS: file, TRUSTWARD_WEBHOOK_HOSTS: 'hooks.example.com, 10.0.0.1', OPS_SECRET: SECRET };
-  return readConfig({ ...base, ...env }).notify;
+  return readConfig({ ...base, ...env }, {}, undefined, mayLack).notify;
 }
 
 describe('the webhooks', () => {
+  it('whose secret cannot be read, or cannot be one, have none for who may lack secrets; other mistakes stay mistakes', () => {
+    const ops = (secretFile: string, more = '') =>
+      `ops: { url: "https://hooks.example.com/a", secretFile: ${join(dir, secretFile)}${more} }`;
+    writeFileSync(join(dir, 'short'), 'short\n');
+    for (const name of ['short', 'gone']) {
+      for (const lack of ['secrets', 'webhook_secrets'] as const)
+        expect(read(ops(name), {}, 'webhooks.yaml', [lack]).webhooks.get('ops')?.secret).toBe('');
+      expect(() => read(ops(name), {}, 'webhooks.yaml', ['webhooks'])).not.toThrow();
+      expect(() => read(ops(name))).toThrow('webhook `ops`');
+    }
+    expect(() => read(ops('gone', ', timeout: soon'), {}, 'webhooks.yaml', ['secrets'])).toThrow('timeout is `soon`');
+  });
+
+  it.each([
+    ['a file that is no YAML', 'ops: ['],
+    ['an address that is not allowed', 'ops: { url: "https://evil.example.com/x", secretEnv: OPS_SECRET }'],
+  ])('with %s are none for who may lack webhooks, and nobody is alerted through them', (_, text) => {
+    const env = { TRUSTWARD_ALERTS_TO: 'ops' };
+    expect(read(text, env, 'webhooks.yaml', ['secrets', 'webhooks'])).toMatchObject({
+      webhooks: new Map(),
+      alertsTo: [],
+    });
+    expect(() => read(text, env, 'webhooks.yaml', ['secrets'])).toThrow();
+  });
+
   it('are read from YAML and from JSON, with secrets from a file or the environment', () => {
     const yaml = `ops: { url: "https://hooks.example.com/a", secretFile: ${join(dir, 'secret')}, timeout: 3s, attempts: 4 }`;
     expect(read(yaml).webhooks.get('ops')).toMatchObject({ secret: SECRET, timeoutMs: 3_000, attemptsMax: 4 });

@@ -88,7 +88,9 @@ describe.skipIf(hasNoPostgres)(`the port of a worker${NEEDS_POSTGRES}`, { timeou
     const { code, checks } = await until(ready, isNamed);
     expect(code).toBe(200);
     expect(JSON.stringify(checks)).not.toContain('beta.key');
-    expect(value(await metrics(), 'trustward_organizations_failing{organization="beta"}')).toBe(1);
+    const shown = await metrics();
+    expect(value(shown, 'trustward_organizations_failing{organization="beta"}')).toBe(1);
+    expect(value(shown, 'trustward_organization_problem{organization="beta",kind="credential"}')).toBe(1);
   });
 
   it('is refused at a port that another process uses, in one line that names the setting', async () => {

@@ -4,6 +4,7 @@ import { AppError } from '../../src/domain/errors.ts';
 import type { Job, JobKind } from '../../src/domain/jobs.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { readinessOfWorker, type WorkerState } from '../../src/worker/readiness.ts';
+import { jobsCheck } from '../../src/worker/shared-checks.ts';
 import { WorkWatch } from '../../src/worker/work-watch.ts';
 
 const MINUTE_MS = 60_000;
@@ -124,6 +125,18 @@ describe('the health of a worker', () => {
     stop();
     const { isReady, bad } = await look({ working: { fetchedAtMs: () => 0 } });
     expect([isReady, bad]).toEqual([false, [expect.stringContaining('stopping: it takes no more jobs')]]);
+  });
+
+  it.each([
+    ['nothing waits, which shows of no worker', [], true, /^none waits; .*`trustward doctor`/],
+    ['what waits is young', [{ waiting: 1, waitingMsMax: 59_000 }], true, /^some wait, none for more than 60 s$/],
+    ['one is under way', [{ underWay: 1 }], true, /^workers take them$/],
+    ['others wait behind one', [{ waiting: 1, underWay: 1, waitingMsMax: 90_000 }], true, /^workers take them$/],
+    ['one is forgotten', [{ waiting: 1, waitingMsMax: 61_000 }], false, /^some wait for more than 60 s: look/],
+  ])('claims of jobs no more than the record shows when %s', async (_, counts, ok, text) => {
+    const none = { organization: 'acme', kind: 'run' as const, waiting: 0, underWay: 0, waitingMsMax: 0 };
+    const jobs = { counts: async () => counts.map((one) => ({ ...none, ...one })) };
+    expect(await jobsCheck(jobs, systemClock)).toMatchObject({ ok, text: expect.stringMatching(text) });
   });
 
   it('counts the lag of a job from when it was due', async () => {

@@ -298,13 +298,37 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     });
   }, 300_000);
 
+  function webhook(id: string): string {
+    writeFileSync(file(`${id}.secret`), 'a-secret-of-the-webhook');
+    const secretFile = file(`${id}.secret`);
+    writeFileSync(file(`${id}.hooks.yaml`), `ops: { url: 'https://hooks.example/x', secretFile: '${secretFile}' }\n`);
+    return `webhooks: ${file(`${id}.hooks.yaml`)}\nwebhook_hosts: [hooks.example]\nalerts: { to: [ops], silence: 1s }\n`;
+  }
+
+  it.each([
+    ['the credential of an organization', 'acme.key', 'beta'],
+    ['the secret of its webhook', 'acme.secret', 'beta'],
+  ])(
+    'alerts of the silence without %s, also when no run was ever made',
+    async (_, lost, other) => {
+      await addOrganization('acme', webhook('acme'));
+      await addOrganization(other, webhook(other));
+      rmSync(file(lost));
+      await start();
+      const all = () =>
+        postgresReader(server.pool, 'acme', systemClock).notifications({ statuses: ['waiting', 'given_up'] }, 100);
+      while ((await all()).every(({ about }) => about.alert !== 'silence')) {
+        await jobs.ask({ organization: 'acme', kind: 'deliver', payload: null });
+        await systemClock.sleep(200);
+      }
+      expect(await postgresReader(server.pool, 'acme', systemClock).runs(1)).toEqual([]);
+      await untilRuns(other, 1);
+    },
+    120_000,
+  );
+
   it('alerts once that an organization is silent, also when no run of it ever ended well', async () => {
-    writeFileSync(file('hook.secret'), 'a-secret-of-the-webhook');
-    writeFileSync(
-      file('hooks.yaml'),
-      `ops: { url: 'https://hooks.example/x', secretFile: '${file('hook.secret')}' }\n`,
-    );
-    const alerts = `webhooks: ${file('hooks.yaml')}\nwebhook_hosts: [hooks.example]\nalerts: { to: [ops], silence: 1s }\n`;
+    const alerts = webhook('acme');
     await addOrganization('acme', alerts);
     await consoles.pop()?.close();
     await start();
