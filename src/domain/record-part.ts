@@ -34,7 +34,8 @@ export type ChangedPart = Facts[] | Uint8Array;
 export interface RecordPart {
   /** Records, also unreadable ones. */
   seen: number;
-  unreadable: { count: number; examples: { at: number; reason: string }[] };
+  /** `overlong`: of the count, those with a name that is too long. */
+  unreadable: { count: number; overlong: number; examples: { at: number; reason: string }[] };
   keys: KeyPart;
   fleet: FleetPart;
   identities: IdentityPart;

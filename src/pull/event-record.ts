@@ -1,7 +1,9 @@
 // pull: an event as it came → the fields that windows count by. Field notes: any part may be absent, lists may be null,
 // numbers may come as text. The service of an event is in `service`, otherwise in the destination of the link.
+import { clip, NAME_MAX } from '../domain/clip.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import { type Fact, type Facts, isFacts, own, ownText } from '../domain/facts.ts';
+import { isOverlong, KEPT_NAME_BYTES_MAX } from '../domain/kept-name.ts';
 import { eventWithoutSecrets } from '../domain/secrets.ts';
 
 export type ReadEvent = { ok: true; event: TrustEvent } | { ok: false; reason: string };
@@ -11,6 +13,8 @@ export function readEvent(value: unknown, dropped: Set<string>): ReadEvent {
   if (!isFacts(value)) return { ok: false, reason: 'not an object' };
   const id = ownText(value, 'id');
   if (id === undefined || id === '') return { ok: false, reason: 'id is missing or not text' };
+  if (isOverlong(id))
+    return { ok: false, reason: `id is longer than ${KEPT_NAME_BYTES_MAX} bytes (event ${clip(id, NAME_MAX)})` };
   const createdAtMs = own(value, 'created_at');
   if (typeof createdAtMs !== 'number' || !Number.isSafeInteger(createdAtMs)) {
     return { ok: false, reason: `created_at is not a number of milliseconds (event ${id})` };

@@ -36,7 +36,7 @@ export class PartReader {
     const fleet = new FleetRows(fieldsWritten);
     const keys: string[] = [];
     const wanted: Facts[] = [];
-    const unreadable: RecordPart['unreadable'] = { count: 0, examples: [] };
+    const unreadable: RecordPart['unreadable'] = { count: 0, overlong: 0, examples: [] };
     let seen = 0;
     for (const batch of batches) {
       records?.begin(batch.bytes);
@@ -45,6 +45,7 @@ export class PartReader {
         const read = readRecord(source, value);
         if (!read.ok) {
           unreadable.count += 1;
+          if (read.isOverlong) unreadable.overlong += 1;
           if (unreadable.examples.length < EXAMPLES_MAX) unreadable.examples.push({ at: seen, reason: read.reason });
           continue;
         }

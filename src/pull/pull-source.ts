@@ -10,7 +10,7 @@ import type { Source } from '../domain/subjects.ts';
 import { KeySet } from './key-set.ts';
 import { readRecord } from './record-key.ts';
 import { dropSecrets } from './secrets.ts';
-import { distrust, recordsReadMax, type TrustSettings, tooMany } from './trust-gate.ts';
+import { distrust, type GateInput, recordsReadMax, type TrustSettings, tooMany } from './trust-gate.ts';
 
 /** Reads the records of one attempt. `values` of its result are compared with the baseline. */
 export interface Consumer<Result> {
@@ -103,7 +103,7 @@ async function pullParts<Result extends { values: Baseline['values'] }>(
   const keys = new KeySet(baseline?.count);
   const unreadable = { count: 0, examples: [] as string[] };
   const startedAt = clock.nowMs();
-  let [seen, count] = [0, 0];
+  let [seen, count, overlong] = [0, 0, 0];
   try {
     const underWay = await inParts.begin();
     if (!underWay) return undefined;
@@ -115,6 +115,7 @@ async function pullParts<Result extends { values: Baseline['values'] }>(
       for (const { at, reason } of part.unreadable.examples.slice(0, EXAMPLES_MAX - unreadable.examples.length))
         unreadable.examples.push(`record ${seen + at}: ${reason}`);
       unreadable.count += part.unreadable.count;
+      overlong += part.unreadable.overlong;
       seen += part.seen;
       count += part.seen - part.unreadable.count;
       consumer.accept(part);
@@ -128,7 +129,10 @@ async function pullParts<Result extends { values: Baseline['values'] }>(
       count,
       unreadable,
     };
-    return { reading: judged({ ...reading, finishedAt: clock.nowMs() }, [], result, options), result };
+    return {
+      reading: judged({ ...reading, finishedAt: clock.nowMs() }, { repeatedKeys: [], overlong }, result, options),
+      result,
+    };
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'api_refused' || error.code === 'stopped') throw error;
     return undefined;
@@ -165,17 +169,17 @@ async function pullOnce<Result extends { values: Baseline['values'] }>(
   const result = attempt.consumer.finish();
   const reading = attempt.reading(clock.nowMs());
   if (broken) return { reading: { ...reading, reasons: [broken], trusted: false }, result };
-  return { reading: judged(reading, attempt.repeatedKeys, result, options), result };
+  return { reading: judged(reading, attempt, result, options), result };
 }
 
 /** The reading of a whole list, with whether it is trusted. */
 function judged<Result extends { values: Baseline['values'] }>(
   reading: SourceReading,
-  repeatedKeys: string[],
+  { repeatedKeys, overlong }: Pick<GateInput, 'repeatedKeys' | 'overlong'>,
   { values }: Result,
   { api, baseline, trust: settings }: PullOptions<Result>,
 ): SourceReading {
-  const reasons = distrust({ reading, repeatedKeys, values, baseline, skewMs: api.skewMs(), settings });
+  const reasons = distrust({ reading, repeatedKeys, overlong, values, baseline, skewMs: api.skewMs(), settings });
   return { ...reading, reasons, trusted: reasons.length === 0 };
 }
 
@@ -194,6 +198,7 @@ class Attempt<Result> {
   private readonly dropped = new Set<string>();
   private readonly unreadable = { count: 0, examples: [] as string[] };
   readonly repeatedKeys: string[] = [];
+  overlong = 0;
   seen = 0;
   private count = 0;
 
@@ -218,6 +223,7 @@ class Attempt<Result> {
     const read = readRecord(this.source, value);
     if (!read.ok) {
       this.unreadable.count += 1;
+      if (read.isOverlong) this.overlong += 1;
       if (this.unreadable.examples.length < EXAMPLES_MAX)
         this.unreadable.examples.push(`record ${this.seen}: ${read.reason}`);
       return;

@@ -35,6 +35,8 @@ export const TRUST_DEFAULT: TrustSettings = {
 export interface GateInput {
   reading: Pick<SourceReading, 'source' | 'count' | 'unreadable'>;
   repeatedKeys: string[];
+  /** Of the unreadable records, those with a name that is too long: a device that chooses one must not end the judging of all others. */
+  overlong?: number;
   values: Baseline['values'];
   baseline: Baseline | undefined;
   skewMs: number | undefined;
@@ -89,8 +91,9 @@ function repeatedKey({ repeatedKeys }: GateInput): string | undefined {
   return `${repeatedKeys.length} keys occur more than once, such as \`${repeatedKeys[0]}\``;
 }
 
-function unreadable({ reading, settings }: GateInput): string | undefined {
-  const { count: bad, examples } = reading.unreadable;
+function unreadable({ reading, overlong = 0, settings }: GateInput): string | undefined {
+  const { count, examples } = reading.unreadable;
+  const bad = count - overlong;
   const all = reading.count + bad;
   if (bad === 0 || (bad / all) * 100 <= settings.unreadablePercent) return undefined;
   return `${bad} of ${all} records have no readable key (more than ${settings.unreadablePercent} %), such as: ${examples[0]}`;

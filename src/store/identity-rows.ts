@@ -2,6 +2,7 @@
 import { canonicalJson } from '../domain/canonical.ts';
 import { type Identity, type IdentitySeen, nameKey } from '../domain/identity.ts';
 import { printsOf } from '../domain/identity-print.ts';
+import { isOverlong } from '../domain/kept-name.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import type { Row } from './queries.ts';
 import { storedJson } from './stored-json.ts';
@@ -37,8 +38,9 @@ const NOBODY: IdentitySeen = {
 };
 export const COLUMNS = ['no', ...Object.keys(rowOfIdentity(NOBODY, 0, 0))];
 
+/** By an owner whose name is too long nothing is found; the record has it. */
 export function ownerRows({ owners = [] }: IdentitySeen, no: number): [string, number][] {
-  const keys = new Set(owners.map(nameKey).filter((key) => key !== ''));
+  const keys = new Set(owners.map(nameKey).filter((key) => key !== '' && !isOverlong(key)));
   return [...keys].map((key) => [key, no]);
 }
 

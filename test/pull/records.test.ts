@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
 import { readEvent } from '../../src/pull/event-record.ts';
 import { FleetIndex } from '../../src/pull/fleet-index.ts';
+import { readRecord } from '../../src/pull/record-key.ts';
 import { dropSecrets } from '../../src/pull/secrets.ts';
 
 describe('an event', () => {
@@ -47,8 +48,32 @@ describe('an event', () => {
     ['absent', { created_at: 1 }],
     ['in nanoseconds', { id: 'e', created_at: 1_763_700_000_123_456_789n }],
     ['a fraction of a millisecond', { id: 'e', created_at: 1.5 }],
+    ['513 bytes', { ...base, id: 'e'.repeat(513) }],
   ])('with %s as its key or time is unreadable', (_, value) => {
     expect(readEvent(value, new Set()).ok).toBe(false);
+  });
+});
+
+describe('a name', () => {
+  const device = { DeviceID: 'd', SerialNumber: 's' };
+
+  it.each<[string, Parameters<typeof readRecord>[0], Facts]>([
+    ['the id of a device', 'devices', { ...device, DeviceID: 'é'.repeat(256) }],
+    ['a serial number', 'devices', { ...device, SerialNumber: '𝒳'.repeat(128) }],
+    ['an address', 'users', { Email: 'a'.repeat(512), SerialNumbers: ['s'.repeat(512), 7] }],
+    ['the id of a service', 'services', { ServiceID: '\ud800'.repeat(170) }],
+  ])('of 512 bytes is kept: %s', (_, source, record) => {
+    expect(readRecord(source, record).ok).toBe(true);
+  });
+
+  it.each<[string, Parameters<typeof readRecord>[0], Facts, RegExp]>([
+    ['a device', 'devices', { ...device, DeviceID: `${'é'.repeat(256)}x` }, /^DeviceID is longer .* \(é{119}…\)$/],
+    ['a serial number', 'devices', { ...device, SerialNumber: 's'.repeat(513) }, /^SerialNumber .* \(DeviceID d\)$/],
+    ['one serial number of a user', 'users', { Email: 'a', SerialNumbers: ['s', 's'.repeat(513)] }, /\(Email a\)$/],
+    ['an address', 'users', { Email: 'a'.repeat(513) }, /^Email is longer than 512 bytes \(a{119}…\)$/],
+    ['a service', 'services', { ServiceID: '\ud800'.repeat(171) }, /^ServiceID is longer than 512 bytes/],
+  ])('that is longer is a rejection of its record, which names it: %s', (_, source, record, reason) => {
+    expect(readRecord(source, record)).toEqual({ ok: false, isOverlong: true, reason: expect.stringMatching(reason) });
   });
 });
 

@@ -4,6 +4,7 @@ import type { Action, ReadBack, TargetTraits } from '../../domain/action.ts';
 import { type Bundles, bundleParts, MEMBERSHIP, membershipOf } from '../../domain/bundles.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Facts, isFacts, own, ownText } from '../../domain/facts.ts';
+import { isOverlong, KEPT_NAME_BYTES_MAX } from '../../domain/kept-name.ts';
 import type { Api, BundleFacts, TargetReads } from '../../domain/ports.ts';
 
 type Name = 'add_to_bundle' | 'remove_from_bundle';
@@ -49,6 +50,7 @@ function refuseSettings(name: Name, settings: Facts): string | undefined {
   if (bundle === undefined) return `${name} needs \`with: { bundle: ID }\`: which bundle`;
   // A number of 19 digits would have been rounded, to the id of another bundle.
   if (typeof bundle !== 'string') return `\`bundle\` is the bundle's id as text: write it in quotes`;
+  if (isOverlong(bundle)) return `\`bundle\` is longer than ${KEPT_NAME_BYTES_MAX} bytes, which no id of a bundle is`;
   return /^[^\s/]+$/.test(bundle) ? undefined : `\`bundle\` is a bundle's id, without spaces, but is \`${bundle}\``;
 }
 

@@ -3,6 +3,7 @@
 import { type Facts, ownText } from '../../domain/facts.ts';
 import type { IdentityReader } from '../../domain/identity.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
+import { readRecord } from '../../pull/record-key.ts';
 import { dropSecrets } from '../../pull/secrets.ts';
 import { type Lookups, RECORDS_MAX, readEach } from '../single-reads.ts';
 import type { NamedSerial, NamedSubjects } from './named-subjects.ts';
@@ -78,7 +79,7 @@ async function serialOf(api: Lookups, reader: IdentityReader, id: string): Promi
 /** All devices of the serial number: an action on one hits them all. */
 async function devicesNamed(api: Lookups, [serial, { ids, isAlone }]: [string, NamedSerial]): Promise<Facts[]> {
   const all = (await api.devicesOfSerial(serial)).filter((device) => ownText(device, 'SerialNumber') === serial);
-  const readable = all.filter((device) => (ownText(device, 'DeviceID') ?? '') !== '');
+  const readable = all.filter((device) => readRecord('devices', device).ok);
   const isNamed = isAlone || readable.some((device) => ids.has(ownText(device, 'DeviceID') as string));
   return isNamed ? readable : [];
 }
@@ -88,7 +89,8 @@ async function usersNamed(api: Lookups, reader: IdentityReader, email: string): 
   const known = await reader.identitiesNamed(email);
   const stored = known.find(({ identity, by }) => by === 'id' && identity.kind === 'user');
   const user = await api.user(stored?.identity.id ?? email);
-  return user && ownText(user, 'Email')?.toLowerCase() === email ? [user] : [];
+  const isNamed = user && ownText(user, 'Email')?.toLowerCase() === email && readRecord('users', user).ok;
+  return isNamed ? [user] : [];
 }
 
 /** A name is looked up among what was read before: the API looks up ids only, and clusters may have services of one name. */
@@ -110,5 +112,5 @@ async function serviceIdsOf(
 
 async function servicesNamed(api: Lookups, id: string): Promise<Facts[]> {
   const service = await api.service(id);
-  return service && ownText(service, 'ServiceID') === id ? [service] : [];
+  return service && ownText(service, 'ServiceID') === id && readRecord('services', service).ok ? [service] : [];
 }
