@@ -6,9 +6,13 @@ import { AppError } from '../domain/errors.ts';
 import type { Position, Positions } from '../domain/lease-position.ts';
 import { writeWhole } from '../files/durable-file.ts';
 
+export function positionFileIn(folder: string): string {
+  return join(folder, 'position');
+}
+
 /** `folderOf`: the folder of an organization's state; it exists. */
 export function positionFiles(folderOf: (organization: string) => string): Positions {
-  const fileOf = (organization: string) => join(folderOf(organization), 'position');
+  const fileOf = (organization: string) => positionFileIn(folderOf(organization));
   return {
     read: (organization) => {
       const file = fileOf(organization);

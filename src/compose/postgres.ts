@@ -108,13 +108,13 @@ export async function clockOn(database: PostgresDatabase, own: Clock): Promise<C
   }
 }
 
-/** For reading beside any writer; closed by its `close`. */
-export function readerOn(database: PostgresDatabase, clock: Clock): SqlReader {
-  return postgresReader(poolOf(database), database.organization, clock, true);
+/** For reading beside any writer; closed by its `close`. Errors: AppError `store_failed`. */
+export async function readerOn(database: PostgresDatabase, clock: Clock): Promise<SqlReader> {
+  return postgresReader(await readingPool(database), database.organization, clock, true);
 }
 
-export function runReaderOn(database: PostgresDatabase, clock: Clock): SqlRunReader {
-  return postgresRunReader(poolOf(database), database.organization, clock, true);
+export async function runReaderOn(database: PostgresDatabase, clock: Clock): Promise<SqlRunReader> {
+  return postgresRunReader(await readingPool(database), database.organization, clock, true);
 }
 
 /** Whether a process has the right to act for the organization. Errors: AppError `store_failed`. */
@@ -124,6 +124,17 @@ export async function isActedFor(database: PostgresDatabase): Promise<boolean> {
     return (await pool.query(IS_HELD, [lockKeyOf(database.organization)])).length > 0;
   } finally {
     await pool.close();
+  }
+}
+
+async function readingPool(database: PostgresDatabase): Promise<PostgresPool> {
+  const pool = poolOf(database);
+  try {
+    await pool.demandKnownTables();
+    return pool;
+  } catch (error) {
+    await pool.close();
+    throw error;
   }
 }
 

@@ -1,10 +1,14 @@
 // What workers do for an organization in PostgreSQL, as its database shows it. In: a database. Out: the lease, the jobs, the last run. It only reads.
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { positionFileIn } from '../audit/position-file.ts';
 import type { PostgresDatabase } from '../domain/database.ts';
 import type { JobCount } from '../domain/jobs.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { countJobs } from '../jobs/counts.ts';
 import { type LeaseLook, lookAtLease } from '../store/postgres/lease-look.ts';
+import { beginReading } from '../store/postgres/organization.ts';
 import { PostgresPool } from '../store/postgres/pool.ts';
 import { postgresRunReader } from '../store/postgres/postgres-store.ts';
 import { addressOf } from './postgres.ts';
@@ -15,11 +19,17 @@ export interface WorkersLook {
   /** Of the organization. Undefined: no process has ever made the tables of the jobs. */
   jobs: readonly JobCount[] | undefined;
   lastRun: RunRecord | undefined;
+  /** When a request was last sent, epoch ms; undefined: never, or too long ago. */
+  lastSentAt: number | undefined;
+  /** When a position was last recorded in the folder of this machine, as before each such request; undefined: never. */
+  positionAt: number | undefined;
 }
+
+const LAST_SENT = 'SELECT max(sent_at)::float8 AS at FROM trustward.attempts';
 
 /** Errors: AppError `store_failed`, `not_found` without the tables. */
 export async function lookAtWorkers(database: PostgresDatabase, clock: Clock): Promise<WorkersLook> {
-  const { organization } = database;
+  const { organization, beside } = database;
   const pool = new PostgresPool(addressOf(database), { connectionsMax: 2 });
   try {
     const all = await countJobs((sql) => pool.query(sql));
@@ -27,8 +37,17 @@ export async function lookAtWorkers(database: PostgresDatabase, clock: Clock): P
       lease: await lookAtLease(pool, organization),
       jobs: all?.filter((one) => one.organization === organization),
       lastRun: await postgresRunReader(pool, organization, clock).latestRun(),
+      lastSentAt: await lastSentAt(pool, organization),
+      positionAt: statSync(positionFileIn(dirname(beside)), { throwIfNoEntry: false })?.mtimeMs,
     };
   } finally {
     await pool.close();
   }
+}
+
+async function lastSentAt(pool: PostgresPool, organization: string): Promise<number | undefined> {
+  const { rows } = await pool.transaction(beginReading(organization), (client) =>
+    client.query<{ at: number | null }>(LAST_SENT),
+  );
+  return rows[0]?.at ?? undefined;
 }

@@ -14,6 +14,7 @@ import {
   type ReplayKeeper,
   type ReplaysBeside,
 } from '../domain/replay-beside.ts';
+import { folderNames } from '../rule-set/rule-folders.ts';
 import { endOf, faultOf, runBeside } from './own-process.ts';
 
 /** Characters: more is no page that a person reads. */
@@ -73,7 +74,9 @@ export class Replays implements ReplaysBeside {
     try {
       const { code, out, err } = await run(args, AbortSignal.any([ending, late]), { outMax: FOUND_MAX, isPostgres });
       const found = foundIn(out);
-      if (found) return { found, fault: undefined };
+      // An endpoint answers for workers of other machines: paths of them are of no use there.
+      const names = isPostgres && way === 'what_if' ? { rulesDir: folderNames(rulesDir) } : undefined;
+      if (found) return { found: { ...found, ...names }, fault: undefined };
       if (late.aborted)
         return failed(`it was broken off after ${REPLAY_WITHIN_MS / 60_000} minutes: ask for less time, or one rule`);
       if (out.length >= FOUND_MAX) return failed('it found more than a page can show: `trustward replay` prints it');

@@ -9,9 +9,10 @@ import { tokenRegister, tokensPort } from '../daemon/tokens.ts';
 import { UnderWay } from '../daemon/under-way.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Jobs } from '../domain/jobs.ts';
+import type { RunRecord } from '../domain/store.ts';
 import type { HttpDeps, MetricsPort, OpenedOrganization } from '../http/index.ts';
 import { watchFolders } from '../rule-set/folder-watch.ts';
-import { foldersIn, withoutPaths } from '../rule-set/rule-folders.ts';
+import { folderNames, foldersIn, withoutPaths } from '../rule-set/rule-folders.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
 import { nextAfter } from '../schedule/schedule.ts';
 import { Asks } from '../store/postgres/asks.ts';
@@ -89,6 +90,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
     metrics,
   });
   const { rules } = composition;
+  deps.views = namingFolders(deps.views);
   deps.ruleRefusal = () => rules.refusal?.map((line) => withoutPaths(line, config.rulesDir));
   return {
     deps,
@@ -117,6 +119,16 @@ export function demandApi({ api }: Pick<Config, 'api'>): void {
     'config',
     `configuration: TRUSTWARD_API_URL is not set: ${text}; or use a SQLite file to try things out`,
   );
+}
+
+/** A path of the machine on which a worker made the run is of no use to who asks over HTTP. */
+function namingFolders(views: HttpDeps['views']): HttpDeps['views'] {
+  const named = (run: RunRecord) => ({ ...run, rulesDir: run.rulesDir && folderNames(run.rulesDir) });
+  return {
+    ...views,
+    run: (run) => views.run(named(run)),
+    report: (reader, run, format) => views.report(reader, named(run), format),
+  };
 }
 
 /** What needs a person is recorded here, and a worker delivers it. Never rejects. */

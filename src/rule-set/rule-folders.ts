@@ -27,6 +27,11 @@ export function withoutPaths(text: string, folders: string): string {
   return longestFirst.reduce((shown, dir) => shown.replaceAll(dir, basename(resolve(dir))), text);
 }
 
+/** The last part of each, as of the folders of another machine: none of them need be here. */
+export function folderNames(text: string): string {
+  return textOf(text.split(delimiter).map((dir) => basename(dir)));
+}
+
 /** By their real paths: folders with two names are the same. */
 export function realFolders(text: string): string {
   return textOf(foldersIn(text).map((dir) => (existsSync(dir) ? realpathSync(dir) : resolve(dir))));

@@ -1,5 +1,8 @@
 // test: what `doctor` says of the workers of an organization in PostgreSQL: none, one that acts, one that died, jobs that nobody takes, runs that are
 // late.
+import { mkdtempSync, rmSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { checksOf, workerChecks } from '../../src/commands/doctor/workers.ts';
 import { addressOf, openServer } from '../../src/compose/postgres.ts';
@@ -22,6 +25,8 @@ const well: WorkersLook = {
   lease: { holder: 'host 7', isReleased: true, silentMs: 30_000, leaseMs: 10_000 },
   jobs: [],
   lastRun: run(),
+  lastSentAt: NOON,
+  positionAt: NOON,
 };
 const count = { organization: 'acme', kind: 'run', waiting: 1, underWay: 0, waitingMsMax: 0 } as const;
 const said = (look: Partial<WorkersLook>, nowMs = NOON) =>
@@ -54,9 +59,20 @@ describe('the workers of an organization', () => {
       /^warning jobs: 1 waits, 1 under way/,
     ],
     ['on a database without jobs are a problem', { jobs: undefined }, /^problem jobs: no worker has ever started/],
+    [
+      'that recorded what they sent in another folder are a problem',
+      { positionAt: NOON - 61 * MINUTE },
+      /^problem state: the last request was sent .* recorded none since .*: it is a copy, or/,
+    ],
     ['that made no run yet are a warning', { lastRun: undefined }, /^warning schedule: no run yet/],
   ])('%s', (_, look, text) => {
     expect(said(look)).toEqual([expect.stringMatching(text)]);
+  });
+
+  it('whose clocks differ by an hour, or that sent nothing, have the same folder', () => {
+    expect(said({ positionAt: NOON - 60 * MINUTE })).toEqual([]);
+    expect(said({ lastSentAt: undefined, positionAt: 0 })).toEqual([]);
+    expect(said({ positionAt: undefined })).toEqual([]);
   });
 
   it('whose runs are late are a warning, and a problem when more than one was missed', () => {
@@ -91,6 +107,32 @@ describe.skipIf(hasNoPostgres)(`the workers as PostgreSQL shows them${NEEDS_POST
       'warning workers',
       'problem jobs',
       'warning schedule',
+    ]);
+  });
+
+  it('have a folder beside the database, which shows when they last recorded what they send, and rows of what they sent', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'trustward-doctor-'));
+    onTestFinished(() => rmSync(root, { recursive: true }));
+    const empty = await emptyDatabase();
+    const { organization, url } = empty;
+    const database = { ...empty, beside: join(root, organization, 'trustward') };
+    const server = await openServer(database, systemClock, silentLog);
+    onTestFinished(() => server.close());
+    const lease = await server.leases.take(organization, { waitMs: 0, quietMs: 0 });
+    expect(await lookAtWorkers(database, systemClock)).toMatchObject({ lastSentAt: undefined, positionAt: undefined });
+    await lease.recordPosition();
+    await lease.release();
+    utimesSync(join(root, organization, 'position'), 1_000, 1_000);
+    const cluster = await sharedCluster();
+    await cluster.query(
+      `SET session_replication_role = replica; INSERT INTO trustward.attempts (org, id, intent_id, action, target, rules, sent_at)
+        VALUES ('${organization}', 1, 'i', 'ban_device', 'S', '[]', 9000000), ('another', 1, 'i', 'ban_device', 'S', '[]', 10000000)`,
+      new URL(url).pathname.slice(1),
+    );
+    const look = await lookAtWorkers(database, systemClock);
+    expect(look).toMatchObject({ lastSentAt: 9_000_000, positionAt: 1_000_000 });
+    expect(checksOf(look, EVERY_FIVE, NOON).filter(({ name }) => name === 'state')).toMatchObject([
+      { state: 'problem' },
     ]);
   });
 

@@ -59,7 +59,10 @@ const device = fc.record({
     { weight: 30, arbitrary: fc.constant('uuid') },
     fc.constantFrom('text', 'upper', 'number', 'none', 'null'),
   ),
-  serial: fc.oneof({ weight: 6, arbitrary: fc.constant('own') }, fc.constantFrom('shared', '', 'none', 'toString')),
+  serial: fc.oneof(
+    { weight: 6, arbitrary: fc.constant('own') },
+    fc.constantFrom('shared', '', 'none', 'toString', 'long'),
+  ),
   name: fc.oneof({ weight: 5, arbitrary: fc.constant('plain') }, fc.constantFrom(...ODD_NAMES)),
   platform: fc.constantFrom('Windows', 'macOS', 'iOS', 'plat\nform'),
   model: fc.nat(120),
@@ -93,7 +96,13 @@ export function deviceText(each: RandomDevice, index: number): string {
   };
   // Too many records without a key are a reason of their own.
   const key = index % 97 === 0 ? each.key : each.key === 'text' || each.key === 'upper' ? each.key : 'uuid';
-  const serials = { own: `S${index}`, shared: `shared ${index % 7}`, none: index % 97 === 0 ? undefined : 'kept' };
+  const serials = {
+    own: `S${index}`,
+    shared: `shared ${index % 7}`,
+    none: index % 97 === 0 ? undefined : 'kept',
+    // No part of those without a key.
+    long: `S${index}`.padEnd(index % 3 === 0 ? 513 : 512, 'x'),
+  };
   const serial = each.serial in serials && each.serial !== 'toString' ? serials[each.serial as 'own'] : each.serial;
   const record = {
     DeviceID: ids[key as 'uuid'],

@@ -32,7 +32,23 @@ export async function workerChecks({ database, schedule }: Pick<Config, 'databas
 }
 
 export function checksOf(look: WorkersLook, schedule: string, nowMs: number): Check[] {
-  return [leaseCheck(look), jobsCheck(look), scheduleCheck(look, schedule, nowMs)].flat();
+  return [leaseCheck(look), jobsCheck(look), scheduleCheck(look, schedule, nowMs), stateCheck(look)].flat();
+}
+
+/** The clocks of PostgreSQL and of the folder's server may differ by this. */
+const CLOCKS_MS = 60 * 60_000;
+
+/** What was sent is recorded in the folder of whoever sent it. In another copy, a replica that lacks it would not be noticed. */
+function stateCheck({ lastSentAt, positionAt }: WorkersLook): Check[] {
+  if (lastSentAt === undefined || positionAt === undefined || lastSentAt - positionAt <= CLOCKS_MS) return [];
+  const text = `the last request was sent ${timeText(lastSentAt)}, and the folder of TRUSTWARD_STATE here recorded none since ${timeText(positionAt)}: it is a copy, or another process has another folder`;
+  return [
+    problem(
+      'state',
+      text,
+      'let every process have the same folder: what is sent is recorded there, and a failover is checked against it',
+    ),
+  ];
 }
 
 function leaseCheck({ lease }: WorkersLook): Check {

@@ -2,7 +2,6 @@
 // transaction, one process at a time. A migration of both databases has one number in both; the number of one alone is left out by the other. A schema
 // that is newer by one version is worked on as it is, so that machines are upgraded one after another.
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Client } from 'pg';
 import { AppError } from '../../domain/errors.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
@@ -26,7 +25,9 @@ export function readPostgresMigrations(folder: URL = FOLDER): PostgresMigration[
     .map((name) => ({ version: Number(name.slice(0, 4)), name, sql: readFileSync(new URL(name, folder), 'utf8') }));
 }
 
-type Connection = Pick<Client, 'query'>;
+interface Connection {
+  query(sql: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+}
 
 /**
  * Safe to repeat, and safe when two processes start at once. Returns the version reached. `place`: names the database in texts.
@@ -68,6 +69,11 @@ export async function postgresVersion(client: Connection): Promise<number> {
   if (!tables[0]?.there) return 0;
   const { rows } = await client.query('SELECT version FROM trustward.schema_version');
   return Number(rows[0]?.version ?? 0);
+}
+
+/** For who only reads, and makes no tables. Errors: AppError `store_failed` for a schema of a later version. */
+export async function demandKnownTables(client: Connection, place: string): Promise<void> {
+  accepted(await postgresVersion(client), readPostgresMigrations().at(-1)?.version ?? 0, place);
 }
 
 function accepted(found: number, latest: number, place: string): number {

@@ -5,7 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { StoreWatch } from '../store-health.ts';
 import type { Session } from './drive.ts';
 import { HeldKeys } from './held-keys.ts';
-import { migratePostgres } from './migrate.ts';
+import { demandKnownTables, migratePostgres } from './migrate.ts';
 import { AuditNotices, TELL } from './notices.ts';
 import { LOCK, named } from './organization.ts';
 import { demandOwnSessions } from './own-sessions.ts';
@@ -94,6 +94,15 @@ export class PostgresPool {
       throw postgresError(error, this.place);
     } finally {
       await client.end().catch(() => {});
+    }
+  }
+
+  /** Before a first reading. Errors: AppError `store_failed` for tables of a version that this one does not know. */
+  async demandKnownTables(): Promise<void> {
+    try {
+      await demandKnownTables(this.pool, this.place);
+    } catch (error) {
+      throw this.faultOf(error);
     }
   }
 

@@ -2,6 +2,8 @@
 // columns and tables that it does not know is whole.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { verifyChain } from '../../../src/audit/chain.ts';
+import { composeReader } from '../../../src/compose/reader.ts';
+import { composeRunReader } from '../../../src/compose/run-reader.ts';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { FakeClock } from '../../support/platform.ts';
 import { hasNoPostgres, NEEDS_POSTGRES } from '../../support/postgres.ts';
@@ -42,6 +44,24 @@ describe.skipIf(hasNoPostgres)(`two neighbouring versions${NEEDS_POSTGRES}`, () 
     expect(await restarted.stop()).toMatchObject({ by: 'ana' });
     expect(await restarted.tableDifferences()).toEqual([]);
     expect(await verifyChain(restarted.auditFrom(1))).toMatchObject({ ok: true });
+  }, 180_000);
+
+  test('a command that only reads refuses tables that are newer by more than one version, as others do', async () => {
+    const organization = newOrganization();
+    await (await database.openAs(organization, new FakeClock())).close();
+    const given = { kind: 'postgres', url: database.url(), password: undefined, organization, beside: 'none' } as const;
+    const later = (by: number) => database.query(`UPDATE trustward.schema_version SET version = version + ${by}`);
+    const reads = async () => {
+      for (const compose of [composeReader, composeRunReader]) await (await compose(given)).close();
+    };
+    await reads();
+    await later(1);
+    await reads();
+    await later(1);
+    const refusal = { code: 'store_failed', message: expect.stringMatching(/was written by a newer version .*update/) };
+    await expect(composeReader(given)).rejects.toMatchObject(refusal);
+    await expect(composeRunReader(given)).rejects.toMatchObject(refusal);
+    await later(-2);
   }, 180_000);
 });
 
