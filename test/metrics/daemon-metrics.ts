@@ -24,7 +24,9 @@ export async function startMeasured(options: OrganizationOptions = {}): Promise<
   };
   const org = await startOrganization({ devices: 60, compromised: 2, ...options, env: { ...fixed, ...options.env } });
   let daemon = await startDaemon(org.composition);
-  const scrape = async () => scrapeOf(await (await fetch(`${daemon.metricsUrl}/metrics`)).text());
+  // A connection that was kept may have ended unseen, while this process waited for a program.
+  const once = { headers: { connection: 'close' } };
+  const scrape = async () => scrapeOf(await (await fetch(`${daemon.metricsUrl}/metrics`, once)).text());
   return {
     org,
     get daemon() {
