@@ -59,8 +59,8 @@ async function lastRunBefore(
         events.push(...run.events.filter(isAbout));
         break;
       case 'gap':
-        // A removed person is no stretch of time without runs.
-        if (item.gap.cause !== 'forgotten' && item.gap.fromMs <= atMs && atMs < item.gap.toMs) gap = item.gap;
+        // A removed person is no stretch of time without runs. A gap goes on until a run is recorded.
+        if (item.gap.cause !== 'forgotten' && item.gap.fromMs <= atMs) gap = item.gap;
     }
   }
   return { run, gap, events };
