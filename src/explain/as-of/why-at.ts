@@ -44,7 +44,7 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   const moment = await momentOf(deps, subject, atMs);
   const { run, events } = moment;
   const { frame, openState } = run;
-  const own = await demandRecordAt(history, subject, atMs, frame.run.seq);
+  const own = await demandRecordAt(history, subject, atMs, moment);
   const { record } = own;
   const set = await history.ruleSet(frame.run.ruleSetHash);
   const again = set && recordedRules(set, actions, frame.settings.lists);
@@ -106,7 +106,7 @@ export async function factsAt(
 ): Promise<FactsAt> {
   const subject = await subjectOf(deps.reader, of);
   const moment = await momentOf(deps, subject, atMs);
-  const own = await demandRecordAt(deps.history, subject, atMs, moment.run.frame.run.seq);
+  const own = await demandRecordAt(deps.history, subject, atMs, moment);
   return { subject, asOf: asOf(moment, own, atMs, []), record: shownRecord(own.record) ?? {} };
 }
 
