@@ -2,7 +2,7 @@
 // or JSON. Reading only, also while a daemon writes; the platform is not asked, and no credential is read.
 import { existsSync } from 'node:fs';
 import { ACTIONS } from '../act/actions.ts';
-import { composeHistory } from '../compose/history.ts';
+import { composeHistory, newestRunOf } from '../compose/history.ts';
 import { composeReader } from '../compose/reader.ts';
 import { plainJson } from '../domain/canonical.ts';
 import { databaseName } from '../domain/database.ts';
@@ -60,7 +60,7 @@ async function reading<T>(
         'not_found',
         `there is no history beside \`${databaseName(database)}\`: nothing was recorded of any earlier time`,
       );
-    const history = composeHistory(database, await reader.address());
+    const history = composeHistory(database, await reader.address(), () => newestRunOf(reader));
     return await work({ history, reader, actions: ACTIONS, clock: systemClock }, what, atMs);
   } finally {
     await reader.close();

@@ -3,33 +3,56 @@
 import { existsSync } from 'node:fs';
 import type { Database } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
 import type { HistoryReader } from '../domain/recorded-history.ts';
 import { Decoder } from '../history/codec/decoder.ts';
+import type { RunBeside } from '../history/files/beside.ts';
+import type { HistoryFolder } from '../history/files/history-folder.ts';
 import { historyReader } from '../history/files/history-reader.ts';
 import { historyFolderOf } from '../history/files/segment-files.ts';
 import { composeReader } from './reader.ts';
 
-/** A folder that is not there is an empty history. Without an address its newest records show whose history it is. */
-export function composeHistory({ beside }: Pick<Database, 'beside'>, address: string | undefined): HistoryReader {
+/**
+ * A folder that is not there is an empty history. Without an address its newest records show whose history it is. `newestRun`: of the database, so that
+ * its runs after the newest record are named as a gap.
+ */
+export function composeHistory(
+  { beside }: Pick<Database, 'beside'>,
+  address: string | undefined,
+  newestRun?: HistoryFolder['newestRun'],
+): HistoryReader {
   return historyReader({
     folder: historyFolderOf(beside),
     address,
     newDecoder: (options) => new Decoder(options),
+    newestRun,
   });
 }
 
-/** Undefined when there is no database, or it cannot be read: its history can be. */
-export async function addressOf(database: Database): Promise<string | undefined> {
-  if (database.kind === 'sqlite' && !existsSync(database.file)) return undefined;
+/** One that is under way is recorded when it has decided. */
+export async function newestRunOf(reader: Pick<RecordReader, 'runLines'>): Promise<RunBeside | undefined> {
+  const newest = (await reader.runLines({ limit: 2 })).find(({ status }) => status !== 'running');
+  return newest && { run: newest.seq, atMs: newest.startedAt };
+}
+
+/** Which API it is of, and its newest run. Empty when there is no database, or it cannot be read: its history can be. */
+export async function readDatabase(
+  database: Database,
+): Promise<{ address?: string | undefined; newestRun?: RunBeside | undefined }> {
+  if (database.kind === 'sqlite' && !existsSync(database.file)) return {};
   try {
     const reader = await composeReader(database);
     try {
-      return await reader.address();
+      return { address: await reader.address(), newestRun: await newestRunOf(reader) };
     } finally {
       await reader.close();
     }
   } catch (error) {
-    if (error instanceof AppError) return undefined;
+    if (error instanceof AppError) return {};
     throw error;
   }
+}
+
+export async function addressOf(database: Database): Promise<string | undefined> {
+  return (await readDatabase(database)).address;
 }

@@ -1,5 +1,5 @@
 // The replays of the history beside a database, beside any writer. In: the database. Out: replays. They load no credential, ask no API,
-// and read of the database only which API it is of.
+// and read of the database only which API it is of, and its newest run.
 import { ACTIONS } from '../act/actions.ts';
 import type { Database } from '../domain/database.ts';
 import { parseDuration } from '../domain/duration.ts';
@@ -12,11 +12,12 @@ import { asItWas } from '../history/replay/as-it-was.ts';
 import { compareRuleSets } from '../history/replay/compare-rule-sets.ts';
 import { whatIf } from '../history/replay/what-if.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
-import { addressOf, composeHistory } from './history.ts';
+import { composeHistory, readDatabase } from './history.ts';
 
 /** `keep`: the setting TRUSTWARD_HISTORY, where there is one. Errors: AppError `not_found` when nothing was ever recorded. */
 export async function composeReplayer(database: Database, keep: string | undefined): Promise<Replayer> {
-  const reader = composeHistory(database, await addressOf(database));
+  const { address, newestRun } = await readDatabase(database);
+  const reader = composeHistory(database, address, async () => newestRun);
   if ((await reader.span()) === undefined) {
     const why = keep === undefined ? 'each run adds to it, unless TRUSTWARD_HISTORY is 0d' : whyNone(keep);
     throw new AppError(

@@ -50,7 +50,8 @@ export class Replays implements ReplaysBeside {
   async begin(asked: AskedReplay, by: string): Promise<void> {
     const { clock, keeper, log } = this.parts;
     const startedAt = clock.nowMs();
-    givenTime(asked.since, 'since', startedAt, 'before');
+    if (givenTime(asked.since, 'since', startedAt, 'before') >= startedAt)
+      throw new AppError('usage', `since \`${asked.since}\`: expected a time in the past`);
     const begun: ReplayBeside = { asked, by, startedAt, finishedAt: undefined, found: undefined, fault: undefined };
     if (!(await keeper.begin(begun)))
       throw new AppError('busy', 'a replay is under way: wait until it ends', { retryAfterMs: 10_000 });

@@ -36,7 +36,7 @@ export interface ReportEvidence {
   text: string;
 }
 
-/** `evidence: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour; enforce is earned`. Undefined: no history is kept at all. */
+/** `evidence: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour, 2 unknown; enforce is earned`. Undefined: no history is kept at all. */
 export function evidenceLine(rule: Judged, reader: EvidenceReader | undefined): string | undefined {
   if (!reader?.isKept()) return undefined;
   return evidenceView(rule, reader)?.text ?? 'no evidence yet';
@@ -85,12 +85,14 @@ export function viewOf(mode: Mode, evidence: RuleEvidence, lacks: Lacks): Report
 
 function figureWords({ replayed, tests }: RuleEvidence): string {
   if (replayed === undefined) return `${plural(tests.passed + tests.failed, 'test')}, nothing replayed`;
-  const { matches, mostInRun, flaps } = replayed;
+  const { matches, mostInRun, flaps, unknown } = replayed;
   return [
     plural(daysReplayed(replayed), 'day'),
     plural(matches, 'match', 'matches'),
     `at most ${countText(mostInRun)} in a run`,
     `${countText(flaps)} undone within the hour`,
+    // No matches, where nobody could be judged, are no evidence of none.
+    ...(unknown > 0 ? [`${countText(unknown)} unknown`] : []),
   ].join(', ');
 }
 

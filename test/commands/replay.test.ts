@@ -1,10 +1,13 @@
 // commands: `replay` and `rules diff` over a recorded month: what they print, where they end, what they refuse.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { historyFolderOf } from '../../src/history/files/segment-files.ts';
+import { isoTime } from '../../src/domain/time-text.ts';
+import { forgetSubject } from '../../src/history/files/forget.ts';
+import { historyFolderOf, listHistory } from '../../src/history/files/segment-files.ts';
 import { replaySchema } from '../../src/report/replay/schema.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { command } from '../support/in-process.ts';
 import { recordMonth, wrongAfternoon } from '../support/recorded-month.ts';
 
@@ -98,6 +101,53 @@ describe('replay as it was', () => {
   it('refuses a rule that no replayed run had', async () => {
     const { code, err } = await run('replay', '--rule', 'nope');
     expect([code, err]).toEqual([1, expect.stringContaining('`nope`')]);
+  });
+});
+
+describe('runs after the newest one of the record', () => {
+  it('are a gap: of a replay, and of what was so then', async () => {
+    const full = join(dir, 'full.db');
+    cpSync(db, full);
+    cpSync(historyFolderOf(db), historyFolderOf(full), { recursive: true });
+    const newest = listHistory(historyFolderOf(full)).segments.slice(-3);
+    for (const { file } of newest) rmSync(file);
+    const text = `runs ${newest[0]?.last} to ${newest[2]?.last} are not in the record`;
+    const replay = async (...args: string[]) => {
+      const { code, out } = await command(['replay', '--format', 'json', '--db', full, ...args], {});
+      const { gaps, differences } = replaySchema.parse(JSON.parse(out));
+      return { code, gaps, differences };
+    };
+    const gaps = [{ to: isoTime(newest[2]?.fromMs as number), cause: 'not_recorded', text }];
+    expect(await replay()).toMatchObject({ code: 0, gaps, differences: [] });
+    expect(await replay('--rules', folder('first'))).toMatchObject({ code: 0, gaps });
+    for (const asked of ['why', 'facts']) {
+      const { code, err } = await command([asked, 'S-d1', '--at', '10m', '--db', full], {});
+      expect([code, err]).toEqual([1, expect.stringContaining(text)]);
+    }
+  });
+});
+
+describe('a subject whose records were removed', () => {
+  it('is one gap, which is not taken for time without records, and was not in no list', async () => {
+    const less = join(dir, 'less.db');
+    cpSync(db, less);
+    cpSync(historyFolderOf(db), historyFolderOf(less), { recursive: true });
+    const there = (...args: string[]) => command([...args, '--db', less], {});
+    const subject = { kind: 'device', id: 'd1' } as const;
+    const { removed } = forgetSubject(historyFolderOf(less), { subject, atMs: systemClock.nowMs(), standIn: 'nobody' });
+    expect(removed).toBeGreaterThan(0);
+    for (const rules of [[], ['--rules', folder('first')]]) {
+      const { out } = await there('replay', '--format', 'json', ...rules);
+      expect(replaySchema.parse(JSON.parse(out)).gaps).toMatchObject([{ cause: 'forgotten' }]);
+      const words = (await there('replay', ...rules)).out.replace(/\s+/g, ' ');
+      expect(words).toContain('An operator removed the records of 1 subject: what was so of it is not known.');
+      expect(words).not.toMatch(/1 gap,/);
+    }
+    for (const asked of ['why', 'facts'])
+      expect(await there(asked, 'S-d1', '--at', '2d')).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/was in no list at .*; or its records are those that were removed: /),
+      });
   });
 });
 

@@ -58,6 +58,8 @@ describe('replays beside a daemon', () => {
   it('refuse a time that is none before anything begins', async () => {
     const { replays, started } = open();
     await expect(replays.begin({ ...ASKED, since: 'yesterday' }, 'ana')).rejects.toThrow(/expected a duration/);
+    for (const since of ['0s', '2999-01-01'])
+      await expect(replays.begin({ ...ASKED, since }, 'ana')).rejects.toThrow(/expected a time in the past/);
     expect([started.length, await replays.current()]).toEqual([0, undefined]);
   });
 

@@ -10,6 +10,8 @@ export interface Moment {
   run: RecordedRun;
   /** As the record has them; older ones than those of the beginning are in it, as far as windows reached. */
   events: TrustEvent[];
+  /** What was removed on somebody's behalf: of whom is not kept. */
+  forgotten: readonly HistoryGap[];
 }
 
 const DAY_MS = 86_400_000;
@@ -35,17 +37,18 @@ export async function momentAt(
     const text = `no run is recorded within ${spanText(RUN_WITHIN_MS)} before ${at}`;
     throw new AppError('not_found', `${text}; the last recorded one began at ${timeText(span.toMs)}`);
   }
-  return { run, events: found.events };
+  return { run, events: found.events, forgotten: found.forgotten };
 }
 
 async function lastRunBefore(
   history: HistoryReader,
   atMs: number,
   isAbout: (event: TrustEvent) => boolean,
-): Promise<{ run: RecordedRun | undefined; gap: HistoryGap | undefined; events: TrustEvent[] }> {
+): Promise<Omit<Moment, 'run'> & { run: RecordedRun | undefined; gap: HistoryGap | undefined }> {
   let run: RecordedRun | undefined;
   let gap: HistoryGap | undefined;
   let events: TrustEvent[] = [];
+  const forgotten: HistoryGap[] = [];
   for await (const item of history.items({ fromMs: atMs - RUN_WITHIN_MS, toMs: atMs, facts: new Map() })) {
     switch (item.kind) {
       case 'state':
@@ -59,11 +62,12 @@ async function lastRunBefore(
         events.push(...run.events.filter(isAbout));
         break;
       case 'gap':
-        // A removed person is no stretch of time without runs.
-        if (item.gap.cause !== 'forgotten' && item.gap.fromMs <= atMs && atMs < item.gap.toMs) gap = item.gap;
+        // A removed person is no stretch of time without runs. A gap goes on until a run is recorded.
+        if (item.gap.cause === 'forgotten') forgotten.push(item.gap);
+        else if (item.gap.fromMs <= atMs) gap = item.gap;
     }
   }
-  return { run, gap, events };
+  return { run, gap, events, forgotten };
 }
 
 function gapText(at: string, { fromMs, toMs, text }: HistoryGap): string {

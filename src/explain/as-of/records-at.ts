@@ -8,6 +8,7 @@ import type { SubjectKind, SubjectRef } from '../../domain/subjects.ts';
 import { timeText } from '../../domain/time-text.ts';
 import type { Joins, Needs } from '../../domain/verdict.ts';
 import { keysOf, setAt } from '../../history/replay/recorded-record.ts';
+import type { Moment } from './moment.ts';
 
 /** A user has few devices, and a device few owners. */
 const JOINED_MAX = 50;
@@ -50,13 +51,15 @@ export async function demandRecordAt(
   history: HistoryReader,
   { kind, id }: SubjectRef,
   atMs: number,
-  runSeq: number,
+  { run, forgotten }: Pick<Moment, 'run' | 'forgotten'>,
 ): Promise<RecordAt> {
   const found = await recordAt(history, { kind, id }, atMs);
   if (found) return found;
+  const text = `${kind} \`${id}\` was in no list at ${timeText(atMs)}, as recorded by run ${run.frame.run.seq}`;
+  const removed = forgotten.map((gap) => gap.text).join('; ');
   throw new AppError(
     'not_found',
-    `${kind} \`${id}\` was in no list at ${timeText(atMs)}, as recorded by run ${runSeq}`,
+    removed === '' ? text : `${text}; or its records are those that were removed: ${removed}`,
   );
 }
 

@@ -44,7 +44,7 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   const moment = await momentOf(deps, subject, atMs);
   const { run, events } = moment;
   const { frame, openState } = run;
-  const own = await demandRecordAt(history, subject, atMs, frame.run.seq);
+  const own = await demandRecordAt(history, subject, atMs, moment);
   const { record } = own;
   const set = await history.ruleSet(frame.run.ruleSetHash);
   const again = set && recordedRules(set, actions, frame.settings.lists);
@@ -55,6 +55,10 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   if (lookBack) await fillBefore(history, lookBack, frame.run, subject);
   const targets = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
   const lines = await historyOfSubject({ reader, clock }, subject, HISTORY_READ_MAX);
+  const faults = [
+    ...(again?.problems ?? ['the rule files of that time are not recorded']),
+    ...((await reader.run(frame.run.id)) ? [] : [forgottenText(frame.run.seq)]),
+  ];
   return {
     subject: { ...subject, goneAt: undefined },
     devices: await devicesOf(deps, subject, record, atMs),
@@ -79,8 +83,13 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
     history: lines.filter(({ at }) => at <= atMs).slice(0, HISTORY_MAX),
     next: [],
     commands: [{ purpose: 'the present', command: `trustward why ${shellWord(subject.serial || subject.id)}` }],
-    asOf: asOf(moment, own, atMs, again?.problems ?? ['the rule files of that time are not recorded']),
+    asOf: asOf(moment, own, atMs, faults),
   };
+}
+
+/** The history has it, and the database, from which decisions, calls and commands are, does not. */
+function forgottenText(seq: number): string {
+  return `the database has no such run ${seq}: it was restored to an earlier state, or keeps such old runs no longer; decisions, calls and commands of that time may be missing here`;
 }
 
 export interface FactsAt {
@@ -97,7 +106,7 @@ export async function factsAt(
 ): Promise<FactsAt> {
   const subject = await subjectOf(deps.reader, of);
   const moment = await momentOf(deps, subject, atMs);
-  const own = await demandRecordAt(deps.history, subject, atMs, moment.run.frame.run.seq);
+  const own = await demandRecordAt(deps.history, subject, atMs, moment);
   return { subject, asOf: asOf(moment, own, atMs, []), record: shownRecord(own.record) ?? {} };
 }
 

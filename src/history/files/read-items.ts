@@ -4,6 +4,7 @@ import { giveWay } from '../../domain/give-way.ts';
 import type { HistoryGap, HistoryItem, HistoryQuery } from '../../domain/recorded-history.ts';
 import type { RunDecoder } from '../run-decoder.ts';
 import { Begin, type Begun } from './begin.ts';
+import { type RunBeside, runAfter, runBefore } from './beside.ts';
 import type { HistoryFolder } from './history-folder.ts';
 import { type ScannedRun, scanRuns } from './scan.ts';
 import type { Wanted } from './scan-facts.ts';
@@ -18,11 +19,15 @@ export async function* readItems(history: HistoryFolder, query: HistoryQuery): A
   const walk = new Walk(history.folder, history.address);
   const first = walk.segments.find(({ fromMs, toMs }) => Math.max(fromMs, toMs) >= query.fromMs);
   const last = walk.segments.findLast(({ fromMs, toMs }) => Math.min(fromMs, toMs) <= query.toMs);
-  if (!first || !last || first.first > last.last) return;
-  yield* forgottenIn(walk, query);
+  if (!last) return;
   const hasForgotten = [...walk.segments, ...walk.bases].some(({ rewrites }) => rewrites > 0);
   const decoder = history.newDecoder({ factsOnly: query.factsOnly === true, hasForgotten });
-  const reading = new Reading(walk, decoder, query, last.last);
+  const reading = new Reading(walk, decoder, { query, lastPlace: last.last, newestRun: history.newestRun });
+  if (!first || first.first > last.last) {
+    yield* reading.between();
+    return;
+  }
+  yield* forgottenIn(walk, query);
   let lost: HistoryGap | undefined;
   for (let place = first.first; place <= last.last; ) {
     const items = reading.stretch(place);
@@ -58,6 +63,11 @@ function gap({ fromMs, toMs, cause, text }: HistoryGap, query: HistoryQuery): Hi
   };
 }
 
+/** Also where it reaches beyond the query. */
+function whole({ fromMs, toMs, cause, text }: HistoryGap): HistoryItem {
+  return { kind: 'gap', gap: { fromMs, toMs, cause, text } };
+}
+
 /** What was removed on a person's behalf is named first: its runs are given without it, until it was removed. Each time once. */
 function* forgottenIn(walk: Walk, query: HistoryQuery): Generator<HistoryItem> {
   const times = new Map<number, { rows: number; fromMs: number }>();
@@ -83,14 +93,21 @@ class Reading {
   readonly #query: HistoryQuery;
   readonly #wanted: Wanted;
   readonly #lastPlace: number;
-  #before: { run: number; atMs: number } | undefined;
+  readonly #newestRun: HistoryFolder['newestRun'];
+  #hasBegun = false;
+  #before: RunBeside | undefined;
 
-  constructor(walk: Walk, decoder: RunDecoder, query: HistoryQuery, lastPlace: number) {
+  constructor(
+    walk: Walk,
+    decoder: RunDecoder,
+    { query, lastPlace, newestRun }: { query: HistoryQuery; lastPlace: number } & Pick<HistoryFolder, 'newestRun'>,
+  ) {
     this.#walk = walk;
     this.#decoder = decoder;
     this.#query = query;
     this.#wanted = wantedBy(query);
     this.#lastPlace = lastPlace;
+    this.#newestRun = newestRun;
   }
 
   /** From a place on as far as it is whole; what was lost then, undefined at the end. */
@@ -98,7 +115,7 @@ class Reading {
     const begun = await new Begin(this.#walk, this.#query.fromMs, isRowWanted(this.#wanted)).at(place);
     if ('lost' in begun) return begun.lost;
     let position: Begun | undefined = begun;
-    this.#before = undefined;
+    yield* this.#begin(begun.place);
     for (let at = begun.place; at <= this.#lastPlace; ) {
       const walked = this.#walk.at(at);
       if (!walked) return undefined;
@@ -108,9 +125,12 @@ class Reading {
         const run = nextOf(runs, walked);
         if (run === undefined) break;
         if ('lost' in run) return run.lost;
-        if (index < walked.skip) continue;
-        if (run.atMs > this.#query.toMs && walked.next > this.#lastPlace) return undefined;
+        if (index < walked.skip) {
+          this.#before = run;
+          continue;
+        }
         yield* this.#missingBefore(run);
+        if (run.atMs > this.#query.toMs && walked.next > this.#lastPlace) return undefined;
         const state = position && this.#stateOf(position, run, walked);
         if (state && 'lost' in state) return state.lost;
         if (state) yield state;
@@ -122,7 +142,49 @@ class Reading {
       }
       at = walked.next;
     }
+    yield* this.#end();
     return undefined;
+  }
+
+  /** Of a time in which no run is recorded. */
+  async *between(): AsyncGenerator<HistoryItem> {
+    yield* this.#begin(this.#lastPlace + 1);
+    yield* this.#end();
+  }
+
+  /** Facts alone are read of the runs that are there. */
+  *#begin(place: number): Generator<HistoryItem> {
+    this.#before = undefined;
+    if (this.#hasBegun || this.#query.factsOnly) return;
+    this.#hasBegun = true;
+    const beside = runBefore(this.#walk, place);
+    if (!beside || !('lost' in beside)) this.#before = beside;
+    else if (this.#isAsked(beside.lost.fromMs, beside.lost.toMs)) yield whole(beside.lost);
+  }
+
+  async *#end(): AsyncGenerator<HistoryItem> {
+    if (!this.#before || this.#query.factsOnly) return;
+    const beside = runAfter(this.#walk, this.#lastPlace);
+    if (!beside) yield* this.#newerThan(this.#before);
+    else if (!('lost' in beside)) yield* this.#missingBefore(beside);
+    else if (this.#isAsked(beside.lost.fromMs, beside.lost.toMs)) yield whole(beside.lost);
+  }
+
+  /** The query goes into it, and not only up to it. */
+  #isAsked(fromMs: number, toMs: number): boolean {
+    return Math.max(fromMs, toMs) > this.#query.fromMs && Math.min(fromMs, toMs) < this.#query.toMs;
+  }
+
+  /** The database has runs after the newest one of the record. */
+  async *#newerThan({ run, atMs }: RunBeside): AsyncGenerator<HistoryItem> {
+    const newest = await this.#newestRun?.();
+    if (!newest || (newest.run <= run && newest.atMs <= atMs)) return;
+    const isOne = newest.run === run + 1;
+    if (!this.#isAsked(atMs, newest.atMs) || (isOne && newest.atMs > this.#query.toMs)) return;
+    const which = newest.run <= run ? 'the runs since are' : runsText(run + 1, newest.run);
+    const text = `${which} not in the record${isOne ? ', or not yet' : ''}`;
+    const [fromMs, toMs] = [Math.min(atMs, newest.atMs), Math.max(atMs, newest.atMs)];
+    yield whole({ fromMs, toMs, cause: 'not_recorded', text });
   }
 
   #stateOf({ standing }: Begun, { atMs }: ScannedRun, walked: WalkedSegment): HistoryItem | { lost: Lost } {
@@ -145,17 +207,20 @@ class Reading {
   }
 
   /** Changes are against what was recorded last, so that a missing run leaves what is known as it is. */
-  *#missingBefore({ run, atMs }: ScannedRun): Generator<HistoryItem> {
+  *#missingBefore({ run, atMs }: RunBeside): Generator<HistoryItem> {
     const before = this.#before;
     this.#before = { run, atMs };
-    if (before === undefined || run === before.run + 1) return;
-    const missing = run === before.run + 2 ? `run ${run - 1} is` : `runs ${before.run + 1} to ${run - 1} are`;
+    if (before === undefined || run === before.run + 1 || !this.#isAsked(before.atMs, atMs)) return;
     const text =
       run > before.run
-        ? `${missing} not in the record`
+        ? `${runsText(before.run + 1, run - 1)} not in the record`
         : `after run ${before.run} comes run ${run}: the database was restored to an earlier state`;
-    yield gap({ fromMs: Math.min(before.atMs, atMs), toMs: atMs, cause: 'not_recorded', text }, this.#query);
+    yield whole({ fromMs: Math.min(before.atMs, atMs), toMs: atMs, cause: 'not_recorded', text });
   }
+}
+
+function runsText(first: number, last: number): string {
+  return first === last ? `run ${first} is` : `runs ${first} to ${last} are`;
 }
 
 /** Its checksum and its form held: what cannot be decoded now was written wrong. */

@@ -215,7 +215,12 @@ function removeQuietly(file: string): void {
 
 function writeFault(folder: string, error: unknown): AppError {
   const { code } = error as NodeJS.ErrnoException;
-  const why = code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : `${code ?? 'unknown error'}`;
-  const text = `history \`${folder}\` cannot be written (${why}): free space, or check its owner and mode`;
-  return new AppError('store_failed', text, { cause: error });
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  const why = isFull
+    ? 'the disk is full'
+    : code === 'EROFS'
+      ? 'its file system is read-only'
+      : (code ?? 'unknown error');
+  const advice = isFull ? 'free space' : code === 'EROFS' ? 'mount it writable' : 'check its owner and mode';
+  return new AppError('store_failed', `history \`${folder}\` cannot be written (${why}): ${advice}`, { cause: error });
 }

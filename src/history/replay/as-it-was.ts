@@ -115,7 +115,7 @@ class AsItWas {
     this.done.begins(frame.run);
     effects.learn(openState, isWhole, this.gapFromMs);
     this.gapFromMs = undefined;
-    tally.people(peopleRecorded(run, world, effects, options.traits), frame.run.startedAt);
+    tally.people(peopleRecorded(run, world, effects, options.traits), frame);
     world.see(run);
     this.observe(run.events);
     this.never?.run(frame);

@@ -173,6 +173,10 @@ export class KeptVerdicts {
       for (const subject of read) judge.accept(views[kind].of(subject) ?? {});
       return judge.finish();
     });
+    for (const { rule, summary } of found.flatMap(({ matches }) => matches)) {
+      const subject = world.get(summary.id);
+      if (subject) this.counts.get(rule)?.matchOfLook(subject);
+    }
     return this.judgement(kind, read.length, found);
   }
 

@@ -1,6 +1,6 @@
 // history: the items of a stretch with the facts that its rule sets read, and no others: most of what changes no rule reads. In: a reader, what
 // is needed of each run. Out: items. When a rule set needs more than was asked for, reading begins again at its first run.
-import type { HistoryItem, HistoryReader, RecordedRun } from '../../domain/recorded-history.ts';
+import type { HistoryGap, HistoryItem, HistoryReader, RecordedRun } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { type LoadedRule, whenAgain } from '../../evaluate/index.ts';
 
@@ -24,7 +24,7 @@ export async function* readOn(
     let isAgain = next !== undefined;
     for await (const item of reader.items({ fromMs: beginMs, toMs, facts })) {
       if (item.kind !== 'run') {
-        if (item.kind === 'state' || !isAgain || item.gap.fromMs >= beginMs) yield item;
+        if (item.kind === 'state' || !isAgain || isAhead(item.gap, beginMs)) yield item;
         continue;
       }
       const { id, startedAt } = item.run.frame.run;
@@ -39,6 +39,11 @@ export async function* readOn(
       break;
     }
   }
+}
+
+/** Whether it was not given by an earlier reading. All that was removed on people's behalf is named by the first one. */
+function isAhead({ cause, fromMs }: HistoryGap, beginMs: number): boolean {
+  return cause !== 'forgotten' && fromMs >= beginMs;
 }
 
 /** The paths that these rules and their actions read; the fields that identify subjects always come. */

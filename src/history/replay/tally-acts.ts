@@ -68,10 +68,17 @@ export class TallyActs {
         if (this.traits.get(act.action)?.valueWritten === value) act.personDidAtMs ??= atMs;
         else if (!act.isOver) {
           act.personUndidAtMs = atMs;
-          const key = targetKey(act, this.traits);
-          this.end(key, atMs, (one) => one === act, false);
+          this.endOne(act, atMs);
         }
       }
+    }
+  }
+
+  /** What was changed in a gap, by whom nobody knows: what it took back is over. */
+  somebody(changes: readonly PersonsChange[], atMs: number): void {
+    for (const { field, target, value } of changes) {
+      for (const act of this.ofTarget.get(`${field} ${target}`) ?? [])
+        if (!act.isOver && this.traits.get(act.action)?.valueWritten !== value) this.endOne(act, atMs);
     }
   }
 
@@ -82,6 +89,10 @@ export class TallyActs {
 
   isFlap(act: ReplayedAct): boolean {
     return this.flapped.has(act);
+  }
+
+  private endOne(act: ReplayedAct, atMs: number): void {
+    this.end(targetKey(act, this.traits), atMs, (one) => one === act, false);
   }
 
   private end(key: string, atMs: number, isEnded: (act: ReplayedAct) => boolean, byReplay: boolean): void {

@@ -2,10 +2,11 @@
 // are done, what people did, gaps. Out: a `Replay`. It keeps acts and numbers, and nothing of the fleet.
 import type { KnownTraits } from '../../domain/action.ts';
 import type { Decision } from '../../domain/decision.ts';
-import type { HistoryGap, RunFrame } from '../../domain/recorded-history.ts';
+import { type HistoryGap, isMomentary, type RunFrame } from '../../domain/recorded-history.ts';
 import type { Replay, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { RuleLimits } from '../../domain/run.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { PersonsChange } from './platform-model.ts';
 import { type DoneIntent, TallyActs } from './tally-acts.ts';
 import { TallyBuckets } from './tally-buckets.ts';
@@ -26,6 +27,8 @@ export class Tally {
   private readonly acts: TallyActs;
   private readonly gaps: HistoryGap[] = [];
   private readonly buckets = new TallyBuckets();
+  /** Kinds that no trusted list was read of since the last gap. */
+  private readonly sinceGap = new Set<SubjectKind>();
   private fromMs: number | undefined;
   private toMs: number | undefined;
   private runs = 0;
@@ -46,8 +49,15 @@ export class Tally {
     }
   }
 
+  /** As much of it as was asked for. */
   gap(gap: HistoryGap): void {
-    this.gaps.push(gap);
+    if (gap.cause !== 'forgotten') for (const kind of SUBJECT_KINDS) this.sinceGap.add(kind);
+    const { askedFromMs, askedToMs } = this.asked;
+    this.gaps.push({
+      ...gap,
+      fromMs: Math.max(gap.fromMs, askedFromMs),
+      toMs: Math.max(Math.min(gap.toMs, askedToMs), askedFromMs),
+    });
   }
 
   /** First of each run, also of one that is not decided again. */
@@ -88,8 +98,19 @@ export class Tally {
     }
   }
 
-  people(changes: readonly PersonsChange[], atMs: number): void {
-    this.acts.people(changes, atMs);
+  /** What no intent of Trustward explains. In a gap it may have been Trustward all the same. */
+  people(changes: readonly PersonsChange[], frame: RunFrame): void {
+    const { startedAt } = frame.run;
+    this.acts.people(
+      changes.filter((change) => !this.sinceGap.has(this.kindOf(change))),
+      startedAt,
+    );
+    this.acts.somebody(
+      changes.filter((change) => this.sinceGap.has(this.kindOf(change))),
+      startedAt,
+    );
+    if (frame.part !== undefined) return;
+    for (const kind of SUBJECT_KINDS) if (!isMomentary(frame, kind)) this.sinceGap.delete(kind);
   }
 
   finish(rest: Pick<Replay, 'differences' | 'neverRecorded'>, ever: (rule: string) => EverJudged | undefined): Replay {
@@ -114,6 +135,11 @@ export class Tally {
       ...rest,
       buckets: this.buckets.finish(),
     };
+  }
+
+  private kindOf({ field }: PersonsChange): SubjectKind {
+    const writing = [...this.asked.traits.values()].find(({ fieldWritten }) => fieldWritten === field);
+    return writing?.subjects[0] ?? 'device';
   }
 
   private finishRule(tally: TallyRule, acts: readonly ReplayedAct[], ever: EverJudged): ReplayedRule {

@@ -45,6 +45,11 @@ export class RuleCounts {
     this.everMatched.add(index);
   }
 
+  /** Whole runs alone say how many match at a time. */
+  matchOfLook({ index }: WorldSubject): void {
+    this.everMatched.add(index);
+  }
+
   doubt({ index }: WorldSubject, fact: string): void {
     this.unknown += 1;
     this.everUnknown.add(index);

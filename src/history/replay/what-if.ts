@@ -188,7 +188,7 @@ class WhatIf {
     if (this.own) {
       this.tally.run(frame);
       this.never.run(frame);
-      this.tally.people([...seen.people, ...reversed.people, ...people], frame.run.startedAt);
+      this.tally.people([...seen.people, ...reversed.people, ...people], frame);
       if (isWhole) this.own.resolveAsRecorded(openState);
       const open = this.own.at(frame.run.startedAt, openState);
       if (this.due.isDue(frame)) await this.decide(frame, this.own, open, this.seeing, bundles);

@@ -87,10 +87,31 @@ export function gapsWords({
   askedFrom,
   to,
 }: Pick<ReplayDocument, 'gaps' | 'from' | 'askedFrom' | 'to'>): string | undefined {
-  if (gaps.length === 0) return undefined;
-  const missing = gaps.reduce((sum, gap) => sum + Math.max(0, Date.parse(gap.to) - Date.parse(gap.from)), 0);
-  const all = Date.parse(to) - Math.min(Date.parse(from), Date.parse(askedFrom));
-  return `${plural(gaps.length, 'gap')}, ${spanText(missing)} of ${spanText(Math.max(all, missing))}: what happened then is not known, and nothing here counts it.`;
+  const forgotten = gaps.filter(({ cause }) => cause === 'forgotten').length;
+  const words: string[] = [];
+  if (forgotten < gaps.length) {
+    const missing = missingMs(gaps.filter(({ cause }) => cause !== 'forgotten'));
+    const all = Date.parse(to) - Math.min(Date.parse(from), Date.parse(askedFrom));
+    words.push(
+      `${plural(gaps.length - forgotten, 'gap')}, ${spanText(missing)} of ${spanText(Math.max(all, missing))}: what happened then is not known, and nothing here counts it.`,
+    );
+  }
+  if (forgotten > 0)
+    words.push(
+      `An operator removed the records of ${plural(forgotten, 'subject')}: what was so of ${forgotten === 1 ? 'it' : 'them'} is not known.`,
+    );
+  return words.length === 0 ? undefined : words.join(' ');
+}
+
+/** Each moment counts once. */
+function missingMs(gaps: ReplayDocument['gaps']): number {
+  let [missing, doneMs] = [0, Number.NEGATIVE_INFINITY];
+  const times = gaps.map((gap) => ({ fromMs: Date.parse(gap.from), toMs: Date.parse(gap.to) }));
+  for (const { fromMs, toMs } of times.sort((one, other) => one.fromMs - other.fromMs)) {
+    missing += Math.max(0, toMs - Math.max(fromMs, doneMs));
+    doneMs = Math.max(doneMs, toMs);
+  }
+  return missing;
 }
 
 /** Whether the replay made the decisions that the runs made. Undefined for a what-if, which is not compared. */

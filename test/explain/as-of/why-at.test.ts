@@ -38,7 +38,7 @@ function bounded(reader: HistoryReader): HistoryReader {
       for await (const item of reader.items(query)) {
         const from = item.kind === 'run' ? item.run.frame.run.startedAt : item.kind === 'gap' ? item.gap.toMs : 0;
         const to = item.kind === 'run' ? from : item.kind === 'gap' ? item.gap.fromMs : 0;
-        if (from >= query.fromMs && to <= query.toMs) yield item;
+        if (item.kind === 'state' || (from >= query.fromMs && to <= query.toMs)) yield item;
       }
     },
   };
@@ -136,6 +136,18 @@ describe('why as of then', () => {
   });
 });
 
+describe('a run that the database does not have', () => {
+  it('is named, since what was decided and done then may be missing', async () => {
+    const text = /^the database has no such run 1: it was restored/;
+    const recording = new Recording().device('d1').run();
+    const { deps } = await known(recording);
+    expect((await whyAt(deps, 'd1', T0 + MINUTE)).asOf?.notes).toContainEqual(expect.stringMatching(text));
+    const run = { id: (await deps.reader.runs(1))[0]?.id as string };
+    const same = { ...deps, history: new Recording().device('d1').run({ run }).reader() };
+    expect((await whyAt(same, 'd1', T0 + MINUTE)).asOf?.notes).not.toContainEqual(expect.stringMatching(text));
+  });
+});
+
 describe('a time of which nothing is recorded', () => {
   it.each([
     ['before the first run', T0 - HOUR, /^nothing is recorded of .*: the history begins at 2027-01-10 08:00:00 UTC$/],
@@ -147,6 +159,18 @@ describe('a time of which nothing is recorded', () => {
     const { deps } = await known(recording);
     await expect(whyAt(deps, 'd1', atMs)).rejects.toThrow(words);
     await expect(factsAt(deps, 'd1', atMs)).rejects.toThrow(words);
+  });
+
+  it('goes on until a run is recorded, and ends with it', async () => {
+    const recording = new Recording().device('d1').run().gap(HOUR).pass(HOUR);
+    const late = T0 + 90 * MINUTE;
+    await expect(whyAt((await known(recording)).deps, 'd1', late)).rejects.toThrow(
+      /is not recorded: not_recorded for /,
+    );
+    recording.run();
+    const { deps } = await known(recording);
+    expect((await factsAt(deps, 'd1', T0 + 3 * HOUR)).asOf.run).toBe(2);
+    await expect(whyAt(deps, 'd1', late)).rejects.toThrow(/is not recorded: not_recorded for /);
   });
 
   it('without any record, and for a subject that no list had, it says so', async () => {

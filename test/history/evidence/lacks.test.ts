@@ -68,8 +68,14 @@ describe('the line beside a rule', () => {
     viewOf(mode, evidence, lacks(evidence)).text;
 
   test('it has the figures and the mode that is earned', () => {
-    expect(line('approve', evidenceOf())).toBe(
+    expect(line('approve', evidenceOf({}, { unknown: 0 }))).toBe(
       'evidence: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour; enforce is earned',
+    );
+  });
+
+  test('it has those that could not be judged beside those that matched', () => {
+    expect(line('approve', evidenceOf({}, { matches: 0, unknown: 5 }))).toContain(
+      '0 matches, at most 3 in a run, 0 undone within the hour, 5 unknown; enforce is earned',
     );
   });
 
@@ -78,7 +84,7 @@ describe('the line beside a rule', () => {
       /; approve needs 100 % coverage of its conditions, 80 % now$/,
     );
     expect(line('approve', evidenceOf({}, { flaps: 2 }))).toMatch(
-      /2 undone within the hour; approve is earned; enforce needs at most 0 undone within the hour, 2 now$/,
+      /2 undone within the hour, 1 unknown; approve is earned; enforce needs at most 0 undone within the hour, 2 now$/,
     );
   });
 

@@ -8,6 +8,7 @@ import type { FactChange, HistoryGap, HistoryQuery } from '../../../src/domain/r
 import { historyReader } from '../../../src/history/files/history-reader.ts';
 import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
 import { listHistory } from '../../../src/history/files/segment-files.ts';
+import { tidyHistory } from '../../../src/history/files/tidy.ts';
 import { verifyHistory } from '../../../src/history/files/verify.ts';
 import { type PlainRun, plainDecoder } from './plain-decoder.ts';
 import { DAY, HOUR, MINUTE, runRows, type Said, START } from './rows.ts';
@@ -131,6 +132,71 @@ describe('reading', () => {
       text: 'runs 2 to 3 are not in the record',
     });
     expect(gaps[1]?.text).toContain('restored to an earlier state');
+  });
+});
+
+describe('a stretch that is not in the record', () => {
+  const at = (minute: number) => START + minute * MINUTE;
+  const between = (from: number, to: number) => ({ fromMs: at(from), toMs: at(to) });
+
+  /** Runs 1 and 2, then 6: each in a file of its own, as they are recorded. */
+  function lackingRuns(): void {
+    const writer = new HistoryWriter(folder, ABOUT);
+    for (const run of [1, 2, 6]) writer.writeRun(runRows(run, at(run)));
+  }
+  const GAP = { fromMs: at(2), toMs: at(6), cause: 'not_recorded', text: 'runs 3 to 5 are not in the record' };
+
+  it.each([
+    ['begins', between(4, 6), ['gap not_recorded', 'state', 'run 6']],
+    ['ends', between(1, 4), ['state', 'run 1', 'run 2', 'gap not_recorded']],
+    ['lies', between(3, 5), ['gap not_recorded']],
+  ])('is named also when a query %s within it', async (_how, query, order) => {
+    lackingRuns();
+    const found = await read(query);
+    expect([found.order, found.gaps]).toEqual([order, [GAP]]);
+    new HistoryWriter(folder, ABOUT).writeRun(runRows(7, START + DAY));
+    await tidyHistory(folder, { ...ABOUT, nowMs: START + DAY, keepMs: 30 * DAY });
+    expect(listHistory(folder).segments).toHaveLength(3);
+    const merged = await read(query);
+    expect([merged.order, merged.gaps]).toEqual([order, [GAP]]);
+  });
+
+  it('is not named when a query only comes up to it, on either side', async () => {
+    lackingRuns();
+    expect((await read(between(1, 2))).order).toEqual(['state', 'run 1', 'run 2']);
+    expect((await read(between(6, 9))).order).toEqual(['state', 'run 6']);
+  });
+
+  it('is named where a query begins in a part whose files are gone', async () => {
+    const writer = new HistoryWriter(folder, ABOUT);
+    for (const run of [1, 2, 3, 4]) writer.writeRun(runRows(run, at(run)));
+    for (const { file } of listHistory(folder).segments.slice(1, 3)) rmSync(file);
+    const text = 'the segments of 2 runs are missing';
+    const lost = { fromMs: at(1), toMs: at(4), cause: 'damaged', text };
+    expect((await read({ fromMs: at(2), toMs: at(3) })).gaps).toEqual([lost]);
+    expect((await read({ fromMs: at(0), toMs: at(2) })).gaps).toEqual([lost]);
+  });
+
+  it('goes from the newest record to the newest run of the database, as far as a query asks', async () => {
+    lackingRuns();
+    const beside = (run: number, minute: number) =>
+      historyReader({
+        folder,
+        address: ABOUT.address,
+        newDecoder: plainDecoder,
+        newestRun: async () => ({ run, atMs: at(minute) }),
+      });
+    const newest = async (run: number, minute: number, query: HistoryQuery = between(6, 60)) =>
+      (await read(query, beside(run, minute))).gaps;
+    const gap = (minute: number, text: string) => [{ fromMs: at(6), toMs: at(minute), cause: 'not_recorded', text }];
+    expect(await newest(6, 6)).toEqual([]);
+    expect(await newest(7, 10)).toEqual(gap(10, 'run 7 is not in the record, or not yet'));
+    expect(await newest(9, 20)).toEqual(gap(20, 'runs 7 to 9 are not in the record'));
+    expect(await newest(9, 20, between(30, 60))).toEqual([]);
+    expect(await newest(9, 20, between(6, 12))).toEqual(gap(20, 'runs 7 to 9 are not in the record'));
+    // An older database was put in its place: it has done runs since, or none.
+    expect(await newest(4, 20)).toEqual(gap(20, 'the runs since are not in the record'));
+    expect(await newest(4, 4)).toEqual([]);
   });
 });
 

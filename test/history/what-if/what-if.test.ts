@@ -237,6 +237,8 @@ test('a look acts between whole runs on the subjects that it read, and undoes no
   const replay = await replayed(recording, ruleOf({ revert: true }));
   expect(shown(replay)).toEqual(['5: ban_device S-d1', '15: ban_device S-d2', '15: unban_device S-d1']);
   expect(replay).toMatchObject({ runs: 4, wholeRuns: 2 });
+  // What matched in a look alone has matched, too.
+  expect(replay.rules).toMatchObject([{ matches: 2, acts: 2, undos: 1 }]);
 });
 
 test('a look counts with the last whole run: the limits hold what both do together', async () => {
