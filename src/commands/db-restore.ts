@@ -7,7 +7,6 @@ import { privateKeyFileOf, publicKeyFileOf } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
-import { sqliteFileOf } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { shellWord } from '../domain/shell-word.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
@@ -17,7 +16,7 @@ import { SqliteReader } from '../store/sqlite-reader.ts';
 import { takeLockAlone } from '../store/writer-lock.ts';
 import { systemClock } from '../system/clock.ts';
 import { systemIds } from '../system/ids.ts';
-import { type CommonOptions, databaseOf, type Io, outputOf, write } from './io.ts';
+import { type CommonOptions, databaseFileOf, type Io, outputOf, write } from './io.ts';
 import { sizeText } from './size-text.ts';
 
 /** With PostgreSQL. */
@@ -32,7 +31,7 @@ export interface RestoreOptions extends CommonOptions {
 /** Errors: AppError `store_locked` while a process writes, `conflict` when it is not meant; as restoreDatabase. */
 export async function dbRestoreCommand(io: Io, file: string, options: RestoreOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const database = sqliteFileOf(databaseOf(io, options), INSTEAD);
+  const database = databaseFileOf(io, options, INSTEAD);
   const lock = takeLockAlone(database);
   try {
     const { aside, bytes, checked } = await restoreDatabase(file, database, {

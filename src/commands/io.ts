@@ -2,11 +2,12 @@
 // to standard error. A command returns its exit code; failures are thrown and become one line and a code in main.ts.
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { databaseIn } from '../config/database.ts';
-import type { Flags } from '../config/database-path.ts';
+import { databaseIn, isPostgres } from '../config/database.ts';
+import { type Flags, readDatabasePath } from '../config/database-path.ts';
 import type { Environment } from '../config/name-reader.ts';
-import type { Database } from '../domain/database.ts';
+import { type Database, sqliteFileOf } from '../domain/database.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
+import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
 import { showHidden } from '../report/hostile-text.ts';
 import { coloured, showsColour } from '../system/colour.ts';
 import type { Ending } from '../system/ending.ts';
@@ -50,6 +51,13 @@ export interface CommonOptions extends Flags {
 /** Errors: AppError `config`; `usage` and `not_found` for `--org`. */
 export function databaseOf(io: Io, options: Flags): Database {
   return databaseIn(io.env, flagsOf(options));
+}
+
+/** For what only a file has: with PostgreSQL it is refused whatever organization is meant. Errors: as `databaseOf`, AppError `usage`. */
+export function databaseFileOf(io: Io, options: Flags, instead: string): string {
+  const flags = flagsOf(options);
+  const any = isPostgres(readDatabasePath(io.env, flags)) ? DEFAULT_ORGANIZATION : undefined;
+  return sqliteFileOf(databaseIn(io.env, flags, any), instead);
 }
 
 /** Of all options of a command, those that are settings. The type names each of them, so that none is left out. */

@@ -124,12 +124,13 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     reader.fault(
       `TRUSTWARD_ORGANIZATIONS is set, and \`${database.file}\` is a SQLite database, which has one organization: set TRUSTWARD_DB to a PostgreSQL database, or unset TRUSTWARD_ORGANIZATIONS`,
     );
+  const rules = reader.text('TRUSTWARD_RULES');
   const config: Config = {
     api,
     lists: readLists(reader),
     db: database.kind === 'sqlite' ? database.file : database.url,
     database,
-    rulesDir: flags.rules ?? reader.text('TRUSTWARD_RULES') ?? 'rules',
+    rulesDir: flags.rules ?? rules ?? 'rules',
     schedule: reader.schedule(flags.schedule, demo ? '*/15 * * * * *' : '*/5 * * * *'),
     watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
     mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),

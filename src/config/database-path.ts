@@ -16,6 +16,8 @@ export interface Flags {
 
 /** What the reading commands need: only the database; no credential. */
 export function readDatabasePath(env: Environment, flags: Flags = {}): string {
-  const demo = (flags.apiUrl ?? env.TRUSTWARD_API_URL ?? '').trim() === '';
-  return flags.db ?? (env.TRUSTWARD_DB?.trim() || undefined) ?? (demo ? 'data/demo.db' : 'data/trustward.db');
+  // Each is read, although a flag may stand for it: what nothing reads is taken for a slip.
+  const { TRUSTWARD_API_URL: address = '', TRUSTWARD_DB: database } = env;
+  const demo = (flags.apiUrl ?? address).trim() === '';
+  return flags.db ?? (database?.trim() || undefined) ?? (demo ? 'data/demo.db' : 'data/trustward.db');
 }

@@ -12,9 +12,9 @@ const PARAMETERS = ['application_name', 'connect_timeout', 'host', 'sslcert', 's
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /** For commands that need nothing else. Errors: AppError `config`, `usage` for `--org`. */
-export function databaseIn(env: Environment, flags: Flags = {}): Database {
+export function databaseIn(env: Environment, flags: Flags = {}, organization?: string): Database {
   const reader = new NameReader(env);
-  const database = readDatabase(reader, flags);
+  const database = readDatabase(reader, flags, organization);
   reader.finish();
   return database;
 }

@@ -49,13 +49,14 @@ export function quietPeriod(configuredMs: number, latency: Latency): QuietPeriod
   return { ms: Math.max(configuredMs, measuredMs), configuredMs, latency };
 }
 
-/** `1m: 3 × p99 20s of 7 write calls in the last hour`. */
+/** `1m: 3 × 20s, the 99th percentile of 7 write calls in the last hour`. */
 export function describeQuietPeriod({ ms, configuredMs, latency }: QuietPeriod): string {
   const { p99Ms, calls, kind } = latency;
-  const measured = `${FACTOR} × p99 ${rounded(p99Ms)} of ${calls} ${kind} call${calls === 1 ? '' : 's'} in the last hour`;
+  const of = `${calls} ${kind} call${calls === 1 ? '' : 's'} in the last hour`;
+  const measured = `${FACTOR} × ${rounded(p99Ms)}, the 99th percentile of ${of}`;
   if (calls === 0) return `${rounded(ms)}: as configured; no call was measured in the last hour`;
-  if (ms === configuredMs) return `${rounded(ms)}: as configured; ${measured} is less`;
-  return FACTOR * p99Ms > ms ? `${rounded(ms)}: the most; ${measured} is more` : `${rounded(ms)}: ${measured}`;
+  if (ms === configuredMs) return `${rounded(ms)}: as configured; ${measured}, is less`;
+  return FACTOR * p99Ms > ms ? `${rounded(ms)}: the most; ${measured}, is more` : `${rounded(ms)}: ${measured}`;
 }
 
 /** In steps that people read: seconds from ten on. */

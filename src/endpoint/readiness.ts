@@ -4,10 +4,17 @@ import type { Composition } from '../compose/compose.ts';
 import { auditChecks, changeWindowChecks, databaseCheck, rulesCheck, stopChecks } from '../daemon/readiness.ts';
 import type { Jobs } from '../domain/jobs.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { RunRecord } from '../domain/store.ts';
+import { timeText } from '../domain/time-text.ts';
 import type { ReadyCheck } from '../http/index.ts';
 import type { OrganizationHolder } from '../organizations/organization-holder.ts';
 import { organizationsCheck } from '../organizations/ready-check.ts';
+import { overdueAfter } from '../schedule/schedule.ts';
 import { inTime, jobsCheck, NO_ANSWER, serverCheck } from '../worker/shared-checks.ts';
+
+const ADVICE = 'look whether workers (`trustward worker`) run and log no fault';
+/** A run takes seconds, and minutes with a large fleet or a slow API. One whose worker died stays as it is until another worker begins. */
+const RUN_MS_MAX = 10 * 60_000;
 
 export function readinessOf(composition: Composition, jobs: Pick<Jobs, 'counts'>): Promise<ReadyCheck[]> {
   return inTime(checksOf(composition, jobs), composition.clock).catch(() => [NO_ANSWER]);
@@ -23,11 +30,32 @@ async function checksOf(
     await databaseCheck(store, health),
     rulesCheck(rules, false),
     await jobsCheck(jobs, engine.clock, organization),
+    scheduleCheck(await store.latestRun(), config.schedule, engine.clock.nowMs()),
     ...auditChecks(engine),
     ...(await stopChecks(store)),
     ...(await changeWindowChecks(store, config.windows.freeze, engine.clock.nowMs())),
     { name: 'mode', ok: true, text: engine.daemonMode },
   ];
+}
+
+/** As long as no worker runs, nobody asks for the scheduled runs either: nothing waits, and all the same nothing is judged. */
+export function scheduleCheck(
+  last: Pick<RunRecord, 'startedAt' | 'status'> | undefined,
+  schedule: string,
+  nowMs: number,
+): ReadyCheck {
+  const check = { name: 'schedule', isPartial: true as const };
+  if (!last) return { ...check, ok: false, text: `no run has begun yet: a worker makes the first one; ${ADVICE}` };
+  const began = `the last run began ${timeText(last.startedAt)}`;
+  const overdue = overdueAfter(schedule, last.startedAt, nowMs);
+  const isUnderWay = last.status === 'running' && nowMs - last.startedAt <= RUN_MS_MAX;
+  if (!overdue || isUnderWay) return { ...check, ok: true, text: `${began}, and none is late` };
+  const still = last.status === 'running' ? ' and is still under way' : '';
+  return {
+    ...check,
+    ok: false,
+    text: `${began}${still}, and one has been due since ${timeText(overdue.sinceMs)}: ${ADVICE}`,
+  };
 }
 
 export async function readinessOfProcess(

@@ -12,7 +12,7 @@ const INFO = {
   title: 'Trustward',
   version: '1',
   description: [
-    'The HTTP endpoint of the Trustward daemon.',
+    'The HTTP endpoint of Trustward.',
     'Lists are paged: `next` of a page is the position (`before`, or `after`) of the page after it, and null at the end.',
     'Errors are problem details (RFC 9457); `type` is stable.',
     'Integers beyond 2^53 are strings of digits.',

@@ -54,7 +54,7 @@ const OF_CODE: Record<ErrorCode, [status: number, slug: string, title: string]> 
   not_found: [404, 'not-found', 'Not found'],
   conflict: [409, 'conflict', 'The current state forbids this'],
   busy: [429, 'busy', 'Too much is waiting already'],
-  stopped: [503, 'stopping', 'The daemon is shutting down'],
+  stopped: [503, 'stopping', 'Trustward is shutting down'],
   internal: [500, 'internal', 'Something went wrong inside'],
 };
 

@@ -15,7 +15,7 @@ export const MEANINGS: Readonly<Record<number, string>> = {
   429: 'too much is waiting or asked at once; try again later',
   500: 'something went wrong inside: see the log',
   502: 'the Management API cannot be reached, or refuses',
-  503: 'the database does not work, or the daemon is shutting down',
+  503: 'the database does not work, or Trustward is shutting down',
 };
 /** Of the guards that every request passes. */
 const OF_ANY = [400, 413, 421, 500];

@@ -31,6 +31,25 @@ export function nextAfter(expression: string, afterMs: number): number | undefin
   return new Cron(expression, { paused: true }).nextRun(new Date(afterMs))?.getTime();
 }
 
+/** More missed times than this are all the same. */
+export const MISSED_MOST = 1_000;
+/** A run takes seconds, and others may go first. */
+const LATE_MS = 60_000;
+
+export interface Overdue {
+  /** The first time that nothing began at, epoch ms. */
+  sinceMs: number;
+  /** `MISSED_MOST`: so many or more. */
+  times: number;
+}
+
+/** What a valid expression has been due since the last run began; undefined: none, or it may still be on its way. */
+export function overdueAfter(expression: string, lastMs: number, nowMs: number): Overdue | undefined {
+  const sinceMs = nextAfter(expression, lastMs);
+  if (sinceMs === undefined || nowMs - sinceMs <= LATE_MS) return undefined;
+  return { sinceMs, times: timesBetween(expression, lastMs, nowMs, MISSED_MOST) };
+}
+
 export interface Schedule {
   nextMs(): number | undefined;
   stop(): void;

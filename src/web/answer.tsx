@@ -1,13 +1,15 @@
 // web: a page as an answer. In: a page's content, and the request. Out: HTML; a refusal as a page that names what was wrong.
 
+import { lineOf } from '../domain/errors.ts';
 import type { HttpDeps } from '../http/deps.ts';
 import { mountOf } from '../http/mount.ts';
-import type { Problem } from '../http/problem.ts';
+import { Problem } from '../http/problem.ts';
 import { type Ctx, callerIfAny, leadTo, type Route } from '../http/route.ts';
 import { includesScope, type Scope } from '../http/tokens.ts';
 import { Link } from '../report/html/link.tsx';
 import { Words } from '../report/html/text.tsx';
 import { Layout, type PageContent, type PageContext } from './layout.tsx';
+import { type Waiting, within } from './within.ts';
 import { zippedResponse } from './zipped.ts';
 
 const HEADERS = { 'Content-Type': 'text/html; charset=utf-8' };
@@ -67,15 +69,34 @@ export function readPage(
   };
 }
 
-/** Does what a form asks for, and leads to the address that it returns: reading that again repeats nothing. */
-export function formPage(path: string, scope: Scope, change: (context: Ctx) => Promise<string>): Route {
+/** Does what a form asks for, and leads to the address that it returns: reading that again repeats nothing. What takes long goes on by itself. */
+export function formPage(
+  deps: Waiting & Pick<HttpDeps, 'log'>,
+  path: string,
+  scope: Scope,
+  change: (context: Ctx) => Promise<string>,
+): Route {
   return {
     method: 'POST',
     path,
     scope,
-    handle: async (context) => leadTo(context, await change(context)),
+    handle: async (context) => {
+      const changed = change(context);
+      const place = await within(deps, ANSWER_MS, changed);
+      // A process that ends does nothing later: its own error is the answer.
+      if (place !== undefined || deps.stream.ending.aborted) return leadTo(context, place ?? (await changed));
+      changed.catch((error: unknown) =>
+        deps.log.error({ path }, `what a person asked for failed later: ${lineOf(error)}`),
+      );
+      throw new Problem(503, 'no-answer-yet', 'There is no answer yet', NO_ANSWER_YET);
+    },
   };
 }
+
+/** Browsers and proxies give up after a minute or a few, and then show nothing. */
+const ANSWER_MS = 45_000;
+const NO_ANSWER_YET =
+  'it was asked for, and is done in its turn: other work is before it, or, with PostgreSQL, no worker (`trustward worker`) runs; look at the audit before you ask again';
 
 export function mayDo(context: Ctx, scope: Scope): boolean {
   const caller = callerIfAny(context);

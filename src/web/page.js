@@ -2,6 +2,8 @@
 // stream of the endpoint. Out: events on the body (`live-run`, `live-plan`, …) that htmx answers by reading a part again. Every page works without it.
 (() => {
   const { body } = document;
+  /** A stream that is cut comes back by itself within seconds. */
+  const LOST_AFTER_MS = 10_000;
 
   // Live: one stream a page. The part of an audit kind before the dot names the event.
   const families = (body.dataset.live ?? '').split(' ').filter(Boolean);
@@ -15,6 +17,26 @@
     stream.addEventListener('progress', (event) => showProgress(event.data));
     stream.addEventListener('reset', () => families.forEach(tell));
     addEventListener('pagehide', () => stream.close());
+    let lost;
+    stream.addEventListener('error', () => {
+      const since = new Date();
+      lost ??= setTimeout(() => showLost(since), LOST_AFTER_MS);
+    });
+    stream.addEventListener('open', () => {
+      clearTimeout(lost);
+      lost = undefined;
+      document.getElementById('lost')?.remove();
+    });
+  }
+  /** Whatever was well then may not be now. */
+  function showLost(since) {
+    const line = document.createElement('div');
+    line.id = 'lost';
+    line.className = 'notice bad';
+    line.role = 'alert';
+    const time = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }).format(since);
+    line.textContent = `This page has had no news from Trustward since ${time}: what it shows may be old. Load it again.`;
+    document.querySelector('main').prepend(line);
   }
   function showProgress(data) {
     const place = document.getElementById('progress');

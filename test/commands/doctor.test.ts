@@ -79,7 +79,7 @@ describe('a whole installation', () => {
       ),
     );
     expect(texts).toContain(`endpoint: ${daemon.url} answers, and is ready`);
-    expect(texts).toContainEqual(expect.stringMatching(/^quiet period: 15s: as configured; 3 × p99 /));
+    expect(texts).toContainEqual(expect.stringMatching(/^quiet period: 15s: as configured; 3 × /));
     expect(texts).toContain('token: the endpoint accepts the token that commands send');
   });
 
@@ -117,6 +117,13 @@ describe('a whole installation', () => {
     const db = join(org.dir, 'new', 'trustward.db');
     expect(await doctor({ TRUSTWARD_DB: db })).toMatchObject({ code: 0, bad: [] });
     expect(() => statSync(join(org.dir, 'new'))).toThrow('ENOENT');
+  });
+
+  it('does not take a setting for a slip because a flag stands for it', async () => {
+    const rules = org.env.TRUSTWARD_RULES as string;
+    const { out } = await command(['doctor', '--db', org.dbFile, '--rules', rules], org.env);
+    expect(out).toContain('ok       rules');
+    expect(out).not.toContain('nothing reads it');
   });
 
   it('has its schedule on one line', async () => {

@@ -139,8 +139,9 @@ describe('--org', () => {
     }
   });
   it('backups and restores of a file name what PostgreSQL has instead', async () => {
-    for (const verb of ['backup', 'restore']) {
-      const { code, err } = await ask('db', verb, 'x.db', '--org', 'acme');
+    const both = ['backup', 'restore'].map((verb) => ['db', verb, 'x.db']);
+    for (const args of both.flatMap((each) => [[...each, '--org', 'acme'], each])) {
+      const { code, err } = await ask(...args);
       expect([code, err]).toEqual([
         2,
         expect.stringMatching(/is a PostgreSQL database, and this works on a SQLite file: use [^\n]*pg_dump[^\n]*\n$/),

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { isActedFor, openServer } from '../../src/compose/postgres.ts';
 import type { PostgresDatabase } from '../../src/domain/database.ts';
 import { Latest } from '../../src/endpoint/latest.ts';
-import { readinessOfProcess } from '../../src/endpoint/readiness.ts';
+import { readinessOfProcess, scheduleCheck } from '../../src/endpoint/readiness.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { testLog } from '../support/console-organization.ts';
 import { type Cluster, hasNoPostgres, migratedDatabase, NEEDS_POSTGRES, startCluster } from '../support/postgres.ts';
@@ -126,4 +126,33 @@ test('of readings that fail one after the other the first is reported, until one
   fails = true;
   await ask();
   expect(reported).toHaveLength(2);
+});
+
+describe('the schedule of an organization, as an endpoint beside workers sees it', () => {
+  const NOON = Date.UTC(2026, 0, 5, 12);
+  const MINUTE = 60_000;
+  const at = (status: 'completed' | 'running', laterMs: number) =>
+    scheduleCheck({ startedAt: NOON, status }, '*/5 * * * *', NOON + laterMs);
+
+  test('is in order as long as no run is late', () => {
+    expect(at('completed', 5.5 * MINUTE)).toMatchObject({ ok: true });
+    expect(at('running', 8 * MINUTE)).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    ['when no worker asks for its runs, although nothing waits', 'completed' as const, 7 * MINUTE],
+    ['when its last run was left behind by a worker that died', 'running' as const, 11 * MINUTE],
+  ])('is not %s', (_, status, laterMs) => {
+    expect(at(status, laterMs)).toMatchObject({
+      ok: false,
+      text: expect.stringMatching(/has been due since 2026-01-05 12:05:00 UTC: look whether workers/),
+    });
+  });
+
+  test('is not before the first run', () => {
+    expect(scheduleCheck(undefined, '*/5 * * * *', NOON)).toMatchObject({
+      ok: false,
+      text: expect.stringContaining('no run has begun yet'),
+    });
+  });
 });

@@ -13,12 +13,27 @@ const measured = (p99Ms: number, calls = 120) => ({ p99Ms, calls, kind: 'write' 
 
 describe('the quiet period', () => {
   it.each([
-    [15_000, measured(15_000), 45_000, '45s: 3 × p99 15s of 120 write calls in the last hour'],
-    [15_000, measured(20_000, 1), 60_000, '1m: 3 × p99 20s of 1 write call in the last hour'],
-    [15_000, measured(120), 15_000, '15s: as configured; 3 × p99 120ms of 120 write calls in the last hour is less'],
+    [15_000, measured(15_000), 45_000, '45s: 3 × 15s, the 99th percentile of 120 write calls in the last hour'],
+    [15_000, measured(20_000, 1), 60_000, '1m: 3 × 20s, the 99th percentile of 1 write call in the last hour'],
+    [
+      15_000,
+      measured(120),
+      15_000,
+      '15s: as configured; 3 × 120ms, the 99th percentile of 120 write calls in the last hour, is less',
+    ],
     [15_000, measured(0, 0), 15_000, '15s: as configured; no call was measured in the last hour'],
-    [15_000, measured(300_000), 600_000, '10m: the most; 3 × p99 5m of 120 write calls in the last hour is more'],
-    [HOUR_MS, measured(300_000), HOUR_MS, '1h: as configured; 3 × p99 5m of 120 write calls in the last hour is less'],
+    [
+      15_000,
+      measured(300_000),
+      600_000,
+      '10m: the most; 3 × 5m, the 99th percentile of 120 write calls in the last hour, is more',
+    ],
+    [
+      HOUR_MS,
+      measured(300_000),
+      HOUR_MS,
+      '1h: as configured; 3 × 5m, the 99th percentile of 120 write calls in the last hour, is less',
+    ],
   ])('of %i ms, configured, and the latency %j is %i ms', (configuredMs, latency, ms, text) => {
     const period = quietPeriod(configuredMs, latency);
     expect([period.ms, describeQuietPeriod(period)]).toEqual([ms, text]);

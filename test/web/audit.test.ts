@@ -86,7 +86,7 @@ describe('verifying the audit', () => {
 
   it('says that it is whole', async () => {
     const pages = await opened();
-    expect((await pages.get('/audit/verify')).text).toContain('It was not verified since the daemon started.');
+    expect((await pages.get('/audit/verify')).text).toContain('It was not verified here since the daemon started.');
     const { status, headers } = await pages.post('/audit/verify', {}, 'read');
     expect([status, headers.get('location')]).toEqual([303, '/audit/verify']);
     expect(await verdict(pages)).toMatch(/Whole\. the audit is whole: \d+ entries/);

@@ -10,7 +10,7 @@ describe('the overview', () => {
     const { get } = openPages({ nextRunAtMs: () => Date.UTC(2026, 10, 21, 9, 40) });
     const { status, text } = await get('/');
     expect(status).toBe(200);
-    expect(text).toContain('All is well.');
+    expect(text).toContain('All is well. As of 2026-11-21 09:00:00 UTC .');
     expect(text).toContain('next run 2026-11-21 09:40:00 UTC');
   });
 

@@ -157,7 +157,7 @@ describe('the report of a run', () => {
     await store.settle({ intentId: 'intent1', notes: [], outcome: 'succeeded', note: 'Success' });
     const { text } = await get('/runs/1');
     expect(text).toContain('Acted on (1)');
-    expect(text).toMatch(/succeeded 2026-11-21 09:00:00Z: Success/);
+    expect(text).toMatch(/succeeded 2026-11-21 09:00:00 UTC ?: Success/);
   });
 
   it('reads itself again only while the run is under way', async () => {

@@ -6,7 +6,7 @@ import { spanText } from '../../domain/age-text.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { timeText } from '../../domain/time-text.ts';
 import { showHidden } from '../../report/index.ts';
-import { nextAfter, timesBetween } from '../../schedule/schedule.ts';
+import { MISSED_MOST, overdueAfter } from '../../schedule/schedule.ts';
 import { systemClock } from '../../system/clock.ts';
 import { type Check, countOfWords, ok, problem, warning } from './check.ts';
 
@@ -14,8 +14,6 @@ const NAME = 'workers';
 const ADVICE = 'look whether `trustward worker` runs, with this organization, and what its log says';
 /** A run takes seconds, and others may go first. */
 const WAITS_LONG_MS = 60_000;
-/** More missed times than this are all the same. */
-const MISSED_MOST = 1_000;
 
 /** None for a SQLite file: its daemon has checks of its own. */
 export async function workerChecks({ database, schedule }: Pick<Config, 'database' | 'schedule'>): Promise<Check[]> {
@@ -78,9 +76,9 @@ function jobsCheck({ jobs }: WorkersLook): Check[] {
 function scheduleCheck({ lastRun }: WorkersLook, schedule: string, nowMs: number): Check[] {
   if (!lastRun) return [warning('schedule', 'no run yet', ADVICE)];
   const last = `run ${lastRun.seq} began ${timeText(lastRun.startedAt)}`;
-  const due = nextAfter(schedule, lastRun.startedAt);
-  if (due === undefined || nowMs - due <= WAITS_LONG_MS) return [ok('schedule', `${last}, and none is late`)];
-  const missed = timesBetween(schedule, lastRun.startedAt, nowMs, MISSED_MOST);
+  const overdue = overdueAfter(schedule, lastRun.startedAt, nowMs);
+  if (!overdue) return [ok('schedule', `${last}, and none is late`)];
+  const { times: missed } = overdue;
   const times = missed === MISSED_MOST ? `${missed} times or more` : countOfWords(missed, 'time');
   const text = `${last}, and a run has been due ${times} since`;
   if (lastRun.status === 'running') return [warning('schedule', `${text}: that one is still under way`, ADVICE)];

@@ -78,7 +78,9 @@ function readinessFor({ parts, who }: RootParts) {
     const whole = { name: 'organizations', isPartial: true as const };
     if (!isProvider) {
       const ok = broken.length === 0;
-      const text = ok ? 'each works' : 'not all of them work: ask with a token of all organizations which do not';
+      const text = ok
+        ? 'none is known to have a problem'
+        : 'not all of them work: ask with a token of all organizations which do not';
       return [...own, { ...whole, ok, text }];
     }
     const text = `${parts.list().length} are configured, ${broken.length} with a problem`;

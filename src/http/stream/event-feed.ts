@@ -62,7 +62,7 @@ export class EventFeed {
 
   /** Errors: Problem 429; AppError `stopped` while the process ends. */
   demandPlace(token: string): void {
-    if (this.deps.stream.ending.aborted) throw new AppError('stopped', 'the daemon is shutting down');
+    if (this.deps.stream.ending.aborted) throw new AppError('stopped', 'Trustward is shutting down');
     const ofToken = [...this.open].filter((each) => each.token === token).length;
     const most = this.deps.streamsMax?.() ?? STREAMS_MAX;
     const { size } = this.open;

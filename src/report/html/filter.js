@@ -9,7 +9,18 @@
       if (Number.isNaN(at.getTime())) continue;
       time.dataset.local = '';
       time.textContent = format.format(at);
+      nameZone();
     }
+  };
+  // Said once: each time by itself names no zone.
+  const nameZone = () => {
+    const main = document.querySelector('main');
+    if (!main || document.getElementById('zone')) return;
+    const line = document.createElement('p');
+    line.id = 'zone';
+    line.className = 'quiet';
+    line.textContent = `Times are in the zone of this browser, ${format.resolvedOptions().timeZone}. Point at one to see it in UTC.`;
+    main.append(line);
   };
   const texts = new WeakMap();
   const textOf = (row) => {

@@ -26,8 +26,8 @@ export function Words({ children }: { children: string }) {
   );
 }
 
-/** As `timeText` writes them. */
-const TIME = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)/;
+/** As `timeText` and `timeCell` write them. */
+const TIME = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: UTC|Z))/;
 
 function withTimes(text: string): Child {
   if (!TIME.test(text)) return text;

@@ -50,7 +50,7 @@ function chooser({ organizations, total, text }: Choice): PageContent {
         </search>
         <Table
           caption={`${countText(organizations.length)} of ${countText(total)}`}
-          columns={['Organization', 'Id', 'State']}
+          columns={['Organization', 'Id', 'Rules and credential']}
           rows={organizations.map(({ id, name, problem }) => ({
             cells: [
               <Link href={`${CHOOSER_PATH}/${id}/`}>
@@ -58,7 +58,7 @@ function chooser({ organizations, total, text }: Choice): PageContent {
               </Link>,
               <Code>{id}</Code>,
               problem === undefined ? (
-                <Mark word="ready" tone="good" />
+                <Mark word="ready" text="in order" tone="good" />
               ) : (
                 <>
                   <Mark word="problem" tone="bad" /> <Words>{problem}</Words>

@@ -49,10 +49,10 @@ export function docsPages(deps: HttpDeps): Route[] {
 
 function Served() {
   const base = useContext(Base);
-  if (base === '') return 'the daemon';
+  if (base === '') return 'this endpoint';
   return (
     <>
-      the daemon with <code>{base}</code> at its end
+      this endpoint with <code>{base}</code> at its end
     </>
   );
 }

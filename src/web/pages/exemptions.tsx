@@ -51,7 +51,7 @@ export function exemptionPages(deps: HttpDeps): Route[] {
       body: await listed(deps, context),
     })),
     { method: 'POST', path: PATH, scope: 'approve', handle: (context) => add(deps, context) },
-    formPage('/exemptions/:id/end', 'approve', async (context) => {
+    formPage(deps, '/exemptions/:id/end', 'approve', async (context) => {
       const { reason } = await readForm(context, endForm);
       await deps.operator.endExemption(param(context, 'id'), { by: context.var.caller.name, reason });
       return addressOf(PATH, { list: 'over' });

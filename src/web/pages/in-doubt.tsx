@@ -67,7 +67,7 @@ export function inDoubtPages(deps: HttpDeps): Route[] {
       };
     }),
     intentPage(deps),
-    formPage('/intents/:id/resolve', 'approve', async (context) => {
+    formPage(deps, '/intents/:id/resolve', 'approve', async (context) => {
       const { as, reason } = await readForm(context, form);
       const intent = await deps.operator.resolve(param(context, 'id'), as, { by: context.var.caller.name, reason });
       return `/intents/${encodeURIComponent(intent.id)}`;

@@ -49,7 +49,7 @@ export function inForcePages(deps: HttpDeps): Route[] {
       scope: 'approve',
       handle: (context) => release(deps, context),
     },
-    formPage('/in-force/release-rule', 'approve', async (context) => {
+    formPage(deps, '/in-force/release-rule', 'approve', async (context) => {
       const { rule, reason } = await readForm(context, ruleForm);
       const { plan } = await deps.operator.releaseRule(rule, context.var.caller.name, reason);
       return `/plans/${encodeURIComponent(plan.id)}`;

@@ -60,12 +60,12 @@ export function overviewPages(deps: HttpDeps): Route[] {
         ),
       };
     }),
-    formPage('/stop', 'approve', async (context) => {
+    formPage(deps, '/stop', 'approve', async (context) => {
       const { reason } = await readForm(context, reasonForm);
       await deps.operator.stop({ by: by(context), reason });
       return '/';
     }),
-    formPage('/resume', 'approve', async (context) => {
+    formPage(deps, '/resume', 'approve', async (context) => {
       const { reason } = await readForm(context, reasonForm);
       await deps.operator.resume({ by: by(context), reason });
       return '/';
@@ -82,12 +82,12 @@ async function stateNow({ readiness, reader, clock, changeWindows = [] }: HttpDe
   const isStopped = (await reader.stop()) !== undefined;
   const nowMs = clock.nowMs();
   const frozen = windowAt(changeWindows, nowMs) && (await changeWindowNow(reader, changeWindows, nowMs));
-  return { checks, snapshot: snapshot?.id === null ? undefined : snapshot, isStopped, frozen };
+  return { nowMs, checks, snapshot: snapshot?.id === null ? undefined : snapshot, isStopped, frozen };
 }
 
 type StateNow = Awaited<ReturnType<typeof stateNow>>;
 
-function wellLine({ checks, snapshot, isStopped, frozen }: StateNow) {
+function wellLine({ nowMs, checks, snapshot, isStopped, frozen }: StateNow) {
   const wrong = checks.filter(({ ok }) => !ok);
   const untrusted = snapshot !== undefined && !snapshot.trusted;
   const isWell = wrong.length === 0 && !untrusted;
@@ -105,6 +105,9 @@ function wellLine({ checks, snapshot, isStopped, frozen }: StateNow) {
         </span>
       )}
       {untrusted ? 'The last run did not trust what it read; nothing is done on that.' : null}
+      <span class="quiet">
+        As of <When at={nowMs} />.
+      </span>
       <p id="progress" class="quiet" aria-live="polite"></p>
     </div>
   );

@@ -34,7 +34,7 @@ export function replayPath(rule: string): string {
 export function replayPages(deps: HttpDeps): Route[] {
   return [
     { method: 'GET', path: '/replay', scope: 'read', handle: (context) => showPage(deps, context) },
-    formPage('/replay', 'trigger', async (context) => {
+    formPage(deps, '/replay', 'trigger', async (context) => {
       const { way, since, rule } = await readForm(context, replayForm);
       await deps.replays.begin({ way, since, rule }, context.var.caller.name);
       return rule === undefined ? '/replay' : replayPath(rule);
@@ -65,7 +65,8 @@ function pageOf(
         <h1>Replay</h1>
         <p>
           What would a rule have done over the recorded time? It goes through the same code that decides a run. Nothing
-          is sent, and the result is kept until the next replay, or the end of the daemon; with PostgreSQL, for a day.
+          is sent, and the result is kept until the next replay,{' '}
+          {deps.isDaemon ? 'or the end of the daemon' : 'for a day at most'}.
         </p>
         {mayAsk ? <Ask deps={deps} rule={rule ?? last?.asked.rule} isUnderWay={isUnderWay} /> : null}
         {last === undefined ? <p class="empty">No replay is kept.</p> : <Last deps={deps} last={last} />}

@@ -46,7 +46,7 @@ export function runsPages(deps: HttpDeps): Route[] {
         ),
       };
     }),
-    formPage('/runs', 'trigger', async (context) => {
+    formPage(deps, '/runs', 'trigger', async (context) => {
       const { mode } = await readForm(context, runForm);
       const { run } = await beginRun(deps, context, { mode, rules: undefined });
       return `/runs/${run.seq}`;

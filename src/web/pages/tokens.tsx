@@ -29,6 +29,19 @@ const form = z.strictObject({
   expires: z.string().trim().min(1).max(100).optional(),
 });
 
+const OF_CONFIGURATION = (
+  <>
+    The token of the configuration, <code>admin</code>, is not listed.
+  </>
+);
+const OF_ALL = (
+  <>
+    A token of the configuration, and tokens of all organizations (
+    <code>trustward tokens list --all-organizations</code>
+    ), open this one, too. They are not listed.
+  </>
+);
+
 const MEANINGS: Record<(typeof SCOPES)[number], string> = {
   read: 'reads everything',
   trigger: 'also starts runs',
@@ -44,11 +57,15 @@ export function tokenPages(deps: HttpDeps): Route[] {
       scope: 'admin',
       handle: async (context) => {
         const { before } = readSearch(context, query);
-        return answerPage(deps, context, { title: 'Tokens', section: PATH, body: await listed(deps, before) });
+        return answerPage(deps, context, {
+          title: 'Tokens',
+          section: PATH,
+          body: await listed(deps, before),
+        });
       },
     },
     { method: 'POST', path: PATH, scope: 'admin', handle: (context) => made(deps, context) },
-    formPage('/tokens/:name/revoke', 'admin', async (context) => {
+    formPage(deps, '/tokens/:name/revoke', 'admin', async (context) => {
       await readForm(context, z.strictObject({}));
       await deps.tokens.revoke(param(context, 'name'), context.var.caller.name);
       return PATH;
@@ -56,7 +73,7 @@ export function tokenPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function listed({ reader, clock }: HttpDeps, before: string | undefined) {
+async function listed({ reader, clock, isDaemon }: HttpDeps, before: string | undefined) {
   const nowMs = clock.nowMs();
   const all = (await reader.endpointTokens()).map((token) => tokenView(token, nowMs));
   const { rows, hasMore } = partAfter(all, before, PAGE);
@@ -65,8 +82,8 @@ async function listed({ reader, clock }: HttpDeps, before: string | undefined) {
     <>
       <h1>Tokens</h1>
       <p>
-        Who may use the HTTP endpoint and sign in to these pages. The token of the configuration, <code>admin</code>, is
-        not listed. <Link href="/docs">What they can ask for</Link>.
+        Who may use the HTTP endpoint and sign in to these pages. {isDaemon ? OF_CONFIGURATION : OF_ALL}{' '}
+        <Link href="/docs">What they can ask for</Link>.
       </p>
       <section class="card">
         <h2>Make a token</h2>

@@ -31,7 +31,7 @@ interface Verification {
 export function verifyPages(deps: HttpDeps): Route[] {
   let current: Verification | undefined;
   return [
-    formPage(PATH, 'read', async (context) => {
+    formPage(deps, PATH, 'read', async (context) => {
       await readForm(context, z.strictObject({}));
       if (!current || current.ended) current = begin(deps);
       await within(deps, WAIT_MS, current.end);
@@ -43,7 +43,11 @@ export function verifyPages(deps: HttpDeps): Route[] {
       body: (
         <>
           <h1>Verify the audit</h1>
-          {current && !current.ended ? <UnderWay verification={current} /> : <Verdict verification={current} />}
+          {current && !current.ended ? (
+            <UnderWay verification={current} />
+          ) : (
+            <Verdict verification={current} isDaemon={deps.isDaemon} />
+          )}
         </>
       ),
     })),
@@ -105,12 +109,12 @@ function UnderWay({ verification: { seen, last, startedAt } }: { verification: V
   );
 }
 
-function Verdict({ verification }: { verification: Verification | undefined }) {
+function Verdict({ verification, isDaemon }: { verification: Verification | undefined; isDaemon: boolean }) {
   const { ended, startedAt } = verification ?? {};
   return (
     <section id="verification">
       {ended === undefined ? (
-        <p class="empty">It was not verified since the daemon started.</p>
+        <p class="empty">It was not verified here since {isDaemon ? 'the daemon' : 'this endpoint'} started.</p>
       ) : (
         <div class={`notice ${ended.check?.ok ? 'good' : 'bad'}`}>
           <p>

@@ -5,11 +5,11 @@ import { AppError } from '../../../domain/errors.ts';
 import type { Plan } from '../../../domain/plan.ts';
 import { differenceFrom, successorText } from '../../../domain/plan-content.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
-import { type Ctx, param, type Route } from '../../../http/route.ts';
+import { type Ctx, leadTo, param, type Route } from '../../../http/route.ts';
 import { Link } from '../../../report/html/link.tsx';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Words } from '../../../report/html/text.tsx';
-import { answerPage, formPage } from '../../answer.tsx';
+import { answerPage } from '../../answer.tsx';
 import { pathOf } from './answer-form.tsx';
 import { AnswerFact, Successors } from './head.tsx';
 
@@ -27,14 +27,13 @@ export function answerRoute(
   path: string,
   answer: (context: Ctx, plan: Plan) => Promise<string>,
 ): Route {
-  const route = formPage(path, 'approve', async (context) => {
-    return pathOf({ id: await answer(context, await foundPlan(deps, context)) });
-  });
   return {
-    ...route,
+    method: 'POST',
+    path,
+    scope: 'approve',
     handle: async (context) => {
       try {
-        return await route.handle(context);
+        return leadTo(context, pathOf({ id: await answer(context, await foundPlan(deps, context)) }));
       } catch (error) {
         const plan = await deps.reader.plan(param(context, 'id'));
         if (!plan || !(error instanceof AppError && error.code === 'conflict')) throw error;

@@ -138,8 +138,8 @@ function Late() {
   return (
     <div class="notice bad" role="alert">
       <b>There is no result yet.</b> Reading the fleet twice takes longer than {WAIT_MS_MAX / 60_000} minutes, other
-      work was before it, or the daemon ends. The trial ends by itself; nothing was sent, and nothing is kept. Try again
-      when no run is under way.
+      work was before it, or Trustward is shutting down. The trial ends by itself; nothing was sent, and nothing is
+      kept. Try again when no run is under way.
     </div>
   );
 }
