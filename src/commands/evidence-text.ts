@@ -90,7 +90,7 @@ function linesOf(rule: EvidenceOfRule): string[] {
 }
 
 function testWords({ tests: { passed, failed, coveredPercent, mutants, survived } }: EvidenceOfRule): string {
-  return `tests: ${passed} passed, ${failed} failed; ${coveredPercent} % of its conditions covered; ${survived} of ${plural(mutants, 'mutant')} survived`;
+  return `tests: ${passed} passed, ${failed} failed; ${coveredPercent} % of its conditions covered; ${survived} of ${plural(mutants, 'small change')} of them went unnoticed`;
 }
 
 function replayWords({ replayed, mode }: EvidenceOfRule): string {

@@ -79,7 +79,8 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
         readFrom.set(id, { mark: markOf(organizations, id), lacks });
         const metrics = metricsFor(measuring, id, isAlone);
         const own = holder ? undefined : token?.text;
-        return openOrganization(config, { server, jobs, audits, ending, metrics, token: own });
+        const lackNamedBy = () => lines.lackNamedBy(id);
+        return openOrganization(config, { server, jobs, audits, ending, metrics, lackNamedBy, token: own });
       },
       organizationOf: async (hash) =>
         !holder && token && hash === hashOfToken(token.text) ? DEFAULT_ORGANIZATION : ownerOf(server.pool, hash),

@@ -31,6 +31,8 @@ export interface Within {
   ending: Ending;
   /** Of this organization. */
   metrics: MetricsPort;
+  /** What names the credential that cannot be read; undefined: none is known to lack. */
+  lackNamedBy(): string | undefined;
   /** The token of the configuration, where it is this organization's. */
   token: string | undefined;
 }
@@ -82,7 +84,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
     trials: new RunQueue(clock),
     underWay: new UnderWay(),
     replayKeeper: new PostgresReplays(server.pool, organization),
-    readiness: () => readinessOf(composition, jobs),
+    readiness: () => readinessOf(composition, jobs, within.lackNamedBy()),
     nextRunAtMs: () => nextAfter(config.schedule, clock.nowMs()),
     onAudited: (listener) => void listeners.push(listener),
     ending: signal,

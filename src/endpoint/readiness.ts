@@ -16,8 +16,21 @@ const ADVICE = 'look whether workers (`trustward worker`) run and log no fault';
 /** A run takes seconds, and minutes with a large fleet or a slow API. One whose worker died stays as it is until another worker begins. */
 const RUN_MS_MAX = 10 * 60_000;
 
-export function readinessOf(composition: Composition, jobs: Pick<Jobs, 'counts'>): Promise<ReadyCheck[]> {
-  return inTime(checksOf(composition, jobs), composition.clock).catch(() => [NO_ANSWER]);
+/** @param lackNamedBy the command that names the credential which cannot be read; undefined: none lacks. */
+export function readinessOf(
+  composition: Composition,
+  jobs: Pick<Jobs, 'counts'>,
+  lackNamedBy: string | undefined,
+): Promise<ReadyCheck[]> {
+  const checks = async () => [...credentialChecks(lackNamedBy), ...(await checksOf(composition, jobs))];
+  return inTime(checks(), composition.clock).catch(() => [NO_ANSWER]);
+}
+
+/** Reading and stopping need none. */
+function credentialChecks(lackNamedBy: string | undefined): ReadyCheck[] {
+  if (lackNamedBy === undefined) return [];
+  const text = `it cannot be read, so workers do nothing here; \`${lackNamedBy}\` names the file`;
+  return [{ name: 'credential', ok: false, text, isPartial: true }];
 }
 
 async function checksOf(

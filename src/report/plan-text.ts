@@ -126,7 +126,7 @@ export function approvalWords(plan: Plan): string[] {
           `${matching} of ${plural(plan.intents.length, 'target')} still match rule ${rule}: they are not acted on again while the match lasts.`,
         ];
   const approved =
-    'Approving it allows exactly these actions. A daemon in mode `approve` or `enforce` applies them at once; otherwise `apply` does. Each target is read again before its call, and one that differs is left out.';
+    'Approving it allows exactly these actions. A daemon, or with PostgreSQL a worker, in mode `approve` or `enforce` applies them; otherwise `apply` does. Each target is read again before its call, and one that differs is left out.';
   return [...released, approved];
 }
 

@@ -48,7 +48,7 @@ export class OrganizationLines {
   private reading: Promise<void> | undefined;
 
   constructor(
-    private readonly organizations: Pick<Organizations, 'all' | 'credentialFaults' | 'webhookFaults'>,
+    private readonly organizations: Pick<Organizations, 'all' | 'credentialFaults' | 'webhookFaults' | 'holder'>,
     private readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>,
     private readonly log: Log,
   ) {
@@ -72,6 +72,15 @@ export class OrganizationLines {
   /** Whether the credential or the webhooks of one cannot be read, as it was at the last look. */
   lacksFiles(id: string): boolean {
     return this.credentials.has(id) || this.hasWebhookFault(id);
+  }
+
+  /** The command that names the credential of one which cannot be read; undefined: none lacked at the last look. */
+  lackNamedBy(id: string): string | undefined {
+    return this.credentials.has(id) ? this.naming() : undefined;
+  }
+
+  private naming(): string {
+    return this.organizations.holder ? 'trustward organizations check' : 'trustward doctor';
   }
 
   /** Credentials at once; the rest beside everything else, which must not wait for a disk. */
@@ -102,13 +111,9 @@ export class OrganizationLines {
   private problemOf({ id, outline }: WorkedOn): string | undefined {
     const refusal = this.refusalOf(outline);
     const parts = [
-      ...(this.credentials.has(id)
-        ? ['a credential cannot be read; `trustward organizations check` names the file']
-        : []),
+      ...(this.credentials.has(id) ? [`a credential cannot be read; \`${this.naming()}\` names the file`] : []),
       ...(this.hasWebhookFault(id)
-        ? [
-            'its webhooks cannot be used, so nobody is alerted; `trustward organizations check` and the log have the details',
-          ]
+        ? [`its webhooks cannot be used, so nobody is alerted; \`${this.naming()}\` and the log have the details`]
         : []),
       ...(refusal ? [`rules: ${refusalText(refusal)}; \`trustward rules check\` and the log have the details`] : []),
     ];

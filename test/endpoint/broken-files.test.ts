@@ -156,6 +156,12 @@ describe.skipIf(hasNoPostgres)(`files that cannot be read${NEEDS_POSTGRES}`, { t
     expect([unread.status, unread.json.detail]).toEqual([502, expect.stringContaining('cannot be read')]);
     expect(await run('alpha')).toEqual([500, 'urn:trustward:problem:configuration']);
     expect(worker.said().err).toContain(`\`${key()}\` cannot be read (ENOENT)`);
+    const { json } = await ask('/orgs/alpha/readyz');
+    expect(json.checks).toContainEqual({
+      name: 'credential',
+      ok: false,
+      text: 'it cannot be read, so workers do nothing here; `trustward organizations check` names the file',
+    });
     expect(await problems()).toEqual([
       ['alpha', false, expect.stringContaining('a credential cannot be read')],
       ['beta', true, null],

@@ -105,7 +105,7 @@ describe('a summary', () => {
         kind: 'intent.settled',
         body: { intent: 'i8', action: 'ban_device', target: 'S-8', run: 'run3', outcome: 'failed' },
       },
-      { kind: 'episode.overridden', body: { action: 'ban_device', target: 'S-7' } },
+      { kind: 'episode.overridden', body: { action: 'ban_device', target: 'S-7', rule: 'ban' } },
       { kind: 'run.started', body: { run: 'run3', by: 'ci' } },
     ]);
     await stopEverything(
@@ -136,7 +136,7 @@ describe('a summary', () => {
         count: 3,
         some: expect.arrayContaining([
           expect.objectContaining({ by: 'ana (token admin)', text: 'stopped everything', reason: 'the MDM lies' }),
-          expect.objectContaining({ by: null, text: 'reversed ban_device S-7' }),
+          expect.objectContaining({ by: null, text: 'reversed ban_device S-7 of rule ban' }),
           expect.objectContaining({ by: 'ci', text: 'asked for 1 run (run 3)' }),
         ]),
       },

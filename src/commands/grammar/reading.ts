@@ -41,7 +41,7 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
       ...examples(
         '# the latest run',
         'trustward report',
-        '# run 12, as a page',
+        '# run 12, for a ticket',
         'trustward report 12 --format md --out run-12.md',
       ),
     )

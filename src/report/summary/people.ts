@@ -37,7 +37,8 @@ const DEEDS: { readonly [kind in AuditKind]?: Words } = {
   'history.forgotten': (entry) => `removed the records of a ${of(entry, 'subject')} from the history`,
   'audit.archived': () => 'archived audit entries',
   // A release has a line of its own.
-  'episode.overridden': (entry) => (hasActor(entry) ? undefined : `reversed ${of(entry, 'action', 'target')}`),
+  'episode.overridden': (entry) =>
+    hasActor(entry) ? undefined : `reversed ${of(entry, 'action', 'target')} of rule ${of(entry, 'rule')}`,
 };
 
 /** Runs write most entries of these kinds. */

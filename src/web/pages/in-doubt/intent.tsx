@@ -37,7 +37,7 @@ export function intentPage(deps: HttpDeps): Route {
       body: (
         <>
           <h1>
-            {intent.undo ? 'Undo' : 'Action'} <Term>{intent.action}</Term> on <Code>{intent.target}</Code>
+            {intent.undo ? 'Undo by' : 'Action'} <Term>{intent.action}</Term> on <Code>{intent.target}</Code>
           </h1>
           <Live id="how" on="intent run" path={`/intents/${encodeURIComponent(id)}`}>
             {await described(deps, intent, needsPerson)}

@@ -83,7 +83,7 @@ const ALLOWS: Record<PlanStatus, string> = {
 };
 
 const DRY_WORDS =
-  ': it holds everything that a live run would do. Approving and applying it does it: the mode of that run does not cap it, only those of the rules and of the daemon do';
+  ': it holds everything that a live run would do. Approving and applying it does it: the mode of that run does not cap it, only those of the rules and the configured one do';
 
 function isDryRuns(plan: Plan): boolean {
   return plan.mode === 'dry-run' && releasedRule(plan) === undefined;
@@ -234,7 +234,8 @@ function NowInForce({ deps, plan, stop }: { deps: HttpDeps; plan: Plan; stop: St
   if (plan.status !== 'pending') return null;
   return (
     <div class="notice">
-      The configured mode is <Mark word={mode} />: what you approve is applied at once (
+      The configured mode is <Mark word={mode} />:{' '}
+      {deps.isDaemon ? 'what you approve is applied at once' : 'a worker applies what you approve'} (
       {plural(plan.intents.length, 'action')} at most).
     </div>
   );

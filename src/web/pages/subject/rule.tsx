@@ -123,7 +123,9 @@ function Explained({ explained }: { explained: ExplainedSubject }) {
         {run === undefined || basis.run === undefined ? (
           <Words>{recorded.none ?? ''}</Words>
         ) : (
-          <Link href={`/runs/${basis.run.seq}`}>{run}</Link>
+          <Link href={`/runs/${basis.run.seq}`}>
+            <Words>{run}</Words>
+          </Link>
         )}
       </p>
       {basis.run === undefined ? null : (
