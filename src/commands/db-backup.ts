@@ -7,7 +7,7 @@ import { privateKeyFileOf } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
-import { sqliteFileOf } from '../domain/database.ts';
+import { demandSqlite } from '../domain/database.ts';
 import { shellWord } from '../domain/shell-word.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
 import { backupDatabase } from '../store/backup.ts';
@@ -24,7 +24,7 @@ export interface BackupOptions extends CommonOptions {
 /** Exit code 1: the copy exists and equals the database, whose audit is broken; or a file of the history is damaged and was not copied. */
 export async function dbBackupCommand(io: Io, file: string, options: BackupOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const database = sqliteFileOf(databaseOf(io, options), INSTEAD);
+  const { file: database } = demandSqlite(databaseOf(io, options), INSTEAD);
   const { bytes, tables, checked } = await backupDatabase(database, file, systemClock, (copy) =>
     verifyCopy(database, copy),
   );

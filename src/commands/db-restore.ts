@@ -7,7 +7,7 @@ import { privateKeyFileOf, publicKeyFileOf } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
-import { sqliteFileOf } from '../domain/database.ts';
+import { demandSqlite } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { shellWord } from '../domain/shell-word.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
@@ -32,7 +32,7 @@ export interface RestoreOptions extends CommonOptions {
 /** Errors: AppError `store_locked` while a process writes, `conflict` when it is not meant; as restoreDatabase. */
 export async function dbRestoreCommand(io: Io, file: string, options: RestoreOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const database = sqliteFileOf(databaseOf(io, options), INSTEAD);
+  const { file: database } = demandSqlite(databaseOf(io, options), INSTEAD);
   const lock = takeLockAlone(database);
   try {
     const { aside, bytes, checked } = await restoreDatabase(file, database, {
