@@ -53,6 +53,6 @@ export async function readDatabase(
   }
 }
 
-export async function addressOf(database: Database): Promise<string | undefined> {
+export async function boundAddressOf(database: Database): Promise<string | undefined> {
   return (await readDatabase(database)).address;
 }
