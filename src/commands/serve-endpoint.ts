@@ -14,8 +14,8 @@ import { type CommonOptions, flagsOf, type Io, writeText } from './io.ts';
 export async function serveEndpointCommand(io: Io, options: CommonOptions): Promise<number> {
   const flags = flagsOf(options);
   const settings = readEndpoint(io.env, flags);
-  const { database, logLevel, logForm } = settings;
-  const log = systemLog({ level: logLevel, form: logForm });
+  const { database } = settings;
+  const log = systemLog(settings.log);
   const closing = new Closing();
   try {
     const organizations = await openOrganizations(environmentOf(io, settings.organizations), flags, systemClock, log);

@@ -18,8 +18,8 @@ import { type CommonOptions, flagsOf, type Io, writeText } from './io.ts';
 export async function workerCommand(io: Io, options: CommonOptions & { concurrency?: string }): Promise<number> {
   const flags = flagsOf(options);
   const settings = readWorkerSettings(io.env, flags, options.concurrency);
-  const { database, logLevel, logForm, leaseMs, concurrency, listen, allowedHosts } = settings;
-  const log = systemLog({ level: logLevel, form: logForm });
+  const { database, leaseMs, concurrency, listen, allowedHosts } = settings;
+  const log = systemLog(settings.log);
   const closing = new Closing();
   try {
     const organizations = await openOrganizations(io.env, flags, systemClock, log);

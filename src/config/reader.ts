@@ -100,7 +100,7 @@ export class ConfigReader extends NameReader {
     return parts ? { max: Number(parts[1]), percent: Number(parts[2]) } : fallback;
   }
 
-  listen(flag: string | undefined, fallback: string): { host: string; port: number } {
+  listen(flag: string | undefined, fallback: string): Address {
     return this.address('TRUSTWARD_LISTEN', flag, '127.0.0.1:8080') ?? (parseListen(fallback) as Address);
   }
 
@@ -111,6 +111,10 @@ export class ConfigReader extends NameReader {
     if (text === undefined || address) return address;
     this.fault(`${flag === undefined ? name : '--listen'} is \`${text}\`: expected host:port such as ${example}`);
     return { host: '127.0.0.1', port: 0 };
+  }
+
+  metricsListen(): Address | undefined {
+    return this.address('TRUSTWARD_METRICS_LISTEN', undefined, '127.0.0.1:9464');
   }
 
   schedule(flag: string | undefined, fallback: string): string {
@@ -124,7 +128,7 @@ export class ConfigReader extends NameReader {
   }
 }
 
-interface Address {
+export interface Address {
   host: string;
   port: number;
 }

@@ -56,11 +56,11 @@ export function measuringOf(composition: Composition, state: Measured): Measurin
 
 /** Undefined without one. Errors: AppError `port_busy`, `config`. */
 export async function metricsListener(
-  { metrics: { listen } }: Pick<Config, 'metrics'>,
+  { metricsListen }: Pick<Config, 'metricsListen'>,
   deps: Pick<HttpDeps, 'metrics' | 'log' | 'hosts'>,
 ): Promise<Listening | undefined> {
-  if (!listen) return undefined;
-  const listening = await listenForMetrics(deps, listen);
+  if (!metricsListen) return undefined;
+  const listening = await listenForMetrics(deps, metricsListen);
   deps.log.info({ url: listening.url }, `metrics without a token at ${listening.url}/metrics`);
   return listening;
 }
