@@ -67,6 +67,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
     problems: () => lines.problems(),
     fault: () => server.health.fault(),
   });
+  const metrics = metricsFor(measuring, '', () => true);
   const isAlone = () => organizations.all().length === 1;
   const readFrom = new Map<string, { mark: string; lacks: boolean }>();
   const app = createOrganizationsApp(
@@ -77,16 +78,15 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
         const config = organizations.configOf(id, WITHOUT);
         const lacks = config.api?.credential.secret === '' || organizations.webhookFaults(id).length > 0;
         readFrom.set(id, { mark: markOf(organizations, id), lacks });
-        const metrics = metricsFor(measuring, id, isAlone);
-        const own = holder ? undefined : token?.text;
-        return openOrganization(config, { server, jobs, audits, ending, metrics, token: own });
+        const own = { metrics: metricsFor(measuring, id, isAlone), token: holder ? undefined : token?.text };
+        return openOrganization(config, { server, jobs, audits, ending, ...own });
       },
       organizationOf: async (hash) =>
         !holder && token && hash === hashOfToken(token.text) ? DEFAULT_ORGANIZATION : ownerOf(server.pool, hash),
       verifyProvider: (hash) => provider.register.verifyHash(hash),
       signIns: (id = ALL) => new PostgresSignIns(server.pool, id),
       readiness: (isNamed) => readinessOfProcess(server, jobs, holder, clock, isNamed),
-      metrics: metricsFor(measuring, '', () => true),
+      metrics,
       secret: newSecret,
       ...{ clock, log },
       hosts: { listenHost: settings.listen.host, allowed: ownNames(settings.allowedHosts, settings.publicUrl) },
@@ -98,11 +98,10 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
     createOrganizationsPages(),
   );
   const listening = await listen(app.app, settings.listen);
-  let metrics: Listening | undefined;
+  let beside: Listening | undefined;
   try {
     const hosts = { listenHost: settings.listen.host, allowed: settings.allowedHosts };
-    const all = metricsFor(measuring, '', () => true);
-    metrics = await metricsListener(settings, { metrics: all, log, hosts });
+    beside = await metricsListener(settings, { metrics, log, hosts });
   } catch (error) {
     await listening.close();
     throw error;
@@ -120,13 +119,13 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
   log.info({ url: listening.url }, `listening on ${listening.url}`);
   return {
     url: listening.url,
-    metricsUrl: metrics?.url,
+    metricsUrl: beside?.url,
     tokenPlace: token?.place,
     stop: async () => {
       ending.begin();
       await Promise.all([
         ending.until('HTTP connections', listening.close(ending.withinMs / 4)),
-        metrics?.close(ending.withinMs / 4),
+        beside?.close(ending.withinMs / 4),
         ending.until(
           'organizations',
           looked.then(() => app.close()),
