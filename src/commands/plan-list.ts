@@ -1,5 +1,6 @@
 // commands: `plans`: the plans that wait and those before, or one with all of its actions. Reading only, also while a daemon writes.
 import { composeReader } from '../compose/reader.ts';
+import { withReader } from '../compose/with-reader.ts';
 import { AppError } from '../domain/errors.ts';
 import type { EvidenceReader } from '../domain/evidence.ts';
 import type { Intent } from '../domain/intent.ts';
@@ -24,17 +25,14 @@ export async function plansCommand(io: Io, planId: string | undefined, options: 
   const status = statusOf(options.status);
   const database = databaseOf(io, options);
   const evidence = await evidenceOf(await withSettings(io, options), database);
-  const reader = await composeReader(database);
-  try {
+  return withReader(composeReader(database), async (reader) => {
     const text =
       planId === undefined
         ? await listed(reader, status, limit, format, options, evidence)
         : await shown(reader, planId, format, options, evidence);
     write(io, options, text);
     return 0;
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 function statusOf(text: string | undefined): PlanStatus | undefined {

@@ -37,6 +37,7 @@ import { loadParts } from './parts.ts';
 import { composeClock, composeReader } from './reader.ts';
 import { composeRecorder } from './recorder.ts';
 import { SecretFiles } from './secret-files.ts';
+import { withReader } from './with-reader.ts';
 
 export interface Composition {
   config: Config;
@@ -219,14 +220,12 @@ export async function composeEngine(
 
 /** As the last process left it, for a look without one. Errors: AppError `not_found` without a database, `store_failed`. */
 export async function composeQuietPeriod({ database, timing }: Config): Promise<QuietPeriod> {
-  const [clock, reader] = [await composeClock(database), await composeReader(database)];
-  try {
+  const clock = await composeClock(database);
+  return withReader(composeReader(database), async (reader) => {
     const steady = steadyTime(clock, bootId(), await reader.clockAgreement());
     const idle = { latency: () => NO_CALLS, unansweredMs: () => 0 };
     return quietTime(timing.quietMs, idle, steady, await reader.keptLatency()).read();
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 /** A process that ends waits at most this long for its last heartbeat. */
