@@ -94,8 +94,8 @@ export interface Config {
 }
 
 /**
- * `organization`: whose it is; otherwise `--org`, or the only one. `mayLack`: a credential of it is empty. Errors: AppError `config` with every mistake, one per line; `usage` and
- * `not_found` for `--org`.
+ * `organization`: whose it is; otherwise `--org`, or the only one. `mayLack`: a credential of it is empty. Errors: AppError `config` with
+ * every mistake, one per line; `usage` and `not_found` for `--org`.
  */
 export function readConfig(env: Environment, flags: Flags = {}, organization?: string, mayLack: MayLack = []): Config {
   const reader = new ConfigReader(env, mayLack);
@@ -124,7 +124,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
     mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),
     modeCap,
-    listen: reader.listen(flags.listen, '127.0.0.1:8080'),
+    listen: reader.listen(flags.listen),
     token: readToken(reader),
     secretFiles: reader.secretFiles,
     allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),

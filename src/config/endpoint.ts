@@ -51,7 +51,7 @@ export function readEndpoint(env: Environment, flags: Flags): EndpointSettings {
   const settings: EndpointSettings = {
     database,
     organizations: reader.text('TRUSTWARD_ORGANIZATIONS'),
-    listen: reader.listen(flags.listen, '127.0.0.1:8080'),
+    listen: reader.listen(flags.listen),
     token: readToken(reader),
     tokenFile: reader.secretFiles.get('TRUSTWARD_TOKEN'),
     publicUrl: publicUrlOf(reader),

@@ -100,8 +100,9 @@ export class ConfigReader extends NameReader {
     return parts ? { max: Number(parts[1]), percent: Number(parts[2]) } : fallback;
   }
 
-  listen(flag: string | undefined, fallback: string): Address {
-    return this.address('TRUSTWARD_LISTEN', flag, '127.0.0.1:8080') ?? (parseListen(fallback) as Address);
+  listen(flag: string | undefined): Address {
+    const { host, port } = LISTEN_DEFAULT;
+    return this.address('TRUSTWARD_LISTEN', flag, `${host}:${port}`) ?? LISTEN_DEFAULT;
   }
 
   /** Undefined: none is given. */
@@ -132,6 +133,8 @@ export interface Address {
   host: string;
   port: number;
 }
+
+const LISTEN_DEFAULT: Address = { host: '127.0.0.1', port: 8080 };
 
 /** `host:port`, `[::1]:8080`, or a bare port on loopback; undefined for anything else. */
 export function parseListen(text: string): Address | undefined {

@@ -32,7 +32,7 @@ function sealedFacts(facts: PlannedIntent['basis'][number]['facts']): object {
   return Object.fromEntries(Object.entries(facts).filter(([path]) => /^[A-Za-z_][\w.]*$/.test(path)));
 }
 
-/** Unfinished and finished intents that applying the plan has to show; none before it has begun. */
+/** The live intents of the plan's episodes, which show how far applying it has come; none before it has begun. */
 export async function liveIntentsOf(
   reader: { intents(of: { liveFor: string[] }): Promise<Intent[]> },
   plan: Pick<Plan, 'status' | 'intents'>,
@@ -42,7 +42,10 @@ export async function liveIntentsOf(
 
 const AT_ONCE = 200;
 
-/** How the plans in the place of a superseded one differ from it; null for any other plan, and when it is not known any longer. It gives way: plans may be long. */
+/**
+ * How the plans in the place of a superseded one differ from it; null for any other plan, and when it is not known any longer. It gives way:
+ * plans may be long.
+ */
 export async function differenceFrom(
   reader: { plan(id: string): Promise<Plan | undefined> },
   was: Plan,
