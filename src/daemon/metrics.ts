@@ -8,7 +8,7 @@ import type { WatchCounters } from '../domain/watch.ts';
 import { type HttpDeps, type Listening, listenForMetrics } from '../http/index.ts';
 import { Measuring } from '../metrics/measuring.ts';
 import type { MetricSources } from '../metrics/sources.ts';
-import type { QueueCounters } from '../schedule/lanes.ts';
+import type { QueueCounters } from '../schedule/queue-counters.ts';
 import { versionOf } from '../system/version.ts';
 import type { LastRun } from './readiness.ts';
 

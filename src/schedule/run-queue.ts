@@ -1,10 +1,10 @@
 // schedule: one piece of work at a time: a run, or what must not overlap one. In: work, its lane and who asks. Out: its
-// begin and its end, or a refusal. Work of a lane is served in order; between lanes, `lanes.ts` decides.
+// begin and its end, or a refusal. Work of a lane is served in order; between lanes, `domain/lanes.ts` decides.
 import { tokenOf } from '../domain/actor.ts';
 import { AppError } from '../domain/errors.ts';
 import { LANE_NAMES, LANES, type Lane, refusalIn, retryAfterMsOf } from '../domain/lanes.ts';
 import type { Clock } from '../domain/ports.ts';
-import { newCounters, type QueueCounters } from './lanes.ts';
+import { newCounters, type QueueCounters } from './queue-counters.ts';
 
 export interface Asker {
   /** Who asks with a token; undefined for the daemon itself. */
