@@ -91,7 +91,9 @@ module.exports = {
       name: 'organizations-read-files-and-settings-alone',
       severity: 'error',
       from: { path: '^src/organizations/' },
-      to: { path: '^src/(?!domain/|organizations/|config/|evaluate/index\\.ts|rule-set/bounded-read\\.ts)' },
+      to: {
+        path: '^src/(?!domain/|organizations/|config/|evaluate/index\\.ts|rule-set/bounded-read\\.ts|report/refusal-text\\.ts)',
+      },
     },
     {
       // It works through the parts that a composition connects, and knows neither the pages nor the API of an organization.

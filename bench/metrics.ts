@@ -9,7 +9,7 @@ import type { AuditNote } from '../src/domain/audit-entry.ts';
 import { LANE_NAMES } from '../src/domain/lanes.ts';
 import { Measuring } from '../src/metrics/measuring.ts';
 import type { PresentState } from '../src/metrics/sources.ts';
-import { newCounters } from '../src/schedule/lanes.ts';
+import { newCounters } from '../src/schedule/queue-counters.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { SqliteStore } from '../src/store/sqlite-store.ts';

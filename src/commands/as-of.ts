@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { ACTIONS } from '../act/actions.ts';
 import { composeHistory, newestRunOf } from '../compose/history.ts';
 import { composeReader } from '../compose/reader.ts';
+import { withReader } from '../compose/with-reader.ts';
 import { plainJson } from '../domain/canonical.ts';
 import { databaseName } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
@@ -53,8 +54,7 @@ async function reading<T>(
   const database = databaseOf(io, options);
   const atMs = givenTime(at, '--at', systemClock.nowMs(), 'before');
   const what = await chosenName(io, options, name, SUBJECT_KINDS, { confirms: false });
-  const reader = await composeReader(database);
-  try {
+  return withReader(composeReader(database), async (reader) => {
     if (!existsSync(historyFolderOf(database.beside)))
       throw new AppError(
         'not_found',
@@ -62,9 +62,7 @@ async function reading<T>(
       );
     const history = composeHistory(database, await reader.address(), () => newestRunOf(reader));
     return await work({ history, reader, actions: ACTIONS, clock: systemClock }, what, atMs);
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 function json(value: object): string {

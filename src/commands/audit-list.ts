@@ -1,5 +1,6 @@
 // commands: `audit list`: reading only, also while a daemon writes.
 import { composeReader } from '../compose/reader.ts';
+import { withReader } from '../compose/with-reader.ts';
 import { auditedTarget } from '../domain/decision-filter.ts';
 import { givenTime } from '../domain/given-time.ts';
 import { auditJson } from '../report/json.ts';
@@ -13,8 +14,7 @@ export async function auditListCommand(
 ): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const limit = countOf(options.limit, '--limit', 10_000);
-  const reader = await composeReader(databaseOf(io, options));
-  try {
+  return withReader(composeReader(databaseOf(io, options)), async (reader) => {
     const { kind, actor } = options;
     const target = options.target === undefined ? undefined : await auditedTarget(reader, options.target);
     const since =
@@ -22,7 +22,5 @@ export async function auditListCommand(
     const entries = await reader.audit({ kind, target, actor, since, limit });
     write(io, options, format === 'json' ? auditJson(entries) : auditText(entries, widthOf(options)));
     return 0;
-  } finally {
-    await reader.close();
-  }
+  });
 }

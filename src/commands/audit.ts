@@ -11,6 +11,7 @@ import { verifyAudit } from '../audit/verify.ts';
 import { verifyExport } from '../audit/verify-export.ts';
 import { composeReader } from '../compose/reader.ts';
 import { type AuditWriter, composeAuditWriter, composeVerification } from '../compose/record.ts';
+import { withReader } from '../compose/with-reader.ts';
 import { AppError } from '../domain/errors.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
 import { actorHere } from './actor.ts';
@@ -63,8 +64,7 @@ export async function auditExportCommand(io: Io, options: AuditExportOptions): P
   const from = countOf(options.from ?? '1', '--from', Number.MAX_SAFE_INTEGER);
   outputOf({ out: options.out }, ['ndjson'] as const, 'ndjson');
   if (options.follow) return followedExport(io, options, from, (pieces) => writePieces(io, options.out, pieces));
-  const reader = await composeReader(databaseOf(io, options));
-  try {
+  return withReader(composeReader(databaseOf(io, options)), async (reader) => {
     const checkpointLines = (await reader.checkpointLines()) ?? [];
     const pieces = exportAudit({
       address: await reader.address(),
@@ -74,9 +74,7 @@ export async function auditExportCommand(io: Io, options: AuditExportOptions): P
     });
     await writePieces(io, options.out, pieces);
     return 0;
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 /** In pieces: an export of years is larger than one text may be. 0600: it names people and devices. */

@@ -3,8 +3,7 @@
 import { dirname } from 'node:path';
 import { moveDatabase } from '../compose/move.ts';
 import { databaseIn, postgresIn } from '../config/database.ts';
-import { databaseName, sqliteFileOf } from '../domain/database.ts';
-import { AppError } from '../domain/errors.ts';
+import { databaseName, demandSqlite } from '../domain/database.ts';
 import { shellWord } from '../domain/shell-word.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
 import { type CommonOptions, type Io, outputOf, write } from './io.ts';
@@ -18,9 +17,8 @@ export async function dbMoveCommand(io: Io, options: MoveOptions): Promise<numbe
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const { to, org, db } = options;
   // The organization is of the target, and so are the files that name it.
-  const source = databaseIn({ ...io.env, TRUSTWARD_ORGANIZATIONS: undefined }, { ...(db !== undefined && { db }) });
-  sqliteFileOf(source, 'give the file that is to be moved with --db');
-  if (source.kind !== 'sqlite') throw new AppError('internal', 'a source that is no file');
+  const found = databaseIn({ ...io.env, TRUSTWARD_ORGANIZATIONS: undefined }, { ...(db !== undefined && { db }) });
+  const source = demandSqlite(found, 'give the file that is to be moved with --db');
   const target = postgresIn(io.env, to, { ...(org !== undefined && { org }) });
   const { rows, checked } = await moveDatabase(source, target);
   const folder = dirname(target.beside);

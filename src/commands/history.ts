@@ -1,6 +1,6 @@
 // commands: `history …`: what is recorded, whether it is whole, and forgetting one subject of it. In: a database's history. Out: text, JSON. Only
 // `forget` writes: with the writer's lock, and so without a daemon.
-import { addressOf } from '../compose/history.ts';
+import { boundAddressOf } from '../compose/history.ts';
 import { composeAuditWriter } from '../compose/record.ts';
 import { digestOf } from '../domain/digest.ts';
 import { AppError } from '../domain/errors.ts';
@@ -47,7 +47,7 @@ export async function historyVerifyCommand(io: Io, options: CommonOptions): Prom
   const format = outputOf(options, FORMATS, 'text');
   const database = databaseOf(io, options);
   const folder = historyFolderOf(database.beside);
-  const check = verifyHistory(folder, await addressOf(database));
+  const check = verifyHistory(folder, await boundAddressOf(database));
   const { ok, files, bytes, runs, rows, fromMs, toMs, problems } = check;
   if (format === 'json') {
     const time = (ms: number | undefined) => (ms === undefined ? null : isoTime(ms));

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { databaseIn, isPostgres } from '../config/database.ts';
 import { type Flags, readDatabasePath } from '../config/database-path.ts';
 import type { Environment } from '../config/name-reader.ts';
-import { type Database, sqliteFileOf } from '../domain/database.ts';
+import { type Database, demandSqlite } from '../domain/database.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
 import { showHidden } from '../report/hostile-text.ts';
@@ -57,7 +57,7 @@ export function databaseOf(io: Io, options: Flags): Database {
 export function databaseFileOf(io: Io, options: Flags, instead: string): string {
   const flags = flagsOf(options);
   const any = isPostgres(readDatabasePath(io.env, flags)) ? DEFAULT_ORGANIZATION : undefined;
-  return sqliteFileOf(databaseIn(io.env, flags, any), instead);
+  return demandSqlite(databaseIn(io.env, flags, any), instead).file;
 }
 
 /** Of all options of a command, those that are settings. The type names each of them, so that none is left out. */

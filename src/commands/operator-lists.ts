@@ -1,6 +1,7 @@
 // commands: `exempt list`, `intents list`, `claims list`, `notifications`: exemptions, attempts, claims, and messages
 // to people. Reading only.
 import { composeReader } from '../compose/reader.ts';
+import { withReader } from '../compose/with-reader.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { EffectDevice } from '../domain/effect.ts';
 import { AppError } from '../domain/errors.ts';
@@ -30,12 +31,9 @@ export async function list<T extends object>(
   read: (reader: RecordReader & IdentityReader) => Promise<Listing<T>>,
 ): Promise<number> {
   outputOf(options, FORMATS, 'text');
-  const reader = await composeReader(databaseOf(io, options));
-  try {
-    return writeList(io, options, await read(reader));
-  } finally {
-    await reader.close();
-  }
+  return withReader(composeReader(databaseOf(io, options)), async (reader) =>
+    writeList(io, options, await read(reader)),
+  );
 }
 
 export function writeList<T extends object>(

@@ -3,6 +3,7 @@
 
 import { AppError } from '../domain/errors.ts';
 import { type Covered, coveredText } from '../domain/exemption-covers.ts';
+import { RESOLUTIONS, type Resolution } from '../domain/intent.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import {
   acceptSnapshot,
@@ -14,7 +15,7 @@ import {
 import { exempt } from '../operator/exempt.ts';
 import type { AboutRequest } from '../operator/exemption-about.ts';
 import { releaseClaims } from '../operator/release-claims.ts';
-import { RESOLUTIONS, type Resolution, resolveIntent } from '../operator/resolve-intent.ts';
+import { resolveIntent } from '../operator/resolve-intent.ts';
 import { timeWords, views } from '../report/index.ts';
 import { actorHere } from './actor.ts';
 import { chosenName } from './chosen-name.ts';

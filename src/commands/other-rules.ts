@@ -1,12 +1,9 @@
 // commands: whether `--rules` names other rules than the active set: then a run over them is a what-if. In: the flag,
 // the daemon, the environment, the database. Out: the active folder, or undefined when the flag names it, or none is
 // active yet.
-import { existsSync } from 'node:fs';
-import { composeReader } from '../compose/reader.ts';
+import { readIfAny } from '../compose/reader.ts';
 import type { Config } from '../config/config.ts';
-import type { Database } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Run } from '../domain/run.ts';
 import { realFolders } from '../rule-set/rule-folders.ts';
 import { withSettings } from './config-of.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
@@ -50,26 +47,9 @@ export async function otherThanActive(
 }
 
 async function withoutDaemon(config: Config, named: string | undefined): Promise<ActiveFolder | undefined> {
-  const last = await lastRun(config.database);
+  // Of one that has an older version, the run that follows reports what is wrong with it.
+  const last = await readIfAny(config.database, (reader) => reader.latestRun());
   if (last === undefined) return undefined;
   if (named) return { dir: named, origin: 'TRUSTWARD_RULES names' };
   return last.rulesDir === undefined ? undefined : { dir: last.rulesDir, origin: 'the last run used' };
-}
-
-/**
- * None for a database that cannot be read, or has an older version: the run that follows reports what is wrong with it.
- */
-async function lastRun(database: Database): Promise<Run | undefined> {
-  if (database.kind === 'sqlite' && !existsSync(database.file)) return undefined;
-  try {
-    const reader = await composeReader(database);
-    try {
-      return await reader.latestRun();
-    } finally {
-      await reader.close();
-    }
-  } catch (error) {
-    if (error instanceof AppError) return undefined;
-    throw error;
-  }
 }

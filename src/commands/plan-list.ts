@@ -1,10 +1,10 @@
 // commands: `plans`: the plans that wait and those before, or one with all of its actions. Reading only, also while a daemon writes.
 import { composeReader } from '../compose/reader.ts';
+import { withReader } from '../compose/with-reader.ts';
 import { AppError } from '../domain/errors.ts';
 import type { EvidenceReader } from '../domain/evidence.ts';
-import type { Intent } from '../domain/intent.ts';
-import { episodesOf, hasProgress, PLAN_STATUSES, type Plan, type PlanStatus } from '../domain/plan.ts';
-import { differenceFrom } from '../domain/plan-content.ts';
+import { PLAN_STATUSES, type Plan, type PlanStatus } from '../domain/plan.ts';
+import { differenceFrom, liveIntentsOf } from '../domain/plan-content.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { plansText, planText, views } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
@@ -24,17 +24,14 @@ export async function plansCommand(io: Io, planId: string | undefined, options: 
   const status = statusOf(options.status);
   const database = databaseOf(io, options);
   const evidence = await evidenceOf(await withSettings(io, options), database);
-  const reader = await composeReader(database);
-  try {
+  return withReader(composeReader(database), async (reader) => {
     const text =
       planId === undefined
         ? await listed(reader, status, limit, format, options, evidence)
         : await shown(reader, planId, format, options, evidence);
     write(io, options, text);
     return 0;
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 function statusOf(text: string | undefined): PlanStatus | undefined {
@@ -57,7 +54,7 @@ async function listed(
   const plans = status === undefined ? await pendingFirst(reader, limit) : await reader.plans({ status }, limit);
   if (format === 'text') return plansText(plans, systemClock.nowMs(), widthOf(options));
   const rows: object[] = [];
-  for (const plan of plans) rows.push(views.plan(plan, await liveOf(reader, plan), null, evidence));
+  for (const plan of plans) rows.push(views.plan(plan, await liveIntentsOf(reader, plan), null, evidence));
   return JSON.stringify({ plans: rows }, null, 2);
 }
 
@@ -76,13 +73,9 @@ async function shown(
 ): Promise<string> {
   const plan = await reader.plan(planId);
   if (!plan) throw new AppError('not_found', `there is no plan \`${planId}\`: \`trustward plans\` lists them`);
-  const live = await liveOf(reader, plan);
+  const live = await liveIntentsOf(reader, plan);
   const difference = await differenceFrom(reader, plan);
   if (format === 'json') return JSON.stringify(views.plan(plan, live, difference, evidence), null, 2);
   const run = (await reader.run(plan.runId))?.seq;
   return planText(plan, { nowMs: systemClock.nowMs(), run, live, difference, evidence }, widthOf(options));
-}
-
-async function liveOf(reader: RecordReader, plan: Plan): Promise<Intent[]> {
-  return hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : [];
 }

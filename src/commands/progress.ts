@@ -4,6 +4,6 @@ import type { Progress } from '../domain/progress.ts';
 import { statusLine } from '../system/status-line.ts';
 import type { Io } from './io.ts';
 
-export function progressOf(io: Io, { logForm }: Pick<Config, 'logForm'>): Progress | undefined {
-  return logForm === 'plain' ? statusLine.progress(io.env) : undefined;
+export function progressOf(io: Io, { log }: Pick<Config, 'log'>): Progress | undefined {
+  return log.form === 'plain' ? statusLine.progress(io.env) : undefined;
 }

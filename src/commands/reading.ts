@@ -1,5 +1,6 @@
 // commands: `decisions`: reading only, also while a daemon writes. Without a name in question it loads no more than a report does.
 import { composeRunReader } from '../compose/run-reader.ts';
+import { withReader } from '../compose/with-reader.ts';
 import type { Database } from '../domain/database.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { namedDecisions } from '../domain/decision-filter.ts';
@@ -29,8 +30,7 @@ export interface DecisionsOptions extends CommonOptions {
 export async function decisionsCommand(io: Io, options: DecisionsOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json', 'csv'] as const, 'text');
   const database = databaseOf(io, options);
-  const reader = await composeRunReader(database);
-  try {
+  return withReader(composeRunReader(database), async (reader) => {
     const { rule, subject, target, decision, action, owner } = options;
     const limit = countOf(options.limit, '--limit', format === 'csv' ? CSV_LIMIT_MAX : 10_000);
     const nowMs = systemClock.nowMs();
@@ -52,9 +52,7 @@ export async function decisionsCommand(io: Io, options: DecisionsOptions): Promi
     };
     write(io, options, written[format]());
     return 0;
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 /** Of the one target or subjects that are asked about. Loaded only where it is asked for. */
@@ -67,12 +65,7 @@ async function historyIn(
   if (about === undefined) return undefined;
   const { composeReader } = await import('../compose/reader.ts');
   const { historyOf } = await import('../explain/history-of.ts');
-  const reader = await composeReader(database);
-  try {
-    return await historyOf(reader, about, bounds);
-  } finally {
-    await reader.close();
-  }
+  return withReader(composeReader(database), (reader) => historyOf(reader, about, bounds));
 }
 
 /**

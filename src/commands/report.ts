@@ -1,5 +1,6 @@
 // commands: `report`: the report of one run. Reading only, also while a daemon writes. It loads what a report needs and no more.
 import { composeRunReader } from '../compose/run-reader.ts';
+import { withReader } from '../compose/with-reader.ts';
 import { AppError } from '../domain/errors.ts';
 import { REPORT_FORMATS } from '../domain/report-format.ts';
 import { buildReport } from '../report/build-report.ts';
@@ -17,8 +18,7 @@ export async function reportCommand(
   const format = outputOf(options, REPORT_FORMATS, 'text');
   if (runId !== undefined && options.completed) throw new AppError('usage', 'give either a run or --completed');
   const database = databaseOf(io, options);
-  const reader = await composeRunReader(database);
-  try {
+  return withReader(composeRunReader(database), async (reader) => {
     const isLast = runId === undefined || runId === 'latest';
     const { run, note } = isLast
       ? await lastRunOf(reader, database, options)
@@ -28,7 +28,5 @@ export async function reportCommand(
     write(io, options, await renderReport(await buildReport(reader, run, evidence), format, widthOf(options)));
     if (note !== undefined) io.err(`${note}\n`);
     return 0;
-  } finally {
-    await reader.close();
-  }
+  });
 }

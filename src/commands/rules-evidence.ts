@@ -72,11 +72,11 @@ async function recordedTime(
 ): Promise<ReplayedTime | undefined> {
   if (!existsSync(`${database.beside}.history`)) return undefined;
   keepHeapLean();
-  const { addressOf, composeHistory } = await import('../compose/history.ts');
+  const { boundAddressOf, composeHistory } = await import('../compose/history.ts');
   const stopping = new AbortController();
   void io.untilStopped().then(() => stopping.abort());
   try {
-    return await replayTime(composeHistory(database, await addressOf(database)), rules, {
+    return await replayTime(composeHistory(database, await boundAddressOf(database)), rules, {
       fromMs,
       toMs,
       ...(only !== undefined && { only: [only] }),

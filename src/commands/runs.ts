@@ -1,5 +1,6 @@
 // commands: `runs`: the list of runs, newest first, each with what it did. Reading only.
 import { composeRunReader } from '../compose/run-reader.ts';
+import { withReader } from '../compose/with-reader.ts';
 import { givenTime } from '../domain/given-time.ts';
 import type { RunQuery, RunStatus } from '../domain/run.ts';
 import { type CountedRun, runLineView, runsText } from '../report/runs-list.ts';
@@ -17,14 +18,11 @@ export async function runsCommand(io: Io, options: RunsOptions): Promise<number>
   const query: RunQuery = { limit: countOf(options.limit, '--limit', 10_000) };
   if (options.status !== undefined) query.status = options.status;
   if (options.since !== undefined) query.since = givenTime(options.since, '--since', systemClock.nowMs(), 'before');
-  const reader = await composeRunReader(databaseOf(io, options));
-  try {
+  return withReader(composeRunReader(databaseOf(io, options)), async (reader) => {
     const runs: CountedRun[] = [];
     for (const run of await reader.runLines(query)) runs.push({ run, counts: await reader.countsOfRun(run) });
     const json = () => JSON.stringify({ runs: runs.map(runLineView) }, null, 2);
     write(io, options, format === 'json' ? json() : runsText(runs, widthOf(options)));
     return 0;
-  } finally {
-    await reader.close();
-  }
+  });
 }

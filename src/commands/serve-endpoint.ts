@@ -1,10 +1,10 @@
 // commands: `serve` with PostgreSQL: the endpoint and its pages, beside any number of its kind; workers make the runs. It ends on SIGTERM or SIGINT.
-import { addressOf, openServer } from '../compose/postgres.ts';
+import { Closing } from '../compose/closing.ts';
+import { composeJobs } from '../compose/jobs.ts';
+import { openServer } from '../compose/postgres.ts';
 import { readEndpoint } from '../config/endpoint.ts';
 import { type Endpoint, startEndpoint } from '../endpoint/endpoint.ts';
 import { demandApi, WITHOUT } from '../endpoint/organization.ts';
-import { openJobs } from '../jobs/jobs.ts';
-import { postgresError } from '../store/postgres/postgres-fault.ts';
 import { systemClock } from '../system/clock.ts';
 import { Ending } from '../system/ending.ts';
 import { systemLog } from '../system/log.ts';
@@ -14,30 +14,25 @@ import { type CommonOptions, flagsOf, type Io, writeText } from './io.ts';
 export async function serveEndpointCommand(io: Io, options: CommonOptions): Promise<number> {
   const flags = flagsOf(options);
   const settings = readEndpoint(io.env, flags);
-  const { database, logLevel, logForm } = settings;
-  const log = systemLog({ level: logLevel, form: logForm });
-  const organizations = await openOrganizations(environmentOf(io, settings.organizations), flags, systemClock, log);
+  const { database } = settings;
+  const log = systemLog(settings.log);
+  const closing = new Closing();
   try {
+    const organizations = await openOrganizations(environmentOf(io, settings.organizations), flags, systemClock, log);
+    closing.add(() => organizations.stop());
     if (!organizations.holder) for (const { id } of organizations.all()) demandApi(organizations.configOf(id, WITHOUT));
     const server = await openServer(database, systemClock, log);
     const { clock } = server;
-    try {
-      const explain = (error: unknown) => postgresError(error, server.pool.place);
-      const jobs = await openJobs({ url: addressOf(database), log, listen: server.listen, clock, explain });
-      try {
-        const ending = io.ending ?? new Ending();
-        const endpoint = await startEndpoint({ settings, organizations, server, jobs, clock, log, ending });
-        writeText(io, welcome(endpoint, organizations.all().length, database.url));
-        await io.untilStopped();
-        await endpoint.stop();
-      } finally {
-        await jobs.close();
-      }
-    } finally {
-      await server.close();
-    }
+    closing.add(() => server.close());
+    const jobs = await composeJobs(server, database, log);
+    closing.add(() => jobs.close());
+    const ending = io.ending ?? new Ending();
+    const endpoint = await startEndpoint({ settings, organizations, server, jobs, clock, log, ending });
+    writeText(io, welcome(endpoint, organizations.all().length, database.url));
+    await io.untilStopped();
+    await endpoint.stop();
   } finally {
-    await organizations.stop();
+    await closing.close();
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 // commands: `summary`: what happened since a time, on one screen. Reading only, also while a daemon writes.
 import { composeReader } from '../compose/reader.ts';
+import { withReader } from '../compose/with-reader.ts';
 import { readChangeWindows } from '../config/windows.ts';
 import { givenTime } from '../domain/given-time.ts';
 import { buildSummary, summaryMarkdown, summaryText } from '../report/index.ts';
@@ -11,8 +12,7 @@ export async function summaryCommand(io: Io, options: CommonOptions & { since: s
   const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
   const nowMs = systemClock.nowMs();
   const since = givenTime(options.since, '--since', nowMs, 'before');
-  const reader = await composeReader(databaseOf(io, options));
-  try {
+  return withReader(composeReader(databaseOf(io, options)), async (reader) => {
     const summary = await buildSummary(reader, since, nowMs, readChangeWindows((await withSettings(io, options)).env));
     const written = {
       text: () => summaryText(summary, widthOf(options)),
@@ -21,7 +21,5 @@ export async function summaryCommand(io: Io, options: CommonOptions & { since: s
     };
     write(io, options, written[format]());
     return 0;
-  } finally {
-    await reader.close();
-  }
+  });
 }

@@ -1,6 +1,6 @@
 // What a composition opened, and closes in the end. In: one end for each thing, as it is opened. Out: one `close` for all.
 
-/** Closes what was opened in reverse order, once. */
+/** Closes what was opened in reverse order, once. One that fails keeps none of the others open; the last failure is thrown. */
 export class Closing {
   private readonly ends: (() => Promise<void> | void)[] = [];
 
@@ -9,6 +9,11 @@ export class Closing {
   }
 
   readonly close = async (): Promise<void> => {
-    for (let end = this.ends.pop(); end; end = this.ends.pop()) await end();
+    const end = this.ends.pop();
+    try {
+      await end?.();
+    } finally {
+      if (end) await this.close();
+    }
   };
 }

@@ -37,6 +37,7 @@ import { loadParts } from './parts.ts';
 import { composeClock, composeReader } from './reader.ts';
 import { composeRecorder } from './recorder.ts';
 import { SecretFiles } from './secret-files.ts';
+import { withReader } from './with-reader.ts';
 
 export interface Composition {
   config: Config;
@@ -105,7 +106,8 @@ export async function composeEngine(
     closing.add(opened.close);
     // What is under way ends when the right to act has been lost: nothing more can be sent or committed.
     lease?.lost.addEventListener('abort', () => ending.begin());
-    await refuseOtherAddress(store, bindingOf(config));
+    const binding = bindingOf(config);
+    await refuseOtherAddress(store, binding);
     const checkpointer = await opened.openCheckpoints();
     closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
@@ -137,8 +139,7 @@ export async function composeEngine(
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
     closing.add(() => readers.close());
-    const { recording } = place;
-    const history = isActor ? composeRecorder(config, bindingOf(config), store, clock, log, recording) : undefined;
+    const history = isActor ? composeRecorder(config, binding, store, clock, log, place.recording) : undefined;
     if (history) closing.add(() => ending.until('the history', history.close()));
     const steady = steadyTime(clock, bootId(), await store.clockAgreement(), watched?.());
     if (isActor) await store.keepClockAgreement(steady.agreement());
@@ -160,33 +161,15 @@ export async function composeEngine(
         const isDoubtful = checkpointer.restored() !== undefined || (fault !== undefined && isLasting(fault));
         return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
       },
-      bindTo: bindingOf(config),
+      bindTo: binding,
       signal: ending.asked,
       progress,
       readers,
-      lookBack: composeLookBack(config, bindingOf(config), async () => history?.settledSoon()),
+      lookBack: composeLookBack(config, binding, async () => history?.settledSoon()),
       history,
       afterwards: () => notifications.afterwards(),
     };
     if (isActor) await store.abortStaleRuns(clock.nowMs());
-    const explaining = (): WhyDeps => {
-      const { ids, actions, quiet, settings, daemonMode } = engine;
-      return {
-        api,
-        reader: store,
-        clock,
-        ids,
-        actions,
-        quiet,
-        rules: rules.all(),
-        isWhatIf: false,
-        daemonMode,
-        settings,
-        lookBack: engine.lookBack,
-      };
-    };
-    const verify = (seen?: (seq: number) => void) =>
-      verifyAudit(auditSourcesOf(config.database.beside, store, clock, { seen }));
     return {
       config,
       engine,
@@ -206,9 +189,9 @@ export async function composeEngine(
       secretFiles,
       onToken: (listener) => void onTokens.push(listener),
       databaseId: (await store.databaseId()) ?? '',
-      explaining,
+      explaining: () => explainingWith(engine, store, rules),
       history: history?.state,
-      verifyAudit: verify,
+      verifyAudit: (seen) => verifyAudit(auditSourcesOf(config.database.beside, store, clock, { seen })),
       close: closing.close,
     };
   } catch (error) {
@@ -217,16 +200,20 @@ export async function composeEngine(
   }
 }
 
+function explainingWith(engine: Engine, reader: SqlStore, rules: RuleHolder): WhyDeps {
+  const { api, clock, ids, actions, quiet, settings, daemonMode, lookBack } = engine;
+  const common = { api, clock, ids, actions, quiet, settings, daemonMode, lookBack };
+  return { ...common, reader, rules: rules.all(), isWhatIf: false };
+}
+
 /** As the last process left it, for a look without one. Errors: AppError `not_found` without a database, `store_failed`. */
 export async function composeQuietPeriod({ database, timing }: Config): Promise<QuietPeriod> {
-  const [clock, reader] = [await composeClock(database), await composeReader(database)];
-  try {
+  const clock = await composeClock(database);
+  return withReader(composeReader(database), async (reader) => {
     const steady = steadyTime(clock, bootId(), await reader.clockAgreement());
     const idle = { latency: () => NO_CALLS, unansweredMs: () => 0 };
     return quietTime(timing.quietMs, idle, steady, await reader.keptLatency()).read();
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 /** A process that ends waits at most this long for its last heartbeat. */

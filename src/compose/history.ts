@@ -1,8 +1,6 @@
 // The history beside a database, opened for reading: it is files, and works beside the process that writes them. In: the database, and the
 // address that it is bound to. Out: a reader, which reads nothing before it is asked. Records of another address are gaps, named as foreign.
-import { existsSync } from 'node:fs';
 import type { Database } from '../domain/database.ts';
-import { AppError } from '../domain/errors.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { HistoryReader } from '../domain/recorded-history.ts';
 import { Decoder } from '../history/codec/decoder.ts';
@@ -10,7 +8,7 @@ import type { RunBeside } from '../history/files/beside.ts';
 import type { HistoryFolder } from '../history/files/history-folder.ts';
 import { historyReader } from '../history/files/history-reader.ts';
 import { historyFolderOf } from '../history/files/segment-files.ts';
-import { composeReader } from './reader.ts';
+import { readIfAny } from './reader.ts';
 
 /**
  * A folder that is not there is an empty history. Without an address its newest records show whose history it is. `newestRun`: of the database, so that
@@ -39,20 +37,13 @@ export async function newestRunOf(reader: Pick<RecordReader, 'runLines'>): Promi
 export async function readDatabase(
   database: Database,
 ): Promise<{ address?: string | undefined; newestRun?: RunBeside | undefined }> {
-  if (database.kind === 'sqlite' && !existsSync(database.file)) return {};
-  try {
-    const reader = await composeReader(database);
-    try {
-      return { address: await reader.address(), newestRun: await newestRunOf(reader) };
-    } finally {
-      await reader.close();
-    }
-  } catch (error) {
-    if (error instanceof AppError) return {};
-    throw error;
-  }
+  const read = await readIfAny(database, async (reader) => ({
+    address: await reader.address(),
+    newestRun: await newestRunOf(reader),
+  }));
+  return read ?? {};
 }
 
-export async function addressOf(database: Database): Promise<string | undefined> {
+export async function boundAddressOf(database: Database): Promise<string | undefined> {
   return (await readDatabase(database)).address;
 }

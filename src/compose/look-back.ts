@@ -2,10 +2,8 @@
 // source; undefined when the history is off, and for a database in memory: the past is unknown then.
 import type { Config } from '../config/config.ts';
 import type { LookBackSource } from '../domain/look-back.ts';
-import { Decoder } from '../history/codec/decoder.ts';
-import { historyReader } from '../history/files/history-reader.ts';
-import { historyFolderOf } from '../history/files/segment-files.ts';
 import { recordedLookBack } from '../run/recorded-look-back.ts';
+import { composeHistory } from './history.ts';
 
 /** `settled`: waits for what this process is recording. */
 export function composeLookBack(
@@ -14,6 +12,5 @@ export function composeLookBack(
   settled?: () => Promise<void>,
 ): LookBackSource | undefined {
   if (historyMs === 0 || database.beside === ':memory:') return undefined;
-  const folder = historyFolderOf(database.beside);
-  return recordedLookBack(historyReader({ folder, address, newDecoder: (options) => new Decoder(options) }), settled);
+  return recordedLookBack(composeHistory(database, address), settled);
 }

@@ -28,7 +28,7 @@ export interface Parts {
 export async function loadParts(config: Config, chosen: readonly string[], place?: Place): Promise<Parts> {
   const { database } = config;
   const organization = database.kind === 'postgres' ? database.organization : undefined;
-  const log = systemLog({ level: config.logLevel, form: config.logForm, organization });
+  const log = systemLog({ ...config.log, organization });
   const webhooks = [...config.notify.webhooks.keys()];
   const actions = actionsWith(webhooks);
   const { part, knownRules, lastGood } = place ?? {};

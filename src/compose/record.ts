@@ -13,15 +13,13 @@ import { systemClock } from '../system/clock.ts';
 import { systemLog } from '../system/log.ts';
 import { openForWriting, type Part } from './opened.ts';
 import { composeReader } from './reader.ts';
+import { withReader } from './with-reader.ts';
 
 /** Verifies the record of a database, also while a daemon writes to it. Errors: AppError `not_found`, `store_failed`. */
 export async function composeVerification(database: Database, copies: CopiesElsewhere): Promise<AuditCheck> {
-  const reader = await composeReader(database);
-  try {
-    return await verifyAudit(auditSourcesOf(database.beside, reader, systemClock, copies));
-  } finally {
-    await reader.close();
-  }
+  return withReader(composeReader(database), (reader) =>
+    verifyAudit(auditSourcesOf(database.beside, reader, systemClock, copies)),
+  );
 }
 
 export interface AuditWriter {

@@ -112,7 +112,10 @@ function markOf(name: string, secret: string): string {
   return createHmac('sha256', secret).update(name).digest('hex').slice(0, 4);
 }
 
-/** A regular file alone: a pipe would never end, nor would opening one that nobody writes to. Its name is resolved each time, so that swapped links are followed. */
+/**
+ * A regular file alone: a pipe would never end, nor would opening one that nobody writes to. Its name is resolved each time, so that swapped links
+ * are followed.
+ */
 async function read(file: string): Promise<string | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -3,7 +3,7 @@
 // that cannot write, closed by `close`.
 import { restoredWhy } from '../audit/sources.ts';
 import type { Config } from '../config/config.ts';
-import { sqliteFileOf } from '../domain/database.ts';
+import { demandSqlite } from '../domain/database.ts';
 import type { Progress } from '../domain/progress.ts';
 import type { WhyDeps } from '../explain/why.ts';
 import type { WhatIfEngine } from '../run/what-if.ts';
@@ -50,7 +50,7 @@ export async function composeWhatIf(
     const isRestored = (await restoredWhy(config.database.beside, reader)) !== undefined;
     if (config.api === undefined) {
       // The holder of the lock has started the embedded console; a second one would take its key away.
-      const lock = takeWriterLock(sqliteFileOf(config.database, 'give a SQLite file'));
+      const lock = takeWriterLock(demandSqlite(config.database, 'give a SQLite file').file);
       closing.add(() => lock.release());
     }
     const stopping = new AbortController();

@@ -9,11 +9,9 @@ import { hostsIn } from '../domain/hosts.ts';
 import type { Lists } from '../domain/lists.ts';
 import { MODES, type Mode } from '../domain/mode.ts';
 import type { RateLimits } from '../http/rate-limit.ts';
-import { type MetricsSettings, readMetricsSettings } from '../metrics/settings.ts';
 import type { Destination } from '../notify/checked-request.ts';
 import { readHeartbeat } from '../notify/heartbeat-settings.ts';
 import { faultsOfWebhooks, type NotifySettings, readNotifySettings } from '../notify/settings.ts';
-import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
 import { type BackupSettings, readBackup } from './backup.ts';
 import { readDatabase } from './database.ts';
@@ -21,14 +19,15 @@ import type { Flags } from './database-path.ts';
 import { readEvidence } from './evidence.ts';
 import { readHistory } from './history.ts';
 import { readLists } from './lists.ts';
+import { type LogSettings, readLog } from './log.ts';
 import { type MayLack, NameReader } from './name-reader.ts';
 import { readRateLimits } from './rate-limit.ts';
-import { ConfigReader, type Environment, parseListen } from './reader.ts';
+import { type Address, ConfigReader, type Environment } from './reader.ts';
+import { readTrust, type TrustThresholds } from './trust.ts';
 import { readWindowSettings, type WindowSettings } from './windows.ts';
 
 export type { MayLack } from './name-reader.ts';
 export type { Environment } from './reader.ts';
-export { parseListen } from './reader.ts';
 
 /** A rule can be off; a run that does nothing makes no sense. */
 export type RunMode = Exclude<Mode, 'off'>;
@@ -53,15 +52,14 @@ export interface Config {
   mode: RunMode;
   /** The environment's setting, whatever a flag says: the highest mode of a single run. */
   modeCap: RunMode | undefined;
-  listen: { host: string; port: number };
+  listen: Address;
   token: string | undefined;
   /** The files that secrets were read from, by the names of the secrets. */
   secretFiles: ReadonlyMap<string, string>;
   allowedHosts: string[];
   /** Requests of one token; undefined: no limit. */
   rateLimits: RateLimits | undefined;
-  logLevel: LogLevel;
-  logForm: 'json' | 'plain';
+  log: LogSettings;
   timing: {
     requestTimeoutMs: number;
     progressTimeoutMs: number;
@@ -85,27 +83,19 @@ export interface Config {
   /** How long the history of what runs saw is kept, ms; 0: nothing is recorded. */
   historyMs: number;
   notify: NotifySettings;
-  metrics: MetricsSettings;
+  /** Of metrics without a token; undefined: `/metrics` of the endpoint alone, with one. */
+  metricsListen: Address | undefined;
   /** Undefined: no heartbeat is sent. */
   heartbeat: Destination | undefined;
   windows: WindowSettings;
   /** What a rule's mode is earned by. */
   evidence: EvidenceThresholds;
-  trust: {
-    unreadablePercent: number;
-    shrunkPercent: number;
-    shrunkRecords: number;
-    grownTimes: number;
-    grownRecords: number;
-    recordsMax: number;
-    movedPoints: number;
-    movedRecords: number;
-  };
+  trust: TrustThresholds;
 }
 
 /**
- * `organization`: whose it is; otherwise `--org`, or the only one. `mayLack`: a credential of it is empty. Errors: AppError `config` with every mistake, one per line; `usage` and
- * `not_found` for `--org`.
+ * `organization`: whose it is; otherwise `--org`, or the only one. `mayLack`: a credential of it is empty. Errors: AppError `config` with
+ * every mistake, one per line; `usage` and `not_found` for `--org`.
  */
 export function readConfig(env: Environment, flags: Flags = {}, organization?: string, mayLack: MayLack = []): Config {
   const reader = new ConfigReader(env, mayLack);
@@ -135,13 +125,12 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
     mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),
     modeCap,
-    listen: reader.listen(flags.listen, '127.0.0.1:8080'),
+    listen: reader.listen(flags.listen),
     token: readToken(reader),
     secretFiles: reader.secretFiles,
     allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
     rateLimits: readRateLimits(reader),
-    logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
-    logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'], process.stderr.isTTY ? 'plain' : 'json'),
+    log: readLog(reader),
     timing: {
       requestTimeoutMs,
       progressTimeoutMs: reader.duration('TRUSTWARD_PROGRESS_TIMEOUT', '30s', '1s'),
@@ -166,20 +155,11 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     backup: readBackup(reader, database),
     historyMs: readHistory(reader),
     notify: readNotifySettings(reader),
-    metrics: readMetricsSettings(reader, parseListen),
+    metricsListen: reader.metricsListen(),
     heartbeat: mayLack.includes('secrets') ? undefined : readHeartbeat(reader),
     windows: readWindowSettings(reader),
     evidence: readEvidence(reader),
-    trust: {
-      unreadablePercent: reader.percent('TRUSTWARD_TRUST_UNREADABLE_PERCENT', 1),
-      shrunkPercent: reader.percent('TRUSTWARD_TRUST_SHRUNK_PERCENT', 20),
-      shrunkRecords: reader.count('TRUSTWARD_TRUST_SHRUNK_RECORDS', 10, 0),
-      grownTimes: reader.count('TRUSTWARD_TRUST_GROWN_TIMES', 3, 1),
-      grownRecords: reader.count('TRUSTWARD_TRUST_GROWN_RECORDS', 10_000, 1),
-      recordsMax: reader.count('TRUSTWARD_RECORDS_MAX', 5_000_000, 1),
-      movedPoints: reader.percent('TRUSTWARD_TRUST_MOVED_POINTS', 20),
-      movedRecords: reader.count('TRUSTWARD_TRUST_MOVED_RECORDS', 10, 0),
-    },
+    trust: readTrust(reader),
   };
   reader.finish();
   return config;

@@ -4,30 +4,29 @@ import type { PostgresDatabase } from '../domain/database.ts';
 import { hostsIn } from '../domain/hosts.ts';
 import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
 import type { RateLimits } from '../http/rate-limit.ts';
-import { type MetricsSettings, readMetricsSettings } from '../metrics/settings.ts';
 import { publicUrlOf } from '../notify/settings.ts';
-import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
 import { readDatabase } from './database.ts';
 import type { Flags } from './database-path.ts';
+import { type LogSettings, readLog } from './log.ts';
 import { readRateLimits } from './rate-limit.ts';
-import { ConfigReader, type Environment, parseListen } from './reader.ts';
+import { type Address, ConfigReader, type Environment } from './reader.ts';
 
 export interface EndpointSettings {
   /** Of the organization that the environment configures, which is there only without a folder. */
   database: PostgresDatabase;
   /** The folder of organizations. */
   organizations: string | undefined;
-  listen: { host: string; port: number };
+  listen: Address;
   /** The token of the configuration, and the file that it came from. */
   token: string | undefined;
   tokenFile: string | undefined;
   publicUrl: string | undefined;
   allowedHosts: string[];
   rateLimits: RateLimits | undefined;
-  metrics: MetricsSettings;
-  logLevel: LogLevel;
-  logForm: 'json' | 'plain';
+  /** Of metrics without a token; undefined: `/metrics` of the endpoint alone, with one. */
+  metricsListen: Address | undefined;
+  log: LogSettings;
 }
 
 /** Flags of the work of organizations, which an endpoint does not do. */
@@ -52,15 +51,14 @@ export function readEndpoint(env: Environment, flags: Flags): EndpointSettings {
   const settings: EndpointSettings = {
     database,
     organizations: reader.text('TRUSTWARD_ORGANIZATIONS'),
-    listen: reader.listen(flags.listen, '127.0.0.1:8080'),
+    listen: reader.listen(flags.listen),
     token: readToken(reader),
     tokenFile: reader.secretFiles.get('TRUSTWARD_TOKEN'),
     publicUrl: publicUrlOf(reader),
     allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
     rateLimits: readRateLimits(reader),
-    metrics: readMetricsSettings(reader, parseListen),
-    logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
-    logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'], process.stderr.isTTY ? 'plain' : 'json'),
+    metricsListen: reader.metricsListen(),
+    log: readLog(reader),
   };
   reader.finish();
   return settings;

@@ -16,10 +16,14 @@ export function organizationIdsIn(folder: string): string[] {
     const ids = readdirSync(folder).flatMap((file) => ORGANIZATION_FILE.exec(file)?.[1] ?? []);
     return ids.filter(isOrganizationId).sort();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const what = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    throw new AppError('config', `the folder of organizations \`${folder}\` ${what}: give it in ${FOLDER}`);
+    throw folderFault(folder, error);
   }
+}
+
+export function folderFault(folder: string, error: unknown): AppError {
+  const { code } = error as NodeJS.ErrnoException;
+  const what = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+  return new AppError('config', `the folder of organizations \`${folder}\` ${what}: give it in ${FOLDER}`);
 }
 
 /**

@@ -100,8 +100,9 @@ export class ConfigReader extends NameReader {
     return parts ? { max: Number(parts[1]), percent: Number(parts[2]) } : fallback;
   }
 
-  listen(flag: string | undefined, fallback: string): { host: string; port: number } {
-    return this.address('TRUSTWARD_LISTEN', flag, '127.0.0.1:8080') ?? (parseListen(fallback) as Address);
+  listen(flag: string | undefined): Address {
+    const { host, port } = LISTEN_DEFAULT;
+    return this.address('TRUSTWARD_LISTEN', flag, `${host}:${port}`) ?? LISTEN_DEFAULT;
   }
 
   /** Undefined: none is given. */
@@ -111,6 +112,10 @@ export class ConfigReader extends NameReader {
     if (text === undefined || address) return address;
     this.fault(`${flag === undefined ? name : '--listen'} is \`${text}\`: expected host:port such as ${example}`);
     return { host: '127.0.0.1', port: 0 };
+  }
+
+  metricsListen(): Address | undefined {
+    return this.address('TRUSTWARD_METRICS_LISTEN', undefined, '127.0.0.1:9464');
   }
 
   schedule(flag: string | undefined, fallback: string): string {
@@ -124,10 +129,12 @@ export class ConfigReader extends NameReader {
   }
 }
 
-interface Address {
+export interface Address {
   host: string;
   port: number;
 }
+
+const LISTEN_DEFAULT: Address = { host: '127.0.0.1', port: 8080 };
 
 /** `host:port`, `[::1]:8080`, or a bare port on loopback; undefined for anything else. */
 export function parseListen(text: string): Address | undefined {

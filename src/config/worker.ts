@@ -4,21 +4,20 @@ import { AppError } from '../domain/errors.ts';
 import { hostsIn } from '../domain/hosts.ts';
 import { LEASE_MS } from '../domain/lease.ts';
 import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
-import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { isAddress, readDatabase } from './database.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
-import { ConfigReader, type Environment } from './reader.ts';
+import { type LogSettings, readLog } from './log.ts';
+import { type Address, ConfigReader, type Environment } from './reader.ts';
 
 export interface WorkerSettings {
   database: PostgresDatabase;
-  logLevel: LogLevel;
-  logForm: 'json' | 'plain';
+  log: LogSettings;
   /** How long an actor counts as alive without a heartbeat, ms. */
   leaseMs: number;
   /** Organizations at the same time. */
   concurrency: number;
   /** Health and metrics; undefined: nowhere. */
-  listen: { host: string; port: number } | undefined;
+  listen: Address | undefined;
   allowedHosts: string[];
 }
 
@@ -35,8 +34,7 @@ export function readWorkerSettings(env: Environment, flags: Flags, concurrency?:
   const reader = new ConfigReader(env);
   const database = readDatabase(reader, flags, DEFAULT_ORGANIZATION);
   const settings = {
-    logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
-    logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'] as const, process.stderr.isTTY ? 'plain' : 'json'),
+    log: readLog(reader),
     leaseMs: reader.duration('TRUSTWARD_LEASE', `${LEASE_MS / 1_000}s`, '1s'),
     concurrency: reader.countUpTo('TRUSTWARD_WORKER_CONCURRENCY', '--concurrency', concurrency, CONCURRENCY, 64),
     listen: reader.address('TRUSTWARD_WORKER_LISTEN', flags.listen, '127.0.0.1:9465'),

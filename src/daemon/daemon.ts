@@ -3,7 +3,7 @@
 import type { Composition } from '../compose/compose.ts';
 import { runCycle, watchCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
-import type { Run, RunRequest } from '../domain/run.ts';
+import { type Run, type RunRequest, sameDryRun } from '../domain/run.ts';
 import { timeOfDay } from '../domain/time-text.ts';
 import {
   createHttpApp,
@@ -213,11 +213,8 @@ class DaemonState {
 
   /** Resolves when the run has begun. Equal dry runs that wait become one, in the name of the first who asked. */
   async trigger(request: RunRequest): Promise<StartedRun> {
-    const { by, mode, rules, onceId } = request;
-    // A request with a key has a run of its own, which is stored with the key.
-    const same =
-      mode === 'dry-run' && onceId === undefined ? JSON.stringify(rules ? [...rules].sort() : null) : undefined;
-    const { began, ended } = this.queue.ask<Run>('request', (begun) => this.perform(request, begun), { by, same });
+    const asker = { by: request.by, same: sameDryRun(request) };
+    const { began, ended } = this.queue.ask<Run>('request', (begun) => this.perform(request, begun), asker);
     return { run: await Promise.race([began, ended]), finished: ended };
   }
 

@@ -8,7 +8,7 @@ import type { WatchCounters } from '../domain/watch.ts';
 import { type HttpDeps, type Listening, listenForMetrics } from '../http/index.ts';
 import { Measuring } from '../metrics/measuring.ts';
 import type { MetricSources } from '../metrics/sources.ts';
-import type { QueueCounters } from '../schedule/lanes.ts';
+import type { QueueCounters } from '../schedule/queue-counters.ts';
 import { versionOf } from '../system/version.ts';
 import type { LastRun } from './readiness.ts';
 
@@ -56,11 +56,11 @@ export function measuringOf(composition: Composition, state: Measured): Measurin
 
 /** Undefined without one. Errors: AppError `port_busy`, `config`. */
 export async function metricsListener(
-  { metrics: { listen } }: Pick<Config, 'metrics'>,
+  { metricsListen }: Pick<Config, 'metricsListen'>,
   deps: Pick<HttpDeps, 'metrics' | 'log' | 'hosts'>,
 ): Promise<Listening | undefined> {
-  if (!listen) return undefined;
-  const listening = await listenForMetrics(deps, listen);
+  if (!metricsListen) return undefined;
+  const listening = await listenForMetrics(deps, metricsListen);
   deps.log.info({ url: listening.url }, `metrics without a token at ${listening.url}/metrics`);
   return listening;
 }

@@ -20,7 +20,7 @@ import {
   plural,
   refusalText,
 } from '../report/index.ts';
-import type { QueueCounters } from '../schedule/lanes.ts';
+import type { QueueCounters } from '../schedule/queue-counters.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { backupCheck } from './backup-check.ts';
 import type { Backups } from './backups.ts';

@@ -2,7 +2,7 @@
 // force without a new row, so that a thousand lasting matches do not write a thousand rows a run.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Answer } from '../domain/check.ts';
-import type { Decision, StoredDecision } from '../domain/decision.ts';
+import { type Decision, keyOfDecision, type StoredDecision } from '../domain/decision.ts';
 import type { Effect } from '../domain/effect.ts';
 import { eachInSteps } from '../domain/give-way.ts';
 import { isLive } from '../domain/mode.ts';
@@ -61,14 +61,8 @@ export function* reconcileDecisions(
   };
 }
 
-function keyOf(proposal: Proposal): string {
-  return [proposal.rule.id, proposal.summary.kind, proposal.summary.id, proposal.traits.name, proposal.target].join(
-    '\u0000',
-  );
-}
-
-function keyOfDecision({ rule, subject, action, target }: StoredDecision): string {
-  return [rule, subject.kind, subject.id, action, target].join('\u0000');
+function keyOf({ rule, summary, traits, target }: Proposal): string {
+  return keyOfDecision({ rule: rule.id, subject: summary, action: traits.name, target });
 }
 
 function isSame(before: StoredDecision, proposal: Proposal): boolean {

@@ -32,8 +32,8 @@ export function databaseName(database: Database): string {
 }
 
 /** For what only a file has. Errors: AppError `usage`; `instead` says what to do with PostgreSQL. */
-export function sqliteFileOf(database: Database, instead: string): string {
-  if (database.kind === 'sqlite') return database.file;
+export function demandSqlite(database: Database, instead: string): SqliteDatabase {
+  if (database.kind === 'sqlite') return database;
   throw new AppError(
     'usage',
     `\`${database.url}\` is a PostgreSQL database, and this works on a SQLite file: ${instead}`,

@@ -85,3 +85,13 @@ export interface StoredDecision extends Decision {
   /** The first run in which it was no longer in force; undefined while it is in force. */
   endedSeq: number | undefined;
 }
+
+/** What a decision is about: a newer one with the same key takes its place. */
+export function keyOfDecision({
+  rule,
+  subject,
+  action,
+  target,
+}: Pick<StoredDecision, 'rule' | 'subject' | 'action' | 'target'>): string {
+  return [rule, subject.kind, subject.id, action, target].join('\u0000');
+}

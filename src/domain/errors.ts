@@ -36,6 +36,16 @@ export class AppError extends Error {
   }
 }
 
+/** What the credential may not read is undefined. Errors: any other fault of `reading`. */
+export async function unlessForbidden<T>(reading: T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'api_forbidden') return undefined;
+    throw error;
+  }
+}
+
 /** Exit codes of the command line (design, section 7). The command itself decides on 3. */
 export function exitCodeOf(error: unknown): 1 | 2 {
   if (!(error instanceof AppError)) return 1;

@@ -15,16 +15,12 @@ export function drained<T>(steps: Iterator<unknown, T>): T {
 const ITEMS_OF_STEP = 100;
 
 /** Work on each item of a long list, in steps. */
-export function* eachInSteps<T>(
-  all: Iterable<T>,
-  work: (one: T) => void,
-  atOnce = ITEMS_OF_STEP,
-): Generator<void, void> {
+export function* eachInSteps<T>(all: Iterable<T>, work: (one: T) => void): Generator<void, void> {
   let done = 0;
   for (const one of all) {
     work(one);
     done += 1;
-    if (done % atOnce === 0) yield;
+    if (done % ITEMS_OF_STEP === 0) yield;
   }
 }
 

@@ -117,3 +117,7 @@ export interface Intent extends IntentDraft {
   settledAt: number | undefined;
   note: string | undefined;
 }
+
+/** What a person knows of an intent in doubt, or wants of it. */
+export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
+export type Resolution = (typeof RESOLUTIONS)[number];

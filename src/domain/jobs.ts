@@ -118,6 +118,14 @@ export interface JobCount {
   waitingMsMax: number;
 }
 
+/** A run takes seconds, and others may go first. */
+export const WAITS_LONG_MS = 60_000;
+
+/** Whether jobs wait for long and nobody takes them: what waits behind work under way is not forgotten. */
+export function areForgotten({ waitingMsMax, underWay }: Pick<JobCount, 'waitingMsMax' | 'underWay'>): boolean {
+  return waitingMsMax > WAITS_LONG_MS && underWay === 0;
+}
+
 /** A process that takes jobs. */
 export interface Working {
   /** What was under way when it was asked to stop has ended, too. */

@@ -20,3 +20,27 @@ export const LANES = {
 
 export type Lane = keyof typeof LANES;
 export const LANE_NAMES = Object.keys(LANES) as readonly Lane[];
+
+/**
+ * Why `by` gets no place in a lane where `waiting` waits; undefined: there is one. Places are counted for each token; undefined is Trustward
+ * itself, which is bound by those of the lane alone.
+ */
+export function refusalIn(
+  lane: Lane,
+  waiting: readonly { by: string | null | undefined }[],
+  by: string | undefined,
+): string | undefined {
+  const { placesMax, placesEachMax, what } = LANES[lane];
+  const own = by === undefined ? 0 : waiting.filter((one) => one.by === by).length;
+  const isOwn = own >= placesEachMax;
+  if (!isOwn && waiting.length < placesMax) return undefined;
+  const whose = isOwn ? ` of the token \`${by}\`` : '';
+  return `${isOwn ? own : waiting.length} ${what}${whose} are already waiting: try again later`;
+}
+
+const RETRY_MS = { min: 1_000, max: 60_000 };
+
+/** When to ask again, ms: a place is free when the work under way has ended, which takes about as long as the last one took. */
+export function retryAfterMsOf(lastTookMs: number): number {
+  return Math.min(Math.max(lastTookMs, RETRY_MS.min), RETRY_MS.max);
+}

@@ -2,7 +2,8 @@
 // In: planned intents. Out: comparable content, counts, words. Pure. Windows and `age` change by themselves: they are evidence.
 import { canonicalJson } from './canonical.ts';
 import { giveWay } from './give-way.ts';
-import type { Plan, PlanDifference, PlannedIntent } from './plan.ts';
+import type { Intent } from './intent.ts';
+import { episodesOf, hasProgress, type Plan, type PlanDifference, type PlannedIntent } from './plan.ts';
 
 /** What a digest covers of one intent, and no more. */
 export function contentOf({ key, action, target, settings, held, released, basis, effect }: PlannedIntent) {
@@ -31,9 +32,20 @@ function sealedFacts(facts: PlannedIntent['basis'][number]['facts']): object {
   return Object.fromEntries(Object.entries(facts).filter(([path]) => /^[A-Za-z_][\w.]*$/.test(path)));
 }
 
+/** The live intents of the plan's episodes, which show how far applying it has come; none before it has begun. */
+export async function liveIntentsOf(
+  reader: { intents(of: { liveFor: string[] }): Promise<Intent[]> },
+  plan: Pick<Plan, 'status' | 'intents'>,
+): Promise<Intent[]> {
+  return hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : [];
+}
+
 const AT_ONCE = 200;
 
-/** How the plans in the place of a superseded one differ from it; null for any other plan, and when it is not known any longer. It gives way: plans may be long. */
+/**
+ * How the plans in the place of a superseded one differ from it; null for any other plan, and when it is not known any longer. It gives way:
+ * plans may be long.
+ */
 export async function differenceFrom(
   reader: { plan(id: string): Promise<Plan | undefined> },
   was: Plan,

@@ -20,6 +20,13 @@ export interface RunRequest {
   onceId?: string;
 }
 
+/** Equal dry runs that wait have the same text, and become one. Undefined: it is one of its own. */
+export function sameDryRun({ mode, rules, onceId }: Pick<RunRequest, 'mode' | 'rules' | 'onceId'>): string | undefined {
+  // A request with a key has a run of its own, which is stored with the key.
+  if (mode !== 'dry-run' || onceId !== undefined) return undefined;
+  return JSON.stringify(rules ? [...rules].sort() : null);
+}
+
 export interface Run {
   id: string;
   /** Position among the runs of this database: 1, 2, 3 …; 0 for a what-if, which is not stored. */

@@ -2,7 +2,7 @@
 import { AppError } from '../domain/errors.ts';
 import type { AwaitJob, JobState, Jobs, JobValue } from '../domain/jobs.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
-import type { Run, RunRequest } from '../domain/run.ts';
+import { type Run, sameDryRun } from '../domain/run.ts';
 import type { HttpDeps } from '../http/index.ts';
 import type { Asks } from '../store/postgres/asks.ts';
 import { demandDone } from '../worker/asks.ts';
@@ -28,7 +28,8 @@ export function runsByJobs({ jobs, asks, reader, organization, signal }: AskedRu
       kind: 'request',
       payload: JSON.parse(JSON.stringify(request)) as JobValue,
       by: request.by,
-      same: sameOf(request),
+      // Repeats of a request with a key are its run, too.
+      same: request.onceId === undefined ? sameDryRun(request) : `key ${request.onceId}`,
     });
     const answer = (until: AwaitJob['until'], timeoutMs: number) =>
       jobs.answerOf({ organization, id, until, timeoutMs, signal });
@@ -44,13 +45,6 @@ export function runsByJobs({ jobs, asks, reader, organization, signal }: AskedRu
     finished.catch(() => {});
     return { run, finished };
   };
-}
-
-/** Equal dry runs that wait are one. A request with a key has a run of its own, which is stored with the key: its repeats are that one. */
-function sameOf({ mode, rules, onceId }: RunRequest): string | undefined {
-  if (onceId !== undefined) return `key ${onceId}`;
-  if (mode !== 'dry-run') return undefined;
-  return JSON.stringify(rules ? [...rules].sort() : null);
 }
 
 async function runIn(reader: AskedRuns['reader'], state: JobState): Promise<Run> {

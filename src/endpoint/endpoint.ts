@@ -67,6 +67,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
     problems: () => lines.problems(),
     fault: () => server.health.fault(),
   });
+  const metrics = metricsFor(measuring, '', () => true);
   const isAlone = () => organizations.all().length === 1;
   const readFrom = new Map<string, { mark: string; lacks: boolean }>();
   const app = createOrganizationsApp(
@@ -87,7 +88,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
       verifyProvider: (hash) => provider.register.verifyHash(hash),
       signIns: (id = ALL) => new PostgresSignIns(server.pool, id),
       readiness: (isNamed) => readinessOfProcess(server, jobs, holder, clock, isNamed),
-      metrics: metricsFor(measuring, '', () => true),
+      metrics,
       secret: newSecret,
       ...{ clock, log },
       hosts: { listenHost: settings.listen.host, allowed: ownNames(settings.allowedHosts, settings.publicUrl) },
@@ -99,11 +100,10 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
     createOrganizationsPages(),
   );
   const listening = await listen(app.app, settings.listen);
-  let metrics: Listening | undefined;
+  let beside: Listening | undefined;
   try {
     const hosts = { listenHost: settings.listen.host, allowed: settings.allowedHosts };
-    const all = metricsFor(measuring, '', () => true);
-    metrics = await metricsListener(settings, { metrics: all, log, hosts });
+    beside = await metricsListener(settings, { metrics, log, hosts });
   } catch (error) {
     await listening.close();
     throw error;
@@ -121,13 +121,13 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
   log.info({ url: listening.url }, `listening on ${listening.url}`);
   return {
     url: listening.url,
-    metricsUrl: metrics?.url,
+    metricsUrl: beside?.url,
     tokenPlace: token?.place,
     stop: async () => {
       ending.begin();
       await Promise.all([
         ending.until('HTTP connections', listening.close(ending.withinMs / 4)),
-        metrics?.close(ending.withinMs / 4),
+        beside?.close(ending.withinMs / 4),
         ending.until(
           'organizations',
           looked.then(() => app.close()),

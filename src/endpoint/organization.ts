@@ -77,7 +77,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
   );
   const secretFiles = composition.secretFiles.untilEnding(signal);
   const asks = new Asks(server.pool, organization);
-  const deps: HttpDepsHere = composedDeps(composition, {
+  const deps: OpenedOrganization['deps'] = composedDeps(composition, {
     isDaemon: false,
     trigger: runsByJobs({ jobs, asks, reader: engine.store, organization, signal }),
     turns: turnsByJobs({ jobs, asks, organization, newId: () => engine.ids.next(), signal }),
@@ -105,8 +105,6 @@ export async function openOrganization(config: Config, within: Within): Promise<
     },
   };
 }
-
-type HttpDepsHere = Omit<HttpDeps, 'verifyToken' | 'signIn' | 'rates' | 'rateLimits'>;
 
 function organizationOf({ database }: Config): string {
   if (database.kind === 'postgres') return database.organization;

@@ -2,7 +2,7 @@
 // In: the API, the stored events, a rule, an id. Out: records without secrets; a source that answers 403 is unavailable, as in a
 // run. Stores nothing, and reads no list of the fleet.
 import { fieldsWritten, type KnownTraits } from '../domain/action.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, unlessForbidden } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import { type Facts, ownText } from '../domain/facts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
@@ -70,15 +70,6 @@ export async function readJoins(
   const devices = await unlessForbidden(needs.devices ? devicesOfUsers(api, [record]) : new Map());
   const unavailable: Source[] = [...(users ? [] : ['users' as const]), ...(devices ? [] : ['devices' as const])];
   return { joins: { users: users ?? new Map(), devices: devices ?? new Map() }, unavailable };
-}
-
-async function unlessForbidden<T>(reading: T | Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'api_forbidden') return undefined;
-    throw error;
-  }
 }
 
 /** The devices that the rule's actions touch. */

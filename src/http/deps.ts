@@ -16,7 +16,7 @@ import type { ExplainedSubject } from '../domain/explanation.ts';
 import type { HistoryLine, TimelinePart } from '../domain/history.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
 import type { Identity, IdentityReader } from '../domain/identity.ts';
-import type { Intent } from '../domain/intent.ts';
+import type { Intent, Resolution } from '../domain/intent.ts';
 import type { AnswerStore } from '../domain/kept-answer.ts';
 import type { LiveEvent } from '../domain/live-event.ts';
 import type { Mode } from '../domain/mode.ts';
@@ -145,7 +145,7 @@ export interface OperatorPort {
   ): Promise<{ exemption: Exemption; covers: Covered | undefined; released: readonly Released[] }>;
   endExemption(id: string, operator: Operator): Promise<Exemption>;
   accept(source: string, operator: Operator): Promise<Acceptance>;
-  resolve(intent: string, as: 'done' | 'not-done' | 'retry', operator: Operator): Promise<Intent>;
+  resolve(intent: string, as: Resolution, operator: Operator): Promise<Intent>;
   release(target: string, operator: Operator): Promise<readonly Released[]>;
   /** Plans the undo of all that a rule has in force. */
   releaseRule(rule: string, by: string, reason: string | undefined): Promise<PlannedRelease>;

@@ -6,19 +6,16 @@ export type {
   OperatorPort,
   PlanAnswer,
   ReadyCheck,
-  RuleDetail,
   RunUnderWay,
   StartedRun,
   StreamSource,
   TokensPort,
-  Views,
 } from './deps.ts';
 export { demandFree, type Listening, listen, listenForMetrics, listenForWorker } from './listen.ts';
-export { createOrganizationsApp, type OrganizationsApp } from './organizations/app.ts';
-export type { OpenedOrganization, OrganizationLine, OrganizationsParts } from './organizations/ports.ts';
-export type { Pages } from './pages.ts';
+export { createOrganizationsApp } from './organizations/app.ts';
+export type { OpenedOrganization, OrganizationLine } from './organizations/ports.ts';
 export { SignIn } from './sign-in.ts';
 export { SignedInMemory } from './signed-in-memory.ts';
-export { loadOrCreateToken, type TokenFile } from './token-file.ts';
+export { loadOrCreateToken } from './token-file.ts';
 export { TokenRegister } from './token-register.ts';
-export { type Caller, type KnownToken, type Scope, tokenHash } from './tokens.ts';
+export { type KnownToken, tokenHash } from './tokens.ts';

@@ -1,13 +1,11 @@
 // jobs: one more job. In: what is asked for. Out: its id, or that of an equal one that waits, or a refusal when too much waits.
-
 import type { Db } from 'pg-boss';
 import { AppError } from '../domain/errors.ts';
 import { JOB_KINDS, type JobAsk, type JobKind, type JobTicket, priorityOf } from '../domain/jobs.ts';
-import { LANES } from '../domain/lanes.ts';
+import { refusalIn, retryAfterMsOf } from '../domain/lanes.ts';
 import { type Engine, inTransaction, JOB_TABLE, keyOf, QUEUES, queueOf, type StoredAsk, settingsOf } from './engine.ts';
 
 const PAYLOAD_CHARACTERS_MAX = 200_000;
-const RETRY_MS = { min: 1_000, max: 60_000 };
 
 interface Waiting {
   id: string;
@@ -60,19 +58,13 @@ function storedOf({ kind, payload, by, same }: JobAsk): StoredAsk {
 function refusalOf(waiting: readonly Waiting[], kind: JobKind, by: string | undefined): string | undefined {
   const { lane } = JOB_KINDS[kind];
   if (lane === undefined) return undefined; // one of each kind waits, by its `same`
-  const { placesMax, placesEachMax, what } = LANES[lane];
   const inLane = waiting.filter((one) => one.kind === kind);
-  const own = by === undefined ? 0 : inLane.filter((one) => one.by === by).length;
-  const isOwn = own >= placesEachMax;
-  if (!isOwn && inLane.length < placesMax) return undefined;
-  const whose = isOwn ? ` of the token \`${by}\`` : '';
-  return `${isOwn ? own : inLane.length} ${what}${whose} are already waiting: try again later`;
+  return refusalIn(lane, inLane, by);
 }
 
-/** A place is free when the work under way has ended: about as long as the last one took. */
 async function retryAfterMs(tx: Db, queue: string, organization: string): Promise<number> {
   const { rows } = (await tx.executeSql(LAST_TOOK, [queue, organization])) as { rows: { ms: number }[] };
-  return Math.min(Math.max(rows[0]?.ms ?? 0, RETRY_MS.min), RETRY_MS.max);
+  return retryAfterMsOf(rows[0]?.ms ?? 0);
 }
 
 const LAST_TOOK = `

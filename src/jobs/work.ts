@@ -119,12 +119,12 @@ async function endOf(work: Work, taken: Taken, organization: string, waitedMs: n
     return { done: await work.handlers[kind](job) };
   } catch (error) {
     // INVARIANT: its text may name subjects, and is not stored here (src/domain/jobs.ts).
-    if (!(error instanceof AppError)) return { failed: { code: 'internal', message: UNTOLD } };
-    return { failed: { code: error.code, message: UNTOLD, retryAfterMs: error.options.retryAfterMs } };
+    if (!(error instanceof AppError)) return { failed: { code: 'internal', message: IN_LOG } };
+    return { failed: { code: error.code, message: IN_LOG, retryAfterMs: error.options.retryAfterMs } };
   }
 }
 
-const UNTOLD = 'the worker that took it could not do it: its log has the reason';
+const IN_LOG = 'the worker that took it could not do it: its log has the reason';
 
 /** While PostgreSQL is away, an end is written again and again, until it lands or the job is another worker's. */
 async function settle(work: Work, queue: Queue, taken: Taken, end: End): Promise<void> {

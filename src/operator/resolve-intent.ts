@@ -6,13 +6,10 @@ import type { ResolvedIntent } from '../domain/act-store.ts';
 import type { Action } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { AppError } from '../domain/errors.ts';
-import { INTENT_TRANSITIONS, type Intent, stateOf } from '../domain/intent.ts';
+import { INTENT_TRANSITIONS, type Intent, type Resolution, stateOf } from '../domain/intent.ts';
 import type { ResolveStore } from '../domain/operator-store.ts';
 import type { Engine } from '../run/engine.ts';
 import { checked, type Operator } from './commands.ts';
-
-export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
-export type Resolution = (typeof RESOLUTIONS)[number];
 
 type Resolving = Pick<Engine, 'clock' | 'ids' | 'actions'> & { store: ResolveStore };
 

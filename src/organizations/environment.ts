@@ -51,7 +51,10 @@ function isMode(text: string): text is Mode {
   return text !== 'off' && MODES.some((mode) => mode === text);
 }
 
-/** `seen`: what it is read from. `mayLack`: as for `readConfig`. Errors: AppError `config` with the place of each mistake in the organization's file, or the name of the setting of the environment. */
+/**
+ * `seen`: what it is read from. `mayLack`: as for `readConfig`. Errors: AppError `config` with the place of each mistake in the organization's
+ * file, or the name of the setting of the environment.
+ */
 export function configOf(
   organization: OrganizationFile,
   base: Environment,

@@ -3,7 +3,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import type { Config, Environment } from '../config/config.ts';
-import { ORGANIZATION_FILE } from '../config/organization-choice.ts';
+import { folderFault, ORGANIZATION_FILE } from '../config/organization-choice.ts';
 import { AppError } from '../domain/errors.ts';
 import { byPosition, problemLine, readRuleFile } from '../evaluate/index.ts';
 import { checkRest, checkSettings } from './environment.ts';
@@ -76,12 +76,8 @@ export async function readOrganizations(
 }
 
 async function listFiles(folder: string): Promise<{ names: string[]; problems: OrganizationProblem[] }> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    const what = error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`;
-    throw new AppError(
-      'config',
-      `the folder of organizations \`${folder}\` ${what}: give it in TRUSTWARD_ORGANIZATIONS`,
-    );
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    throw folderFault(folder, error);
   });
   const files = entries.filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name);
   const names = files.filter((name) => ORGANIZATION_FILE.test(name)).sort();

@@ -4,8 +4,8 @@ import type { EvidenceReader } from '../domain/evidence.ts';
 import { giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { DecisionOutline, PageReader } from '../domain/page-reader.ts';
-import { episodesOf, hasProgress, type PlanOutline } from '../domain/plan.ts';
-import { differenceFrom } from '../domain/plan-content.ts';
+import { hasProgress, type PlanOutline } from '../domain/plan.ts';
+import { differenceFrom, liveIntentsOf } from '../domain/plan-content.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
 import { isOfLook } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
@@ -25,7 +25,7 @@ export async function buildReport(reader: ReportReader, run: RunRecord, evidence
   const stored = await reader.decisionsOfRun(run);
   const intents = await intentsOf(reader, stored);
   const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
-  const live = plan && hasProgress(plan) ? await reader.intents({ liveFor: episodesOf(plan) }) : [];
+  const live = plan ? await liveIntentsOf(reader, plan) : [];
   const { changes, changeOf } = await readChanges(reader, run, stored);
   return reportOf(reader, run, {
     changes,

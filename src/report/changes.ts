@@ -1,6 +1,7 @@
 // report: what differs from the run before. In: the decisions of both runs. Out: counts and examples, and for each decision of this run
 // whether it is new. A decision that was written again with the same content has not changed.
 
+import { keyOfDecision } from '../domain/decision.ts';
 import type { DecisionOutline } from '../domain/page-reader.ts';
 import type { EndedDecision, EndedKey } from '../domain/record-reader.ts';
 import type { ComparedRun, Run } from '../domain/run.ts';
@@ -30,12 +31,12 @@ export async function changesOf(
   /** By what it is about: the newest run that decided it. */
   const now = new Map<string, number>();
   for (const one of decisions) {
-    if (targets.has(one.target)) now.set(keyOf(one), Math.max(one.runSeq, now.get(keyOf(one)) ?? 0));
+    if (targets.has(one.target)) now.set(keyOfDecision(one), Math.max(one.runSeq, now.get(keyOfDecision(one)) ?? 0));
   }
-  const gone = ended.filter((one) => !now.has(keyOf(one)));
-  const again = ended.filter((one) => (now.get(keyOf(one)) ?? 0) > (since?.seq ?? 0));
+  const gone = ended.filter((one) => !now.has(keyOfDecision(one)));
+  const again = ended.filter((one) => (now.get(keyOfDecision(one)) ?? 0) > (since?.seq ?? 0));
   const whole = await wholeOf([...again, ...gone.slice(0, EXAMPLES_MAX)].map(({ id }) => id));
-  const before = new Map(whole.map((decision) => [keyOf(decision), decision]));
+  const before = new Map(whole.map((decision) => [keyOfDecision(decision), decision]));
   const counts: Record<ReportChange, number> = { new: 0, changed: 0, still: 0 };
   const byId = new Map<string, ReportChange>();
   for (const decision of decisions) {
@@ -50,7 +51,7 @@ export async function changesOf(
       gone: gone.length,
       changed: counts.changed,
       still: counts.still,
-      goneExamples: whole.filter((one) => !now.has(keyOf(one))).map((decision) => goneView(decision, run)),
+      goneExamples: whole.filter((one) => !now.has(keyOfDecision(one))).map((decision) => goneView(decision, run)),
     },
     changeOf: (id) => byId.get(id) ?? 'new',
   };
@@ -64,13 +65,9 @@ function changeOf(
 ): ReportChange {
   if (since === undefined) return decision.runSeq === run.seq ? 'new' : 'still';
   if (decision.runSeq <= since.seq) return 'still';
-  const earlier = before.get(keyOf(decision));
+  const earlier = before.get(keyOfDecision(decision));
   if (earlier === undefined) return 'new';
   return contentOf(earlier) === contentOf(decision) ? 'still' : 'changed';
-}
-
-function keyOf({ rule, subject, action, target }: Omit<EndedKey, 'id'>): string {
-  return [rule, subject.kind, subject.id, action, target].join('\u0000');
 }
 
 /** What a person reads of it: between the two runs, a run of another kind may have written it twice. */

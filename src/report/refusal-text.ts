@@ -1,4 +1,5 @@
-// report: what is said in public of a refused folder of rules. In: its problems, one line each. Out: how many, and which lines of which files.
+// report: what is said in public of a refused folder, of rules or of organizations. In: its problems, one line each. Out: how many, and which lines
+// of which files.
 // INVARIANT: places only: a problem's text quotes values, and names folders of the server.
 import { clip } from '../domain/clip.ts';
 import { plural } from './fact-text.ts';
@@ -7,9 +8,11 @@ import { showHidden } from './hostile-text.ts';
 const PLACES_MAX = 5;
 const NAME_MAX = 80;
 
-/** `the folder was refused (2 problems: a.yaml:3, b.yaml:7)`. */
-export function refusalText(problems: readonly string[]): string {
-  return `the folder was refused (${problems.length} problem${problems.length === 1 ? '' : 's'}${placesOf(problems)})`;
+const PLACE = /^(.+?):(\d+):\d+: /;
+
+/** `the folder was refused (2 problems: a.yaml:3, b.yaml:7)`. `place`: the file and the line that a problem begins with. */
+export function refusalText(problems: readonly string[], place = PLACE): string {
+  return `the folder was refused (${problems.length} problem${problems.length === 1 ? '' : 's'}${placesOf(problems, place)})`;
 }
 
 /** What is judged by until the folder is in order. `loaded`: rules of the last good set of this process; `isDaemon`: nobody else judges. */
@@ -21,9 +24,9 @@ export function meanwhileText(loaded: number, isDaemon: boolean): string {
 }
 
 /** `: a.yaml:3, b.yaml:7 and 2 more`. */
-function placesOf(problems: readonly string[]): string {
+function placesOf(problems: readonly string[], place: RegExp): string {
   const places = problems.flatMap((line) => {
-    const [, file, at] = /^(.+?):(\d+):\d+: /.exec(line) ?? [];
+    const [, file, at] = place.exec(line) ?? [];
     return file === undefined ? [] : `${showHidden(clip(file, NAME_MAX))}:${at}`;
   });
   const shown = [...new Set(places)].slice(0, PLACES_MAX);

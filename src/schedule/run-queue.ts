@@ -1,10 +1,10 @@
 // schedule: one piece of work at a time: a run, or what must not overlap one. In: work, its lane and who asks. Out: its
-// begin and its end, or a refusal. Work of a lane is served in order; between lanes, `lanes.ts` decides.
+// begin and its end, or a refusal. Work of a lane is served in order; between lanes, `domain/lanes.ts` decides.
 import { tokenOf } from '../domain/actor.ts';
 import { AppError } from '../domain/errors.ts';
-import { LANE_NAMES, LANES, type Lane } from '../domain/lanes.ts';
+import { LANE_NAMES, LANES, type Lane, refusalIn, retryAfterMsOf } from '../domain/lanes.ts';
 import type { Clock } from '../domain/ports.ts';
-import { newCounters, type QueueCounters } from './lanes.ts';
+import { newCounters, type QueueCounters } from './queue-counters.ts';
 
 export interface Asker {
   /** Who asks with a token; undefined for the daemon itself. */
@@ -33,8 +33,6 @@ interface Waiting {
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
-
-const RETRY_MS = { min: 1_000, max: 60_000 };
 
 export class RunQueue {
   private readonly lanes = LANE_NAMES.map((name) => ({ name, waiting: [] as Waiting[], passed: 0 }));
@@ -86,18 +84,12 @@ export class RunQueue {
   }
 
   private demandPlace(lane: Lane, waiting: readonly Waiting[], by: string | undefined): void {
-    const { placesMax, placesEachMax, what } = LANES[lane];
-    const own = by === undefined ? 0 : waiting.filter((one) => one.by === by).length;
-    const isOwn = own >= placesEachMax;
-    if (!isOwn && waiting.length < placesMax) return;
-    const whose = isOwn ? ` of the token \`${by}\`` : '';
-    const reason = `${isOwn ? own : waiting.length} ${what}${whose} are already waiting: try again later`;
+    const reason = refusalIn(lane, waiting, by);
+    if (reason === undefined) return;
     const counters = this.counters.lanes[lane];
     counters.refused += 1;
     counters.refusal = { at: this.clock.nowMs(), reason };
-    // A place is free when the work under way has ended: about as long as the last one took.
-    const retryAfterMs = Math.min(Math.max(this.lastTookMs, RETRY_MS.min), RETRY_MS.max);
-    throw new AppError('busy', reason, { retryAfterMs });
+    throw new AppError('busy', reason, { retryAfterMs: retryAfterMsOf(this.lastTookMs) });
   }
 
   private next(): void {

@@ -10,10 +10,7 @@ import { moveLog } from './move-log.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Db, Work } from './queries.ts';
 import { SqliteWork } from './sqlite-work.ts';
-import type { Writer } from './writer.ts';
-
-/** After so many times others wait for it. */
-const TAKEN_BACK_MAX = 20;
+import { TAKEN_BACK_MAX, type Writer } from './writer.ts';
 
 export class SqliteWriter implements Writer {
   readonly db: SqliteWork;

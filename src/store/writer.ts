@@ -5,6 +5,9 @@ import type { ChangedTables } from './acting-tables.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Db, Work } from './queries.ts';
 
+/** How often a large unit is taken back; after that the others wait for it. */
+export const TAKEN_BACK_MAX = 20;
+
 export interface Writer {
   readonly db: Db;
   /** INVARIANT: appended to, flushed and sealed only inside a unit of work. */

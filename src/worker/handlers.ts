@@ -33,28 +33,27 @@ export interface Worked {
 const MISSED_MOST = 10;
 
 export function handlersOf(worked: Worked, watch: WorkWatch): Record<JobKind, JobHandler> {
-  const told =
-    (handler: JobHandler): JobHandler =>
-    async (job) => {
-      const { organization, kind } = job;
-      try {
-        return await handler(job);
-      } catch (error) {
-        // What a person asked for is answered to them, but for what is wrong with files of this machine.
-        const isAwaited = JOB_KINDS[kind].isAwaited;
-        if (isAwaited) await answered(worked, job, error);
-        if (!isAwaited || (error instanceof AppError && error.code === 'config'))
-          worked.log.error(
-            { organization, kind },
-            `the job \`${kind}\` of \`${organization}\` failed: ${isLost(error, worked) ? LOST : lineOf(error)}`,
-          );
-        throw error;
-      }
-    };
-  const handlers = untoldHandlers(worked);
+  const handlers = workOf(worked);
   return Object.fromEntries(
-    JOB_KIND_NAMES.map((kind) => [kind, watch.watched(told(handlers[kind]))]),
+    JOB_KIND_NAMES.map((kind) => [kind, watch.watched((job) => reported(worked, job, handlers[kind]))]),
   ) as typeof handlers;
+}
+
+async function reported(worked: Worked, job: Job, handler: JobHandler): Promise<JobValue> {
+  const { organization, kind } = job;
+  try {
+    return await handler(job);
+  } catch (error) {
+    // What a person asked for is answered to them, but for what is wrong with files of this machine.
+    const { isAwaited } = JOB_KINDS[kind];
+    if (isAwaited) await answered(worked, job, error);
+    if (!isAwaited || (error instanceof AppError && error.code === 'config'))
+      worked.log.error(
+        { organization, kind },
+        `the job \`${kind}\` of \`${organization}\` failed: ${isLost(error, worked) ? LOST : lineOf(error)}`,
+      );
+    throw error;
+  }
 }
 
 async function answered({ server, log }: Worked, job: Job, error: unknown): Promise<void> {
@@ -66,12 +65,12 @@ async function answered({ server, log }: Worked, job: Job, error: unknown): Prom
 
 const LOST = 'the right to act was lost while it was under way; the next one begins anew';
 
-/** What is under way ends as if the process did: it is told apart here. */
+/** What is under way ends as if the process did: the two are told apart here. */
 function isLost(error: unknown, { ending }: Worked): boolean {
   return isBrokenOff(error) && !ending.asked.aborted;
 }
 
-function untoldHandlers(worked: Worked): Record<JobKind, JobHandler> {
+function workOf(worked: Worked): Record<JobKind, JobHandler> {
   return {
     run: (job) =>
       acting(worked, job, ({ engine, config }) => whole(engine, { mode: config.mode, trigger: 'schedule' }, job)),

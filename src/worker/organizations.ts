@@ -1,7 +1,6 @@
 // worker: the organizations that a process works on: those of a folder, or the one that the environment configures. In: the environment, flags.
 // Out: their ids and configurations, as they are now.
-import type { Config, Environment, MayLack } from '../config/config.ts';
-import { readConfig, webhookFaultsIn } from '../config/config.ts';
+import { type Config, type Environment, type MayLack, readConfig, webhookFaultsIn } from '../config/config.ts';
 import type { Flags } from '../config/database-path.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { DEFAULT_ORGANIZATION } from '../domain/organization.ts';
@@ -53,12 +52,7 @@ export async function openOrganizations(
     (error) => log.error({}, `the organizations could not be reloaded: ${lineOf(error)}`),
   );
   return {
-    all: () =>
-      holder.all().map(({ id, name, outline: { schedule, watchMs, mode, rulesDir, webhooks } }) => ({
-        id,
-        name,
-        outline: { schedule, watchMs, mode, rulesDir, webhooks },
-      })),
+    all: () => holder.all(),
     configOf: (id, mayLack) => configOf(found(id), env, flags, undefined, mayLack),
     credentialFaults: (id) => credentialFaults(found(id)),
     webhookFaults: (id) => {

@@ -2,7 +2,7 @@
 // checks. INVARIANT: they are public: they name no organization.
 import type { PostgresServer } from '../compose/postgres.ts';
 import { AppError } from '../domain/errors.ts';
-import type { JobCount, Jobs } from '../domain/jobs.ts';
+import { areForgotten, type JobCount, type Jobs, WAITS_LONG_MS } from '../domain/jobs.ts';
 import type { Clock } from '../domain/ports.ts';
 import { timeText } from '../domain/time-text.ts';
 import type { ReadyCheck } from '../http/index.ts';
@@ -11,8 +11,6 @@ import type { Organizations } from './organizations.ts';
 /** Whoever asks for `/readyz` gives up soon, and a network that is cut says nothing for minutes. */
 const ANSWER_MS = 3_000;
 export const NO_ANSWER: ReadyCheck = { name: 'database', ok: false, text: 'PostgreSQL does not answer; see the log' };
-/** A run takes seconds, and others may go first. */
-const WAITS_LONG_MS = 60_000;
 
 /** Errors: those of `asked`; AppError `store_failed` when no answer comes. */
 export async function inTime<T>(asked: Promise<T>, clock: Pick<Clock, 'sleep'>): Promise<T> {
@@ -72,9 +70,7 @@ export async function jobsCheck(
   try {
     const counts = await inTime(jobs.counts(), clock);
     const own = counts.filter((one) => organization === undefined || one.organization === organization);
-    // What waits behind work under way is not forgotten.
-    const isForgotten = own.some(({ waitingMsMax, underWay }) => waitingMsMax > WAITS_LONG_MS && underWay === 0);
-    if (!isForgotten) return { ...check, ok: true, text: textOf(own) };
+    if (!own.some(areForgotten)) return { ...check, ok: true, text: textOf(own) };
     const text = `some wait for more than ${WAITS_LONG_MS / 1_000} s: look whether workers (\`trustward worker\`) run and log no fault`;
     return { ...check, ok: false, text };
   } catch {

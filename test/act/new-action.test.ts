@@ -10,7 +10,8 @@ import { flagText } from '../../src/domain/target.ts';
 import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
-import { buildReport, reportMarkdown } from '../../src/report/index.ts';
+import { buildReport } from '../../src/report/build-report.ts';
+import { reportMarkdown } from '../../src/report/markdown.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 
 /** A pair that undoes itself, on a kind of target that there is, writing a field that no other action writes. */

@@ -3,7 +3,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import { parseRule, problemLine } from '../../src/evaluate/index.ts';
-import { buildReport, reportJson, reportMarkdown, reportText } from '../../src/report/index.ts';
+import { buildReport } from '../../src/report/build-report.ts';
+import { reportJson } from '../../src/report/json.ts';
+import { reportMarkdown } from '../../src/report/markdown.ts';
+import { reportText } from '../../src/report/text.ts';
 import { type OnPlatform, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const SERVICE = 'shop.east';

@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Environment, parseListen, readConfig } from '../../src/config/config.ts';
+import { type Environment, readConfig } from '../../src/config/config.ts';
 import { readDatabasePath } from '../../src/config/database-path.ts';
+import { parseListen } from '../../src/config/reader.ts';
 import { AppError } from '../../src/domain/errors.ts';
 
 const REAL = { TRUSTWARD_API_URL: 'https://console.example', TRUSTWARD_API_KEY: 'key-0123' };

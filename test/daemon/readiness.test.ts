@@ -1,7 +1,7 @@
 // test: what `/readyz` shows of the schedule.
 import { expect, it } from 'vitest';
 import { scheduleCheck } from '../../src/daemon/readiness.ts';
-import { newCounters } from '../../src/schedule/lanes.ts';
+import { newCounters } from '../../src/schedule/queue-counters.ts';
 
 const counters = (schedule: object) => {
   const all = newCounters(Date.UTC(2026, 10, 22));

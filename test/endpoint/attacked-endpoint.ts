@@ -5,7 +5,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { composeEngine } from '../../src/compose/compose.ts';
-import { addressOf, openServer, type PostgresServer } from '../../src/compose/postgres.ts';
+import { composeJobs } from '../../src/compose/jobs.ts';
+import { openServer, type PostgresServer } from '../../src/compose/postgres.ts';
 import { sharedRecording } from '../../src/compose/recorder.ts';
 import { readEndpoint } from '../../src/config/endpoint.ts';
 import { type Console, startConsole } from '../../src/console/console.ts';
@@ -13,7 +14,6 @@ import type { Jobs } from '../../src/domain/jobs.ts';
 import { startEndpoint } from '../../src/endpoint/endpoint.ts';
 import { KnownRules } from '../../src/evaluate/index.ts';
 import { SCOPES } from '../../src/http/tokens.ts';
-import { openJobs } from '../../src/jobs/jobs.ts';
 import { addToken } from '../../src/operator/endpoint-tokens.ts';
 import { LastGoodRules } from '../../src/rule-set/last-good-rules.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
@@ -50,8 +50,7 @@ export async function attackedInPostgres(ids: readonly string[]): Promise<Attack
   const ending = new Ending();
   const open = () => openServer(settings.database, clock, log);
   const [server, ofWorker] = [await open(), await open()];
-  const openOwnJobs = ({ listen }: PostgresServer) =>
-    openJobs({ url: addressOf(settings.database), log, clock, listen, explain: (error: unknown) => error });
+  const openOwnJobs = (one: PostgresServer) => composeJobs(one, settings.database, log);
   const [jobs, workerJobs] = [await openOwnJobs(server), await openOwnJobs(ofWorker)];
   const recording = sharedRecording();
   for (const id of ids) await fillIn(organizations.configOf(id), server, id);

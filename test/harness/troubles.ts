@@ -1,26 +1,13 @@
 // harness: devices that begin to match a rule and clear again, and the faults of a console meanwhile. In: a console, dice. Out: what became true of
 // each device, and how often.
 import type { Console, FaultInput } from '../../src/console/console.ts';
+import { BAN_BY_PAGES } from '../support/organization.ts';
 import type { Dice } from './dice.ts';
 
 const CAST = ['KILL-1', 'KILL-2', 'KILL-3', 'KILL-4', 'KILL-5', 'KILL-6', 'KILL-7', 'KILL-8'] as const;
 
-export const RULE = `
-id: ban-compromised-device
-title: Ban devices that MDM reports as compromised
-severity: critical
-subject: device
-when:
-  "==": [{ var: MdmData.CompromisedStatus }, "TRUE"]
-then: ban_device
-mode: enforce
-cooldown: 0s
-limits: { max: 1000, percent: 100 }
-owners: all
-revert: true
-tests:
-  - { name: compromised, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: match }
-`;
+/** It acts on all of them at a time. */
+export const RULE = BAN_BY_PAGES.replace('revert: true', 'revert: true\nlimits: { max: 1000, percent: 100 }');
 
 const EVENT = { type: 'Device', subType: 'Posture', action: 'Changed', severity: 'WARN' } as const;
 const LATE_MS = 250;

@@ -1,6 +1,7 @@
 // test: the operator commands over whole runs: the real cycle and store, on the platform in memory.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditKind } from '../../src/domain/audit-entry.ts';
+import type { Resolution } from '../../src/domain/intent.ts';
 import {
   acceptSnapshot,
   addExemption,
@@ -11,7 +12,7 @@ import {
 } from '../../src/operator/commands.ts';
 import { exempt } from '../../src/operator/exempt.ts';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
-import { type Resolution, resolveIntent } from '../../src/operator/resolve-intent.ts';
+import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Plan } from '../../src/domain/plan.ts';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
-import { buildReport, reportText } from '../../src/report/index.ts';
+import { buildReport } from '../../src/report/build-report.ts';
+import { reportText } from '../../src/report/text.ts';
 import { alertsOf } from '../support/alerts-of.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 

@@ -1,7 +1,8 @@
 // pull: events over whole runs of the real engine: what one run read is available to the next, whichever rules it
 // judged.
 import { afterEach, describe, expect, it } from 'vitest';
-import { buildReport, reportText } from '../../src/report/index.ts';
+import { buildReport } from '../../src/report/build-report.ts';
+import { reportText } from '../../src/report/text.ts';
 import {
   BAN_BY_PAGES,
   BAN_COMPROMISED,

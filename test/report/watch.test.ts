@@ -4,10 +4,11 @@ import type { Run } from '../../src/domain/run.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
 import { buildOutline, buildReport, wholeDecisions } from '../../src/report/build-report.ts';
 import { reportHtmlPieces } from '../../src/report/html/run/file.tsx';
-import { reportMarkdown, reportText } from '../../src/report/index.ts';
+import { reportMarkdown } from '../../src/report/markdown.ts';
 import type { Report } from '../../src/report/report.ts';
 import { runsText } from '../../src/report/runs-list.ts';
 import { reportSchema } from '../../src/report/schema.ts';
+import { reportText } from '../../src/report/text.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { addRun, decision, openStore, START_MS, tally } from '../support/filled-store.ts';
 

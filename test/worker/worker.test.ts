@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addressOf, openServer, type PostgresServer } from '../../src/compose/postgres.ts';
+import { composeJobs } from '../../src/compose/jobs.ts';
+import { openServer, type PostgresServer } from '../../src/compose/postgres.ts';
 import { sharedRecording } from '../../src/compose/recorder.ts';
 import { type Console, startConsole } from '../../src/console/console.ts';
 import type { PostgresDatabase } from '../../src/domain/database.ts';
@@ -12,7 +13,6 @@ import { AppError } from '../../src/domain/errors.ts';
 import type { Job, Jobs } from '../../src/domain/jobs.ts';
 import { runsByJobs } from '../../src/endpoint/asked-runs.ts';
 import { KnownRules } from '../../src/evaluate/index.ts';
-import { openJobs } from '../../src/jobs/jobs.ts';
 import { LastGoodRules } from '../../src/rule-set/last-good-rules.ts';
 import { Asks } from '../../src/store/postgres/asks.ts';
 import { postgresReader } from '../../src/store/postgres/postgres-store.ts';
@@ -106,13 +106,7 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     ending = new Ending();
     recording = sharedRecording();
     server = await openServer(database, systemClock, log, LEASE_MS);
-    jobs = await openJobs({
-      url: addressOf(database),
-      log,
-      listen: server.listen,
-      clock: systemClock,
-      explain: (error) => error,
-    });
+    jobs = await composeJobs(server, database, log);
   });
 
   afterEach(async () => {
@@ -126,20 +120,15 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const start = async () => {
+  const worked = async () => {
     organizations = await openOrganizations(env(), {}, systemClock, log);
-    const worked = {
-      organizations,
-      server,
-      recording,
-      knownRules: new KnownRules(),
-      lastGood: new LastGoodRules(),
-      ending,
-      jobs,
-      log,
-      clock: systemClock,
-    };
-    ({ ended } = await startWorker({ ...worked, concurrency: { lanes: 4, beside: 1 } }));
+    const rules = { knownRules: new KnownRules(), lastGood: new LastGoodRules() };
+    return { organizations, server, recording, ...rules, ending, log };
+  };
+
+  const start = async () => {
+    const parts = { ...(await worked()), jobs, clock: systemClock };
+    ({ ended } = await startWorker({ ...parts, concurrency: { lanes: 4, beside: 1 } }));
   };
 
   it('makes the runs of each organization, which has its own audit, key and checkpoints', async () => {
@@ -183,17 +172,7 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
 
   it('makes a run whose beginning could not be shown to who waits for it, and goes on', async () => {
     await addOrganization('acme');
-    organizations = await openOrganizations(env(), {}, systemClock, log);
-    const worked = {
-      organizations,
-      server,
-      recording,
-      knownRules: new KnownRules(),
-      lastGood: new LastGoodRules(),
-      ending,
-      log,
-    };
-    const handlers = handlersOf(worked, new WorkWatch(systemClock));
+    const handlers = handlersOf(await worked(), new WorkWatch(systemClock));
     const gone = new AppError('store_failed', 'the session was ended');
     const job: Job = {
       ...{ id: 'one', organization: 'acme', kind: 'run', payload: null, by: undefined, takeovers: 0, waitedMs: 0 },

@@ -4,7 +4,7 @@
 // be deleted now.
 import type { Action, ReadBack, TargetTraits } from '../../domain/action.ts';
 import { type Deletion, deletionOf, deletionTarget, deletionTexts, mappingSettings } from '../../domain/deletion.ts';
-import { AppError } from '../../domain/errors.ts';
+import { unlessForbidden } from '../../domain/errors.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
 import { fleetDeviceOf } from '../../domain/fleet.ts';
 import type { TargetReads } from '../../domain/ports.ts';
@@ -84,7 +84,7 @@ function ownersOf(records: readonly Facts[]): Set<string> {
 }
 
 async function readMapping(api: TargetReads, serial: string, email: string): Promise<ReadBack> {
-  const devices = await whereAllowed(api.devicesOfSerial(serial));
+  const devices = await unlessForbidden(api.devicesOfSerial(serial));
   const user = await api.user(email);
   const records = user ? [user] : [];
   const serials = (user && ownTexts(user, 'SerialNumbers')) ?? [];
@@ -102,19 +102,9 @@ async function readMapping(api: TargetReads, serial: string, email: string): Pro
 
 /** Undefined: the server does not report it. A user who does not exist cannot be deleted. */
 async function keepsAnother(api: TargetReads, email: string, serial: string): Promise<boolean | undefined> {
-  const user = await whereAllowed(api.user(email).then((found) => found ?? 'nobody'));
+  const user = await unlessForbidden(api.user(email).then((found) => found ?? ('nobody' as const)));
   if (user === 'nobody') return true;
   return user && ownTexts(user, 'SerialNumbers')?.some((other) => other !== serial);
-}
-
-/** A value that the credential may not read is unknown. Any other fault goes to the caller. */
-async function whereAllowed<Read>(reading: Promise<Read>): Promise<Read | undefined> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'api_forbidden') return undefined;
-    throw error;
-  }
 }
 
 function evidenceOf({ owners, users }: Deletion): Facts {

@@ -1,6 +1,7 @@
 // commands: `doctor`: the backups that the daemon makes: the last good one, as the folder shows it.
 import { existsSync } from 'node:fs';
 import { composeReader } from '../../compose/reader.ts';
+import { withReader } from '../../compose/with-reader.ts';
 import type { Config } from '../../config/config.ts';
 import { spanText } from '../../domain/age-text.ts';
 import type { SqliteDatabase } from '../../domain/database.ts';
@@ -29,10 +30,7 @@ export async function backupChecks({ backup, database }: Config): Promise<Check[
 }
 
 async function newestOf(database: SqliteDatabase, folder: string, nowMs: number): Promise<KeptBackup | undefined> {
-  const reader = await composeReader(database);
-  try {
-    return await new BackupFolder(folder, database.file, (await reader.databaseId()) ?? '').newest(nowMs);
-  } finally {
-    await reader.close();
-  }
+  return withReader(composeReader(database), async (reader) =>
+    new BackupFolder(folder, database.file, (await reader.databaseId()) ?? '').newest(nowMs),
+  );
 }

@@ -7,6 +7,7 @@ import { privateKeyFileOf } from '../../audit/signing-key.ts';
 import { restoredWhy } from '../../audit/sources.ts';
 import { composeReader } from '../../compose/reader.ts';
 import { composeVerification } from '../../compose/record.ts';
+import { withReader } from '../../compose/with-reader.ts';
 import type { Config } from '../../config/config.ts';
 import type { AuditCheck } from '../../domain/audit-check.ts';
 import { type Database, databaseName } from '../../domain/database.ts';
@@ -115,8 +116,7 @@ function openToOthers(file: string): Check[] {
 }
 
 async function contentChecks({ db, database, api }: Config, whole: string): Promise<Check[]> {
-  const reader = await composeReader(database);
-  try {
+  return withReader(composeReader(database), async (reader) => {
     const address = await reader.address();
     if (api && address !== undefined && address !== api.url)
       return [problem(NAME, `${db} belongs to ${address}, not to ${api.url}`, 'set another TRUSTWARD_DB')];
@@ -127,9 +127,7 @@ async function contentChecks({ db, database, api }: Config, whole: string): Prom
       ...(await needlessExemptions(reader)),
       ...(await intentChecks(reader)),
     ];
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 /** They may be about a serial number that was given as an id: then nothing is protected. */
@@ -160,15 +158,12 @@ async function lastRunText(reader: Pick<RecordReader, 'latestRun'>): Promise<str
 }
 
 async function restoredChecks(database: Database): Promise<Check[]> {
-  const reader = await composeReader(database);
-  try {
+  return withReader(composeReader(database), async (reader) => {
     const why = await restoredWhy(database.beside, reader);
     if (why === undefined) return [];
     const text = `this database was restored, or its checkpoints outside were changed (${why}): nothing is called`;
     return [problem('restored', text, WAY_ON)];
-  } finally {
-    await reader.close();
-  }
+  });
 }
 
 /** The result of `audit verify` without the head, which only programs need. */

@@ -1,6 +1,7 @@
 // commands: `doctor`: the history of what runs saw: how much of it is kept, and whether the newest runs are in it.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { composeReader } from '../../compose/reader.ts';
+import { withReader } from '../../compose/with-reader.ts';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../domain/database.ts';
 import { formatDuration } from '../../domain/duration.ts';
@@ -43,11 +44,8 @@ export async function historyChecks({ database, historyMs }: Config): Promise<Ch
 }
 
 async function lastRunAt(database: Database): Promise<number | undefined> {
-  const reader = await composeReader(database);
-  try {
+  return withReader(composeReader(database), async (reader) => {
     const last = await reader.latestRun();
     return last?.status === 'completed' ? last.startedAt : undefined;
-  } finally {
-    await reader.close();
-  }
+  });
 }

@@ -4,6 +4,7 @@ import type { WorkersLook } from '../../compose/workers.ts';
 import type { Config } from '../../config/config.ts';
 import { spanText } from '../../domain/age-text.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
+import { areForgotten, WAITS_LONG_MS } from '../../domain/jobs.ts';
 import { timeText } from '../../domain/time-text.ts';
 import { showHidden } from '../../report/index.ts';
 import { MISSED_MOST, overdueAfter } from '../../schedule/schedule.ts';
@@ -12,8 +13,6 @@ import { type Check, countOfWords, ok, problem, warning } from './check.ts';
 
 const NAME = 'workers';
 const ADVICE = 'look whether `trustward worker` runs, with this organization, and what its log says';
-/** A run takes seconds, and others may go first. */
-const WAITS_LONG_MS = 60_000;
 
 /** None for a SQLite file: its daemon has checks of its own. */
 export async function workerChecks({ database, schedule }: Pick<Config, 'database' | 'schedule'>): Promise<Check[]> {
@@ -66,10 +65,8 @@ function jobsCheck({ jobs }: WorkersLook): Check[] {
   const longest = Math.max(0, ...jobs.map(({ waitingMsMax }) => waitingMsMax));
   const text = `${countOfWords(waiting, 'waits', 'wait')}, ${underWay} under way`;
   if (longest <= WAITS_LONG_MS) return [ok('jobs', text)];
-  // What waits behind work under way is not forgotten.
-  const isForgotten = jobs.some((one) => one.waitingMsMax > WAITS_LONG_MS && one.underWay === 0);
   const long = `${text}; the oldest has waited for ${spanText(longest)}`;
-  return [isForgotten ? problem('jobs', long, ADVICE) : warning('jobs', long, ADVICE)];
+  return [jobs.some(areForgotten) ? problem('jobs', long, ADVICE) : warning('jobs', long, ADVICE)];
 }
 
 /** By the schedule as these settings have it. */

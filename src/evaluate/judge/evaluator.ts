@@ -17,7 +17,8 @@ import { registerTracks, registerWindows } from './judging-frame.ts';
 
 /**
  * Compiles a rule set. All of them are judged, also those of mode `off`: leave out what must not be.
- * The evaluator is pure, except for its event windows and what it knows of the past. `shared`: that of another evaluator of the same rules, or of more. `lists`: where devices and users are read: facts that these lack are unknown.
+ * The evaluator is pure, except for its event windows and what it knows of the past. `shared`: that of another evaluator of the same rules, or of
+ * more. `lists`: where devices and users are read: facts that these lack are unknown.
  */
 export function compileRules(rules: readonly LoadedRule[], lists: Lists = 'v1', shared?: LookBack): Evaluator {
   const windows = new Windows();

@@ -19,7 +19,7 @@ import { openapiRoute } from '../routes/openapi.ts';
 import type { SigningIn } from '../sign-in.ts';
 import { outsideOf } from './outside.ts';
 import type { OrganizationLine } from './ports.ts';
-import type { StrangersParts } from './strangers.ts';
+import { NOBODY, type StrangersParts } from './strangers.ts';
 import type { Who } from './who.ts';
 
 export const ORGANIZATIONS_PATH = '/api/orgs';
@@ -65,8 +65,6 @@ export function rootApp(root: RootParts, guards: Omit<Guards, 'identify' | 'page
   };
   return guardedApp({ ...guards, identify, pages, document, absent }, routes);
 }
-
-const NOBODY = { verifyToken: () => undefined };
 
 /** With a token of all organizations each that has a problem is named; without one nobody learns which or how many there are. */
 function readinessFor({ parts, who }: RootParts) {

@@ -13,7 +13,8 @@ import { outsideOf } from './outside.ts';
 import type { Owners } from './owners.ts';
 import type { OrganizationsPages, OrganizationsParts } from './ports.ts';
 
-const NOBODY = { verifyToken: () => undefined };
+/** No token is known. */
+export const NOBODY = { verifyToken: () => undefined };
 
 export interface StrangersParts {
   parts: OrganizationsParts;

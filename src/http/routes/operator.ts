@@ -1,6 +1,7 @@
 // http: the operator commands: exemptions, stop and resume, accepting a reading, resolving intents, releasing claims.
 // In: requests. Out: the resulting state. The token's name is recorded as the operator. The ports of deps do the work.
 import { z } from 'zod';
+import { RESOLUTIONS } from '../../domain/intent.ts';
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
 import { idParam, nameField } from '../input.ts';
@@ -26,7 +27,7 @@ const exemptBody = z.strictObject({
   unseen: z.boolean().default(false).describe('the subject is meant, though no trusted snapshot has shown it'),
   release: z.boolean().default(false).describe('also undo what is in force on the protected targets'),
 });
-const resolveBody = z.strictObject({ as: z.enum(['done', 'not-done', 'retry']), reason: text });
+const resolveBody = z.strictObject({ as: z.enum(RESOLUTIONS), reason: text });
 const releaseBody = z
   .strictObject({ target: nameField.optional(), rule: nameField.optional(), reason: text.optional() })
   .refine(

@@ -2,8 +2,8 @@
 // plan. It applies nothing itself: the ports of deps do.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
-import { episodesOf, hasProgress, PLAN_STATUSES, type Plan } from '../../domain/plan.ts';
-import { differenceFrom } from '../../domain/plan-content.ts';
+import { PLAN_STATUSES, type Plan } from '../../domain/plan.ts';
+import { differenceFrom, liveIntentsOf } from '../../domain/plan-content.ts';
 import { demandScope } from '../auth.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
 import { idParam, nameField } from '../input.ts';
@@ -41,7 +41,7 @@ function appliedOf(intent: z.ZodType) {
 
 export function planRoutes(deps: HttpDeps): Route[] {
   const { reader, views, schemas, plans } = deps;
-  const listed = async (plan: Plan) => views.plan(plan, await liveOf(reader, plan));
+  const listed = async (plan: Plan) => views.plan(plan, await liveIntentsOf(reader, plan));
   const shown = (plan: Plan) => planShown(deps, plan);
   const answered = (answer: PlanAnswer, more: object = {}) => planAnswered(deps, answer, more);
   const applied = appliedOf(schemas.intent);
@@ -146,9 +146,5 @@ export async function planAnswered(
 }
 
 async function planShown({ reader, views }: PlanDeps, plan: Plan): Promise<object> {
-  return views.plan(plan, await liveOf(reader, plan), await differenceFrom(reader, plan));
-}
-
-async function liveOf(reader: PlanDeps['reader'], plan: Plan) {
-  return hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : [];
+  return views.plan(plan, await liveIntentsOf(reader, plan), await differenceFrom(reader, plan));
 }

@@ -1,4 +1,5 @@
-// http: what was decided, and what is in force: decisions, one subject's history, intents, claims, notifications. In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
+// http: what was decided, and what is in force: decisions, one subject's history, intents, claims, notifications. In: requests with
+// filters. Out: JSON lists, newest first, with `next` when there may be more.
 import { z } from 'zod';
 import { namedDecisions } from '../../domain/decision-filter.ts';
 import { demandKnownOwner } from '../../domain/known-owner.ts';

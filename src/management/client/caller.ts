@@ -91,8 +91,8 @@ export class Caller {
   }
 
   /** A read's JSON value; undefined for an empty body. Errors: the AppErrors of the Api port. */
-  async read(id: EndpointId, parts: RequestParts = {}, signal?: AbortSignal): Promise<unknown> {
-    const { about, answer } = await this.fetch(id, parts, signal);
+  async read(id: EndpointId, parts: RequestParts = {}): Promise<unknown> {
+    const { about, answer } = await this.fetch(id, parts);
     return readValue(about, answer, this.redactor);
   }
 

@@ -4,7 +4,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { DEPTH_MAX, parseExact } from '../contract/exact-json.ts';
 import { type FaultCause, TransportFault } from './fault.ts';
-import { jsonTextOf } from './json-text.ts';
+import { isSpace, jsonTextOf } from './json-text.ts';
 import type { Splitter } from './stream-list.ts';
 
 const QUOTE = 0x22;
@@ -225,10 +225,6 @@ export class ElementSplitter implements Splitter<unknown[]> {
   #refuseMore(rest: Buffer): undefined {
     if (!rest.every(isSpace)) throw fault('garbage', 'something follows the list in the answer');
   }
-}
-
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 function fault(why: FaultCause, words: string): TransportFault {

@@ -36,3 +36,8 @@ function escapeAll(latin1: string): string {
   }
   return escaped;
 }
+
+/** White space between the tokens of JSON. */
+export function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

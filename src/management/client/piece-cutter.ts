@@ -2,6 +2,7 @@
 // Out: elements with commas between them. Each cut is a guess that parsing the piece proves: a prefix that is valid JSON up to a comma
 // ends an element there. It must never take a cut-off array for a short one.
 import { TransportFault } from './fault.ts';
+import { isSpace } from './json-text.ts';
 import { betweenElements } from './page-parts.ts';
 import type { Splitter } from './stream-list.ts';
 
@@ -75,10 +76,6 @@ export class PieceCutter implements Splitter<Buffer<ArrayBuffer>> {
     this.#kept = [rest];
     this.#size = rest.length;
   }
-}
-
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 function fault(why: 'too_large' | 'truncated' | 'garbage', words: string): TransportFault {

@@ -3,7 +3,7 @@
 import { deserialize, serialize } from 'node:v8';
 import { AppError } from '../../domain/errors.ts';
 import type { JobFault } from '../../domain/jobs.ts';
-import { named } from './organization.ts';
+import { beginWriting } from './organization.ts';
 import type { Client, PostgresPool } from './pool.ts';
 
 /** An answer is asked for within minutes. */
@@ -71,7 +71,7 @@ export class Asks {
   }
 
   private within<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    return this.pool.transaction(`BEGIN; ${named(this.organization)}`, work);
+    return this.pool.transaction(beginWriting(this.organization), work);
   }
 }
 

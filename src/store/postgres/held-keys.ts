@@ -1,7 +1,7 @@
 // store: requests with an Idempotency-Key that this process answers now, as all processes on the database know of them. In: the id of a request, of
 // an organization. Out: the right to answer it, until it is given back. It ends with the process, or with the one connection that has it.
-import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
+import { advisoryKey } from './advisory-key.ts';
 
 const TAKE = 'SELECT pg_try_advisory_lock($1) AS "isTaken"';
 
@@ -22,7 +22,7 @@ export class HeldKeys {
 
   /** Undefined: somebody answers it now. Errors: AppError `store_failed`. */
   async hold(organization: string, id: string): Promise<(() => Promise<void>) | undefined> {
-    const key = keyOf(organization, id);
+    const key = advisoryKey(`request ${organization} ${id}`);
     if (this.here.has(key)) return undefined;
     this.here.add(key);
     try {
@@ -74,8 +74,4 @@ export class HeldKeys {
     this.client = undefined;
     if (this.held.size > 0 && !this.isClosed) void this.connected().catch(() => {});
   }
-}
-
-function keyOf(organization: string, id: string): string {
-  return String(createHash('sha256').update(`request ${organization} ${id}`).digest().readBigInt64BE());
 }

@@ -1,6 +1,6 @@
 // store: the statements of leases, on the table `leases`. The time in it is the database's, never a worker's: workers' clocks may differ by
 // an hour. In: nothing. Out: SQL.
-import { createHash } from 'node:crypto';
+import { advisoryKey } from './advisory-key.ts';
 
 /**
  * Takes the lock and writes who has it, in one statement: whoever finds the lock taken finds its holder in the row, wherever a process
@@ -70,7 +70,7 @@ export const LOOK = `
   SELECT holder, is_clean, floor(extract(epoch FROM clock_timestamp() - beaten_at) * 1000)::float8 AS silent_ms, lease_ms::float8 AS lease_ms
   FROM trustward.leases WHERE org = $1`;
 
-/** The advisory lock of an organization: 64 bits, as text of a bigint. */
+/** The key of the lock of an organization. */
 export function lockKeyOf(organization: string): string {
-  return createHash('sha256').update(`trustward acts for ${organization}`).digest().readBigInt64BE(0).toString();
+  return advisoryKey(`trustward acts for ${organization}`);
 }

@@ -10,7 +10,7 @@ import type { Db, Value, Work } from '../queries.ts';
 import { SqlReader } from '../reader.ts';
 import { answered } from '../sqlite-work.ts';
 import { drive } from './drive.ts';
-import { ADD, LOCK, named } from './organization.ts';
+import { ADD, beginWriting, LOCK } from './organization.ts';
 import type { Client, PostgresPool } from './pool.ts';
 import { PostgresWork } from './postgres-work.ts';
 import { ahead } from './sequences.ts';
@@ -33,7 +33,7 @@ export type MovedRows = ReadonlyMap<string, number>;
 
 /** Errors: AppError `conflict` when the organization has rows already, `store_failed`; those of `check` and `mark`. */
 export async function moveRows({ pool, organization, source, clock, check, mark }: Move): Promise<MovedRows> {
-  return pool.transaction(`BEGIN; ${named(organization)}`, async (client) => {
+  return pool.transaction(beginWriting(organization), async (client) => {
     await client.query(ADD);
     await client.query(LOCK);
     const db = new InTransaction(pool, organization, client);

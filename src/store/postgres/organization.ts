@@ -8,6 +8,10 @@ export function beginReading(organization: string): string {
   return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${named(organization)}`;
 }
 
+export function beginWriting(organization: string): string {
+  return `BEGIN; ${named(organization)}`;
+}
+
 /** Within a transaction that began. The role owns nothing, and no wall between organizations is open to it. */
 export function named(organization: string): string {
   return `SET LOCAL ROLE ${WORK_ROLE}; SELECT set_config('trustward.org', ${pg.escapeLiteral(organization)}, true)`;

@@ -7,7 +7,7 @@ import type { Session } from './drive.ts';
 import { HeldKeys } from './held-keys.ts';
 import { demandKnownTables, migratePostgres } from './migrate.ts';
 import { AuditNotices, TELL } from './notices.ts';
-import { LOCK, named } from './organization.ts';
+import { beginWriting, LOCK } from './organization.ts';
 import { demandOwnSessions } from './own-sessions.ts';
 import { isAnswered, placeOf, postgresError, serverFaultOf } from './postgres-fault.ts';
 
@@ -173,7 +173,7 @@ export class PostgresPool {
 
   /** Of several at the same time one asks. Errors: AppError `store_failed` for a server that does not answer, or takes no changes. */
   demandWritable(): Promise<void> {
-    this.asking ??= this.transaction(`BEGIN; ${named(NOBODY)}`, async (client) => {
+    this.asking ??= this.transaction(beginWriting(NOBODY), async (client) => {
       await client.query(LOCK); // locks nothing, and a server that is read-only refuses it
     }).finally(() => {
       this.asking = undefined;
@@ -183,7 +183,7 @@ export class PostgresPool {
 
   /** A commit that changes nothing: a fault is over when it succeeds. Errors: AppError `store_failed`. */
   async tryToWrite(): Promise<void> {
-    await this.transaction(`BEGIN; ${named(NOBODY)}`, async (client) => {
+    await this.transaction(beginWriting(NOBODY), async (client) => {
       await client.query(LOCK);
       await client.query(MARK);
       await client.query(SPACE);

@@ -7,7 +7,7 @@ import type { SqlAnswers } from '../kept-answers.ts';
 import { SqlReader } from '../reader.ts';
 import { SqlRunReader } from '../run-reader.ts';
 import { SqlStore } from '../sql-store.ts';
-import { ADD, named } from './organization.ts';
+import { ADD, beginWriting } from './organization.ts';
 import type { PostgresPool, Transactions } from './pool.ts';
 import { PostgresWork } from './postgres-work.ts';
 import { PostgresWriter } from './postgres-writer.ts';
@@ -28,7 +28,7 @@ export class PostgresStore extends SqlStore {
 
   /** Reads all that acting rests on. Errors: AppError `store_failed`. */
   static async open({ pool, organization, link, clock, sealing, units }: PostgresParts): Promise<PostgresStore> {
-    await pool.transaction(`BEGIN; ${named(organization)}`, (client) => client.query(ADD));
+    await pool.transaction(beginWriting(organization), (client) => client.query(ADD));
     const db = new PostgresWork(pool, organization, units);
     const writer = new PostgresWriter(db, pool, organization, link, clock, sealing);
     await db.reading(writer.open());

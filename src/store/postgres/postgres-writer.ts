@@ -5,15 +5,12 @@ import type { Clock } from '../../domain/ports.ts';
 import { AuditLog, type Sealing } from '../audit-log.ts';
 import { GroupCommit } from '../group-commit.ts';
 import type { Db, Work } from '../queries.ts';
-import type { Writer } from '../writer.ts';
+import { TAKEN_BACK_MAX, type Writer } from '../writer.ts';
 import { drive } from './drive.ts';
 import { GO_FIRST, IS_URGENT, LOCK, named } from './organization.ts';
 import type { Client, PostgresPool } from './pool.ts';
 import type { PostgresWork } from './postgres-work.ts';
 import { SharedTables } from './shared-tables.ts';
-
-/** After so many times others wait for it. */
-const TAKEN_BACK_MAX = 20;
 
 interface Unit<T = unknown> {
   work: () => Work<T>;

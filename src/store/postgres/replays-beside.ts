@@ -2,18 +2,17 @@
 // domain/replay-beside.ts. It has the row of `asks` with a name that no job has, so it is kept as long as they are.
 import { deserialize, serialize } from 'node:v8';
 import { REPLAY_WITHIN_MS, type ReplayBeside, type ReplayKeeper } from '../../domain/replay-beside.ts';
-import { named } from './organization.ts';
+import { beginWriting } from './organization.ts';
 import type { Client, PostgresPool } from './pool.ts';
 
 const ID = 'replay-beside';
 /** The endpoint that made it would have broken it off by then. */
-const IS_LOST = `answer IS NULL AND asked_at < clock_timestamp() - interval '${REPLAY_WITHIN_MS + 60_000} milliseconds'`;
+const IS_OLD = `asks.asked_at < clock_timestamp() - interval '${REPLAY_WITHIN_MS + 60_000} milliseconds'`;
 /** INVARIANT: one statement: of two endpoints that begin at a time, one does. */
 const BEGIN = `INSERT INTO asks (id, operation, said) VALUES ('${ID}', 'replay', $1) ON CONFLICT (org, id)
-  DO UPDATE SET said = excluded.said, answer = NULL, asked_at = clock_timestamp() WHERE asks.answer IS NOT NULL
-    OR asks.asked_at < clock_timestamp() - interval '${REPLAY_WITHIN_MS + 60_000} milliseconds'`;
+  DO UPDATE SET said = excluded.said, answer = NULL, asked_at = clock_timestamp() WHERE asks.answer IS NOT NULL OR ${IS_OLD}`;
 const END = `UPDATE asks SET answer = $2 WHERE id = '${ID}' AND said = $1 AND answer IS NULL`;
-const LAST = `SELECT said, answer, ${IS_LOST} AS is_lost FROM asks WHERE id = '${ID}'`;
+const LAST = `SELECT said, answer, answer IS NULL AND ${IS_OLD} AS is_lost FROM asks WHERE id = '${ID}'`;
 
 interface ReplayRow {
   said: Buffer;
@@ -46,6 +45,6 @@ export class PostgresReplays implements ReplayKeeper {
   }
 
   private within<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    return this.pool.transaction(`BEGIN; ${named(this.organization)}`, work);
+    return this.pool.transaction(beginWriting(this.organization), work);
   }
 }

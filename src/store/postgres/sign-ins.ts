@@ -11,7 +11,7 @@ import {
   type SignInStore,
   USE_EVERY_MS,
 } from '../../domain/sign-in.ts';
-import { beginReading, named } from './organization.ts';
+import { beginReading, beginWriting } from './organization.ts';
 import type { Client, PostgresPool } from './pool.ts';
 
 interface SignInRow {
@@ -78,7 +78,7 @@ export class PostgresSignIns implements SignInStore {
   }
 
   private writing<T>(work: (client: Client) => Promise<T>, setting = ''): Promise<T> {
-    return this.pool.transaction(`BEGIN; ${named(this.organization)}; ${setting}`, work);
+    return this.pool.transaction(`${beginWriting(this.organization)}; ${setting}`, work);
   }
 }
 

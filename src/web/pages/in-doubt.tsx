@@ -2,7 +2,7 @@
 // last, what happens by itself next, and a form to resolve each.
 
 import { z } from 'zod';
-import type { Intent } from '../../domain/intent.ts';
+import { type Intent, RESOLUTIONS } from '../../domain/intent.ts';
 import { nextText } from '../../domain/intent-next.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
@@ -20,7 +20,7 @@ import { OutcomeMark } from '../parts/outcome-mark.tsx';
 import { Pager } from '../parts/pager.tsx';
 import { Target } from '../parts/target.tsx';
 import { intentPage } from './in-doubt/intent.tsx';
-import { Meanings, RESOLUTIONS, ResolveForm } from './in-doubt/resolve.tsx';
+import { Meanings, ResolveForm } from './in-doubt/resolve.tsx';
 
 const PAGE = 50;
 /** Of each state, where all are shown. */

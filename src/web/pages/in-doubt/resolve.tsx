@@ -21,8 +21,6 @@ const MEANINGS = [
   },
 ] as const;
 
-export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
-
 export function ResolveForm({ intent: { id } }: { intent: Pick<Intent, 'id'> }) {
   return (
     <Form class="act" method="post" action={`/intents/${encodeURIComponent(id)}/resolve`}>
