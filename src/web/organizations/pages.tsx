@@ -50,7 +50,7 @@ function chooser({ organizations, total, text }: Choice): PageContent {
         </search>
         <Table
           caption={`${countText(organizations.length)} of ${countText(total)}`}
-          columns={['Organization', 'Id', 'Rules and credential']}
+          columns={['Organization', 'Id', 'Configuration']}
           rows={organizations.map(({ id, name, problem }) => ({
             cells: [
               <Link href={`${CHOOSER_PATH}/${id}/`}>
