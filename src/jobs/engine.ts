@@ -1,11 +1,11 @@
 // jobs: the engine (pg-boss) as this program uses it: its settings, its two queues, the form of what it stores. Only this folder uses pg-boss.
 // In: an address. Out: a started engine.
 import type { EventEmitter } from 'node:events';
-import { type ConstructorOptions, type Db, PgBoss } from 'pg-boss';
+import { type ConstructorOptions, type Db, PgBoss, systemClock as timers } from 'pg-boss';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { JOB_KINDS, type JobFault, type JobKind, type JobValue } from '../domain/jobs.ts';
 import type { Listen } from '../domain/listening.ts';
-import type { Log } from '../domain/ports.ts';
+import type { Clock, Log } from '../domain/ports.ts';
 
 export const SCHEMA = 'trustward_jobs';
 
@@ -58,6 +58,7 @@ export interface Engine {
 export interface EngineSettings {
   /** `postgres://…`. The role of the first one that starts owns the schema of the jobs: all processes have the same. */
   url: string;
+  clock: Pick<Clock, 'nowMs'>;
   log: Log;
   listen: Listen;
   /** A failure of PostgreSQL as an AppError that names the server and the remedy; another error as it is. */
@@ -65,10 +66,11 @@ export interface EngineSettings {
 }
 
 /** Errors: AppError `store_failed`. */
-export async function startEngine({ url, log, listen, explain }: EngineSettings): Promise<Engine> {
+export async function startEngine({ url, clock, log, listen, explain }: EngineSettings): Promise<Engine> {
   const settings: ConstructorOptions = {
     connectionString: url,
     application_name: 'trustward jobs',
+    clock: { ...timers, now: () => clock.nowMs() },
     schema: SCHEMA,
     max: CONNECTIONS_MAX,
     useListenNotify: true,

@@ -15,7 +15,8 @@ export interface JobsSettings extends EngineSettings {
 }
 
 /** Makes or updates what the engine stores. Errors: AppError `store_failed`. */
-export async function openJobs({ clock, ...settings }: JobsSettings): Promise<Jobs> {
+export async function openJobs(settings: JobsSettings): Promise<Jobs> {
+  const { clock } = settings;
   const engine = await startEngine({ ...settings, log: seldom(settings.log, clock) });
   await prepareSchedules(engine);
   const answers = new Answers(engine, clock);

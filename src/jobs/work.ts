@@ -30,8 +30,7 @@ import {
 
 /** A person's job that waited longer is not begun: who asked has given up, and the state is another one. */
 const AWAITED_MS_MAX = 15 * 60_000;
-/** How long at most a job of an organization that this worker does not serve is left to others, and after how long nobody serves it. */
-const LEFT_SECONDS = 3;
+/** After how long nobody serves the organization of a job that workers leave to each other. */
 const UNSERVED_MS_MAX = 60_000;
 const WRITE_AGAIN_MS = 500;
 
@@ -86,11 +85,11 @@ async function startLoop(work: Work, queue: Queue): Promise<{ queue: Queue; id: 
 
 async function carryOut(work: Work, queue: Queue, taken: Taken): Promise<void> {
   // It was fetched while the worker was being stopped.
-  if (work.signal.aborted) return leaveToOthers(work.engine, queue, taken, 0);
+  if (work.signal.aborted) return leaveToOthers(work, queue, taken);
   const organization = taken.groupId as string;
   const waitedMs = Math.max(0, taken.startedOn.getTime() - taken.createdOn.getTime());
   if (!work.organizations().has(organization)) {
-    if (waitedMs < UNSERVED_MS_MAX) await leaveToOthers(work.engine, queue, taken, LEFT_SECONDS);
+    if (waitedMs < UNSERVED_MS_MAX) await leaveToOthers(work, queue, taken);
     else await settle(work, queue, taken, { failed: unserved(organization) });
     return;
   }
@@ -149,9 +148,12 @@ function textOf(value: unknown): string {
   return JSON.stringify(value ?? null);
 }
 
+/** All loops of all workers that wait at the queue look at once. */
+const WAKE = `SELECT pg_notify('pgboss_' || left(encode(sha224('${SCHEMA}'::bytea), 'hex'), 24), $1)`;
+
 /** The next job of the same key can be fetched from now on; its own notification came too early. */
 const NOTIFY_NEXT = `
-  SELECT pg_notify('pgboss_' || left(encode(sha224('${SCHEMA}'::bytea), 'hex'), 24), $1)
+  ${WAKE}
   WHERE EXISTS (SELECT FROM ${JOB_TABLE} WHERE name = $1 AND singleton_key = $2 AND state < 'active')`;
 
 async function show(engine: Engine, taken: Taken, value: JobValue): Promise<void> {
@@ -165,16 +167,25 @@ async function show(engine: Engine, taken: Taken, value: JobValue): Promise<void
 const SHOW = `
   UPDATE ${JOB_TABLE} SET output = $1::jsonb WHERE name = $2 AND id = $3 AND state = 'active' AND retry_count = $4`;
 
-/** As if it had not been fetched. It can be within `seconds`, at no fixed time: workers look at fixed ones, and one would always be the first. */
-async function leaveToOthers(engine: Engine, queue: Queue, taken: Taken, seconds: number): Promise<void> {
-  await query(engine, LEAVE, [queue, taken.id, taken.retryCount, seconds]);
+/**
+ * As if it had not been fetched. All are woken when it can be fetched again: by themselves they look at times of their own, and one of them would
+ * always be the first. INVARIANT: not before the engine has ended this taking, whose end would count for the next one: both have one number.
+ */
+async function leaveToOthers({ engine, clock, signal }: Work, queue: Queue, taken: Taken): Promise<void> {
+  const [left] = await query<{ ms: number }>(engine, LEAVE, [queue, taken.id, taken.retryCount]);
+  if (!left) return;
+  void clock
+    .sleep(left.ms, signal)
+    .then(() => query(engine, WAKE, [queue]))
+    .catch(() => {}); // they look by themselves
 }
 
 const LEAVE = `
   UPDATE ${JOB_TABLE} SET state = CASE WHEN retry_count = 0 THEN 'created' ELSE 'retry' END::${SCHEMA}.job_state,
     started_on = CASE WHEN retry_count = 0 THEN NULL ELSE started_on END, heartbeat_on = NULL,
-    retry_count = greatest(retry_count - 1, 0), start_after = now() + $4 * random() * interval '1 second'
-  WHERE name = $1 AND id = $2 AND state = 'active' AND retry_count = $3`;
+    retry_count = greatest(retry_count - 1, 0), start_after = now() + (0.2 + random()) * interval '1 second'
+  WHERE name = $1 AND id = $2 AND state = 'active' AND retry_count = $3
+  RETURNING ceil(extract(epoch FROM start_after - now()) * 1000)::float8 AS ms`;
 
 /** Lanes: what waits in others comes nearer, and what waits in this one goes back to its place (`priorityOf`). */
 async function raiseOthers(engine: Engine, organization: string, { id, data: { kind } }: Taken): Promise<void> {

@@ -1,7 +1,14 @@
 // jobs: what is asked for is carried out once, in the order of the lanes, one at a time for each organization, and answered to whoever asked.
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { JOB_KINDS, type JobHandler, type JobKind, priorityOf } from '../../src/domain/jobs.ts';
+import {
+  JOB_KIND_NAMES,
+  JOB_KINDS,
+  type JobHandler,
+  type JobKind,
+  priorityOf,
+  type WorkSettings,
+} from '../../src/domain/jobs.ts';
 import { LANE_NAMES, LANES } from '../../src/domain/lanes.ts';
 import { openJobs } from '../../src/jobs/jobs.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -152,6 +159,27 @@ describe.skipIf(hasNoPostgres)(`jobs${NEEDS_POSTGRES}`, () => {
     const { id } = await asked(one, 'operate');
     await working(other, async ({ takeovers }) => takeovers, { organizations: ['acme'] });
     expect(await ended(one, id)).toEqual({ kind: 'done', value: 0 });
+  });
+
+  it('are looked for by the time that the process goes by, whatever the clock of its machine shows', async () => {
+    const url = await newDatabase();
+    const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 3_600_000 };
+    const jobs = await openJobs({ url, log: silent, listen: listenOn(url), clock, explain });
+    const ending = new AbortController();
+    const handler: JobHandler = async () => null;
+    const handlers = Object.fromEntries(JOB_KIND_NAMES.map((kind) => [kind, handler])) as WorkSettings['handlers'];
+    const settings = { handlers, concurrency: { lanes: 1, beside: 1 }, organizations: () => new Set(['acme']) };
+    const begunMs = clock.nowMs();
+    const { ended: stopped, fetchedAtMs } = await jobs.work({ ...settings, signal: ending.signal });
+    try {
+      await ended(jobs, (await asked(jobs, 'operate')).id);
+      expect(fetchedAtMs()).toBeGreaterThanOrEqual(begunMs);
+      expect(fetchedAtMs()).toBeLessThanOrEqual(clock.nowMs());
+    } finally {
+      ending.abort();
+      await stopped;
+      await jobs.close();
+    }
   });
 
   it('under way end before a worker has stopped, and no more are taken', async () => {
