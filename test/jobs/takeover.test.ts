@@ -1,7 +1,7 @@
 // jobs: what becomes of the work of a worker that was killed, and of all work when PostgreSQL ends in between.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface, type Interface } from 'node:readline';
+import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { JOB_TABLE } from '../../src/jobs/engine.ts';
@@ -11,12 +11,14 @@ import { after, asked, ended, held, newDatabase, opened, working } from './opene
 
 const CHILD = built('test/jobs/worker-child.ts');
 
-async function startWorker(url: string): Promise<{ process: ChildProcess; lines: Interface }> {
+/** `next`: the next line that it writes. Two may come at once: none of them is lost. */
+async function startWorker(url: string): Promise<{ process: ChildProcess; next(): Promise<string> }> {
   const process_ = spawn(process.execPath, [CHILD, url], { stdio: ['ignore', 'pipe', 'inherit'] });
   after(() => kill(process_));
-  const lines = createInterface({ input: process_.stdout });
-  await once(lines, 'line');
-  return { process: process_, lines };
+  const lines = createInterface({ input: process_.stdout })[Symbol.asyncIterator]();
+  const next = async () => (await lines.next()).value as string;
+  await next();
+  return { process: process_, next };
 }
 
 async function kill(child: ChildProcess): Promise<void> {
@@ -39,13 +41,11 @@ describe.skipIf(hasNoPostgres)(`the jobs of a killed worker${NEEDS_POSTGRES}`, (
   it('are taken over in time: a run is begun anew, a command is answered with its doubt and never repeated', async () => {
     const url = await newDatabase();
     const jobs = await opened(url);
-    const { process: worker, lines } = await startWorker(url);
-    const begun = once(lines, 'line');
+    const { process: worker, next: nextLine } = await startWorker(url);
     const run = await asked(jobs, 'run', 'hang');
-    await begun;
-    const begunToo = once(lines, 'line');
+    await nextLine();
     const command = await jobs.ask({ organization: 'other', kind: 'operate', payload: 'hang' });
-    await begunToo;
+    await nextLine();
     await kill(worker);
     const seen = held();
     await working(jobs, seen.handler, { organizations: ['acme', 'other'] });
@@ -66,9 +66,8 @@ describe.skipIf(hasNoPostgres)(`the jobs of a killed worker${NEEDS_POSTGRES}`, (
     const jobs = await opened(url);
     const { id } = await asked(jobs, 'request', 'hang');
     for (let takeover = 0; takeover <= 2; takeover += 1) {
-      const { process: worker, lines } = await startWorker(url);
-      const [line] = (await once(lines, 'line')) as [string];
-      expect(JSON.parse(line)).toEqual({ id, takeovers: takeover });
+      const { process: worker, next } = await startWorker(url);
+      expect(JSON.parse(await next())).toEqual({ id, takeovers: takeover });
       await kill(worker);
       await isSilentForLong(url);
     }
