@@ -46,7 +46,7 @@ export async function openServer(
   let server: ServerClock;
   try {
     await pool.migrate();
-    server = await serverClock(pool, clock);
+    server = await ServerClock.of(pool, clock);
   } catch (error) {
     await pool.close();
     throw error;
@@ -92,17 +92,11 @@ async function keepMeasuring(clock: ServerClock, signal: AbortSignal): Promise<v
   }
 }
 
-function serverClock(pool: PostgresPool, own: Clock): Promise<ServerClock> {
-  return ServerClock.measured(own, async () => (await pool.query<{ ms: number }>(NOW))[0]?.ms ?? Number.NaN);
-}
-
-const NOW = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms';
-
 /** The clock by which everything in the database is recorded. Errors: AppError `store_failed`. */
 export async function clockOn(database: PostgresDatabase, own: Clock): Promise<Clock> {
   const pool = poolOf(database);
   try {
-    return await serverClock(pool, own);
+    return await ServerClock.of(pool, own);
   } finally {
     await pool.close();
   }

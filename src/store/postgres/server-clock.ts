@@ -2,6 +2,9 @@
 // that counts and is never set. Out: a clock that shows the time of the server. INVARIANT: the wall clock of this machine is never read.
 import type { Clock } from '../../domain/ports.ts';
 import { AGREED_MS, type Watched } from '../../domain/steady-time.ts';
+import type { PostgresPool } from './pool.ts';
+
+const NOW = 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms';
 
 export class ServerClock implements Clock {
   private since: Watched & { apartMs: number };
@@ -12,6 +15,11 @@ export class ServerClock implements Clock {
     private apartMs: number,
   ) {
     this.since = { ...this.fromNow(), jumpedMs: Number.NEGATIVE_INFINITY };
+  }
+
+  /** Errors: AppError `store_failed`. */
+  static of(pool: Pick<PostgresPool, 'query'>, own: Clock): Promise<ServerClock> {
+    return ServerClock.measured(own, async () => (await pool.query<{ ms: number }>(NOW))[0]?.ms ?? Number.NaN);
   }
 
   /** @param ask the time of the server, epoch ms. Errors: those of asking. */
