@@ -3,7 +3,7 @@
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { EffectDevice } from '../domain/effect.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Plan, PlannedIntent, PlanSelection } from '../domain/plan.ts';
+import { type Plan, type PlannedIntent, type PlanSelection, SELECTION_MAX } from '../domain/plan.ts';
 import { planDigest, sealedNote } from './plans.ts';
 
 export interface Chosen {
@@ -13,6 +13,7 @@ export interface Chosen {
 
 /** Errors: AppError `usage` when the plan does not have what is named, or when nothing of it is chosen. */
 export function chooseFrom(plan: Plan, selection: PlanSelection): Chosen {
+  demandBounded(selection);
   const rules = new Set(selection.rules);
   const [only, except] = [namesOf(selection.only), namesOf(selection.except)];
   const keys = selection.keys && new Set(selection.keys);
@@ -29,6 +30,12 @@ export function chooseFrom(plan: Plan, selection: PlanSelection): Chosen {
   const chosen = plan.intents.filter(isChosen);
   if (chosen.length > 0) return { chosen, rest: plan.intents.filter((intent) => !isChosen(intent)) };
   throw new AppError('usage', `nothing of plan ${plan.id} is chosen: ${whyNothing(plan, rules)}`);
+}
+
+function demandBounded(selection: PlanSelection): void {
+  const long = (['rules', 'only', 'except'] as const).find((name) => selection[name].length > SELECTION_MAX);
+  if (long === undefined) return;
+  throw new AppError('usage', `${long}: ${selection[long].length} names: at most ${SELECTION_MAX} are taken`);
 }
 
 function namesOf(texts: readonly string[]): ReadonlySet<string> {

@@ -2,16 +2,14 @@
 // to people. Reading only.
 import { composeReader } from '../compose/reader.ts';
 import { withReader } from '../compose/with-reader.ts';
-import type { Claim } from '../domain/claim.ts';
 import type { EffectDevice } from '../domain/effect.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Exemption } from '../domain/exemption.ts';
-import { type Covered, coveredBy, coveredText } from '../domain/exemption-covers.ts';
+import { coveredText } from '../domain/exemption-covers.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import { NOTIFICATION_STATUSES } from '../domain/notification.ts';
+import type { PageReader } from '../domain/page-reader.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
-import { openClaims } from '../domain/store.ts';
 import { type Cell, type CellLine, terminalTable, views, whoLines, whole } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
@@ -21,6 +19,8 @@ const FORMATS = ['text', 'json'] as const;
 export interface Listing<T extends object> {
   name: string;
   rows: T[];
+  /** What the JSON has beside the rows: how many there are, and where the next page begins. */
+  page?: { total: number; next: string | null };
   head: string[];
   cells(row: T): Cell[];
 }
@@ -28,7 +28,7 @@ export interface Listing<T extends object> {
 export async function list<T extends object>(
   io: Io,
   options: CommonOptions,
-  read: (reader: RecordReader & IdentityReader) => Promise<Listing<T>>,
+  read: (reader: RecordReader & PageReader & IdentityReader) => Promise<Listing<T>>,
 ): Promise<number> {
   outputOf(options, FORMATS, 'text');
   return withReader(composeReader(databaseOf(io, options)), async (reader) =>
@@ -39,21 +39,38 @@ export async function list<T extends object>(
 export function writeList<T extends object>(
   io: Io,
   options: CommonOptions,
-  { name, rows, head, cells }: Listing<T>,
+  { name, rows, page, head, cells }: Listing<T>,
 ): number {
   const format = outputOf(options, FORMATS, 'text');
-  if (format === 'json') write(io, options, JSON.stringify({ [name]: rows }, null, 2));
+  if (format === 'json') write(io, options, JSON.stringify({ [name]: rows, ...page }, null, 2));
   else if (rows.length === 0) write(io, options, `no ${name}`);
-  else write(io, options, terminalTable(head, rows.map(cells), widthOf(options)));
+  else
+    write(io, options, [terminalTable(head, rows.map(cells), widthOf(options)), ...moreLines(rows, page)].join('\n'));
   return 0;
 }
 
-/** Exemptions in force; with `--all` also ended ones. */
-export async function exemptListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
-  const nowMs = systemClock.nowMs();
-  return list<ReturnType<typeof exemptionRow>>(io, options, async (reader) => ({
-    name: 'exemptions',
-    rows: await exemptionRows(reader, await reader.exemptions(options.all ? undefined : nowMs), nowMs),
+function moreLines(rows: readonly object[], page: Listing<object>['page']): string[] {
+  if (!page?.next || page.total <= rows.length) return [];
+  return [`${rows.length} of ${page.total}; the next ones: --before ${page.next}`];
+}
+
+export interface PageOptions extends CommonOptions {
+  all?: boolean;
+  limit: string;
+  before?: string;
+}
+
+function pageOf({ limit, before }: PageOptions) {
+  return { limit: countOf(limit, '--limit', 10_000), ...(before !== undefined && { before }) };
+}
+
+type Exemptions = Awaited<ReturnType<typeof views.exemptions>>['exemptions'];
+
+/** Exemptions in force; with `--all` also ended ones. JSON is that of `GET /api/exemptions`. */
+export async function exemptListCommand(io: Io, options: PageOptions): Promise<number> {
+  const query = { inForce: !options.all, ...pageOf(options) };
+  return list<Exemptions[number]>(io, options, async (reader) => ({
+    ...listingOf('exemptions', await views.exemptions(reader, query, systemClock.nowMs())),
     head: ['Exemption', 'About', 'Until', 'Why', 'Used'],
     cells: ({ id, about, covers, inForce, expiresAt, endedAt, owner, reason, usedAt }) => [
       whole(id),
@@ -65,15 +82,11 @@ export async function exemptListCommand(io: Io, options: CommonOptions & { all?:
   }));
 }
 
-async function exemptionRows(reader: IdentityReader, exemptions: readonly Exemption[], nowMs: number) {
-  const rows: ReturnType<typeof exemptionRow>[] = [];
-  for (const one of exemptions) rows.push(exemptionRow(one, await coveredBy(reader, one), nowMs));
-  return rows;
-}
-
-/** `covers` is null where it cannot be known. */
-function exemptionRow(exemption: Exemption, covers: Covered | undefined, nowMs: number) {
-  return { ...views.exemption(exemption, nowMs), covers: covers ?? null };
+function listingOf<Name extends string, T extends object>(
+  name: Name,
+  { total, next, ...rows }: { [key in Name]: T[] } & { total: number; next: string | null },
+) {
+  return { name, rows: (rows as unknown as Record<Name, T[]>)[name], page: { total, next } };
 }
 
 /** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37Z`: tables are narrow, and the JSON has the full time. */
@@ -123,14 +136,17 @@ async function intentsOf(reader: RecordReader, state: string | undefined): Promi
   return reader.intents({ ...(status && { status }), ...(outcome && { outcome }) });
 }
 
-/** Open and orphaned claims; with `--all` also ended ones. Oldest first. */
-export async function claimListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
+/** Open and orphaned claims; with `--all` also ended ones. Newest first. JSON is that of `GET /api/claims?status=open`. */
+export async function claimListCommand(io: Io, options: PageOptions): Promise<number> {
+  const query = { ...(!options.all && { status: 'open' as const }), ...pageOf(options) };
   return list<ReturnType<typeof views.claim>>(io, options, async (reader) => {
-    const claims = await claimsOf(reader, options.all ?? false);
-    const devices = await devicesOfIntents(reader, claims);
+    const listing = listingOf('claims', await views.claims(reader, query));
+    const devices = await devicesOfIntents(
+      reader,
+      listing.rows.map(({ intentId }) => intentId),
+    );
     return {
-      name: 'claims',
-      rows: claims.map(views.claim),
+      ...listing,
       head: ['Target', 'Done', 'Rule and subject', 'State', 'Since'],
       cells: (claim) => [
         whole(claim.target),
@@ -144,13 +160,9 @@ export async function claimListCommand(io: Io, options: CommonOptions & { all?: 
 }
 
 /** By id, the devices as the intents behind the claims read them. */
-async function devicesOfIntents(reader: RecordReader, claims: readonly Claim[]): Promise<Map<string, EffectDevice>> {
-  const intents = await reader.intents({ ids: [...new Set(claims.map(({ intentId }) => intentId))] });
+async function devicesOfIntents(reader: RecordReader, ids: readonly string[]): Promise<Map<string, EffectDevice>> {
+  const intents = await reader.intents({ ids: [...new Set(ids)] });
   return new Map(intents.flatMap(({ effect }) => effect.devices.map((device) => [device.id, device])));
-}
-
-async function claimsOf(reader: RecordReader, all: boolean): Promise<Claim[]> {
-  return all ? reader.claims({}) : openClaims(reader);
 }
 
 /** Notifications of the last 30 days that wait or were given up; with `--all` also delivered ones. Newest first. */

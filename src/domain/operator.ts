@@ -7,6 +7,9 @@ import type { TrustReason } from './snapshot.ts';
 import type { Source } from './subjects.ts';
 import { timeText } from './time-text.ts';
 
+/** What a person writes beside a command (a reason, who is responsible): never empty, and at most this many characters, whichever way it comes. */
+export const GIVEN_TEXT_MAX = 1_000;
+
 /** While it is set nothing is called: no action, undo, retry or applied plan. */
 export interface Stop {
   at: number;

@@ -85,6 +85,9 @@ export function sizeOf({ intents, dropped }: Pick<PlanOutline, 'intents' | 'drop
   return dropped?.intents ?? intents.length;
 }
 
+/** Names in each list of a selection, at most. */
+export const SELECTION_MAX = 10_000;
+
 /** A part of a plan: intents whose every rule is named, on these targets, without those. An empty list leaves its condition out. */
 export interface PlanSelection {
   rules: readonly string[];

@@ -23,8 +23,9 @@ export interface ClaimFilter {
   subjectId?: string;
 }
 
-/** A page of claims. `before`: the id of the last one of the page before. */
-export interface PagedClaims extends Pick<ClaimFilter, 'status'> {
+/** A page of claims; `open`: standing and orphaned ones. `before`: the id of the last one of the page before. */
+export interface PagedClaims {
+  status?: Claim['status'] | 'open';
   before?: string;
 }
 
@@ -46,6 +47,11 @@ export interface PlanFilter {
 export interface Newest<T> {
   rows: T[];
   total: number;
+}
+
+/** Where the next page begins: null at the end. A full page may have a next one, which may be empty. */
+export function nextOf(rows: readonly { id: string }[], limit: number): string | null {
+  return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
 }
 
 export interface RecordReader {

@@ -26,7 +26,7 @@ import type { PageReader } from '../domain/page-reader.ts';
 import type { Plan, PlanDifference, PlanSelection } from '../domain/plan.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { ProgressStep, WorkProgress } from '../domain/progress.ts';
-import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
+import type { PagedClaims, RecordReader, ReportReader } from '../domain/record-reader.ts';
 import type { ReplaysBeside } from '../domain/replay-beside.ts';
 import type { ReportFormat } from '../domain/report-format.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -99,10 +99,18 @@ export interface Views {
   plan(plan: Plan, live?: readonly Intent[], difference?: PlanDifference | null): object;
   intent(intent: Intent): object;
   claim(claim: Claim): object;
+  /** A page, the newest first. Errors: AppError `usage` when the row that it follows is gone. */
+  claims(reader: RecordReader, query: PagedClaims & { limit: number }): Promise<object>;
   auditEntry(entry: AuditEntry): object;
   liveEvent(live: LiveEvent): object;
   notification(notification: StoredNotification, nowMs: number): object;
   exemption(exemption: Exemption, nowMs: number): object;
+  /** As `claims`; each with what it covers now. */
+  exemptions(
+    reader: PageReader & IdentityReader,
+    query: { inForce: boolean; limit: number; before?: string },
+    nowMs: number,
+  ): Promise<object>;
   stop(stop: Stop): object;
   acceptance(acceptance: Acceptance): object;
   released(released: Released): object;
@@ -112,7 +120,11 @@ export interface Views {
 /** The schemas of what is shown: of the views above, and of the data that the ports below give. */
 export type Schemas = Readonly<
   Record<
-    Exclude<keyof Views, 'reportFilePolicy' | 'liveEvent'> | 'rule' | 'triedRule' | 'explained' | 'why',
+    | Exclude<keyof Views, 'reportFilePolicy' | 'liveEvent' | 'claims' | 'exemptions'>
+    | 'rule'
+    | 'triedRule'
+    | 'explained'
+    | 'why',
     z.ZodObject
   >
 >;

@@ -1,6 +1,7 @@
 // http: bodies and queries, checked by zod at the edge. In: a request and a schema. Out: its value, or 400 that lists every fault.
 import { z } from 'zod';
 import { givenTime } from '../domain/given-time.ts';
+import { GIVEN_TEXT_MAX } from '../domain/operator.ts';
 import { pathText, wordsOf } from '../domain/schema-words.ts';
 import { readBodyText } from './body.ts';
 import { type FieldError, Problem } from './problem.ts';
@@ -129,6 +130,9 @@ export function sinceOf(since: string | undefined, nowMs: number): { since?: num
 
 /** A name or id to search for. */
 export const nameField = z.string().min(1).max(1_000);
+
+/** What a person writes beside a command: a reason, who is responsible. */
+export const givenText = z.string().trim().min(1).max(GIVEN_TEXT_MAX);
 
 /** The parameter of a path such as `/api/plans/:id`. `what`: with its article. */
 export function idParam(what: string) {

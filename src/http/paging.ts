@@ -9,11 +9,6 @@ export const pageFields = {
   before: nameField.optional().describe('`next` of the page before'),
 };
 
-/** Null at the end. A full page may have a next one, which may be empty. */
-export function nextOf(rows: readonly { id: string }[], limit: number): string | null {
-  return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
-}
-
 /** The answer of a list. `key`: the name of its rows. */
 export function pageSchema(
   key: string,

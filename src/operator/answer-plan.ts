@@ -8,20 +8,22 @@ import type { PlanStore } from '../domain/plan-store.ts';
 import type { Engine } from '../run/engine.ts';
 import type { Freezing } from '../run/freeze.ts';
 import { breakGlass } from './break-glass.ts';
+import { filledReason } from './filled.ts';
 import { demandInPlace, foundPlan } from './find-plan.ts';
 
 type Answering = Pick<Engine, 'clock'> & Freezing & { store: PlanStore };
 
-/** Errors: AppError `not_found`, `usage` for an ambiguous prefix, `conflict` when it no longer waits. */
+/** Errors: AppError `not_found`, `usage` for an ambiguous prefix or an empty reason, `conflict` when it no longer waits. */
 export async function answerPlan(
   engine: Answering,
   planId: string,
   answer: 'approve' | 'reject',
   by: string,
-  reason: string | undefined,
+  given: string | undefined,
   glass = false,
 ): Promise<Plan> {
   const { store } = engine;
+  const reason = filledReason(given);
   const plan = await foundPlan(store, planId);
   await demandInPlace(store, plan);
   const decided = decidePlan(plan, answer === 'approve' ? 'approved' : 'rejected', by, reason, engine.clock.nowMs());
@@ -47,10 +49,11 @@ export async function approvePart(
   planId: string,
   selection: PlanSelection,
   by: string,
-  reason: string | undefined,
+  given: string | undefined,
   glass = false,
 ): Promise<ApprovedPart> {
   const { store, clock, ids } = engine;
+  const reason = filledReason(given);
   const plan = await foundPlan(store, planId);
   await demandInPlace(store, plan);
   decidePlan(plan, 'approved', by, reason, clock.nowMs());

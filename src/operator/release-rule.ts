@@ -11,6 +11,7 @@ import type { Plan, PlannedIntent } from '../domain/plan.ts';
 import { openClaims } from '../domain/store.ts';
 import { targetKey } from '../domain/target-key.ts';
 import type { Engine } from '../run/engine.ts';
+import { filledReason } from './filled.ts';
 import { undoDraft } from './release-target.ts';
 
 /** A target that other rules claim too: nothing of it is undone. */
@@ -35,8 +36,9 @@ export async function planRelease(
   engine: Engine,
   rule: string,
   by: string,
-  reason: string | undefined,
+  given: string | undefined,
 ): Promise<PlannedRelease> {
+  const reason = filledReason(given);
   const { store, ids, clock, settings, daemonMode } = engine;
   await store.expirePlans();
   const run = await store.latestRun();

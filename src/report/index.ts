@@ -11,6 +11,7 @@ import { reportCsvPieces } from './csv.ts';
 import { decisionView } from './decision-view.ts';
 import { historyView } from './history.ts';
 import { reportJsonPieces } from './json.ts';
+import { claimList, exemptionList } from './listed.ts';
 import { liveEventView } from './live-event-view.ts';
 import { reportMarkdownPieces } from './markdown.ts';
 import { notificationView } from './notification-view.ts';
@@ -79,10 +80,12 @@ export const views = {
   plan: planView,
   intent: intentView,
   claim: claimView,
+  claims: claimList,
   auditEntry: auditView,
   liveEvent: liveEventView,
   notification: notificationView,
   exemption: exemptionView,
+  exemptions: exemptionList,
   stop: stopView,
   acceptance: acceptanceView,
   released: releasedView,

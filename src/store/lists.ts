@@ -1,18 +1,17 @@
 // store: the lists that people page through, newest first. In: filters and a limit. Out: one page of nouns.
 // INVARIANT: every statement here has a LIMIT, and an index serves its order (test/store/paged-lists.test.ts). Each order is total.
 // Errors of all: AppError `usage` when the row that a page follows is gone: an empty page would look like the end of the list.
-import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { nameKey } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { PlanStatus } from '../domain/plan.ts';
-import type { Newest, PagedClaims, StateFilter } from '../domain/record-reader.ts';
+import type { Newest, StateFilter } from '../domain/record-reader.ts';
 import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { DecisionQuery } from '../domain/store.ts';
 import { demandRow } from './demand-row.ts';
 import { usersOf } from './identities.ts';
 import type { Db, Row, Work } from './queries.ts';
-import { claimOfRow, decisionOfRow, intentOfRow, runLineOfRow } from './rows.ts';
+import { decisionOfRow, intentOfRow, runLineOfRow } from './rows.ts';
 import { Where } from './where.ts';
 
 export function* newestIntents(db: Db, filter: StateFilter & { before?: string }, limit: number): Work<Newest<Intent>> {
@@ -22,13 +21,6 @@ export function* newestIntents(db: Db, filter: StateFilter & { before?: string }
   where.add('target = ?', filter.target);
   const { rows, total } = yield* newest(db, 'intents', where, 'created_at', limit, filter.before);
   return { rows: rows.map(intentOfRow), total };
-}
-
-export function* newestClaims(db: Db, filter: PagedClaims, limit: number): Work<Newest<Claim>> {
-  const where = new Where();
-  where.add('status = ?', filter.status);
-  const { rows, total } = yield* newest(db, 'claims', where, 'opened_at', limit, filter.before);
-  return { rows: rows.map(claimOfRow), total };
 }
 
 /** The number of all and the page, of one state of the database. `before`: the id of the last row of the page before. */

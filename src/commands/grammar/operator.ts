@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
-import { databaseOption, engineOptions, outputOptions } from './options.ts';
+import { databaseOption, engineOptions, outputOptions, paged } from './options.ts';
 
 export function addOperatorCommands(program: Command, io: Io, bind: Bind): void {
   const acting = (command: Command) => outputOptions(engineOptions(command), 'text, json');
@@ -35,7 +35,7 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
         (await import('../operator.ts')).exemptAddCommand(io, kind, name, options),
       ),
     );
-  reading(exempt.command('list').description('exemptions in force'))
+  paged(reading(exempt.command('list').description('exemptions in force')))
     .option('--all', 'include ended ones')
     .addHelpText(...examples('# also those that have ended', 'trustward exempt list --all'))
     .action(bind(async (options: never) => (await import('../operator-lists.ts')).exemptListCommand(io, options)));
@@ -131,7 +131,7 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
     .command('claims')
     .description('actions that are still in force')
     .addHelpText(...examples('# what Trustward did that is still so', 'trustward claims list'));
-  reading(claims.command('list').description('open and orphaned claims'))
+  paged(reading(claims.command('list').description('open and orphaned claims')))
     .option('--all', 'include ended ones')
     .addHelpText(...examples('# for a script', 'trustward claims list --format json'))
     .action(bind(async (options: never) => (await import('../operator-lists.ts')).claimListCommand(io, options)));

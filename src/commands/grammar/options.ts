@@ -40,6 +40,13 @@ export function sinceOption(): Option {
   return new Option('--since <when>', 'a duration back from now such as 12h, or a date (UTC)');
 }
 
+/** Of a list, newest first. */
+export function paged(command: Command): Command {
+  return command
+    .option('--limit <n>', 'at most this many', '1000')
+    .option('--before <id>', 'those that follow this one: `next` of the page before');
+}
+
 export function outputOptions(command: Command, formats: string): Command {
   return command
     .option('--format <format>', formats)

@@ -4,13 +4,12 @@ import { z } from 'zod';
 import { RESOLUTIONS } from '../../domain/intent.ts';
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
-import { idParam, nameField } from '../input.ts';
+import { givenText, idParam, nameField } from '../input.ts';
 import { operation } from '../operation.ts';
-import { nextOf, pageFields, pageSchema, total } from '../paging.ts';
+import { pageFields, pageSchema, total } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 
-const text = z.string().trim().min(1).max(1_000);
-const why = z.strictObject({ reason: text });
+const why = z.strictObject({ reason: givenText });
 const listQuery = z.strictObject({
   ...pageFields,
   inForce: z.enum(['true', 'false']).default('false').describe('`true`: only those in force'),
@@ -21,15 +20,15 @@ const exemptBody = z.strictObject({
     .optional()
     .describe('any name of it: an id, a serial number, an e-mail address, or the name of a service'),
   selector: z.strictObject({ field: nameField, value: nameField }).optional(),
-  owner: text,
-  reason: text,
+  owner: givenText,
+  reason: givenText,
   until: z.string().min(1).max(100).describe('a duration such as `30d`, or a date'),
   unseen: z.boolean().default(false).describe('the subject is meant, though no trusted snapshot has shown it'),
   release: z.boolean().default(false).describe('also undo what is in force on the protected targets'),
 });
-const resolveBody = z.strictObject({ as: z.enum(RESOLUTIONS), reason: text });
+const resolveBody = z.strictObject({ as: z.enum(RESOLUTIONS), reason: givenText });
 const releaseBody = z
-  .strictObject({ target: nameField.optional(), rule: nameField.optional(), reason: text.optional() })
+  .strictObject({ target: nameField.optional(), rule: nameField.optional(), reason: givenText.optional() })
   .refine(
     ({ target, rule }) => (target === undefined) !== (rule === undefined),
     'needs `target` or `rule`, one of the two',
@@ -38,7 +37,7 @@ const releaseBody = z
     path: ['reason'],
     message: 'is required with a target',
   });
-const acceptBody = z.strictObject({ source: nameField, reason: text });
+const acceptBody = z.strictObject({ source: nameField, reason: givenText });
 
 const covered = z.strictObject({ kind: z.enum(SUBJECT_KINDS), count: z.int().min(0), examples: z.array(z.string()) });
 const kept = z
@@ -50,13 +49,9 @@ export function operatorRoutes(deps: HttpDeps): Route[] {
 }
 
 function exemptionRoutes({ reader, views, schemas, operator, clock }: HttpDeps): Route[] {
-  const added = z
-    .strictObject({
-      ...schemas.exemption.shape,
-      covers: covered.nullable().describe('null: it cannot be known'),
-      released: z.array(schemas.released),
-    })
-    .meta({ id: 'AddedExemption' });
+  const covers = covered.nullable().describe('null: it cannot be known');
+  const listed = z.strictObject({ ...schemas.exemption.shape, covers }).meta({ id: 'ListedExemption' });
+  const added = z.strictObject({ ...listed.shape, released: z.array(schemas.released) }).meta({ id: 'AddedExemption' });
   return [
     operation({
       method: 'GET',
@@ -69,19 +64,12 @@ function exemptionRoutes({ reader, views, schemas, operator, clock }: HttpDeps):
       answers: {
         200: {
           description: 'a page of exemptions, the newest first',
-          schema: pageSchema('exemptions', schemas.exemption, { total }),
+          schema: pageSchema('exemptions', listed, { total }),
         },
       },
       handle: async (_context, { query: { inForce, limit, before } }) => {
-        const nowMs = clock.nowMs();
-        const page = {
-          limit,
-          ...(inForce === 'true' && { inForceAt: nowMs }),
-          ...(before !== undefined && { before }),
-        };
-        const { rows, total } = await reader.exemptionPage(page);
-        const exemptions = rows.map((exemption) => views.exemption(exemption, nowMs));
-        return json({ exemptions, total, next: nextOf(rows, limit) });
+        const page = { inForce: inForce === 'true', limit, ...(before !== undefined && { before }) };
+        return json(await views.exemptions(reader, page, clock.nowMs()));
       },
     }),
     operation({

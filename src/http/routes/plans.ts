@@ -2,20 +2,21 @@
 // plan. It applies nothing itself: the ports of deps do.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
-import { PLAN_STATUSES, type Plan } from '../../domain/plan.ts';
+import { PLAN_STATUSES, type Plan, SELECTION_MAX } from '../../domain/plan.ts';
 import { differenceFrom, liveIntentsOf } from '../../domain/plan-content.ts';
+import { nextOf } from '../../domain/record-reader.ts';
 import { demandScope } from '../auth.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
-import { idParam, nameField } from '../input.ts';
+import { givenText, idParam, nameField } from '../input.ts';
 import { keyHeaders } from '../key-headers.ts';
 import { operation } from '../operation.ts';
-import { nextOf, pageFields, pageSchema } from '../paging.ts';
+import { pageFields, pageSchema } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 
 const listQuery = z.strictObject({ status: z.enum(PLAN_STATUSES).optional(), ...pageFields });
-const reason = z.string().trim().min(1).max(1_000).optional();
+const reason = givenText.optional();
 const decideBody = z.strictObject({ reason });
-const names = z.array(nameField).max(10_000).default([]);
+const names = z.array(nameField).max(SELECTION_MAX).default([]);
 const breakGlass = z.boolean().default(false).describe('through the change windows; needs a reason, and scope `admin`');
 const hasReason = (body: { breakGlass: boolean; reason?: string | undefined }) =>
   !body.breakGlass || body.reason !== undefined;

@@ -4,13 +4,14 @@ import { z } from 'zod';
 import { namedDecisions } from '../../domain/decision-filter.ts';
 import { demandKnownOwner } from '../../domain/known-owner.ts';
 import { NOTIFICATION_STATUSES } from '../../domain/notification.ts';
+import { nextOf } from '../../domain/record-reader.ts';
 import { demandOne, resolveName } from '../../domain/resolve-name.ts';
 import { type DecisionQuery, openClaims } from '../../domain/store.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
 import { nameField, sinceField, sinceOf } from '../input.ts';
 import { operation } from '../operation.ts';
-import { nextOf, pageFields, pageSchema, total } from '../paging.ts';
+import { pageFields, pageSchema, total } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 import { runOf } from './runs.ts';
 
@@ -32,7 +33,10 @@ const intentQuery = z.strictObject({
   ...pageFields,
 });
 const claimQuery = z.strictObject({
-  status: z.enum(['standing', 'orphaned', 'ended', 'overridden', 'released']).optional(),
+  status: z
+    .enum(['standing', 'orphaned', 'ended', 'overridden', 'released', 'open'])
+    .optional()
+    .describe('`open`: standing or orphaned'),
   ...pageFields,
 });
 
@@ -122,8 +126,7 @@ export function recordRoutes(deps: HttpDeps): Route[] {
       },
       handle: async (_context, { query: { status, limit, before } }) => {
         const filter = { ...(status && { status }), ...(before !== undefined && { before }) };
-        const { rows, total } = await reader.newestClaims(filter, limit);
-        return json({ claims: rows.map(views.claim), total, next: nextOf(rows, limit) });
+        return json(await views.claims(reader, { ...filter, limit }));
       },
     }),
     operation({

@@ -2,12 +2,13 @@
 // would match and do over the present fleet.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
+import { nextOf } from '../../domain/record-reader.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import type { TriedRule, TriedSubject } from '../../domain/tried-rule.ts';
 import type { HttpDeps } from '../deps.ts';
 import { idParam, limitField, nameField } from '../input.ts';
 import { operation } from '../operation.ts';
-import { nextOf, pageSchema, total } from '../paging.ts';
+import { pageSchema, total } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 import { ruleView } from '../rule-view.ts';
 

@@ -2,10 +2,11 @@
 // token's properties; the token itself once, in the answer to its creation.
 import { z } from 'zod';
 import { SCOPES } from '../../domain/endpoint-token.ts';
+import { nextOf } from '../../domain/record-reader.ts';
 import type { HttpDeps } from '../deps.ts';
 import { nameField, nothing } from '../input.ts';
 import { operation } from '../operation.ts';
-import { nextOf, pageFields, pageSchema, total } from '../paging.ts';
+import { pageFields, pageSchema, total } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 
 const addBody = z.strictObject({

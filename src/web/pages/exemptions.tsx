@@ -6,7 +6,7 @@ import { SELECTOR_FIELDS } from '../../domain/exemption.ts';
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
-import { nameField, readSearch } from '../../http/input.ts';
+import { givenText, nameField, readSearch } from '../../http/input.ts';
 import { Problem } from '../../http/problem.ts';
 import { type Ctx, leadTo, param, type Route } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
@@ -28,20 +28,19 @@ const query = z.strictObject({
   list: z.enum(['in-force', 'over']).default('in-force'),
   before: nameField.optional(),
 });
-const text = z.string().trim().min(1).max(1_000);
 const addForm = z.strictObject({
   subject: nameField.optional(),
   kind: z.enum(SUBJECT_KINDS).optional(),
   unseen: z.literal('yes').optional(),
   field: z.enum(Object.keys(SELECTOR_FIELDS)).optional(),
   value: nameField.optional(),
-  owner: text,
-  reason: text,
+  owner: givenText,
+  reason: givenText,
   until: z.string().trim().min(1).max(100),
   date: z.string().trim().min(1).max(100).optional(),
   release: z.literal('yes').optional(),
 });
-const endForm = z.strictObject({ reason: text });
+const endForm = z.strictObject({ reason: givenText });
 
 export function exemptionPages(deps: HttpDeps): Route[] {
   return [

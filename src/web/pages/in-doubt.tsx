@@ -6,7 +6,7 @@ import { type Intent, RESOLUTIONS } from '../../domain/intent.ts';
 import { nextText } from '../../domain/intent-next.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
-import { nameField, readSearch } from '../../http/input.ts';
+import { givenText, nameField, readSearch } from '../../http/input.ts';
 import { type Ctx, param, type Route } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
@@ -38,7 +38,7 @@ const query = z.strictObject({
   state: z.enum(['unknown', 'parked', 'failed']).optional(),
   before: nameField.optional(),
 });
-const form = z.strictObject({ as: z.enum(RESOLUTIONS), reason: z.string().trim().min(1).max(1_000) });
+const form = z.strictObject({ as: z.enum(RESOLUTIONS), reason: givenText });
 
 export function inDoubtPages(deps: HttpDeps): Route[] {
   return [

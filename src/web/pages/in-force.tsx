@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
-import { nameField, readSearch } from '../../http/input.ts';
+import { givenText, nameField, readSearch } from '../../http/input.ts';
 import { type Ctx, leadTo, type Route } from '../../http/route.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
@@ -31,10 +31,9 @@ const query = z.strictObject({
 });
 type Asked = z.infer<typeof query>;
 
-const reason = z.string().trim().min(1).max(1_000);
 /** The target is named by the action on it: a form does not bring back every character of a hostile name. */
-const releaseForm = z.strictObject({ intent: nameField, reason });
-const ruleForm = z.strictObject({ rule: nameField, reason: reason.optional() });
+const releaseForm = z.strictObject({ intent: nameField, reason: givenText });
+const ruleForm = z.strictObject({ rule: nameField, reason: givenText.optional() });
 
 export function inForcePages(deps: HttpDeps): Route[] {
   return [

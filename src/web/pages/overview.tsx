@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { windowAt } from '../../domain/change-window.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
+import { givenText } from '../../http/input.ts';
 import type { Ctx, Route } from '../../http/route.ts';
 import { changeWindowNow } from '../../report/change-window-view.ts';
 import { asSentence, countText, plural } from '../../report/fact-text.ts';
@@ -25,7 +26,7 @@ const DAY_MS = 86_400_000;
 const RUNS = 5;
 const LIVE = 'run plan intent stop';
 
-const reasonForm = z.strictObject({ reason: z.string().trim().min(1).max(1_000) });
+const reasonForm = z.strictObject({ reason: givenText });
 
 export function overviewPages(deps: HttpDeps): Route[] {
   const by = (context: Ctx) => context.var.caller.name;

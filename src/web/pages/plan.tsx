@@ -8,7 +8,7 @@ import type { Plan, PlanSelection } from '../../domain/plan.ts';
 import { demandScope } from '../../http/auth.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { listField, readForm } from '../../http/form.ts';
-import { positionField, readQuery } from '../../http/input.ts';
+import { givenText, positionField, readQuery } from '../../http/input.ts';
 import { pageAsked } from '../../http/mount.ts';
 import type { Ctx, Route } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
@@ -32,18 +32,17 @@ const shown = { q: text, group: positionField.optional(), from: positionField.op
 const query = z.strictObject(shown);
 const driftQuery = z.strictObject({ ...shown, rows: z.coerce.number().int().min(1).max(DRIFT_TARGETS_MAX).optional() });
 const digest = z.string().max(100);
-const reason = z.string().trim().min(1).max(1_000);
 const approveForm = z.strictObject({
   digest,
-  reason: reason.optional(),
+  reason: givenText.optional(),
   choice: z.string().max(100_000),
   breakGlass: z.literal('yes').optional(),
   target: listField(z.string().max(100)),
 });
-const rejectForm = z.strictObject({ digest, reason });
+const rejectForm = z.strictObject({ digest, reason: givenText });
 const applyForm = z.strictObject({
   digest,
-  reason: reason.optional(),
+  reason: givenText.optional(),
   breakGlass: z.literal('yes').optional(),
 });
 

@@ -9,6 +9,7 @@ import { openClaims } from '../../../domain/store.ts';
 import type { WhyAnswer } from '../../../domain/why.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { readForm } from '../../../http/form.ts';
+import { givenText } from '../../../http/input.ts';
 import { type Ctx, leadTo, type Route } from '../../../http/route.ts';
 import { Link } from '../../../report/html/link.tsx';
 import { Name } from '../../../report/html/text.tsx';
@@ -17,16 +18,15 @@ import { Act } from '../../parts/act.tsx';
 import { ReleasedTable } from '../../parts/released.tsx';
 import { askedSubject, pathOf, SUBJECT_PATH, titleOf } from './about.ts';
 
-const text = z.string().trim().min(1).max(1_000);
 const exemptForm = z.strictObject({
-  reason: text,
-  owner: text,
+  reason: givenText,
+  owner: givenText,
   for: z.enum(['1d', '7d', '30d']),
   until: z.string().max(100).optional(),
   release: z.literal('yes').optional(),
 });
 /** `claim`: an open one of the subject, where it is on another target than the subject's own. */
-const releaseForm = z.strictObject({ reason: text, claim: z.string().max(100).optional() });
+const releaseForm = z.strictObject({ reason: givenText, claim: z.string().max(100).optional() });
 
 export function actionPages(deps: HttpDeps): Route[] {
   return [
