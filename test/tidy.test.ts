@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { ACTIONS } from '../src/act/actions.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-const LINES_MAX = 300;
+const LINES_MAX = 700;
 
 interface Source {
   path: string;
