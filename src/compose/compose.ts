@@ -141,6 +141,7 @@ export async function composeEngine(
     closing.add(() => readers.close());
     const history = isActor ? composeRecorder(config, binding, store, clock, log, place.recording) : undefined;
     if (history) closing.add(() => ending.until('the history', history.close()));
+    if (history) lease?.lost.addEventListener('abort', () => void history.cut());
     const steady = steadyTime(clock, bootId(), await store.clockAgreement(), watched?.());
     if (isActor) await store.keepClockAgreement(steady.agreement());
     const silence = silenceBefore(await store.lastCompletedAt(), clock.nowMs());

@@ -125,8 +125,10 @@ export class ReaderPool implements PartReaders {
     const ended = this.threads;
     this.threads = [];
     this.known = new Map();
-    for (const { waiting } of ended)
+    for (const { waiting } of ended) {
       for (const { reject } of waiting.values()) reject(new AppError('internal', 'a reading thread ended'));
+      waiting.clear();
+    }
     await Promise.all(ended.map(({ worker }) => worker.terminate()));
   }
 
@@ -148,7 +150,8 @@ function tell({ worker }: Thread, message: ToThread, buffers: ArrayBuffer[] = []
 
 function settle({ worker, waiting }: Thread, message: FromThread): void {
   const waiter = waiting.get(message.number);
-  waiting.delete(message.number);
+  // INVARIANT: a thread that is being ended keeps the process alive until it has ended, also when it answers late.
+  if (!waiting.delete(message.number)) return;
   if (waiting.size === 0) worker.unref();
   if (message.kind === 'read') waiter?.resolve(message.read);
   else waiter?.reject(new AppError('api_answer', message.words));

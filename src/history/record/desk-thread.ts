@@ -5,7 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { FolderSettings } from './folder-recording.ts';
 import type { RecordingDesk } from './recording-desk.ts';
 
-export type DeskMethod = Exclude<keyof RecordingDesk, 'close'>;
+export type DeskMethod = Exclude<keyof RecordingDesk, 'close' | 'restart'>;
 
 export interface DeskCall {
   number: number;
@@ -69,6 +69,7 @@ export class DeskThread {
     this.worker?.postMessage({ ended: desk } satisfies DeskEnd);
   }
 
+  /** Resolves when the thread has ended; the next call begins another one. */
   async close(): Promise<void> {
     const { worker } = this;
     this.lose('the thread that records was ended');
@@ -82,7 +83,8 @@ export class DeskThread {
     const execArgv = isSource ? ['--import', 'tsx'] : [];
     const worker = new Worker(url, { execArgv, resourceLimits: this.isShared ? SHARED_LIMITS : LIMITS });
     worker.unref();
-    worker.on('message', (answer: DeskAnswer) => this.settle(answer));
+    // One that was ended may answer late: then it says nothing of the one that runs now.
+    worker.on('message', (answer: DeskAnswer) => this.worker === worker && this.settle(answer));
     worker.on(
       'error',
       (error) => this.worker === worker && this.lose(`the thread that records failed: ${error.message}`),

@@ -40,5 +40,7 @@ export class DirectDesk implements RecordingDesk {
     return this.recording.tidy(nowMs);
   }
 
+  restart(): void {}
+
   async close(): Promise<void> {}
 }

@@ -31,6 +31,7 @@ export class RunRecorder implements HistoryRecorder {
   private waiting = 0;
   private hasAnswered = false;
   private isNew = false;
+  private isClosed = false;
   readonly state: RecorderState = { fault: undefined, recorded: 0, lost: 0 };
 
   constructor(
@@ -51,7 +52,7 @@ export class RunRecorder implements HistoryRecorder {
 
   /** Nothing when it takes too long, or fails: then all records count as changed. */
   async presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints> {
-    if (this.isNew) return NONE;
+    if (this.isNew || this.isClosed) return NONE;
     const over = new AbortController();
     const asked = this.last.then(() => this.desk.presentPrints(kind, form));
     const late = this.clock.sleep(this.hasAnswered ? BUSY_MS_MAX : FIRST_MS_MAX, over.signal).then(
@@ -72,6 +73,10 @@ export class RunRecorder implements HistoryRecorder {
   }
 
   record(run: SeenRun): void {
+    if (this.isClosed) {
+      this.state.lost += 1;
+      return;
+    }
     if (this.waiting >= WAITING_MAX) {
       this.state.lost += 1;
       this.failed('runs come faster than they can be recorded');
@@ -103,8 +108,19 @@ export class RunRecorder implements HistoryRecorder {
     await this.within(SETTLED_MS_MAX, this.last, 'the last run is still being recorded');
   }
 
+  /** INVARIANT: nothing is written afterwards, so that the lock of the database can be released. What is under way adds work: it is waited for, too. */
   async close(): Promise<void> {
-    await this.last;
+    this.isClosed = true;
+    for (let awaited: Promise<void> | undefined; awaited !== this.last; ) {
+      awaited = this.last;
+      await awaited;
+    }
+    await this.desk.close();
+  }
+
+  /** The right to write is lost: what is under way is given up, and no more begins. */
+  async cut(): Promise<void> {
+    this.isClosed = true;
     await this.desk.close();
   }
 
@@ -120,7 +136,7 @@ export class RunRecorder implements HistoryRecorder {
     try {
       await this.within(HUNG_MS, work, `the folder of the history did not answer within ${HUNG_MS / 60_000} minutes`);
     } catch (error) {
-      if (error instanceof Late) void this.desk.close().catch(() => {});
+      if (error instanceof Late) this.desk.restart();
       throw error;
     }
   }

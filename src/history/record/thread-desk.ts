@@ -1,5 +1,6 @@
 // history/record: the desk of one database whose recording is in a thread. In: calls. Out: the thread's answers, in order. By default the
 // thread is its own, and ends with it.
+import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
 import type { RecordForm } from '../../domain/recorded-history.ts';
@@ -10,6 +11,9 @@ import type { EventsOfRun, RecordingDesk, SentRun } from './recording-desk.ts';
 
 export class ThreadDesk implements RecordingDesk {
   private readonly number: number;
+  private isEnded = false;
+  /** Threads of it that were given up: one that hangs in a write may finish that write. */
+  private readonly givenUp: Promise<void>[] = [];
 
   constructor(
     private readonly settings: FolderSettings,
@@ -38,11 +42,18 @@ export class ThreadDesk implements RecordingDesk {
     return this.call('tidy', [nowMs]);
   }
 
-  close(): Promise<void> {
-    return this.thread.leave(this.number);
+  restart(): void {
+    this.givenUp.push(this.thread.close());
+  }
+
+  async close(): Promise<void> {
+    this.isEnded = true;
+    await this.thread.leave(this.number);
+    await Promise.all(this.givenUp);
   }
 
   private call<T>(method: DeskMethod, args: unknown[]): Promise<T> {
+    if (this.isEnded) return Promise.reject(new AppError('store_failed', 'the recording was ended'));
     const { number: desk, settings } = this;
     return this.thread.call<T>({ desk, settings, method, args });
   }

@@ -89,6 +89,7 @@ export class MonthFolder implements MonthRecording {
         demandLife();
         await desk.tidy(nowMs);
       },
+      restart: () => desk.restart(),
       close: () => desk.close(),
     };
   }

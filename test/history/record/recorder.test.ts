@@ -152,6 +152,55 @@ describe.each(desks)('recording %s', (_name, deskOf) => {
   });
 });
 
+describe('a recorder that is closed', () => {
+  it('has nothing under way, and no thread begins again: also when it is closed while a run is being recorded', async () => {
+    const on = startOnPlatform();
+    const calls: string[] = [];
+    const written = Promise.withResolvers<void>();
+    const desk: RecordingDesk = {
+      presentPrints: async () => new Float64Array(0),
+      eventsAfter: async () => 0,
+      events: async () => {},
+      record: () => written.promise,
+      tidy: async () => void calls.push('tidy'),
+      restart: () => {},
+      close: async () => void calls.push('close'),
+    };
+    const recorder = recorderOf(on, desk);
+    on.engine.history = recorder;
+    await live(on, STEPS.slice(0, 1));
+    const closed = recorder.close();
+    written.resolve();
+    await closed;
+    await live(on, STEPS.slice(1, 2));
+    await recorder.settled();
+    expect(calls).toEqual(['tidy', 'close']);
+  });
+
+  it('has ended each thread that it began, also one that was given up, and begins no other', async () => {
+    const folder = freshFolder();
+    const desk = new ThreadDesk(settingsOf(folder));
+    await desk.tidy(0);
+    await desk.close();
+    await expect(desk.tidy(0)).rejects.toThrow('the recording was ended');
+  });
+
+  it('writes nothing more when the right to act is lost', async () => {
+    const [on, folder] = [startOnPlatform(), freshFolder()];
+    const recorder = recorderOf(on, new ThreadDesk(settingsOf(folder)));
+    on.engine.history = recorder;
+    await live(on, STEPS.slice(0, 1));
+    await recorder.settled();
+    await live(on, STEPS.slice(1, 2));
+    await recorder.cut();
+    const written = runsOf(await itemsOf(folder));
+    await live(on, STEPS.slice(2, 3));
+    await recorder.close();
+    expect(runsOf(await itemsOf(folder))).toEqual(written);
+    expect(recorder.state.recorded + recorder.state.lost).toBe(3);
+  });
+});
+
 it('a clock that the server does not agree with removes nothing of the history', async () => {
   const on = startOnPlatform();
   const tidied: number[] = [];
@@ -161,6 +210,7 @@ it('a clock that the server does not agree with removes nothing of the history',
     events: async () => {},
     record: async () => {},
     tidy: async (nowMs) => void tidied.push(nowMs),
+    restart: () => {},
     close: async () => {},
   });
   on.engine.history = recorder;
@@ -214,8 +264,8 @@ describe('a history that cannot be recorded', () => {
 
   it('is given up when it does not answer for long, and another thread begins', async () => {
     const on = startOnPlatform();
-    let closed = 0;
-    const desk = { ...deskThat(() => new Promise(() => {})), close: async () => void closed++ };
+    let begun = 0;
+    const desk = { ...deskThat(() => new Promise(() => {})), restart: () => void begun++ };
     const recorder = new RunRecorder(
       desk,
       on.store,
@@ -225,7 +275,7 @@ describe('a history that cannot be recorded', () => {
     on.engine.history = recorder;
     await live(on, STEPS.slice(0, 1));
     await recorder.settled();
-    expect([closed, recorder.state.lost]).toEqual([1, 1]);
+    expect([begun, recorder.state.lost]).toEqual([1, 1]);
     expect(recorder.fault).toMatch(/did not answer within 10 minutes/);
   });
 
@@ -269,7 +319,8 @@ describe('a history that cannot be recorded', () => {
 });
 
 function deskThat(fails: () => Promise<never>): RecordingDesk {
-  return { presentPrints: fails, eventsAfter: fails, events: fails, record: fails, tidy: fails, close: async () => {} };
+  const calls = { presentPrints: fails, eventsAfter: fails, events: fails, record: fails, tidy: fails };
+  return { ...calls, restart: () => {}, close: async () => {} };
 }
 
 describe('a thread that several databases share', () => {
