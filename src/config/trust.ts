@@ -16,5 +16,7 @@ export function readTrust(reader: ConfigReader): TrustThresholds {
     recordsMax: reader.count('TRUSTWARD_RECORDS_MAX', usual.recordsMax, 1),
     movedPoints: reader.percent('TRUSTWARD_TRUST_MOVED_POINTS', usual.movedPoints),
     movedRecords: reader.count('TRUSTWARD_TRUST_MOVED_RECORDS', usual.movedRecords, 0),
+    driftDayPercent: reader.percent('TRUSTWARD_TRUST_DRIFT_DAY_PERCENT', usual.driftDayPercent),
+    driftWeekPercent: reader.percent('TRUSTWARD_TRUST_DRIFT_WEEK_PERCENT', usual.driftWeekPercent),
   };
 }

@@ -33,6 +33,8 @@ export const ACCEPTABLE_CAUSES = [
   'shrunk',
   'grown',
   'fact_moved',
+  'fact_drifted',
+  'count_drifted',
   'unreadable_records',
 ] as const satisfies readonly TrustReason['code'][];
 

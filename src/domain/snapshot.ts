@@ -14,6 +14,8 @@ export interface TrustReason {
     | 'grown'
     | 'too_many'
     | 'fact_moved'
+    | 'fact_drifted'
+    | 'count_drifted'
     | 'clock_skew'
     | 'unavailable';
   text: string;
@@ -56,13 +58,19 @@ export interface Snapshot {
   sources: Record<Source, SourceReading>;
 }
 
-/** A trusted reading of a source, to compare the next one with. */
-export interface Baseline {
-  source: Source;
+/** What is kept of a trusted reading. */
+export interface KeptReading {
   takenAt: number;
   count: number;
   /** The number of records by fact path, then by value (as text). */
   values: Record<string, Record<string, number>>;
+}
+
+/** A trusted reading of a source, to compare the next one with. */
+export interface Baseline extends KeptReading {
+  source: Source;
+  /** Trusted readings before it, of the last days, oldest first. Absent: none is kept yet. */
+  earlier?: readonly KeptReading[];
 }
 
 /** A stretch of time for which the event log was read without a gap, epoch ms, both inclusive. */

@@ -53,6 +53,8 @@ export const SETTINGS = {
     grown_records: one('TRUST_GROWN_RECORDS'),
     moved_points: one('TRUST_MOVED_POINTS'),
     moved_records: one('TRUST_MOVED_RECORDS'),
+    drift_day_percent: one('TRUST_DRIFT_DAY_PERCENT'),
+    drift_week_percent: one('TRUST_DRIFT_WEEK_PERCENT'),
     records_max: one('RECORDS_MAX'),
     clock_skew: one('CLOCK_SKEW'),
   },

@@ -1,6 +1,7 @@
 // pull: the gate that decides whether a source's reading can be trusted. Nothing is done on untrusted data. Every cause
 // is configurable and shown in the report (design, section 4).
-import type { Baseline, SourceReading, TrustReason } from '../domain/snapshot.ts';
+import type { Baseline, KeptReading, SourceReading, TrustReason } from '../domain/snapshot.ts';
+import { type ComparedReading, readingsToCompare } from './earlier-readings.ts';
 
 export interface TrustSettings {
   /** More than this share of records has no readable key, percent. */
@@ -16,6 +17,9 @@ export interface TrustSettings {
   /** One value's share of a fact that a rule reads moved by more than these points, and by more than `movedRecords`. */
   movedPoints: number;
   movedRecords: number;
+  /** The same since about 24 hours and 7 days before the last trusted reading, points; the share of records that may be lost since then, percent. */
+  driftDayPercent: number;
+  driftWeekPercent: number;
   /** Clocks differ by more than this from the server's `Date`. */
   skewMs: number;
 }
@@ -29,11 +33,13 @@ export const TRUST_DEFAULT: TrustSettings = {
   recordsMax: 5_000_000,
   movedPoints: 20,
   movedRecords: 10,
+  driftDayPercent: 25,
+  driftWeekPercent: 50,
   skewMs: 300_000,
 };
 
 export interface GateInput {
-  reading: Pick<SourceReading, 'source' | 'count' | 'unreadable'>;
+  reading: Pick<SourceReading, 'source' | 'count' | 'unreadable' | 'finishedAt'>;
   repeatedKeys: string[];
   /** Of the unreadable records, those with a name that is too long: a device that chooses one must not end the judging of all others. */
   overlong?: number;
@@ -46,13 +52,20 @@ export interface GateInput {
 /** Why a complete reading is not trusted; empty when it is. */
 export function distrust(input: GateInput): TrustReason[] {
   const { source } = input.reading;
+  const [empty, fewer, more, move] = [emptied(input), shrunk(input), grown(input), moved(input)];
+  const earlier = readingsToCompare(input.baseline, input.reading.finishedAt, input.settings);
+  // What differs from the last reading differs from those before it, too: it is said once.
+  const countDrift = (empty ?? fewer ?? more) ? undefined : firstOf(earlier, (one) => countDrifted(input, one));
+  const factDrift = move ? undefined : firstOf(earlier, (one) => factDrifted(input, one));
   const texts: [TrustReason['code'], string | undefined][] = [
     ['repeated_key', repeatedKey(input)],
     ['unreadable_records', unreadable(input)],
-    ['empty', emptied(input)],
-    ['shrunk', shrunk(input)],
-    ['grown', grown(input)],
-    ['fact_moved', moved(input)],
+    ['empty', empty],
+    ['shrunk', fewer],
+    ['grown', more],
+    ['count_drifted', countDrift],
+    ['fact_moved', move],
+    ['fact_drifted', factDrift],
     ['clock_skew', skewed(input)],
   ];
   return texts.flatMap(([code, text]) => (text === undefined ? [] : [{ source, code, text: `${source}: ${text}` }]));
@@ -118,17 +131,55 @@ function grown({ reading, baseline, settings }: GateInput): string | undefined {
 }
 
 function moved({ reading, values, baseline, settings }: GateInput): string | undefined {
-  if (!baseline || baseline.count === 0 || reading.count === 0) return undefined;
+  const found = baseline && movedSince(reading.count, values, baseline, settings, settings.movedPoints);
+  return found && `${found} at the last trusted reading`;
+}
+
+/** The first value whose share differs by too much. */
+function movedSince(
+  count: number,
+  values: Baseline['values'],
+  since: Pick<KeptReading, 'count' | 'values'>,
+  { movedRecords }: TrustSettings,
+  pointsMax: number,
+): string | undefined {
+  if (since.count === 0 || count === 0) return undefined;
   for (const [path, now] of Object.entries(values)) {
-    const before = Object.hasOwn(baseline.values, path) ? baseline.values[path] : undefined;
+    const before = Object.hasOwn(since.values, path) ? since.values[path] : undefined;
     if (before === undefined) continue;
     for (const value of new Set([...Object.keys(now), ...Object.keys(before)])) {
-      const shareNow = timesOf(now, value) / reading.count;
-      const shareBefore = timesOf(before, value) / baseline.count;
-      const points = Math.abs(shareNow - shareBefore) * 100;
-      if (points <= settings.movedPoints || (points / 100) * reading.count <= settings.movedRecords) continue;
-      return `${path} is \`${value}\` in ${percent(shareNow)} of records, and was in ${percent(shareBefore)} at the last trusted reading`;
+      const shareNow = timesOf(now, value) / count;
+      const shareBefore = timesOf(before, value) / since.count;
+      // Of whole numbers: a difference of two shares that is the bound is not beyond it.
+      const differs = Math.abs(timesOf(now, value) * since.count - timesOf(before, value) * count);
+      const points = (differs / (count * since.count)) * 100;
+      if (points <= pointsMax || (points / 100) * count <= movedRecords) continue;
+      return `${path} is \`${value}\` in ${percent(shareNow)} of records, and was in ${percent(shareBefore)}`;
     }
+  }
+  return undefined;
+}
+
+function factDrifted({ reading, values, settings }: GateInput, since: ComparedReading): string | undefined {
+  const found = movedSince(reading.count, values, since.reading, settings, since.percentMax);
+  return found && `${found} ${since.ago}`;
+}
+
+function countDrifted({ reading: { count }, settings }: GateInput, since: ComparedReading): string | undefined {
+  const before = since.reading.count;
+  if (before === 0 || count === 0) return undefined;
+  const lost = before - count;
+  if (lost > settings.shrunkRecords && (lost / before) * 100 > since.percentMax)
+    return `${count} records, ${lost} fewer than ${since.ago} (more than ${since.percentMax} %)`;
+  if (count > Math.max(settings.grownRecords, settings.grownTimes * before))
+    return `${count} records, and there were ${before} ${since.ago} (more than ${settings.grownTimes} times as many)`;
+  return undefined;
+}
+
+function firstOf<T>(all: readonly T[], textOf: (one: T) => string | undefined): string | undefined {
+  for (const one of all) {
+    const text = textOf(one);
+    if (text !== undefined) return text;
   }
   return undefined;
 }

@@ -65,6 +65,8 @@ export const trustReason = z.strictObject({
     'grown',
     'too_many',
     'fact_moved',
+    'fact_drifted',
+    'count_drifted',
     'clock_skew',
     'unavailable',
   ]),

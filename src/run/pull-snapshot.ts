@@ -14,6 +14,7 @@ import { type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
 import { KIND_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
 import { FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
+import { earlierReadings } from '../pull/earlier-readings.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { IdentityPass } from '../pull/identity-pass.ts';
 import { type Consumer, type PartsPull, pullSource, skippedReading } from '../pull/pull-source.ts';
@@ -162,7 +163,10 @@ class SnapshotPull {
     if (result && reading.state === 'read') this.seen.add(KIND_OF[source], reading, result.records);
     if (reading.trusted && result) {
       const values = { ...baseline?.values, ...result.values };
-      this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
+      const { finishedAt: takenAt, count } = reading;
+      // A person who accepts a reading accepts how far it is from all before it.
+      const earlier = reading.accepted ? [] : earlierReadings(baseline, takenAt);
+      this.baselines.push({ source, takenAt, count, values, earlier });
       this.identities.push(result.identities);
     }
   }

@@ -35,6 +35,7 @@ import type { CountedDecision, NewMatch, WatchReader } from '../domain/watch-sto
 import { tableDifferences } from './acting-tables.ts';
 import { auditEntries } from './audit-list.ts';
 import { auditedDigest, entriesFrom, headOf } from './audit-rows.ts';
+import { readBaseline } from './baseline-rows.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt, checkpointLinesAfter, readDatabaseId } from './checkpoint-table.ts';
@@ -54,7 +55,6 @@ import { planOutline } from './plan-outlines.ts';
 import { planLines, planProgress } from './plan-pages.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 import { SqlRunReader } from './run-reader.ts';
-import { storedJson } from './stored-json.ts';
 import { readTokens, tokenPage } from './token-table.ts';
 import { countedSince, eventTimes, failuresOfRun, lastWholeSeq, newMatchesSince } from './watch-queries.ts';
 import { Where } from './where.ts';
@@ -178,10 +178,7 @@ export class SqlReader
   }
 
   async baseline(source: Source): Promise<Baseline | undefined> {
-    const row = await this.db.reading(this.db.get('SELECT * FROM baselines WHERE source = ?', source));
-    if (!row) return undefined;
-    const values = storedJson<Baseline['values']>(row.fact_values);
-    return { source, takenAt: row.taken_at as number, count: row.count as number, values };
+    return await this.db.reading(readBaseline(this.db, source));
   }
 
   async figures(): Promise<StoreFigures> {

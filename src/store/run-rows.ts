@@ -1,10 +1,10 @@
 // store: all rows of what a run found and decided. In: a run's commit, the connection of its transaction. Out: rows, written in steps of a
 // few milliseconds. It begins and commits nothing, and writes no audit entry: see `unitInTurns`.
-import { canonicalJson } from '../domain/canonical.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { RunCommit } from '../domain/store.ts';
+import { saveBaseline } from './baseline-rows.ts';
 import { saveEpisode } from './by-target.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent } from './intent-log.ts';
@@ -30,8 +30,7 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Work<v
   const run = yield* db.get<{ seq: number }>('SELECT seq FROM runs WHERE id = ?', commit.runId);
   if (!run) throw new AppError('not_found', `there is no run \`${commit.runId}\``);
   if (commit.observed) yield* saveEvents(db, commit.observed);
-  for (const { source, takenAt, count, values } of commit.baselines)
-    yield* db.upsert('baselines', { source, taken_at: takenAt, count, fact_values: canonicalJson(values) }, 'source');
+  for (const baseline of commit.baselines) yield* saveBaseline(db, baseline);
   yield* eachWork(commit.episodes, (episode) => saveEpisode(db, episode), ROWS_OF_STEP);
   yield* eachWork(commit.intents, (intent) => addIntent(db, intent), ROWS_OF_STEP);
   yield* eachWork(commit.claims, (claim) => db.upsert('claims', rowOfClaim(claim), 'id'), ROWS_OF_STEP);

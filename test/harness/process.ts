@@ -177,7 +177,7 @@ function settingsOf({ runCeiling, dayCeiling, concurrency, freeze = [], ignoresF
       placeholderSerials: PLACEHOLDER_SERIALS,
     },
     act: { ceilings, attemptsMax: 3, runFailuresMax: RUN_FAILURES_MAX, concurrency, rereadMs: REREAD_MS },
-    trust: { ...TRUST_DEFAULT, shrunkRecords: 0, movedPoints: 100 },
+    trust: { ...TRUST_DEFAULT, shrunkRecords: 0, movedPoints: 100, driftDayPercent: 100, driftWeekPercent: 100 },
     events: EVENT_PULL_DEFAULT,
     quietMs: QUIET_MS,
     planTtlMs: 86_400_000,

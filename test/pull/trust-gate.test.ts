@@ -4,6 +4,8 @@ import type { Baseline } from '../../src/domain/snapshot.ts';
 import { distrust, type GateInput, TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 
 type Values = Baseline['values'];
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
 
 function baselineOf(count: number, values: Values = {}): Baseline {
   return { source: 'devices', takenAt: 0, count, values };
@@ -20,7 +22,7 @@ function codesOf({ count = 100, unreadable = 0, ...more }: Case): string[] {
 
 function reasonsOf({ count = 100, unreadable = 0, ...more }: Case) {
   const examples = unreadable === 0 ? [] : ['record 3: DeviceID is missing'];
-  const reading = { source: 'devices' as const, count, unreadable: { count: unreadable, examples } };
+  const reading = { source: 'devices' as const, count, unreadable: { count: unreadable, examples }, finishedAt: DAY };
   const rest = { repeatedKeys: [], values: {}, baseline: undefined, skewMs: 0, settings: TRUST_DEFAULT };
   return distrust({ reading, ...rest, ...more });
 }

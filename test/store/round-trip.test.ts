@@ -180,8 +180,9 @@ describe('what is stored', () => {
     const { store } = open;
     const baseline = { source: 'devices' as const, takenAt: 1, count: 2, values: { Banned: { TRUE: 1, FALSE: 1 } } };
     await store.commitRun(commitOf({ baselines: [baseline] }));
-    await store.commitRun(commitOf({ baselines: [{ ...baseline, count: 3 }] }));
-    expect(await store.baseline('devices')).toEqual({ ...baseline, count: 3 });
+    const earlier = [{ takenAt: 0, count: 1, values: { Banned: { FALSE: 1 } } }];
+    await store.commitRun(commitOf({ baselines: [{ ...baseline, count: 3, earlier }] }));
+    expect(await store.baseline('devices')).toEqual({ ...baseline, count: 3, earlier });
     expect(await store.baseline('users')).toBeUndefined();
   });
 

@@ -202,7 +202,7 @@ export function settingsDefault(): EngineSettings {
     decide: { ...common, goneAfterMs: 86_400_000, serialDevicesMax: 5, placeholderSerials: PLACEHOLDER_SERIALS },
     act: { ...common, attemptsMax: 3, runFailuresMax: 5, concurrency: 1, rereadMs: 2_000 },
     // Tests turn whole small fleets: the gate has tests of its own.
-    trust: { ...TRUST_DEFAULT, movedPoints: 100, shrunkPercent: 100 },
+    trust: { ...TRUST_DEFAULT, movedPoints: 100, shrunkPercent: 100, driftDayPercent: 100, driftWeekPercent: 100 },
     events: EVENT_PULL_DEFAULT,
     quietMs: QUIET_MS,
     planTtlMs: 86_400_000,

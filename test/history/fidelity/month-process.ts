@@ -89,7 +89,14 @@ export async function startMonthProcess(parts: ProcessParts, life: Life): Promis
     settings: {
       decide: { ...decide, ...(credential !== undefined && { credential }) },
       act: { ceilings, attemptsMax: 3, runFailuresMax: 5, concurrency: 1, rereadMs: 2_000 },
-      trust: { ...TRUST_DEFAULT, shrunkRecords: 2, movedPoints: 60, movedRecords: 4 },
+      trust: {
+        ...TRUST_DEFAULT,
+        shrunkRecords: 2,
+        movedPoints: 60,
+        movedRecords: 4,
+        driftDayPercent: 70,
+        driftWeekPercent: 80,
+      },
       events: EVENT_PULL_DEFAULT,
       quietMs: QUIET_MS,
       planTtlMs: 3 * DAY_MS,
