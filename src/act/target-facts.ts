@@ -1,11 +1,15 @@
 // act: the facts that checks get about an intent before a call. In: the intent, its target as just read. Out: the facts, asked of the
 // store at this moment and by target: an earlier call of the same run, or a later operator command, counts. It changes nothing.
-import type { Action, ReadBack } from '../domain/action.ts';
+import type { Action, ActionTraits, ReadBack } from '../domain/action.ts';
 import { attemptsAllowed, ceilingSubject } from '../domain/ceiling.ts';
 import type { BasisFacts, ClaimFacts, TargetFacts } from '../domain/check.ts';
+import type { Claim } from '../domain/claim.ts';
 import { type Episode, seenKey } from '../domain/episode.ts';
 import { lineOf } from '../domain/errors.ts';
-import { type Intent, type IntentBasis, isInDoubt } from '../domain/intent.ts';
+import type { Facts } from '../domain/facts.ts';
+import { contradicts, type Intent, type IntentBasis, isDone, isInDoubt } from '../domain/intent.ts';
+import { elapsedMs } from '../domain/steady-time.ts';
+import { flagText } from '../domain/target.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { type ActContext, asRulesSee } from './context.ts';
 
@@ -56,7 +60,7 @@ export async function exemptionFacts(context: ActContext, intent: Intent, read: 
   }
 }
 
-type FactsInStore = Pick<TargetFacts, 'basis' | 'claims' | 'doubt' | 'refused' | 'room'>;
+type FactsInStore = Pick<TargetFacts, 'basis' | 'claims' | 'doubt' | 'justDoneMs' | 'refused' | 'room'>;
 
 /** An action that changes nothing outside has no target that claims, doubts or ceilings could be about. */
 async function factsInStore(
@@ -70,9 +74,15 @@ async function factsInStore(
   const claims = await store.openClaimsOn(intent.target);
   const ids = [...intent.basis, ...claims].map(({ episodeId }) => episodeId);
   const episodes = new Map((await store.episodesInForce([...new Set(ids)])).map((episode) => [episode.id, episode]));
-  const claimed = claims.map(({ rule, action: name, episodeId, status }): ClaimFacts => {
+  const isLost = ({ action: name, subjectId, openedAt }: Claim) => {
+    const traits = actions.get(name);
+    if (traits === undefined || leftOfQuietMs(context, openedAt) > 0) return false;
+    return (stateIn(fresh, traits, subjectId) ?? traits.valueWritten) !== traits.valueWritten;
+  };
+  const claimed = claims.map((claim): ClaimFacts => {
+    const { rule, action: name, episodeId, status } = claim;
     const isOver = episodes.get(episodeId)?.state === 'closed';
-    return { rule, action: name, episodeId, status, isOver };
+    return { rule, action: name, episodeId, status, isOver, isLost: isLost(claim) };
   });
   const others = (await store.intentsOn(intent.target)).filter(
     (other) => other.id !== intent.id && mayHaveChanged(other, intent, actions),
@@ -85,9 +95,40 @@ async function factsInStore(
     })),
     claims: claimed,
     doubt: others.find(isInDoubt),
+    justDoneMs: await justDoneMs(context, action, intent, fresh),
     refused: action.refuse?.(fresh),
     room: await roomOf(context, action),
   };
+}
+
+/** What was done last to the target, within the quiet period, and what was read contradicts it. A person who releases it sees what is there. */
+async function justDoneMs(
+  context: ActContext,
+  action: Action,
+  intent: Intent,
+  fresh: ReadBack,
+): Promise<number | undefined> {
+  if (intent.released) return undefined;
+  const { store, actions } = context;
+  const last = (await store.attemptedOn(intent.target)).find(
+    (other) =>
+      other.id !== intent.id &&
+      isSameTarget(other, intent, actions) &&
+      actions.get(other.action)?.fieldWritten === action.fieldWritten,
+  );
+  const did = last && isDone(last) ? actions.get(last.action) : undefined;
+  if (!did || !contradicts(last as Intent, did, (id) => stateIn(fresh, did, id))) return undefined;
+  const leftMs = leftOfQuietMs(context, (last as Intent).settledAt ?? 0);
+  return leftMs > 0 ? leftMs : undefined;
+}
+
+function leftOfQuietMs({ steady, quiet }: ActContext, atMs: number): number {
+  return quiet.read().ms - elapsedMs(steady.read(), atMs);
+}
+
+function stateIn({ records }: ReadBack, { fieldWritten }: ActionTraits, subjectId: string): string | undefined {
+  const record = recordOf(records, subjectId);
+  return record && fieldWritten && flagText(record, fieldWritten);
 }
 
 /** For an action that this version does not have, only the target's text is known: an equal text is enough. */
@@ -107,9 +148,13 @@ function recordFacts(
   { rule, subjectId }: IntentBasis,
   { records }: ReadBack,
 ): Pick<BasisFacts, 'record' | 'verdict'> {
-  const keys = ['DeviceID', 'ServiceID', 'Email'];
-  const record = records.find((one) => keys.some((key) => Object.hasOwn(one, key) && one[key] === subjectId));
+  const record = recordOf(records, subjectId);
   return { record, verdict: record && recheck(rule, record) };
+}
+
+function recordOf(records: readonly Facts[], subjectId: string): Facts | undefined {
+  const keys = ['DeviceID', 'ServiceID', 'Email'];
+  return records.find((one) => keys.some((key) => Object.hasOwn(one, key) && one[key] === subjectId));
 }
 
 /** Its episode may have seen the target in its state, no matter who changed it, or seen a person reverse it. */

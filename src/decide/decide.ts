@@ -37,11 +37,11 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
 
   const proposals = yield* proposalsOf(input, followed.matches, known);
   yield* markExempt(proposals, input);
-  const observations = new Observations(input, followed, claims);
+  const observations = new Observations(input, followed, claims, known);
   yield* eachInSteps(proposals, (proposal) => observations.observe(proposal));
-  observations.observeReversals(known);
+  observations.observeReversals();
   yield;
-  observations.heedReversals(proposals);
+  observations.heedReversals();
   // What a person did to one target of an episode holds for all its proposals.
   for (const proposal of proposals) proposal.episode = observations.episodeNow(proposal);
   yield;

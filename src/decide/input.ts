@@ -48,8 +48,11 @@ export interface DecideInput {
   judged: readonly Rule[];
   /** Rules of this run that could not be judged because a source they need was unreadable. */
   unjudged: readonly Rule[];
-  /** Ids of all active rules that are not `off`, including those outside this run. Claims of any other rule are orphaned. */
-  activeRules: ReadonlySet<string>;
+  /**
+   * All active rules that are not `off`, by id, including those outside this run. Claims of any other rule are orphaned. Undefined: a replay knows
+   * that it was active, and this version refuses it.
+   */
+  activeRules: ReadonlyMap<string, Rule | undefined>;
   traits: ReadonlyMap<ActionName, ActionTraits>;
   judgements: readonly Judgement[];
   sources: Record<Source, SourceReading>;

@@ -1,27 +1,37 @@
 // decide: what a run observes about targets. A target in the proposed state is adopted or remembered. A target that has left that
 // state was reversed by a person; the reversal then holds for every episode that proposes the same.
 // In: proposals of trusted matches, claims. Out: claims and episodes changed, with notes for the audit.
-import type { ActionName, ActionTraits } from '../domain/action.ts';
-import { type Episode, seenKey } from '../domain/episode.ts';
+import type { ActionName } from '../domain/action.ts';
+import { type Episode, seenKey, seenOfKey } from '../domain/episode.ts';
 import { isOnTrial } from '../domain/mode.ts';
 import type { Claims } from './claims.ts';
 import { amendEpisode, type FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
 import { aimOf, isAlreadySo, isOwnStateSo, isProposedByNow, type Proposal } from './proposal.ts';
 import type { KnownIntents } from './proposals.ts';
-import { foundReversed, mayBeStale } from './reversals.ts';
+import {
+  episodesReversed,
+  foundReversed,
+  isContradictedJustNow,
+  mayBeStale,
+  type Reversal,
+  Shown,
+} from './reversals.ts';
 
 export class Observations {
   /** `action target` of attempts that reads may not show yet, as `seenKey`. */
   private readonly attemptedJustNow: ReadonlySet<string>;
-  /** The value found where this run saw that a person reversed it, by action and target. */
-  private readonly reversed = new Map<string, string>();
+  /** By action and target. */
+  private readonly reversals = new Map<string, Reversal>();
+  private readonly shown: Shown;
 
   constructor(
     private readonly input: DecideInput,
     private readonly followed: FollowedEpisodes,
     private readonly claims: Claims,
+    private readonly known: KnownIntents,
   ) {
+    this.shown = new Shown(input, followed);
     const attempts = [...input.openState.lastAttempts];
     const justNow = attempts.filter(([, at]) => mayBeStale(at, input));
     // A rule's id holds no space. A target may hold anything, even text that looks like another action on another target.
@@ -32,7 +42,11 @@ export class Observations {
   observe(proposal: Proposal): void {
     if (!proposal.episode || !proposal.trusted || proposal.traits.fieldWritten === undefined) return;
     if (isAlreadySo(proposal)) this.observeSo(proposal);
-    else if (!isOwnStateSo(proposal)) this.observeReversal(proposal);
+    else {
+      if (!isOwnStateSo(proposal)) this.observeReversal(proposal);
+      const isTold = this.episodeNow(proposal)?.overriddenAt !== undefined;
+      if (!isTold && isContradictedJustNow(proposal, this.input, this.known, this.shown)) proposal.isUnsettled = true;
+    }
   }
 
   /** The episode's current state, after the observations of its other proposals. */
@@ -86,8 +100,8 @@ export class Observations {
       return;
     }
     if (wasSo && !isTold) {
-      const found = proposal.summary.state[proposal.traits.fieldWritten as string];
-      this.override(episode, proposal.traits, proposal.target, found);
+      const found = proposal.summary.state[proposal.traits.fieldWritten as string] as string;
+      this.reverse(episode, { traits: proposal.traits, target: proposal.target, subject: episode.subject, found });
     }
     // This includes claims of earlier episodes that wait for their undo: nothing of ours is left to undo.
     const waiting = this.claims
@@ -102,32 +116,53 @@ export class Observations {
   }
 
   /** Applies even if nothing matches now: if a person lifts our ban and later bans the device, that ban is the person's. */
-  observeReversals(known: KnownIntents): void {
+  observeReversals(): void {
+    const { input, followed, known, shown } = this;
     for (const claim of this.claims.open()) {
-      const found = foundReversed(claim, this.input, this.followed, known);
-      const episode = this.followed.episodes.get(claim.episodeId);
-      const traits = this.input.traits.get(claim.action);
+      const found = foundReversed(claim, input, followed, known, shown);
+      const episode = followed.episodes.get(claim.episodeId);
+      const traits = input.traits.get(claim.action);
       if (found === undefined || !episode || !traits) continue;
-      if (episode.overriddenAt === undefined) this.override(episode, traits, claim.target, found);
+      const subject = { kind: episode.subject.kind, id: claim.subjectId };
+      this.reverse(episode, { traits, target: claim.target, subject, found });
       this.claims.change(claim, 'overridden', 'a person reversed it');
     }
+    for (const episode of followed.episodes.values()) this.observeSeen(episode);
   }
 
-  /** A person's reversal holds for every episode that proposes the same, waiting ones too. An episode that begins now is a new match. */
-  heedReversals(proposals: readonly Proposal[]): void {
-    for (const proposal of proposals) {
-      const episode = this.episodeNow(proposal);
-      const found = this.reversed.get(seenKey(proposal.traits.name, proposal.target));
-      if (found === undefined || !proposal.trusted || !episode || episode.overriddenAt !== undefined) continue;
-      if (!isOwnStateSo(proposal) && episode.since < this.input.nowMs)
-        this.override(episode, proposal.traits, proposal.target, found);
+  /** What an episode saw done without a claim of its own, although nothing is known of its match now: its rule may not be judged. */
+  private observeSeen(episode: Episode): void {
+    if (episode.state === 'closed' || episode.overriddenAt !== undefined) return;
+    for (const key of episode.seenSo) {
+      const { action, target } = seenOfKey(key);
+      const traits = this.input.traits.get(action);
+      if (!traits || this.known.doubtOn({ action, target })) continue;
+      if (this.wasAttemptedJustNow(action, target) || this.wasAttemptedJustNow(traits.inverse, target)) continue;
+      const found = this.shown.stateOf(episode.subject, traits, target);
+      if (found === undefined || found === traits.valueWritten) continue;
+      this.reverse(episode, { traits, target, subject: episode.subject, found });
+      return;
     }
   }
 
-  private override(episode: Episode, traits: ActionTraits, target: string, found: string | undefined): void {
-    if (found !== undefined) this.reversed.set(seenKey(traits.name, target), found);
+  heedReversals(): void {
+    for (const [episode, reversal] of episodesReversed(
+      [...this.reversals.values()],
+      this.input,
+      this.followed,
+      this.shown,
+    ))
+      this.override(episode, reversal);
+  }
+
+  private reverse(episode: Episode, reversal: Reversal): void {
+    this.reversals.set(seenKey(reversal.traits.name, reversal.target), reversal);
+    if (episode.overriddenAt === undefined) this.override(episode, reversal);
+  }
+
+  private override(episode: Episode, { traits, target, found }: Reversal): void {
     amendEpisode(this.followed, { ...episode, overriddenAt: this.input.nowMs });
-    const drift = { field: traits.fieldWritten ?? '', expected: traits.valueWritten ?? null, found: found ?? null };
+    const drift = { field: traits.fieldWritten ?? '', expected: traits.valueWritten ?? null, found };
     const { id, rule, subject } = episode;
     const body = { episode: id, rule, subject: subject.id, action: traits.name, target, drift };
     this.claims.notes.push({ kind: 'episode.overridden', body });

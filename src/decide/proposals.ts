@@ -1,8 +1,8 @@
 // decide, second step: matches → proposals: one for each action of the rule and each target of the subject.
-import type { ActionName, KnownTraits } from '../domain/action.ts';
+import type { ActionName, ActionTraits, KnownTraits } from '../domain/action.ts';
 import { summaryOfTarget } from '../domain/bundles.ts';
 import { eachInSteps } from '../domain/give-way.ts';
-import { type Intent, isUnresolved } from '../domain/intent.ts';
+import { type Intent, isDone, isUnresolved } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
 import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
@@ -15,6 +15,7 @@ export class KnownIntents {
   private readonly byKey = new Map<string, Intent>();
   private readonly doubts = new Map<string, Intent>();
   private readonly ids = new Map<string, Intent>();
+  private readonly done = new Map<string, Intent[]>();
 
   constructor(
     intents: readonly Intent[],
@@ -24,6 +25,7 @@ export class KnownIntents {
       this.ids.set(intent.id, intent);
       if (intent.mode === 'dry-run' || intent.status === 'withdrawn') continue;
       if (isUnresolved(intent)) this.doubts.set(targetKey(intent, traits), intent);
+      if (isDone(intent)) add(this.done, targetKey(intent, traits), intent);
       for (const { episodeId } of intent.basis) this.byKey.set(key(intent.action, intent.target, episodeId), intent);
     }
   }
@@ -37,9 +39,27 @@ export class KnownIntents {
     return this.doubts.get(targetKey(aim, this.traits));
   }
 
+  /** What was done last on this target to the field that the action writes. */
+  lastDoneOn(
+    aim: ActionOnTarget,
+    { fieldWritten }: ActionTraits,
+  ): { intent: Intent; traits: ActionTraits } | undefined {
+    const done = (this.done.get(targetKey(aim, this.traits)) ?? []).flatMap((intent) => {
+      const traits = this.traits.get(intent.action);
+      return traits !== undefined && traits.fieldWritten === fieldWritten ? [{ intent, traits }] : [];
+    });
+    return done.toSorted((a, b) => (a.intent.settledAt ?? 0) - (b.intent.settledAt ?? 0)).at(-1);
+  }
+
   of(action: ActionName, target: string, episodeId: string | undefined): Intent | undefined {
     return episodeId === undefined ? undefined : this.byKey.get(key(action, target, episodeId));
   }
+}
+
+export function add<T>(map: Map<string, T[]>, key: string, one: T): void {
+  const all = map.get(key);
+  if (all) all.push(one);
+  else map.set(key, [one]);
 }
 
 function key(action: ActionName, target: string, episodeId: string): string {

@@ -1,13 +1,17 @@
-// decide: reversals. Whether the target of a claim, as a trusted snapshot shows it, is no longer in the claimed state.
-// In: a claim and what was pulled. Out: the value found, or undefined when nothing shows that a person changed it. Pure.
+// decide: reversals. Whether a target, as a trusted snapshot shows it, is no longer in the state that a claim or an episode knows of it, and which
+// episodes that concerns. In: claims, episodes and what was pulled. Out: the value found, or undefined when nothing shows that a person changed it. Pure.
 import type { ActionTraits } from '../domain/action.ts';
 import { MEMBERSHIP, membershipOf } from '../domain/bundles.ts';
 import type { Claim } from '../domain/claim.ts';
+import { type Episode, seenKey } from '../domain/episode.ts';
+import { contradicts } from '../domain/intent.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
-import { SOURCE_OF } from '../domain/subjects.ts';
-import { type FollowedEpisodes, subjectKey } from './episodes.ts';
+import { SOURCE_OF, type SubjectRef } from '../domain/subjects.ts';
+import { type StateRead, summaryOf } from '../domain/target.ts';
+import type { FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
-import type { KnownIntents } from './proposals.ts';
+import { aimOf, type Proposal } from './proposal.ts';
+import { add, type KnownIntents } from './proposals.ts';
 
 /**
  * INVARIANT: a state that changes right after an attempt, or while an attempt of ours is in doubt, may be a stale read or
@@ -18,20 +22,16 @@ export function foundReversed(
   input: DecideInput,
   followed: FollowedEpisodes,
   known: KnownIntents,
+  shown: Shown,
 ): string | undefined {
   const traits = input.traits.get(claim.action);
   const kind = followed.episodes.get(claim.episodeId)?.subject.kind;
   if (!traits?.fieldWritten || !kind || known.doubtOn(claim)) return undefined;
-  const reading = input.sources[SOURCE_OF[kind]];
-  if (reading.state !== 'read' || !reading.trusted) return undefined;
   const undo = traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId);
   if (undo && (undo.outcome !== 'failed' || mayBeStale(undo.settledAt, input))) return undefined;
   const settledAt = known.byId(claim.intentId)?.settledAt;
   if (mayBeStale(settledAt, input)) return undefined;
-  const found =
-    kind === 'device'
-      ? deviceStateOf(claim, input, traits.fieldWritten)
-      : stateOf(claim, input, followed, traits.fieldWritten);
+  const found = shown.stateOf({ kind, id: claim.subjectId }, traits, claim.target);
   if (found === traits.valueWritten) return undefined;
   return undo && !isWhollyReversed(claim, input, traits) ? undefined : found;
 }
@@ -45,20 +45,112 @@ function isWhollyReversed(
   return input.fleet.devicesOf(target).every(({ state }) => state[fieldWritten as string] !== valueWritten);
 }
 
-/** The whole fleet is known, so a claim whose rule is missing is checked as well. */
-function deviceStateOf(claim: Claim, input: DecideInput, field: string): string | undefined {
-  return input.fleet.devicesOf(claim.target).find((device) => device.id === claim.subjectId)?.state[field];
+/**
+ * What the trusted lists of this run show of a subject, whichever rule asks. The whole fleet and the list of bundles are known; of a
+ * service, what some verdict of this run is about.
+ */
+export class Shown {
+  private services: Map<string, StateRead> | undefined;
+
+  constructor(
+    private readonly input: DecideInput,
+    private readonly followed: FollowedEpisodes,
+  ) {}
+
+  stateOf({ kind, id }: SubjectRef, { fieldWritten }: ActionTraits, target: string): string | undefined {
+    const { sources, fleet, bundles } = this.input;
+    const reading = sources[SOURCE_OF[kind]];
+    if (reading.state !== 'read' || !reading.trusted || fieldWritten === undefined) return undefined;
+    if (fieldWritten === MEMBERSHIP) return membershipOf(bundles, target);
+    if (kind === 'device') return fleet.devicesOf(target).find((device) => device.id === id)?.state[fieldWritten];
+    return this.serviceStates().get(id)?.[fieldWritten];
+  }
+
+  private serviceStates(): ReadonlyMap<string, StateRead> {
+    const { matches, others } = this.followed;
+    this.services ??= new Map(
+      [...matches.map(({ match }) => match), ...others.values()].flatMap(({ summary: { kind, id, state } }) =>
+        kind === 'service' ? [[id, state] as const] : [],
+      ),
+    );
+    return this.services;
+  }
 }
 
-/** The list of bundles is whole, so a claim whose rule is missing is checked there as well. */
-function stateOf(
-  claim: Claim,
-  { bundles }: DecideInput,
+/** A reversal that this run saw: of which action, on which target, seen of which subject. */
+export interface Reversal {
+  traits: ActionTraits;
+  target: string;
+  subject: SubjectRef;
+  found: string;
+}
+
+/**
+ * The episodes that a reversal concerns: all that propose what was reversed for this target, whether this run judges their rules or not, whether they
+ * are due, and whatever their verdict is now. The rule of an episode may be missing: it may propose the same when it is back.
+ * An episode that begins now is a new match.
+ */
+export function* episodesReversed(
+  reversals: readonly Reversal[],
+  input: DecideInput,
   followed: FollowedEpisodes,
-  field: string,
-): string | undefined {
-  if (field === MEMBERSHIP) return membershipOf(bundles, claim.target);
-  return followed.others.get(subjectKey(claim.rule, claim.subjectId))?.summary.state[field];
+  shown: Shown,
+): Generator<[Episode, Reversal], void> {
+  if (reversals.length === 0) return;
+  const bySubject = new Map<string, Reversal[]>();
+  for (const reversal of reversals) {
+    const { subject, target } = reversal;
+    const ids = subject.kind === 'device' ? input.fleet.devicesOf(target).map(({ id }) => id) : [];
+    for (const id of new Set([subject.id, ...ids])) add(bySubject, `${subject.kind} ${id}`, reversal);
+  }
+  const byEpisode = decidedBefore(reversals, input);
+  for (const episode of followed.episodes.values()) {
+    const { id, subject, state, since, overriddenAt } = episode;
+    if (state === 'closed' || overriddenAt !== undefined || since >= input.nowMs) continue;
+    const own = bySubject.get(`${subject.kind} ${subject.id}`) ?? [];
+    const proposed = [...own.filter((one) => isProposedBy(episode, one, input)), ...(byEpisode.get(id) ?? [])];
+    const reversal = proposed.find((one) => isNotSo(subject, one, shown));
+    if (reversal) yield [episode, reversal];
+  }
+}
+
+function isNotSo(subject: SubjectRef, { traits, target }: Reversal, shown: Shown): boolean {
+  return shown.stateOf(subject, traits, target) !== traits.valueWritten;
+}
+
+function isProposedBy({ rule: id, subject }: Episode, { traits, target }: Reversal, input: DecideInput): boolean {
+  const rule = input.activeRules.get(id);
+  if (!rule) return true;
+  const serial = subject.kind === 'device' ? target : '';
+  const summary = { ...summaryOf(subject.kind, {}), id: subject.id, serial };
+  return rule.then.some(
+    ({ action, with: settings }) => action === traits.name && traits.target.of(summary, settings).includes(target),
+  );
+}
+
+/** By episode: what decisions in force propose of it. Its subject may be in no list now. */
+function decidedBefore(reversals: readonly Reversal[], { openState }: DecideInput): Map<string, Reversal[]> {
+  const byKey = new Map(reversals.map((reversal) => [seenKey(reversal.traits.name, reversal.target), reversal]));
+  const found = new Map<string, Reversal[]>();
+  for (const { action, target, episodeId } of openState.decisions) {
+    const reversal = byKey.get(seenKey(action, target));
+    if (reversal && episodeId !== undefined) add(found, episodeId, reversal);
+  }
+  return found;
+}
+
+/** Whether something of ours that is done on the proposal's target contradicts what was read, within the quiet period after it. */
+export function isContradictedJustNow(
+  proposal: Proposal,
+  input: DecideInput,
+  known: KnownIntents,
+  shown: Shown,
+): boolean {
+  const { traits, target, summary } = proposal;
+  const last = known.lastDoneOn(aimOf(proposal), traits);
+  if (!last || !mayBeStale(last.intent.settledAt, input)) return false;
+  const stateOf = (id: string) => shown.stateOf({ kind: summary.kind, id }, last.traits, target);
+  return contradicts(last.intent, last.traits, stateOf);
 }
 
 /** Whether what this run read may be older than what was recorded at that time. */

@@ -83,6 +83,8 @@ export interface ActStore extends Pick<IntentTransitions, 'markSent' | 'settle' 
   episodesThatSaw(target: string): Promise<Episode[]>;
   /** Live intents on this target that deciding sees: those of its episodes and claims in force, and all that are not resolved. */
   intentsOn(target: string): Promise<Intent[]>;
+  /** The intents of the last attempts on this target, newest first, by their order and not by their times: also of episodes that are over. */
+  attemptedOn(target: string): Promise<Intent[]>;
   /** Intents on every target, to resolve those of earlier runs. */
   intentsIn(state: 'planned' | 'sent' | 'unknown'): Promise<Intent[]>;
   /** Attempts of an action since a time, for the 24 h ceilings. */

@@ -141,7 +141,7 @@ export interface TargetFacts {
   claims?: readonly ClaimFacts[];
   /** Another intent on it whose effect is not known yet. */
   doubt?: Intent | undefined;
-  /** It was done just now and the target does not show it: a reversal can be concluded after this time. */
+  /** Trustward acted on it just now and it is not in that state: a reversal can be concluded after this time. */
   justDoneMs?: number | undefined;
 
   // People's commands.
@@ -219,6 +219,8 @@ export interface ClaimFacts {
   status: ClaimStatus;
   /** Its episode is over: it only waits to be undone. */
   isOver: boolean;
+  /** Its subject, as just read, is not in the claimed state. Not known of a target that only lists show. */
+  isLost?: boolean;
 }
 
 export interface Other {

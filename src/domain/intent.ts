@@ -1,7 +1,7 @@
 // domain: one action of a plan: rules, action, target, episodes, and the facts it was based on; and the table of how its state
 // may change. In: an intent as it is stored. Out: whether a change is allowed. Pure.
 
-import type { ActionName } from './action.ts';
+import type { ActionName, ActionTraits } from './action.ts';
 import type { Outcome } from './decision.ts';
 import type { Effect } from './effect.ts';
 import type { Fact, Facts } from './facts.ts';
@@ -79,6 +79,16 @@ export interface IntentDraft {
 /** Done: the answer, a read-back or an operator confirmed it. */
 export function isDone({ outcome }: { outcome?: Outcome | undefined }): boolean {
   return outcome === 'succeeded' || outcome === 'confirmed';
+}
+
+/** Whether a subject that it was about is no longer in the state that it set: a stale read, or somebody changed it. */
+export function contradicts(
+  { basis, effect }: Pick<Intent, 'basis' | 'effect'>,
+  { valueWritten }: ActionTraits,
+  stateOf: (subjectId: string) => string | undefined,
+): boolean {
+  const about = new Set([...basis.map(({ subjectId }) => subjectId), ...effect.devices.map(({ id }) => id)]);
+  return [...about].some((id) => (stateOf(id) ?? valueWritten) !== valueWritten);
 }
 
 /** How often in a row the server refused it before doing anything. */

@@ -40,4 +40,8 @@ export interface Rule {
   sources: Source[];
 }
 
+export function rulesById(rules: readonly Rule[]): ReadonlyMap<string, Rule> {
+  return new Map(rules.map((rule) => [rule.id, rule]));
+}
+
 export const LIMITS_DEFAULT = { max: 25, percent: 5 } as const;

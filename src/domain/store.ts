@@ -50,12 +50,11 @@ export interface OpenState {
   stop?: Stop | undefined;
 }
 
-/** Subjects of these kinds whose open state is asked for, with their targets, and the rules that are loaded. */
+/** Subjects of these kinds whose open state is asked for, with their targets. */
 export interface OpenStateAbout {
   kinds: readonly SubjectKind[];
   subjects: readonly string[];
   targets: readonly string[];
-  rules: readonly string[];
 }
 
 /** The changes of deciding, committed with the run's findings before anything is called. */

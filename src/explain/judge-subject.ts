@@ -12,6 +12,7 @@ import { type Facts, ownText } from '../domain/facts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { LookBackSource } from '../domain/look-back.ts';
 import type { PullReader } from '../domain/pull-store.ts';
+import { rulesById } from '../domain/rule.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
@@ -104,7 +105,6 @@ export async function decideNow(
     kinds: [kind],
     subjects: [id],
     targets: [id, ...[record, ...touched].flatMap((one) => ownText(one, 'SerialNumber') ?? [])],
-    rules: deps.rules.map((rule) => rule.id),
   });
   const exemptions = new Exemptions(openState.exemptions ?? [], nowMs);
   // A run does not judge by events that it could not read.
@@ -119,7 +119,7 @@ export async function decideNow(
     quietMs: quiet.read().ms,
     judged: rules.filter((rule) => rule.mode !== 'off' && !unjudged.includes(rule)),
     unjudged,
-    activeRules: new Set(deps.rules.filter(({ mode }) => mode !== 'off').map((one) => one.id)),
+    activeRules: rulesById(deps.rules.filter(({ mode }) => mode !== 'off')),
     traits: actions,
     judgements: [judgement],
     sources,

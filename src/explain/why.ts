@@ -87,7 +87,6 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
     kinds: [subject.kind],
     subjects: [subject.id],
     targets: [...own],
-    rules: deps.rules.map(({ id }) => id),
   });
   const read = await readRecords(deps, subject);
   const { rules, judgedAtMs } = await judgedBy(deps, subject, read.unread);

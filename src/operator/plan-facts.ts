@@ -8,7 +8,7 @@ import type { Intent, IntentBasis } from '../domain/intent.ts';
 import { intentKey } from '../domain/intent-key.ts';
 import { isOnTrial } from '../domain/mode.ts';
 import { episodesOf, type PlannedIntent } from '../domain/plan.ts';
-import type { Rule } from '../domain/rule.ts';
+import { type Rule, rulesById } from '../domain/rule.ts';
 import type { OpenState } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import type { Engine } from '../run/engine.ts';
@@ -105,7 +105,7 @@ function firstIn(
   { actions, active, daemonMode }: Pick<Asking, 'actions' | 'active' | 'daemonMode'>,
   openState: OpenState,
 ): (planned: PlannedIntent) => Other | undefined {
-  const activeRules = new Set(active().rules.map(({ id }) => id));
+  const activeRules = rulesById(active().rules);
   const modes = { runMode: daemonMode, daemonMode };
   const earlier = new EarlierAnswers({ judged: [], activeRules, traits: actions, openState, ...modes });
   return (planned) => {

@@ -19,7 +19,7 @@ export type AtTheTime = Pick<DecideInput, 'traits' | 'ids' | 'freeze' | 'quietMs
 export function inputOf(
   { traits, ids, freeze, quietMs, settings }: AtTheTime,
   run: Pick<Run, 'mode' | 'daemonMode' | 'startedAt'>,
-  own: { rules: readonly Rule[]; activeIds: ReadonlySet<string> },
+  own: { rules: readonly Rule[]; active: DecideInput['activeRules'] },
   seen: SeenSnapshot,
   openState: OpenState,
 ): DecideInput {
@@ -33,7 +33,7 @@ export function inputOf(
     quietMs,
     judged: own.rules.filter((rule) => !unjudged.has(rule.id)),
     unjudged: own.rules.filter((rule) => unjudged.has(rule.id)),
-    activeRules: own.activeIds,
+    activeRules: own.active,
     traits,
     judgements: seen.judgements,
     sources: seen.snapshot.sources,

@@ -25,7 +25,7 @@ import type { PullReader, PullStore } from '../domain/pull-store.ts';
 import type { QuietTime } from '../domain/quiet-period.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { EventRows, HistoryRecorder } from '../domain/recorded-history.ts';
-import type { Rule } from '../domain/rule.ts';
+import { type Rule, rulesById } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import type { RunStore } from '../domain/run-store.ts';
 import { isUsable } from '../domain/snapshot.ts';
@@ -151,7 +151,8 @@ export interface RunRules {
   rules: readonly Rule[];
   evaluator: Evaluator;
   hash: string;
-  activeIds: ReadonlySet<string>;
+  /** All active ones, by id. */
+  active: ReadonlyMap<string, Rule>;
   files?: ActiveRules['files'];
 }
 
@@ -161,11 +162,11 @@ export async function rulesOfRun(
   request: Pick<RunRequest, 'rules'>,
 ): Promise<RunRules> {
   const active = engine.active();
-  const activeIds = new Set(active.rules.map((rule) => rule.id));
-  if (!request.rules) return { ...active, activeIds };
+  const all = rulesById(active.rules);
+  if (!request.rules) return { ...active, active: all };
   demandActive(active, request.rules);
   const rules = active.rules.filter((rule) => request.rules?.includes(rule.id));
-  return { ...active, rules, evaluator: active.only(rules.map((rule) => rule.id)), activeIds };
+  return { ...active, rules, evaluator: active.only(rules.map((rule) => rule.id)), active: all };
 }
 
 /** Errors: AppError `usage` that names the first rule that is not active. */

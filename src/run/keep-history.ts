@@ -47,7 +47,7 @@ function seenRun(
       quietMs,
       freeze,
       settings: { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials, credential, lists },
-      activeRules: [...activeRules],
+      activeRules: [...activeRules.keys()],
       judged: judged.map(({ id }) => id),
       unjudged: unjudged.map(({ id }) => id),
       sources,

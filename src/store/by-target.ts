@@ -41,6 +41,19 @@ export function* intentsOn(db: Db, target: string): Work<Intent[]> {
   return (yield* db.all(sql, target)).map(intentOfRow);
 }
 
+/** Two targets may have one text, and a few attempts on one of them follow each other: these are enough to find the last of each. */
+const ATTEMPTS_MAX = 10;
+
+export function* attemptedOn(db: Db, target: string): Work<Intent[]> {
+  const sql = `SELECT intent_id AS id FROM attempts
+    WHERE refused = 0 AND intent_id IN (SELECT id FROM intents WHERE target = ?)
+    GROUP BY intent_id ORDER BY max(id) DESC LIMIT ${ATTEMPTS_MAX}`;
+  const ids = (yield* db.all<{ id: string }>(sql, target)).map(({ id }) => id);
+  const rows = yield* db.all('SELECT * FROM intents WHERE id IN (SELECT value FROM json_each(?))', JSON.stringify(ids));
+  const found = new Map(rows.map(intentOfRow).map((intent) => [intent.id, intent]));
+  return ids.map((id) => found.get(id) as Intent);
+}
+
 export function* decisionsOn(db: Db, target: string): Work<StoredDecision[]> {
   return (yield* db.all('SELECT * FROM decisions WHERE target = ? AND ended_seq IS NULL', target)).map(decisionOfRow);
 }

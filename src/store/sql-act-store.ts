@@ -19,7 +19,15 @@ import type { ResolveStore } from '../domain/operator-store.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { ChangedTables } from './acting-tables.ts';
 import type { AuditLog, Sealing } from './audit-log.ts';
-import { attemptsSince, episodesInForce, episodesThatSaw, intentsOn, openClaimsOn, saveEpisode } from './by-target.ts';
+import {
+  attemptedOn,
+  attemptsSince,
+  episodesInForce,
+  episodesThatSaw,
+  intentsOn,
+  openClaimsOn,
+  saveEpisode,
+} from './by-target.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import { markSent, reopen, resolve, settle, withdraw } from './intent-log.ts';
 import { keepLatency } from './kept-latency.ts';
@@ -118,6 +126,10 @@ export class SqlActStore extends SqlReader implements ActStore, ResolveStore {
 
   async intentsOn(target: string): Promise<Intent[]> {
     return this.db.reading(intentsOn(this.db, target));
+  }
+
+  async attemptedOn(target: string): Promise<Intent[]> {
+    return this.db.reading(attemptedOn(this.db, target));
   }
 
   async intentsIn(state: 'planned' | 'sent' | 'unknown'): Promise<Intent[]> {

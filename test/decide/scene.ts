@@ -14,7 +14,7 @@ import type { FleetDevice } from '../../src/domain/fleet.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { intentKey } from '../../src/domain/intent-key.ts';
 import { isLive, type Mode } from '../../src/domain/mode.ts';
-import type { Rule } from '../../src/domain/rule.ts';
+import { type Rule, rulesById } from '../../src/domain/rule.ts';
 import type { SourceReading } from '../../src/domain/snapshot.ts';
 import { attemptKey } from '../../src/domain/store.ts';
 import { SOURCES, type Source } from '../../src/domain/subjects.ts';
@@ -151,7 +151,7 @@ export class Scene {
       },
       judged: this.rules.filter((item) => !unjudged.includes(item)),
       unjudged,
-      activeRules: new Set(this.rules.filter(({ mode }) => mode !== 'off').map(({ id }) => id)),
+      activeRules: rulesById(this.rules.filter(({ mode }) => mode !== 'off')),
       traits: ACTIONS,
       judgements: this.judgements(),
       sources: this.sources(),

@@ -88,7 +88,6 @@ const READERS: { [title: string]: () => Promise<unknown> } = {
         kinds: ['device'] as const,
         subjects: ['device-000123'],
         targets: ['device-000123', 'SN000123'],
-        rules: ['rule-03'],
       },
     }),
   'one entry of the audit, and the last': async () => [

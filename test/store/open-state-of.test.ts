@@ -24,7 +24,6 @@ const about = (id: string) => ({
   kinds: ['device' as const],
   subjects: [id],
   targets: [`S-${id}`],
-  rules: RULES.map((rule) => rule.id),
 });
 
 const byId = <T extends { id: string }>(items: readonly T[]) => items.toSorted((a, b) => (a.id < b.id ? -1 : 1));

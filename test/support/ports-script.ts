@@ -139,8 +139,7 @@ export const CALLS: readonly Call[] = [
   ['decisions of an owner', (store) => store.decisions({ limit: 5, owner: 'p1@x.org' })],
   [
     'openStateOf',
-    (store, clock) =>
-      store.openStateOf(clock.nowMs(), { kinds: ['device'], subjects: ['d1'], targets: ['S-1'], rules: ['ban'] }),
+    (store, clock) => store.openStateOf(clock.nowMs(), { kinds: ['device'], subjects: ['d1'], targets: ['S-1'] }),
   ],
   [
     'changePlan',

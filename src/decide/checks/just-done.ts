@@ -4,7 +4,7 @@ import { type Check, skip } from '../../domain/check.ts';
 import { formatDuration } from '../../domain/duration.ts';
 
 export const justDone: Check = {
-  when: 'Trustward did it a moment ago, and the target does not show it yet',
+  when: 'Trustward acted on it a moment ago, and the target is not in that state',
   ask({ justDoneMs }) {
     if (justDoneMs === undefined) return undefined;
     const waits = formatDuration(Math.ceil(justDoneMs / 1_000) * 1_000);

@@ -7,7 +7,7 @@ import { timeText } from '../../domain/time-text.ts';
 export const overridden: Check = {
   when: 'a person reversed it since the rule began to match',
   ask(facts) {
-    const { undo, basis, approved, isDoubt } = facts;
+    const { undo, basis, approved, isDoubt, claims = [], traits } = facts;
     if (undo) return undefined;
     const one = basis.find(({ overriddenAt }) => overriddenAt !== undefined);
     const at = one?.overriddenAt;
@@ -15,6 +15,8 @@ export const overridden: Check = {
     const what = one?.isReleased && at ? `an operator released it (${timeText(at)})` : `a person reversed it${seen}`;
     const isReversed =
       at !== undefined ||
+      // No run has recorded it yet, and what is read now shows it.
+      claims.some(({ action, isOver, isLost }) => isLost && !isOver && action === traits.name) ||
       // An intent that was sent and is not done may have been done and reversed: one episode that saw it done is enough.
       (isDoubt && basis.some(({ wasSeenDone }) => wasSeenDone)) ||
       (approved && !isDoubt && basis.every((one) => one.wasSeenDone && !isStillSo(facts, one)));

@@ -6,6 +6,7 @@ import type { Part } from '../../decide/part.ts';
 import { type ActionName, type ActionTraits, fieldsWritten } from '../../domain/action.ts';
 import type { Ids } from '../../domain/ports.ts';
 import type { RecordedPart, RunFrame } from '../../domain/recorded-history.ts';
+import { rulesById } from '../../domain/rule.ts';
 import type { OpenState } from '../../domain/store.ts';
 import { inputOf } from '../../run/decide-input.ts';
 import { judgementOf } from '../../run/pulled-snapshot.ts';
@@ -43,7 +44,11 @@ export function seenAgain(
     exemptOwners: world.ownersExempt(frame, openState),
   };
   const { freeze, quietMs, settings } = frame;
-  const own = { rules: rules.rules.filter(({ id }) => isOfRun.has(id)), activeIds: new Set(of.activeRules) };
+  const known = rulesById(rules.rules);
+  const own = {
+    rules: rules.rules.filter(({ id }) => isOfRun.has(id)),
+    active: new Map(of.activeRules.map((id) => [id, known.get(id)])),
+  };
   const input = inputOf({ traits, ids, freeze, quietMs, settings }, frame.run, own, seen, openState);
   return frame.part ? { ...input, part: partOf(frame.part) } : input;
 }

@@ -99,7 +99,6 @@ function openStateOf({ engine, standing: { rules }, nowMs, records }: PartAsked)
     kinds: SUBJECT_KINDS.filter((kind) => records[kind].length > 0),
     subjects: [...new Set(summaries.map(({ id }) => id))],
     targets: [...new Set([...targets, ...records.device.flatMap((device) => ownText(device, 'SerialNumber') ?? [])])],
-    rules: [...rules.activeIds],
   });
 }
 

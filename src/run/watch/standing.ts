@@ -1,7 +1,7 @@
 // run: whether to look at the event log now, and for which rules. In: the last whole run, the active rules. Out: what the look rests on, or
 // why it rests. INVARIANT: what a look does rests on a whole run that was trusted and is recent. It asks the API nothing.
 import type { ActionName, ActionTraits } from '../../domain/action.ts';
-import type { Rule } from '../../domain/rule.ts';
+import { type Rule, rulesById } from '../../domain/rule.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import type { RestReason, WatchRequest } from '../../domain/watch.ts';
 import type { Engine, RunRules } from '../engine.ts';
@@ -47,8 +47,7 @@ export async function standing(engine: Engine, request: WatchRequest): Promise<S
   if (missed > MISSED_MAX) return rest('runs_missed', `${missed} scheduled runs were missed since run ${whole.seq}`);
   if (isForbidden(judged, memory)) return rest('events_forbidden', 'the server does not show the event log');
   if (trusted.length === 0) return rest('nothing_to_watch', 'no active rule can be judged between two whole runs');
-  const activeIds = new Set(active.rules.map(({ id }) => id));
-  return { whole: judged, rules: { ...active, rules: trusted, activeIds }, memory };
+  return { whole: judged, rules: { ...active, rules: trusted, active: rulesById(active.rules) }, memory };
 }
 
 function rest(code: RestReason, text: string): Resting {
