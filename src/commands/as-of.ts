@@ -5,7 +5,6 @@ import { ACTIONS } from '../act/actions.ts';
 import { composeHistory, newestRunOf } from '../compose/history.ts';
 import { composeReader } from '../compose/reader.ts';
 import { withReader } from '../compose/with-reader.ts';
-import { plainJson } from '../domain/canonical.ts';
 import { databaseName } from '../domain/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Fact, isFacts } from '../domain/facts.ts';
@@ -13,6 +12,7 @@ import { givenTime } from '../domain/given-time.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import { type AsOfDeps, type FactsAt, factsAt, whyAt } from '../explain/as-of/why-at.ts';
 import { historyFolderOf } from '../history/files/segment-files.ts';
+import { factsAtJson, whyJson } from '../report/answers.ts';
 import { factText } from '../report/fact-text.ts';
 import { showHidden } from '../report/hostile-text.ts';
 import { paragraph } from '../report/index.ts';
@@ -25,7 +25,7 @@ import { whyText } from './why-text.ts';
 export async function whyAtCommand(io: Io, name: string, at: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const why = await reading(io, options, name, at, whyAt);
-  write(io, options, format === 'json' ? json(why) : whyText(why, widthOf(options)));
+  write(io, options, format === 'json' ? json(whyJson(why)) : whyText(why, widthOf(options)));
   return 0;
 }
 
@@ -39,7 +39,7 @@ export async function factsAtCommand(
   if (name === undefined)
     throw new AppError('usage', '--at needs the name of a device, user or service: `trustward facts WHAT --at 2d`');
   const facts = await reading(io, options, name, at, factsAt);
-  write(io, options, format === 'json' ? json(facts) : factsAtText(facts, widthOf(options)));
+  write(io, options, format === 'json' ? json(factsAtJson(facts)) : factsAtText(facts, widthOf(options)));
   return 0;
 }
 
@@ -66,12 +66,12 @@ async function reading<T>(
 }
 
 function json(value: object): string {
-  return JSON.stringify(plainJson(value), null, 2);
+  return JSON.stringify(value, null, 2);
 }
 
 function factsAtText({ subject: { kind, id }, asOf, record }: FactsAt, { width }: { width: number }): string {
   const facts = leavesOf(record).map(([path, value]) => {
-    const [first = '', ...rest] = paragraph(showHidden(`${path} = ${factText(path, value, asOf.askedMs)}`), {
+    const [first = '', ...rest] = paragraph(showHidden(`${path} = ${factText(path, value, asOf.askedAt)}`), {
       width: width - 4,
     }).split('\n');
     return [`  ${first}`, ...rest.map((more) => `    ${more}`)].join('\n');

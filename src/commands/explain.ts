@@ -2,10 +2,9 @@
 // active.
 import { composeWhatIf } from '../compose/what-if.ts';
 import type { Config } from '../config/config.ts';
-import { plainJson } from '../domain/canonical.ts';
-import type { ExplainedSubject } from '../domain/explanation.ts';
 import { leastMode } from '../domain/mode.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
+import { explainedJson, explainedOfJson } from '../report/answers.ts';
 import { namingApi } from './api-fault.ts';
 import { configOf } from './config-of.ts';
 import { findDaemon } from './daemon-client.ts';
@@ -19,12 +18,16 @@ export async function explainCommand(io: Io, rule: string, subject: string, opti
   const daemon = await findDaemon(config);
   const other = await otherThanActive(io, config, options, daemon);
   const path = `/api/rules/${encodeURIComponent(rule)}/explain`;
-  const explained =
+  const explained: Explained =
     daemon && !other
-      ? (JSON.parse(await daemon.call('POST', path, { subject })) as ExplainedSubject)
+      ? explainedOfJson(await daemon.call('POST', path, { subject }))
       : await explainHere(config, rule, subject, other !== undefined);
   const text = () => explainedText(explained, widthOf(options));
-  write(io, options, format === 'json' ? JSON.stringify(plainJson(explained), null, 2) : text());
+  const json = () => {
+    const { whatIf, ...answer } = explained;
+    return JSON.stringify({ ...explainedJson(answer), whatIf }, null, 2);
+  };
+  write(io, options, format === 'json' ? json() : text());
   return 0;
 }
 

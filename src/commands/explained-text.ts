@@ -46,7 +46,7 @@ function nowLines(explained: Explained): string[] {
   const { explanation, decisions, claims } = explained;
   const checks = notAskedWords(decisions);
   return [
-    `DECIDED NOW, for this ${explanation.subject.kind} alone (${timeText(explanation.atMs)})`,
+    `DECIDED NOW, for this ${explanation.subject.kind} alone (${timeText(explanation.at)})`,
     ...decisions.flatMap((decision) => [
       `  ${nowWords(decision)}, ${becauseWords(decision)}`,
       `    ${decision.effect.text}`,

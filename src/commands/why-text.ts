@@ -75,7 +75,7 @@ function deviceLines({ devices, subject }: Why): string[] {
   });
 }
 
-function ruleLines({ rules, atMs }: Why): string[] {
+function ruleLines({ rules, at: atMs }: Why): string[] {
   const sorted = rulesInOrder(rules);
   const more = sorted.length - RULES_MAX;
   return [
@@ -96,7 +96,7 @@ function ruleLine(one: WhyRule, atMs: number): string {
 }
 
 /** Of an answer about an earlier time: each condition with its values then. */
-function conditionLines({ rules, atMs }: Why): string[] {
+function conditionLines({ rules, at: atMs }: Why): string[] {
   const trees = rulesInOrder(rules)
     .slice(0, RULES_MAX)
     .flatMap(({ rule, tree }) => (tree ? [`  ${rule}`, ...treeLines(tree, 2, atMs)] : []));

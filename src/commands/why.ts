@@ -1,11 +1,11 @@
 // commands: `why WHAT`: all that is known of one device, user or service, on one screen. Through the daemon when one is active.
 import { composeWhatIf } from '../compose/what-if.ts';
 import type { Config } from '../config/config.ts';
-import { plainJson } from '../domain/canonical.ts';
 import { leastMode } from '../domain/mode.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import type { WhyAnswer } from '../domain/why.ts';
 import { whyOf } from '../explain/why.ts';
+import { whyJson, whyOfJson } from '../report/answers.ts';
 import { namingApi } from './api-fault.ts';
 import { chosenName } from './chosen-name.ts';
 import { configOf } from './config-of.ts';
@@ -27,10 +27,10 @@ export async function whyCommand(io: Io, name: string, options: WhyOptions): Pro
   const what = await chosenName(io, options, name, SUBJECT_KINDS, { confirms: false });
   const daemon = await findDaemon(config);
   const why = daemon
-    ? (JSON.parse(await daemon.call('GET', `/api/why?of=${encodeURIComponent(what)}`)) as WhyAnswer)
+    ? whyOfJson(await daemon.call('GET', `/api/why?of=${encodeURIComponent(what)}`))
     : await whyHere(config, what);
   const text = () => whyText(why, widthOf(options));
-  write(io, options, format === 'json' ? JSON.stringify(plainJson(why), null, 2) : text());
+  write(io, options, format === 'json' ? JSON.stringify(whyJson(why), null, 2) : text());
   return 0;
 }
 

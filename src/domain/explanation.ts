@@ -48,9 +48,9 @@ export interface ExplainedPast {
   /** The value before the present one; undefined: it is not known. */
   was: Fact | undefined;
   /** When the present value was first seen after another one. */
-  changedMs: number | undefined;
+  changedAt: number | undefined;
   /** Since when it is known without a gap. */
-  sinceMs: number | undefined;
+  knownSince: number | undefined;
 }
 
 /** `serial` and `owners`: of a device, where the record shows them. */
@@ -65,7 +65,7 @@ export interface Explanation {
   title: string;
   hash: string;
   subject: ExplainedIdentity;
-  atMs: number;
+  at: number;
   verdict: VerdictName;
   /** For `unknown` and `error`: why, and every fact that was not known. */
   reason: string | undefined;
@@ -89,7 +89,7 @@ export type DecidedNow = Pick<
 export interface ExplainBasis {
   /** The last run that judged this rule, with the number of subjects and of matches. `wasEdited`: the rule has changed since. */
   run:
-    | { id: string; seq: number; atMs: number; mode: Mode; match: number; subjects: number; wasEdited: boolean }
+    | { id: string; seq: number; at: number; mode: Mode; match: number; subjects: number; wasEdited: boolean }
     | undefined;
   /** The rule's lists as last read. Without a run: none of the last runs read the list, and it counts as trusted. */
   sources: (BasisReading & { source: Source; seq: number | undefined })[];
@@ -98,7 +98,7 @@ export interface ExplainBasis {
 }
 
 export interface BasisReading extends Pick<SourceReading, 'state' | 'trusted'> {
-  atMs: number | undefined;
+  at: number | undefined;
   reasons: string[];
 }
 

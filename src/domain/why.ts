@@ -16,12 +16,12 @@ import type { Flip, VerdictName } from './verdict.ts';
 /** Of an answer about an earlier time: what it rests on. */
 export interface AsOf {
   /** The time that was asked for, epoch ms. */
-  askedMs: number;
+  askedAt: number;
   /** The last recorded run before it, and when that began. */
   run: number;
-  runAtMs: number;
+  runAt: number;
   /** When the last recorded run before it began that read the subject. */
-  seenAtMs: number;
+  seenAt: number;
   /** What the answer lacks, one sentence each. */
   notes: string[];
 }
@@ -33,7 +33,7 @@ export interface Why {
   /** Other devices of its serial number; the devices of a user. */
   devices: { identity: Identity; states: TargetState[] }[];
   /** When it was read, epoch ms. */
-  atMs: number;
+  at: number;
   /** Why it could not be read now; undefined: it was. */
   unread: string | undefined;
   /** Its record as read now, without secrets; undefined: it could not be read, or its serial number is another device's now. */

@@ -107,9 +107,9 @@ function basisRun(run: JudgedRun, rule: LoadedRule): ExplainBasis['run'] {
   const { id, seq, startedAt, mode, findings } = run;
   const tally = tallyOf(run, rule);
   const subjects = findings.snapshot.sources[SOURCE_OF[rule.subject]].count;
-  return { id, seq, atMs: startedAt, mode, match: tally?.match ?? 0, subjects, wasEdited: tally?.hash !== rule.hash };
+  return { id, seq, at: startedAt, mode, match: tally?.match ?? 0, subjects, wasEdited: tally?.hash !== rule.hash };
 }
 
 function basisReading({ state, trusted, reasons }: SourceReading, atMs: number | undefined): BasisReading {
-  return { state, trusted, atMs, reasons: reasons.map(({ text }) => text) };
+  return { state, trusted, at: atMs, reasons: reasons.map(({ text }) => text) };
 }

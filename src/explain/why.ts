@@ -92,7 +92,7 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
   const { rules, judgedAtMs } = await judgedBy(deps, subject, read.unread);
   return {
     subject,
-    atMs: judgedAtMs ?? atMs,
+    at: judgedAtMs ?? atMs,
     unread: read.unread,
     devices: await devicesWith(deps, subject, read.records),
     states: await readStates(deps, subject),

@@ -101,6 +101,8 @@ export interface Views {
   claim(claim: Claim): object;
   /** A page, the newest first. Errors: AppError `usage` when the row that it follows is gone. */
   claims(reader: RecordReader, query: PagedClaims & { limit: number }): Promise<object>;
+  why(answer: WhyAnswer): Promise<object>;
+  explained(answer: ExplainedSubject): Promise<object>;
   auditEntry(entry: AuditEntry): object;
   liveEvent(live: LiveEvent): object;
   notification(notification: StoredNotification, nowMs: number): object;
@@ -120,11 +122,7 @@ export interface Views {
 /** The schemas of what is shown: of the views above, and of the data that the ports below give. */
 export type Schemas = Readonly<
   Record<
-    | Exclude<keyof Views, 'reportFilePolicy' | 'liveEvent' | 'claims' | 'exemptions'>
-    | 'rule'
-    | 'triedRule'
-    | 'explained'
-    | 'why',
+    Exclude<keyof Views, 'reportFilePolicy' | 'liveEvent' | 'claims' | 'exemptions'> | 'rule' | 'triedRule',
     z.ZodObject
   >
 >;

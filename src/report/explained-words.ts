@@ -75,7 +75,7 @@ export function basisWords({
 export function eventWords({
   state,
   trusted,
-  atMs,
+  at: atMs,
   reasons,
 }: NonNullable<ExplainedSubject['basis']['events']>): string {
   const why = reasons.join('; ');
@@ -90,7 +90,7 @@ export function lastRunWords({ explanation, basis: { run } }: ExplainedSubject):
   if (!run) return undefined;
   const edited = run.wasEdited ? ', by the rule as it was before it was edited' : '';
   const matched = `${run.match} of ${run.subjects} ${SOURCE_OF[explanation.subject.kind]} matched${edited}`;
-  return `run ${run.seq} (${timeText(run.atMs)}, mode ${run.mode}): ${matched}`;
+  return `run ${run.seq} (${timeText(run.at)}, mode ${run.mode}): ${matched}`;
 }
 
 export function differsWords({ recorded }: ExplainedSubject): string {

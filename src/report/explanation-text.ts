@@ -19,7 +19,7 @@ const WORDS = {
 
 /** Ends with a newline. The caller adds what `decide` would do. */
 export function explanationText(explanation: Explanation): string {
-  const { rule, title, subject, verdict, reason, atMs } = explanation;
+  const { rule, title, subject, verdict, reason, at: atMs } = explanation;
   const lines = [
     `${rule} (${title}) ${WORDS[verdict]} ${subject.kind} ${subject.id}: ${verdict}`,
     ...whoLines(subject),
@@ -85,7 +85,7 @@ export function explainedFactWords(fact: ExplainedFact, atMs: number): { value: 
 }
 
 /** `was "High" until 2026-11-20 08:05:00Z`; else since when the value is known without a gap. */
-function pastWords({ was, changedMs, sinceMs }: ExplainedPast): string {
+function pastWords({ was, changedAt: changedMs, knownSince: sinceMs }: ExplainedPast): string {
   if (was !== undefined) {
     const until = changedMs === undefined ? 'while it had a value' : `until ${momentText(changedMs)}`;
     return `was ${fieldWords(was, undefined)} ${until}`;

@@ -1,10 +1,12 @@
 // report: what the rest of the product may use of it. Reads the store only. It loads every view and writer: a command that starts soon
 // imports the file of the writer that it uses.
 import type { EvidenceReader } from '../domain/evidence.ts';
+import type { ExplainedSubject } from '../domain/explanation.ts';
 import { inTurns } from '../domain/give-way.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
 import type { ReportFormat } from '../domain/report-format.ts';
 import type { RunRecord } from '../domain/store.ts';
+import type { WhyAnswer } from '../domain/why.ts';
 import { auditView } from './audit-view.ts';
 import { buildReport } from './build-report.ts';
 import { reportCsvPieces } from './csv.ts';
@@ -69,6 +71,9 @@ async function reportPieces(report: Report, format: ReportFormat, options: TextO
   }
 }
 
+/** Schemas are loaded with the first answer that needs them. */
+const answers = () => import('./answers.ts');
+
 /** How stored nouns are shown to other programs. */
 export const views = {
   report: writeReport,
@@ -81,6 +86,8 @@ export const views = {
   intent: intentView,
   claim: claimView,
   claims: claimList,
+  why: async (answer: WhyAnswer) => (await answers()).whyJson(answer),
+  explained: async (answer: ExplainedSubject) => (await answers()).explainedJson(answer),
   auditEntry: auditView,
   liveEvent: liveEventView,
   notification: notificationView,

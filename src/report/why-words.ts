@@ -77,7 +77,7 @@ export function matchingFacts({ verdict, decisions }: WhyRule, atMs: number): st
 /** What an answer about an earlier time rests on; empty for the present. */
 export function asOfWords(asOf: AsOf | undefined): string[] {
   if (asOf === undefined) return [];
-  const { askedMs, run, runAtMs, seenAtMs, notes } = asOf;
+  const { askedAt: askedMs, run, runAt: runAtMs, seenAt: seenAtMs, notes } = asOf;
   const seen = seenAtMs < runAtMs ? [`it was last read by a run at ${timeText(seenAtMs)}`] : [];
   return [
     `${timeText(askedMs)}, as recorded by run ${run} at ${timeText(runAtMs)}; the platform was not asked, and the present may differ`,

@@ -15,6 +15,7 @@ describe('POST /api/rules/:id/explain', () => {
       release = resolve;
     });
     const { ask } = openEndpoint({
+      views: { ...views, explained: async (answer) => answer },
       explain: async (rule, subject) => {
         underWay += 1;
         mostUnderWay = Math.max(mostUnderWay, underWay);

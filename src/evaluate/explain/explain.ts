@@ -38,7 +38,7 @@ export function explain(loaded: LoadedRule, record: Facts, context: ExplainConte
     title: rule.title,
     hash: rule.hash,
     subject: identityOf(rule.subject, record),
-    atMs: context.nowMs,
+    at: context.nowMs,
     verdict,
     reason: isDoubt ? program.reasons.of(truth).text : undefined,
     missing,

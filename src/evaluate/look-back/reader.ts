@@ -75,7 +75,7 @@ export function lookBackReader(
       if (!track) return undefined;
       const { changedMs, knownSinceMs } = track;
       const sinceMs = Number.isFinite(knownSinceMs) ? knownSinceMs : undefined;
-      return { was: valueBefore(track), changedMs: track.isThere ? changedMs : undefined, sinceMs };
+      return { was: valueBefore(track), changedAt: track.isThere ? changedMs : undefined, knownSince: sinceMs };
     },
   };
 }

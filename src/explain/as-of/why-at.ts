@@ -62,7 +62,7 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   return {
     subject: { ...subject, goneAt: undefined },
     devices: await devicesOf(deps, subject, record, atMs),
-    atMs: frame.steady.nowMs,
+    at: frame.steady.nowMs,
     unread: undefined,
     record: shownRecord(record),
     states: await statesAt(deps, subject, record, atMs),
@@ -148,7 +148,7 @@ function asOf({ run: { frame } }: Moment, { seenAtMs }: RecordAt, atMs: number, 
       : [],
   );
   const notes = [...faults, ...untrusted, 'plans that waited then are not recorded'];
-  return { askedMs: atMs, run: seq, runAtMs: startedAt, seenAtMs, notes };
+  return { askedAt: atMs, run: seq, runAt: startedAt, seenAt: seenAtMs, notes };
 }
 
 async function ownersAt({ history }: AsOfDeps, record: Facts, atMs: number): Promise<Map<string, Facts>> {

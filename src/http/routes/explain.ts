@@ -1,7 +1,6 @@
 // http: why a rule matches one subject or not, and all that is known of one, read now. In: names. Out: the answer. Each reads the
 // platform, so only a few are under way at once.
 import { z } from 'zod';
-import { plainJson } from '../../domain/canonical.ts';
 import { AppError } from '../../domain/errors.ts';
 import { givenTime } from '../../domain/given-time.ts';
 import type { HttpDeps } from '../deps.ts';
@@ -24,7 +23,7 @@ const whyQuery = z.strictObject({
 
 const BOUNDS = { what: 'explanations', underWayMax: 4, waitingMax: 8 };
 
-export function explainRoutes({ explain, why, whyAt, clock, schemas }: HttpDeps): Route[] {
+export function explainRoutes({ explain, why, whyAt, clock, schemas, views }: HttpDeps): Route[] {
   const turns = new Turns(BOUNDS);
   return [
     operation({
@@ -43,7 +42,7 @@ export function explainRoutes({ explain, why, whyAt, clock, schemas }: HttpDeps)
       refusals: [409, 502],
       handle: async (_context, { params, body }) => {
         const explained = await turns.take(() => explain(params.id, body.subject));
-        return json(plainJson(explained) as object);
+        return json(await views.explained(explained));
       },
     }),
     operation({
@@ -62,7 +61,7 @@ export function explainRoutes({ explain, why, whyAt, clock, schemas }: HttpDeps)
         const atMs = at === undefined ? undefined : givenTime(at, 'at', clock.nowMs(), 'before');
         if (atMs !== undefined && !whyAt) throw new AppError('not_found', 'there is no history here');
         const answer = () => (atMs === undefined || !whyAt ? why(of) : whyAt(of, atMs));
-        return json(plainJson(await turns.take(answer)) as object);
+        return json(await views.why(await turns.take(answer)));
       },
     }),
   ];

@@ -1,9 +1,10 @@
 // report: the schemas of loaded rules, of a rule that is tried out, and of an explanation. In: nothing. Out: zod schemas. Explanations and
-// answers to `why` are domain data as it is: their times are epoch milliseconds, and what is not known is left out.
+// answers to `why` are domain data, whose times are written as text; what is not known is left out.
 import { z } from 'zod';
 import { REASONS } from '../../domain/decision.ts';
 import type { ExplainedPart } from '../../domain/explanation.ts';
 import { SEVERITIES } from '../../domain/subjects.ts';
+import { isoTime } from '../../domain/time-text.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import {
   count,
@@ -22,7 +23,10 @@ import {
 } from '../schema-parts.ts';
 import { claimed, facts } from './nouns.ts';
 
-export const epochMs = z.number().describe('epoch milliseconds');
+/** Epoch milliseconds here, ISO 8601 in JSON. */
+export const moment = z
+  .codec(z.iso.datetime(), z.number(), { decode: (text) => Date.parse(text), encode: isoTime })
+  .meta({ type: 'string', description: 'ISO 8601 in UTC' });
 
 export const rule = z
   .strictObject({
@@ -125,7 +129,7 @@ export const decidedNow = z
   .meta({ id: 'DecidedNow' });
 
 export const openClaim = z
-  .strictObject({ ...claimed, openedAt: epochMs, endedAt: epochMs.optional() })
+  .strictObject({ ...claimed, openedAt: moment, endedAt: moment.optional() })
   .meta({ id: 'OpenClaim' });
 
 const recorded = z.strictObject({
@@ -134,7 +138,7 @@ const recorded = z.strictObject({
   ruleHash: text,
   subject: z.strictObject({ kind, id: text }),
   subjectName: text,
-  since: epochMs,
+  since: moment,
   cappedBy: z.enum(['run', 'daemon']).optional(),
   flip: flip.optional(),
   episodeId: text.optional(),
@@ -143,7 +147,7 @@ const recorded = z.strictObject({
   outcomeText: text.optional(),
   runId: text,
   runSeq: count,
-  writtenAt: epochMs,
+  writtenAt: moment,
   endedSeq: count.optional(),
 });
 
@@ -152,7 +156,7 @@ const explanation = z.strictObject({
   title: text,
   hash: text,
   subject: z.strictObject({ kind, id: text, name: text, serial: text.optional(), owners: owners.optional() }),
-  atMs: epochMs,
+  at: moment,
   verdict,
   reason: text.optional(),
   missing: texts,
@@ -169,7 +173,7 @@ const explanation = z.strictObject({
         z.strictObject({ fact: text, value: factOrAbsent, ageMs: z.number().optional(), ageMaxMs: z.number() }),
       ),
       past: z
-        .strictObject({ was: factOrAbsent, changedMs: epochMs.optional(), sinceMs: epochMs.optional() })
+        .strictObject({ was: factOrAbsent, changedAt: moment.optional(), knownSince: moment.optional() })
         .optional(),
     }),
   ),
@@ -179,7 +183,7 @@ const explanation = z.strictObject({
 const basisReading = {
   state: z.enum(['read', 'skipped', 'unavailable', 'failed']),
   trusted: z.boolean(),
-  atMs: epochMs.optional(),
+  at: moment.optional(),
   reasons: texts,
 };
 
@@ -195,7 +199,7 @@ export const explained = z
         .strictObject({
           id: text,
           seq: count,
-          atMs: epochMs,
+          at: moment,
           mode,
           match: count,
           subjects: count,

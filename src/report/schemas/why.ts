@@ -1,12 +1,12 @@
-// report: the schema of the answer to `why`: all that is known of one subject. In: nothing. Out: a zod schema. It is domain data as it
-// is: times are epoch milliseconds, and what is not known is left out.
+// report: the schema of the answer to `why`: all that is known of one subject. In: nothing. Out: a zod schema. It is domain data,
+// whose times are written as text; what is not known is left out.
 import { z } from 'zod';
 import { HISTORY_KINDS } from '../../domain/history.ts';
 import { PLAN_STATUSES } from '../../domain/plan.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { count, kind, mode, outcome, owners, text, texts } from '../schema-parts.ts';
 import { about, draft, facts, intentStatus } from './nouns.ts';
-import { decidedNow, epochMs, flip, openClaim, part } from './rules.ts';
+import { decidedNow, flip, moment, openClaim, part } from './rules.ts';
 
 const identity = z
   .strictObject({
@@ -17,9 +17,9 @@ const identity = z
     platform: text,
     model: text,
     owners: owners.optional(),
-    firstAt: epochMs,
-    changedAt: epochMs,
-    goneAt: epochMs.optional(),
+    firstAt: moment,
+    changedAt: moment,
+    goneAt: moment.optional(),
   })
   .meta({ id: 'Identity' });
 
@@ -35,9 +35,9 @@ const intent = z
     attempts: count,
     refused: z.strictObject({ times: count, credential: text.optional() }).optional(),
     doubtRetries: count,
-    createdAt: epochMs,
-    sentAt: epochMs.optional(),
-    settledAt: epochMs.optional(),
+    createdAt: moment,
+    sentAt: moment.optional(),
+    settledAt: moment.optional(),
     note: text.optional(),
     ...draft,
     released: z.boolean().optional(),
@@ -57,7 +57,7 @@ const states = z.array(
           runSeq: count.optional(),
           isOfLook: z.boolean(),
           approvedBy: text.optional(),
-          breakGlass: z.strictObject({ at: epochMs, by: text, reason: text }).optional(),
+          breakGlass: z.strictObject({ at: moment, by: text, reason: text }).optional(),
         })
         .optional(),
       isOwn: z.boolean().describe("Trustward's last action made it as it is now"),
@@ -68,7 +68,7 @@ const states = z.array(
 const waiting = z.strictObject({
   plan: text,
   status: z.enum(PLAN_STATUSES),
-  expiresAt: epochMs,
+  expiresAt: moment,
   action: text,
   target: text,
   rules: texts,
@@ -81,14 +81,14 @@ const exemption = z.strictObject({
   selector: about.selector.unwrap().optional(),
   owner: text,
   reason: text,
-  expiresAt: epochMs,
-  createdAt: epochMs,
+  expiresAt: moment,
+  createdAt: moment,
   createdBy: text,
-  endedAt: epochMs.optional(),
+  endedAt: moment.optional(),
   endedBy: text.optional(),
   endedReason: text.optional(),
-  usedAt: epochMs.optional(),
-  warnedAt: epochMs.optional(),
+  usedAt: moment.optional(),
+  warnedAt: moment.optional(),
 });
 
 const rule = z.strictObject({
@@ -104,15 +104,15 @@ const rule = z.strictObject({
 });
 
 const asOf = z.strictObject({
-  askedMs: epochMs,
+  askedAt: moment,
   run: count.describe('the last recorded run before it'),
-  runAtMs: epochMs,
-  seenAtMs: epochMs.describe('when the last recorded run before it began that read the subject'),
+  runAt: moment,
+  seenAt: moment.describe('when the last recorded run before it began that read the subject'),
   notes: texts.describe('what the answer lacks'),
 });
 
 const historyLine = z.strictObject({
-  at: epochMs,
+  at: moment,
   kind: z.enum(HISTORY_KINDS),
   text,
   action: text.optional(),
@@ -128,7 +128,7 @@ export const why = z
     asOf: asOf.optional().describe('of an answer about an earlier time; absent: it is about the present'),
     subject: identity,
     devices: z.array(z.strictObject({ identity, states })),
-    atMs: epochMs,
+    at: moment,
     unread: text.optional().describe('why it could not be read now'),
     record: facts.optional().describe('its record as read now, without secrets'),
     states,
@@ -136,10 +136,13 @@ export const why = z
     waiting: z.array(waiting),
     unfinished: z.array(intent),
     exemption: exemption.optional(),
-    stop: z.strictObject({ at: epochMs, by: text, reason: text }).optional(),
+    stop: z.strictObject({ at: moment, by: text, reason: text }).optional(),
     rules: z.array(rule),
     history: z.array(historyLine),
     next: texts.describe('what happens by itself next'),
     commands: z.array(z.strictObject({ purpose: text, command: text })).describe('how a person changes that'),
   })
   .meta({ id: 'Why' });
+
+/** The answer to `facts WHAT --at TIME`. */
+export const factsAt = z.strictObject({ subject: identity, asOf, record: facts });

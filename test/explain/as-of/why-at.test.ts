@@ -67,7 +67,7 @@ describe('why as of then', () => {
     const at = T0 + 5 * MINUTE + HOUR + 10;
     const why = await whyAt(deps, 'S-d1', at);
     expect(reads).toEqual([]);
-    expect(why.asOf).toMatchObject({ run: 2, runAtMs: T0 + 5 * MINUTE + HOUR, askedMs: at });
+    expect(why.asOf).toMatchObject({ run: 2, runAt: T0 + 5 * MINUTE + HOUR, askedAt: at });
     expect(why.rules).toMatchObject([{ rule: 'ban-compromised', verdict: 'match' }]);
     expect(texts(why.rules[0]?.tree as ExplainedPart).join('\n')).toContain('MdmData.CompromisedStatus');
     expect(why.record).toMatchObject({ MdmData: { CompromisedStatus: 'TRUE' } });
@@ -186,7 +186,7 @@ describe('a time of which nothing is recorded', () => {
     const { deps } = await known(compromisedForAnHour());
     const { record, asOf } = await factsAt(deps, 'd1', T0 + MINUTE);
     expect(record).toMatchObject({ DeviceID: 'd1', MdmData: { CompromisedStatus: 'FALSE' } });
-    expect(asOf).toMatchObject({ run: 1, seenAtMs: T0 });
-    expect(START_MS).toBeLessThan(asOf.runAtMs);
+    expect(asOf).toMatchObject({ run: 1, seenAt: T0 });
+    expect(START_MS).toBeLessThan(asOf.runAt);
   });
 });

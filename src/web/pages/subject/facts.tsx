@@ -26,7 +26,7 @@ const KEY_PATHS: Record<SubjectKind, readonly string[]> = {
 };
 const KEY_MAX = 8;
 
-export function FactsCard({ why: { record, subject, atMs, unread } }: { why: Why }) {
+export function FactsCard({ why: { record, subject, at: atMs, unread } }: { why: Why }) {
   if (record === undefined) {
     const text = unread === undefined ? 'The platform has no record of this id.' : 'Its record could not be read now.';
     return (

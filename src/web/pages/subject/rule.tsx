@@ -68,7 +68,7 @@ export function rulePage(deps: HttpDeps, inTime: InTime): Route {
 
 function Explained({ explained }: { explained: ExplainedSubject }) {
   const { explanation, decisions, recorded, basis } = explained;
-  const { reason, tree, facts, atMs } = explanation;
+  const { reason, tree, facts, at: atMs } = explanation;
   const run = lastRunWords(explained);
   const unasked = notAskedWords(decisions);
   return (

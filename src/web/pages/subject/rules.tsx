@@ -33,7 +33,7 @@ export function RulesCard({ why }: { why: Why }) {
   );
 }
 
-function ruleRow(rule: WhyRule, { subject, atMs }: Why): Row {
+function ruleRow(rule: WhyRule, { subject, at: atMs }: Why): Row {
   const { mode, verdict, reason, flip, decisions, title } = rule;
   return {
     cells: [
