@@ -1,7 +1,11 @@
 // What a person commands that calls something, or changes the basis of a run: by name, so that it can be asked for in one process and done in
-// another. In: the engine, what the person said. Out: what was done. INVARIANT: each has its turn among runs and other commands (`Turns`).
+// another. In: the engine, what the person said, as named JSON. Out: what was done. INVARIANT: each has its turn among runs and other commands (`Turns`).
+import { z } from 'zod';
+import { AppError } from '../domain/errors.ts';
+import { RESOLUTIONS } from '../domain/intent.ts';
 import { isLive } from '../domain/mode.ts';
-import type { HttpDeps, OperatorPort, PlanAnswer } from '../http/index.ts';
+import { pathText, wordsOf } from '../domain/schema-words.ts';
+import type { PlanAnswer } from '../http/index.ts';
 import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
 import { freezeOf, isHeldWhole } from '../operator/break-glass.ts';
@@ -19,57 +23,105 @@ export interface Acting {
   underWay: Pick<UnderWay, 'beginPlan' | 'end'>;
 }
 
-type Plans = HttpDeps['plans'];
+const text = z.string();
+const texts = z.array(text);
+const reason = text.optional();
+const who = { by: text, reason: text };
 
-export const OPERATIONS = {
-  approve: async ({ engine, underWay }: Acting, ...said: Parameters<Plans['approve']>): Promise<PlanAnswer> => {
-    const [planId, by, reason, selection, glass] = said;
-    const { plan, rest } = await approvePart(engine, planId, selection, by, reason, glass);
-    if (glass) void engine.afterwards?.();
+/** What is said of each operation. It crosses processes as JSON, and is parsed by these schemas at both ends. */
+export const SAID = {
+  approve: z.strictObject({
+    plan: text,
+    by: text,
+    reason,
+    part: z.strictObject({ rules: texts, only: texts, except: texts, keys: texts.optional() }),
+    breakGlass: z.boolean().default(false),
+  }),
+  reject: z.strictObject({ plan: text, by: text, reason }),
+  apply: z.strictObject({ plan: text, by: text, breakGlass: z.strictObject({ reason: text }).optional() }),
+  exempt: z.strictObject({
+    request: z.strictObject({
+      subject: z.strictObject({ kind: text.optional(), id: text }).optional(),
+      selector: z.strictObject({ field: text, value: text }).optional(),
+      unseen: z.boolean(),
+      owner: text,
+      reason: text,
+      until: text,
+      release: z.boolean(),
+    }),
+    by: text,
+  }),
+  resolve: z.strictObject({ intent: text, as: z.enum(RESOLUTIONS), ...who }),
+  release: z.strictObject({ target: text, ...who }),
+  releaseRule: z.strictObject({ rule: text, by: text, reason }),
+};
+
+export type Operation = keyof typeof SAID;
+export type Said<Name extends Operation> = z.output<(typeof SAID)[Name]>;
+
+/** Errors: AppError `internal` for an operation, or a form of it, that this version does not have. */
+export function saidOf<Name extends Operation>(name: Name, value: unknown): Said<Name>;
+export function saidOf(name: string, value: unknown): Said<Operation>;
+export function saidOf(name: string, value: unknown): Said<Operation> {
+  const schema = Object.hasOwn(SAID, name) ? SAID[name as Operation] : undefined;
+  const parsed = schema?.safeParse(value);
+  if (parsed?.success) return parsed.data;
+  const issue = parsed?.error.issues[0];
+  const fault = issue ? `: \`${pathText(issue.path)}\` ${wordsOf(issue, value)}` : '';
+  throw new AppError(
+    'internal',
+    `this worker does not know the operation \`${name}\`${fault}: it is of another version`,
+  );
+}
+
+const OPERATIONS = {
+  approve: async (acting: Acting, { plan: id, by, reason, part, breakGlass }: Said<'approve'>): Promise<PlanAnswer> => {
+    const { engine } = acting;
+    const { plan, rest } = await approvePart(engine, id, part, by, reason, breakGlass);
+    if (breakGlass) void engine.afterwards?.();
     const isStopped = (await engine.store.stop()) !== undefined;
     const freeze = (await freezeOf(engine, plan))();
     const isHeld = !isLive(engine.daemonMode) || isStopped || isHeldWhole(engine, plan, freeze);
-    return { rest, ...(isHeld ? { plan } : await applied({ engine, underWay }, plan.id, by)) };
+    return { rest, ...(isHeld ? { plan } : await applied(acting, { plan: plan.id, by })) };
   },
-  reject: async ({ engine }: Acting, ...[planId, by, reason]: Parameters<Plans['reject']>): Promise<PlanAnswer> => ({
-    plan: await answerPlan(engine, planId, 'reject', by, reason),
+  reject: async ({ engine }: Acting, { plan, by, reason }: Said<'reject'>): Promise<PlanAnswer> => ({
+    plan: await answerPlan(engine, plan, 'reject', by, reason),
   }),
-  apply: (acting: Acting, ...said: Parameters<Plans['apply']>) => applied(acting, ...said),
-  exempt: ({ engine }: Acting, ...said: Parameters<OperatorPort['exempt']>) => exempt(engine, ...said),
-  resolve: ({ engine }: Acting, ...said: Parameters<OperatorPort['resolve']>) => resolveIntent(engine, ...said),
-  release: ({ engine }: Acting, ...said: Parameters<OperatorPort['release']>) => releaseClaims(engine, ...said),
-  releaseRule: ({ engine }: Acting, ...said: Parameters<OperatorPort['releaseRule']>) => planRelease(engine, ...said),
+  apply: applied,
+  exempt: ({ engine }: Acting, { request, by }: Said<'exempt'>) => exempt(engine, request, by),
+  resolve: ({ engine }: Acting, { intent, as, ...operator }: Said<'resolve'>) =>
+    resolveIntent(engine, intent, as, operator),
+  release: ({ engine }: Acting, { target, ...operator }: Said<'release'>) => releaseClaims(engine, target, operator),
+  releaseRule: ({ engine }: Acting, { rule, by, reason }: Said<'releaseRule'>) => planRelease(engine, rule, by, reason),
 };
 
-export type Operation = keyof typeof OPERATIONS;
-
-export type Said<Name extends Operation> =
-  Parameters<(typeof OPERATIONS)[Name]> extends [Acting, ...infer Rest] ? Rest : never;
 export type Done<Name extends Operation> = Awaited<ReturnType<(typeof OPERATIONS)[Name]>>;
 
 /** Does an operation in its turn. Errors: those of the operation; AppError `busy` when too much waits, `stopped` when the process ends. */
 export interface Turns {
-  operate<Name extends Operation>(name: Name, by: string, ...said: Said<Name>): Promise<Done<Name>>;
+  operate<Name extends Operation>(name: Name, said: z.input<(typeof SAID)[Name]>): Promise<Done<Name>>;
 }
 
 /** Errors: those of the operation. */
 export function perform<Name extends Operation>(acting: Acting, name: Name, said: Said<Name>): Promise<Done<Name>> {
-  const operation = OPERATIONS[name] as unknown as (acting: Acting, ...said: Said<Name>) => Promise<Done<Name>>;
-  return operation(acting, ...said);
+  const operation = OPERATIONS[name] as unknown as (acting: Acting, said: Said<Name>) => Promise<Done<Name>>;
+  return operation(acting, said);
 }
 
 /** Turns in this process. */
 export function turnsIn(queue: Pick<RunQueue, 'inTurn'>, acting: Acting): Turns {
   return {
-    operate: (name, by, ...said) => queue.inTurn('operator', by, () => perform(acting, name, said)),
+    operate: (name, said) => {
+      const parsed = saidOf(name, said);
+      return queue.inTurn('operator', parsed.by, () => perform(acting, name, parsed));
+    },
   };
 }
 
-async function applied({ engine, underWay }: Acting, ...said: Parameters<Plans['apply']>): Promise<PlanAnswer> {
-  const [planId, by, glass] = said;
-  underWay.beginPlan(planId);
+async function applied({ engine, underWay }: Acting, { plan: id, by, breakGlass }: Said<'apply'>): Promise<PlanAnswer> {
+  underWay.beginPlan(id);
   try {
-    const { plan, ...rest } = await applyPlan(engine, planId, by, glass);
+    const { plan, ...rest } = await applyPlan(engine, id, by, breakGlass);
     return { plan, applied: rest };
   } finally {
     underWay.end();

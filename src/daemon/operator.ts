@@ -21,11 +21,11 @@ export function operatorPort(engine: Engine, turns: Turns): OperatorPort {
     stop: (operator) => withAlerts(stopEverything(engine, operator)),
     resume: (operator) => withAlerts(resumeEverything(engine, operator)),
     // Without a release it calls nothing, and counts from the next call on.
-    exempt: (request, by) => (request.release ? turns.operate('exempt', by, request, by) : exempt(engine, request, by)),
+    exempt: (request, by) => (request.release ? turns.operate('exempt', { request, by }) : exempt(engine, request, by)),
     endExemption: (id, operator) => endExemption(engine, id, operator),
     accept: (source, operator) => acceptSnapshot(engine, source, operator),
-    resolve: (id, as, operator) => turns.operate('resolve', operator.by, id, as, operator),
-    release: (target, operator) => turns.operate('release', operator.by, target, operator),
-    releaseRule: (rule, by, reason) => withAlerts(turns.operate('releaseRule', by, rule, by, reason)),
+    resolve: (id, as, operator) => turns.operate('resolve', { intent: id, as, ...operator }),
+    release: (target, operator) => turns.operate('release', { target, ...operator }),
+    releaseRule: (rule, by, reason) => withAlerts(turns.operate('releaseRule', { rule, by, reason })),
   };
 }

@@ -6,8 +6,11 @@ import type { Turns } from './operations.ts';
 
 export function planPorts(turns: Turns): HttpDeps['plans'] {
   return {
-    approve: (planId, by, ...said) => turns.operate('approve', by, planId, by, ...said),
-    reject: (planId, by, ...said) => turns.operate('reject', by, planId, by, ...said),
-    apply: (planId, by, ...said) => turns.operate('apply', by, planId, by, ...said),
+    approve: (plan, by, reason, { rules, only, except, keys }, breakGlass) => {
+      const part = { rules: [...rules], only: [...only], except: [...except], keys: keys && [...keys] };
+      return turns.operate('approve', { plan, by, reason, part, breakGlass });
+    },
+    reject: (plan, by, reason) => turns.operate('reject', { plan, by, reason }),
+    apply: (plan, by, breakGlass) => turns.operate('apply', { plan, by, breakGlass }),
   };
 }

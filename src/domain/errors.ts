@@ -2,25 +2,27 @@
 // and what to do. Out: an AppError. `message` never holds a secret, and `detail` never leaves the process.
 
 /** The kind of failure. Each maps to one exit code (see `exitCodeOf`) and one HTTP status (see http/). */
-export type ErrorCode =
-  | 'usage' // a wrong argument or request
-  | 'config' // a wrong or missing configuration value
-  | 'rules' // a rule file that cannot be loaded
-  | 'bound_elsewhere' // the database belongs to another API address
-  | 'api_unreachable' // no connection, or it broke
-  | 'api_refused' // 401 that a refresh did not fix
-  | 'api_forbidden' // 403: this edition or this credential has no such source
-  | 'api_answer' // an answer that cannot be used: wrong status, shape, size, truncated, redirect
-  | 'store_locked' // another process is the active writer
-  | 'store_failed' // the database cannot be opened, read or written
-  | 'store_damaged' // what is in the database is not what was written
-  | 'store_edited' // somebody changed the database beside the engine
-  | 'port_busy' // the HTTP endpoint's address is taken
-  | 'not_found'
-  | 'conflict' // the request meets a state that forbids it
-  | 'busy' // too much waits already; `retryAfterMs` later there may be a place
-  | 'stopped' // the process is shutting down
-  | 'internal';
+export const ERROR_CODES = [
+  'usage', // a wrong argument or request
+  'config', // a wrong or missing configuration value
+  'rules', // a rule file that cannot be loaded
+  'bound_elsewhere', // the database belongs to another API address
+  'api_unreachable', // no connection, or it broke
+  'api_refused', // 401 that a refresh did not fix
+  'api_forbidden', // 403: this edition or this credential has no such source
+  'api_answer', // an answer that cannot be used: wrong status, shape, size, truncated, redirect
+  'store_locked', // another process is the active writer
+  'store_failed', // the database cannot be opened, read or written
+  'store_damaged', // what is in the database is not what was written
+  'store_edited', // somebody changed the database beside the engine
+  'port_busy', // the HTTP endpoint's address is taken
+  'not_found',
+  'conflict', // the request meets a state that forbids it
+  'busy', // too much waits already; `retryAfterMs` later there may be a place
+  'stopped', // the process is shutting down
+  'internal',
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export class AppError extends Error {
   override readonly name = 'AppError';

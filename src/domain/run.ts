@@ -4,7 +4,8 @@ import type { RunOperatorState } from './operator.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { RuleTally } from './verdict.ts';
 
-export type RunTrigger = 'schedule' | 'http' | 'command' | 'watch';
+export const RUN_TRIGGERS = ['schedule', 'http', 'command', 'watch'] as const;
+export type RunTrigger = (typeof RUN_TRIGGERS)[number];
 export type RunStatus = 'running' | 'completed' | 'aborted';
 
 export interface RunRequest {

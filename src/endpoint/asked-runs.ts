@@ -1,4 +1,5 @@
 // endpoint: a run on demand, asked for here and made by a worker. In: what is asked for. Out: the run once a worker has begun it, and its end.
+import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
 import type { AwaitJob, JobState, Jobs, JobValue } from '../domain/jobs.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
@@ -47,8 +48,11 @@ export function runsByJobs({ jobs, asks, reader, organization, signal }: AskedRu
   };
 }
 
+/** What a worker shows of a run. */
+const BEGUN = z.object({ id: z.string() });
+
 async function runIn(reader: AskedRuns['reader'], state: JobState): Promise<Run> {
-  const { id } = ('value' in state ? state.value : undefined) as { id: string };
+  const { id } = BEGUN.parse('value' in state ? state.value : undefined);
   const run = await reader.run(id);
   if (!run) throw new AppError('not_found', `run \`${id}\` was begun, and is no longer in the record`);
   return run;

@@ -80,7 +80,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
   const deps: OpenedOrganization['deps'] = composedDeps(composition, {
     isDaemon: false,
     trigger: runsByJobs({ jobs, asks, reader: engine.store, organization, signal }),
-    turns: turnsByJobs({ jobs, asks, organization, newId: () => engine.ids.next(), signal }),
+    turns: turnsByJobs({ jobs, asks, reader: engine.store, organization, newId: () => engine.ids.next(), signal }),
     trials: new RunQueue(clock),
     underWay: new UnderWay(),
     replayKeeper: new PostgresReplays(server.pool, organization),

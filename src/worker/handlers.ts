@@ -1,20 +1,22 @@
 // worker: what is done for a job: one organization is opened, worked on, and closed again, as a single `run` would. In: a job, the organizations.
 // Out: an answer as data. INVARIANT: whatever may call takes the organization's lease first, and releases it at its end.
+import { z } from 'zod';
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { runCycle, watchCycle } from '../cycle.ts';
 import { perform } from '../daemon/operations.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { JOB_KIND_NAMES, JOB_KINDS, type Job, type JobHandler, type JobKind, type JobValue } from '../domain/jobs.ts';
+import { MODES } from '../domain/mode.ts';
 import type { Log } from '../domain/ports.ts';
-import type { RunRequest } from '../domain/run.ts';
+import { RUN_TRIGGERS, type RunRequest } from '../domain/run.ts';
 import type { KnownRules } from '../evaluate/index.ts';
 import type { DeskThread } from '../history/record/desk-thread.ts';
 import type { LastGoodRules } from '../rule-set/last-good-rules.ts';
 import { timesBetween } from '../schedule/schedule.ts';
 import { Asks } from '../store/postgres/asks.ts';
 import { Ending } from '../system/ending.ts';
-import { askedFor, keepFault } from './asks.ts';
+import { askedFor, keepFault, keptAnswer } from './asks.ts';
 import { auditRules } from './audited-rules.ts';
 import type { Organizations } from './organizations.ts';
 import { isBrokenOff, type WorkWatch } from './work-watch.ts';
@@ -74,15 +76,15 @@ function workOf(worked: Worked): Record<JobKind, JobHandler> {
   return {
     run: (job) =>
       acting(worked, job, ({ engine, config }) => whole(engine, { mode: config.mode, trigger: 'schedule' }, job)),
-    request: (job) =>
-      acting(worked, job, ({ engine }) => whole(engine, job.payload as unknown as Partial<RunRequest> & Asked, job)),
+    request: (job) => acting(worked, job, ({ engine }) => whole(engine, REQUESTED.parse(job.payload), job)),
     look: (job) => acting(worked, job, looked),
     operate: (job) =>
       acting(worked, job, async ({ engine }) => {
-        const { ask } = job.payload as { ask: string };
+        const { ask } = ASKED.parse(job.payload);
         const asks = new Asks(worked.server.pool, job.organization);
-        const { name, said } = await askedFor(asks, ask);
-        await asks.answer(ask, await perform({ engine, underWay: UNSEEN }, name, said));
+        const { name, said, form } = await askedFor(asks, ask);
+        const done = await perform({ engine, underWay: UNSEEN }, name, said);
+        await asks.answer(ask, { form, value: form === 'positional' ? done : keptAnswer(name, done) });
         return null;
       }),
     // Nobody looks between runs as a daemon does. Whoever closes a composition delivers what is due.
@@ -99,6 +101,19 @@ function workOf(worked: Worked): Record<JobKind, JobHandler> {
 }
 
 type Asked = Pick<RunRequest, 'mode' | 'trigger'>;
+
+/** The payload of `operate`: what was said is kept apart. */
+const ASKED = z.object({ ask: z.string() });
+
+/** The payload of `request`. */
+const REQUESTED = z.object({
+  mode: z.enum(MODES),
+  trigger: z.enum(RUN_TRIGGERS),
+  rules: z.array(z.string()).optional(),
+  waitForDoubts: z.boolean().default(false),
+  by: z.string().exactOptional(),
+  onceId: z.string().exactOptional(),
+});
 
 /** A daemon shows what it has under way; a worker's jobs are shown by their rows. */
 const UNSEEN = { beginPlan: () => {}, end: () => {} };

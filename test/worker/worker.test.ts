@@ -245,17 +245,17 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     await untilRuns('acme', 1);
     const asks = new Asks(server.pool, 'acme');
     const newId = () => systemIds(systemClock).next();
-    const turns = turnsByJobs({ jobs, asks, organization: 'acme', newId, signal: ending.asked });
+    const reader = postgresReader(server.pool, 'acme', systemClock);
+    const turns = turnsByJobs({ jobs, asks, reader, organization: 'acme', newId, signal: ending.asked });
     const operator = { by: 'ana (token admin)', reason: 'a test' };
-    await expect(turns.operate('release', operator.by, 'NO-SUCH', operator)).rejects.toMatchObject({
+    await expect(turns.operate('release', { target: 'NO-SUCH', ...operator })).rejects.toMatchObject({
       code: 'not_found',
       message: expect.stringContaining('NO-SUCH'),
     });
-    const reader = postgresReader(server.pool, 'acme', systemClock);
     const [claim] = await reader.claims({ status: 'standing' });
     if (!claim) throw new Error('nothing was banned');
-    const released = await turns.operate('release', operator.by, claim.target, operator);
-    expect(released).toMatchObject([{ target: claim.target }]);
+    const released = await turns.operate('release', { target: claim.target, ...operator });
+    expect(released).toMatchObject([{ target: claim.target, intent: { target: claim.target, outcome: 'succeeded' } }]);
     expect((await reader.claims({ status: 'released' })).map(({ target }) => target)).toContain(claim.target);
     // The table of the jobs has no wall between organizations.
     const stored = JSON.stringify(await server.pool.query('SELECT data, output FROM trustward_jobs.job'));

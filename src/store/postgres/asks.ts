@@ -1,18 +1,39 @@
-// store: what people asked for and a worker does, until it is answered: one row each, of one organization. In: an operation with what was said.
-// Out: the same at a worker, and its answer, or why there is none, at who asked. Nothing that acts rests on it: the work itself is committed and audited elsewhere.
+// store: what people asked for and a worker does, until it is answered: one row each, of one organization. In: an operation with what was said, as
+// JSON. Out: the same at a worker, and its answer, or why there is none, at who asked. Whoever reads it parses it. Nothing that acts rests on it: the
+// work itself is committed and audited elsewhere.
 import { deserialize, serialize } from 'node:v8';
 import { AppError } from '../../domain/errors.ts';
-import type { JobFault } from '../../domain/jobs.ts';
 import { beginWriting } from './organization.ts';
 import type { Client, PostgresPool } from './pool.ts';
 
 /** An answer is asked for within minutes. */
 const KEPT = '1 day';
 
+/** `positional`: as the version before wrote it, a serialization of its Node version. It is read, and answered in the same form, for one version. */
+export interface Kept {
+  form: 'named' | 'positional';
+  value: unknown;
+}
+
 export interface Ask {
   operation: string;
-  said: readonly unknown[];
+  said: Kept;
 }
+
+const BRACE = 0x7b;
+
+function bytesOf({ form, value }: Kept): Buffer {
+  return form === 'positional' ? serialize(value) : Buffer.from(JSON.stringify(value));
+}
+
+/** JSON begins with a brace, and a serialization never does. */
+function keptOf(bytes: Buffer): Kept {
+  return bytes[0] === BRACE
+    ? { form: 'named', value: JSON.parse(bytes.toString()) }
+    : { form: 'positional', value: deserialize(bytes) };
+}
+
+const NOTHING = bytesOf({ form: 'named', value: {} });
 
 export class Asks {
   constructor(
@@ -22,37 +43,37 @@ export class Asks {
 
   async add(id: string, { operation, said }: Ask): Promise<void> {
     const sql = 'INSERT INTO asks (id, operation, said) VALUES ($1, $2, $3)';
-    await this.within((client) => client.query(sql, [id, operation, serialize(said)]));
+    await this.within((client) => client.query(sql, [id, operation, bytesOf(said)]));
   }
 
   /** Errors: AppError `not_found`. */
   async find(id: string): Promise<Ask> {
     const row = await this.row(id);
-    return { operation: row.operation, said: deserialize(row.said) as unknown[] };
+    return { operation: row.operation, said: keptOf(row.said) };
   }
 
-  async answer(id: string, answer: unknown): Promise<void> {
-    await this.within((client) => client.query('UPDATE asks SET answer = $2 WHERE id = $1', [id, serialize(answer)]));
+  async answer(id: string, answer: Kept): Promise<void> {
+    await this.within((client) => client.query('UPDATE asks SET answer = $2 WHERE id = $1', [id, bytesOf(answer)]));
   }
 
   /** Errors: AppError `not_found`, also for one that has none yet. */
-  async answerOf(id: string): Promise<unknown> {
+  async answerOf(id: string): Promise<Kept> {
     const { answer } = await this.row(id);
     if (answer === null) throw gone(id);
-    return deserialize(answer);
+    return keptOf(answer);
   }
 
   /** Why the job `id` could not be done. The text may name subjects, so it is here and not with the job. */
-  async noteFault(id: string, fault: JobFault): Promise<void> {
+  async noteFault(id: string, fault: object): Promise<void> {
     const sql = `INSERT INTO asks (id, operation, said, answer) VALUES ($1, 'fault', $2, $3)
       ON CONFLICT (org, id) DO UPDATE SET answer = excluded.answer`;
-    await this.within((client) => client.query(sql, [id, serialize([]), serialize(fault)]));
+    await this.within((client) => client.query(sql, [id, NOTHING, bytesOf({ form: 'named', value: fault })]));
   }
 
-  async faultOf(id: string): Promise<JobFault | undefined> {
+  async faultOf(id: string): Promise<unknown> {
     const sql = "SELECT answer FROM asks WHERE id = $1 AND operation = 'fault'";
     const { rows } = await this.within((client) => client.query<{ answer: Buffer }>(sql, [id]));
-    return rows[0] && (deserialize(rows[0].answer) as JobFault);
+    return rows[0] && keptOf(rows[0].answer).value;
   }
 
   async prune(): Promise<void> {
