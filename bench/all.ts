@@ -19,6 +19,7 @@ const BENCHES: { name: string; file: string; short: boolean }[] = [
   { name: 'history', file: './history.ts', short: true },
   { name: 'year', file: './year.ts', short: true },
   { name: 'backup', file: './backup.ts', short: true },
+  { name: 'poison', file: './poison.ts', short: true },
   { name: 'scale', file: './scale.ts', short: false },
 ];
 

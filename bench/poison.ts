@@ -6,19 +6,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ACTIONS } from '../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../src/evaluate/index.ts';
-import { Dice } from '../test/harness/dice.ts';
 import { isShort, report } from './figures.ts';
 import { EXEMPT_PERSON, KINDS, KIOSK } from './poison/attacks.ts';
 import { type Campaign, campaign } from './poison/campaign.ts';
-import { HOUR_MS, MINUTE_MS, Organization, type TrueDevice } from './poison/organization.ts';
+import { diceOf, HOUR_MS, MINUTE_MS, Organization, type TrueDevice } from './poison/organization.ts';
 import { quietMonth } from './poison/quiet.ts';
 
 const CAMPAIGNS_EACH = 2;
 const args = process.argv.slice(2);
 const given = (name: string) => (args.includes(name) ? args[args.indexOf(name) + 1] : undefined);
 const kinds = KINDS.filter((kind) => (given('--kind') ?? kind) === kind);
-const count = Number(given('--campaigns') ?? (isShort ? 160 : 10_000));
-const months = Number(given('--quiet') ?? (isShort ? 1 : 20));
+const count = Number(given('--campaigns') ?? (given('--kind') ? CAMPAIGNS_EACH : isShort ? 16 : 800));
+const months = Number(given('--quiet') ?? (isShort || given('--kind') ? 0 : 4));
 const firstSeed = Number(given('--seed') ?? 1);
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'trustward-poison-'));
 const rules = shippedRules();
@@ -30,13 +29,14 @@ try {
   for (let seed = firstSeed; alarms.length < months; seed += 1)
     alarms.push(await quietMonth(planOf(seed), join(folder, `${seed}.db`)));
   tellTable(all, alarms);
+  if (args.includes('--check') && (all.some(isFailure) || shareNamed(all).named < 95)) process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
 async function campaignsOf(seed: number): Promise<(Campaign & { seed: number })[]> {
   const org = await Organization.begin(planOf(seed), join(folder, 'quiet.db'));
-  const exempt = await liveQuietly(org, isShort ? HOUR_MS * 14 : org.dice.whole(26, 80) * HOUR_MS);
+  const exempt = await liveQuietly(org, (isShort ? 14 : 30) * HOUR_MS);
   const found: (Campaign & { seed: number })[] = [];
   for (const kind of kinds)
     for (let number = 0; number < CAMPAIGNS_EACH; number += 1) {
@@ -65,9 +65,9 @@ async function liveQuietly(org: Organization, lastingMs: number): Promise<TrueDe
 }
 
 function planOf(seed: number) {
-  const dice = new Dice(seed, 'plan');
-  const devices = dice.chance(0.8) ? dice.whole(40, 120) : dice.whole(120, 400);
-  return { seed, devices, everyMs: dice.pick([5, 10, 15, 30]) * MINUTE_MS, rules };
+  const dice = diceOf(seed, 'plan');
+  const devices = dice.chance(0.9) ? dice.whole(40, 80) : dice.whole(80, 400);
+  return { seed, devices, everyMs: dice.pick([10, 15, 30]) * MINUTE_MS, rules };
 }
 
 /** As they are shipped, but that no person has to approve what they do. */
@@ -99,16 +99,9 @@ function tellTable(all: readonly Campaign[], alarms: readonly string[][]): void 
     of.reduce((total, each) => total + each[what], 0);
   const bench = 'poison';
   process.stdout.write('kind     campaigns  void  mattered  named%  lifted  free  stuck  beyond  misled\n');
-  const share = (of: readonly Campaign[]) => {
-    const mattered = of.filter(({ named }) => named !== undefined);
-    return {
-      mattered: mattered.length,
-      named: mattered.length === 0 ? 100 : (100 * mattered.filter(({ named }) => named).length) / mattered.length,
-    };
-  };
   for (const kind of kinds) {
     const of = all.filter((each) => each.kind === kind);
-    const { mattered, named } = share(of);
+    const { mattered, named } = shareNamed(of);
     const cells = [
       of.length,
       of.filter((each) => each.void).length,
@@ -133,7 +126,7 @@ function tellTable(all: readonly Campaign[], alarms: readonly string[][]): void 
   report({ bench, what: 'bans lifted by the attacker', value: sum(all, 'lifted'), unit: '', atMost: 0 });
   report({ bench, what: 'acts beyond limits', value: sum(all, 'beyond'), unit: '', atMost: 0 });
   report({ bench, what: 'compromised devices left free after it', value: sum(all, 'free'), unit: '', atMost: 0 });
-  report({ bench, what: 'named within two runs', value: share(all).named, unit: '%', atLeast: 95 });
+  report({ bench, what: 'named within two runs', value: shareNamed(all).named, unit: '%', atLeast: 95 });
   report({ bench, what: 'simulated quiet days', value: alarms.length * 30, unit: '' });
   for (const alarm of alarms.flat()) process.stdout.write(`    false alarm: ${alarm}\n`);
   if (alarms.length > 0)
@@ -144,4 +137,10 @@ function tellTable(all: readonly Campaign[], alarms: readonly string[][]): void 
       unit: '',
       atMost: 1,
     });
+}
+
+function shareNamed(of: readonly Campaign[]): { mattered: number; named: number } {
+  const mattered = of.filter(({ named }) => named !== undefined);
+  const named = mattered.filter((each) => each.named).length;
+  return { mattered: mattered.length, named: mattered.length === 0 ? 100 : (100 * named) / mattered.length };
 }

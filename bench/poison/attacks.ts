@@ -51,7 +51,7 @@ export const boundOf = (devices: number): number => Math.min(25, Math.ceil(devic
 
 const isDistrusted = ({ run }: Lived, source: 'devices' | 'events' = 'devices') =>
   run.findings?.snapshot.sources[source].trusted === false;
-const isAlerted = ({ alerts, why: _ }: Shown, victims: readonly TrueDevice[], codes: readonly string[]) =>
+const isAlerted = ({ alerts }: Shown, victims: readonly TrueDevice[], codes: readonly string[]) =>
   alerts.some(({ code, about, text }) => {
     const said = `${JSON.stringify(about)} ${text}`;
     return (
@@ -104,7 +104,7 @@ const freeze: Make = (org, dice, exempt) => {
   const [hidden, later] = someOf(org, 2, exempt) as [TrueDevice, TrueDevice];
   const singles = dice.chance(0.5);
   const hidesBan = dice.chance(0.5);
-  const runs = Math.min(24, Math.max(8, Math.ceil((3 * HOUR_MS) / org.plan.everyMs)));
+  const runs = Math.min(14, Math.max(8, Math.ceil((3 * HOUR_MS) / org.plan.everyMs)));
   let since = 0;
   return {
     variant: `${singles ? 'all reads' : 'lists'}, ${hidesBan ? 'hides a ban' : 'hides a compromise'}`,

@@ -3,9 +3,8 @@
 import { CEILINGS_DEFAULT } from '../../src/domain/ceiling.ts';
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { whyOf } from '../../src/explain/why.ts';
-import { Dice } from '../../test/harness/dice.ts';
 import { type Attack, attackOf, type Kind, type Shown } from './attacks.ts';
-import { DAY_MS, HOUR_MS, type Lived, type Organization, type TrueDevice } from './organization.ts';
+import { DAY_MS, diceOf, HOUR_MS, type Lived, type Organization, type TrueDevice } from './organization.ts';
 
 export interface Campaign {
   kind: Kind;
@@ -29,6 +28,7 @@ export interface Campaign {
 
 /** A cooldown of an hour and `clear_for` are over well before this. */
 const RECOVERY_MS = 3 * HOUR_MS;
+const RECOVERY_EVERY_MS = HOUR_MS / 4;
 const NAMED_WITHIN = 2;
 
 export async function campaign(
@@ -38,7 +38,7 @@ export async function campaign(
   file: string,
   exempt: TrueDevice,
 ): Promise<Campaign> {
-  const org = await from.copy(file, new Dice(from.plan.seed, `${kind} ${number}`));
+  const org = await from.copy(file, diceOf(from.plan.seed, `${kind} ${number}`));
   try {
     const exempted = org.truth.get(exempt.id) as TrueDevice;
     const attack = attackOf(kind, org, exempted);
@@ -85,20 +85,21 @@ class Judged {
       org.ordinary();
       const does = await attack.step(n);
       if (does || matters > 0) matters += 1;
-      const lived = await this.run(false);
+      const lived = await this.run(0);
       if (matters > 0 && matters <= NAMED_WITHIN && !found.named) found.named = attack.isNamed(await this.shown(lived));
       else if (matters === 0 && !found.named && attack.isNamed(await this.shown(lived))) found.named = true;
     }
     await attack.end();
-    for (let passed = 0; passed < RECOVERY_MS && !found.void; passed += org.plan.everyMs)
-      await org.acceptIfLost(await this.run());
+    for (let passed = 0; passed < RECOVERY_MS && !found.void; passed += RECOVERY_EVERY_MS)
+      await org.acceptIfLost(await this.run(RECOVERY_EVERY_MS));
     if (!found.void) await this.judgeEnd();
     return found;
   }
 
-  private async run(passes = true): Promise<Lived> {
+  /** After `ms` of ordinary life; 0: it was lived already. */
+  private async run(ms = this.org.plan.everyMs): Promise<Lived> {
     const { org, found } = this;
-    if (passes) org.ordinary();
+    if (ms > 0) org.ordinary(ms);
     const lived = await org.run();
     this.n += 1;
     this.judgeCalls(lived);

@@ -49,6 +49,9 @@ export interface Plan {
   rules: readonly LoadedRule[];
 }
 
+/** Small seeds would roll the same dice: the number and its digit take each other away. */
+export const diceOf = (seed: number, name: string): Dice => new Dice(1_000_000 + seed, name);
+
 /** A share of the fleet reports in half an hour, at work and otherwise. */
 const REPORTING = { work: 0.2, rest: 0.02 };
 
@@ -79,7 +82,7 @@ export class Organization {
     const seed = { seed: plan.seed, devices: plan.devices, compromised: 0, events: 50, services: 4 };
     const made = await Organization.over(
       plan,
-      new Dice(plan.seed, 'organization'),
+      diceOf(plan.seed, 'organization'),
       START_MS,
       file,
       freshDatabase(),
@@ -143,7 +146,8 @@ export class Organization {
     for (const { SerialNumber } of devices) serials.set(SerialNumber, (serials.get(SerialNumber) ?? 0) + 1);
     for (const { DeviceID, SerialNumber, MdmData, Banned } of devices) {
       const serial = String(SerialNumber);
-      const isOwn = serials.get(SerialNumber) === 1 && serial !== '' && !PLACEHOLDER_SERIALS.includes(serial);
+      const isOwn =
+        serials.get(SerialNumber) === 1 && serial !== '' && !PLACEHOLDER_SERIALS.includes(serial.toLowerCase());
       const isReported = Number((MdmData as Facts).Timestamp) > 0 && Banned === 'FALSE';
       this.truth.set(String(DeviceID), {
         id: String(DeviceID),
@@ -169,13 +173,13 @@ export class Organization {
     return BigInt(Math.floor(this.nowMs + offsetMs)) * 1_000_000n;
   }
 
-  /** Time passes as in an ordinary week: reports and logins by day, events, now and then a new version. */
-  ordinary(): void {
-    const { dice, plan } = this;
-    this.on.clock.pass(plan.everyMs);
+  /** Time passes as in an ordinary week: reports and logins by day, events, now and then a change by hand. */
+  ordinary(ms = this.plan.everyMs): void {
+    const { dice } = this;
+    this.on.clock.pass(ms);
     const at = new Date(this.nowMs);
     const isWork = at.getUTCDay() % 6 !== 0 && at.getUTCHours() >= 8 && at.getUTCHours() < 18;
-    const rate = REPORTING[isWork ? 'work' : 'rest'] * (plan.everyMs / (30 * MINUTE_MS));
+    const rate = REPORTING[isWork ? 'work' : 'rest'] * (ms / (30 * MINUTE_MS));
     for (const { id, ordinary } of this.truth.values()) {
       if (!dice.chance(rate)) continue;
       if (ordinary && !this.poisoned.has(id)) this.report(id);
