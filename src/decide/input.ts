@@ -14,7 +14,7 @@ import type { PlannedIntent } from '../domain/plan.ts';
 import type { Ids } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { RuleLimits } from '../domain/run.ts';
-import type { SourceReading } from '../domain/snapshot.ts';
+import type { OwnRead, SourceReading } from '../domain/snapshot.ts';
 import type { SteadyReading } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
@@ -62,6 +62,8 @@ export interface DecideInput {
   openState: OpenState;
   /** Decisions in force for a what-if, which reconciles none of them but needs what only they record. Default: those of `openState`. */
   said?: readonly StoredDecision[];
+  /** By `seenKey`, what the own records of targets show that the lists show otherwise than what was done; undefined: no list was read. */
+  ownReads?: ReadonlyMap<string, OwnRead> | undefined;
   /** Records of owners that some exemption names by more than their e-mail address. */
   exemptOwners?: OwnerFacts;
   /** Only some subjects were read, between two whole runs. `sources` are then the readings of the last whole run. */

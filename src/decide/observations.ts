@@ -7,11 +7,13 @@ import { isOnTrial } from '../domain/mode.ts';
 import type { Claims } from './claims.ts';
 import { amendEpisode, type FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
+import { attemptedJustNow } from './own-reads.ts';
 import { aimOf, isAlreadySo, isOwnStateSo, isProposedByNow, type Proposal } from './proposal.ts';
 import type { KnownIntents } from './proposals.ts';
 import {
   episodesReversed,
   foundReversed,
+  isAgreed,
   isContradictedJustNow,
   mayBeStale,
   type Reversal,
@@ -31,11 +33,8 @@ export class Observations {
     private readonly claims: Claims,
     private readonly known: KnownIntents,
   ) {
-    this.shown = new Shown(input, followed);
-    const attempts = [...input.openState.lastAttempts];
-    const justNow = attempts.filter(([, at]) => mayBeStale(at, input));
-    // A rule's id holds no space. A target may hold anything, even text that looks like another action on another target.
-    this.attemptedJustNow = new Set(justNow.map(([key]) => key.slice(key.indexOf(' ') + 1)));
+    this.shown = new Shown(input);
+    this.attemptedJustNow = attemptedJustNow(input.openState, input);
   }
 
   /** Handles a trusted match whose target is in the proposed state, or was and no longer is. */
@@ -44,6 +43,8 @@ export class Observations {
     if (isAlreadySo(proposal)) this.observeSo(proposal);
     else {
       if (!isOwnStateSo(proposal)) this.observeReversal(proposal);
+      if (this.input.ownReads?.get(seenKey(proposal.traits.name, proposal.target)) === 'unread')
+        proposal.isUnread = true;
       const isTold = this.episodeNow(proposal)?.overriddenAt !== undefined;
       if (!isTold && isContradictedJustNow(proposal, this.input, this.known, this.shown)) proposal.isUnsettled = true;
     }
@@ -99,6 +100,10 @@ export class Observations {
       proposal.isUnsettled = wasSo && !isTold;
       return;
     }
+    if (!isAgreed(this.input, proposal.traits, proposal.target)) {
+      proposal.isUnread = wasSo && !isTold;
+      return;
+    }
     if (wasSo && !isTold) {
       const found = proposal.summary.state[proposal.traits.fieldWritten as string] as string;
       this.reverse(episode, { traits: proposal.traits, target: proposal.target, subject: episode.subject, found });
@@ -136,7 +141,7 @@ export class Observations {
     for (const key of episode.seenSo) {
       const { action, target } = seenOfKey(key);
       const traits = this.input.traits.get(action);
-      if (!traits || this.known.doubtOn({ action, target })) continue;
+      if (!traits || this.known.doubtOn({ action, target }) || !isAgreed(this.input, traits, target)) continue;
       if (this.wasAttemptedJustNow(action, target) || this.wasAttemptedJustNow(traits.inverse, target)) continue;
       const found = this.shown.stateOf(episode.subject, traits, target);
       if (found === undefined || found === traits.valueWritten) continue;

@@ -38,6 +38,8 @@ export interface Proposal {
   doubt: Intent | undefined;
   /** It was done or attempted just now, and the target does not show it: a stale read, or a person's reversal. */
   isUnsettled?: boolean;
+  /** A list shows it reversed, and its own record could not be read. */
+  isUnread?: boolean;
   undo: boolean;
   /** The lowest of its rules' own modes. */
   ownMode: Mode;

@@ -26,7 +26,8 @@ export function foundReversed(
 ): string | undefined {
   const traits = input.traits.get(claim.action);
   const kind = followed.episodes.get(claim.episodeId)?.subject.kind;
-  if (!traits?.fieldWritten || !kind || known.doubtOn(claim)) return undefined;
+  if (!traits?.fieldWritten || !kind || known.doubtOn(claim) || !isAgreed(input, traits, claim.target))
+    return undefined;
   const undo = traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId);
   if (undo && (undo.outcome !== 'failed' || mayBeStale(undo.settledAt, input))) return undefined;
   const settledAt = known.byId(claim.intentId)?.settledAt;
@@ -52,10 +53,7 @@ function isWhollyReversed(
 export class Shown {
   private services: Map<string, StateRead> | undefined;
 
-  constructor(
-    private readonly input: DecideInput,
-    private readonly followed: FollowedEpisodes,
-  ) {}
+  constructor(private readonly input: Pick<DecideInput, 'sources' | 'fleet' | 'bundles' | 'judgements'>) {}
 
   stateOf({ kind, id }: SubjectRef, { fieldWritten }: ActionTraits, target: string): string | undefined {
     const { sources, fleet, bundles } = this.input;
@@ -67,11 +65,9 @@ export class Shown {
   }
 
   private serviceStates(): ReadonlyMap<string, StateRead> {
-    const { matches, others } = this.followed;
+    const services = this.input.judgements.filter(({ kind }) => kind === 'service');
     this.services ??= new Map(
-      [...matches.map(({ match }) => match), ...others.values()].flatMap(({ summary: { kind, id, state } }) =>
-        kind === 'service' ? [[id, state] as const] : [],
-      ),
+      services.flatMap(({ matches, open }) => [...matches, ...open].map(({ summary }) => [summary.id, summary.state])),
     );
     return this.services;
   }
@@ -153,7 +149,19 @@ export function isContradictedJustNow(
   return contradicts(last.intent, last.traits, stateOf);
 }
 
+/** Whether a list may be believed that shows it reversed. Where no list was read, and in a record of an earlier version, it counts as it is. */
+export function isAgreed(
+  { ownReads }: Pick<DecideInput, 'ownReads'>,
+  { name, fieldWritten }: ActionTraits,
+  target: string,
+): boolean {
+  return ownReads === undefined || fieldWritten === MEMBERSHIP || ownReads.get(seenKey(name, target)) === 'as_listed';
+}
+
 /** Whether what this run read may be older than what was recorded at that time. */
-export function mayBeStale(atMs: number | undefined, { steady, quietMs }: DecideInput): boolean {
+export function mayBeStale(
+  atMs: number | undefined,
+  { steady, quietMs }: Pick<DecideInput, 'steady' | 'quietMs'>,
+): boolean {
   return atMs !== undefined && elapsedMs(steady, atMs) < quietMs;
 }

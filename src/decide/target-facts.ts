@@ -13,7 +13,7 @@ import { aimOf, isAlreadySo, isOwnStateSo, type Proposal } from './proposal.ts';
 import { isPlaceholder } from './serials.ts';
 
 export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput): TargetFacts {
-  const { traits, target, undo, intent, doubt, isUnsettled, exemption, ownMode } = proposal;
+  const { traits, target, undo, intent, doubt, isUnsettled, isUnread, exemption, ownMode } = proposal;
   return {
     traits,
     target,
@@ -30,6 +30,7 @@ export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInp
     doubt: doubt === intent ? undefined : doubt,
     // This holds even if its own intent failed: then another rule's intent did it, and this episode claims that.
     justDoneMs: isUnsettled && !(intent && isDone(intent)) ? input.quietMs : undefined,
+    isUnread: isUnread === true,
     exemption,
     // A rule on trial is not stopped: it begins nothing.
     stop: isLive(ownMode) ? input.openState.stop : undefined,

@@ -1,6 +1,7 @@
 // decide: proposals to undo. Trustward undoes only what it did, only when the last claim on it ends, and only when every claiming
 // rule has `revert`. In: claims whose episodes are over. Out: proposals, or claims ended without one.
 
+import type { ActionName } from '../domain/action.ts';
 import { summaryOfTarget } from '../domain/bundles.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -9,7 +10,7 @@ import { type FollowedEpisodes, isTrusted, subjectKey } from './episodes.ts';
 import type { DecideInput } from './input.ts';
 import { isAlreadySo, type Proposal } from './proposal.ts';
 import { cappedMode, type KnownIntents } from './proposals.ts';
-import { mayBeStale } from './reversals.ts';
+import { isAgreed, mayBeStale } from './reversals.ts';
 
 export class UndoProposals {
   constructor(
@@ -59,7 +60,8 @@ export class UndoProposals {
     if (proposals.some(isAlreadySo)) {
       // INVARIANT: a read right after an attempt may be older than it: that it is already undone is known only after a quiet period.
       const isFresh = claims.some(({ openedAt }) => mayBeStale(openedAt, this.input));
-      return isFresh ? [] : this.claims.endAll(claims, 'it was undone already');
+      const isUnread = claims.some(({ action, target }) => !this.isAgreed(action, target));
+      return isFresh || isUnread ? [] : this.claims.endAll(claims, 'it was undone already');
     }
     const spoken = new Set(proposals.map((proposal) => proposal.episode?.id));
     this.claims.endAll(
@@ -67,6 +69,11 @@ export class UndoProposals {
       'its match was over, and its subject no longer exists or has a later claim',
     );
     return proposals;
+  }
+
+  private isAgreed(action: ActionName, target: string): boolean {
+    const traits = this.input.traits.get(action);
+    return traits === undefined || isAgreed(this.input, traits, target);
   }
 
   private undoProposal(claim: Claim, claiming: Rule[]): Proposal | undefined {

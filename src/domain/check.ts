@@ -143,6 +143,8 @@ export interface TargetFacts {
   doubt?: Intent | undefined;
   /** Trustward acted on it just now and it is not in that state: a reversal can be concluded after this time. */
   justDoneMs?: number | undefined;
+  /** A list shows it reversed, and its own record could not be read: nobody knows whether a person did that. */
+  isUnread?: boolean;
 
   // People's commands.
   exemption?: Exemption | undefined;

@@ -10,7 +10,7 @@ import type { PresentPrints } from './identity.ts';
 import type { Lists } from './lists.ts';
 import type { Run } from './run.ts';
 import type { SharedPrints } from './seen-prints.ts';
-import { type Coverage, isUsable, type SourceReading } from './snapshot.ts';
+import { type Coverage, isUsable, type OwnRead, type SourceReading } from './snapshot.ts';
 import type { SteadyReading } from './steady-time.ts';
 import type { OpenState } from './store.ts';
 import { SOURCE_OF, type Source, type SubjectKind, type SubjectRef } from './subjects.ts';
@@ -77,6 +77,8 @@ export interface RunFrame {
   unavailable: readonly Source[];
   /** By bundle, ids of services; undefined when nothing asked for them, or the server does not list them. */
   bundles: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  /** By action and target: whether the own record agreed with a list that showed it reversed. Absent: no list was read, or by an earlier version. */
+  ownReads?: ReadonlyMap<string, OwnRead> | undefined;
   /**
    * By kind that it read: the paths that records of this form have had until then. A run saw no fact of any other path, although the record
    * may have one, from readings of another form.

@@ -17,6 +17,8 @@ export interface TrustReason {
     | 'fact_drifted'
     | 'count_drifted'
     | 'clock_skew'
+    /** A record read singly shows what we did, and the list does not. */
+    | 'contradicted'
     | 'unavailable';
   text: string;
 }
@@ -65,6 +67,12 @@ export interface KeptReading {
   /** The number of records by fact path, then by value (as text). */
   values: Record<string, Record<string, number>>;
 }
+
+/**
+ * What the own record of a target shows where a list shows reversed what was done. `as_listed`: the same. `as_done`: what was done. `unread`: it could
+ * not be read, or is one of too many.
+ */
+export type OwnRead = 'as_listed' | 'as_done' | 'unread';
 
 /** A trusted reading of a source, to compare the next one with. */
 export interface Baseline extends KeptReading {

@@ -68,6 +68,7 @@ export const trustReason = z.strictObject({
     'fact_drifted',
     'count_drifted',
     'clock_skew',
+    'contradicted',
     'unavailable',
   ]),
   text,

@@ -10,7 +10,7 @@ import type { PulledSnapshot } from './pulled-snapshot.ts';
 /** What deciding reads of a pass over the sources. */
 export type SeenSnapshot = Pick<
   PulledSnapshot,
-  'unjudged' | 'steady' | 'judgements' | 'fleet' | 'bundles' | 'exemptOwners'
+  'unjudged' | 'steady' | 'judgements' | 'fleet' | 'bundles' | 'ownReads' | 'exemptOwners'
 > & { snapshot: Pick<Snapshot, 'sources'> };
 
 /** Of the moment, beside the snapshot. */
@@ -40,6 +40,7 @@ export function inputOf(
     fleet: seen.fleet,
     bundles: seen.bundles,
     openState,
+    ownReads: seen.ownReads,
     exemptOwners: seen.exemptOwners,
     ids,
     settings,

@@ -133,6 +133,7 @@ export type PullEngine = Pick<
   | 'api'
   | 'clock'
   | 'steady'
+  | 'quiet'
   | 'ids'
   | 'log'
   | 'actions'

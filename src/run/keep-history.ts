@@ -55,6 +55,7 @@ function seenRun(
       coverage: pulled.view.coverage,
       unavailable: [...pulled.view.unavailable],
       bundles,
+      ownReads: input.ownReads,
       eventsTo,
       part: partOf(input, pulled),
     },

@@ -9,10 +9,10 @@ import type { LookBack, LookBackPass } from '../domain/look-back.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
 import type { Run } from '../domain/run.ts';
-import { type Baseline, isUsable, type SourceReading } from '../domain/snapshot.ts';
+import { type Baseline, isUsable, type SourceReading, type TrustReason } from '../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
-import { KIND_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
+import { KIND_OF, SOURCE_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
 import { FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
 import { earlierReadings } from '../pull/earlier-readings.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
@@ -25,6 +25,7 @@ import { readGroups, unreadGroups } from './exempt-groups.ts';
 import { fillLookBack } from './fill-look-back.ts';
 import { KeptRecords } from './kept-records.ts';
 import { decidedVerdicts } from './new-flips.ts';
+import { type OwnReads, readOwnDoings } from './own-reads.ts';
 import { type Pass, partsPass } from './parts-pass.ts';
 import { pullBundles } from './pull-bundles.ts';
 import { type JudgeView, judgementOf, type PulledSnapshot } from './pulled-snapshot.ts';
@@ -53,8 +54,8 @@ export async function pullSnapshot(
 class SnapshotPull {
   private readonly sources = {} as Record<Source, SourceReading>;
   private readonly judgements: Judgement[] = [];
-  private readonly baselines: Baseline[] = [];
-  private readonly identities: IdentityChanges[] = [];
+  private baselines: Baseline[] = [];
+  private identities: IdentityChanges[] = [];
   /** A list may be read twice: the last reading counts. */
   private readonly lookBacks = new Map<Subjects, LookBackPass | undefined>();
   private readonly kept: KeptRecords;
@@ -102,7 +103,10 @@ class SnapshotPull {
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
     await this.readExemptGroups();
     if (this.asksForBundles()) this.bundles = await pullBundles(this.engine, this.run);
-    return this.result(throughout(begun, this.engine.steady.read()));
+    const steady = throughout(begun, this.engine.steady.read());
+    const { reads, contradicted } = await this.readOwnDoings(steady);
+    for (const reason of contradicted) this.distrust(reason);
+    return { ...this.result(steady), ownReads: reads };
   }
 
   /** Without them nobody knows who is exempt: nothing is done then. */
@@ -112,6 +116,25 @@ class SnapshotPull {
     const why = await readGroups(engine.api, judgements, fleet, exemptions, kept.exemptOwners);
     for (const source of why === undefined ? [] : (['devices', 'users'] as const))
       sources[source] = unreadGroups(sources[source], why as string);
+  }
+
+  private readOwnDoings(steady: SteadyReading): Promise<OwnReads> {
+    const { engine, openState, sources, fleet, bundles, judgements } = this;
+    const { actions: traits, quiet } = engine;
+    return readOwnDoings(engine, {
+      ...{ traits, openState, sources, fleet, bundles, judgements, steady },
+      quietMs: quiet.read().ms,
+    });
+  }
+
+  /** Nothing of a reading that is not trusted after all is compared with later ones. */
+  private distrust(reason: TrustReason): void {
+    const { source } = reason;
+    const reading = this.sources[source];
+    this.sources[source] = { ...reading, trusted: false, reasons: [...reading.reasons, reason] };
+    if (source === 'devices') this.fleet.tellsOwners = false;
+    this.baselines = this.baselines.filter((one) => one.source !== source);
+    this.identities = this.identities.filter(({ kind }) => SOURCE_OF[kind] !== source);
   }
 
   private asksForBundles(): boolean {

@@ -1,6 +1,7 @@
 // run: what a pass over the sources passes to the later stages.
 import type { SubjectCounts } from '../act/context.ts';
 import type { OwnerFacts } from '../decide/exemptions.ts';
+import type { DecideInput } from '../decide/input.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import type { Fleet } from '../domain/fleet.ts';
 import type { IdentityChanges } from '../domain/identity.ts';
@@ -31,6 +32,8 @@ export interface PulledSnapshot {
   view: JudgeView;
   /** Which services are in which bundles, when an action of some rule or claim needs it and the server lists them. */
   bundles: Bundles | undefined;
+  /** What the own records of targets show that the lists show otherwise than what was done last; undefined: no list was read. */
+  ownReads?: DecideInput['ownReads'];
   /** Owners that some exemption covers, by lower-case e-mail. */
   exemptOwners: OwnerFacts;
   /** Readings that rules look back on from now on, once the run is committed. */

@@ -19,7 +19,7 @@ import { commitOf } from './run-commit.ts';
 import { demandJudged } from './run-life.ts';
 
 export type WhatIfEngine = Omit<PullEngine, 'store'> &
-  Pick<Engine, 'daemonMode' | 'quiet' | 'rulesDir' | 'demo'> & {
+  Pick<Engine, 'daemonMode' | 'rulesDir' | 'demo'> & {
     reader: PullReader & Pick<OpenStateReader, 'openState'> & Pick<ReportReader, 'stop'>;
   };
 

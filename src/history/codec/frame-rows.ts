@@ -1,6 +1,7 @@
 // history codec: the frame of a run as data without maps and sets, in parts that compress well beside those of other runs. In: a frame. Out: its
 // parts, and a frame of them. Settings, bundles and the paths that forms show are standing rows and not among them.
 import { formOf, type RecordedPart, type RunFrame } from '../../domain/recorded-history.ts';
+import type { OwnRead } from '../../domain/snapshot.ts';
 import { SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
 import type { OpenKeys } from './open-state-rows.ts';
 
@@ -13,6 +14,7 @@ export interface FrameParts {
   > & {
     /** Ids of bundles; undefined: nothing asked for them. */
     bundles: readonly string[] | undefined;
+    ownReads?: readonly (readonly [string, OwnRead])[] | undefined;
   };
   sources: RunFrame['sources'];
   decidedOn?: RunFrame['decidedOn'];
@@ -37,12 +39,13 @@ export const FRAME_PARTS: readonly (keyof FrameParts)[] = [
 
 export function framePartsOf(frame: RunFrame): FrameParts {
   const { run, steady, quietMs, freeze, activeRules, judged, unjudged, coverage, unavailable, eventsTo } = frame;
-  const { sources, decidedOn, bundles, part } = frame;
+  const { sources, decidedOn, bundles, ownReads, part } = frame;
   return {
     run,
     frame: {
       ...{ steady, quietMs, freeze, activeRules, judged, unjudged, coverage, unavailable, eventsTo },
       bundles: bundles && [...bundles.keys()],
+      ownReads: ownReads && [...ownReads],
     },
     sources,
     decidedOn,
@@ -64,6 +67,7 @@ export function frameOf({ run, frame, sources, decidedOn, part }: FrameParts, be
     run,
     ...frame,
     ...beside,
+    ownReads: frame.ownReads && new Map(frame.ownReads),
     sources,
     decidedOn,
     part: part && { ...part, attempts: new Map(part.attempts) },

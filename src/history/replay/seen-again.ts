@@ -41,6 +41,7 @@ export function seenAgain(
     snapshot: { sources: frame.decidedOn ?? frame.sources },
     fleet: world.fleet(frame, views.device, fieldsWritten(traits, 'device')),
     bundles: frame.bundles,
+    ownReads: frame.ownReads,
     exemptOwners: world.ownersExempt(frame, openState),
   };
   const { freeze, quietMs, settings } = frame;
