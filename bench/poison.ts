@@ -1,6 +1,6 @@
 // bench: who can write trust data steers nothing. Seeded campaigns of attackers against the real console and the real engine over the shipped
 // rules, all in mode enforce; docs/benchmarks.md says of each kind what it does and what counts as naming it. Usage: npm run bench -- poison;
-// alone: node --import tsx bench/poison.ts [--campaigns N] [--seed N] [--kind K] [--quiet N] [--tell] [--check].
+// alone: node --import tsx bench/poison.ts [--campaigns N] [--minutes N] [--seed N] [--kind K] [--quiet N] [--tell] [--check].
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,12 +19,15 @@ const kinds = KINDS.filter((kind) => (given('--kind') ?? kind) === kind);
 const count = Number(given('--campaigns') ?? (given('--kind') ? CAMPAIGNS_EACH : isShort ? 16 : 800));
 const months = Number(given('--quiet') ?? (isShort || given('--kind') ? 0 : 4));
 const firstSeed = Number(given('--seed') ?? 1);
+/** No campaign begins after this. */
+const untilMs = performance.now() + Number(given('--minutes') ?? Infinity) * MINUTE_MS;
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'trustward-poison-'));
 const rules = shippedRules();
 
 try {
   const all: (Campaign & { seed: number })[] = [];
-  for (let seed = firstSeed; all.length < count; seed += 1) all.push(...(await campaignsOf(seed)));
+  for (let seed = firstSeed; all.length < count && performance.now() < untilMs; seed += 1)
+    all.push(...(await campaignsOf(seed)));
   const alarms: string[][] = [];
   for (let seed = firstSeed; alarms.length < months; seed += 1)
     alarms.push(await quietMonth(planOf(seed), join(folder, `${seed}.db`)));

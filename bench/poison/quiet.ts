@@ -19,7 +19,8 @@ export async function quietMonth(plan: Plan, file: string): Promise<string[]> {
       org.ordinary();
       const isDaily = passed % DAY_MS === 10 * HOUR_MS;
       if (isDaily && passed > 10 * DAY_MS)
-        for (const id of rollout.splice(0, Math.ceil(org.truth.size / 8))) org.write(id, { os: 'macOS 15.6' });
+        for (const id of rollout.splice(0, Math.ceil(org.truth.size / 8)))
+          if (org.truth.has(id)) org.write(id, { os: 'macOS 15.6' });
       if (isDaily && dice.chance(0.5)) org.join();
       if (isDaily && dice.chance(0.3)) await org.leave();
       if (isDaily && dice.chance(0.2)) org.trouble();
