@@ -12,6 +12,7 @@ import { pullSnapshot } from './run/pull-snapshot.ts';
 import { takeOverLookBacks, wasJudged, wasReached } from './run/pulled-snapshot.ts';
 import { commitOf } from './run/run-commit.ts';
 import { abortRun, beginRun, completeRun, newRun } from './run/run-life.ts';
+import { takeMembers } from './run/take-members.ts';
 import { look } from './run/watch/look.ts';
 
 /**
@@ -41,6 +42,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     await store.commitRun(commit);
     await keepHistory(engine, run, rules, pulled, input, commit);
     await store.saveIdentities(pulled.identities);
+    await takeMembers(engine, run, openState, pulled);
     takeOverLookBacks(pulled);
     logOperatorState(log, run, seen);
 

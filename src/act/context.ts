@@ -3,8 +3,7 @@ import type { ActStore } from '../domain/act-store.ts';
 import type { Action, ActionName, ReadBack } from '../domain/action.ts';
 import type { CeilingSettings } from '../domain/ceiling.ts';
 import type { WindowNow } from '../domain/change-window.ts';
-import type { Ask } from '../domain/check.ts';
-import type { Exemption } from '../domain/exemption.ts';
+import type { Ask, TargetFacts } from '../domain/check.ts';
 import type { Facts } from '../domain/facts.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
@@ -61,8 +60,8 @@ export interface ActContext {
   recheck: Recheck;
   /** A record as rules see it: no secret is compared, judged or reported. */
   withoutSecrets(record: Facts): Facts;
-  /** The exemption that protects the target as just read; asked of the store each time. Errors: those of reading the API. */
-  exemptionOf(intent: Intent, records: readonly Facts[]): Promise<Exemption | undefined>;
+  /** What protects the target as just read, or what it joined; asked of the store each time. Errors: those of reading the API. */
+  exemptionOf(intent: Intent, records: readonly Facts[]): Promise<Pick<TargetFacts, 'exemption' | 'joined'>>;
   /** The number of subjects, for the percentages of ceilings. */
   subjects: SubjectCounts;
   settings: ActSettings;

@@ -15,7 +15,7 @@ import { type ActContext, asRulesSee } from './context.ts';
 
 const DAY_MS = 86_400_000;
 
-export type ExemptionFacts = Pick<TargetFacts, 'exemption' | 'exemptionUnread'>;
+export type ExemptionFacts = Pick<TargetFacts, 'exemption' | 'joined' | 'exemptionUnread'>;
 
 /** `exempt`: as `exemptionFacts` read it a moment ago: it may have asked the platform. */
 export async function targetFacts(
@@ -54,7 +54,7 @@ export async function targetFacts(
 export async function exemptionFacts(context: ActContext, intent: Intent, read: ReadBack): Promise<ExemptionFacts> {
   if (intent.undo) return {};
   try {
-    return { exemption: await context.exemptionOf(intent, asRulesSee(context, read).records) };
+    return await context.exemptionOf(intent, asRulesSee(context, read).records);
   } catch (error) {
     return { exemptionUnread: lineOf(error) };
   }

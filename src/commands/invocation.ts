@@ -37,6 +37,7 @@ export const OF_ORGANIZATION: readonly string[] = [
   ...[
     'exempt add',
     'exempt list',
+    'exempt confirm',
     'exempt end',
     'stop',
     'resume',

@@ -5,12 +5,13 @@ import { withReader } from '../compose/with-reader.ts';
 import type { EffectDevice } from '../domain/effect.ts';
 import { AppError } from '../domain/errors.ts';
 import { coveredText } from '../domain/exemption-covers.ts';
+import type { MemberReader } from '../domain/exemption-members.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import { NOTIFICATION_STATUSES } from '../domain/notification.ts';
 import type { PageReader } from '../domain/page-reader.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
-import { type Cell, type CellLine, terminalTable, views, whoLines, whole } from '../report/index.ts';
+import { type Cell, type CellLine, joinedText, terminalTable, views, whoLines, whole } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -28,7 +29,7 @@ export interface Listing<T extends object> {
 export async function list<T extends object>(
   io: Io,
   options: CommonOptions,
-  read: (reader: RecordReader & PageReader & IdentityReader) => Promise<Listing<T>>,
+  read: (reader: RecordReader & PageReader & IdentityReader & MemberReader) => Promise<Listing<T>>,
 ): Promise<number> {
   outputOf(options, FORMATS, 'text');
   return withReader(composeReader(databaseOf(io, options)), async (reader) =>
@@ -72,9 +73,26 @@ export async function exemptListCommand(io: Io, options: PageOptions): Promise<n
   return list<Exemptions[number]>(io, options, async (reader) => ({
     ...listingOf('exemptions', await views.exemptions(reader, query, systemClock.nowMs())),
     head: ['Exemption', 'About', 'Until', 'Why', 'Used'],
-    cells: ({ id, about, covers, inForce, expiresAt, endedAt, owner, reason, usedAt }) => [
+    cells: ({
+      id,
+      about,
+      covers,
+      joinedLater,
+      acceptForgeable,
+      inForce,
+      expiresAt,
+      endedAt,
+      owner,
+      reason,
+      usedAt,
+    }) => [
       whole(id),
-      [whole(about), ...(inForce && covers?.count === 0 ? [`warning: ${coveredText(covers)}`] : [])],
+      [
+        whole(about),
+        ...(inForce && covers?.count === 0 ? [`warning: ${coveredText(covers)}`] : []),
+        ...(acceptForgeable ? ['devices report this themselves'] : []),
+        ...[joinedText(joinedLater) ?? []].flat(),
+      ],
       endedAt === null ? minuteOf(expiresAt) : `ended ${minuteOf(endedAt)}`,
       [reason, `${owner} is responsible for it`],
       usedAt === null ? 'never' : minuteOf(usedAt),

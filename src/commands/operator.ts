@@ -12,6 +12,7 @@ import {
   resumeEverything,
   stopEverything,
 } from '../operator/commands.ts';
+import { confirmJoined } from '../operator/confirm-joined.ts';
 import { exempt } from '../operator/exempt.ts';
 import type { AboutRequest } from '../operator/exemption-about.ts';
 import { releaseClaims } from '../operator/release-claims.ts';
@@ -71,6 +72,7 @@ export interface ExemptOptions extends ReasonOptions {
   owner: string;
   until: string;
   release?: boolean;
+  acceptForgeable?: boolean;
 }
 
 /** Exit code 3: a release was asked for, and part of it was not done. */
@@ -80,7 +82,7 @@ export async function exemptAddCommand(
   name: string | undefined,
   options: ExemptOptions,
 ): Promise<number> {
-  const { owner, reason, until, release, unseen } = options;
+  const { owner, reason, until, release, unseen, acceptForgeable } = options;
   const request: ExemptionRequest & { release: boolean } = {
     ...(await aboutOf(io, kindOrName, name, options)),
     unseen: unseen ?? false,
@@ -88,6 +90,7 @@ export async function exemptAddCommand(
     reason,
     until,
     release: release ?? false,
+    acceptForgeable: acceptForgeable ?? false,
   };
   return perform<ExemptionShown & { covers: Covered | null; released: ReleasedShown[] }>(io, options, {
     path: '/api/exemptions',
@@ -124,7 +127,7 @@ async function aboutOf(
   if (selector !== undefined && kindOrName === undefined) {
     const at = selector.indexOf('=');
     if (at < 1)
-      throw new AppError('usage', `--selector is \`${selector}\`: expected FIELD=VALUE, such as Platform=macOS`);
+      throw new AppError('usage', `--selector is \`${selector}\`: expected FIELD=VALUE, such as Groups=Board`);
     return { selector: { field: selector.slice(0, at).trim(), value: selector.slice(at + 1).trim() } };
   }
   if (selector !== undefined || kindOrName === undefined)
@@ -145,6 +148,23 @@ export async function exemptEndCommand(io: Io, id: string, options: ReasonOption
     withStore: async (refused) =>
       views.exemption(await endExemption(refused, id, personOf(options)), refused.clock.nowMs()),
     text: (ended) => [`exemption ${ended.id} of ${ended.about} has ended: rules act on it again`],
+  });
+}
+
+export async function exemptConfirmCommand(
+  io: Io,
+  id: string,
+  options: ReasonOptions & { subject?: string },
+): Promise<number> {
+  const { subject, reason } = options;
+  return perform<ExemptionShown & { confirmed: string[] }>(io, options, {
+    path: `/api/exemptions/${encodeURIComponent(id)}/confirm`,
+    body: { subject, reason },
+    withStore: async (refused) => {
+      const { exemption, confirmed } = await confirmJoined(refused, id, { ...personOf(options), subject });
+      return { ...views.exemption(exemption, refused.clock.nowMs()), confirmed };
+    },
+    text: (answer) => [`exemption ${answer.id} of ${answer.about} covers from now on, too:`, ...answer.confirmed],
   });
 }
 

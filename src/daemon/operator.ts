@@ -3,6 +3,7 @@
 
 import type { OperatorPort } from '../http/index.ts';
 import { acceptSnapshot, endExemption, resumeEverything, stopEverything } from '../operator/commands.ts';
+import { confirmJoined } from '../operator/confirm-joined.ts';
 import { exempt } from '../operator/exempt.ts';
 import type { Engine } from '../run/engine.ts';
 import type { Turns } from './operations.ts';
@@ -23,6 +24,7 @@ export function operatorPort(engine: Engine, turns: Turns): OperatorPort {
     // Without a release it calls nothing, and counts from the next call on.
     exempt: (request, by) => (request.release ? turns.operate('exempt', { request, by }) : exempt(engine, request, by)),
     endExemption: (id, operator) => endExemption(engine, id, operator),
+    confirmJoined: (id, operator) => confirmJoined(engine, id, operator),
     accept: (source, operator) => acceptSnapshot(engine, source, operator),
     resolve: (id, as, operator) => turns.operate('resolve', { intent: id, as, ...operator }),
     release: (target, operator) => turns.operate('release', { target, ...operator }),

@@ -12,7 +12,7 @@ import { answer, reportTrials } from './answer.ts';
 import { Claims } from './claims.ts';
 import { describeDeletions, describeEnds } from './deletions.ts';
 import { followEpisodes } from './episodes.ts';
-import { Exemptions, partiesOfSubject } from './exemptions.ts';
+import { Exemptions, memberOfAction, partiesOfSubject } from './exemptions.ts';
 import { inOrderOfIds } from './in-order.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
 import { Observations } from './observations.ts';
@@ -75,8 +75,9 @@ function* markExempt(proposals: readonly Proposal[], input: DecideInput): Genera
   if (exemptions.isEmpty) return;
   const owners = input.exemptOwners ?? new Map();
   yield* eachInSteps(proposals, (proposal) => {
-    const parties = partiesOfSubject(proposal.summary, serialHit(proposal), input.fleet, owners);
-    proposal.exemption = exemptions.protecting(parties);
+    const serial = serialHit(proposal);
+    const parties = partiesOfSubject(proposal.summary, serial, input.fleet, owners);
+    Object.assign(proposal, exemptions.protecting(parties, [memberOfAction(proposal.summary, serial)]));
   });
 }
 

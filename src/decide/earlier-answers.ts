@@ -27,6 +27,7 @@ export interface ProposalInForce {
 /** Answers of a proposal that would be weighed again: from the shared serial number on, in the order of deciding. */
 const WEIGHED: ReadonlySet<ReasonCode> = new Set([
   'serial_shared',
+  'joined_later',
   'conflict',
   'other_first',
   'limits',

@@ -1,6 +1,8 @@
 // decide: the one answer to "is this exempt?". Exemptions in force and the parties of an action come in; the exemption that
-// protects one of them goes out. Deciding, preflight, retrying and explaining all ask here. Pure.
+// protects one of them goes out, or the one that they joined after it was made. Deciding, preflight, retrying and explaining all ask here. Pure.
+import type { Joined } from '../domain/check.ts';
 import { type Exemption, isInForce, type Selector } from '../domain/exemption.ts';
+import { type ExemptionMember, ExemptionMembers } from '../domain/exemption-members.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
 import { nameKey } from '../domain/identity.ts';
@@ -15,11 +17,18 @@ export interface Party {
   fields: { [field: string]: readonly string[] };
 }
 
+/** At most one of the two. */
+export interface Protection {
+  exemption?: Exemption | undefined;
+  joined?: Joined | undefined;
+}
+
 /** The owners whose records are known, by lower-case e-mail address, for selectors of `Groups` and `Name`. */
 export type OwnerFacts = ReadonlyMap<string, Facts>;
 
 export class Exemptions {
   private readonly inForce: readonly Exemption[];
+  private readonly known = new Map<string, ExemptionMembers>();
 
   constructor(all: readonly Exemption[], nowMs: number) {
     this.inForce = all.filter((exemption) => isInForce(exemption, nowMs));
@@ -29,10 +38,32 @@ export class Exemptions {
     return this.inForce.length === 0;
   }
 
-  /** The exemption that protects any of the parties. If several do, the one that lasts longest. */
-  protecting(parties: readonly Party[]): Exemption | undefined {
-    const found = this.inForce.filter((exemption) => parties.some((party) => covers(exemption, party)));
-    return found.sort((a, b) => b.expiresAt - a.expiresAt || (a.id < b.id ? -1 : 1))[0];
+  /**
+   * The exemption that is about any of the parties and covers one of the subjects of the action. If several do, the one that lasts longest.
+   * When none covers a subject, the one that they joined later.
+   */
+  protecting(parties: readonly Party[], subjects: readonly ExemptionMember[]): Protection {
+    const about = this.inForce
+      .filter((exemption) => parties.some((party) => isAbout(exemption, party)))
+      .sort((a, b) => b.expiresAt - a.expiresAt || (a.id < b.id ? -1 : 1));
+    const exemption = about.find(
+      (one) => one.members === undefined || subjects.some((subject) => this.covers(one, subject)),
+    );
+    const [joined] = about;
+    if (exemption !== undefined || joined === undefined) return { exemption };
+    const devices = parties.filter(({ kind }) => kind === 'device').map(memberOf);
+    return {
+      joined: { exemption: joined, covers: devices.filter((one) => this.covers(joined, one)).map(({ id }) => id) },
+    };
+  }
+
+  /** Nothing joins a subject that is named by its own id. */
+  private covers(exemption: Exemption, member: ExemptionMember): boolean {
+    const { id, subject, members } = exemption;
+    if (subject?.kind === member.kind && sameText(member.kind, subject.id, member.id)) return true;
+    const known = this.known.get(id) ?? ExemptionMembers.of(id, members);
+    this.known.set(id, known);
+    return known.has(member) || (member.kind === 'user' && known.has({ ...member, serial: '' }));
   }
 
   /** Whether owners of devices have to be known to answer. */
@@ -53,11 +84,24 @@ export class Exemptions {
   /** Whether some exemption names this user's record, so that it has to be kept. */
   concernsUser(record: Facts): boolean {
     const party = partyOfRecord('user', record);
-    return this.inForce.some((exemption) => covers(exemption, party));
+    return this.inForce.some((exemption) => isAbout(exemption, party));
   }
 }
 
-function covers({ subject, selector }: Exemption, party: Party): boolean {
+/** What an action on a party would have to be covered by. */
+function memberOf({ kind, id, fields }: Party): ExemptionMember {
+  return { kind, id, serial: fields.SerialNumber?.[0] ?? '' };
+}
+
+/** The subjects of an action, with the serial numbers that it hits through them. `serial`: as `partiesOfSubject`. */
+export function memberOfAction(
+  { kind, id, serial: own }: Pick<SubjectSummary, 'kind' | 'id' | 'serial'>,
+  serial: string | undefined,
+): ExemptionMember {
+  return { kind, id, serial: kind === 'device' ? own : (serial ?? '') };
+}
+
+export function isAbout({ subject, selector }: Exemption, party: Party): boolean {
   if (subject)
     return subject.kind === party.kind && (sameText(party.kind, subject.id, party.id) || isSerial(subject.id, party));
   return selector !== undefined && selector.kind === party.kind && selects(selector, party);

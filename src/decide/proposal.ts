@@ -1,7 +1,7 @@
 // decide: one proposal: what a rule wants done about one match (or undone), and the answer that a check gives.
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import type { Answer } from '../domain/check.ts';
+import type { Answer, Joined } from '../domain/check.ts';
 import type { ReasonCode } from '../domain/decision.ts';
 import type { Deletion } from '../domain/deletion.ts';
 import type { Effect, EffectDevice } from '../domain/effect.ts';
@@ -49,10 +49,19 @@ export interface Proposal {
   answer: Answer | undefined;
   /** What protects its target; not set for an undo. */
   exemption?: Exemption | undefined;
+  /** What its target joined later; not set for an undo. */
+  joined?: Joined | undefined;
 }
 
 /** Reasons to hold that a person's approval answers; a change window is answered by an approval with `--break-glass`. */
-const APPROVABLE: ReadonlySet<ReasonCode> = new Set(['limits', 'owners', 'approval_needed', 'serial_shared', 'frozen']);
+const APPROVABLE: ReadonlySet<ReasonCode> = new Set([
+  'limits',
+  'owners',
+  'approval_needed',
+  'serial_shared',
+  'joined_later',
+  'frozen',
+]);
 
 /** Whether a plan may contain it: it acts, or waits for a person. */
 export function isPlannable({ decision, reason }: Answer): boolean {
@@ -128,6 +137,7 @@ export function effectOf({ traits, target, settings, summary, ...proposal }: Pro
     ...(changes && { changes }),
     ...(deletion && { deletion }),
     ...(proposal.ends?.length && { ends: proposal.ends }),
+    ...(proposal.joined && { joined: [proposal.joined.exemption.id] }),
   };
 }
 

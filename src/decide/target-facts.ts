@@ -13,7 +13,7 @@ import { aimOf, isAlreadySo, isOwnStateSo, type Proposal } from './proposal.ts';
 import { isPlaceholder } from './serials.ts';
 
 export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput): TargetFacts {
-  const { traits, target, undo, intent, doubt, isUnsettled, isUnread, exemption, ownMode } = proposal;
+  const { traits, target, undo, intent, doubt, isUnsettled, isUnread, exemption, joined, ownMode } = proposal;
   return {
     traits,
     target,
@@ -32,6 +32,7 @@ export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInp
     justDoneMs: isUnsettled && !(intent && isDone(intent)) ? input.quietMs : undefined,
     isUnread: isUnread === true,
     exemption,
+    joined,
     // A rule on trial is not stopped: it begins nothing.
     stop: isLive(ownMode) ? input.openState.stop : undefined,
     freeze: input.freeze,

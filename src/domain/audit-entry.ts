@@ -38,6 +38,8 @@ export const AUDIT_KINDS = [
   'intent.resolved',
   'intent.reopened',
   'exemption.added',
+  'exemption.covered',
+  'exemption.confirmed',
   'exemption.ended',
   'exemption.ending',
   'stop.set',

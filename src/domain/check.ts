@@ -48,6 +48,7 @@ export const CHECK_NAMES = [
   'refused-lately',
   'impossible-target',
   'serial-shared',
+  'joined-later',
   'conflict',
   'nothing-to-undo',
   'whole-undo',
@@ -148,6 +149,8 @@ export interface TargetFacts {
 
   // People's commands.
   exemption?: Exemption | undefined;
+  /** No exemption covers the target, and one is about it now. */
+  joined?: Joined | undefined;
   /** Why it could not be read whether one protects the target. */
   exemptionUnread?: string | undefined;
   stop?: Stop | undefined;
@@ -223,6 +226,13 @@ export interface ClaimFacts {
   isOver: boolean;
   /** Its subject, as just read, is not in the claimed state. Not known of a target that only lists show. */
   isLost?: boolean;
+}
+
+/** An exemption that is about a target now, and did not cover it when it was made. */
+export interface Joined {
+  exemption: Exemption;
+  /** Ids of devices that it covers, and that the action would hit too: they share the serial number. */
+  covers: readonly string[];
 }
 
 export interface Other {

@@ -22,6 +22,7 @@ export const REASONS = [
   'refused', // by the server, before it did anything (401, 403)
   'impossible_target',
   'serial_shared',
+  'joined_later', // an exemption is about it now, and did not cover it when it was made
   'conflict',
   'other_first', // a deletion waits for the other proposals for its target
   'limits',

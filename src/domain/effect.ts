@@ -36,4 +36,6 @@ export interface Effect {
   deletion?: Deletion;
   /** For an action that removes its target: open claims on the target that end with it, as `ACTION of rule RULE`. */
   ends?: readonly string[];
+  /** Ids of exemptions that the target joined after they were made: an approval of this effect knows of them. */
+  joined?: readonly string[];
 }

@@ -31,6 +31,13 @@ export interface Exemption {
   usedAt: number | undefined;
   /** When its coming end was announced. */
   warnedAt: number | undefined;
+  /** A person accepted that devices report the selector's field themselves. */
+  acceptForgeable?: boolean;
+  /**
+   * Whom it covers (`ExemptionMembers`). Undefined: no trusted reading has shown that since it was made, so it covers all that it is about;
+   * or whoever read it did not ask.
+   */
+  members?: string;
 }
 
 /** The fields that a selector may name. Each belongs to one kind, so the field alone decides the kind. */
@@ -46,6 +53,13 @@ export const SELECTOR_FIELDS: Readonly<Record<string, SubjectKind>> = {
   ServiceID: 'service',
   ServiceName: 'service',
 };
+
+/**
+ * Those that a device reports about itself, so that whoever controls it chooses the value: its user names it, and its app reports platform and
+ * model. The app reports the serial number too, but an exemption of one names a device: it covers the DeviceIDs that had it.
+ * DeviceIDs, addresses, names of users and groups are kept by the platform and its identity provider, and services by administrators.
+ */
+export const FORGEABLE_FIELDS: readonly string[] = ['DeviceFriendlyName', 'Platform', 'Model'];
 
 export function isInForce({ endedAt, expiresAt }: Exemption, nowMs: number): boolean {
   return endedAt === undefined && nowMs < expiresAt;

@@ -77,6 +77,7 @@ export type AlertCode =
   | 'break_glass'
   | 'exemption_ending'
   | 'exemption_unused'
+  | 'exemption_joined'
   | 'backup'
   | 'history'
   | 'database'

@@ -4,16 +4,22 @@ import type { ActStore, IntentTransitions } from './act-store.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { StoredDecision } from './decision.ts';
 import type { Exemption } from './exemption.ts';
+import type { ExemptionMember, MemberReader } from './exemption-members.ts';
 import type { IdentityReader } from './identity.ts';
 import type { Intent } from './intent.ts';
 import type { Acceptance, Stop } from './operator.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { Release } from './store.ts';
 
-export interface OperatorStore extends Pick<RecordReader, 'runsOverLists' | 'exemptions' | 'stop'>, IdentityReader {
+export interface OperatorStore
+  extends Pick<RecordReader, 'runsOverLists' | 'exemptions' | 'stop'>,
+    IdentityReader,
+    MemberReader {
   exemption(idOrPrefix: string): Promise<Exemption | undefined>;
   /** Adds or updates an exemption. */
   saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void>;
+  /** From now on it covers these too. */
+  addExemptionMembers(exemption: string, members: readonly ExemptionMember[], notes: AuditNote[]): Promise<void>;
   /** Sets the stop switch; undefined lifts it. */
   setStop(stop: Stop | undefined, notes: AuditNote[]): Promise<void>;
   saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void>;

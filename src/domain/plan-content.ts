@@ -19,6 +19,7 @@ export function contentOf({ key, action, target, settings, held, released, basis
     changes: effect.changes,
     deletion: effect.deletion,
     ends: effect.ends,
+    joined: effect.joined,
     basis: basis.map(({ rule, ruleHash, subjectId, facts }) => ({
       rule,
       ruleHash,

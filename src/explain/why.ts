@@ -99,7 +99,7 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
     claims: open.claims.filter(({ target, subjectId }) => own.has(target) || subjectId === subject.id),
     waiting: await waitingFor(reader, own, subject),
     unfinished: unfinishedOn(deps, open, own, subject.id),
-    exemption: await exemptionFor(deps, read.records, atMs),
+    exemption: await exemptionFor(deps, subject, read.records, atMs),
     stop: await reader.stop(),
     rules,
     record: recordOf(read, subject),
@@ -175,10 +175,15 @@ function knownOf({ kind, id, serial, name, platform, model, owners }: Identity):
   }
 }
 
-async function exemptionFor(deps: WhyDeps, records: readonly Facts[], nowMs: number): Promise<Exemption | undefined> {
+async function exemptionFor(
+  deps: WhyDeps,
+  subject: SubjectRef & { serial: string },
+  records: readonly Facts[],
+  nowMs: number,
+): Promise<Exemption | undefined> {
   const exemptions = new Exemptions(await deps.reader.exemptions(nowMs), nowMs);
   const owners = exemptions.asksForOwnerRecords ? await ownersOf(deps.api, records).catch(() => new Map()) : new Map();
-  return exemptions.protecting(partiesOfRecords(records, owners));
+  return exemptions.protecting(partiesOfRecords(records, owners), [subject]).exemption;
 }
 
 /** A user's record names serial numbers; where it does not, the devices of which the user was seen as owner. */

@@ -42,6 +42,7 @@ export const ROW_KINDS = {
   attempt: 'standing',
   attempts: 'standing',
   exemption: 'standing',
+  members: 'standing',
   stop: 'standing',
 } as const satisfies Record<string, RowHold>;
 

@@ -12,6 +12,7 @@ import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { EvidenceReader } from '../domain/evidence.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Covered } from '../domain/exemption-covers.ts';
+import type { MemberReader } from '../domain/exemption-members.ts';
 import type { ExplainedSubject } from '../domain/explanation.ts';
 import type { HistoryLine, TimelinePart } from '../domain/history.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
@@ -109,7 +110,7 @@ export interface Views {
   exemption(exemption: Exemption, nowMs: number): object;
   /** As `claims`; each with what it covers now. */
   exemptions(
-    reader: PageReader & IdentityReader,
+    reader: PageReader & IdentityReader & MemberReader,
     query: { inForce: boolean; limit: number; before?: string },
     nowMs: number,
   ): Promise<object>;
@@ -137,6 +138,7 @@ export interface ExemptionRequest {
   subject?: { kind?: string | undefined; id: string } | undefined;
   selector?: { field: string; value: string } | undefined;
   unseen: boolean;
+  acceptForgeable?: boolean;
   owner: string;
   reason: string;
   until: string;
@@ -154,6 +156,11 @@ export interface OperatorPort {
     by: string,
   ): Promise<{ exemption: Exemption; covers: Covered | undefined; released: readonly Released[] }>;
   endExemption(id: string, operator: Operator): Promise<Exemption>;
+  /** `subject`: the id or serial number of one that waits; all by default. */
+  confirmJoined(
+    id: string,
+    operator: Operator & { subject?: string | undefined },
+  ): Promise<{ exemption: Exemption; confirmed: readonly string[] }>;
   accept(source: string, operator: Operator): Promise<Acceptance>;
   resolve(intent: string, as: Resolution, operator: Operator): Promise<Intent>;
   release(target: string, operator: Operator): Promise<readonly Released[]>;
@@ -208,7 +215,7 @@ export interface MetricsPort {
 }
 
 export interface HttpDeps {
-  reader: RecordReader & PageReader & IdentityReader & AuditReader;
+  reader: RecordReader & PageReader & IdentityReader & MemberReader & AuditReader;
   views: Views;
   schemas: Schemas;
   /**

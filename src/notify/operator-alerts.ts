@@ -3,12 +3,14 @@
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../domain/exemption.ts';
+import type { MemberReader } from '../domain/exemption-members.ts';
+import { identityText } from '../domain/identity.ts';
 import type { Alert } from '../domain/notification.ts';
 import { stopText } from '../domain/operator.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
 
-export type OperatorAlertReader = Pick<RecordReader, 'stop' | 'exemptions'> & Pick<AuditReader, 'audit'>;
+export type OperatorAlertReader = Pick<RecordReader, 'stop' | 'exemptions'> & Pick<AuditReader, 'audit'> & MemberReader;
 
 /** An event that does not last is reported for this long, in case no check ran since. */
 export const RECENT_MS = 86_400_000;
@@ -23,10 +25,42 @@ export async function operatorAlerts(
     ...(await stopOrResume(reader, nowMs)),
     ...exemptions.filter((one) => isEnding(one, settings, nowMs)).map(endingAlert),
     ...exemptions.filter((one) => isUnused(one, settings, nowMs)).map(unusedAlert),
+    ...(await joinedAlerts(reader, exemptions)),
   ];
 }
 
-async function stopOrResume(reader: Omit<OperatorAlertReader, 'exemptions'>, nowMs: number): Promise<Alert[]> {
+/** Each newcomer has an alert of its own, up to so many of an exemption; beyond that one for the others. */
+const JOINED_MAX = 10;
+
+async function joinedAlerts(reader: MemberReader, exemptions: readonly Exemption[]): Promise<Alert[]> {
+  const alerts: Alert[] = [];
+  for (const exemption of exemptions) {
+    const { count, some } = await reader.joinedLater(exemption, JOINED_MAX);
+    const waits = "it is neither acted on nor exempt before a person's yes";
+    for (const one of some) {
+      const { kind, id, serial } = one;
+      const text = `${identityText(one)} joined ${named(exemption)} after it was made: ${waits}`;
+      const about = { ...aboutOf(exemption), subject: { kind, id }, serial: serial || null };
+      alerts.push({
+        key: `exemption ${exemption.id} joined by ${kind} ${id} ${serial}`,
+        code: 'exemption_joined',
+        text,
+        about,
+      });
+    }
+    if (count <= some.length) continue;
+    const text = `${count} subjects joined ${named(exemption)} after it was made: each waits for a person's yes`;
+    alerts.push({
+      key: `exemption ${exemption.id} joined by many`,
+      code: 'exemption_joined',
+      text,
+      about: { ...aboutOf(exemption), count },
+    });
+  }
+  return alerts;
+}
+
+async function stopOrResume(reader: Pick<OperatorAlertReader, 'stop' | 'audit'>, nowMs: number): Promise<Alert[]> {
   const stop = await reader.stop();
   if (stop) {
     const { at, by, reason } = stop;

@@ -1,7 +1,8 @@
 // operator: commands that change what may be done: exemptions, the stop switch, an accepted reading.
 // In: who, what and why. Out: what is in force now. Each is one transaction with its audit entry; nothing is called from here.
 import { AppError } from '../domain/errors.ts';
-import { aboutText, type Exemption, isInForce } from '../domain/exemption.ts';
+import { aboutText, type Exemption, FORGEABLE_FIELDS, isInForce } from '../domain/exemption.ts';
+import { ExemptionMembers } from '../domain/exemption-members.ts';
 import { givenTime } from '../domain/given-time.ts';
 import { type Acceptance, isAcceptable, type Stop } from '../domain/operator.ts';
 import type { OperatorStore } from '../domain/operator-store.ts';
@@ -58,12 +59,16 @@ export async function addExemption(
   by: string,
 ): Promise<Exemption> {
   const nowMs = clock.nowMs();
+  const about = await aboutOf(store, request);
+  const acceptForgeable = acceptedForgeable(about, request);
+  const id = ids.next();
+  const members = await store.membersNow(about);
   const exemption: Exemption = {
-    id: ids.next(),
+    id,
     owner: filled(request.owner, 'owner', 'name who answers for it'),
     reason: filled(request.reason, 'reason', 'say why'),
     expiresAt: futureTimeOf(request.until, 'until', nowMs),
-    ...(await aboutOf(store, request)),
+    ...about,
     createdAt: nowMs,
     createdBy: by,
     endedAt: undefined,
@@ -71,11 +76,24 @@ export async function addExemption(
     endedReason: undefined,
     usedAt: undefined,
     warnedAt: undefined,
+    acceptForgeable,
+    ...(members && { members: ExemptionMembers.of(id).with(members).packed() }),
   };
-  const { id, owner, reason, expiresAt } = exemption;
-  const body = { exemption: id, about: aboutText(exemption), owner, reason, expiresAt, by };
+  const { owner, reason, expiresAt } = exemption;
+  const covered = members?.length;
+  const body = { exemption: id, about: aboutText(exemption), owner, reason, expiresAt, by, acceptForgeable, covered };
   await store.saveExemption(exemption, [{ kind: 'exemption.added', body }]);
   return exemption;
+}
+
+/** Errors: AppError `usage` for a selector over what devices report themselves, unless a person accepts that. */
+function acceptedForgeable({ selector }: Pick<Exemption, 'selector'>, { acceptForgeable }: ExemptionRequest): boolean {
+  const isForgeable = selector !== undefined && FORGEABLE_FIELDS.includes(selector.field);
+  if (isForgeable && !acceptForgeable) {
+    const text = `devices report \`${selector.field}\` themselves, so that whoever controls one chooses the value: name the device or its owner, or accept it with \`--accept-forgeable\` (\`"acceptForgeable": true\`)`;
+    throw new AppError('usage', text);
+  }
+  return isForgeable;
 }
 
 /** Errors: AppError `not_found`, `usage` for an ambiguous beginning, `conflict` when it is already over. */
@@ -85,17 +103,24 @@ export async function endExemption(
   operator: Operator,
 ): Promise<Exemption> {
   const { by, reason } = checked(operator);
-  const found = await store.exemption(idOrPrefix);
-  if (!found) throw new AppError('not_found', `there is no exemption \`${idOrPrefix}\``);
   const nowMs = clock.nowMs();
-  if (!isInForce(found, nowMs)) {
-    const over = timeText(found.endedAt ?? found.expiresAt);
-    throw new AppError('conflict', `exemption ${found.id} is over since ${over}`);
-  }
+  const found = await demandInForce(store, idOrPrefix, nowMs);
   const ended: Exemption = { ...found, endedAt: nowMs, endedBy: by, endedReason: reason };
   const body = { exemption: found.id, about: aboutText(found), by, reason };
   await store.saveExemption(ended, [{ kind: 'exemption.ended', body }]);
   return ended;
+}
+
+/** Errors: as endExemption. */
+export async function demandInForce(
+  store: Pick<OperatorStore, 'exemption'>,
+  idOrPrefix: string,
+  nowMs: number,
+): Promise<Exemption> {
+  const found = await store.exemption(idOrPrefix);
+  if (!found) throw new AppError('not_found', `there is no exemption \`${idOrPrefix}\``);
+  if (isInForce(found, nowMs)) return found;
+  throw new AppError('conflict', `exemption ${found.id} is over since ${timeText(found.endedAt ?? found.expiresAt)}`);
 }
 
 const RUNS_LOOKED_AT = 50;

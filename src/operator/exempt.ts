@@ -54,8 +54,8 @@ async function protectedClaims(engine: Engine, exemption: Exemption): Promise<Cl
     const action = engine.actions.get(claim.action);
     if (!action) continue;
     const { records } = await action.readBack(engine.api, claim.target, {});
-    if (await exemptionOf(engine, { action: claim.action, target: claim.target, basis }, records, [exemption]))
-      found.push(claim);
+    const on = { action: claim.action, target: claim.target, basis };
+    if ((await exemptionOf(engine, on, records, [exemption])).exemption) found.push(claim);
   }
   return found;
 }

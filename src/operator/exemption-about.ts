@@ -20,6 +20,8 @@ export interface AboutRequest {
   selector?: { field: string; value: string } | undefined;
   /** The subject is meant, though nothing is known of it: `id` is then its id. */
   unseen?: boolean | undefined;
+  /** With a selector of `FORGEABLE_FIELDS`: a person accepts that devices report it themselves. */
+  acceptForgeable?: boolean | undefined;
 }
 
 type About = Pick<Exemption, 'subject' | 'selector'>;

@@ -29,6 +29,7 @@ export { buildReport } from './build-report.ts';
 export { CHANGE_WINDOW, changeWindowNow, changeWindowText, quietHoursText } from './change-window-view.ts';
 export { countText, flipWords, plural } from './fact-text.ts';
 export { showHidden } from './hostile-text.ts';
+export { joinedText } from './listed.ts';
 export { md } from './markdown-text.ts';
 export { type CellLine, whole } from './marked.ts';
 export { countLines, partWords } from './plan-counts.ts';

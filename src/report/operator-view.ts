@@ -24,6 +24,7 @@ export function exemptionView(exemption: Exemption, nowMs: number) {
     endedReason: exemption.endedReason ?? null,
     usedAt: isoOrNull(exemption.usedAt),
     inForce: isInForce(exemption, nowMs),
+    acceptForgeable: exemption.acceptForgeable ?? false,
   };
 }
 

@@ -96,6 +96,7 @@ export const effect = z.strictObject({
     })
     .optional(),
   ends: texts.readonly().optional(),
+  joined: texts.readonly().optional(),
 });
 
 export const run = z.strictObject({

@@ -27,6 +27,7 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   refused: 'the server refused it before doing anything (401, 403)',
   impossible_target: 'the target cannot be acted on',
   serial_shared: 'several different devices share the serial number',
+  joined_later: 'it joined an exemption later, which waits for a person',
   conflict: 'another rule proposes the opposite',
   other_first: 'another action on the same target comes first',
   limits: "more targets at once than the rule's limit allows",
@@ -190,7 +191,13 @@ const STATE_WORDS = {
 
 const NOT_LIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'stopped', 'ceiling', 'frozen']);
 
-const LIFTED: ReadonlySet<ReasonCode> = new Set(['approval_needed', 'limits', 'owners', 'serial_shared']);
+const LIFTED: ReadonlySet<ReasonCode> = new Set([
+  'approval_needed',
+  'limits',
+  'owners',
+  'serial_shared',
+  'joined_later',
+]);
 
 /**
  * Whether approving the run's plan lets a held decision continue. A dry run's plan may hold what a ceiling then holds

@@ -11,6 +11,7 @@ import { type ChangeWindow, windowAt } from '../domain/change-window.ts';
 import type { Checkpointer } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ExemptionSettings } from '../domain/exemption.ts';
+import type { MemberReader } from '../domain/exemption-members.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Lists } from '../domain/lists.ts';
 import type { LookBackSource } from '../domain/look-back.ts';
@@ -86,6 +87,7 @@ export type EngineStore = RunStore &
   RecordReader &
   PageReader &
   IdentityReader &
+  MemberReader &
   EventRows &
   WatchReader;
 

@@ -1,8 +1,9 @@
 // run: calls the one resolver of exemptions for an intent whose target was just read. Owners are read when some
 // exemption covers more of a user than the e-mail address. Errors: those of reading the API.
-import { Exemptions, type Party, partiesOfRecords } from '../decide/exemptions.ts';
+import { Exemptions, type Party, type Protection, partiesOfRecords } from '../decide/exemptions.ts';
 import type { KnownTraits } from '../domain/action.ts';
 import type { Exemption } from '../domain/exemption.ts';
+import type { ExemptionMember } from '../domain/exemption-members.ts';
 import type { Facts } from '../domain/facts.ts';
 import type { IntentBasis } from '../domain/intent.ts';
 import type { Api, Clock } from '../domain/ports.ts';
@@ -24,10 +25,10 @@ export async function exemptionOf(
   intent: ActionOnTarget & { basis: readonly Pick<IntentBasis, 'rule' | 'subjectId'>[] },
   records: readonly Facts[],
   among?: readonly Exemption[],
-): Promise<Exemption | undefined> {
+): Promise<Protection> {
   const nowMs = clock.nowMs();
   const exemptions = new Exemptions(among ?? (await store.exemptions(nowMs)), nowMs);
-  if (exemptions.isEmpty) return undefined;
+  if (exemptions.isEmpty) return {};
   const kinds = new Map(active().rules.map((rule) => [rule.id, rule.subject]));
   const subjects = intent.basis.flatMap(({ rule, subjectId }): Party[] => {
     const kind = kinds.get(rule);
@@ -35,17 +36,29 @@ export async function exemptionOf(
   });
   const all = [...records, ...(await devicesHit(api, intent, actions, records))];
   const owners = exemptions.asksForOwnerRecords ? await ownersOf(api, all) : new Map<string, Facts>();
-  return exemptions.protecting([...subjects, ...partiesOfRecords(all, owners)]);
+  const parties = [...partiesOfRecords(all, owners), ...subjects];
+  const hit = serialHit(intent, actions);
+  // A subject that was just read has its own serial number: servers may find one in another case.
+  const members = intent.basis.flatMap(({ subjectId }): ExemptionMember[] => {
+    const party = parties.find(({ id }) => id === subjectId);
+    const serial = party?.fields.SerialNumber?.[0] ?? hit ?? '';
+    return party ? [{ kind: party.kind, id: party.id, serial }] : [];
+  });
+  return exemptions.protecting(parties, members);
 }
 
 /** Where the records just read are not the devices themselves: a user's deletion hits those of one serial number. */
 async function devicesHit(
   api: Pick<Api, 'devicesOfSerial'>,
-  { action, target, settings = {} }: ActionOnTarget,
+  intent: ActionOnTarget,
   actions: KnownTraits,
   records: readonly Facts[],
 ): Promise<Facts[]> {
   if (records.length === 0 || records.some((record) => Object.hasOwn(record, 'DeviceID'))) return [];
-  const serial = actions.get(action)?.target.serialOf?.(target, settings);
+  const serial = serialHit(intent, actions);
   return serial === undefined ? [] : api.devicesOfSerial(serial);
+}
+
+function serialHit({ action, target, settings = {} }: ActionOnTarget, actions: KnownTraits): string | undefined {
+  return actions.get(action)?.target.serialOf?.(target, settings);
 }

@@ -16,6 +16,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   endpoint_tokens: ['used_at'],
   episode_seen: [],
   episodes: [],
+  exemption_members: [],
   exemptions: [],
   intent_episodes: [],
   intents: [],

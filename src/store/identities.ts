@@ -37,7 +37,7 @@ export function* identitiesNamed(db: Db, text: string): Work<NamedIdentity[]> {
 }
 
 /** Names may share a hash: each is compared. */
-function* keyed(db: Db, by: KeyedBy, key: string, limit?: number): Work<Identity[]> {
+export function* keyed(db: Db, by: KeyedBy, key: string, limit?: number): Work<Identity[]> {
   const sql = `SELECT * FROM identities WHERE ${KEYED} ${PRESENT_FIRST} ${limit === undefined ? '' : `LIMIT ${limit}`}`;
   const isNamed = (identity: Identity) => nameKey(identity[by]) === key;
   return (yield* db.all(sql, hashOf(by, key))).map(identityOfRow).filter(isNamed);
@@ -50,7 +50,7 @@ export function* usersOf(db: Db, address: string): Work<string[]> {
 }
 
 /** Serial numbers and what is said of people are compared in any case, as exemptions compare them. */
-const SELECTED: Readonly<Record<string, { by: KeyedBy; exact: boolean } | { column: string }>> = {
+export const SELECTED: Readonly<Record<string, { by: KeyedBy; exact: boolean } | { column: string }>> = {
   DeviceID: { by: 'id', exact: true },
   SerialNumber: { by: 'serial', exact: false },
   DeviceFriendlyName: { by: 'name', exact: true },
@@ -85,7 +85,7 @@ function* selectedByColumn(db: Db, kind: SubjectKind, column: string, value: str
   });
 }
 
-function* hasAny(db: Db, kind: SubjectKind): Work<boolean> {
+export function* hasAny(db: Db, kind: SubjectKind): Work<boolean> {
   const sql = `SELECT 1 FROM identities WHERE kind = ? AND gone_at IS NULL
     UNION ALL SELECT 1 FROM identities WHERE kind = ? AND gone_at IS NOT NULL LIMIT 1`;
   return (yield* db.get(sql, kind, kind)) !== undefined;

@@ -6,6 +6,7 @@ import type { Acceptance, RunOperatorState, Stop } from '../domain/operator.ts';
 import type { PageReader } from '../domain/page-reader.ts';
 import type { Newest } from '../domain/record-reader.ts';
 import { rowByPrefix } from './by-prefix.ts';
+import { saveMembers, withMembers } from './exemption-members.ts';
 import { newest } from './lists.ts';
 import type { Db, Row, Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
@@ -19,7 +20,7 @@ export function* readExemptions(db: Db, inForceAt: number | undefined): Work<Exe
           `SELECT * FROM exemptions ${db.dialect.unindexed} WHERE ended_at IS NULL AND expires_at > ? ORDER BY created_at, id`,
           inForceAt,
         );
-  return rows.map(exemptionOfRow);
+  return yield* withMembers(db, rows.map(exemptionOfRow));
 }
 
 type ExemptionQuery = Parameters<PageReader['exemptionPage']>[0];
@@ -30,13 +31,13 @@ export function* exemptionPage(db: Db, { inForceAt, overAt, before, limit }: Exe
   where.add('ended_at IS NULL AND expires_at > ?', inForceAt);
   where.add('(ended_at IS NOT NULL OR expires_at <= ?)', overAt);
   const { rows, total } = yield* newest(db, `exemptions ${db.dialect.unindexed}`, where, 'created_at', limit, before);
-  return { rows: rows.map(exemptionOfRow), total };
+  return { rows: yield* withMembers(db, rows.map(exemptionOfRow)), total };
 }
 
 /** Errors: AppError `usage` for a beginning that fits several. */
 export function* readExemption(db: Db, idOrPrefix: string): Work<Exemption | undefined> {
   const row = yield* rowByPrefix(db, 'exemptions', idOrPrefix);
-  return row && exemptionOfRow(row);
+  return row && (yield* withMembers(db, [exemptionOfRow(row)]))[0];
 }
 
 export function* saveExemption(db: Db, exemption: Exemption): Work<void> {
@@ -63,6 +64,7 @@ export function* saveExemption(db: Db, exemption: Exemption): Work<void> {
     },
     'id',
   );
+  yield* saveMembers(db, exemption);
 }
 
 function exemptionOfRow(row: Row): Exemption {

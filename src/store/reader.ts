@@ -9,6 +9,7 @@ import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
+import type { ExemptionMember, JoinedLater, MemberReader } from '../domain/exemption-members.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
@@ -43,6 +44,7 @@ import { claimCounts, claimsInForce, newestClaims } from './claim-pages.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import { decisionsById, decisionsOfRule, outlinesOfRun } from './decision-outlines.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
+import { joinedLater, membersNow } from './exemption-members.ts';
 import { readFigures, readLastFindings } from './figures.ts';
 import { heldInForce, heldSince } from './held-since.ts';
 import { readKeptLatency } from './kept-latency.ts';
@@ -277,6 +279,14 @@ export class SqlReader
 
   async exemptions(inForceAt?: number): Promise<Exemption[]> {
     return await this.db.reading(readExemptions(this.db, inForceAt));
+  }
+
+  async membersNow(...[about, users]: Parameters<MemberReader['membersNow']>): Promise<ExemptionMember[] | undefined> {
+    return membersNow(this.db, about, users);
+  }
+
+  async joinedLater(...[exemption, max]: Parameters<MemberReader['joinedLater']>): Promise<JoinedLater> {
+    return joinedLater(this.db, exemption, max);
   }
 
   async notifications(filter: NotificationFilter, limit: number): Promise<StoredNotification[]> {

@@ -6,6 +6,7 @@ import type { AuditStore } from '../domain/audit-store.ts';
 import type { Accepted, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
+import type { ExemptionMember } from '../domain/exemption-members.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Lists } from '../domain/lists.ts';
@@ -24,6 +25,7 @@ import { removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import { dropIntents, plansToDrop } from './dropped-plans.ts';
 import { eventsBetween, lastEventNo, saveEvents } from './event-log.ts';
+import { addMembers } from './exemption-members.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
 import { noteRunBegun, SqlAnswers } from './kept-answers.ts';
@@ -246,6 +248,14 @@ export class SqlStore
   async saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void> {
     await this.unit(function* (store) {
       yield* saveExemption(store.db, exemption);
+      store.audits.append(notes);
+      yield* store.audits.seal(store.db);
+    });
+  }
+
+  async addExemptionMembers(exemption: string, members: readonly ExemptionMember[], notes: AuditNote[]): Promise<void> {
+    await this.unit(function* (store) {
+      yield* addMembers(store.db, exemption, members);
       store.audits.append(notes);
       yield* store.audits.seal(store.db);
     });

@@ -46,7 +46,7 @@ async function doEverything() {
   await ran('stop', '--reason', 'x');
   await ran('resume', '--reason', 'x');
   const until = ['--owner', 'Ana', '--reason', 'x', '--until', '1d'];
-  await ran('exempt', 'add', '--selector', 'Platform=BeOS', ...until);
+  await ran('exempt', 'add', '--selector', 'Name=BeOS', ...until);
   await ran('tokens', 'add', 'ci', '--scope', 'read');
   const { plan } = JSON.parse(await ran('plan', '--format', 'json'));
   await ran('approve', plan.id);

@@ -40,6 +40,8 @@ const TWIN: Facts = { ...LAPTOP, DeviceID: 'd2', DeviceFriendlyName: 'twin', Ema
 const ANA: Facts = { Email: 'ana@example.com', Name: 'Ana Ruiz', Groups: 'Everyone,Board' };
 const OWNERS = new Map([['ana@example.com', ANA]]);
 
+const THE_LAPTOP = [{ kind: 'device' as const, id: 'd1', serial: 'S-1' }];
+
 /** The parties of a ban of LAPTOP, as deciding and as preflight see them. */
 function waysToAsk(): [string, Party[]][] {
   const fleet = new FleetIndex();
@@ -51,7 +53,8 @@ function waysToAsk(): [string, Party[]][] {
 }
 
 describe.each(waysToAsk())('a ban of a serial number with two devices, at %s', (_, parties) => {
-  const protects = (over: Partial<Exemption>) => new Exemptions([exemption(over)], NOW).protecting(parties)?.id;
+  const protects = (over: Partial<Exemption>) =>
+    new Exemptions([exemption(over)], NOW).protecting(parties, THE_LAPTOP).exemption?.id;
 
   it.each<[string, Partial<Exemption>]>([
     ['the matched device', { subject: { kind: 'device', id: 'd1' } }],
@@ -90,9 +93,11 @@ describe('other targets', () => {
       NOW,
     );
     expect(
-      exemptions.protecting(partiesOfSubject(summaryOf('service', record), undefined, new FleetIndex(), none)),
-    ).toBeDefined();
-    expect(exemptions.protecting(partiesOfRecords([record], none))).toBeDefined();
+      exemptions.protecting(partiesOfSubject(summaryOf('service', record), undefined, new FleetIndex(), none), []),
+    ).toMatchObject({ exemption: { id: 'exemption1' } });
+    expect(exemptions.protecting(partiesOfRecords([record], none), [])).toMatchObject({
+      exemption: { id: 'exemption1' },
+    });
   });
 
   it("a user's device is protected from the user's deletion by an exemption of the device", () => {
@@ -100,12 +105,14 @@ describe('other targets', () => {
     fleet.add(LAPTOP);
     const exemptions = new Exemptions([exemption({ subject: { kind: 'device', id: 'd1' } })], NOW);
     const parties = partiesOfSubject(summaryOf('user', ANA), 'S-1', fleet, none);
-    expect(exemptions.protecting(parties)).toBeDefined();
+    expect(exemptions.protecting(parties, [])).toMatchObject({ exemption: { id: 'exemption1' } });
   });
 
   it('the exemption that lasts longest is named', () => {
     const subject = { kind: 'device' as const, id: 'd1' };
     const both = [exemption({ id: 'short', subject }), exemption({ id: 'long', subject, expiresAt: NOW + 9 * DAY })];
-    expect(new Exemptions(both, NOW).protecting(partiesOfRecords([LAPTOP], none))?.id).toBe('long');
+    expect(new Exemptions(both, NOW).protecting(partiesOfRecords([LAPTOP], none), THE_LAPTOP).exemption?.id).toBe(
+      'long',
+    );
   });
 });

@@ -1,6 +1,8 @@
 // http: the answers of a daemon over a real organization are those that its OpenAPI document describes: each operation is asked, and a name
 // that the document does not have fails.
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Exemption } from '../../src/domain/exemption.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import {
   answerCheck,
@@ -56,6 +58,12 @@ async function ask(
 }
 
 const why = { reason: 'a test' };
+/** All devices of the platform have joined it since. */
+const NOBODY_COVERED = {
+  subject: undefined,
+  selector: { kind: 'device', field: 'Platform', value: 'macOS' },
+  members: '',
+} as const;
 
 it('every operation answers as the document describes it', { timeout: 120_000 }, async () => {
   const { of, org } = whole;
@@ -95,8 +103,12 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
 
   const about = { owner: 'ana', until: '30d', ...why };
   const exemption = await ask('addExemption', { body: { ...about, subject: { kind: 'device', id: of.device } } });
+  const stored = (await store.exemption(exemption.id)) as Exemption;
+  await store.saveExemption({ ...stored, id: '01joined', ...NOBODY_COVERED }, []);
+  await ask('confirmExemption', { path: { id: '01joined' }, body: { ...why } });
   await ask('endExemption', { path: { id: exemption.id }, body: why });
-  await ask('addExemption', { body: { ...about, selector: { field: 'Model', value: 'none' } } });
+
+  await ask('addExemption', { body: { ...about, selector: { field: 'Model', value: 'none' }, acceptForgeable: true } });
 
   await ask('addToken', { body: { name: 'made', scope: 'read', expires: '1d' } });
   expect((await ask('listTokens')).tokens).toHaveLength(1);

@@ -65,7 +65,7 @@ const LISTS: List[] = [
     path: '/api/exemptions?',
     key: 'exemptions',
     add: async ({ ask }, no) => {
-      const body = { selector: { field: 'Model', value: `M${no}` }, owner: 'ana', reason: 'a test', until: '30d' };
+      const body = { selector: { field: 'Name', value: `M${no}` }, owner: 'ana', reason: 'a test', until: '30d' };
       expect((await ask('POST', '/api/exemptions', { body })).status).toBe(201);
     },
   },

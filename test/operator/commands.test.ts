@@ -140,7 +140,7 @@ describe('an exempt device', () => {
       on.clock.pass(QUIET_MS);
     }
     const selector = { field: 'Platform', value: String(on.platform.devices.get('d1')?.Platform) };
-    const request = { selector, owner: 'Ana', reason: 'travel', until: '7d', release: true };
+    const request = { selector, acceptForgeable: true, owner: 'Ana', reason: 'travel', until: '7d', release: true };
     const { released } = await exempt(on.engine, request, 'ada');
     expect(released.map(({ state }) => state).sort()).toEqual(['released', 'released', 'standing']);
     expect(on.platform.effects.filter((effect) => effect.startsWith('unban'))).toHaveLength(2);

@@ -21,6 +21,7 @@ import {
   resumeEverything,
   stopEverything,
 } from '../../src/operator/commands.ts';
+import { confirmJoined } from '../../src/operator/confirm-joined.ts';
 import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
@@ -129,6 +130,7 @@ export function openEndpoint(
         released: [],
       }),
       endExemption: (id, operator) => endExemption({ store, clock }, id, operator),
+      confirmJoined: (id, operator) => confirmJoined({ store, clock }, id, operator),
       accept: (source, operator) => acceptSnapshot({ store, clock }, source, operator),
       resolve: (id, as, operator) =>
         resolveIntent({ store, clock, ids: countingIds(), actions: ACTIONS }, id, as, operator),

@@ -76,6 +76,11 @@ export const CALLS: readonly Call[] = [
   ['answers: kept', (store) => store.keptAnswers().find('key')],
   ['answers: forget', (store) => store.keptAnswers().forget('other')],
   ['saveExemption', (store) => store.saveExemption(exemption, notice)],
+  ['membersNow: nothing read', (store) => store.membersNow(exemption)],
+  [
+    'addExemptionMembers',
+    (store) => store.addExemptionMembers('ex1', [{ kind: 'device', id: 'd1', serial: 'S' }], notice),
+  ],
   [
     'saveExemption of one that begins alike',
     (store) =>
@@ -130,6 +135,17 @@ export const CALLS: readonly Call[] = [
     'identitiesNamed',
     (store) =>
       Promise.all(['dev-1', 's-3', 'NÄME 4\0', 'P2@x.org', 'new@x.org'].map((text) => store.identitiesNamed(text))),
+  ],
+  [
+    'membersNow, joinedLater',
+    async (store) => {
+      const about = { subject: undefined, selector: { kind: 'device' as const, field: 'SerialNumber', value: 's-3' } };
+      const owned = { subject: { kind: 'user' as const, id: 'P1@x.org' }, selector: undefined };
+      const column = { subject: undefined, selector: { kind: 'device' as const, field: 'Platform', value: 'macOS' } };
+      const listed = await Promise.all([about, owned, column].map((one) => store.membersNow(one)));
+      const later = { ...exemption, ...about, members: '' };
+      return [listed, await store.joinedLater(later, 2), await store.joinedLater({ ...later, ...column }, 1)];
+    },
   ],
   [
     'identitiesSelected',

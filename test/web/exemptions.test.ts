@@ -44,6 +44,7 @@ describe('exemptions', () => {
     const asked = {
       field: 'Platform',
       value: 'macOS',
+      forgeable: 'yes',
       owner: '<b>x</b>',
       reason: HOSTILE.slice(0, 100),
       until: '1d',
@@ -66,6 +67,7 @@ describe('exemptions', () => {
     [{ ...ASKED, reason: '' }, 400, 'reason'],
     [{ ...ASKED, subject: '' }, 400, 'one subject'],
     [{ ...ASKED, field: 'Platform' }, 400, 'value'],
+    [{ ...ASKED, subject: '', field: 'Platform', value: 'macOS' }, 400, 'devices report Platform themselves'],
     [{ ...ASKED, until: 'soon' }, 400, 'expected a duration'],
     [{ ...ASKED, subject: 'nobody' }, 404, 'nothing is known as'],
   ])('are refused with what was wrong: %j', async (asked, expected, words) => {

@@ -22,6 +22,7 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
     .requiredOption('--until <when>', 'a duration such as 30d, or a date (UTC)')
     .option('--unseen', 'it is meant, though no trusted snapshot has shown it')
     .option('--release', 'also undo what is in force on it')
+    .option('--accept-forgeable', 'accept a selector of what devices report themselves: their name, platform or model')
     .addHelpText(
       ...examples(
         '# one device, by its serial number',
@@ -48,6 +49,18 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
     )
     .action(
       bind(async (id: never, options: never) => (await import('../operator.ts')).exemptEndCommand(io, id, options)),
+    );
+
+  withReason(exempt.command('confirm <id>').description('say yes to what joined an exemption after it was made'))
+    .option('--subject <id>', 'only this one of those that wait: its id or serial number')
+    .addHelpText(
+      ...examples(
+        '# the new laptop of an exempt person',
+        'trustward exempt confirm 01m7ysaj --subject C02NEW --reason "Ana got it today"',
+      ),
+    )
+    .action(
+      bind(async (id: never, options: never) => (await import('../operator.ts')).exemptConfirmCommand(io, id, options)),
     );
 
   withReason(program.command('stop').description('stop all calls, from the next one on'))

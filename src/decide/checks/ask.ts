@@ -15,6 +15,7 @@ import { forNotReached } from './for-not-reached.ts';
 import { frozen } from './frozen.ts';
 import { impossibleTarget } from './impossible-target.ts';
 import { inDoubt } from './in-doubt.ts';
+import { joinedLater } from './joined-later.ts';
 import { justDone } from './just-done.ts';
 import { limits } from './limits.ts';
 import { newcomers } from './newcomers.ts';
@@ -66,6 +67,7 @@ export const CHECKS: { readonly [name in CheckName]: Check } = {
   'refused-lately': refusedLately,
   'impossible-target': impossibleTarget,
   'serial-shared': serialShared,
+  'joined-later': joinedLater,
   conflict,
   'nothing-to-undo': nothingToUndo,
   'whole-undo': wholeUndo,

@@ -18,7 +18,7 @@ export const LISTS = {
   deciding: [
     ...ofAll('untrusted-source', 'exempt', 'already-so', 'in-doubt', 'just-done', 'rejected', 'overridden'),
     ...ofAll('already-acted', 'for-not-reached', 'cooldown', 'refused-lately'),
-    ...ofFleet('impossible-target', 'serial-shared', 'whole-undo', 'conflict', 'other-first'),
+    ...ofFleet('impossible-target', 'serial-shared', 'joined-later', 'whole-undo', 'conflict', 'other-first'),
     ...ofAll('limits', 'owners', 'approval-needed'),
     ...ofFleet('ceiling'),
     ...ofAll('stopped'),
@@ -30,7 +30,7 @@ export const LISTS = {
     ...ofFleet('frozen'),
     ...ofAll('exempt', 'exemption-unread', 'rule-off', 'rule-changed', 'already-so'),
     ...ofFleet('in-doubt', 'target-gone', 'impossible-target', 'overridden', 'just-done', 'conflict'),
-    ...ofFleet('nothing-to-undo', 'newcomers', 'changed-since', 'not-proposed', 'ceiling'),
+    ...ofFleet('nothing-to-undo', 'joined-later', 'newcomers', 'changed-since', 'not-proposed', 'ceiling'),
   ],
   applying: [
     ...ofAll('stopped'),
@@ -51,6 +51,7 @@ export const LISTS = {
       'nothing-to-undo',
       'exempt',
       'exemption-unread',
+      'joined-later',
       'newcomers',
     ),
     ...ofFleet('impossible-target', 'not-proposed', 'breaker', 'stopped', 'frozen', 'ceiling'),
@@ -98,6 +99,7 @@ export const GAPS = {
       'breaker',
       'exempt',
       'exemption-unread',
+      'joined-later',
       'already-so',
       'target-gone',
       'newcomers',
@@ -137,7 +139,7 @@ export const GAPS = {
     ],
     'it is based on no list and no facts of a match': ['untrusted-source', 'changed-since'],
     'a change window holds no undo': ['frozen'],
-    'an undo is never exempt, and nobody reverses one': ['exempt', 'exemption-unread', 'overridden'],
+    'an undo is never exempt, and nobody reverses one': ['exempt', 'exemption-unread', 'joined-later', 'overridden'],
     "a person's release does not depend on earlier answers": [
       'rejected',
       'already-acted',

@@ -77,7 +77,8 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
     ),
     exemption: new Exemptions([...(openState.exemptions ?? [])], frame.run.startedAt).protecting(
       partiesOfRecords([record], await ownersAt(deps, record, atMs)),
-    ),
+      [subject],
+    ).exemption,
     stop: openState.stop,
     rules: judgeAt(rules, run, { id: subject.id, record: own.shownTo(frame), joins, events, lookBack }),
     history: lines.filter(({ at }) => at <= atMs).slice(0, HISTORY_MAX),

@@ -17,8 +17,9 @@ export const NOUNS = {
 type NounKind = keyof typeof NOUNS;
 export const NOUN_KINDS = Object.keys(NOUNS) as NounKind[];
 
-export type OpenKind = NounKind | 'rejected' | 'attempt' | 'attempts' | 'exemption' | 'stop';
-export const OPEN_KINDS: readonly OpenKind[] = [...NOUN_KINDS, 'rejected', 'attempt', 'attempts', 'exemption', 'stop'];
+const OTHER_KINDS = ['rejected', 'attempt', 'attempts', 'exemption', 'members', 'stop'] as const satisfies RowKind[];
+export type OpenKind = NounKind | (typeof OTHER_KINDS)[number];
+export const OPEN_KINDS: readonly OpenKind[] = [...NOUN_KINDS, ...OTHER_KINDS];
 
 /** By kind and key: what is open, as data. */
 export type OpenRows = Record<OpenKind, ReadonlyMap<string, unknown>>;
@@ -36,7 +37,11 @@ export function openRowsOf(open: OpenState): OpenRows {
     rejected: new Map([...open.rejected].map((key) => [key, true])),
     attempt: open.lastAttempts,
     attempts: open.attempts24h,
-    exemption: byId(open.exemptions ?? []),
+    exemption: byId((open.exemptions ?? []).map(({ members: _, ...exemption }) => exemption)),
+    // Apart: an exemption changes whenever it is used, and its members are long.
+    members: new Map(
+      (open.exemptions ?? []).flatMap(({ id, members }) => (members === undefined ? [] : [[id, members]])),
+    ),
     stop: new Map(open.stop ? [[THE_STOP, open.stop]] : []),
   };
 }
@@ -72,6 +77,7 @@ export function openStateOf(rows: OpenRows, keys: OpenKeys = {}, hasForgotten = 
   };
   const nouns = <K extends NounKind>(kind: K) => chosen(kind).map(([, noun]) => noun) as OpenState[(typeof NOUNS)[K]];
   const [[, stop] = []] = chosen('stop');
+  const members = new Map(chosen('members') as [string, string][]);
   return {
     episodes: nouns('episode'),
     claims: nouns('claim'),
@@ -80,7 +86,10 @@ export function openStateOf(rows: OpenRows, keys: OpenKeys = {}, hasForgotten = 
     rejected: new Set(chosen('rejected').map(([key]) => key)),
     lastAttempts: new Map(chosen('attempt') as [string, number][]),
     attempts24h: new Map(chosen('attempts') as [ActionName, number][]),
-    exemptions: chosen('exemption').map(([, one]) => one as Exemption),
+    exemptions: chosen('exemption').map(([id, one]) => {
+      const own = members.get(id);
+      return own === undefined ? (one as Exemption) : { ...(one as Exemption), members: own };
+    }),
     stop: stop as Stop | undefined,
   };
 }

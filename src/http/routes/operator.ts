@@ -1,6 +1,7 @@
 // http: the operator commands: exemptions, stop and resume, accepting a reading, resolving intents, releasing claims.
 // In: requests. Out: the resulting state. The token's name is recorded as the operator. The ports of deps do the work.
 import { z } from 'zod';
+import { FORGEABLE_FIELDS } from '../../domain/exemption.ts';
 import { RESOLUTIONS } from '../../domain/intent.ts';
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
@@ -25,6 +26,14 @@ const exemptBody = z.strictObject({
   until: z.string().min(1).max(100).describe('a duration such as `30d`, or a date'),
   unseen: z.boolean().default(false).describe('the subject is meant, though no trusted snapshot has shown it'),
   release: z.boolean().default(false).describe('also undo what is in force on the protected targets'),
+  acceptForgeable: z
+    .boolean()
+    .default(false)
+    .describe(`required with a selector of ${FORGEABLE_FIELDS.join(', ')}: devices report these themselves`),
+});
+const confirmBody = z.strictObject({
+  subject: nameField.optional().describe('the id or serial number of one that waits; all that wait when it is absent'),
+  reason: givenText,
 });
 const resolveBody = z.strictObject({ as: z.enum(RESOLUTIONS), reason: givenText });
 const releaseBody = z
@@ -50,8 +59,19 @@ export function operatorRoutes(deps: HttpDeps): Route[] {
 
 function exemptionRoutes({ reader, views, schemas, operator, clock }: HttpDeps): Route[] {
   const covers = covered.nullable().describe('null: it cannot be known');
-  const listed = z.strictObject({ ...schemas.exemption.shape, covers }).meta({ id: 'ListedExemption' });
-  const added = z.strictObject({ ...listed.shape, released: z.array(schemas.released) }).meta({ id: 'AddedExemption' });
+  const joinedLater = z
+    .strictObject({ count: z.int().min(0), examples: z.array(z.string()) })
+    .describe('what it is about now and did not cover when it was made: it waits for a person');
+  const listed = z.strictObject({ ...schemas.exemption.shape, covers, joinedLater }).meta({ id: 'ListedExemption' });
+  const confirmed = z
+    .strictObject({
+      ...schemas.exemption.shape,
+      confirmed: z.array(z.string()).describe('what it covers from now on, too'),
+    })
+    .meta({ id: 'ConfirmedExemption' });
+  const added = z
+    .strictObject({ ...schemas.exemption.shape, covers, released: z.array(schemas.released) })
+    .meta({ id: 'AddedExemption' });
   return [
     operation({
       method: 'GET',
@@ -103,6 +123,23 @@ function exemptionRoutes({ reader, views, schemas, operator, clock }: HttpDeps):
       handle: async (context, { params, body }) => {
         const who = { by: context.var.caller.name, reason: body.reason };
         return json(views.exemption(await operator.endExemption(params.id, who), clock.nowMs()));
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/api/exemptions/:id/confirm',
+      scope: 'approve',
+      operationId: 'confirmExemption',
+      tag: 'operator',
+      summary: 'Say yes to what joined an exemption later',
+      params: idParam('an exemption'),
+      body: confirmBody,
+      answers: { 200: { description: 'the exemption, and what it covers from now on', schema: confirmed } },
+      refusals: [409],
+      handle: async (context, { params, body }) => {
+        const who = { by: context.var.caller.name, ...body };
+        const { exemption, confirmed } = await operator.confirmJoined(params.id, who);
+        return json({ ...views.exemption(exemption, clock.nowMs()), confirmed });
       },
     }),
   ];

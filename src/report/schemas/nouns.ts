@@ -151,6 +151,9 @@ export const exemption = z
     endedReason: text.nullable(),
     usedAt: time.nullable().describe('when it last held back a match'),
     inForce: z.boolean(),
+    acceptForgeable: z
+      .boolean()
+      .describe('devices report the field of the selector themselves, and a person accepted that'),
   })
   .meta({ id: 'Exemption' });
 

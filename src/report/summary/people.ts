@@ -25,6 +25,8 @@ const DEEDS: { readonly [kind in AuditKind]?: Words } = {
     hasActor(entry) ? `released a claim without a call: ${of(entry, 'action', 'target')}` : undefined,
   'intent.resolved': (entry) => `resolved ${of(entry, 'action', 'target')} as ${of(entry, 'as')}`,
   'exemption.added': (entry) => `exempted ${of(entry, 'about')} (exemption ${of(entry, 'exemption')})`,
+  'exemption.confirmed': (entry) =>
+    `confirmed what joined the exemption of ${of(entry, 'about')} (${of(entry, 'count')})`,
   'exemption.ended': (entry) => `ended the exemption of ${of(entry, 'about')}`,
   'stop.set': () => 'stopped everything',
   'stop.lifted': () => 'resumed',

@@ -10,4 +10,6 @@ export const POSTGRES: Dialect = {
   releases: 'releases',
   auditTarget: 'target',
   auditActor: 'actor',
+  noteChange: (table, is) => `INSERT INTO row_changes (relation, is_added, content)
+    SELECT '${table}', ${is === 'added'}, row_to_json(${table})::text FROM ${table} WHERE exemption_id = ?`,
 };

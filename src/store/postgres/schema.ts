@@ -15,7 +15,9 @@ const APPEND_ONLY = [
   'audit_archives audit_archives_no_truncate',
 ];
 const OWNERS = 'endpoint_tokens note_owner';
-const FOLLOWING = ACTING_TABLES.flatMap((table) =>
+/** The version before refuses triggers that it does not know: what changes there is noted by the statements (`Dialect.noteChange`). */
+const NOTED = 'exemption_members';
+const FOLLOWING = ACTING_TABLES.filter((table) => table !== NOTED).flatMap((table) =>
   ['insert', 'update', 'delete'].map((event) => `${table} follow_${event}`),
 );
 const EXPECTED: readonly string[] = [...APPEND_ONLY, ...FOLLOWING, OWNERS];

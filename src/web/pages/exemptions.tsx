@@ -39,8 +39,9 @@ const addForm = z.strictObject({
   until: z.string().trim().min(1).max(100),
   date: z.string().trim().min(1).max(100).optional(),
   release: z.literal('yes').optional(),
+  forgeable: z.literal('yes').optional(),
 });
-const endForm = z.strictObject({ reason: givenText });
+const reasonForm = z.strictObject({ reason: givenText });
 
 export function exemptionPages(deps: HttpDeps): Route[] {
   return [
@@ -51,9 +52,15 @@ export function exemptionPages(deps: HttpDeps): Route[] {
     })),
     { method: 'POST', path: PATH, scope: 'approve', handle: (context) => add(deps, context) },
     formPage(deps, '/exemptions/:id/end', 'approve', async (context) => {
-      const { reason } = await readForm(context, endForm);
+      const { reason } = await readForm(context, reasonForm);
       await deps.operator.endExemption(param(context, 'id'), { by: context.var.caller.name, reason });
       return addressOf(PATH, { list: 'over' });
+    }),
+    formPage(deps, '/exemptions/:id/confirm', 'approve', async (context) => {
+      const { reason } = await readForm(context, reasonForm);
+      const id = param(context, 'id');
+      await deps.operator.confirmJoined(id, { by: context.var.caller.name, reason });
+      return `${PATH}#exemption-${encodeURIComponent(id)}`;
     }),
   ];
 }
@@ -114,13 +121,15 @@ async function listed(deps: HttpDeps, context: Ctx) {
 
 /** Leads to the list, unless something was to be released: then it shows what came of that. */
 async function add(deps: HttpDeps, context: Ctx): Promise<Response> {
-  const { subject, kind, unseen, field, value, owner, reason, until, date, release } = await readForm(context, addForm);
+  const given = await readForm(context, addForm);
+  const { subject, kind, unseen, field, value, owner, reason, until, date, release, forgeable } = given;
   if ((field === undefined) !== (value === undefined))
     throw wrong(field === undefined ? 'field' : 'value', 'is missing: “all with” needs a field and its value');
   const request = {
     ...(subject !== undefined && { subject: { kind, id: subject } }),
     ...(field !== undefined && value !== undefined && { selector: { field, value } }),
     ...{ owner, reason, until: date ?? until, unseen: unseen === 'yes', release: release === 'yes' },
+    acceptForgeable: forgeable === 'yes',
   };
   const { exemption, released } = await deps.operator.exempt(request, context.var.caller.name);
   if (!request.release) return leadTo(context, `${PATH}#exemption-${encodeURIComponent(exemption.id)}`);

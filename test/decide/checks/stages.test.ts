@@ -91,6 +91,9 @@ const WRONG: { readonly [check in CheckName]: Partial<TargetFacts> } = {
   'serial-shared': {
     serial: { number: 'S', isPlaceholder: false, devices: [device('M1'), device('M2')], devicesMax: 5 },
   },
+  'joined-later': {
+    joined: { exemption: { id: 'x', expiresAt: 0, owner: 'ada', reason: 'loaned' } as Exemption, covers: [] },
+  },
   conflict: { rival: { rule: 'unban', action: 'unban_device', how: 'wants' } },
   'nothing-to-undo': { traits: unbanDevice, undo: true, ...basis({ verdict: 'no_match' }) },
   'whole-undo': { otherPart: { decision: 'skip', reason: 'rejected', reasonText: 'a test' } },

@@ -89,7 +89,7 @@ function anybody(world: MonthWorld, dice: Dice) {
     case 'serial':
       return { selector: { field: 'SerialNumber', value: String(one(world.devices).SerialNumber) } };
     case 'platform':
-      return { selector: { field: 'Platform', value: 'iOS' } };
+      return { selector: { field: 'Platform', value: 'iOS' }, acceptForgeable: true };
     case 'group':
       return { selector: { field: 'Groups', value: 'board' } };
     case 'user':

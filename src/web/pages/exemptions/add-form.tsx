@@ -1,6 +1,6 @@
 // web: the form that adds an exemption: of one subject by any of its names, or of all with a value in a field. In: who is signed in. Out: a form.
 
-import { SELECTOR_FIELDS } from '../../../domain/exemption.ts';
+import { FORGEABLE_FIELDS, SELECTOR_FIELDS } from '../../../domain/exemption.ts';
 import { SUBJECT_KINDS } from '../../../domain/subjects.ts';
 import { Form } from '../../../report/html/link.tsx';
 
@@ -37,6 +37,10 @@ export function AddForm({ owner }: { owner: string }) {
             <label class="field">
               <span>equal to</span>
               <input type="text" name="value" maxlength={1000} size={30} />
+            </label>
+            <label>
+              <input type="checkbox" name="forgeable" value="yes" />
+              Also by {FORGEABLE_FIELDS.join(', ')}, which devices report themselves
             </label>
           </div>
           <div class="act">

@@ -11,6 +11,7 @@ import { Mark } from '../../../report/html/marks.tsx';
 import type { Row } from '../../../report/html/table.tsx';
 import { Code, Name, When, Words } from '../../../report/html/text.tsx';
 import { subjectPath } from '../../../report/html/who.tsx';
+import { type JoinedView, joinedText, joinedView } from '../../../report/listed.ts';
 import { Act } from '../../parts/act.tsx';
 
 export const IN_FORCE_COLUMNS = ['About', 'Covers now', 'Why', 'Ends', 'Used last'];
@@ -24,11 +25,16 @@ export async function inForceRows(deps: HttpDeps, exemptions: readonly Exemption
   const unused = new Set(operator?.unused.map(({ id }) => id));
   const covers = await coversOf(deps, exemptions);
   const nowMs = deps.clock.nowMs();
+  const joined = new Map<string, JoinedView>();
+  for (const one of exemptions) joined.set(one.id, await joinedView(deps.reader, one, nowMs));
   return exemptions.map((one) => ({
     id: `exemption-${one.id}`,
     cells: [
       <About exemption={one} />,
-      <Covers covered={covers.get(one.id)} />,
+      <>
+        <Covers covered={covers.get(one.id)} />
+        <Joined exemption={one} joined={joined.get(one.id)} canConfirm={canEnd} />
+      </>,
       <Why exemption={one} />,
       <>
         in {spanText(one.expiresAt - nowMs)} {ending.has(one.id) ? <Mark word="ends soon" tone="wait" /> : null}
@@ -78,6 +84,7 @@ function About({ exemption }: { exemption: Exemption }) {
   return (
     <>
       {subject ? <Link href={subjectPath(subject.kind, subject.id)}>{about}</Link> : <b>{about}</b>}
+      {exemption.acceptForgeable ? <div class="quiet">devices report this themselves</div> : null}
       <div class="quiet">
         <Code>{id}</Code>
       </div>
@@ -96,6 +103,24 @@ function Why({ exemption: { reason, owner, createdBy, createdAt } }: { exemption
         added by <Name>{createdBy}</Name>, <When at={createdAt} />
       </div>
     </>
+  );
+}
+
+/** Neither acted on nor exempt until a person says yes. */
+function Joined(props: { exemption: Exemption; joined: JoinedView | undefined; canConfirm: boolean }) {
+  const text = props.joined && joinedText(props.joined);
+  if (text === undefined) return null;
+  return (
+    <div>
+      <Mark word="waits for a yes" tone="wait" /> <Words>{text}</Words>
+      {props.canConfirm ? (
+        <Act
+          to={`/exemptions/${encodeURIComponent(props.exemption.id)}/confirm`}
+          label="Cover these too"
+          reason="required"
+        />
+      ) : null}
+    </div>
   );
 }
 
