@@ -3,8 +3,10 @@ import { ACTIONS } from '../act/actions.ts';
 import { readHistory } from '../config/history.ts';
 import { listsOf } from '../config/lists.ts';
 import { ConfigReader, type Environment } from '../config/reader.ts';
+import { formatDuration } from '../domain/duration.ts';
 import { lostFactsText } from '../domain/lists.ts';
 import { beyondHistoryText } from '../domain/look-back.ts';
+import { CLEAR_FOR_LEAST_MS, hastyRules } from '../domain/rule.ts';
 import {
   formatTestReport,
   type LoadedRule,
@@ -47,6 +49,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
   const lost = lists === 'v1' ? [] : rulesThatLose(rules);
   const keepMs = historyMsOf(env);
   const beyond = rulesBeyondHistory(rules, keepMs);
+  const hasty = hastyRules(rules);
   write(
     io,
     options,
@@ -56,14 +59,21 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           rules: ids,
           ...(lists !== 'v1' && { lists, lost }),
           ...(beyond.length > 0 && { beyondHistory: beyond }),
+          ...(hasty.length > 0 && { clearForBelow30m: hasty.map(({ id }) => id) }),
         })
       : [
           `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded`,
           ...lost.map(({ rule, subject, facts }) => lostFactsText(rule, subject, facts)),
           ...beyond.map(({ rule, subject, facts }) => beyondHistoryText(rule, subject, facts, keepMs)),
+          ...hasty.map(hastyText),
         ].join('\n'),
   );
   return 0;
+}
+
+function hastyText({ id, clearForMs }: LoadedRule): string {
+  const [is, least] = [clearForMs === 0 ? '0s' : formatDuration(clearForMs), formatDuration(CLEAR_FOR_LEAST_MS)];
+  return `rule \`${id}\` undoes what it did with \`clear_for: ${is}\`: one report that is wrong is enough; write at least \`clear_for: ${least}\``;
 }
 
 export async function rulesListCommand(io: Io, options: CommonOptions): Promise<number> {

@@ -35,7 +35,7 @@ export interface Fleet {
   addDevice(fields: DeviceFields, owners?: string[]): string;
   /** Registers a person, new or known, on an existing device. Throws a RangeError for an unknown device. */
   addOwner(deviceId: string, email: string): void;
-  /** Writes these fields; `mdm_compromised` is an effect of its own. Throws a RangeError for an unknown device. */
+  /** Writes these fields, as a new report unless they give its time; `mdm_compromised` is an effect of its own. Throws a RangeError for an unknown device. */
   patchDevice(deviceId: string, fields: DeviceFields): void;
   /** An administrator bans or unbans in the page. */
   banByHand(serial: string, banned: Flag): void;
@@ -50,6 +50,22 @@ export interface Fleet {
 
 const HAND: Actor = { name: 'someone@acme.example', via: 'hand' };
 
+/** What MDM or the trust score says comes with the time of a new report. A device that MDM never reported stays so. */
+function reportTimesOf(store: ConsoleStore, deviceId: string, fields: DeviceFields): DeviceFields {
+  const sql = 'SELECT mdm_timestamp AS mdm, trust_updated AS trust FROM device WHERE device_id = ?';
+  const before = store.sql.get<{ mdm: bigint | number; trust: bigint | number }>(sql, deviceId);
+  if (!before) return {};
+  const after = (time: bigint | number) => {
+    const [known, now] = [BigInt(time), nowNs(store)];
+    return now > known ? now : known + 1_000_000n;
+  };
+  const isOfMdm = fields.mdm_compromised !== undefined || fields.mdm_compliant !== undefined;
+  return {
+    ...(isOfMdm && Number(before.mdm) > 0 && { mdm_timestamp: after(before.mdm) }),
+    ...(fields.trust_level !== undefined && { trust_updated: after(before.trust) }),
+  };
+}
+
 export function openFleet(store: ConsoleStore): Fleet {
   return {
     addDevice: (fields, owners = []) => store.sql.atomically(() => addDevice(store, fields, owners)),
@@ -59,7 +75,10 @@ export function openFleet(store: ConsoleStore): Fleet {
         if (!device) throw new RangeError(`there is no device ${deviceId}`);
         mapPerson(store, email, device.pk, nowNs(store));
       }),
-    patchDevice: (deviceId, fields) => store.sql.atomically(() => patchDevice(store, HAND, deviceId, fields)),
+    patchDevice: (deviceId, fields) =>
+      store.sql.atomically(() =>
+        patchDevice(store, HAND, deviceId, { ...reportTimesOf(store, deviceId, fields), ...fields }),
+      ),
     banByHand(serial, banned) {
       if (updateDevices(store, HAND, serial, { banned }) === 0)
         throw new RangeError(`no device has the serial number ${serial}`);

@@ -66,7 +66,7 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
     planned,
     exemptionsUsed: [...new Set(proposals.flatMap((proposal) => proposal.exemption?.id ?? []))],
     limits,
-    notes: [...followed.notes, ...claims.notes, ...reconciled.written.map(decisionNote)],
+    notes: [...followed.notes, ...claims.notes, ...reconciled.written.flatMap(notesOfDecision)],
   };
 }
 
@@ -163,6 +163,14 @@ function draftOf(group: readonly Proposal[], idOf: (proposal: Proposal) => strin
     })),
     effect: effectOf(first),
   };
+}
+
+/** What goes back and forth by our own acts needs a person: the alert is about this entry. */
+function notesOfDecision(decision: Decision): AuditNote[] {
+  const made = decisionNote(decision);
+  const { rule, action, target, mode, reason, reasonText } = decision;
+  if (reason !== 'matches_again' || !isLive(mode)) return [made];
+  return [made, { kind: 'decision.flapped', body: { rule, action, target, reasonText } }];
 }
 
 function decisionNote(decision: Decision): AuditNote {

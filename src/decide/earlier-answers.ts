@@ -34,6 +34,7 @@ const WEIGHED: ReadonlySet<ReasonCode> = new Set([
   'owners',
   'approval_needed',
   'rule_matches',
+  'matches_again',
   'cleared',
   'ceiling',
   'drifted',

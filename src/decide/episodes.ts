@@ -1,13 +1,15 @@
 // decide, first step: verdicts → episodes. Only `no_match` on a trusted source ends one; unknown, error, absence and
 // untrusted data freeze it: it does not end, nothing is undone, and `for` and `clear_for` start again.
 import type { AuditNote } from '../domain/audit-entry.ts';
+import type { OlderReport } from '../domain/check.ts';
 import { closeEpisode, type Episode } from '../domain/episode.ts';
 import { eachInSteps } from '../domain/give-way.ts';
 import type { Rule } from '../domain/rule.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
-import type { Match, OpenVerdict, VerdictName } from '../domain/verdict.ts';
+import type { Match, OpenVerdict } from '../domain/verdict.ts';
 import type { DecideInput } from './input.ts';
+import { clearingReport, seenMatching } from './newer-reports.ts';
 
 /** A match of this run with its episode; none when the rule's source is untrusted and no episode was open. */
 export interface FollowedMatch {
@@ -23,6 +25,8 @@ export interface FollowedEpisodes {
   others: Map<string, OpenVerdict>;
   /** Every episode known in this run by id, in its current state. */
   episodes: Map<string, Episode>;
+  /** By episode: what this run read cleared it, but is not newer than what it has seen. */
+  older: Map<string, OlderReport>;
   /** `rule subject` of the episodes that are currently not closed. */
   open: Set<string>;
   /** The episodes that this run changed, by id. */
@@ -44,6 +48,7 @@ export function* followEpisodes(input: DecideInput): Generator<void, FollowedEpi
     matches: [],
     others: new Map(),
     episodes: new Map(input.openState.episodes.map((episode) => [episode.id, episode])),
+    older: new Map(),
     open: new Set(),
     changed: new Map(),
     notes: [],
@@ -87,9 +92,9 @@ function followMatch(
     followed.matches.push({ rule, match, trusted, episode });
     return;
   }
-  const episode = before
-    ? keep(followed, before, matchingAgain(before, input.nowMs))
-    : keep(followed, undefined, opened(input, rule, match));
+  const after = before ? matchingAgain(before, input.nowMs) : opened(input, rule, match);
+  const reports = seenMatching(after.reports, match.reported);
+  const episode = keep(followed, before, reports === after.reports ? after : { ...after, reports });
   followed.matches.push({ rule, match, trusted, episode });
 }
 
@@ -108,17 +113,22 @@ function followUnmatched(
       if (unjudged.has(before.rule)) keep(followed, before, frozen(before, input.nowMs));
       continue;
     }
-    const verdict = followed.others.get(key)?.verdict;
-    const after = unmatched(input, rule, before, verdict);
+    const after = unmatched(input, followed, rule, before, followed.others.get(key));
     keep(followed, before, after);
     if (after.state === 'closed') followed.notes.push(closedNote(after));
   }
 }
 
-function unmatched(input: DecideInput, rule: Rule, before: Episode, verdict: VerdictName | undefined): Episode {
+function unmatched(
+  input: DecideInput,
+  followed: FollowedEpisodes,
+  rule: Rule,
+  before: Episode,
+  seen: OpenVerdict | undefined,
+): Episode {
   if (!isTrusted(rule, input)) return frozen(before, input.nowMs);
-  if (verdict === 'no_match') return clearing(before, rule, input.nowMs);
-  if (verdict !== undefined) return { ...frozen(before, input.nowMs), absentSince: undefined };
+  if (seen?.verdict === 'no_match') return cleared(input, followed, rule, before, seen);
+  if (seen !== undefined) return { ...frozen(before, input.nowMs), absentSince: undefined };
   // A list that was not read does not show who is absent from it.
   if (input.sources[SOURCE_OF[rule.subject]].state !== 'read') return frozen(before, input.nowMs);
   const absentSince = Math.min(before.absentSince ?? input.nowMs, input.nowMs);
@@ -154,9 +164,28 @@ function frozen(before: Episode, now: number): Episode {
   return before.state === 'frozen' ? before : { ...before, state: 'frozen', stateSince: now };
 }
 
-function clearing(before: Episode, rule: Rule, now: number): Episode {
+/** INVARIANT: what a rule undoes ends with better evidence than it began: a newer report, or a second reading where nothing has a time. */
+function cleared(
+  { nowMs }: DecideInput,
+  { older }: FollowedEpisodes,
+  rule: Rule,
+  before: Episode,
+  { reported }: OpenVerdict,
+): Episode {
+  if (!rule.revert) return clearing(before, rule, nowMs, true);
+  const report = clearingReport(before.reports, reported);
+  if (report.is === 'undated') return clearing(before, rule, nowMs, false);
+  if (report.is === 'newer')
+    return clearing({ ...before, ...(report.seen && { reports: report.seen }) }, rule, nowMs, true);
+  older.set(before.id, report.older);
+  return { ...frozen(before, nowMs), absentSince: undefined };
+}
+
+/** `isEnough`: one reading is enough, if the rule does not ask for a time. */
+function clearing(before: Episode, rule: Rule, now: number, isEnough: boolean): Episode {
   const isClearing = before.state === 'clearing' && before.stateSince <= now;
-  if (now - (isClearing ? before.stateSince : now) >= rule.clearForMs) return closeEpisode(before, 'cleared', now);
+  const isLongEnough = now - (isClearing ? before.stateSince : now) >= rule.clearForMs;
+  if (isLongEnough && (isEnough || isClearing)) return closeEpisode(before, 'cleared', now);
   return isClearing ? before : { ...before, state: 'clearing', stateSince: now, absentSince: undefined };
 }
 
@@ -175,7 +204,9 @@ function keep(followed: FollowedEpisodes, before: Episode | undefined, after: Ep
 }
 
 function sameEpisode(a: Episode, b: Episode): boolean {
-  return a === b || (a.state === b.state && a.stateSince === b.stateSince && a.absentSince === b.absentSince);
+  if (a === b) return true;
+  const isSame = a.state === b.state && a.stateSince === b.stateSince && a.absentSince === b.absentSince;
+  return isSame && a.reports === b.reports;
 }
 
 /** Changes an episode that this run already followed (it was seen in the wanted state, or overridden). */

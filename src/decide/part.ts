@@ -24,6 +24,7 @@ export const COUNTED_REASONS: readonly ReasonCode[] = [
   'owners',
   'approval_needed',
   'rule_matches',
+  'matches_again',
   'ceiling',
   'stopped',
   'frozen',

@@ -1,7 +1,7 @@
 // decide: one proposal: what a rule wants done about one match (or undone), and the answer that a check gives.
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import type { Answer, Joined } from '../domain/check.ts';
+import type { Answer, Joined, OlderReport } from '../domain/check.ts';
 import type { ReasonCode } from '../domain/decision.ts';
 import type { Deletion } from '../domain/deletion.ts';
 import type { Effect, EffectDevice } from '../domain/effect.ts';
@@ -41,6 +41,8 @@ export interface Proposal {
   /** A list shows it reversed, and its own record could not be read. */
   isUnread?: boolean;
   undo: boolean;
+  /** Of an undo: the report that clears its subject is not newer than what the episode has seen. */
+  older?: OlderReport | undefined;
   /** The lowest of its rules' own modes. */
   ownMode: Mode;
   /** The lowest of `ownMode`, the run's and the daemon's mode. */

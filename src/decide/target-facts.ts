@@ -9,16 +9,17 @@ import { attemptKey, type OpenState } from '../domain/store.ts';
 import { hasNoKnownDevice } from '../domain/target.ts';
 import type { Claims } from './claims.ts';
 import type { DecideInput } from './input.ts';
+import type { OwnUndos } from './own-undos.ts';
 import { aimOf, isAlreadySo, isOwnStateSo, type Proposal } from './proposal.ts';
 import { isPlaceholder } from './serials.ts';
 
-export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput): TargetFacts {
+export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput, ownUndos: OwnUndos): TargetFacts {
   const { traits, target, undo, intent, doubt, isUnsettled, isUnread, exemption, joined, ownMode } = proposal;
   return {
     traits,
     target,
     undo,
-    basis: [basisOf(proposal, input)],
+    basis: [basisOf(proposal, input, ownUndos)],
     nowMs: input.nowMs,
     steady: input.steady,
     credential: input.settings.credential,
@@ -42,11 +43,13 @@ export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInp
 }
 
 function basisOf(
-  { rule, summary, episode, intent, trusted, traits, target }: Proposal,
+  { rule, summary, episode, intent, trusted, traits, target, older }: Proposal,
   input: DecideInput,
+  ownUndos: OwnUndos,
 ): BasisFacts {
   const { openState } = input;
   const { rejected, lastAttempts } = openState;
+  const lastAttemptMs = lastAttempts.get(attemptKey(rule.id, traits.name, target));
   const reasons = () => rule.sources.flatMap((source) => input.sources[source].reasons.map(({ text }) => text));
   const isRejected =
     episode !== undefined &&
@@ -59,12 +62,13 @@ function basisOf(
     ruleNow: rule,
     ruleHash: rule.hash,
     untrusted: trusted ? undefined : reasons().join('; '),
+    older,
     earlier: intent,
     isRejected,
     overriddenAt: episode?.overriddenAt,
     isReleased: isReleased(episode?.overriddenAt, { action: traits.inverse, target }, openState),
     matchingSince: episode?.matchingSince,
-    lastAttemptMs: lastAttempts.get(attemptKey(rule.id, traits.name, target)),
+    lastAttemptMs: ownUndos.since(traits, target, lastAttemptMs) ? undefined : lastAttemptMs,
   };
 }
 

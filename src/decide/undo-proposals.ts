@@ -35,7 +35,12 @@ export class UndoProposals {
     const rules = claims.flatMap((claim) => judged.get(claim.rule) ?? []);
     if (claims.some((claim) => claim.status === 'orphaned') || rules.length < claims.length) return [];
     const episodes = claims.map((claim) => this.followed.episodes.get(claim.episodeId));
-    if (episodes.some((episode) => episode?.state !== 'closed')) return [];
+    const isOver = (claim: Claim) => this.followed.episodes.get(claim.episodeId)?.state === 'closed';
+    if (!claims.every(isOver))
+      return this.undosRefused(
+        claims.filter((claim) => !isOver(claim)),
+        rules,
+      );
     const closedLast = Math.max(...episodes.map((episode) => episode?.closedAt ?? 0));
     if (episodes.some((episode) => episode?.closedAt === closedLast && episode.closeReason === 'gone'))
       return this.claims.endAll(claims, 'its subject is gone');
@@ -43,6 +48,17 @@ export class UndoProposals {
     if (rules.some((rule) => !isTrusted(rule, this.input)) || claims.some((claim) => this.mayMatchAgain(claim)))
       return [];
     return this.undoSeen(claims, rules);
+  }
+
+  /** What would be undone if what cleared it were newer. Only where nothing else keeps it: the answer names the report. */
+  private undosRefused(open: Claim[], rules: Rule[]): Proposal[] {
+    const isOlder = open.every(({ episodeId }) => this.followed.older.has(episodeId));
+    if (!isOlder || rules.some((rule) => !rule.revert)) return [];
+    return open.flatMap((claim) => {
+      const proposal = this.undoProposal(claim, rules);
+      if (!proposal || isAlreadySo(proposal)) return [];
+      return [{ ...proposal, older: this.followed.older.get(claim.episodeId) }];
+    });
   }
 
   /** Whether a claim's subject matches again, or may: its own episode is over, but this run did not see a `no_match`. */

@@ -17,6 +17,7 @@ export const AUDIT_KINDS = [
   'episode.closed',
   'episode.overridden',
   'decision.made',
+  'decision.flapped',
   'plan.sealed',
   'plan.approved',
   'plan.rejected',

@@ -31,6 +31,7 @@ export const CHECK_NAMES = [
   'rule-changed',
   'not-judged',
   'untrusted-source',
+  'older-report',
   'exempt',
   'exemption-unread',
   'already-so',
@@ -195,6 +196,8 @@ export interface BasisFacts {
   canJudge?: boolean;
   /** Why one of the rule's sources is not trusted. */
   untrusted?: string | undefined;
+  /** Of an undo: the report that no longer matches, and the newer one or the one of the same time that it is measured against. */
+  older?: OlderReport | undefined;
   /** The live intent that its episode has already led to. */
   earlier?: Intent | undefined;
   isRejected?: boolean;
@@ -215,6 +218,14 @@ export interface BasisFacts {
   record?: Facts | undefined;
   /** The rule's verdict on that record. */
   verdict?: VerdictName | undefined;
+}
+
+/** Epoch ms; null: it has no time. `matched`: the other one matched. */
+export interface OlderReport {
+  path: string;
+  ofMs: number | null;
+  thanMs: number;
+  matched: boolean;
 }
 
 export interface ClaimFacts {

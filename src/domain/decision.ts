@@ -11,6 +11,7 @@ export type DecisionName = 'act' | 'hold' | 'skip';
 /** Reason codes. The first check that answers gives its reason (decide/checks/stages.ts has the order). */
 export const REASONS = [
   'untrusted_source',
+  'older_report', // the report that clears it is not newer than the one it was done for
   'exempt',
   'already_so',
   'in_doubt', // an intent of this episode is sent, unknown or parked
@@ -29,6 +30,7 @@ export const REASONS = [
   'owners',
   'approval_needed',
   'rule_matches', // act
+  'matches_again', // act: Trustward undid it within the last 24 hours
   'cleared', // act: the last claim ended, undo it; or skip: another rule's undo does it
   'ceiling',
   'drifted',

@@ -8,6 +8,15 @@ import type { SubjectRef } from './subjects.ts';
  */
 export type EpisodeState = 'matching' | 'clearing' | 'frozen' | 'closed';
 
+/** When the reports were made that one verdict rests on, epoch ms by the path of the time; null: this report has none. */
+export type ReportTimes = { readonly [path: string]: number | null };
+
+/** The newest reports that an episode has seen, epoch ms: among those that matched, and among all. */
+export interface SeenReport {
+  matched: number;
+  newest: number;
+}
+
 export interface Episode {
   id: string;
   rule: string;
@@ -23,6 +32,8 @@ export interface Episode {
   absentSince: number | undefined;
   /** Targets once read in the intended state, as `seenKey`: a later change back is somebody's reversal. */
   seenSo: readonly string[];
+  /** By the path of the time: only a newer report ends it. Absent: no report that matched has a time, or the rule undoes nothing. */
+  reports?: { readonly [path: string]: SeenReport };
   /** Somebody reversed the state: the episode acts again only after its match has cleared. */
   overriddenAt: number | undefined;
   closedAt: number | undefined;

@@ -75,6 +75,7 @@ export type AlertCode =
   | 'stopped'
   | 'resumed'
   | 'break_glass'
+  | 'flap'
   | 'exemption_ending'
   | 'exemption_unused'
   | 'exemption_joined'

@@ -27,6 +27,8 @@ export interface Rule {
   cooldownMs: number;
   /** When the last claim on a target ends, undo. */
   revert: boolean;
+  /** Paths of the times that date what it reads: it undoes only after a newer report. Absent or empty: after a second reading. */
+  reportTimes?: readonly string[];
   limits: { max: number; percent: number };
   /** `all`: one run may act on two or more devices of one owner. */
   owners: 'one' | 'all';
@@ -42,6 +44,14 @@ export interface Rule {
 
 export function rulesById(rules: readonly Rule[]): ReadonlyMap<string, Rule> {
   return new Map(rules.map((rule) => [rule.id, rule]));
+}
+
+/** Below this a rule with `revert` undoes sooner than most sources report again. */
+export const CLEAR_FOR_LEAST_MS = 1_800_000;
+
+/** The rules that undo what they did too soon for a doubt about one report. */
+export function hastyRules<R extends Pick<Rule, 'revert' | 'clearForMs'>>(rules: readonly R[]): R[] {
+  return rules.filter(({ revert, clearForMs }) => revert && clearForMs < CLEAR_FOR_LEAST_MS);
 }
 
 export const LIMITS_DEFAULT = { max: 25, percent: 5 } as const;

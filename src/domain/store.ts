@@ -19,6 +19,14 @@ export function attemptKey(rule: string, action: ActionName, target: string): st
   return `${rule} ${action} ${target}`;
 }
 
+/** The parts of an `attemptKey`: neither a rule's id nor an action's name holds a space. The rule is empty for a person's release. */
+export function attemptOfKey(key: string): { rule: string; action: ActionName; target: string } {
+  const first = key.indexOf(' ');
+  const second = key.indexOf(' ', first + 1);
+  const action = key.slice(first + 1, second) as ActionName;
+  return { rule: key.slice(0, first), action, target: key.slice(second + 1) };
+}
+
 /** Whether their rule is loaded or not; of one subject, or of all. */
 export async function openClaims(
   reader: { claims(filter: { status: Claim['status']; subjectId?: string }): Promise<Claim[]> },
@@ -40,7 +48,7 @@ export interface OpenState {
   intents: Intent[];
   /** Keys of planned intents that an operator rejected, with their episodes still open. */
   rejected: ReadonlySet<string>;
-  /** The time of the last attempt by `rule action target`, epoch ms. */
+  /** The time of the last attempt by `rule action target`, epoch ms. A person's release has no rule. */
   lastAttempts: ReadonlyMap<string, number>;
   /** Attempts of each action in the last 24 hours, for the ceilings. */
   attempts24h: ReadonlyMap<ActionName, number>;

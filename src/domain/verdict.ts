@@ -1,5 +1,6 @@
 // domain: a rule's verdict on a subject, with its reasons; and what evaluate/ passes to decide/.
 
+import type { ReportTimes } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Fact, Facts } from './facts.ts';
 import type { Lists } from './lists.ts';
@@ -26,6 +27,8 @@ export interface Match {
   facts: { [path: string]: Fact };
   /** Absent: not wanted, not found, or beyond the budget. */
   flip?: Flip;
+  /** Absent: the rule undoes nothing, or reads nothing that the platform dates. */
+  reported?: ReportTimes;
 }
 
 /** Any other verdict on a subject that has an open episode or claim of that rule: decide/ must see these too. */
@@ -38,6 +41,8 @@ export interface OpenVerdict {
   missing: string[];
   /** As of a match; of `no_match` only. */
   flip?: Flip;
+  /** As of a match. */
+  reported?: ReportTimes;
 }
 
 export interface RuleTally {

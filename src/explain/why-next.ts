@@ -58,13 +58,20 @@ function decisionLine(why: Why, { rule, mode }: WhyRule, decision: DecidedNow): 
   }
 }
 
-const SKIPS_THAT_PASS: ReadonlySet<string> = new Set(['for_not_reached', 'cooldown', 'untrusted_source']);
+const SKIPS_THAT_PASS: ReadonlySet<string> = new Set([
+  'for_not_reached',
+  'cooldown',
+  'untrusted_source',
+  'older_report',
+]);
 
 /** One line for each action on a target: it is undone when its last claim ends. Nothing of what a rule undoes now: that has a line. */
 function claimLines({ claims, rules }: Why): string[] {
   const undone = new Set(
     rules.flatMap(({ decisions }) =>
-      decisions.flatMap((one) => (one.verdict === 'no_match' && one.decision !== 'skip' ? one.target : [])),
+      decisions.flatMap((one) =>
+        one.verdict === 'no_match' && (one.decision !== 'skip' || one.reason === 'older_report') ? one.target : [],
+      ),
     ),
   );
   const groups = new Map<string, Why['claims']>();

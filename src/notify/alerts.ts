@@ -14,7 +14,7 @@ import type { RunRecord } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
 import type { DatabaseAlert } from './database-alert.ts';
-import { glassAlerts, type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
+import { flapAlerts, glassAlerts, type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
 import type { QuietHours } from './quiet-hours.ts';
 
 export interface AlertDeps {
@@ -106,6 +106,7 @@ export class Alerts {
       ...(await this.silence(latest)),
       ...(await operatorAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
       ...(await glassAlerts(reader, this.deps.clock.nowMs() - RECENT_MS)),
+      ...(await flapAlerts(reader, this.deps.clock.nowMs() - RECENT_MS)),
       ...(failing ? [failing] : []),
       ...((await this.deps.beside?.()) ?? []),
     ];

@@ -89,14 +89,31 @@ export async function glassAlerts(reader: Pick<AuditReader, 'audit'>, since: num
     });
 }
 
+/** Targets that Trustward acted on, undid and acted on again within a day: one alert each while that lasts. */
+export async function flapAlerts(reader: Pick<AuditReader, 'audit'>, since: number): Promise<Alert[]> {
+  const entries = await reader.audit({ kind: 'decision.flapped', since, limit: FLAPS_MAX });
+  const recent = entries.filter(({ at }) => at > since);
+  return recent.map((entry) => {
+    const { rule, action, target, reasonText } = wordsIn(entry, ['rule', 'action', 'target', 'reasonText']);
+    const text = `${action} ${target} is done again by rule ${rule}, less than a day after Trustward undid it: ${reasonText}`;
+    const about = { rule, action, target, at: isoTime(entry.at) };
+    return { key: `flap ${action} ${target}`, code: 'flap', text, about };
+  });
+}
+
+const FLAPS_MAX = 100;
+
+function operatorIn(entry: AuditEntry): { by: string; reason: string; plan: string } {
+  return wordsIn(entry, ['by', 'reason', 'plan']);
+}
+
 /** A tampered entry still shows that there was one; verification names it. */
-function operatorIn({ bytes }: AuditEntry): { by: string; reason: string; plan: string } {
+function wordsIn<const Name extends string>({ bytes }: AuditEntry, names: readonly Name[]): Record<Name, string> {
+  let body: Partial<Record<string, unknown>> = {};
   try {
-    const { by, reason, plan } = (JSON.parse(bytes) as { body: { by: unknown; reason: unknown; plan?: unknown } }).body;
-    return { by: String(by), reason: String(reason), plan: String(plan) };
-  } catch {
-    return { by: 'somebody', reason: 'the audit entry cannot be read', plan: 'of an unknown id' };
-  }
+    body = (JSON.parse(bytes) as { body: typeof body }).body;
+  } catch {}
+  return Object.fromEntries(names.map((name) => [name, String(body[name] ?? 'unreadable')])) as Record<Name, string>;
 }
 
 function endingAlert(exemption: Exemption): Alert {

@@ -16,6 +16,7 @@ import { timeWords } from './time-words.ts';
 
 const REASON_WORDS: Record<ReasonCode, string> = {
   untrusted_source: 'its data is not trusted',
+  older_report: 'the report that clears it is not newer than the one it was done for',
   exempt: 'an exemption is in force',
   already_so: 'the target is already in the intended state',
   in_doubt: 'an earlier action on it is not settled yet, or needs a person',
@@ -34,12 +35,16 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   owners: 'several devices of one owner would be affected at once',
   approval_needed: 'an operator has to approve it',
   rule_matches: 'the rule matches',
+  matches_again: 'the rule matches again, less than a day after Trustward undid it',
   cleared: 'what was done is undone: the rule that led to it no longer matches',
   ceiling: 'the ceiling of the action is reached',
   drifted: 'the target or its rule changed before the call',
   stopped: 'nothing could be called: stopped, or not readable',
   frozen: 'a change window is in force',
 };
+
+/** Reasons of what is done. */
+const ACTING: ReadonlySet<ReasonCode> = new Set(['rule_matches', 'matches_again', 'cleared']);
 
 export function reasonWords(reason: ReasonCode): string {
   return REASON_WORDS[reason];
@@ -118,7 +123,7 @@ function wouldWords({ run }: Report, count: number): string[] {
 function reportingWords(reported: readonly RunDecision[]): string[] {
   const count = reported.length;
   if (count === 0) return [];
-  const held = reported.filter(({ reason }) => reason !== 'rule_matches' && reason !== 'cleared').length;
+  const held = reported.filter(({ reason }) => !ACTING.has(reason)).length;
   const all = `${plural(count, 'match', 'matches')} of rules in mode dry-run ${count === 1 ? 'is' : 'are'} only reported`;
   return [held === 0 ? `${all}.` : `${all}; ${countText(held)} would be held if the rule were live.`];
 }

@@ -106,10 +106,11 @@ export function* readLastAttempts(db: Db, targets?: readonly string[]): Work<Map
       ? ''
       : 'AND intent_id IN (SELECT id FROM intents WHERE target IN (SELECT value FROM json_each(?)))';
   const rows = yield* db.all<{ rule: string; action: string; target: string; at: number }>(
-    `SELECT newest.rule, attempts.action, attempts.target, sent_at AS at FROM (
+    `SELECT CASE WHEN intents.released = 1 THEN '' ELSE newest.rule END AS rule, attempts.action, attempts.target, attempts.sent_at AS at FROM (
        SELECT json_each.value AS rule, action, target, max(attempts.id) AS id
        FROM attempts, json_each(attempts.rules) WHERE refused = 0 ${about} GROUP BY 1, 2, 3) AS newest
-     JOIN attempts ON attempts.id = newest.id`,
+     JOIN attempts ON attempts.id = newest.id LEFT JOIN intents ON intents.id = attempts.intent_id
+     ORDER BY attempts.id`,
     ...(targets === undefined ? [] : [JSON.stringify(targets)]),
   );
   return new Map(rows.map((row) => [attemptKey(row.rule, row.action as ActionName, row.target), row.at]));

@@ -83,7 +83,8 @@ export function rowOfEpisode(episode: Episode): Row {
     state: episode.state,
     state_since: episode.stateSince,
     absent_since: orNull(episode.absentSince),
-    seen_so_of: JSON.stringify(episode.seenSo),
+    // With the reports that it has seen, in the column that is there: one more would change a table that the audit records.
+    seen_so_of: JSON.stringify(episode.reports ? { so: episode.seenSo, reports: episode.reports } : episode.seenSo),
     overridden_at: orNull(episode.overriddenAt),
     closed_at: orNull(episode.closedAt),
     close_reason: orNull(episode.closeReason),
@@ -100,11 +101,18 @@ export function episodeOfRow(row: Row): Episode {
     state: row.state as Episode['state'],
     stateSince: row.state_since as number,
     absentSince: orUndefined(row.absent_since),
-    seenSo: storedJson(row.seen_so_of),
+    ...seenOf(storedJson(row.seen_so_of)),
     overriddenAt: orUndefined(row.overridden_at),
     closedAt: orUndefined(row.closed_at),
     closeReason: orUndefined(row.close_reason),
   };
+}
+
+/** Earlier versions wrote the list alone. */
+function seenOf(
+  seen: Episode['seenSo'] | { so: Episode['seenSo']; reports: NonNullable<Episode['reports']> },
+): Pick<Episode, 'seenSo' | 'reports'> {
+  return 'so' in seen ? { seenSo: seen.so, reports: seen.reports } : { seenSo: seen };
 }
 
 export function rowOfClaim(claim: Claim): Row {

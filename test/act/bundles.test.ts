@@ -41,7 +41,13 @@ function rule(then = ADDING): LoadedRule {
 }
 
 function described(Description: string): void {
-  on.platform.services.set(SERVICE, { ServiceID: SERVICE, ServiceName: 'shop', Enabled: 'TRUE', Description });
+  on.platform.services.set(SERVICE, {
+    ServiceID: SERVICE,
+    ServiceName: 'shop',
+    Enabled: 'TRUE',
+    Description,
+    LastUpdatedAt: on.platform.reportedAt(),
+  });
 }
 
 function startWithBundle(then?: string): void {

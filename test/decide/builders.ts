@@ -23,6 +23,7 @@ export function rule(id: string, fields: Partial<Rule> & { does?: ActionName } =
     clearForMs: 0,
     cooldownMs: 0,
     revert: true,
+    reportTimes: ['MdmData.Timestamp'],
     limits: { max: 1_000, percent: 100 },
     owners: 'one',
     watch: true,
@@ -45,6 +46,8 @@ export interface SceneSubject {
   /** By rule; `no_match` when nothing is said. */
   verdicts: Record<string, VerdictName>;
   present: boolean;
+  /** When MDM made the report that runs see, epoch ms; null: never; absent: a new one when a verdict changes. */
+  reportedAt?: number | null;
 }
 
 export function summaryOf(id: string, subject: SceneSubject): SubjectSummary {

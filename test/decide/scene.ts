@@ -41,6 +41,8 @@ export class Scene {
   /** The wall clock was seen to jump then, and runs with the monotonic one for so long. */
   jumpedAtMs = Number.NEGATIVE_INFINITY;
   agreedForMs = 0;
+  /** By subject: the verdicts of its last report, and when MDM made that, by a clock of its own. */
+  private readonly reports = new Map<string, { verdicts: string; atMs: number }>();
   /** What becomes of the acts on a target: `succeeded` when nothing is said. */
   readonly outcomes = new Map<string, Outcome>();
   private readonly ids = countingIds();
@@ -100,6 +102,11 @@ export class Scene {
   /** Asks decide without remembering anything. */
   decide(runMode: Mode = 'enforce', daemonMode: Mode = 'enforce'): Decided {
     return decide(this.input(runMode, daemonMode));
+  }
+
+  /** MDM made the report that runs see from now on at this time. */
+  reported(id: string, atMs: number | null): void {
+    this.of(id).reportedAt = atMs;
   }
 
   /** One round: decide, remember, act. Answers what was decided, with every decision in force. */
@@ -186,13 +193,25 @@ export class Scene {
           const verdict = subject.verdicts[item.id] ?? 'no_match';
           const summary = summaryOf(id, subject);
           const facts = { 'MdmData.CompromisedStatus': verdict === 'match' ? 'TRUE' : 'FALSE' };
-          if (verdict === 'match') judgement.matches.push({ rule: item.id, summary, facts });
+          const at = subject.reportedAt === undefined ? this.reportOf(id, subject) : subject.reportedAt;
+          const times = item.revert ? (item.reportTimes ?? []) : [];
+          const reported = Object.fromEntries(times.map((path) => [path, at]));
+          if (verdict === 'match') judgement.matches.push({ rule: item.id, summary, facts, reported });
           else if (this.isWatched(item.id, id))
-            judgement.open.push({ rule: item.id, summary, verdict, facts, missing: [] });
+            judgement.open.push({ rule: item.id, summary, verdict, facts, missing: [], reported });
         }
       }
       return judgement;
     });
+  }
+
+  /** There is a new report when what it says has changed. */
+  private reportOf(id: string, { verdicts }: SceneSubject): number {
+    const before = this.reports.get(id);
+    const now = JSON.stringify(verdicts);
+    const atMs = (before?.atMs ?? T0) + (before?.verdicts === now ? 0 : 1_000);
+    this.reports.set(id, { verdicts: now, atMs });
+    return atMs;
   }
 
   private isWatched(ruleId: string, subjectId: string): boolean {

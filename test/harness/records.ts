@@ -11,7 +11,8 @@ export function ownersOf({ serial, owner }: DeviceState, users: readonly UserSta
 }
 
 export function deviceRecord(device: DeviceState, users: readonly UserState[]): Facts {
-  const { id, serial, banned, trouble } = device;
+  const { id, serial, banned, trouble, reportedMs = BEFORE_ALL_MS } = device;
+  const told = Object.fromEntries(Object.entries(trouble).filter(([, value]) => value !== undefined)) as Facts;
   return {
     DeviceID: id,
     SerialNumber: serial,
@@ -22,9 +23,11 @@ export function deviceRecord(device: DeviceState, users: readonly UserState[]): 
     Architecture: 'arm64',
     Banned: banned,
     Emails: ownersOf(device, users),
-    MdmData: Object.fromEntries(Object.entries(trouble).filter(([, value]) => value !== undefined)) as Facts,
+    MdmData: { ...told, Timestamp: reportedMs },
   };
 }
+
+const BEFORE_ALL_MS = 1_000_000_000_000;
 
 /** The spec is JSON as text inside the record. */
 export function serviceRecord({ id, enabled, tls, trouble }: ServiceState): Facts {

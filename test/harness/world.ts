@@ -17,6 +17,8 @@ export interface DeviceState {
   readonly owner: string;
   readonly banned: Flag;
   readonly trouble: { readonly [field in TroubleField]: Trouble };
+  /** When MDM made its last report; undefined: before all. */
+  readonly reportedMs?: number;
 }
 
 export interface ServiceState {
@@ -141,7 +143,9 @@ export class World {
 
   setTrouble(id: string, field: TroubleField, value: Trouble): void {
     const next = this.now.devices.map((device) =>
-      device.id === id ? { ...device, trouble: { ...device.trouble, [field]: value } } : device,
+      device.id === id
+        ? { ...device, trouble: { ...device.trouble, [field]: value }, reportedMs: this.clock.trueMs }
+        : device,
     );
     this.turn({ ...this.now, devices: next });
     this.log.tell({ device: { id, serial: serialOf(this.born, id) } });

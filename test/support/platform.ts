@@ -79,6 +79,7 @@ export class Platform implements Api {
   onWrite: (call: Call) => void = () => {};
   /** Called before every read of a list, or of a single target. */
   onRead: (what: 'devices' | 'users' | 'services' | 'target') => void = () => {};
+  private reports = 0;
   private pending: { atMs: number; call: Call }[] = [];
 
   private meter: LatencyMeter;
@@ -112,12 +113,21 @@ export class Platform implements Api {
       Architecture: 'arm64',
       Banned: 'FALSE',
       ...rest,
-      MdmData: { CompromisedStatus: 'FALSE', ...(MdmData as Facts | undefined) },
+      MdmData: { Timestamp: START_MS, CompromisedStatus: 'FALSE', ...(MdmData as Facts | undefined) },
     });
   }
 
+  /** What MDM says comes with the time of a new report, unless the test gives one. */
   patch(id: string, fields: Facts): void {
-    this.devices.set(id, { ...this.devices.get(id), ...fields });
+    const { MdmData } = fields;
+    const report = MdmData && { MdmData: { Timestamp: this.reportedAt(), ...(MdmData as Facts) } };
+    this.devices.set(id, { ...this.devices.get(id), ...fields, ...report });
+  }
+
+  /** Each later than the one before, by MDM's own clock. */
+  reportedAt(): number {
+    this.reports += 1;
+    return START_MS + this.reports;
   }
 
   compromised(id: string, value: string | null): void {

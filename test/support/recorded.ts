@@ -93,7 +93,10 @@ export class Recording {
   now(kind: SubjectKind, id: string, given: Facts): this {
     const record = this.records[kind].get(id);
     if (!record) throw new Error(`no ${kind} ${id}`);
-    this.records[kind].set(id, mergePatch(record, given) as Facts);
+    // What MDM says comes with the time of a new report.
+    const { MdmData } = given;
+    const told = MdmData ? { ...given, MdmData: { Timestamp: this.nowMs, ...(MdmData as Facts) } } : given;
+    this.records[kind].set(id, mergePatch(record, told) as Facts);
     return this;
   }
 

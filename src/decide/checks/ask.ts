@@ -22,6 +22,7 @@ import { newcomers } from './newcomers.ts';
 import { notJudged } from './not-judged.ts';
 import { notProposed } from './not-proposed.ts';
 import { nothingToUndo } from './nothing-to-undo.ts';
+import { olderReport } from './older-report.ts';
 import { oneRetry } from './one-retry.ts';
 import { otherFirst } from './other-first.ts';
 import { over } from './over.ts';
@@ -50,6 +51,7 @@ export const CHECKS: { readonly [name in CheckName]: Check } = {
   'rule-changed': ruleChanged,
   'not-judged': notJudged,
   'untrusted-source': untrustedSource,
+  'older-report': olderReport,
   exempt,
   'exemption-unread': exemptionUnread,
   'already-so': alreadySo,

@@ -16,7 +16,8 @@ const ofFleet = <const Names extends readonly CheckName[]>(...checks: Names) =>
 
 export const LISTS = {
   deciding: [
-    ...ofAll('untrusted-source', 'exempt', 'already-so', 'in-doubt', 'just-done', 'rejected', 'overridden'),
+    ...ofAll('untrusted-source', 'older-report', 'exempt', 'already-so', 'in-doubt', 'just-done', 'rejected'),
+    ...ofAll('overridden'),
     ...ofAll('already-acted', 'for-not-reached', 'cooldown', 'refused-lately'),
     ...ofFleet('impossible-target', 'serial-shared', 'joined-later', 'whole-undo', 'conflict', 'other-first'),
     ...ofAll('limits', 'owners', 'approval-needed'),
@@ -77,6 +78,7 @@ export const GAPS = {
   },
   preflight: {
     [PARTS]: ['whole-undo'],
+    'an undo begins when deciding has seen a newer report': ['older-report'],
     'the run that decided it asked, or a person approved it': [
       'not-judged',
       'rejected',
@@ -94,6 +96,7 @@ export const GAPS = {
   },
   applying: {
     [PARTS]: ['whole-undo'],
+    'an undo begins when deciding has seen a newer report': ['older-report'],
     'preflight asks before the call': [
       'stopping',
       'breaker',
@@ -137,7 +140,7 @@ export const GAPS = {
       'over',
       'not-proposed',
     ],
-    'it is based on no list and no facts of a match': ['untrusted-source', 'changed-since'],
+    'it is based on no list and no facts of a match': ['untrusted-source', 'older-report', 'changed-since'],
     'a change window holds no undo': ['frozen'],
     'an undo is never exempt, and nobody reverses one': ['exempt', 'exemption-unread', 'joined-later', 'overridden'],
     "a person's release does not depend on earlier answers": [
@@ -161,6 +164,7 @@ export const GAPS = {
   },
   retrying: {
     [PARTS]: ['whole-undo'],
+    'an undo begins when deciding has seen a newer report': ['older-report'],
     'the current verdict on the record just read is asked instead (`not-proposed`)': ['rule-changed', 'changed-since'],
     'a run that cannot trust a source leaves the doubt alone (`not-judged`)': ['untrusted-source'],
     'a doubt is read back only after the quiet period': ['just-done'],

@@ -10,9 +10,14 @@ import type { LoadedRule } from '../language/loaded-rule.ts';
 type Holder = 'device' | 'user' | 'service' | undefined;
 
 /** The same rule when nothing is lost. */
-export function underLists<R extends Pick<LoadedRule, 'subject' | 'condition'>>(rule: R, lists: Lists): R {
+export function underLists<R extends Pick<LoadedRule, 'subject' | 'condition' | 'reportTimes'>>(
+  rule: R,
+  lists: Lists,
+): R {
   const { condition, lost } = marked(rule, lists);
-  return lost.length === 0 ? rule : { ...rule, condition };
+  const reportTimes = lists === 'v1' ? rule.reportTimes : rule.reportTimes?.filter((path) => has(rule.subject, path));
+  if (lost.length === 0 && reportTimes?.length === rule.reportTimes?.length) return rule;
+  return { ...rule, condition, ...(reportTimes && { reportTimes }) };
 }
 
 export interface LosingRule {

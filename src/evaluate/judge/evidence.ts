@@ -1,13 +1,16 @@
 // evaluate: the facts that a verdict was based on, as reports and audit keep them. In: a rule and a frame that was evaluated.
 // Out: values by path or operator text; a count with gaps as `at least n`. Never a whole record of another subject.
+import type { ReportTimes } from '../../domain/episode.ts';
 import { type Fact, isFacts } from '../../domain/facts.ts';
 import { redacted } from '../../domain/secrets.ts';
+import { epochMsOf } from '../../domain/timestamp.ts';
 import type { VerdictName } from '../../domain/verdict.ts';
 import type { Slot } from '../compile/compiler.ts';
 import { readLate } from '../compile/late-facts.ts';
 import type { ProgramRule } from '../compile/program.ts';
-import type { Frame } from '../language/frame.ts';
+import { type Frame, FUTURE_MAX_MS } from '../language/frame.ts';
 import { FALSE, type Reasons, Span, type Truth, Unknown, type Value } from '../language/three-valued.ts';
+import { ownAt } from '../language/typed-value.ts';
 import { isReadLate } from '../language/walk.ts';
 
 const ELEMENTS_MAX = 20;
@@ -97,6 +100,18 @@ export function missingOf(rule: ProgramRule, frame: Frame, truth: Truth, reasons
     if (slotValue(slot, frame) instanceof Unknown) missing.add(slot.fact.label);
   }
   return [...missing];
+}
+
+/** When the reports were made that a verdict of the rule rests on. One that lies too far ahead has no time. */
+export function reportedOf({ rule }: ProgramRule, { record, nowMs }: Frame): { reported?: ReportTimes } {
+  const { reportTimes = [] } = rule;
+  if (reportTimes.length === 0) return {};
+  const timeOf = (path: string): number | null => {
+    const value = ownAt(record, path.split('.'));
+    const atMs = typeof value === 'number' || typeof value === 'bigint' ? epochMsOf(value) : undefined;
+    return atMs === undefined || atMs > nowMs + FUTURE_MAX_MS ? null : Math.floor(atMs);
+  };
+  return { reported: Object.fromEntries(reportTimes.map((path) => [path, timeOf(path)])) };
 }
 
 /** Of a condition that is not true. */

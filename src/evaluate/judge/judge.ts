@@ -16,7 +16,7 @@ import type { Program, ProgramRule } from '../compile/program.ts';
 import type { Windows } from '../events/windows.ts';
 import { FactReader } from '../facts/fact-reader.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
-import { factsShown, missingOf, verdictOf } from './evidence.ts';
+import { factsShown, missingOf, reportedOf, verdictOf } from './evidence.ts';
 import { flipFinder } from './flip-finder.ts';
 import { frameFor, type WithPast } from './judging-frame.ts';
 
@@ -64,7 +64,7 @@ export function judgeRecords(
       const rule = program.rules[index] as ProgramRule;
       summary ??= summaryOf(kind, frame.record, context.fieldsWritten);
       const flip = flipOf?.(rule.rule, summary.id, 'match', frame.record);
-      const match: Match = { rule: rule.rule.id, summary, facts: factsOf(rule, frame) };
+      const match: Match = { rule: rule.rule.id, summary, facts: factsOf(rule, frame), ...reportedOf(rule, frame) };
       if (flip) match.flip = flip;
       matches.push(match);
     } else {
@@ -107,6 +107,7 @@ export function judgeRecords(
         facts: factsOf(rule, frame),
         missing: missingOf(rule, frame, truth, program.reasons),
         ...(flip && { flip }),
+        ...reportedOf(rule, frame),
       });
     });
   };

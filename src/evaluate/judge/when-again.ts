@@ -29,7 +29,10 @@ export interface WhenAgain {
 /** `lists`: where devices and users are read, as for compiling. */
 export function whenAgain(rule: LoadedRule, lists: Lists): WhenAgain {
   const found = new Found();
-  found.look(underLists(rule, lists).condition, undefined);
+  const { condition, reportTimes = [] } = underLists(rule, lists);
+  found.look(condition, undefined);
+  // A time of a report that lies too far ahead counts later.
+  for (const path of reportTimes) found.wait(path.split('.'), [-FUTURE_MAX_MS]);
   return {
     isRestless: found.isRestless,
     times: [...found.times.values()].map(({ path, afterMs }) => ({ path, afterMs: [...afterMs] })),
@@ -115,7 +118,7 @@ class Found {
     else this.wait(fact.path, [wanted * 1_000, -FUTURE_MAX_MS]);
   }
 
-  private wait(path: readonly string[], afterMs: readonly number[]): void {
+  wait(path: readonly string[], afterMs: readonly number[]): void {
     const key = path.join('\u0000');
     const known = this.times.get(key) ?? { path, afterMs: new Set<number>() };
     this.times.set(key, known);

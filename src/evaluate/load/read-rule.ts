@@ -19,7 +19,7 @@ import { reportFormat } from './format-faults.ts';
 import { readTests } from './read-tests.ts';
 import { readWhen } from './read-when.ts';
 import { type RuleFile, ruleSchema } from './rule-format.ts';
-import { sourcesOf } from './sources.ts';
+import { reportTimesOf, sourcesOf } from './sources.ts';
 import { checkTests } from './test-fields.ts';
 
 export interface ReadOptions {
@@ -81,6 +81,7 @@ function assemble(
     clearForMs: parseDuration(data.clear_for) ?? 0,
     cooldownMs: parseDuration(data.cooldown) ?? 0,
     revert: data.revert,
+    reportTimes: data.revert ? reportTimesOf(data, reads) : [],
     limits: data.limits,
     owners: data.owners,
     watch: data.watch,

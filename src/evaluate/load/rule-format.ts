@@ -79,9 +79,14 @@ export const ruleSchema = z.strictObject({
   then: z.union([proposal, z.array(proposal).min(1)]).describe('An action, or a list of actions'),
   mode: z.enum(MODES).default('dry-run'),
   for: duration.default('0s').describe('Must have matched this long before it acts'),
-  clear_for: duration.default('0s').describe('Must have cleared this long before the episode ends'),
+  clear_for: duration
+    .default('0s')
+    .describe('Must have cleared this long before the episode ends; with `revert` at least 30m is advised'),
   cooldown: duration.default('0s').describe('Least time between two attempts at one target'),
-  revert: z.boolean().default(false).describe('Undo when the last claim ends'),
+  revert: z
+    .boolean()
+    .default(false)
+    .describe('Undo when the last claim ends, after a newer report than the one that acted, or a second reading'),
   limits: z
     .strictObject({
       max: z.int().min(0).default(LIMITS_DEFAULT.max),

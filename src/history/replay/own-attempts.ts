@@ -22,6 +22,7 @@ export class OwnAttempts {
 
   add({ action, target, basis }: Pick<Intent, 'action' | 'target' | 'basis'>, atMs: number): void {
     this.recent.push({ action, atMs });
+    // A replay releases nothing by itself.
     for (const { rule } of basis) this.last.set(attemptKey(rule, action, target), atMs);
   }
 

@@ -70,6 +70,12 @@ const WRONG: { readonly [check in CheckName]: Partial<TargetFacts> } = {
   'rule-changed': basis({ ruleHash: 'another' }),
   'not-judged': basis({ canJudge: false }),
   'untrusted-source': basis({ untrusted: 'devices: half of them are missing' }),
+  'older-report': {
+    traits: unbanDevice,
+    undo: true,
+    claims: [claim],
+    ...basis({ older: { path: 'MdmData.Timestamp', ofMs: 1, thanMs: 2, matched: true }, verdict: 'no_match' }),
+  },
   'exemption-unread': { exemptionUnread: 'the server did not answer' },
   exempt: { exemption: { id: 'x', expiresAt: 0, owner: 'ada', reason: 'loaned' } as Exemption },
   'already-so': { state: 'as_intended' },
