@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { gunzipSync, inflateRawSync } from 'node:zlib';
 import Database from 'better-sqlite3';
-import { readColumns } from '../../src/history/files/segment-columns.ts';
+import { bytesOf, readColumns } from '../../src/history/files/segment-columns.ts';
 import { rowsOf } from '../../src/history/files/segment-rows.ts';
 
 /** Place → what is there; for each file. */
@@ -19,7 +19,7 @@ export function filesIn(folder: string): Map<string, Uint8Array> {
 }
 
 function rowsIn(path: string): Uint8Array {
-  const rows = [...rowsOf(readColumns(readFileSync(path)))];
+  const rows = [...rowsOf(readColumns(bytesOf(readFileSync(path))))];
   return Buffer.from(rows.map((row) => [row.kind, row.subject, row.path, row.value].join('\n')).join('\n'));
 }
 

@@ -1,8 +1,7 @@
 // history files: a copy of a history, also while a recorder writes to it. In: two folders. Out: the same segments, each whole and checked, under the
 // same names. A file that was merged meanwhile is copied as what it was merged into.
-import { readFileSync } from 'node:fs';
 import { UnreadableSegment } from './segment-columns.ts';
-import { listHistory, readSegment, type SegmentFile, writeSegment } from './segment-files.ts';
+import { copySegment, listHistory, readSegment, type SegmentFile, sizeOf } from './segment-files.ts';
 
 export interface HistoryCopy {
   files: number;
@@ -23,25 +22,24 @@ export function copyHistory(source: string, target: string): HistoryCopy {
     for (const segment of listHistory(source).segments) {
       const key = `${segment.day}/${segment.sha256}`;
       if (copied.has(key)) continue;
-      const bytes = wholeBytes(segment);
-      if (bytes === 'gone') isGone = true;
-      else if (bytes === undefined) left.add(segment.file);
-      else {
-        writeSegment(target, segment, bytes, segment.day);
-        copied.set(key, bytes.length);
-      }
+      const size = sizeOf(segment.file);
+      const fault = copyWhole(segment, target);
+      if (fault === 'gone') isGone = true;
+      else if (fault) left.add(segment.file);
+      else copied.set(key, size);
     }
     if (!isGone) break;
   }
   return { files: copied.size, bytes: [...copied.values()].reduce((sum, size) => sum + size, 0), left: [...left] };
 }
 
-function wholeBytes(segment: SegmentFile): Uint8Array | 'gone' | undefined {
+function copyWhole(segment: SegmentFile, target: string): UnreadableSegment['reason'] | undefined {
   try {
     readSegment(segment);
-    return readFileSync(segment.file);
+    copySegment(segment, target);
+    return undefined;
   } catch (error) {
-    if (error instanceof UnreadableSegment) return error.reason === 'gone' ? 'gone' : undefined;
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'gone' : undefined;
+    if (error instanceof UnreadableSegment) return error.reason;
+    throw error;
   }
 }

@@ -2,9 +2,8 @@
 // removed: repeated after a crash, it does what was left. Rule files are left as they are, since a rule set is found by its hash.
 import type { SubjectRef } from '../../domain/subjects.ts';
 import { factKindOf, type HistoryRow, type RowKind } from '../rows.ts';
-import { SegmentBytes } from './segment-bytes.ts';
 import { type CodedTexts, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
-import { listHistory, readSegment, removeSegments, type SegmentFile, writeSegment } from './segment-files.ts';
+import { listHistory, NewSegment, readSegment, removeSegments, type SegmentFile } from './segment-files.ts';
 import { rowsOf } from './segment-rows.ts';
 
 export interface Forgetting {
@@ -60,29 +59,31 @@ function rewrite(
   naming: Naming,
   result: Forgotten,
 ): void {
-  const kept: HistoryRow[] = [];
   let [removed, replaced, fromMs, toMs] = [0, 0, Number.POSITIVE_INFINITY, 0];
   for (const row of rowsOf(columns)) {
     const now = without(row, subject, naming);
     if (now === row) {
       if (row.kind === 'rules' && isNamed(row, naming)) result.inRules++;
-      kept.push(row);
       continue;
     }
     fromMs = Math.min(fromMs, row.at);
     toMs = Math.max(toMs, row.at);
     if (now === undefined) removed++;
-    else {
-      replaced++;
-      kept.push(now);
-    }
+    else replaced++;
   }
   if (removed + replaced === 0) return;
   const mark = { atMs, rows: removed + replaced, fromMs, toMs };
   const about = { ...columns.about, forgotten: [...columns.about.forgotten, mark] };
-  const bytes = new SegmentBytes(about);
-  for (const row of kept) bytes.addRow(row);
-  writeSegment(folder, { ...segment, rewrites: segment.rewrites + 1 }, bytes.finish(), segment.day);
+  const made = new NewSegment(folder, about);
+  try {
+    for (const row of rowsOf(columns)) {
+      const now = without(row, subject, naming);
+      if (now) made.rows.addRow(now);
+    }
+    made.finish({ ...segment, rewrites: segment.rewrites + 1 }, segment.day);
+  } finally {
+    made.discard();
+  }
   removeSegments(folder, [segment]);
   result.segments++;
   result.removed += removed;

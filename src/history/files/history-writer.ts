@@ -2,8 +2,8 @@
 // Out: segments, each whole or not there. INVARIANT: one process writes, the one that holds the writer lock of the database.
 import { AppError } from '../../domain/errors.ts';
 import type { HistoryRow } from '../rows.ts';
-import { type SegmentAbout, SegmentBytes } from './segment-bytes.ts';
-import { listHistory, removeUnfinished, type SegmentFile, writeSegment } from './segment-files.ts';
+import type { SegmentAbout } from './segment-bytes.ts';
+import { listHistory, NewSegment, removeUnfinished, type SegmentFile } from './segment-files.ts';
 import { dayOf } from './segment-name.ts';
 
 export class HistoryWriter {
@@ -30,18 +30,18 @@ export class HistoryWriter {
 
   /** The rows of one run, those of kind `run` first. Errors: AppError `store_failed`; then nothing of it is recorded. */
   writeRun(rows: Iterable<HistoryRow>): SegmentFile {
-    const bytes = new SegmentBytes(this.#about);
-    for (const row of rows) bytes.addRow(row);
-    const { times } = bytes;
-    if (!times) throw new AppError('internal', 'a recorded run has no rows');
-    const place = this.#last.place + 1;
-    const segment = writeSegment(
-      this.#folder,
-      { ...SAME, first: place, last: place, level: 'run', ...times },
-      bytes.finish(),
-    );
-    this.#last = { place, toMs: times.toMs };
-    return segment;
+    const made = new NewSegment(this.#folder, this.#about);
+    try {
+      for (const row of rows) made.rows.addRow(row);
+      const { times } = made.rows;
+      if (!times) throw new AppError('internal', 'a recorded run has no rows');
+      const place = this.#last.place + 1;
+      const segment = made.finish({ ...SAME, first: place, last: place, level: 'run', ...times });
+      this.#last = { place, toMs: times.toMs };
+      return segment;
+    } finally {
+      made.discard();
+    }
   }
 
   /**
@@ -49,12 +49,16 @@ export class HistoryWriter {
    * give: without rows it says that nothing is known, so that the next run's changes are all there is. It stands in the folder of the next run.
    */
   writeBase(rows: Iterable<Omit<HistoryRow, 'run'>>, nextAtMs: number = this.#last.toMs): SegmentFile {
-    const bytes = new SegmentBytes(this.#about);
-    for (const { at, kind, subject, path, value } of rows) bytes.add(0, at, kind, subject, path, value);
-    const { place, toMs } = this.#last;
-    const atMs = place === 0 ? nextAtMs : toMs;
-    const name = { ...SAME, first: place, last: place, level: 'base', fromMs: atMs, toMs: atMs } as const;
-    return writeSegment(this.#folder, name, bytes.finish(), dayOf(nextAtMs));
+    const made = new NewSegment(this.#folder, this.#about);
+    try {
+      for (const { at, kind, subject, path, value } of rows) made.rows.add(0, at, kind, subject, path, value);
+      const { place, toMs } = this.#last;
+      const atMs = place === 0 ? nextAtMs : toMs;
+      const name = { ...SAME, first: place, last: place, level: 'base', fromMs: atMs, toMs: atMs } as const;
+      return made.finish(name, dayOf(nextAtMs));
+    } finally {
+      made.discard();
+    }
   }
 }
 

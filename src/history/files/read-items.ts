@@ -112,7 +112,7 @@ class Reading {
 
   /** From a place on as far as it is whole; what was lost then, undefined at the end. */
   async *stretch(place: number): AsyncGenerator<HistoryItem, Lost | undefined> {
-    const begun = await new Begin(this.#walk, this.#query.fromMs, isRowWanted(this.#wanted)).at(place);
+    const begun = await new Begin(this.#walk, this.#query.fromMs, { isWanted: isRowWanted(this.#wanted) }).at(place);
     if ('lost' in begun) return begun.lost;
     let position: Begun | undefined = begun;
     yield* this.#begin(begun.place);

@@ -60,9 +60,19 @@ export class UnreadableSegment extends AppError {
   }
 }
 
+/** The bytes of a file: in memory, or read when they are asked for. */
+export interface SegmentSource {
+  size: number;
+  read(from: number, to: number): Uint8Array;
+}
+
+export function bytesOf(bytes: Uint8Array): SegmentSource {
+  return { size: bytes.length, read: (from, to) => bytes.subarray(from, to) };
+}
+
 /** Errors: UnreadableSegment; what was packed wrong is `damaged` when a column is decoded. */
-export function readColumns(bytes: Uint8Array): SegmentColumns {
-  const metadata = metadataOf(bytes);
+export function readColumns(source: SegmentSource): SegmentColumns {
+  const metadata = metadataOf(source);
   const said = new Map(metadata.key_value_metadata?.map(({ key, value }) => [key, value ?? '']));
   const version = said.get('trustward.schema');
   if (version === undefined) throw new UnreadableSegment('foreign', 'it is no segment of a history');
@@ -78,17 +88,19 @@ export function readColumns(bytes: Uint8Array): SegmentColumns {
     forgotten: forgottenOf(said.get('trustward.forgotten')),
   };
   const tree = parquetSchema(metadata);
-  const groups = metadata.row_groups.map((group) => groupOf(bytes, tree, group));
+  const groups = metadata.row_groups.map((group) => groupOf(source, tree, group));
   return { about, rows: Number(metadata.num_rows), groups };
 }
 
-function groupOf(bytes: Uint8Array, tree: SchemaTree, group: StoredGroup): RowGroup {
+function groupOf(source: SegmentSource, tree: SchemaTree, group: StoredGroup): RowGroup {
   const rows = Number(group.num_rows);
-  const columns = new Map(COLUMNS.map((name, index) => [name, columnOf(bytes, tree, group, index, rows)]));
+  // A form of another kind is found before a row is read.
+  for (const index of COLUMNS.keys()) columnOf(source, tree, group, index, rows);
   const stored = (name: ColumnName): StoredColumn => {
     try {
-      return readStored(columns.get(name) as Column, rows);
+      return readStored(columnOf(source, tree, group, COLUMNS.indexOf(name), rows), rows);
     } catch (error) {
+      if (error instanceof UnreadableSegment) throw error;
       const text = `a segment of the history cannot be decoded (${lineOf(error)}): \`trustward history verify\` names it`;
       throw new UnreadableSegment('damaged', text, error);
     }
@@ -104,14 +116,14 @@ function groupOf(bytes: Uint8Array, tree: SchemaTree, group: StoredGroup): RowGr
   };
 }
 
-function columnOf(bytes: Uint8Array, tree: SchemaTree, group: StoredGroup, index: number, rows: number): Column {
+function columnOf(source: SegmentSource, tree: SchemaTree, group: StoredGroup, index: number, rows: number): Column {
   const child = tree.children[index];
   const meta = group.columns[index]?.meta_data;
   const [name, wanted] = [COLUMNS[index], SCHEMA[index + 1]];
   try {
     if (!child || !meta || !wanted) throw new Error('nothing');
     const isOptional = child.element.repetition_type === 'OPTIONAL';
-    return { pages: pagesOf(bytes, meta, child.element, wanted, rows), codec: meta.codec, isOptional };
+    return { pages: pagesOf(source, meta, child.element, wanted, rows), codec: meta.codec, isOptional };
   } catch (error) {
     throw new UnreadableSegment('damaged', `its column ${name} is of another form (${lineOf(error)})`, error);
   }
@@ -125,9 +137,14 @@ function forgottenOf(text = '[]'): ForgottenMark[] {
   }
 }
 
-function metadataOf(bytes: Uint8Array): FileMetaData {
+/** The end of a file: the length of the metadata before it, and a word. */
+const FOOTER_BYTES = 8;
+
+function metadataOf({ size, read }: SegmentSource): FileMetaData {
   try {
-    return parquetMetadata(bytes);
+    const footer = read(size - FOOTER_BYTES, size);
+    const length = new DataView(footer.buffer, footer.byteOffset).getUint32(0, true);
+    return parquetMetadata(read(Math.max(0, size - FOOTER_BYTES - length), size));
   } catch {
     throw new UnreadableSegment('foreign', 'it is no Parquet file');
   }

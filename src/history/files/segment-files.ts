@@ -1,6 +1,6 @@
 // history files: the files of a history: written whole or not at all, listed in order, read with their checksum. In: a folder. Out: segments.
 // Files are 0600, folders 0700. Never: a file that has its name before its content is on the disk.
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -10,6 +10,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -17,7 +18,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/errors.ts';
-import { readColumns, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
+import { type SegmentAbout, SegmentBytes } from './segment-bytes.ts';
+import { bytesOf, readColumns, type SegmentColumns, type SegmentSource, UnreadableSegment } from './segment-columns.ts';
 import { DAY_FOLDER, dayOf, fileNameOf, parseFileName, type SegmentName } from './segment-name.ts';
 
 export interface SegmentFile extends SegmentName {
@@ -72,18 +74,26 @@ function orderOf({ level, first, last }: SegmentName): number {
   return level === 'base' ? last + 0.5 : first;
 }
 
+/** A larger file stays on the disk, and its columns are read when they are decoded. */
+const HELD_BYTES_MAX = 8_000_000;
+const CHUNK_BYTES = 1_000_000;
+
 /** Errors: UnreadableSegment. */
-export function readSegment({ file, sha256 }: Pick<SegmentFile, 'file' | 'sha256'>): SegmentColumns {
-  const bytes = readBytes(file);
-  if (createHash('sha256').update(bytes).digest('hex') !== sha256) {
+export function readSegment(
+  { file, sha256 }: Pick<SegmentFile, 'file' | 'sha256'>,
+  heldBytesMax = HELD_BYTES_MAX,
+): SegmentColumns {
+  const hash = createHash('sha256');
+  const source = readSource(file, heldBytesMax, (chunk) => void hash.update(chunk));
+  if (hash.digest('hex') !== sha256) {
     throw new UnreadableSegment('damaged', 'its content does not have the checksum of its name');
   }
-  return readColumns(bytes);
+  return readColumns(source);
 }
 
-function readBytes(file: string): Uint8Array {
+function readSource(file: string, heldBytesMax: number, take: (chunk: Uint8Array) => void): SegmentSource {
   try {
-    return readRegular(file);
+    return readRegular(file, heldBytesMax, take);
   } catch (error) {
     if (error instanceof UnreadableSegment) throw error;
     const { code } = error as NodeJS.ErrnoException;
@@ -93,39 +103,167 @@ function readBytes(file: string): Uint8Array {
 }
 
 /** A pipe that nobody writes to is opened without waiting, and not read. */
-function readRegular(file: string): Uint8Array {
+function readRegular(file: string, heldBytesMax: number, take: (chunk: Uint8Array) => void): SegmentSource {
   const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  let isHeld = true;
   try {
-    if (!fstatSync(handle).isFile()) throw new UnreadableSegment('damaged', 'it is no regular file');
-    return readFileSync(handle);
+    const stat = fstatSync(handle);
+    if (!stat.isFile()) throw new UnreadableSegment('damaged', 'it is no regular file');
+    if (stat.size <= heldBytesMax) {
+      const bytes = readFileSync(handle);
+      take(bytes);
+      return bytesOf(bytes);
+    }
+    const chunk = new Uint8Array(CHUNK_BYTES);
+    for (let size = 0; ; ) {
+      const read = readSync(handle, chunk, 0, chunk.length, size);
+      take(chunk.subarray(0, read));
+      size += read;
+      if (read > 0) continue;
+      isHeld = false;
+      return sourceOn(handle, size);
+    }
   } finally {
-    closeSync(handle);
+    if (isHeld) closeSync(handle);
   }
 }
 
+/** Closed when nobody has the source: a file that is merged while it is read is still read to its end. */
+const handles = new FinalizationRegistry<number>(closeSync);
+
+function sourceOn(handle: number, size: number): SegmentSource {
+  const read = (from: number, to: number): Uint8Array => {
+    const bytes = new Uint8Array(to - from);
+    for (let at = 0; at < bytes.length; ) {
+      const got = readSync(handle, bytes, at, bytes.length - at, from + at);
+      if (got === 0) throw new UnreadableSegment('damaged', 'it is shorter than it was');
+      at += got;
+    }
+    return bytes;
+  };
+  const source = { size, read };
+  handles.register(source, handle);
+  return source;
+}
+
+/** Bytes that are not written yet: more of them go to the disk while rows are added. */
+const WAITING_BYTES_MAX = 4_000_000;
+
 /**
- * Writes a segment into the folder of its day. When it returns, file and name survive a power cut; when it throws, there is no such file.
- * Errors: AppError `store_failed`, such as for a full disk.
+ * A segment that is being made: rows are added, and what is much of them is on the disk already, under another name. When it is finished, file and
+ * name survive a power cut; until then, and when anything throws, there is no such file. INVARIANT: it is finished or discarded.
  */
+export class NewSegment {
+  readonly #folder: string;
+  readonly #bytes: SegmentBytes;
+  readonly #file: NewFile;
+
+  constructor(folder: string, about: SegmentAbout) {
+    this.#folder = folder;
+    this.#file = new NewFile(folder);
+    this.#bytes = new SegmentBytes(about, (bytes) => {
+      if (bytes.length < WAITING_BYTES_MAX) return false;
+      this.#file.append(bytes);
+      return true;
+    });
+  }
+
+  /** See SegmentBytes. */
+  get rows(): Pick<SegmentBytes, 'add' | 'addRow' | 'rows' | 'times'> {
+    return this.#bytes;
+  }
+
+  /** Errors: AppError `store_failed`, such as for a full disk. */
+  finish(name: Omit<SegmentName, 'sha256'>, day: string = dayOf(name.toMs)): SegmentFile {
+    return this.#file.finish(this.#bytes.finish(), this.#folder, name, day);
+  }
+
+  discard(): void {
+    this.#file.discard();
+  }
+}
+
+/** Errors: AppError `store_failed`, such as for a full disk; then nothing is left of it. */
+class NewFile {
+  readonly #folder: string;
+  readonly #aside: string;
+  readonly #hash = createHash('sha256');
+  #handle: number | undefined;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#aside = join(folder, `${randomUUID()}${UNFINISHED}`);
+  }
+
+  append(bytes: Uint8Array): void {
+    try {
+      if (this.#handle === undefined) {
+        makeFolders(this.#folder);
+        this.#handle = openSync(this.#aside, 'wx', 0o600);
+      }
+      this.#hash.update(bytes);
+      // A write may take less than given, as on a disk that fills up.
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#handle, bytes, at);
+    } catch (error) {
+      this.discard();
+      throw writeFault(this.#folder, error);
+    }
+  }
+
+  finish(rest: Uint8Array, folder: string, name: Omit<SegmentName, 'sha256'>, day: string): SegmentFile {
+    this.append(rest);
+    const sha256 = this.#hash.digest('hex');
+    const file = join(folder, day, fileNameOf({ ...name, sha256 }));
+    try {
+      fsyncSync(this.#handle as number);
+      makeFolders(dirname(file));
+      renameSync(this.#aside, file);
+      this.#close();
+      syncFolder(dirname(file));
+    } catch (error) {
+      this.discard();
+      throw writeFault(folder, error);
+    }
+    return { ...name, sha256, day, file };
+  }
+
+  discard(): void {
+    if (this.#handle === undefined) return;
+    this.#close();
+    removeQuietly(this.#aside);
+  }
+
+  #close(): void {
+    if (this.#handle !== undefined) closeSync(this.#handle);
+    this.#handle = undefined;
+  }
+}
+
+/** The same of bytes that are there. Errors: AppError `store_failed`. */
 export function writeSegment(
   folder: string,
   name: Omit<SegmentName, 'sha256'>,
   bytes: Uint8Array,
   day: string = dayOf(name.toMs),
 ): SegmentFile {
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const file = join(folder, day, fileNameOf({ ...name, sha256 }));
-  const aside = `${file}${UNFINISHED}`;
+  return new NewFile(folder).finish(bytes, folder, name, day);
+}
+
+/** A copy of a segment, checked on the way. Errors: UnreadableSegment of the source; AppError `store_failed`. */
+export function copySegment(segment: SegmentFile, folder: string): void {
+  const copy = new NewFile(folder);
+  const hash = createHash('sha256');
   try {
-    makeFolders(folder, dirname(file));
-    writeAll(aside, bytes);
-    renameSync(aside, file);
-    syncFolder(dirname(file));
-  } catch (error) {
-    removeQuietly(aside);
-    throw writeFault(folder, error);
+    readSource(segment.file, 0, (chunk) => {
+      hash.update(chunk);
+      copy.append(chunk);
+    });
+    if (hash.digest('hex') !== segment.sha256)
+      throw new UnreadableSegment('damaged', 'its content does not have the checksum of its name');
+    copy.finish(new Uint8Array(0), folder, segment, segment.day);
+  } finally {
+    copy.discard();
   }
-  return { ...name, sha256, day, file };
 }
 
 /** Errors: AppError `store_failed`. One that is gone already is no error. */
@@ -142,12 +280,12 @@ export function removeSegments(folder: string, files: readonly Pick<SegmentFile,
   }
 }
 
-/** What a process left that was killed while it wrote. INVARIANT: the caller is the only writer. */
+/** What a process left that was killed while it wrote; earlier versions wrote in the folders of days. INVARIANT: the caller is the only writer. */
 export function removeUnfinished(folder: string): void {
-  for (const day of namesIn(folder).filter((name) => isDay(folder, name))) {
-    for (const name of namesIn(join(folder, day))) {
-      if (name.endsWith(UNFINISHED)) removeQuietly(join(folder, day, name));
-    }
+  const names = namesIn(folder);
+  for (const at of [folder, ...names.filter((name) => isDay(folder, name)).map((day) => join(folder, day))]) {
+    for (const name of at === folder ? names : namesIn(at))
+      if (name.endsWith(UNFINISHED)) removeQuietly(join(at, name));
   }
 }
 
@@ -182,17 +320,6 @@ function makeFolders(...folders: string[]): void {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
-  }
-}
-
-/** A write may take less than given, as on a disk that fills up. */
-function writeAll(file: string, bytes: Uint8Array): void {
-  const handle = openSync(file, 'w', 0o600);
-  try {
-    for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }
 

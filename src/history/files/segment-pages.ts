@@ -1,7 +1,8 @@
-// history files: the pages of a column, and whether they have the form in which segments are written. In: the bytes of a whole file, what its end says of
+// history files: the pages of a column, and whether they have the form in which segments are written. In: a file, what its end says of
 // a column. Out: pages, not yet unpacked. A tool that writes a segment again gives it pages of another form: they are named before a row is read.
 import type { ColumnMetaData, SchemaElement } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
+import type { SegmentSource } from './segment-columns.ts';
 
 export type PageHeader = ReturnType<typeof parquetHeader>;
 
@@ -17,7 +18,7 @@ export interface ColumnPages {
 
 /** Errors: a line of what is of another form, or that of a decoder. */
 export function pagesOf(
-  bytes: Uint8Array,
+  source: SegmentSource,
   meta: ColumnMetaData,
   stored: SchemaElement | undefined,
   wanted: SchemaElement,
@@ -32,11 +33,12 @@ export function pagesOf(
     [meta.codec, 'GZIP'],
   ];
   for (const [is, should] of forms) demand(is, should);
-  const start = bytes.byteOffset + Number(meta.dictionary_page_offset ?? meta.data_page_offset);
-  const reader = { view: new DataView(bytes.buffer, start, Number(meta.total_compressed_size)), offset: 0 };
+  const from = Number(meta.dictionary_page_offset ?? meta.data_page_offset);
+  const bytes = source.read(from, from + Number(meta.total_compressed_size));
+  const reader = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 };
   const next = (): Page => {
     const header = parquetHeader(reader);
-    const page = new Uint8Array(bytes.buffer, start + reader.offset, header.compressed_page_size);
+    const page = new Uint8Array(bytes.buffer, bytes.byteOffset + reader.offset, header.compressed_page_size);
     reader.offset += header.compressed_page_size;
     return { header, bytes: page };
   };

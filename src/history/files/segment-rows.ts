@@ -1,8 +1,8 @@
 // history files: the rows of a segment, one by one, and which of them are of one run. In: columns. Out: rows, in the order in which they were written.
 // For what is not in a hurry: whoever reads millions of rows reads columns.
 import type { HistoryRow, RowKind } from '../rows.ts';
-import type { SegmentBytes } from './segment-bytes.ts';
 import type { CodedColumn, CodedTexts, RowGroup, SegmentColumns } from './segment-columns.ts';
+import type { NewSegment } from './segment-files.ts';
 
 /** All columns of one group, decoded. */
 export interface DecodedGroup {
@@ -74,6 +74,7 @@ export class RunBoundaries {
 export interface RowSink {
   /** Whether rows of this kind and path are of any use. */
   takes(kind: string, path: string): boolean;
+  takesSubject(subject: string): boolean;
   apply(at: number, kind: string, subject: string, path: string, value: string | undefined): void;
 }
 
@@ -93,6 +94,7 @@ export function applyRuns(
       Uint8Array.from(path.dictionary, (name) => (sink.takes(one, name) ? 1 : 0)),
     );
     const isFrame = kind.dictionary.map((one) => one === 'run');
+    const ofSubject = Uint8Array.from(decoded.subject.dictionary, (one) => (sink.takesSubject(one) ? 1 : 0));
     for (let row = 0; row < decoded.rows; row++) {
       const kindCode = kind.codes[row] as number;
       const atMs = at.dictionary[at.codes[row] as number] as number;
@@ -102,6 +104,7 @@ export function applyRuns(
         runs++;
       }
       if (runs <= skip || taken[kindCode]?.[path.codes[row] as number] !== 1) continue;
+      if (ofSubject[decoded.subject.codes[row] as number] !== 1) continue;
       const { kind: name, subject, path: fact, value } = rowAt(decoded, row);
       sink.apply(atMs, name, subject, fact, value);
     }
@@ -109,10 +112,26 @@ export function applyRuns(
   return runs;
 }
 
-/** Adds all rows of a segment to the bytes of another one. */
-export function addRows({ groups }: SegmentColumns, bytes: SegmentBytes): void {
+/** The first run of a segment: when it began, and how many rows it has. */
+export function firstRunOf({ groups }: SegmentColumns): { atMs: number; rows: number } {
+  const boundaries = new RunBoundaries();
+  let first: { atMs: number } | undefined;
+  let rows = 0;
   for (const group of groups) {
-    const decoded = decodeGroup(group);
-    for (let row = 0; row < decoded.rows; row++) bytes.addRow(rowAt(decoded, row));
+    const [run, at, kind] = [group.run(), group.at(), group.kind()];
+    const isFrame = kind.dictionary.map((one) => one === 'run');
+    for (let row = 0; row < group.rows; row++, rows++) {
+      const atMs = at.dictionary[at.codes[row] as number] as number;
+      const runNow = run.dictionary[run.codes[row] as number] as number;
+      if (!boundaries.begins(runNow, atMs, isFrame[kind.codes[row] as number] as boolean)) continue;
+      if (first) return { ...first, rows };
+      first = { atMs };
+    }
   }
+  return { atMs: first?.atMs ?? 0, rows };
+}
+
+/** Adds all rows of a segment to another one. */
+export function addRows(columns: SegmentColumns, { rows }: NewSegment): void {
+  for (const row of rowsOf(columns)) rows.addRow(row);
 }

@@ -1,8 +1,9 @@
 // history files: what held after some runs: a base, and what changed since. In: the rows of a base, the rows of runs after it. Out: standing rows
-// and events as they were then, those of one subject one after another. It holds the changes in memory, never the base.
+// and events as they were then, those of one subject one after another. It holds the changes in memory, never the base; where they are very many, those
+// of a part of the subjects. A history that begins with its first run has that run as its base.
 import type { SubjectKind, SubjectRef } from '../../domain/subjects.ts';
 import { type HistoryRow, holdOf } from '../rows.ts';
-import type { SegmentColumns } from './segment-columns.ts';
+import type { RowGroup, SegmentColumns } from './segment-columns.ts';
 import { decodeGroup, rowAt } from './segment-rows.ts';
 
 interface Changed {
@@ -11,25 +12,56 @@ interface Changed {
   paths: Map<string, { at: number; value: string | undefined }>;
 }
 
+export interface StandingBase {
+  columns: SegmentColumns;
+  /** So many rows from its beginning on; the first run of a history has others beside those that hold. */
+  rows: number;
+}
+
+/** Of so many parts, by their ids. */
+export interface SubjectPart {
+  no: number;
+  of: number;
+}
+
+/** More changes than are to be held. */
+export class TooManyChanges extends Error {}
+
+export interface StandingOptions {
+  isWanted?: ((kind: string, path: string) => boolean) | undefined;
+  part?: SubjectPart | undefined;
+  changesMax?: number | undefined;
+}
+
 export class Standing {
-  readonly #base: SegmentColumns | undefined;
+  readonly #base: StandingBase | undefined;
   /** By kind, then subject. */
   readonly #changed = new Map<string, Map<string, Changed>>();
 
   readonly #isWanted: (kind: string, path: string) => boolean;
+  readonly #part: SubjectPart;
+  readonly #changesMax: number;
+  #changes = 0;
 
   /** Without a base nothing held before. */
-  constructor(base: SegmentColumns | undefined, isWanted: (kind: string, path: string) => boolean = () => true) {
+  constructor(base: StandingBase | undefined, options: StandingOptions = {}) {
+    const { isWanted = () => true, part = { no: 0, of: 1 }, changesMax = Number.POSITIVE_INFINITY } = options;
     this.#base = base;
     this.#isWanted = isWanted;
+    this.#part = part;
+    this.#changesMax = changesMax;
   }
 
   /** Momentary rows are of no use, nor those that nobody asks for. */
   takes(kind: string, path: string): boolean {
-    return (holdOf(kind) ?? 'momentary') !== 'momentary' && this.#isWanted(kind, path);
+    return holds(kind) && this.#isWanted(kind, path);
   }
 
-  /** Rows of runs, in order. */
+  takesSubject(subject: string): boolean {
+    return this.#part.of === 1 || hashOf(subject) % this.#part.of === this.#part.no;
+  }
+
+  /** Rows of runs, in order. Errors: TooManyChanges. */
   apply(at: number, kind: string, subject: string, path: string, value: string | undefined): void {
     let ofKind = this.#changed.get(kind);
     if (!ofKind) {
@@ -43,7 +75,10 @@ export class Standing {
     }
     const changed = known ?? { wentAll: false, paths: new Map() };
     if (!known) ofKind.set(subject, changed);
+    const size = changed.paths.size;
     changed.paths.set(path, { at, value });
+    this.#changes += changed.paths.size - size;
+    if (this.#changes > this.#changesMax) throw new TooManyChanges();
   }
 
   /**
@@ -57,18 +92,27 @@ export class Standing {
     for (const row of this.#all(isChosen, isAsked)) if (isAsked(row.kind, row.path)) yield row;
   }
 
+  /** Groups of the base, each with how many of its rows are of it. */
+  *#groups(): Generator<{ group: RowGroup; rows: number }> {
+    let left = this.#base?.rows ?? 0;
+    for (const group of this.#base?.columns.groups ?? []) {
+      if (left > 0) yield { group, rows: Math.min(left, group.rows) };
+      left -= group.rows;
+    }
+  }
+
   /** What holds now of one subject: its facts. */
   *rowsOf({ kind, id }: SubjectRef): Generator<HistoryRow> {
     const changed = this.#changed.get(kind)?.get(id);
     const had = new Set<string>();
-    for (const group of changed?.wentAll ? [] : (this.#base?.groups ?? [])) {
+    for (const { group, rows } of changed?.wentAll ? [] : this.#groups()) {
       const subjects = group.subject();
       const code = subjects.dictionary.indexOf(id);
       if (code === -1) continue;
       const decoded = decodeGroup(group);
       for (let index = subjects.codes.indexOf(code); index !== -1; index = subjects.codes.indexOf(code, index + 1)) {
         const row = rowAt(decoded, index);
-        if (row.kind !== kind) continue;
+        if (row.kind !== kind || index >= rows || row.value === undefined) continue;
         had.add(row.path);
         const now = changed?.paths.get(row.path);
         if (!now) yield row;
@@ -87,12 +131,14 @@ export class Standing {
     let changed: Changed | undefined;
     /** Paths of this subject that the base has. */
     let had = new Set<string>();
-    for (const group of this.#base?.groups ?? []) {
+    for (const { group, rows } of this.#groups()) {
       if (!group.kind().dictionary.some(isChosen)) continue;
       const decoded = decodeGroup(group);
       const { kind: kinds, subject: subjects, path: paths } = decoded;
-      const asked = kinds.dictionary.map((one) => paths.dictionary.map((path) => isAsked(one, path)));
-      for (let index = 0; index < decoded.rows; index++) {
+      const asked = kinds.dictionary.map((one) => paths.dictionary.map((path) => holds(one) && isAsked(one, path)));
+      const ofSubject = Uint8Array.from(subjects.dictionary, (one) => (this.takesSubject(one) ? 1 : 0));
+      for (let index = 0; index < rows; index++) {
+        if (ofSubject[subjects.codes[index] as number] !== 1) continue;
         const kindCode = kinds.codes[index] as number;
         const kindNow = kinds.dictionary[kindCode] as string;
         const subjectNow = subjects.dictionary[subjects.codes[index] as number] as string;
@@ -107,7 +153,8 @@ export class Standing {
           }
         }
         if (!asked[kindCode]?.[paths.codes[index] as number]) continue;
-        const row = rowAt(decoded, index);
+        const row = { ...rowAt(decoded, index), run: 0 };
+        if (row.value === undefined) continue;
         if (!changed) yield row;
         else if (!changed.wentAll) {
           const now = changed.paths.get(row.path);
@@ -123,6 +170,17 @@ export class Standing {
       for (const [newSubject, one] of ofKind) if (!given.has(one)) yield* added(newKind, newSubject, one, NONE);
     }
   }
+}
+
+/** Whether rows of this kind hold on, or are carried on. */
+function holds(kind: string): boolean {
+  return (holdOf(kind) ?? 'momentary') !== 'momentary';
+}
+
+function hashOf(subject: string): number {
+  let hash = 0;
+  for (let at = 0; at < subject.length; at++) hash = Math.imul(hash ^ subject.charCodeAt(at), 0x01000193);
+  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 const NONE: ReadonlySet<string> = new Set();

@@ -1,12 +1,13 @@
 // history files: what the writer does between two runs: segments of runs become one of an hour, those of a day one of a day, each next day gets its
 // base, and days that are older than they are kept go. In: a folder. Out: the same history in fewer files. Killed at any step it has lost nothing,
 // and the next time goes on: what was made of others takes their place only when it is on the disk.
-import { Begin } from './begin.ts';
-import { SegmentBytes } from './segment-bytes.ts';
+import { standingInParts } from './begin.ts';
+import type { SegmentAbout } from './segment-bytes.ts';
 import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
-import { listHistory, readSegment, removeSegments, type SegmentFile, writeSegment } from './segment-files.ts';
+import { listHistory, NewSegment, readSegment, removeSegments, type SegmentFile } from './segment-files.ts';
 import type { SegmentLevel } from './segment-name.ts';
 import { addRows, decodeGroup } from './segment-rows.ts';
+import type { Standing } from './standing.ts';
 import { Walk } from './walk.ts';
 
 export interface TidyOptions {
@@ -17,6 +18,8 @@ export interface TidyOptions {
   keepMs: number;
   /** How long an event is carried on in bases, for the windows of rules. */
   eventsKeptMs?: number;
+  /** How many changes of a day are held at once when its base is made. */
+  changesMax?: number;
 }
 
 export interface Tidied {
@@ -119,6 +122,11 @@ function isDecodable({ groups }: SegmentColumns): boolean {
   }
 }
 
+interface Part {
+  segment: SegmentFile;
+  about: SegmentAbout;
+}
+
 /** One that cannot be read stays as it is, and those around it become one each. */
 function merge(
   folder: string,
@@ -127,7 +135,7 @@ function merge(
   options: TidyOptions,
   isSound: (columns: SegmentColumns) => boolean = () => true,
 ): number {
-  let parts: { segment: SegmentFile; columns: SegmentColumns }[] = [];
+  let parts: Part[] = [];
   let made = 0;
   const finish = () => {
     if (parts.length > 1) {
@@ -139,23 +147,16 @@ function merge(
   for (const segment of list) {
     const found = opened(segment);
     const columns = found && isSound(found) ? found : undefined;
-    if (!columns || (parts[0] && parts[0].columns.about.address !== columns.about.address)) finish();
-    if (columns) parts.push({ segment, columns });
+    if (!columns || (parts[0] && parts[0].about.address !== columns.about.address)) finish();
+    if (columns) parts.push({ segment, about: columns.about });
   }
   finish();
   return made;
 }
 
-function mergeWhole(
-  folder: string,
-  parts: readonly { segment: SegmentFile; columns: SegmentColumns }[],
-  level: SegmentLevel,
-  { program }: TidyOptions,
-): void {
-  const [first, last] = [parts[0], parts.at(-1)] as [(typeof parts)[number], (typeof parts)[number]];
-  const forgotten = parts.flatMap(({ columns }) => columns.about.forgotten);
-  const bytes = new SegmentBytes({ program, address: first.columns.about.address, forgotten });
-  for (const { columns } of parts) addRows(columns, bytes);
+function mergeWhole(folder: string, parts: readonly Part[], level: SegmentLevel, { program }: TidyOptions): void {
+  const [first, last] = [parts[0], parts.at(-1)] as [Part, Part];
+  const forgotten = parts.flatMap(({ about }) => about.forgotten);
   const name = {
     first: first.segment.first,
     last: last.segment.last,
@@ -164,7 +165,14 @@ function mergeWhole(
     fromMs: first.segment.fromMs,
     toMs: last.segment.toMs,
   };
-  writeSegment(folder, name, bytes.finish(), first.segment.day);
+  const made = new NewSegment(folder, { program, address: first.about.address, forgotten });
+  try {
+    // Read again, one after another: a day of them is too much to be held.
+    for (const { segment } of parts) addRows(readSegment(segment), made);
+    made.finish(name, first.segment.day);
+  } finally {
+    made.discard();
+  }
   const files = parts.map(({ segment }) => segment);
   removeSegments(folder, files);
 }
@@ -181,21 +189,28 @@ async function makeBases(folder: string, options: TidyOptions): Promise<Pick<Tid
     if (!next || next.day === segment.day) continue;
     const walk = new Walk(folder, address);
     if (walk.bases.some(({ last }) => last === next.first - 1)) continue;
-    const begun = await new Begin(walk, Number.NEGATIVE_INFINITY).at(next.first);
-    if ('lost' in begun) {
-      needsBase = walk.bases.every(({ last }) => last < next.first);
-      continue;
+    const made = new NewSegment(folder, { program, address, forgotten: [] });
+    try {
+      let isLost = false;
+      for await (const part of standingInParts(walk, next.first, options.changesMax)) {
+        isLost = 'lost' in part;
+        if (!('lost' in part)) addStanding(part, made, segment.toMs - eventsKeptMs);
+      }
+      if (isLost) needsBase = walk.bases.every(({ last }) => last < next.first);
+      if (isLost) continue;
+      const name = { first: segment.last, last: segment.last, level: 'base', rewrites: 0 } as const;
+      made.finish({ ...name, fromMs: segment.toMs, toMs: segment.toMs }, next.day);
+      bases++;
+    } finally {
+      made.discard();
     }
-    const bytes = new SegmentBytes({ program, address, forgotten: [] });
-    for (const row of begun.standing.rows(() => true)) {
-      if (row.kind === 'event' && row.at < segment.toMs - eventsKeptMs) continue;
-      bytes.addRow({ ...row, run: 0 });
-    }
-    const name = { first: segment.last, last: segment.last, level: 'base', rewrites: 0 } as const;
-    writeSegment(folder, { ...name, fromMs: segment.toMs, toMs: segment.toMs }, bytes.finish(), next.day);
-    bases++;
   }
   return { bases, needsBase };
+}
+
+/** Older events are in no window. */
+function addStanding(standing: Standing, { rows }: NewSegment, eventsFromMs: number): void {
+  for (const row of standing.rows(() => true)) if (row.kind !== 'event' || row.at >= eventsFromMs) rows.addRow(row);
 }
 
 /** The oldest base that is kept can be read: nothing before it is removed otherwise. */

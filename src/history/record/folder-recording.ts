@@ -72,7 +72,7 @@ export class FolderRecording {
 
 async function openFolder({ folder, address, program }: FolderSettings): Promise<Opened> {
   const writer = new HistoryWriter(folder, { address, program });
-  const known = loaded(await lastStanding(folder, address));
+  const known = await loaded(await lastStanding(folder, address));
   if (known) return { writer, ...known };
   // What holds cannot be read: the next run is recorded whole, and is the first of a new beginning.
   writer.writeBase([]);
@@ -80,16 +80,18 @@ async function openFolder({ folder, address, program }: FolderSettings): Promise
 }
 
 /** Undefined: it cannot be read, or not to its end. */
-function loaded(standing: Iterable<HistoryRow> | undefined): Omit<Opened, 'writer'> | undefined {
+async function loaded(
+  parts: AsyncIterable<Iterable<HistoryRow>> | undefined,
+): Promise<Omit<Opened, 'writer'> | undefined> {
   try {
-    return standing && loadedOf(standing);
+    return parts && (await loadedOf(parts));
   } catch (error) {
     if (error instanceof UnreadableSegment) return undefined;
     throw error;
   }
 }
 
-function loadedOf(standing: Iterable<HistoryRow>): Omit<Opened, 'writer'> {
+async function loadedOf(parts: AsyncIterable<Iterable<HistoryRow>>): Promise<Omit<Opened, 'writer'>> {
   const recording = new Recording();
   const others: HistoryRow[] = [];
   let facts: HistoryRow[] = [];
@@ -98,14 +100,16 @@ function loadedOf(standing: Iterable<HistoryRow>): Omit<Opened, 'writer'> {
     if (first) recording.differs[first.kind as SubjectKind].load(first.subject, facts.map(changeOf));
     facts = [];
   };
-  for (const row of standing) {
-    if (factKindOf(row.kind) === undefined) others.push(row);
-    else {
-      if (facts[0]?.subject !== row.subject || facts[0]?.kind !== row.kind) finish();
-      facts.push(row);
+  for await (const rows of parts) {
+    for (const row of rows) {
+      if (factKindOf(row.kind) === undefined) others.push(row);
+      else {
+        if (facts[0]?.subject !== row.subject || facts[0]?.kind !== row.kind) finish();
+        facts.push(row);
+      }
     }
+    finish();
   }
-  finish();
   loadOthers(recording, others);
   return { recording, encoder: new RunEncoder(others) };
 }

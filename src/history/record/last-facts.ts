@@ -96,6 +96,13 @@ export class LastFacts {
     return prints;
   }
 
+  /** The same, by id. */
+  printsById(shown: ReadonlySet<number>): (id: string) => number {
+    this.prints(shown);
+    const { bySlot } = this.keptFor(shown);
+    return (id) => bySlot[this.slots.get(id) as number] as number;
+  }
+
   private print(slot: number, masks: readonly Uint8Array[]): number {
     const mask = masks[this.shapeOf[slot] as number] as Uint8Array;
     const values = this.memory.read(this.placeOf[slot] as number, 2 * mask.length);
@@ -121,10 +128,10 @@ export class LastFacts {
   }
 
   /** Subjects that have a fact of one of these paths. */
-  idsWith(paths: ReadonlySet<number>): string[] {
+  *idsWith(paths: ReadonlySet<number>): Generator<string> {
     const has = this.shapes.map((shape) => shape.subjects > 0 && shape.paths.some((no) => paths.has(no)));
-    if (!has.includes(true)) return [];
-    return [...this.slots].filter(([, slot]) => has[this.shapeOf[slot] as number]).map(([id]) => id);
+    if (!has.includes(true)) return;
+    for (const [id, slot] of this.slots) if (has[this.shapeOf[slot] as number]) yield id;
   }
 
   pathOf(no: number): FactPath {

@@ -64,7 +64,7 @@ export class SubjectDiffer {
       const same = list?.same();
       // Facts from readings of other forms turn out to be gone: also of records that came before the one that showed it.
       if (isTrusted) for (const [id, record] of this.byId(seen.changed)) yield* pass.take(id, record);
-      for (const id of this.last.idsWith(pass.gained)) if (same?.has(id)) yield* pass.lose(id);
+      for (const id of this.last.idsWith(pass.gained)) if (same?.(id)) yield* pass.lose(id);
     }
     for (const id of gone) yield pass.remove(id);
     if (isTrusted && pass.gained.size > 0) this.shown.set(form, pass.shown);
@@ -132,26 +132,29 @@ class ListedSubjects {
 
   /** Before it is recorded. */
   changed(id: string): void {
+    // With the first list of all there is nothing to compare.
+    if (this.recorded === 0) return;
     if (this.last.has(id) && !this.changedIds.has(id)) this.changedOnes += 1;
     this.changedIds.add(id);
   }
 
-  /** Recorded subjects that the reading had as they were. */
-  same(): ReadonlySet<string> {
-    return new Set(this.unchanged().flatMap(([id, print]) => (this.prints.wasSeen(print) ? [id] : [])));
+  /** Whether the reading had a recorded subject as it was. To be asked before anything of it is recorded anew. */
+  same(): (id: string) => boolean {
+    const printOf = this.last.printsById(this.shown);
+    return (id) => !this.changedIds.has(id) && this.prints.wasSeen(printOf(id));
   }
 
   /** Recorded subjects that the reading did not have. */
   gone(): string[] {
     // Nearly always all are there: then nobody is looked for.
     if (this.prints.seenCount + this.changedOnes === this.recorded) return [];
-    return this.unchanged().flatMap(([id, print]) => (this.prints.wasSeen(print) ? [] : [id]));
-  }
-
-  private unchanged(): [string, number][] {
     const prints = this.last.prints(this.shown);
-    return [...this.last.ids()]
-      .map((id, at): [string, number] => [id, prints[at] as number])
-      .filter(([id]) => !this.changedIds.has(id));
+    const gone: string[] = [];
+    let at = 0;
+    for (const id of this.last.ids()) {
+      if (!this.changedIds.has(id) && !this.prints.wasSeen(prints[at] as number)) gone.push(id);
+      at += 1;
+    }
+    return gone;
   }
 }

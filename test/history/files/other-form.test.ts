@@ -11,7 +11,6 @@ import type { HistoryGap } from '../../../src/domain/recorded-history.ts';
 import { forgetSubject } from '../../../src/history/files/forget.ts';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
 import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
-import { lastStanding } from '../../../src/history/files/last-standing.ts';
 import { COLUMNS, GZIP, SCHEMA } from '../../../src/history/files/segment-bytes.ts';
 import { listHistory, readSegment, type SegmentFile } from '../../../src/history/files/segment-files.ts';
 import { fileNameOf } from '../../../src/history/files/segment-name.ts';
@@ -20,7 +19,7 @@ import { tidyHistory } from '../../../src/history/files/tidy.ts';
 import { verifyHistory } from '../../../src/history/files/verify.ts';
 import { FolderRecording } from '../../../src/history/record/folder-recording.ts';
 import { plainDecoder } from './plain-decoder.ts';
-import { DAY, HOUR, runRows, type Said, START } from './rows.ts';
+import { DAY, HOUR, lastRows, runRows, type Said, START } from './rows.ts';
 
 const ABOUT = { program: 'trustward 0.1.0', address: 'http://127.0.0.1:1' };
 let folder: string;
@@ -153,7 +152,7 @@ it.each(UNREADABLE)(
   async (_, form) => {
     for (const base of bases()) replace(base, form(base));
     expect((await read()).order).toEqual(['state', '1', '2', '3', '4', '5', '6']);
-    expect([...((await lastStanding(folder, ABOUT.address)) ?? [])]).toMatchObject([{ subject: 'd1', value: '2.2' }]);
+    expect(await lastRows(folder, ABOUT.address)).toMatchObject([{ subject: 'd1', value: '2.2' }]);
   },
 );
 
@@ -161,7 +160,7 @@ it('a recorder whose base is packed wrong begins anew, with a base of its own', 
   for (const base of bases()) replace(base, packedWrong(base));
   await new FolderRecording({ folder, ...ABOUT, keepMs: 30 * DAY }).presentPrints('device', 'paged');
   expect(bases()).toHaveLength(3);
-  expect([...((await lastStanding(folder, ABOUT.address)) ?? [])]).toEqual([]);
+  expect(await lastRows(folder, ABOUT.address)).toEqual([]);
 });
 
 it.each(FORMS)('a segment that %s stays where it is when those around it are merged', async (_, form, cause) => {

@@ -1,4 +1,5 @@
 // test: rows of a history, made up. In: a number of a run, what it saw. Out: rows in the form of the recorder.
+import { lastStanding } from '../../../src/history/files/last-standing.ts';
 import type { HistoryRow, RowKind } from '../../../src/history/rows.ts';
 
 export const START = Date.UTC(2026, 5, 1, 10);
@@ -18,4 +19,11 @@ export function runRows(run: number, at: number, said: readonly Said[] = []): Hi
     path,
     value,
   }));
+}
+
+/** What a recorder that begins is given, as one list. */
+export async function lastRows(folder: string, address: string, changesMax?: number): Promise<HistoryRow[]> {
+  const rows: HistoryRow[] = [];
+  for await (const part of (await lastStanding(folder, address, changesMax)) ?? []) rows.push(...part);
+  return rows;
 }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { scanRuns } from '../../../src/history/files/scan.ts';
 import { SegmentBytes } from '../../../src/history/files/segment-bytes.ts';
-import { readColumns } from '../../../src/history/files/segment-columns.ts';
+import { bytesOf, readColumns } from '../../../src/history/files/segment-columns.ts';
 
 const ABOUT = { program: 'test', address: 'http://platform.test', forgotten: [] };
 /** More than a group of rows has, so that the run begins in one group and ends in the next one. */
@@ -20,7 +20,7 @@ it('a run of very many changes has each wanted one, in order, as often as it is 
   facts(2, MANY);
   facts(3, 5);
   const wanted = { fact: (_: string, path: string) => path === 'OS', row: (kind: string) => kind !== 'run' };
-  const runs = [...scanRuns(readColumns(bytes.finish()), wanted)];
+  const runs = [...scanRuns(readColumns(bytesOf(bytes.finish())), wanted)];
 
   expect(runs.map(({ run, rows }) => [run, rows.map(({ subject }) => subject)])).toEqual([
     [1, ['e1']],

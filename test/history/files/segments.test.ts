@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
 import { SegmentBytes } from '../../../src/history/files/segment-bytes.ts';
-import { readColumns } from '../../../src/history/files/segment-columns.ts';
+import { bytesOf, readColumns } from '../../../src/history/files/segment-columns.ts';
 import { listHistory, readSegment } from '../../../src/history/files/segment-files.ts';
 import { fileNameOf, parseFileName } from '../../../src/history/files/segment-name.ts';
 import { rowsOf } from '../../../src/history/files/segment-rows.ts';
@@ -36,7 +36,7 @@ describe('a segment', () => {
       fc.property(fc.array(row, { maxLength: 60 }), (rows) => {
         const bytes = new SegmentBytes({ ...ABOUT, forgotten: [] });
         for (const one of rows) bytes.addRow(one);
-        const columns = readColumns(bytes.finish());
+        const columns = readColumns(bytesOf(bytes.finish()));
         expect([...rowsOf(columns)]).toEqual(rows);
         expect(columns.about).toEqual({ ...ABOUT, forgotten: [] });
       }),
@@ -48,7 +48,7 @@ describe('a segment', () => {
     const value = (index: number) => (index % 3 === 0 ? undefined : `"${'v'.repeat(index % 50)}${index}"`);
     for (let index = 0; index < 300_000; index++) bytes.add(0, index, 'device', `id${index % 999}`, 'p', value(index));
     let index = 0;
-    for (const { at, subject, value: read } of rowsOf(readColumns(bytes.finish()))) {
+    for (const { at, subject, value: read } of rowsOf(readColumns(bytesOf(bytes.finish())))) {
       if (at !== index || subject !== `id${index % 999}` || read !== value(index)) expect.unreachable(`row ${index}`);
       index++;
     }

@@ -6,10 +6,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
 import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
 import { lastStanding } from '../../../src/history/files/last-standing.ts';
-import { listHistory, type SegmentFile } from '../../../src/history/files/segment-files.ts';
+import { listHistory, readSegment, type SegmentFile } from '../../../src/history/files/segment-files.ts';
+import { rowsOf } from '../../../src/history/files/segment-rows.ts';
 import { tidyHistory } from '../../../src/history/files/tidy.ts';
 import { plainDecoder } from './plain-decoder.ts';
-import { DAY, HOUR, MINUTE, runRows, START } from './rows.ts';
+import { DAY, HOUR, lastRows, MINUTE, runRows, START } from './rows.ts';
 
 const ABOUT = { program: 'trustward 0.1.0', address: 'http://127.0.0.1:1' };
 const KEEP = { ...ABOUT, nowMs: START + 3 * DAY, keepMs: 30 * DAY };
@@ -56,7 +57,7 @@ const levels = () =>
   listHistory(folder).segments.map(({ day, level, first, last }) => `${day} ${level} ${first}-${last}`);
 
 it('what holds after the last run is known to a recorder that begins, unless something is lost', async () => {
-  expect(await lastStanding(folder, ABOUT.address)).toEqual([]);
+  expect(await lastRows(folder, ABOUT.address)).toEqual([]);
   const writer = new HistoryWriter(folder, ABOUT);
   writer.writeRun(
     runRows(1, START, [
@@ -66,8 +67,7 @@ it('what holds after the last run is known to a recorder that begins, unless som
     ]),
   );
   writer.writeRun(runRows(2, START + DAY, [['device', 'd1', 'OS', '2']]));
-  const last = async () =>
-    [...((await lastStanding(folder, ABOUT.address)) ?? [])].map(({ kind, value }) => `${kind} ${value}`);
+  const last = async () => (await lastRows(folder, ABOUT.address)).map(({ kind, value }) => `${kind} ${value}`);
   expect(await last()).toEqual(['device 2', 'claim {}']);
   await tidyHistory(folder, KEEP);
   expect(await last()).toEqual(['device 2', 'claim {}']);
@@ -156,4 +156,41 @@ describe('tidying', () => {
     const [state] = await everything(START + 2 * DAY - 10 * HOUR);
     expect(state?.split(' ').at(-1)?.split(',')).toHaveLength(3);
   });
+});
+
+describe('a day with more changes than are held at once', () => {
+  const changes = async (changesMax?: number) => {
+    const writer = new HistoryWriter(folder, ABOUT);
+    const devices = Array.from({ length: 60 }, (_, no) => `d${no}`);
+    for (let run = 1; run <= 4; run++) {
+      const said = devices
+        .filter((_, no) => run === 1 || no % run === 0)
+        .map((one): [kind: 'device', subject: string, path: string, value?: string] =>
+          run === 3 && one === 'd3' ? ['device', one, ''] : ['device', one, 'OS', `"${run}"`],
+        );
+      writer.writeRun(runRows(run, START + (run - 1) * 8 * HOUR, said));
+    }
+    const before = (await lastRows(folder, ABOUT.address, changesMax)).map((row) => JSON.stringify(row)).sort();
+    const tidied = await tidyHistory(folder, { ...KEEP, ...(changesMax && { changesMax }) });
+    const base = listHistory(folder).segments.find(({ level }) => level === 'base');
+    const rows = [...rowsOf(readSegment(base as SegmentFile))].map((row) => JSON.stringify(row)).sort();
+    rmSync(folder, { recursive: true });
+    return { before, rows, tidied };
+  };
+
+  it('has the same base, made in parts of its subjects', async () => {
+    const whole = await changes();
+    expect(whole.tidied.bases).toBe(1);
+    expect(whole.rows.length).toBeGreaterThan(50);
+    expect(await changes(3)).toEqual(whole);
+  });
+});
+
+it('a file that is too large to be held gives the same rows, also when it was removed meanwhile', async () => {
+  new HistoryWriter(folder, ABOUT).writeRun(runRows(1, START, [['device', 'd1', 'OS', '"1"']]));
+  const [segment] = listHistory(folder).segments as [SegmentFile];
+  const held = [...rowsOf(readSegment(segment))];
+  const onDisk = readSegment(segment, 0);
+  rmSync(segment.file);
+  expect([...rowsOf(onDisk)]).toEqual(held);
 });
