@@ -14,7 +14,7 @@ import {
   SCHEMA_VERSION,
   type SegmentAbout,
 } from './segment-bytes.ts';
-import { type ColumnPages, pagesOf } from './segment-pages.ts';
+import { type ColumnPages, pagesOf, type SegmentSource } from './segment-pages.ts';
 
 /** A value of a row is `dictionary[codes[row]]`, or none for a code of -1. */
 export interface CodedColumn<T> {
@@ -58,12 +58,6 @@ export class UnreadableSegment extends AppError {
   ) {
     super('store_failed', message, { cause });
   }
-}
-
-/** The bytes of a file: in memory, or read when they are asked for. */
-export interface SegmentSource {
-  size: number;
-  read(from: number, to: number): Uint8Array;
 }
 
 export function bytesOf(bytes: Uint8Array): SegmentSource {

@@ -19,8 +19,9 @@ import {
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/errors.ts';
 import { type SegmentAbout, SegmentBytes } from './segment-bytes.ts';
-import { bytesOf, readColumns, type SegmentColumns, type SegmentSource, UnreadableSegment } from './segment-columns.ts';
+import { bytesOf, readColumns, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 import { DAY_FOLDER, dayOf, fileNameOf, parseFileName, type SegmentName } from './segment-name.ts';
+import type { SegmentSource } from './segment-pages.ts';
 
 export interface SegmentFile extends SegmentName {
   /** Of the day, below the history's folder. */

@@ -2,7 +2,12 @@
 // a column. Out: pages, not yet unpacked. A tool that writes a segment again gives it pages of another form: they are named before a row is read.
 import type { ColumnMetaData, SchemaElement } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
-import type { SegmentSource } from './segment-columns.ts';
+
+/** The bytes of a file: in memory, or read when they are asked for. */
+export interface SegmentSource {
+  size: number;
+  read(from: number, to: number): Uint8Array;
+}
 
 export type PageHeader = ReturnType<typeof parquetHeader>;
 
