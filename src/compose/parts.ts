@@ -51,7 +51,7 @@ export async function loadParts(config: Config, chosen: readonly string[], place
 }
 
 function settingsOf(config: Config): EngineSettings {
-  const { timing, ceilings, attemptsMax, runFailuresMax, actConcurrency, serialDevicesMax } = config;
+  const { timing, ceilings, attemptsMax, runFailuresMax, actConcurrency, serialDevicesMax, perDayTimes } = config;
   const { quietMs, goneAfterMs, planTtlMs, keepRunsMs, eventOverlapMs, clockSkewMs } = timing;
   const mark = markOf(config);
   return {
@@ -59,6 +59,7 @@ function settingsOf(config: Config): EngineSettings {
       ceilings,
       goneAfterMs,
       serialDevicesMax,
+      perDayTimes,
       placeholderSerials: PLACEHOLDER_SERIALS,
       get credential() {
         return mark();

@@ -8,6 +8,7 @@ import type { EvidenceThresholds } from '../domain/evidence.ts';
 import { hostsIn } from '../domain/hosts.ts';
 import type { Lists } from '../domain/lists.ts';
 import { MODES, type Mode } from '../domain/mode.ts';
+import { PER_DAY_TIMES } from '../domain/rule.ts';
 import type { RateLimits } from '../http/rate-limit.ts';
 import type { Destination } from '../notify/checked-request.ts';
 import { readHeartbeat } from '../notify/heartbeat-settings.ts';
@@ -77,6 +78,7 @@ export interface Config {
   /** How many targets are acted on at once. */
   actConcurrency: number;
   serialDevicesMax: number;
+  perDayTimes: number;
   ceilings: CeilingSettings;
   /** Undefined: the daemon makes none. */
   backup: BackupSettings | undefined;
@@ -147,6 +149,8 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     runFailuresMax: reader.count('TRUSTWARD_RUN_FAILURES_MAX', 5, 1),
     actConcurrency: reader.countUpTo('TRUSTWARD_ACT_CONCURRENCY', '--act-concurrency', flags.actConcurrency, 8, 64),
     serialDevicesMax: reader.count('TRUSTWARD_SERIAL_DEVICES_MAX', 5, 1),
+    // The embedded console lives through weeks within hours (decision 0012).
+    perDayTimes: reader.count('TRUSTWARD_PER_DAY_TIMES', demo ? 100_000 : PER_DAY_TIMES, 1),
     ceilings: {
       run: reader.ceiling('TRUSTWARD_CEILING_RUN', CEILINGS_DEFAULT.run),
       // The made-up organization lives a year in a day: a real day's ceiling would hold everything within the hour.

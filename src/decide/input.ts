@@ -28,6 +28,8 @@ export interface DecideSettings {
   goneAfterMs: number;
   /** A serial number with more devices than this is held. */
   serialDevicesMax: number;
+  /** How many times what one run may take a rule newly matches within 24 hours before it is held, unless it says itself; 2 by default. */
+  perDayTimes?: number | undefined;
   /** Serial numbers that name no device, compared without case. */
   placeholderSerials: readonly string[];
   /** A mark of the credential in use: what another one was refused for is tried at once. */

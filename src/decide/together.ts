@@ -4,7 +4,9 @@ import type { ActionName } from '../domain/action.ts';
 import { attemptsAllowed, ceilingSubject, share } from '../domain/ceiling.ts';
 import type { CountedSince, TargetFacts } from '../domain/check.ts';
 import { isLive } from '../domain/mode.ts';
+import { PER_DAY_TIMES, type Rule } from '../domain/rule.ts';
 import type { RuleLimits } from '../domain/run.ts';
+import { latelyOf, type MatchedLately, partsOfLatelyKey } from '../domain/store.ts';
 import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
 import type { EarlierAnswers } from './earlier-answers.ts';
 import type { DecideInput } from './input.ts';
@@ -24,21 +26,59 @@ export type Added = ReadonlyMap<Proposal, Partial<TargetFacts>>;
 
 export type Weigh = (asked: readonly Proposal[], others: Others) => Added;
 
-/** If either limit is crossed, all the rule's proposals get the limit as a fact. An undo is bounded by its ceilings only. */
-export function weighLimits(asked: readonly Proposal[], { input, compared }: Others): Added {
+/** If a limit is crossed, all the rule's proposals get the limit as a fact. An undo is bounded by its ceilings only. */
+export function weighLimits(asked: readonly Proposal[], { proposals, input, compared }: Others): Added {
   const added = new Map<Proposal, Partial<TargetFacts>>();
+  const lastDay = subjectsOfDay(asked, proposals, input);
   for (const rule of input.judged) {
     const own = asked.filter((proposal) => proposal.rule.id === rule.id && !proposal.undo);
     const { max, percent } = rule.limits;
     const subjects = input.sources[SOURCE_OF[rule.subject]].count;
     const byShare = share(percent, subjects);
     const { targets, since } = mostTargetsOfOneAction(own, rule.id, input);
-    compared.set(rule.id, { max, percent, allowed: Math.min(max, byShare), targets });
-    if (targets <= max && targets <= byShare) continue;
+    const allowed = Math.min(max, byShare);
+    compared.set(rule.id, { max, percent, allowed, targets });
+    const perDay = rule.limits.perDay ?? allowed * (input.settings.perDayTimes ?? PER_DAY_TIMES);
+    const limitOfDay = { subjects: lastDay?.(rule).size ?? 0, max: perDay };
     const crossed = targets > max ? `max ${max}` : `${percent} % of ${subjects} = ${byShare}`;
-    for (const proposal of own) added.set(proposal, { limit: { targets, crossed, since } });
+    const crossing = targets > allowed ? { limit: { targets, crossed, since } } : { limitOfDay };
+    if (targets <= allowed && limitOfDay.subjects <= limitOfDay.max) continue;
+    for (const proposal of own) added.set(proposal, crossing);
   }
   return added;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * By rule: the subjects that it newly matched or acted on within 24 hours, and those that it would act on now. One that matched again counts once,
+ * a match that was over before `for` not at all, nor one that is exempt. Undefined: what was before is not known.
+ */
+function subjectsOfDay(
+  asked: readonly Proposal[],
+  proposals: readonly Proposal[],
+  { openState: { episodes, lately }, nowMs }: DecideInput,
+): ((rule: Rule) => ReadonlySet<string>) | undefined {
+  if (!lately) return undefined;
+  const seen = new Map<string, [subject: string, MatchedLately][]>();
+  const see = (rule: string, subject: string, one: MatchedLately) => {
+    if (!one.acted && one.since <= nowMs - DAY_MS) return;
+    const ofRule = seen.get(rule);
+    if (ofRule) ofRule.push([subject, one]);
+    else seen.set(rule, [[subject, one]]);
+  };
+  for (const [key, one] of lately) see(...partsOfLatelyKey(key), one);
+  for (const { rule, subject, since, closedAt } of episodes) see(rule, subject.id, latelyOf({ since, closedAt }));
+  for (const { rule, summary, episode, undo } of proposals)
+    if (!undo && episode) see(rule.id, summary.id, { since: episode.since });
+  return ({ id, forMs }) => {
+    const lasted = ({ since, until = nowMs }: MatchedLately) => until - since >= forMs;
+    const of = (seen.get(id) ?? []).filter(([, one]) => one.acted || lasted(one)).map(([subject]) => subject);
+    const own = (proposal: Proposal) => proposal.rule.id === id && !proposal.undo;
+    const subjects = new Set([...of, ...asked.filter(own).map(({ summary }) => summary.id)]);
+    for (const proposal of proposals) if (own(proposal) && proposal.exemption) subjects.delete(proposal.summary.id);
+    return subjects;
+  };
 }
 
 /**

@@ -179,6 +179,8 @@ export interface TargetFacts {
   /** For an undo of several claims: why another part of it is not done. */
   otherPart?: Refusal;
   limit?: { targets: number; crossed: string; since?: CountedSince | undefined };
+  /** Subjects that its rule newly matched or acted on within 24 hours, with those of this run, if they are more than may be. */
+  limitOfDay?: { subjects: number; max: number };
   owner?: { name: string; devices: number; since?: CountedSince | undefined };
   undoing?: Other;
 }

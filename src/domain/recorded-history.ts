@@ -45,6 +45,8 @@ export interface RecordedSettings {
   ceilings: CeilingSettings;
   goneAfterMs: number;
   serialDevicesMax: number;
+  /** Absent: `PER_DAY_TIMES`. */
+  perDayTimes?: number | undefined;
   placeholderSerials: readonly string[];
   credential: string | undefined;
   lists: Lists;

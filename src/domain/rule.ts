@@ -29,7 +29,8 @@ export interface Rule {
   revert: boolean;
   /** Paths of the times that date what it reads: it undoes only after a newer report. Absent or empty: after a second reading. */
   reportTimes?: readonly string[];
-  limits: { max: number; percent: number };
+  /** `perDay`: subjects that newly match within 24 hours; undefined: `PER_DAY_TIMES` what one run may take. */
+  limits: { max: number; percent: number; perDay?: number | undefined };
   /** `all`: one run may act on two or more devices of one owner. */
   owners: 'one' | 'all';
   /** False: only whole runs judge it, and no look at the event log between them. */
@@ -55,3 +56,4 @@ export function hastyRules<R extends Pick<Rule, 'revert' | 'clearForMs'>>(rules:
 }
 
 export const LIMITS_DEFAULT = { max: 25, percent: 5 } as const;
+export const PER_DAY_TIMES = 2;

@@ -36,6 +36,30 @@ export async function openClaims(
   return [...standing, ...(await reader.claims({ ...of, status: 'orphaned' }))];
 }
 
+/** The key of `OpenState.lately`. */
+export function latelyKey(rule: string, subjectId: string): string {
+  return `${rule} ${subjectId}`;
+}
+
+/** A rule's id has no space. */
+export function partsOfLatelyKey(key: string): [rule: string, subjectId: string] {
+  const space = key.indexOf(' ');
+  return [key.slice(0, space), key.slice(space + 1)];
+}
+
+export function latelyOf({ since, closedAt }: Pick<Episode, 'since' | 'closedAt'>): MatchedLately {
+  return { since, ...(closedAt !== undefined && { until: closedAt }) };
+}
+
+/** An episode of the last 24 hours, epoch ms; the longest, if there were several. */
+export interface MatchedLately {
+  since: number;
+  /** Absent: it is not over. */
+  until?: number;
+  /** The rule was acted for, within these hours. */
+  acted?: true;
+}
+
 /** All open state that deciding needs. */
 export interface OpenState {
   /** Episodes that are not closed, and closed ones that still have a claim. */
@@ -52,6 +76,11 @@ export interface OpenState {
   lastAttempts: ReadonlyMap<string, number>;
   /** Attempts of each action in the last 24 hours, for the ceilings. */
   attempts24h: ReadonlyMap<ActionName, number>;
+  /**
+   * Subjects that a rule newly matched or acted on within the last 24 hours, by `latelyKey`, beside those of `episodes`. Undefined in records of
+   * earlier versions: nothing is weighed against a day then.
+   */
+  lately?: ReadonlyMap<string, MatchedLately> | undefined;
   /** Exemptions in force. */
   exemptions?: readonly Exemption[];
   /** An operator stopped everything. */

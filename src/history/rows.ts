@@ -41,6 +41,7 @@ export const ROW_KINDS = {
   rejected: 'standing',
   attempt: 'standing',
   attempts: 'standing',
+  lately: 'standing',
   exemption: 'standing',
   members: 'standing',
   stop: 'standing',

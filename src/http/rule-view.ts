@@ -3,6 +3,7 @@ import { formatDuration } from '../domain/duration.ts';
 import type { Rule } from '../domain/rule.ts';
 
 export function ruleView(rule: Rule) {
+  const { max, percent, perDay } = rule.limits;
   return {
     id: rule.id,
     title: rule.title,
@@ -15,7 +16,7 @@ export function ruleView(rule: Rule) {
     clear_for: formatDuration(rule.clearForMs),
     cooldown: formatDuration(rule.cooldownMs),
     revert: rule.revert,
-    limits: rule.limits,
+    limits: { max, percent, ...(perDay !== undefined && { per_day: perDay }) },
     owners: rule.owners,
     watch: rule.watch,
     hash: rule.hash,

@@ -31,6 +31,7 @@ export const SETTINGS = {
   attempts_max: one('ATTEMPTS_MAX'),
   run_failures_max: one('RUN_FAILURES_MAX'),
   serial_devices_max: one('SERIAL_DEVICES_MAX'),
+  per_day_times: one('PER_DAY_TIMES'),
   webhooks: one('WEBHOOKS', 'file'),
   webhook_hosts: one('WEBHOOK_HOSTS', 'list'),
   alerts: { to: one('ALERTS_TO', 'list'), silence: one('ALERT_SILENCE'), quiet_hours: one('QUIET_HOURS', 'windows') },

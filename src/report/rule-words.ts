@@ -19,9 +19,10 @@ export function ruleModeWords({ mode }: Pick<Rule, 'mode'>, daemonMode: Mode): s
   return `${MODE_WORDS[inForce]}${lowered}`;
 }
 
-/** `25 targets at once, and 2 % of the subjects`. */
-export function limitWords({ limits: { max, percent } }: Pick<Rule, 'limits'>): string {
-  return `${plural(max, 'target')} at once, and ${percent} % of the subjects`;
+/** `25 targets at once, and 2 % of the subjects; twice that within 24 hours`. */
+export function limitWords({ limits: { max, percent, perDay } }: Pick<Rule, 'limits'>): string {
+  const inDay = perDay === undefined ? 'twice that' : plural(perDay, 'subject');
+  return `${plural(max, 'target')} at once, and ${percent} % of the subjects; ${inDay} within 24 hours`;
 }
 
 /** `with` of an action as JSON; empty without settings. */

@@ -38,7 +38,7 @@ function seenRun(
   const { lists = 'v1' } = engine.settings;
   const { sources } = pulled.snapshot;
   const { settings, steady, quietMs, freeze, judged, unjudged, activeRules, bundles, openState } = input;
-  const { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials, credential } = settings;
+  const { ceilings, goneAfterMs, serialDevicesMax, perDayTimes, placeholderSerials, credential } = settings;
   const isSame = SOURCES.every((source) => input.sources[source] === sources[source]);
   return {
     frame: {
@@ -46,7 +46,7 @@ function seenRun(
       steady,
       quietMs,
       freeze,
-      settings: { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials, credential, lists },
+      settings: { ceilings, goneAfterMs, serialDevicesMax, perDayTimes, placeholderSerials, credential, lists },
       activeRules: [...activeRules.keys()],
       judged: judged.map(({ id }) => id),
       unjudged: unjudged.map(({ id }) => id),

@@ -5,7 +5,7 @@ import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { OpenState, OpenStateAbout } from '../domain/store.ts';
 import { decisionsOn, episodesInForce, intentsOn, openClaimsOn } from './by-target.ts';
-import { readAround, readLastAttempts } from './open-state.ts';
+import { OPEN_RULES, readAround, readLastAttempts, readLately } from './open-state.ts';
 import { type Db, ofEach, type Work } from './queries.ts';
 import { claimOfRow, decisionOfRow } from './rows.ts';
 
@@ -33,16 +33,14 @@ export function* readOpenStateOf(db: Db, nowMs: number, about: OpenStateAbout): 
     decisions,
     intents,
     lastAttempts: yield* readLastAttempts(db, targets),
+    lately: yield* readLately(db, nowMs, true),
     ...(yield* readAround(db, nowMs)),
   };
 }
 
 /** Of every rule, also of one that is missing now: the index has them by rule first, so the rules are looked up one after another. */
 function* openEpisodesOf(db: Db, { kinds, subjects }: OpenStateAbout): Work<string[]> {
-  const sql = `WITH RECURSIVE named(rule) AS (
-      SELECT min(rule) FROM episodes WHERE state <> 'closed' AND rule > ''
-      UNION ALL SELECT (SELECT min(rule) FROM episodes WHERE state <> 'closed' AND rule > named.rule)
-      FROM named WHERE named.rule IS NOT NULL)
+  const sql = `WITH RECURSIVE ${OPEN_RULES}
     SELECT id FROM episodes WHERE state <> 'closed' AND rule IN (SELECT rule FROM named)
       AND kind IN (SELECT value FROM json_each(?)) AND subject IN (SELECT value FROM json_each(?))`;
   const rows = yield* db.all<{ id: string }>(sql, JSON.stringify(kinds), JSON.stringify(subjects));

@@ -3,7 +3,7 @@ import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode } from '../domain/decision.ts';
 import type { Intent } from '../domain/intent.ts';
 import { intentKey } from '../domain/intent-key.ts';
-import { attemptKey, type OpenState } from '../domain/store.ts';
+import { attemptKey, latelyKey, latelyOf, type MatchedLately, type OpenState } from '../domain/store.ts';
 import { readExemptions, readStop } from './operator.ts';
 import type { Db, Row, Work } from './queries.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow } from './rows.ts';
@@ -46,6 +46,7 @@ function* readingOpenState(db: Db, nowMs: number): Work<OpenState> {
     decisions,
     intents,
     lastAttempts: yield* readLastAttempts(db),
+    lately: yield* readLately(db, nowMs),
     ...(yield* readAround(db, nowMs)),
   };
 }
@@ -116,11 +117,45 @@ export function* readLastAttempts(db: Db, targets?: readonly string[]): Work<Map
   return new Map(rows.map((row) => [attemptKey(row.rule, row.action as ActionName, row.target), row.at]));
 }
 
-function* readAttempts(db: Db, sinceMs: number): Work<Map<ActionName, number>> {
-  // The index has them by action first: each action is looked up, or every attempt there ever was would be read.
-  const sql = `WITH RECURSIVE known(action) AS (
+/** The index of attempts has them by action first: each action is looked up, or every attempt there ever was would be read. */
+const KNOWN_ACTIONS = `known(action) AS (
       SELECT min(action) FROM attempts UNION ALL
-      SELECT (SELECT min(action) FROM attempts WHERE action > known.action) FROM known WHERE known.action IS NOT NULL),
+      SELECT (SELECT min(action) FROM attempts WHERE action > known.action) FROM known WHERE known.action IS NOT NULL)`;
+
+/** Rules with open episodes, one looked up after another. */
+export const OPEN_RULES = `named(rule) AS (
+      SELECT min(rule) FROM episodes WHERE state <> 'closed' AND rule > ''
+      UNION ALL SELECT (SELECT min(rule) FROM episodes WHERE state <> 'closed' AND rule > named.rule)
+      FROM named WHERE named.rule IS NOT NULL)`;
+
+/** `isPart`: also open episodes, which are not all read otherwise. Some were over before `for`: deciding knows that. */
+export function* readLately(db: Db, nowMs: number, isPart = false): Work<ReadonlyMap<string, MatchedLately>> {
+  const lately = new Map<string, MatchedLately>();
+  const lasted = ({ since, until = nowMs }: MatchedLately) => until - since;
+  const fromMs = nowMs - DAY_MS;
+  const sql = `WITH RECURSIVE ${KNOWN_ACTIONS}, ${OPEN_RULES}
+    SELECT rule, subject, since, closed_at, 0 AS acted FROM episodes ${db.dialect.by('episodes_closed')}
+      WHERE state = 'closed' AND closed_at > ? AND since > ?
+    UNION ALL SELECT rule, subject, since, closed_at, 0 FROM episodes ${db.dialect.by('episodes_open')}
+      WHERE state <> 'closed' AND ? = 1 AND rule IN (SELECT rule FROM named) AND since > ?
+    UNION ALL SELECT rule, subject, since, closed_at, 1 FROM known
+      JOIN attempts ON attempts.action = known.action AND attempts.sent_at > ? AND attempts.refused = 0
+      JOIN intents ON intents.id = attempts.intent_id AND undo = 0
+      JOIN intent_episodes ON intent_episodes.intent_id = intents.id
+      JOIN episodes ON episodes.id = episode_id`;
+  for (const row of yield* db.all<Row>(sql, fromMs, fromMs, isPart ? 1 : 0, fromMs, fromMs)) {
+    const key = latelyKey(row.rule as string, row.subject as string);
+    const one = latelyOf({ since: row.since as number, closedAt: (row.closed_at ?? undefined) as number | undefined });
+    const known = lately.get(key);
+    const longest = known && lasted(known) >= lasted(one) ? known : one;
+    const acted = row.acted === 1 || known?.acted;
+    lately.set(key, acted ? { ...longest, acted } : longest);
+  }
+  return lately;
+}
+
+function* readAttempts(db: Db, sinceMs: number): Work<Map<ActionName, number>> {
+  const sql = `WITH RECURSIVE ${KNOWN_ACTIONS},
     counted AS (SELECT action, (SELECT count(*) FROM attempts AS one
       WHERE one.action = known.action AND one.sent_at >= ? AND one.refused = 0) AS n FROM known WHERE action IS NOT NULL)
     SELECT action, n FROM counted WHERE n > 0`;

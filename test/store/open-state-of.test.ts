@@ -1,5 +1,6 @@
 // test: the open state of one subject is what the whole open state has about it, and asking for it reads no more than that.
 import { describe, expect, it } from 'vitest';
+import { latelyKey } from '../../src/domain/store.ts';
 import { countingDatabase } from '../support/counting-db.ts';
 import { banRule, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
@@ -41,6 +42,11 @@ describe('the open state of one subject', () => {
       claims: whole.claims.filter(isOwn),
       decisions: byId(whole.decisions.filter(isOwn)),
       intents: whole.intents.filter(isOwn),
+      // Limits of a day count the episodes of others, of which no other row is read.
+      lately: new Map([
+        ...whole.episodes.map(({ rule, subject, since }) => [latelyKey(rule, subject.id), { since }] as const),
+        ...(whole.lately ?? []),
+      ]),
       lastAttempts: new Map([...whole.lastAttempts].filter(([key]) => key.endsWith(` S-${id}`))),
     });
     expect(one.decisions.length > 0).toBe(id !== 'clean');

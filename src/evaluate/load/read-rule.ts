@@ -82,7 +82,7 @@ function assemble(
     cooldownMs: parseDuration(data.cooldown) ?? 0,
     revert: data.revert,
     reportTimes: data.revert ? reportTimesOf(data, reads) : [],
-    limits: data.limits,
+    limits: limitsOf(data),
     owners: data.owners,
     watch: data.watch,
     hash: digestOf(meaning),
@@ -93,6 +93,10 @@ function assemble(
     tests,
     raw,
   };
+}
+
+function limitsOf({ limits: { max, percent, per_day: perDay } }: RuleFile): LoadedRule['limits'] {
+  return { max, percent, ...(perDay !== undefined && { perDay }) };
 }
 
 function readActions(

@@ -91,6 +91,7 @@ export const ruleSchema = z.strictObject({
     .strictObject({
       max: z.int().min(0).default(LIMITS_DEFAULT.max),
       percent: z.number().min(0).max(100).default(LIMITS_DEFAULT.percent),
+      per_day: z.int().min(0).optional().describe('Subjects that newly match within 24 hours: more holds the rule'),
     })
     .default({ ...LIMITS_DEFAULT }),
   owners: z.enum(['one', 'all']).default('one'),
@@ -113,7 +114,7 @@ export type TestFile = z.infer<typeof testSchema>;
 export const KEYS: Record<string, readonly string[]> = {
   '': Object.keys(ruleSchema.shape),
   tests: Object.keys(testSchema.shape),
-  limits: ['max', 'percent'],
+  limits: ['max', 'percent', 'per_day'],
   then: ['action', 'with'],
   gaps: ['from', 'to'],
   expect: ['verdict', 'reasons'],

@@ -3,7 +3,7 @@
 import type { ActionName } from '../../domain/action.ts';
 import type { Exemption } from '../../domain/exemption.ts';
 import type { Stop } from '../../domain/operator.ts';
-import type { OpenState } from '../../domain/store.ts';
+import type { MatchedLately, OpenState } from '../../domain/store.ts';
 import type { RowKind } from '../rows.ts';
 
 /** Nouns with an id, in the order in which deciding is handed them. */
@@ -17,7 +17,7 @@ export const NOUNS = {
 type NounKind = keyof typeof NOUNS;
 export const NOUN_KINDS = Object.keys(NOUNS) as NounKind[];
 
-const OTHER_KINDS = ['rejected', 'attempt', 'attempts', 'exemption', 'members', 'stop'] as const satisfies RowKind[];
+const OTHER_KINDS = ['rejected', 'attempt', 'attempts', 'lately', 'exemption', 'members', 'stop'] as const satisfies RowKind[];
 export type OpenKind = NounKind | (typeof OTHER_KINDS)[number];
 export const OPEN_KINDS: readonly OpenKind[] = [...NOUN_KINDS, ...OTHER_KINDS];
 
@@ -26,6 +26,8 @@ export type OpenRows = Record<OpenKind, ReadonlyMap<string, unknown>>;
 
 /** There is at most one. */
 const THE_STOP = '';
+/** Beside the subjects: that they are known, even if there are none. Earlier versions did not record them. */
+const IS_KNOWN = '';
 
 export function openRowsOf(open: OpenState): OpenRows {
   const byId = (nouns: readonly { id: string }[]) => new Map(nouns.map((noun) => [noun.id, noun]));
@@ -37,6 +39,7 @@ export function openRowsOf(open: OpenState): OpenRows {
     rejected: new Map([...open.rejected].map((key) => [key, true])),
     attempt: open.lastAttempts,
     attempts: open.attempts24h,
+    lately: new Map<string, unknown>(open.lately ? [[IS_KNOWN, true], ...open.lately] : []),
     exemption: byId((open.exemptions ?? []).map(({ members: _, ...exemption }) => exemption)),
     // Apart: an exemption changes whenever it is used, and its members are long.
     members: new Map(
@@ -86,10 +89,15 @@ export function openStateOf(rows: OpenRows, keys: OpenKeys = {}, hasForgotten = 
     rejected: new Set(chosen('rejected').map(([key]) => key)),
     lastAttempts: new Map(chosen('attempt') as [string, number][]),
     attempts24h: new Map(chosen('attempts') as [ActionName, number][]),
+    ...latelyIn(new Map(chosen('lately')) as Map<string, MatchedLately>),
     exemptions: chosen('exemption').map(([id, one]) => {
       const own = members.get(id);
       return own === undefined ? (one as Exemption) : { ...(one as Exemption), members: own };
     }),
     stop: stop as Stop | undefined,
   };
+}
+
+function latelyIn(lately: Map<string, MatchedLately>): Pick<OpenState, 'lately'> {
+  return lately.delete(IS_KNOWN) ? { lately } : {};
 }

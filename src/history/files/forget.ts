@@ -92,7 +92,7 @@ function rewrite(
 
 /** Records that are about subjects: they have names and facts of them beside the id. */
 const ABOUT_SUBJECTS: readonly RowKind[] = [
-  ...(['event', 'written', 'decision', 'episode', 'claim', 'intent', 'rejected', 'attempt'] as const),
+  ...(['event', 'written', 'decision', 'episode', 'claim', 'intent', 'rejected', 'attempt', 'lately'] as const),
 ];
 
 /** The same row when nothing of it is the subject's; undefined when all of it is. */

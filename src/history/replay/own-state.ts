@@ -17,6 +17,7 @@ import type { OpenState } from '../../domain/store.ts';
 import type { CountedDecision } from '../../domain/watch-store.ts';
 import { withIntents } from '../../run/run-commit.ts';
 import { OwnAttempts } from './own-attempts.ts';
+import { OwnLately } from './own-lately.ts';
 import { OwnRows } from './own-rows.ts';
 
 export interface OwnStateParts {
@@ -27,6 +28,7 @@ export interface OwnStateParts {
 export class OwnState {
   private readonly rows: OwnRows;
   private readonly attempts: OwnAttempts;
+  private readonly lately: OwnLately;
   /** Keys by episode: a rejection holds as long as its episode. */
   private readonly rejected = new Map<string, Set<string>>();
   private counted: CountedDecision[] = [];
@@ -39,6 +41,7 @@ export class OwnState {
   ) {
     this.rows = new OwnRows(begun);
     this.attempts = new OwnAttempts(begun, atMs);
+    this.lately = new OwnLately(begun, atMs);
   }
 
   /** At a run, with what people did until then. `recorded`: its own open state. */
@@ -50,6 +53,7 @@ export class OwnState {
       rejected: new Set([...this.rejected.values()].flatMap((keys) => [...keys])),
       lastAttempts: this.attempts.last,
       attempts24h: this.attempts.inDayBefore(nowMs),
+      lately: this.lately.inDayBefore(nowMs),
       exemptions,
       stop,
     };
@@ -94,6 +98,7 @@ export class OwnState {
     const done: Intent[] = [];
     for (const intent of intents) if (!isGone(intent)) done.push(await this.carryOut(intent, run.startedAt));
     this.showOutcomes(done);
+    this.lately.add(rows.episodes.values());
     rows.forgetOver();
     for (const id of this.rejected.keys()) if (!rows.episodes.has(id)) this.rejected.delete(id);
     return done;
@@ -127,6 +132,7 @@ export class OwnState {
     this.rows.intents.set(done.id, done);
     this.rows.put({ claims, episodes });
     this.attempts.add(done, nowMs);
+    if (!done.undo) this.lately.did(await this.rows.episodesInForce(done.basis.map(idOfEpisode)), nowMs);
     this.attemptsSince.set(done.action, (this.attemptsSince.get(done.action) ?? 0) + 1);
     return done;
   }
@@ -168,6 +174,10 @@ export class OwnState {
 
 function storedBy(run: Run, decision: Omit<StoredDecision, 'runId' | 'runSeq' | 'writtenAt' | 'endedSeq'>) {
   return { ...decision, runId: run.id, runSeq: run.seq, writtenAt: run.startedAt, endedSeq: undefined };
+}
+
+function idOfEpisode({ episodeId }: Intent['basis'][number]): string {
+  return episodeId;
 }
 
 function ownersOf({ effect }: StoredDecision): string[] {

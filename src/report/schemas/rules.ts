@@ -41,7 +41,7 @@ export const rule = z
     clear_for: text,
     cooldown: text,
     revert: z.boolean(),
-    limits: z.strictObject({ max: count, percent: z.number() }),
+    limits: z.strictObject({ max: count, percent: z.number(), per_day: count.optional() }),
     owners: z.enum(['one', 'all']),
     watch: z.boolean(),
     hash: text,
