@@ -18,5 +18,6 @@ export function readTrust(reader: ConfigReader): TrustThresholds {
     movedRecords: reader.count('TRUSTWARD_TRUST_MOVED_RECORDS', usual.movedRecords, 0),
     driftDayPercent: reader.percent('TRUSTWARD_TRUST_DRIFT_DAY_PERCENT', usual.driftDayPercent),
     driftWeekPercent: reader.percent('TRUSTWARD_TRUST_DRIFT_WEEK_PERCENT', usual.driftWeekPercent),
+    stillMs: reader.duration('TRUSTWARD_TRUST_STILL', '30m', '1m'),
   };
 }

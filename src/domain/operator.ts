@@ -27,7 +27,7 @@ export function stopText({ at, by, reason }: Stop): string {
   return `${by} stopped everything at ${timeText(at)}: ${reason}`;
 }
 
-/** Causes of distrust that an operator can overrule: each compares a whole list with an earlier one. */
+/** Causes of distrust that an operator can overrule: each compares a whole reading with earlier ones. */
 export const ACCEPTABLE_CAUSES = [
   'empty',
   'shrunk',
@@ -36,6 +36,7 @@ export const ACCEPTABLE_CAUSES = [
   'fact_drifted',
   'count_drifted',
   'unreadable_records',
+  'stands_still',
 ] as const satisfies readonly TrustReason['code'][];
 
 /** A list with these causes differs from what the server has; nobody can accept it. */

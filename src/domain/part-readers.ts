@@ -20,6 +20,8 @@ export interface PassSetup extends Pick<JudgeContext, 'nowMs' | 'joins' | 'cover
   isExampleWanted: Uint8Array;
   /** Shared: of identities. */
   prints: SharedPrints;
+  /** A report with a later time is none. */
+  latestMs: number;
   /** Shared: of records as they were recorded; undefined: nothing is recorded. */
   recordPrints: SharedPrints | undefined;
 }

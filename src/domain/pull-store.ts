@@ -2,6 +2,7 @@
 // trusted. It holds no records of the fleet.
 import type { TrustEvent } from './event.ts';
 import type { PresentPrints } from './identity.ts';
+import type { Movement } from './movement.ts';
 import type { Acceptance } from './operator.ts';
 import type { Baseline, Coverage } from './snapshot.ts';
 import type { ObservedEvents } from './store.ts';
@@ -12,6 +13,8 @@ export interface PullReader {
   events(fromMs: number): AsyncIterable<TrustEvent[]>;
   coverage(): Promise<Coverage[]>;
   baseline(source: Source): Promise<Baseline | undefined>;
+  /** Of the readings of this form. */
+  movement(source: Source, form: string): Promise<Movement | undefined>;
   /** Accepted readings that are not used yet. */
   acceptances(): Promise<Acceptance[]>;
   presentPrints(kind: SubjectKind): Promise<PresentPrints>;

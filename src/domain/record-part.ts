@@ -31,6 +31,13 @@ export type IdentityPart = IdentitySeen[] | Uint8Array;
 /** Records that were not recorded as they are: as they are, or as bytes of `node:v8`. */
 export type ChangedPart = Facts[] | Uint8Array;
 
+/** What a part shows of whether its source moves; 0: no record has a time. */
+export interface SightPart {
+  low: number;
+  high: number;
+  newestMs: number;
+}
+
 export interface RecordPart {
   /** Records, also unreadable ones. */
   seen: number;
@@ -41,6 +48,7 @@ export interface RecordPart {
   identities: IdentityPart;
   /** Undefined: nothing is recorded. */
   changed: ChangedPart | undefined;
+  sight: SightPart;
   judged: JudgementPart;
   /** Records with a verdict whose flip may be wanted, in order. */
   wanted: Facts[];

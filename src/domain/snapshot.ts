@@ -16,6 +16,7 @@ export interface TrustReason {
     | 'fact_moved'
     | 'fact_drifted'
     | 'count_drifted'
+    | 'stands_still'
     | 'clock_skew'
     /** A record read singly shows what we did, and the list does not. */
     | 'contradicted'

@@ -8,6 +8,7 @@ import type { Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption } from './exemption.ts';
 import type { Intent } from './intent.ts';
+import type { Movement } from './movement.ts';
 import type { Stop } from './operator.ts';
 import type { Plan } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
@@ -101,6 +102,8 @@ export interface RunCommit {
   /** The events that made it look at these subjects: what is read of the log and what was decided on it are one unit. */
   observed?: ObservedEvents | undefined;
   baselines: Baseline[];
+  /** Of the sources that it read whole, trusted or not. */
+  movements: readonly Movement[];
   episodes: Episode[];
   claims: Claim[];
   decisions: Decision[];

@@ -7,7 +7,7 @@ import { givenTime } from '../domain/given-time.ts';
 import { type Acceptance, isAcceptable, type Stop } from '../domain/operator.ts';
 import type { OperatorStore } from '../domain/operator-store.ts';
 import type { RunRecord } from '../domain/store.ts';
-import type { Source } from '../domain/subjects.ts';
+import { SOURCES, type Source } from '../domain/subjects.ts';
 import { timeText } from '../domain/time-text.ts';
 import type { Engine } from '../run/engine.ts';
 import { type AboutRequest, aboutOf } from './exemption-about.ts';
@@ -135,9 +135,8 @@ export async function acceptSnapshot(
   operator: Operator,
 ): Promise<Acceptance> {
   const { by, reason } = checked(operator);
-  const chosen = ACCEPTED_SOURCES.find((name) => name === source);
-  if (!chosen)
-    throw new AppError('usage', `\`${source}\` has no baseline to accept: expected ${ACCEPTED_SOURCES.join(', ')}`);
+  const chosen = SOURCES.find((name) => name === source);
+  if (!chosen) throw new AppError('usage', `\`${source}\` has no reading to accept: expected ${SOURCES.join(', ')}`);
   const run = (await store.runsOverLists(RUNS_LOOKED_AT)).find(
     (each) => (each.findings?.snapshot.sources[chosen].state ?? 'skipped') !== 'skipped',
   );
@@ -148,8 +147,6 @@ export async function acceptSnapshot(
   await store.saveAcceptance(acceptance, [{ kind: 'snapshot.accepted', body }]);
   return acceptance;
 }
-
-const ACCEPTED_SOURCES = ['devices', 'users', 'services'] as const satisfies readonly Source[];
 
 function seenIn(run: RunRecord, source: Source): Pick<Acceptance, 'causes' | 'count'> {
   const reading = run.findings?.snapshot.sources[source];

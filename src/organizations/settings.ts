@@ -56,6 +56,7 @@ export const SETTINGS = {
     moved_records: one('TRUST_MOVED_RECORDS'),
     drift_day_percent: one('TRUST_DRIFT_DAY_PERCENT'),
     drift_week_percent: one('TRUST_DRIFT_WEEK_PERCENT'),
+    still: one('TRUST_STILL'),
     records_max: one('RECORDS_MAX'),
     clock_skew: one('CLOCK_SKEW'),
   },

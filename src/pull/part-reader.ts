@@ -17,8 +17,8 @@ export interface PartReaderOptions {
   source: 'devices';
   fieldsWritten: readonly string[];
   prints: SharedPrints;
-  /** Compares records with what is recorded; undefined: nothing is. */
-  records: RecordPartReader | undefined;
+  /** Compares records with what is recorded, and sums them up. */
+  records: RecordPartReader;
   /** A fresh one for each part, and what it wanted kept of the record that it judged last. */
   makeJudge(): { judge: PartJudge; isWanted(): boolean };
 }
@@ -39,7 +39,7 @@ export class PartReader {
     const unreadable: RecordPart['unreadable'] = { count: 0, overlong: 0, examples: [] };
     let seen = 0;
     for (const batch of batches) {
-      records?.begin(batch.bytes);
+      records.begin(batch.bytes);
       for (const value of batch.records) {
         seen += 1;
         const read = readRecord(source, value);
@@ -53,10 +53,9 @@ export class PartReader {
         fleet.add(read.record);
         judge.accept(read.record);
         if (isWanted()) wanted.push(read.record);
-        if (records) records.accept(read.record, read.key);
-        else this.identities.accept(read.record);
+        records.accept(read.record, read.key);
       }
-      records?.end((record, print) => this.identities.accept(record, print));
+      records.end((record, print) => this.identities.accept(record, print));
     }
     const known = keysOf(keys);
     return {
@@ -65,7 +64,7 @@ export class PartReader {
       keys: known,
       fleet: fleet.part(known.ids),
       identities: this.identities.part(),
-      changed: records?.part(),
+      ...records.part(),
       judged: judge.finish(),
       wanted,
     };

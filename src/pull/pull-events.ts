@@ -3,11 +3,13 @@
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import { isFacts, own } from '../domain/facts.ts';
+import type { Movement } from '../domain/movement.ts';
 import type { Api, Clock } from '../domain/ports.ts';
 import type { Coverage, SourceReading, TrustReason } from '../domain/snapshot.ts';
 import { readAscending } from './event-pages.ts';
 import { skippedReading } from './pull-source.ts';
 import { attributeToServices } from './service-events.ts';
+import { followMovement, type MovedSource } from './stand-still.ts';
 import { distrust, type TrustSettings } from './trust-gate.ts';
 
 export interface EventPullSettings {
@@ -35,6 +37,8 @@ export interface EventPullOptions {
   /** The longest window that this process has already read back for: what is still unknown then is gone. */
   triedMs: number;
   known: readonly Coverage[];
+  /** How the log moved so far; absent: nobody asks whether it stands still. */
+  moved?: MovedSource | undefined;
   /** Some rule counts events of services: services without a name in an event are looked up. */
   asksForServices: boolean;
   trust: TrustSettings;
@@ -45,6 +49,8 @@ export interface PulledEvents {
   reading: SourceReading;
   events: TrustEvent[];
   coverage: Coverage | undefined;
+  /** With this reading, if it is whole. */
+  movement?: Movement | undefined;
 }
 
 /** Errors: as pullSource. */
@@ -57,15 +63,17 @@ export async function pullEvents(options: EventPullOptions): Promise<PulledEvent
     if (options.asksForServices) await attributeToServices(options.api, events, fromMs);
     const coverage = { fromMs: await knownFrom(options, fromMs), toMs: options.nowMs };
     reading.count = events.length;
+    const followed = followLog(options, events);
     reading.reasons = distrust({
       reading,
       repeatedKeys: [],
       values: {},
       baseline: undefined,
       skewMs: options.api.skewMs(),
+      still: followed?.still,
       settings: options.trust,
     });
-    return { reading: finished(reading, options.clock), events, coverage };
+    return { reading: finished(reading, options.clock), events, coverage, movement: followed?.movement };
   } catch (error) {
     reading.reasons = [brokenReason(error)];
     reading.state = stateOf(error);
@@ -73,13 +81,29 @@ export async function pullEvents(options: EventPullOptions): Promise<PulledEvent
   }
 }
 
-/** Where the last gapless stretch ends, minus the overlap; the whole window when it is not known back to its start. */
-export function startOf({ nowMs, windowMs, triedMs, known, settings }: EventPullOptions): number {
+/** A log is told by its newest event, which a reading may not reach back to. */
+function followLog({ moved, nowMs, trust }: EventPullOptions, events: readonly TrustEvent[]) {
+  if (!moved) return undefined;
+  const latestMs = nowMs + trust.skewMs;
+  const times = events.map(({ createdAtMs }) => createdAtMs).filter((time) => time <= latestMs);
+  const newestMs = times.reduce((a, b) => Math.max(a, b), newestOf(moved) ?? 0);
+  return followMovement(moved, { newestMs: newestMs === 0 ? undefined : newestMs }, nowMs, trust);
+}
+
+function newestOf(moved: MovedSource | undefined): number | undefined {
+  return moved?.before?.signs.newest?.value as number | undefined;
+}
+
+/**
+ * Where the last gapless stretch ends, minus the overlap; the whole window when it is not known back to its start. While nothing new came, from the
+ * newest event on: a log that stood still may bring what it held back.
+ */
+export function startOf({ nowMs, windowMs, triedMs, known, moved, settings }: EventPullOptions): number {
   const windowFrom = nowMs - windowMs;
   const last = known.at(-1);
   if (!last || last.toMs < windowFrom || last.toMs > nowMs + settings.overlapMs) return windowFrom;
   if (last.fromMs > windowFrom && triedMs < windowMs) return windowFrom;
-  return Math.max(windowFrom, last.toMs - settings.overlapMs);
+  return Math.max(windowFrom, Math.min(last.toMs, newestOf(moved) ?? last.toMs) - settings.overlapMs);
 }
 
 /**

@@ -3,6 +3,7 @@
 // gate would trust is not read to its end, which may not exist.
 import { AppError, lineOf } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
+import type { Movement, Sight } from '../domain/movement.ts';
 import type { Api, Clock, Page } from '../domain/ports.ts';
 import type { RecordPart } from '../domain/record-part.ts';
 import type { Baseline, SourceReading, TrustReason } from '../domain/snapshot.ts';
@@ -10,20 +11,29 @@ import type { Source } from '../domain/subjects.ts';
 import { KeySet } from './key-set.ts';
 import { readRecord } from './record-key.ts';
 import { dropSecrets } from './secrets.ts';
+import { followMovement, type MovedSource } from './stand-still.ts';
 import { distrust, type GateInput, recordsReadMax, type TrustSettings, tooMany } from './trust-gate.ts';
 
-/** Reads the records of one attempt. `values` of its result are compared with the baseline. */
+/** Reads the records of one attempt. */
 export interface Consumer<Result> {
   accept(record: Facts): void;
   finish(): Result;
 }
 
-export interface PullOptions<Result extends { values: Baseline['values'] }> {
+/** What is compared of a whole reading with earlier ones. */
+interface Compared {
+  values: Baseline['values'];
+  sight: Sight;
+}
+
+export interface PullOptions<Result extends Compared> {
   api: Api;
   clock: Clock;
   source: Exclude<Source, 'events'>;
   form: 'paged' | 'unpaged';
   baseline: Baseline | undefined;
+  /** How lists of this form moved so far. */
+  moved: MovedSource;
   /** A person accepts that the list has grown: it is read up to `trust.recordsMax`. */
   isGrowthAccepted: boolean;
   trust: TrustSettings;
@@ -56,6 +66,8 @@ export interface Pulled<Result> {
   reading: SourceReading;
   /** Undefined when the source could not be read at all. */
   result: Result | undefined;
+  /** With this reading, if it is whole. */
+  movement?: Movement | undefined;
 }
 
 const ATTEMPTS = 2;
@@ -65,9 +77,7 @@ export const EXAMPLES_MAX = 100;
  * Errors: AppError `api_refused` and `stopped` are thrown, since they end the run; all others become the reading's
  * state.
  */
-export async function pullSource<Result extends { values: Baseline['values'] }>(
-  options: PullOptions<Result>,
-): Promise<Pulled<Result>> {
+export async function pullSource<Result extends Compared>(options: PullOptions<Result>): Promise<Pulled<Result>> {
   const { inParts, baseline } = options;
   let isInParts = inParts !== undefined && (baseline?.count ?? 0) >= inParts.recordsMin;
   let pulled: Pulled<Result> | typeof LARGE | undefined;
@@ -94,9 +104,7 @@ const LARGE = Symbol('large');
  * One attempt in other threads; undefined when anything is not as it should be: then one thread alone reads the list again, and what it
  * finds is reported. So the result never depends on how the list was read. Errors: as pullSource.
  */
-async function pullParts<Result extends { values: Baseline['values'] }>(
-  options: PullOptions<Result>,
-): Promise<Pulled<Result> | undefined> {
+async function pullParts<Result extends Compared>(options: PullOptions<Result>): Promise<Pulled<Result> | undefined> {
   const { source, clock, baseline, trust, inParts } = options;
   if (!inParts) return undefined;
   const readMax = recordsReadMax(baseline, options.isGrowthAccepted, trust);
@@ -129,10 +137,7 @@ async function pullParts<Result extends { values: Baseline['values'] }>(
       count,
       unreadable,
     };
-    return {
-      reading: judged({ ...reading, finishedAt: clock.nowMs() }, { repeatedKeys: [], overlong }, result, options),
-      result,
-    };
+    return judged({ ...reading, finishedAt: clock.nowMs() }, { repeatedKeys: [], overlong }, result, options);
   } catch (error) {
     if (!(error instanceof AppError) || error.code === 'api_refused' || error.code === 'stopped') throw error;
     return undefined;
@@ -143,7 +148,7 @@ function isWorthRepeating(reading: SourceReading): boolean {
   return reading.reasons.some(({ code }) => code === 'incomplete' || code === 'shifted' || code === 'repeated_key');
 }
 
-async function pullOnce<Result extends { values: Baseline['values'] }>(
+async function pullOnce<Result extends Compared>(
   options: PullOptions<Result>,
   recordsLarge = Number.POSITIVE_INFINITY,
 ): Promise<Pulled<Result> | typeof LARGE> {
@@ -169,21 +174,24 @@ async function pullOnce<Result extends { values: Baseline['values'] }>(
   const result = attempt.consumer.finish();
   const reading = attempt.reading(clock.nowMs());
   if (broken) return { reading: { ...reading, reasons: [broken], trusted: false }, result };
-  return { reading: judged(reading, attempt, result, options), result };
+  return judged(reading, attempt, result, options);
 }
 
 /** The reading of a whole list, with whether it is trusted. */
-function judged<Result extends { values: Baseline['values'] }>(
+function judged<Result extends Compared>(
   reading: SourceReading,
-  { repeatedKeys, overlong }: Pick<GateInput, 'repeatedKeys' | 'overlong'>,
-  { values }: Result,
-  { api, baseline, trust: settings }: PullOptions<Result>,
-): SourceReading {
-  const reasons = distrust({ reading, repeatedKeys, overlong, values, baseline, skewMs: api.skewMs(), settings });
-  return { ...reading, reasons, trusted: reasons.length === 0 };
+  attempt: Pick<GateInput, 'repeatedKeys' | 'overlong'>,
+  result: Result,
+  { api, baseline, moved, trust: settings }: PullOptions<Result>,
+): Pulled<Result> {
+  const { repeatedKeys, overlong } = attempt;
+  const { movement, still } = followMovement(moved, result.sight, reading.finishedAt, settings);
+  const compared = { reading, repeatedKeys, overlong, values: result.values, baseline, still };
+  const reasons = distrust({ ...compared, skewMs: api.skewMs(), settings });
+  return { reading: { ...reading, reasons, trusted: reasons.length === 0 }, result, movement };
 }
 
-async function* batchesOf<R extends { values: Baseline['values'] }>(options: PullOptions<R>): AsyncIterable<Page> {
+async function* batchesOf<R extends Compared>(options: PullOptions<R>): AsyncIterable<Page> {
   const { api, source } = options;
   if (options.form === 'paged' && source !== 'services') {
     yield* api.pages(source);

@@ -1,59 +1,72 @@
-// pull: which records one reading saw otherwise than they were recorded last, for the history. In: its records, and the fingerprints of those
-// recorded. Out: new and changed ones, packed, and which fingerprints the reading had. It runs for every record of a fleet.
+// pull: which records one reading saw otherwise than they were recorded last, for the history, and what it shows of whether its source moves. In:
+// its records, and the fingerprints of those recorded. Out: new and changed ones, packed, and which fingerprints the reading had; a sight of the
+// whole. It runs for every record of a fleet.
 import { FactPaths } from '../domain/fact-prints.ts';
 import type { Facts } from '../domain/facts.ts';
 import { FIELDS, type PresentPrints } from '../domain/identity.ts';
+import type { Sight } from '../domain/movement.ts';
 import { AS_VALUES, PackedList } from '../domain/packed-list.ts';
-import type { ChangedPart } from '../domain/record-part.ts';
+import type { ChangedPart, SightPart } from '../domain/record-part.ts';
 import type { SeenSubjects } from '../domain/recorded-history.ts';
 import { SeenPrints, type SharedPrints } from '../domain/seen-prints.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
+import { ListSight } from './list-sight.ts';
 import { RecordBytes } from './record-bytes.ts';
 
 export class RecordPass {
   private readonly paths = new FactPaths();
-  private readonly prints: SeenPrints;
+  private readonly prints: SeenPrints | undefined;
   private readonly changed = new PackedList<Facts>(AS_VALUES);
+  private readonly list: ListSight;
 
-  constructor(present: PresentPrints) {
-    this.prints = SeenPrints.of(present);
+  /** `present`: undefined when nothing is recorded. `latestMs`: as `ListSight` has it. */
+  constructor(present: PresentPrints | undefined, kind: SubjectKind, latestMs: number) {
+    this.prints = present && SeenPrints.of(present);
+    this.list = new ListSight(kind, latestMs);
   }
 
   accept(record: Facts): void {
-    if (!this.prints.see(this.paths.print(record))) this.changed.add(record);
+    const print = this.paths.print(record);
+    this.list.add(record, print);
+    if (this.prints?.see(print) === false) this.changed.add(record);
   }
 
   /** For threads that read parts: they mark in it what they saw. */
-  get shared(): SharedPrints {
-    return this.prints.shared;
+  get shared(): SharedPrints | undefined {
+    return this.prints?.shared;
   }
 
   /** The next records, which another thread has seen. */
-  acceptPart(part: ChangedPart): void {
-    this.changed.addPart(part);
+  acceptPart(changed: ChangedPart | undefined, sight: SightPart): void {
+    if (changed) this.changed.addPart(changed);
+    this.list.addPart(sight);
   }
 
-  finish(): Pick<SeenSubjects, 'changed' | 'prints'> {
-    return { changed: this.changed, prints: this.shared };
+  finish(): { records: Pick<SeenSubjects, 'changed' | 'prints'> | undefined; sight: Sight } {
+    const { changed, shared: prints } = this;
+    return { records: prints && { changed, prints }, sight: this.list.sight };
   }
 }
 
 /** The new and changed records of a part of a list, ready for another thread. */
 export class RecordPartReader {
-  private prints: SeenPrints;
+  private prints: SeenPrints | undefined;
   private readonly records: RecordBytes;
   private changed: Facts[] = [];
+  private latestMs = 0;
+  private list: ListSight;
 
-  constructor(shared: SharedPrints, kind: SubjectKind) {
-    this.prints = SeenPrints.over(shared);
+  constructor(private readonly kind: SubjectKind) {
     this.records = new RecordBytes(kind, new FactPaths(), FIELDS[kind][0] as string);
+    this.list = new ListSight(kind, this.latestMs);
   }
 
-  /** For the next pass, over what was recorded then. */
-  follow(shared: SharedPrints): void {
-    this.prints = SeenPrints.over(shared);
+  /** For the next pass, over what was recorded then: undefined when nothing is. */
+  follow(shared: SharedPrints | undefined, latestMs: number): void {
+    this.prints = shared && SeenPrints.over(shared);
+    this.latestMs = latestMs;
     // A piece that failed has left some.
-    this.changed = [];
+    this.part();
   }
 
   begin(bytes: Uint8Array): void {
@@ -70,15 +83,18 @@ export class RecordPartReader {
    */
   end(take: (record: Facts, identity: number) => void): void {
     this.records.end((record, facts, identity) => {
-      if (!this.prints.see(facts)) this.changed.push(record);
+      this.list.add(record, facts);
+      if (this.prints?.see(facts) === false) this.changed.push(record);
       take(record, identity);
     });
   }
 
-  part(): ChangedPart {
-    const { changed } = this;
+  part(): { changed: ChangedPart | undefined; sight: SightPart } {
+    const { changed, prints, list } = this;
     this.changed = [];
+    this.list = new ListSight(this.kind, this.latestMs);
     // Packed also when they are few: the main thread passes them on unread.
-    return changed.length === 0 ? changed : AS_VALUES.pack(changed);
+    const packed = changed.length === 0 ? changed : AS_VALUES.pack(changed);
+    return { changed: prints && packed, sight: list.part };
   }
 }

@@ -2,8 +2,9 @@
 // is configurable and shown in the report (design, section 4).
 import type { Baseline, KeptReading, SourceReading, TrustReason } from '../domain/snapshot.ts';
 import { type ComparedReading, readingsToCompare } from './earlier-readings.ts';
+import type { StandStillSettings } from './stand-still.ts';
 
-export interface TrustSettings {
+export interface TrustSettings extends StandStillSettings {
   /** More than this share of records has no readable key, percent. */
   unreadablePercent: number;
   /** Shrunk by more than this since the last trusted reading, percent, and by more than `shrunkRecords`. */
@@ -36,6 +37,7 @@ export const TRUST_DEFAULT: TrustSettings = {
   driftDayPercent: 25,
   driftWeekPercent: 50,
   skewMs: 300_000,
+  stillMs: 1_800_000,
 };
 
 export interface GateInput {
@@ -46,6 +48,8 @@ export interface GateInput {
   values: Baseline['values'];
   baseline: Baseline | undefined;
   skewMs: number | undefined;
+  /** That it stands still, and since when. */
+  still?: string | undefined;
   settings: TrustSettings;
 }
 
@@ -66,6 +70,7 @@ export function distrust(input: GateInput): TrustReason[] {
     ['count_drifted', countDrift],
     ['fact_moved', move],
     ['fact_drifted', factDrift],
+    ['stands_still', input.still],
     ['clock_skew', skewed(input)],
   ];
   return texts.flatMap(([code, text]) => (text === undefined ? [] : [{ source, code, text: `${source}: ${text}` }]));

@@ -67,6 +67,7 @@ export const trustReason = z.strictObject({
     'fact_moved',
     'fact_drifted',
     'count_drifted',
+    'stands_still',
     'clock_skew',
     'contradicted',
     'unavailable',

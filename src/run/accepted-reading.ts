@@ -25,7 +25,7 @@ export function acceptReading(
 }
 
 function whyNot(
-  { state, reasons, count }: SourceReading,
+  { source, state, reasons, count }: SourceReading,
   acceptance: Acceptance,
   trust: Pick<TrustSettings, 'shrunkPercent' | 'shrunkRecords'>,
 ): string | undefined {
@@ -34,7 +34,8 @@ function whyNot(
   if (hard) return `nobody can accept this: ${hard.text}`;
   const fresh = reasons.find(({ code }) => !acceptance.causes.includes(code));
   if (fresh) return `this was not so when it was accepted: ${fresh.text}`;
-  const lost = acceptance.count - count;
+  // Of the log, each run reads another part.
+  const lost = source === 'events' ? 0 : acceptance.count - count;
   if (lost > trust.shrunkRecords && (lost / acceptance.count) * 100 > trust.shrunkPercent)
     return `it had ${acceptance.count} records when it was accepted, and has ${count}`;
   return undefined;

@@ -3,6 +3,7 @@
 import type { Facts } from '../domain/facts.ts';
 import type { IdentityChanges } from '../domain/identity.ts';
 import type { LookBackPass } from '../domain/look-back.ts';
+import type { Sight } from '../domain/movement.ts';
 import type { PartReaders } from '../domain/part-readers.ts';
 import type { Api } from '../domain/ports.ts';
 import type { RecordPart } from '../domain/record-part.ts';
@@ -25,6 +26,8 @@ export interface Pass {
   flipBudget: WantedFlips['budget'];
   /** Where some rule looks back on these subjects. */
   lookBack?: LookBackPass | undefined;
+  /** Of whether the source moves. */
+  sight: Sight;
 }
 
 export interface PartsPassOptions {
@@ -39,7 +42,7 @@ export interface PartsPassOptions {
   >;
   context: JudgeContext;
   /** For one attempt, fresh. */
-  fresh(): { fleet: FleetIndex; identities: IdentityPass; records: RecordPass | undefined; flips: WantedFlips };
+  fresh(): { fleet: FleetIndex; identities: IdentityPass; records: RecordPass; flips: WantedFlips };
 }
 
 /** Undefined where the API cannot hand over pieces. */
@@ -54,7 +57,7 @@ export function partsPass(options: PartsPassOptions): PartsPull<Pass> | undefine
       const finder = new FlipsOfParts(evaluator, { ...options.context, flips }, flips, flipsLeft);
       const merge = evaluator.merge('device');
       const { isExampleWanted } = merge;
-      const prints = { prints: identities.shared, recordPrints: records?.shared };
+      const prints = { prints: identities.shared, recordPrints: records.shared };
       const shared = { flipsLeft, isExampleWanted, ...prints };
       const read = await readers.begin(evaluator, events, { ...options.setup, ...shared, source: 'devices' });
       if (!read) return undefined;
@@ -62,7 +65,7 @@ export function partsPass(options: PartsPassOptions): PartsPull<Pass> | undefine
         accept: (part: RecordPart) => {
           fleet.addPart(part.fleet);
           identities.acceptPart(part.identities);
-          if (part.changed) records?.acceptPart(part.changed);
+          records.acceptPart(part.changed, part.sight);
           finder.find(part);
           merge.add(part.judged);
         },
@@ -72,7 +75,7 @@ export function partsPass(options: PartsPassOptions): PartsPull<Pass> | undefine
             judgement,
             values: judgement.values,
             identities: identities.finish(),
-            records: records?.finish(),
+            ...records.finish(),
             flipBudget: flips.budget,
           };
         },

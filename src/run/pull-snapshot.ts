@@ -6,8 +6,10 @@ import { fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { LookBack, LookBackPass } from '../domain/look-back.ts';
+import type { Movement } from '../domain/movement.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
+import { formOf } from '../domain/recorded-history.ts';
 import type { Run } from '../domain/run.ts';
 import { type Baseline, isUsable, type SourceReading, type TrustReason } from '../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../domain/steady-time.ts';
@@ -19,6 +21,7 @@ import { FleetIndex } from '../pull/fleet-index.ts';
 import { IdentityPass } from '../pull/identity-pass.ts';
 import { type Consumer, type PartsPull, pullSource, skippedReading } from '../pull/pull-source.ts';
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
+import { acceptStanding } from '../pull/stand-still.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
 import { readGroups, unreadGroups } from './exempt-groups.ts';
@@ -55,6 +58,7 @@ class SnapshotPull {
   private readonly sources = {} as Record<Source, SourceReading>;
   private readonly judgements: Judgement[] = [];
   private baselines: Baseline[] = [];
+  private readonly movements: Movement[] = [];
   private identities: IdentityChanges[] = [];
   /** A list may be read twice: the last reading counts. */
   private readonly lookBacks = new Map<Subjects, LookBackPass | undefined>();
@@ -143,8 +147,10 @@ class SnapshotPull {
   }
 
   private async pullEvents(): Promise<void> {
-    const { reading, coverage, windowMs } = await readNewEvents(this.engine, this.run, this.rules);
-    [this.windowMs, this.sources.events] = [windowMs, reading];
+    const acceptance = await this.acceptanceOf('events');
+    const { reading, movement, coverage, windowMs } = await readNewEvents(this.engine, this.run, this.rules);
+    this.windowMs = windowMs;
+    this.sources.events = this.afterAcceptance(reading, movement, acceptance);
     if (coverage) this.coverage = coverage;
     else this.unavailable.add('events');
   }
@@ -154,11 +160,12 @@ class SnapshotPull {
     const isV2 = source !== 'services' && engine.settings.lists === 'v2';
     const form = source === 'services' || (!isV2 && this.isUnpaged(source)) ? 'unpaged' : 'paged';
     const baseline = redactedBaseline(await engine.store.baseline(source));
-    const acceptance = (await engine.store.acceptances()).find((each) => each.source === source);
+    const acceptance = await this.acceptanceOf(source);
     const lists = isV2 ? { lists: 'v2' as const } : {};
+    const ofForm = formOf({ form, ...lists }) as string;
     const present = {
       identities: await engine.store.presentPrints(KIND_OF[source]),
-      records: await this.seen.passes(KIND_OF[source], { form, ...lists }),
+      records: await this.seen.passes(KIND_OF[source], { form, ...lists }, this.latestMs()),
     };
     const pulled = await pullSource({
       api: engine.api,
@@ -166,6 +173,7 @@ class SnapshotPull {
       source,
       form,
       baseline,
+      moved: { source, form: ofForm, before: await engine.store.movement(source, ofForm) },
       isGrowthAccepted: acceptance?.causes.includes('grown') ?? false,
       trust: engine.settings.trust,
       signal: engine.signal,
@@ -175,7 +183,7 @@ class SnapshotPull {
     });
     const { result } = pulled;
     const listed = { ...pulled.reading, ...lists };
-    const reading = this.afterAcceptance(listed, acceptance);
+    const reading = this.afterAcceptance(listed, pulled.movement, acceptance);
     this.sources[source] = reading;
     if (reading.state !== 'read') this.unavailable.add(source);
     if (source === 'devices')
@@ -200,10 +208,19 @@ class SnapshotPull {
     return owners || this.unpagedForActions.has(source) || this.rules.evaluator.needs.unpaged.has(source);
   }
 
-  private afterAcceptance(read: SourceReading, acceptance: Acceptance | undefined): SourceReading {
-    if (!acceptance) return read;
-    const { reading, used } = acceptReading(read, acceptance, this.engine.settings.trust);
-    this.accepted.push(used);
+  private async acceptanceOf(source: Source): Promise<Acceptance | undefined> {
+    return (await this.engine.store.acceptances()).find((each) => each.source === source);
+  }
+
+  private afterAcceptance(
+    read: SourceReading,
+    movement: Movement | undefined,
+    acceptance: Acceptance | undefined,
+  ): SourceReading {
+    const accepted = acceptance && acceptReading(read, acceptance, this.engine.settings.trust);
+    if (accepted) this.accepted.push(accepted.used);
+    const reading = accepted?.reading ?? read;
+    if (movement) this.movements.push(reading.accepted ? acceptStanding(movement) : movement);
     return reading;
   }
 
@@ -226,7 +243,7 @@ class SnapshotPull {
         judge?.accept(record);
         identities.accept(record);
         lookBack?.accept(record);
-        records?.accept(record);
+        records.accept(record);
       },
       finish: () => {
         const judgement = judge?.finish();
@@ -234,7 +251,7 @@ class SnapshotPull {
           judgement,
           values: judgement?.values ?? {},
           identities: identities.finish(),
-          records: records?.finish(),
+          ...records.finish(),
           flipBudget: flips.budget,
           lookBack,
         };
@@ -261,13 +278,14 @@ class SnapshotPull {
     if (this.looksBackOn(source)) return undefined;
     const context = this.judgeContext('device');
     const { fieldsWritten: written, nowMs } = context;
+    const latestMs = this.latestMs();
     return partsPass({
       api,
       readers,
       evaluator,
       form,
       events: () => store.events(this.run.startedAt - this.windowMs),
-      setup: { ...this.view(), nowMs, fieldsWritten: written, watched: this.watched, decided: this.decided },
+      setup: { ...this.view(), nowMs, fieldsWritten: written, latestMs, watched: this.watched, decided: this.decided },
       context,
       fresh: () => {
         this.fleet = new FleetIndex(fieldsWritten(actions, 'device'));
@@ -279,6 +297,11 @@ class SnapshotPull {
         };
       },
     });
+  }
+
+  /** A report of a later time is wrong: a device may send any. */
+  private latestMs(): number {
+    return this.run.startedAt + this.engine.settings.trust.skewMs;
   }
 
   private judgeContext(kind: SubjectKind) {
@@ -312,6 +335,7 @@ class SnapshotPull {
       fleet: this.fleet,
       unjudged,
       baselines: this.baselines,
+      movements: this.movements,
       identities: this.identities,
       subjects: { device: devices.count, user: users.count, service: services.count },
       view: this.view(),

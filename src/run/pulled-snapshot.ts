@@ -6,6 +6,7 @@ import type { Bundles } from '../domain/bundles.ts';
 import type { Fleet } from '../domain/fleet.ts';
 import type { IdentityChanges } from '../domain/identity.ts';
 import type { LookBackPass } from '../domain/look-back.ts';
+import type { Movement } from '../domain/movement.ts';
 import type { UsedAcceptance } from '../domain/operator.ts';
 import type { SeenSubjects } from '../domain/recorded-history.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -26,6 +27,8 @@ export interface PulledSnapshot {
   /** Rules that could not be judged because a source that they need was unreadable. */
   unjudged: string[];
   baselines: Baseline[];
+  /** Of the sources that it read whole, trusted or not. */
+  movements: Movement[];
   /** Of the trusted readings. */
   identities: IdentityChanges[];
   subjects: SubjectCounts;

@@ -1,5 +1,6 @@
 // run: the new events of a run: read, stored, and in the windows of its rules; a fresh process fills these from the store first. In: the run, its
 // rules. Out: how the log was read, and for which stretches it is known.
+import type { Movement } from '../domain/movement.ts';
 import type { Run } from '../domain/run.ts';
 import type { Coverage, SourceReading } from '../domain/snapshot.ts';
 import { pullEvents } from '../pull/pull-events.ts';
@@ -10,6 +11,7 @@ export interface NewEvents {
   reading: SourceReading;
   /** Undefined: the log could not be read. */
   coverage: readonly Coverage[] | undefined;
+  movement: Movement | undefined;
   /** The longest window of the active rules. */
   windowMs: number;
 }
@@ -26,6 +28,7 @@ export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRule
     windowMs,
     triedMs: engine.feed.triedMs,
     known: await engine.store.coverage(),
+    moved: { source: 'events', form: 'paged', before: await engine.store.movement('events', 'paged') },
     asksForServices: active.rules.some(({ subject, sources }) => subject === 'service' && sources.includes('events')),
     trust: engine.settings.trust,
     settings: engine.settings.events,
@@ -37,5 +40,6 @@ export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRule
   // Beyond this window events were forgotten just now: for a longer one they are read again.
   if (pulled.coverage) engine.feed.triedMs = windowMs;
   const isRead = pulled.reading.state === 'read';
-  return { reading: pulled.reading, coverage: isRead ? await engine.store.coverage() : undefined, windowMs };
+  const { reading, movement } = pulled;
+  return { reading, movement, coverage: isRead ? await engine.store.coverage() : undefined, windowMs };
 }

@@ -29,6 +29,7 @@ export function commitOf(
       operator: { ...seen.operator, ceilings: ceilingUse(input, decided) },
     },
     baselines: pulled.baselines,
+    movements: pulled.movements,
     episodes: decided.episodes,
     claims: decided.claims,
     decisions: withIntents(decided.decisions, intents),

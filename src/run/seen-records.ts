@@ -13,16 +13,16 @@ export class SeenRecords {
 
   constructor(private readonly history: HistoryRecorder | undefined) {}
 
-  /** A fresh pass for each attempt at a reading of this form. */
+  /** A fresh pass for each attempt at a reading of this form. `latestMs`: no report is of a later time. */
   async passes(
     kind: SubjectKind,
     reading: Pick<SourceReading, 'form' | 'lists'>,
-  ): Promise<() => RecordPass | undefined> {
+    latestMs: number,
+  ): Promise<() => RecordPass> {
     const { history } = this;
     const form = formOf(reading);
-    if (!history || !form) return () => undefined;
-    const present = await history.presentPrints(kind, form).catch(() => NONE);
-    return () => new RecordPass(present);
+    const present = history && form && (await history.presentPrints(kind, form).catch(() => NONE));
+    return () => new RecordPass(present, kind, latestMs);
   }
 
   add(kind: SubjectKind, reading: SourceReading, records: Pick<SeenSubjects, 'changed' | 'prints'> | undefined): void {

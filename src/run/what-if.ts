@@ -91,6 +91,7 @@ function holding(reader: PullReader): PullStore {
   let held: ObservedEvents = { events: [], coverage: undefined, forgetBeforeMs: 0 };
   return {
     baseline: (source) => reader.baseline(source),
+    movement: (...form) => reader.movement(...form),
     acceptances: () => reader.acceptances(),
     presentPrints: (kind) => reader.presentPrints(kind),
     coverage: async () => [...(await reader.coverage()), ...(held.coverage ? [held.coverage] : [])],

@@ -11,6 +11,7 @@ import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { ExemptionMember, JoinedLater, MemberReader } from '../domain/exemption-members.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { Movement } from '../domain/movement.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
 import type { DecisionOutline, HeldSince, PageReader, PlanLine } from '../domain/page-reader.ts';
@@ -181,6 +182,13 @@ export class SqlReader
 
   async baseline(source: Source): Promise<Baseline | undefined> {
     return await this.db.reading(readBaseline(this.db, source));
+  }
+
+  async movement(source: Source, form: string): Promise<Movement | undefined> {
+    const row = await this.db.reading(
+      this.db.get('SELECT movement FROM movements WHERE source = ? AND form = ?', source, form),
+    );
+    return row && storedJson<Movement>(row.movement);
   }
 
   async figures(): Promise<StoreFigures> {

@@ -1,5 +1,6 @@
 // store: all rows of what a run found and decided. In: a run's commit, the connection of its transaction. Out: rows, written in steps of a
 // few milliseconds. It begins and commits nothing, and writes no audit entry: see `unitInTurns`.
+import { canonicalJson } from '../domain/canonical.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
@@ -31,6 +32,10 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Work<v
   if (!run) throw new AppError('not_found', `there is no run \`${commit.runId}\``);
   if (commit.observed) yield* saveEvents(db, commit.observed);
   for (const baseline of commit.baselines) yield* saveBaseline(db, baseline);
+  for (const movement of commit.movements) {
+    const { source, form } = movement;
+    yield* db.upsert('movements', { source, form, movement: canonicalJson(movement) }, 'source, form');
+  }
   yield* eachWork(commit.episodes, (episode) => saveEpisode(db, episode), ROWS_OF_STEP);
   yield* eachWork(commit.intents, (intent) => addIntent(db, intent), ROWS_OF_STEP);
   yield* eachWork(commit.claims, (claim) => db.upsert('claims', rowOfClaim(claim), 'id'), ROWS_OF_STEP);

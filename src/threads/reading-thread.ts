@@ -6,7 +6,7 @@ import type { PieceRead } from '../domain/list-piece.ts';
 import { isNewVerdict } from '../domain/new-verdicts.ts';
 import type { PassSetup } from '../domain/part-readers.ts';
 import type { RecordPart } from '../domain/record-part.ts';
-import { KIND_OF, type SubjectKind } from '../domain/subjects.ts';
+import { KIND_OF } from '../domain/subjects.ts';
 import { type Evaluator, FLIPS_MAX, type JudgeContext } from '../domain/verdict.ts';
 import { compileRules, rulesOf } from '../evaluate/index.ts';
 import { readPiece } from '../management/client/list-pieces.ts';
@@ -18,6 +18,7 @@ const EVALUATORS_MAX = 2;
 const port = parentPort;
 const evaluators = new Map<number, Evaluator>();
 let reader: PartReader | undefined;
+/** One for all passes: it knows the records of the passes before. */
 let records: RecordPartReader | undefined;
 
 function readerOf(
@@ -25,7 +26,7 @@ function readerOf(
   { plain, flipsLeft, isExampleWanted, prints, recordPrints }: SentSetup,
 ): PartReader {
   const setup = deserialize(plain) as Omit<PassSetup, keyof SentSetup>;
-  const { source, fieldsWritten, watched, decided, nowMs, joins, coverage, unavailable } = setup;
+  const { source, fieldsWritten, watched, decided, nowMs, latestMs, joins, coverage, unavailable } = setup;
   const kind = KIND_OF[source];
   evaluator.advance(nowMs);
   const makeJudge = () => {
@@ -60,15 +61,9 @@ function readerOf(
       },
     };
   };
-  return new PartReader({ source, fieldsWritten, prints, records: recordsOver(recordPrints, kind), makeJudge });
-}
-
-/** One for all passes: it knows the records of the passes before. */
-function recordsOver(prints: SentSetup['recordPrints'], kind: SubjectKind): RecordPartReader | undefined {
-  if (!prints) return undefined;
-  if (records) records.follow(prints);
-  else records = new RecordPartReader(prints, kind);
-  return records;
+  records ??= new RecordPartReader(kind);
+  records.follow(recordPrints, latestMs);
+  return new PartReader({ source, fieldsWritten, prints, records, makeJudge });
 }
 
 function take(message: ToThread): void {

@@ -482,7 +482,7 @@ describe('accepting a reading', () => {
 
   it('is refused when there is nothing to accept, or nothing that can be accepted', async () => {
     await expect(acceptSnapshot(on.engine, 'devices', ADA)).rejects.toThrow('nothing to accept');
-    await expect(acceptSnapshot(on.engine, 'events', ADA)).rejects.toThrow('`events` has no baseline');
+    await expect(acceptSnapshot(on.engine, 'bundles', ADA)).rejects.toThrow('`bundles` has no reading to accept');
     await expect(acceptSnapshot(on.engine, 'users', ADA)).rejects.toThrow('no run has read users');
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
+import type { Sight } from '../../src/domain/movement.ts';
 import type { Api, Page } from '../../src/domain/ports.ts';
 import { type PullOptions, pullSource } from '../../src/pull/pull-source.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
@@ -27,6 +28,7 @@ function attempts(...script: (unknown[] | AppError)[][]): { api: Api; made: () =
 
 interface Collected {
   values: Record<string, Record<string, number>>;
+  sight: Sight;
   ids: unknown[];
 }
 
@@ -38,12 +40,16 @@ function pull(api: Api, more: Partial<PullOptions<Collected>> = {}) {
     source: 'devices',
     form: 'paged',
     baseline: undefined,
+    moved: { source: 'devices', form: 'paged', before: undefined },
     isGrowthAccepted: false,
     trust: TRUST_DEFAULT,
     signal: new AbortController().signal,
     makeConsumer: () => {
       const ids: unknown[] = [];
-      return { accept: (record) => ids.push(record.DeviceID), finish: () => ({ values: {}, ids }) };
+      return {
+        accept: (record) => ids.push(record.DeviceID),
+        finish: () => ({ values: {}, sight: { newestMs: undefined }, ids }),
+      };
     },
     ...more,
   });

@@ -87,6 +87,7 @@ export async function addRun(store: SqlStore, fill: RunFill = {}): Promise<RunRe
     runId: id,
     findings: { snapshot: snapshot(id, startedAt, fill.sources), tallies, planDigest: 'd'.repeat(64) },
     baselines: [],
+    movements: [],
     episodes: episodesOf(fill.intents ?? []),
     claims: fill.claims ?? [],
     decisions,

@@ -148,6 +148,7 @@ export function commitOf(fields: Partial<RunCommit> = {}): RunCommit {
       planDigest: 'digest',
     },
     baselines: [],
+    movements: [],
     episodes: [],
     claims: [],
     decisions: [],

@@ -73,6 +73,7 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
       fleet,
       unjudged: [],
       baselines: [],
+      movements: [],
       identities: [],
       subjects: { device: wholes.devices.count, user: wholes.users.count, service: wholes.services.count },
       view,

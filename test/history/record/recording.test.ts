@@ -72,6 +72,10 @@ function seenBy(world: Map<string, Map<string, Fact>>, shows: ReadonlySet<string
   return new Map([...ids].map((id) => [id, new Map([...(world.get(id) ?? [])].filter(([path]) => shows.has(path)))]));
 }
 
+const NOW = 1_800_000_000_000;
+/** As a pass sees them that is recorded. */
+type Recorded = NonNullable<ReturnType<RecordPass['finish']>['records']>;
+
 describe('what is folded from recorded changes', () => {
   it('is what every run read, whatever form it read, and whether it was trusted', () => {
     fc.assert(
@@ -79,10 +83,10 @@ describe('what is folded from recorded changes', () => {
         const differ = new SubjectDiffer('device');
         const world = new Map<string, Map<string, Fact>>();
         for (const { form, fleet: of, isTrusted } of steps) {
-          const pass = new RecordPass(differ.presentPrints(form));
+          const pass = new RecordPass(differ.presentPrints(form), 'device', NOW);
           const records = Object.entries(of).map(([id, own]) => shownBy(form, id, own));
           for (const one of records) pass.accept(one);
-          const { changed, prints } = pass.finish();
+          const { changed, prints } = pass.finish().records as Recorded;
           const seen = { kind: 'device', reading: reading(form, isTrusted) } as const;
           const isList = form !== 'single';
           const diff = differ.diff({
@@ -105,9 +109,9 @@ describe('what is folded from recorded changes', () => {
       fc.property(fleet, forms, (of, form) => {
         const differ = new SubjectDiffer('device');
         const turn = () => {
-          const pass = new RecordPass(differ.presentPrints(form));
+          const pass = new RecordPass(differ.presentPrints(form), 'device', NOW);
           for (const [id, own] of Object.entries(of)) pass.accept(shownBy(form, id, own));
-          const { changed, prints } = pass.finish();
+          const { changed, prints } = pass.finish().records as Recorded;
           const { changes } = differ.diff({ kind: 'device', reading: reading(form, true), changed, prints });
           return { changed: [...changed], changes: [...changes] };
         };

@@ -1,0 +1,105 @@
+// pull: whether a source stands still: for longer than it ever does, learned from its own readings. In: what is known of how it moves, what a
+// whole reading shows. Out: the same with this reading, and why it is not trusted. Pure. It does not ask which rules read it.
+import { spanText } from '../domain/age-text.ts';
+import type { Movement, Sight, Sign } from '../domain/movement.ts';
+import { timeText } from '../domain/time-text.ts';
+
+export interface StandStillSettings {
+  /** A source that rests for less is never said to stand still. */
+  stillMs: number;
+}
+
+const DAY_MS = 86_400_000;
+/** What is learned: the longest rests of so many days. */
+const LEARNED_DAYS = 14;
+/** Without so many changes in them, and a day of readings before the last one, nothing is usual. */
+const CHANGES_MIN = 20;
+/** So many times as long as the longest rest: in the first week nobody knows its weekend. */
+const [FACTOR_FIRST, FACTOR, FIRST_MS] = [8, 3, 7 * DAY_MS];
+
+/** The readings of one form of one source, and how they moved so far. */
+export type MovedSource = Pick<Movement, 'source' | 'form'> & { before: Movement | undefined };
+
+/** The clock may have been set back. */
+export function followMovement(
+  { before, ...known }: MovedSource,
+  { content, newestMs }: Sight,
+  nowMs: number,
+  settings: StandStillSettings,
+): { movement: Movement; still: string | undefined } {
+  const sinceMs = before ? Math.max(0, nowMs - before.readAt) : 0;
+  // Nobody knows what a source did while nobody read it.
+  const stepMs = before && before.everyMs > 0 ? Math.min(sinceMs, 2 * before.everyMs) : sinceMs;
+  const firstAt = Math.min(before?.firstAt ?? nowMs, nowMs);
+  const look = { firstAt, nowMs, stepMs, settings };
+  const signs = {
+    content: content === undefined ? before?.signs.content : follow(before?.signs.content, content, undefined, look),
+    newest:
+      newestMs === undefined
+        ? before?.signs.newest
+        : follow(before?.signs.newest, newestMs, Math.max(0, nowMs - newestMs), look),
+  };
+  const movement = { ...known, firstAt, readAt: nowMs, everyMs: sinceMs, signs };
+  return { movement, still: stillText(movement) };
+}
+
+/** A person accepts that it stands still: from now on so long a rest is usual. */
+export function acceptStanding(movement: Movement): Movement {
+  const accepted = (sign: Sign | undefined): Sign | undefined =>
+    sign?.since === undefined
+      ? sign
+      : { ...sign, since: undefined, days: learned(sign.days, movement.readAt, 0, sign.quietMs) };
+  const { content, newest } = movement.signs;
+  return { ...movement, signs: { content: accepted(content), newest: accepted(newest) } };
+}
+
+interface Look {
+  firstAt: number;
+  nowMs: number;
+  stepMs: number;
+  settings: StandStillSettings;
+}
+
+/** `ageMs`: of a report; undefined for what has no time of its own. */
+function follow(before: Sign | undefined, value: Sign['value'], ageMs: number | undefined, look: Look): Sign {
+  const { nowMs, stepMs } = look;
+  const restedMs = (before?.quietMs ?? 0) + stepMs;
+  if (before?.value === value) return judged({ ...before, quietMs: ageMs ?? restedMs }, look);
+  // A rest that was named is not usual, however often it comes: a person may say that it is.
+  const days = !before ? [] : learned(before.days, nowMs, 1, before.since === undefined ? restedMs : 0);
+  return judged({ value, changedAt: nowMs, quietMs: ageMs ?? 0, days }, look);
+}
+
+function learned(days: Sign['days'], nowMs: number, changes: number, quietMs: number): Sign['days'] {
+  const day = Math.floor(nowMs / DAY_MS);
+  const own = days.find((one) => one.day === day) ?? { day, changes: 0, quietMs: 0 };
+  const kept = days.filter((one) => one.day !== day && one.day >= day - LEARNED_DAYS && one.day < day);
+  return [...kept, { day, changes: own.changes + changes, quietMs: Math.max(own.quietMs, quietMs) }];
+}
+
+function judged(sign: Sign, { firstAt, settings }: Look): Sign {
+  const { changedAt, quietMs, days } = sign;
+  const watchedMs = changedAt - firstAt;
+  const changes = days.reduce((sum, one) => sum + one.changes, 0);
+  const factor = watchedMs < FIRST_MS ? FACTOR_FIRST : FACTOR;
+  const isKnown = changes >= CHANGES_MIN && watchedMs >= DAY_MS;
+  const isStill = isKnown && quietMs > Math.max(settings.stillMs, factor * longestRest(sign));
+  if (!isStill) return { ...sign, since: undefined };
+  return { ...sign, since: typeof sign.value === 'number' ? sign.value : changedAt };
+}
+
+function longestRest({ days }: Sign): number {
+  return days.reduce((longest, { quietMs }) => Math.max(longest, quietMs), 0);
+}
+
+/** The newest report shows it first, and more plainly. */
+function stillText({ source, signs: { content, newest }, firstAt, readAt }: Movement): string | undefined {
+  const days = Math.max(1, Math.min(LEARNED_DAYS, Math.floor((readAt - firstAt) / DAY_MS)));
+  const learnedText = `in the last ${days === 1 ? 'day' : `${days} days`} it was never`;
+  const what = source === 'events' ? 'event' : 'report';
+  if (newest?.since !== undefined)
+    return `stands still: its newest ${what} is of ${timeText(newest.since)}, ${spanText(readAt - newest.since)} ago; ${learnedText} older than ${spanText(longestRest(newest))}`;
+  if (content?.since === undefined) return undefined;
+  const since = `${timeText(content.since)}, for ${spanText(readAt - content.since)}`;
+  return `stands still: the list is the same, record for record, since ${since}; ${learnedText} the same for longer than ${spanText(longestRest(content))}`;
+}
