@@ -32,4 +32,6 @@ export interface Movement {
   /** Between the last two readings. */
   everyMs: number;
   signs: { content?: Sign | undefined; newest?: Sign | undefined };
+  /** The last lists that were not the one before, each with its newest report: an old one is known again. */
+  past: { content: string; newestMs: number; at: number }[];
 }

@@ -12,17 +12,23 @@ export interface StandStillSettings {
 const DAY_MS = 86_400_000;
 /** What is learned: the longest rests of so many days. */
 const LEARNED_DAYS = 14;
+/** So many lists are known again. */
+const PAST_MAX = 12;
 /** Without so many changes in them, and a day of readings before the last one, nothing is usual. */
 const CHANGES_MIN = 20;
 /** So many times as long as the longest rest: in the first week nobody knows its weekend. */
 const [FACTOR_FIRST, FACTOR, FIRST_MS] = [8, 3, 7 * DAY_MS];
 
 /** The readings of one form of one source, and how they moved so far. */
-export type MovedSource = Pick<Movement, 'source' | 'form'> & { before: Movement | undefined };
+export type MovedSource = Pick<Movement, 'source' | 'form'> & {
+  before: Movement | undefined;
+  /** When the last action on it was done that every reading since must show. */
+  doneAt?: number | undefined;
+};
 
 /** The clock may have been set back. */
 export function followMovement(
-  { before, ...known }: MovedSource,
+  { before, doneAt, ...known }: MovedSource,
   { content, newestMs }: Sight,
   nowMs: number,
   settings: StandStillSettings,
@@ -39,8 +45,31 @@ export function followMovement(
         ? before?.signs.newest
         : follow(before?.signs.newest, newestMs, Math.max(0, nowMs - newestMs), look),
   };
-  const movement = { ...known, firstAt, readAt: nowMs, everyMs: sinceMs, signs };
-  return { movement, still: stillText(movement) };
+  const seen = content === undefined || newestMs === undefined ? undefined : { content, newestMs, at: nowMs };
+  const moved = signs.content;
+  const old = moved && isUsual(moved, firstAt) ? oldOne(before?.past ?? [], seen) : undefined;
+  const past = old ? (before?.past ?? []) : pastWith(before?.past ?? [], seen);
+  const movement = { ...known, firstAt, readAt: nowMs, everyMs: sinceMs, signs, past };
+  const isUnshown = moved && isUsual(moved, firstAt) && doneAt !== undefined && doneAt >= moved.changedAt;
+  const unshown = isUnshown
+    ? `stands still: the list is the same, record for record, since ${timeText(moved.changedAt)}, and does not show what was done at ${timeText(doneAt)}`
+    : undefined;
+  const again = old && `stands still: the list is that of ${timeText(old.at)} again, record for record`;
+  return { movement, still: stillText(movement) ?? again ?? unshown };
+}
+
+/** The list that this one is, when later ones were read in between. */
+function oldOne(
+  past: Movement['past'],
+  seen: Movement['past'][number] | undefined,
+): Movement['past'][number] | undefined {
+  const last = past.at(-1);
+  if (!seen || !last || seen.newestMs >= last.newestMs) return undefined;
+  return past.find(({ content, newestMs }) => content === seen.content && newestMs === seen.newestMs);
+}
+
+function pastWith(past: Movement['past'], seen: Movement['past'][number] | undefined): Movement['past'] {
+  return seen === undefined || past.at(-1)?.content === seen.content ? past : [...past, seen].slice(-PAST_MAX);
 }
 
 /** A person accepts that it stands still: from now on so long a rest is usual. */
@@ -50,7 +79,7 @@ export function acceptStanding(movement: Movement): Movement {
       ? sign
       : { ...sign, since: undefined, days: learned(sign.days, movement.readAt, 0, sign.quietMs) };
   const { content, newest } = movement.signs;
-  return { ...movement, signs: { content: accepted(content), newest: accepted(newest) } };
+  return { ...movement, signs: { content: accepted(content), newest: accepted(newest) }, past: [] };
 }
 
 interface Look {
@@ -78,14 +107,15 @@ function learned(days: Sign['days'], nowMs: number, changes: number, quietMs: nu
 }
 
 function judged(sign: Sign, { firstAt, settings }: Look): Sign {
-  const { changedAt, quietMs, days } = sign;
-  const watchedMs = changedAt - firstAt;
-  const changes = days.reduce((sum, one) => sum + one.changes, 0);
-  const factor = watchedMs < FIRST_MS ? FACTOR_FIRST : FACTOR;
-  const isKnown = changes >= CHANGES_MIN && watchedMs >= DAY_MS;
-  const isStill = isKnown && quietMs > Math.max(settings.stillMs, factor * longestRest(sign));
+  const factor = sign.changedAt - firstAt < FIRST_MS ? FACTOR_FIRST : FACTOR;
+  const isStill = isUsual(sign, firstAt) && sign.quietMs > Math.max(settings.stillMs, factor * longestRest(sign));
   if (!isStill) return { ...sign, since: undefined };
-  return { ...sign, since: typeof sign.value === 'number' ? sign.value : changedAt };
+  return { ...sign, since: typeof sign.value === 'number' ? sign.value : sign.changedAt };
+}
+
+/** Whether it changes often enough for anything to be usual. */
+function isUsual({ changedAt, days }: Sign, firstAt: number): boolean {
+  return changedAt - firstAt >= DAY_MS && days.reduce((sum, { changes }) => sum + changes, 0) >= CHANGES_MIN;
 }
 
 function longestRest({ days }: Sign): number {

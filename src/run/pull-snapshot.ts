@@ -5,6 +5,7 @@ import { Exemptions } from '../decide/exemptions.ts';
 import { fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
+import { isDone } from '../domain/intent.ts';
 import type { LookBack, LookBackPass } from '../domain/look-back.ts';
 import type { Movement } from '../domain/movement.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
@@ -12,7 +13,7 @@ import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
 import { formOf } from '../domain/recorded-history.ts';
 import type { Run } from '../domain/run.ts';
 import { type Baseline, isUsable, type SourceReading, type TrustReason } from '../domain/snapshot.ts';
-import { type SteadyReading, throughout } from '../domain/steady-time.ts';
+import { elapsedMs, type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
 import { KIND_OF, SOURCE_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
 import { FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
@@ -173,7 +174,12 @@ class SnapshotPull {
       source,
       form,
       baseline,
-      moved: { source, form: ofForm, before: await engine.store.movement(source, ofForm) },
+      moved: {
+        source,
+        form: ofForm,
+        before: await engine.store.movement(source, ofForm),
+        doneAt: this.doneAt(KIND_OF[source]),
+      },
       isGrowthAccepted: acceptance?.causes.includes('grown') ?? false,
       trust: engine.settings.trust,
       signal: engine.signal,
@@ -297,6 +303,20 @@ class SnapshotPull {
         };
       },
     });
+  }
+
+  /** The last action that set a field of these records and is done, once reads must show it. */
+  private doneAt(kind: SubjectKind): number | undefined {
+    const { actions, steady, settings } = this.engine;
+    const reading = steady.read();
+    const done = this.openState.intents.filter(
+      ({ action, mode, outcome, settledAt = Number.POSITIVE_INFINITY }) =>
+        mode !== 'dry-run' &&
+        isDone({ outcome }) &&
+        fieldsWritten(actions, kind).includes(actions.get(action)?.fieldWritten as string) &&
+        elapsedMs(reading, settledAt) >= settings.quietMs,
+    );
+    return done.length === 0 ? undefined : Math.max(...done.map(({ settledAt }) => settledAt as number));
   }
 
   /** A report of a later time is wrong: a device may send any. */

@@ -58,6 +58,7 @@ import { planOutline } from './plan-outlines.ts';
 import { planLines, planProgress } from './plan-pages.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 import { SqlRunReader } from './run-reader.ts';
+import { storedJson } from './stored-json.ts';
 import { readTokens, tokenPage } from './token-table.ts';
 import { countedSince, eventTimes, failuresOfRun, lastWholeSeq, newMatchesSince } from './watch-queries.ts';
 import { Where } from './where.ts';

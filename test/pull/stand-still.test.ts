@@ -24,8 +24,8 @@ class Life {
     this.now = begunAt;
   }
 
-  read(shows = this.shows): string | undefined {
-    const moved = { source: 'devices', form: 'paged', before: this.movement } as const;
+  read(shows = this.shows, doneAt?: number): string | undefined {
+    const moved = { source: 'devices', form: 'paged', before: this.movement, doneAt } as const;
     const { movement, still } = followMovement(moved, shows(this.now), this.now, TRUST_DEFAULT);
     // As it is stored.
     this.movement = JSON.parse(JSON.stringify(movement)) as Movement;
@@ -93,6 +93,28 @@ describe('a source that stands still', () => {
   it('names an old list at its first reading, by its newest report', () => {
     const life = new Life(busy).live(3 * DAY);
     expect(life.read((now) => busy(now - 6 * HOUR))).toMatch(/^stands still: its newest report is of .* UTC, 6 h/);
+  });
+
+  it('names a list that was read before at once, as long as it comes, although it is young', () => {
+    const life = new Life(busy).live(2 * DAY);
+    const old = busy(life.now - 15 * MINUTE);
+    expect(life.read(() => old)).toMatch(/^stands still: the list is that of .* again, record for record$/);
+    expect(life.read(() => old)).toBeDefined();
+    expect(life.read()).toBeUndefined();
+    // A device that leaves may take the newest report with it, and what has no times may come and go.
+    expect(life.read((now) => ({ content: 'without it', newestMs: now - HOUR }))).toBeUndefined();
+    const turns = new Life((now) => ({ content: `${(now / (5 * MINUTE)) % 2}`, newestMs: undefined }));
+    expect(turns.live(9 * DAY).named).toEqual([]);
+  });
+
+  it('that does not show what we did since is named at once; one that nothing is known of is not', () => {
+    const life = new Life(busy).live(2 * DAY);
+    const frozen = busy(life.now - 5 * MINUTE);
+    const doneAt = life.now - 4 * MINUTE;
+    expect(life.read(() => frozen, doneAt)).toContain('and does not show what was done at 2027-01-');
+    expect(life.read(undefined, doneAt)).toBeUndefined();
+    const quiet = new Life(() => ({ content: 'same', newestMs: MONDAY })).live(9 * DAY);
+    expect(quiet.read(undefined, quiet.now - MINUTE)).toBeUndefined();
   });
 
   it('names a list whose records change while its newest report stays', () => {
