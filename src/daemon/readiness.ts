@@ -7,6 +7,7 @@ import type { ChangeWindow } from '../domain/change-window.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Lists } from '../domain/lists.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
+import { distrustedNow } from '../domain/snapshot.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import { timeText } from '../domain/time-text.ts';
 import { type LoadedRule, rulesThatLose } from '../evaluate/index.ts';
@@ -51,6 +52,7 @@ export async function readiness(
     ...(heartbeat ? [heartbeatCheck(heartbeat.state)] : []),
     ...(backups && config.backup ? [backupCheck(backups.state(), config.backup, engine.clock.nowMs())] : []),
     ...auditChecks(engine),
+    ...(await sourceChecks(engine.store)),
     ...(await stopChecks(engine.store)),
     ...(await changeWindowChecks(engine.store, config.windows.freeze, engine.clock.nowMs())),
     ...feedChecks(await notifications.feeds().catch(() => [])),
@@ -155,6 +157,24 @@ function feedChecks(feeds: Awaited<ReturnType<Composition['notifications']['feed
     const waiting = `${plural(behind, 'audit entry', 'audit entries')} behind`;
     return { name: `webhook ${webhook}`, ok: true, text: [failing, waiting].filter(Boolean).join('; ') };
   });
+}
+
+const RUNS_BACK = 20;
+
+/**
+ * A source that is not trusted: its rules do nothing, and a restart would not help. INVARIANT: causes, and not their texts, which name devices and
+ * values; that of a source that stands still has times alone.
+ */
+export async function sourceChecks(store: Pick<HttpDeps['reader'], 'runsOverLists'>): Promise<ReadyCheck[]> {
+  const latest = await store.runsOverLists(RUNS_BACK).catch(() => []); // what is wrong with the database has a check of its own
+  const distrusted = distrustedNow(latest.filter(({ findings }) => findings !== undefined));
+  if (distrusted.length === 0) return [];
+  const texts = distrusted.map(({ run, reading }) => {
+    const causes = reading.reasons.map(({ code, text }) => (code === 'stands_still' ? text : code));
+    const { source } = reading;
+    return `${source} are not trusted in run ${run.seq} (${causes.map((cause) => cause.replace(`${source}: `, '')).join(', ')})`;
+  });
+  return [{ name: 'sources', ok: true, text: `${texts.join('; ')}: nothing is done on that` }];
 }
 
 /** A stop is an operator's choice, not a fault; who and why are left to the log and the report. */

@@ -1,5 +1,5 @@
 // domain: one validated read of the sources: where and when each was read, and whether it can be trusted.
-import type { Source } from './subjects.ts';
+import { SOURCES, type Source } from './subjects.ts';
 
 /** Why a source is not trusted; `code` is stable, `text` is for people. */
 export interface TrustReason {
@@ -74,6 +74,20 @@ export interface KeptReading {
  * not be read, or is one of too many.
  */
 export type OwnRead = 'as_listed' | 'as_done' | 'unread';
+
+/**
+ * The last reading of each source, where it is not trusted: a run over chosen rules reads only some of them. `latest`: runs, newest first. A source
+ * that an edition does not have is not distrusted: the rules that need it report it themselves.
+ */
+export function distrustedNow<R extends { findings?: { snapshot: Snapshot } | undefined }>(
+  latest: readonly R[],
+): { run: R; reading: SourceReading }[] {
+  return SOURCES.flatMap((source) => {
+    const run = latest.find(({ findings }) => (findings?.snapshot.sources[source].state ?? 'skipped') !== 'skipped');
+    const reading = run?.findings?.snapshot.sources[source];
+    return run && reading && !reading.trusted && reading.state !== 'unavailable' ? [{ run, reading }] : [];
+  });
+}
 
 /** A trusted reading of a source, to compare the next one with. */
 export interface Baseline extends KeptReading {

@@ -1,7 +1,14 @@
 // endpoint: what `/readyz` shows of an organization, and of the process that has several. In: the state of the database, what waits for workers. Out:
 // checks. INVARIANT: they are public: those of the process name no organization and count none, except to who may see all of them.
 import type { Composition } from '../compose/compose.ts';
-import { auditChecks, changeWindowChecks, databaseCheck, rulesCheck, stopChecks } from '../daemon/readiness.ts';
+import {
+  auditChecks,
+  changeWindowChecks,
+  databaseCheck,
+  rulesCheck,
+  sourceChecks,
+  stopChecks,
+} from '../daemon/readiness.ts';
 import type { Jobs } from '../domain/jobs.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { RunRecord } from '../domain/store.ts';
@@ -45,6 +52,7 @@ async function checksOf(
     await jobsCheck(jobs, engine.clock, organization),
     scheduleCheck(await store.latestRun(), config.schedule, engine.clock.nowMs()),
     ...auditChecks(engine),
+    ...(await sourceChecks(store)),
     ...(await stopChecks(store)),
     ...(await changeWindowChecks(store, config.windows.freeze, engine.clock.nowMs())),
     { name: 'mode', ok: true, text: engine.daemonMode },

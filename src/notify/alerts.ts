@@ -10,8 +10,9 @@ import type { Clock, Ids } from '../domain/ports.ts';
 import type { PullStore } from '../domain/pull-store.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { RunStore } from '../domain/run-store.ts';
+import { distrustedNow } from '../domain/snapshot.ts';
 import type { RunRecord } from '../domain/store.ts';
-import { SOURCES, type Source } from '../domain/subjects.ts';
+import { SOURCES } from '../domain/subjects.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
 import type { DatabaseAlert } from './database-alert.ts';
 import { flapAlerts, glassAlerts, type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
@@ -240,23 +241,14 @@ function reminderOf(plan: Plan, nowMs: number): Alert[] {
   return [{ key: `plan ${id} at ${tenths} tenths`, code: 'plan_still_waits', text, about }];
 }
 
-/** The last reading of each source counts: a run over chosen rules reads only some of them. */
 function untrustedNow(latest: readonly RunRecord[]): Alert[] {
-  return SOURCES.flatMap((source) => {
-    const run = latest.find(({ findings }) => findings?.snapshot.sources[source].state !== 'skipped');
-    return (run && untrusted(run, source)) ?? [];
+  return distrustedNow(latest).map(({ run, reading: { source, ...reading } }) => {
+    const reasons = reading.reasons.map(({ text }) => text);
+    const text = `${source} are not trusted, so nothing is done on them: ${reasons.join('; ')}`;
+    return { key: `untrusted ${source}`, code: 'untrusted', text, about: { source, run: run.id, reasons } };
   });
 }
 
-/** A source that an edition does not have is not distrusted: the rules that need it report it themselves. */
-function untrusted(run: RunRecord, source: Source): Alert | undefined {
-  const reading = run.findings?.snapshot.sources[source];
-  if (!reading || reading.trusted || reading.state === 'unavailable') return undefined;
-  const reasons = reading.reasons.map(({ text }) => text);
-  const text = `${source} are not trusted, so nothing is done on them: ${reasons.join('; ')}`;
-  return { key: `untrusted ${source}`, code: 'untrusted', text, about: { source, run: run.id, reasons } };
-}
-
 function isTrusted(run: RunRecord): boolean {
-  return run.status === 'completed' && SOURCES.every((source) => untrusted(run, source) === undefined);
+  return run.status === 'completed' && distrustedNow([run]).length === 0;
 }

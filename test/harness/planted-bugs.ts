@@ -56,7 +56,7 @@ export const PLANTED_BUGS = {
   ceiling_is_counted_after_the_call: 117,
   look_counts_alone: 104,
   look_has_a_ceiling_of_its_own: 12,
-  look_rests_on_an_untrusted_run: 31,
+  look_rests_on_an_untrusted_run: 177,
   look_rests_on_a_run_long_past: 48,
   look_ends_an_episode: 12,
 } as const;

@@ -18,6 +18,7 @@ import type { IdentityReader } from '../../domain/identity.ts';
 import { stopText } from '../../domain/operator.ts';
 import type { RecordReader } from '../../domain/record-reader.ts';
 import { shellWord } from '../../domain/shell-word.ts';
+import { distrustedNow } from '../../domain/snapshot.ts';
 import { timeText } from '../../domain/time-text.ts';
 import { auditCheckText } from '../../report/audit-check-text.ts';
 import { showHidden } from '../../report/index.ts';
@@ -124,9 +125,20 @@ async function contentChecks({ db, database, api }: Config, whole: string): Prom
     return [
       ok(NAME, `${whole}, ${await lastRunText(reader)}`),
       ...(stop ? [warning('stop', stopText(stop), '`trustward resume --reason …` when it is over')] : []),
+      ...(await sourceChecks(reader)),
       ...(await needlessExemptions(reader)),
       ...(await intentChecks(reader)),
     ];
+  });
+}
+
+const RUNS_BACK = 20;
+
+async function sourceChecks(reader: Pick<RecordReader, 'runsOverLists'>): Promise<Check[]> {
+  const latest = (await reader.runsOverLists(RUNS_BACK)).filter(({ findings }) => findings !== undefined);
+  return distrustedNow(latest).map(({ run, reading: { reasons } }) => {
+    const text = `run ${run.seq} did not trust what it read, and nothing is done on it: ${reasons.map((one) => one.text).join('; ')}`;
+    return warning('sources', showHidden(text), 'docs/operating.md, under A source is not trusted');
   });
 }
 
