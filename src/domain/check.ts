@@ -182,6 +182,8 @@ export interface TargetFacts {
   /** Subjects that its rule newly matched or acted on within 24 hours, with those of this run, if they are more than may be. */
   limitOfDay?: { subjects: number; max: number };
   owner?: { name: string; devices: number; since?: CountedSince | undefined };
+  /** The list that was read does not show who owns its devices. */
+  areOwnersUnread?: boolean;
   undoing?: Other;
 }
 

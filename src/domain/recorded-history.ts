@@ -50,6 +50,8 @@ export interface RecordedSettings {
   placeholderSerials: readonly string[];
   credential: string | undefined;
   lists: Lists;
+  /** Of the trust gate; absent in records of earlier versions. */
+  trust?: Readonly<Record<string, number>>;
 }
 
 /** The files of a rule set, by their path in its folder. Found by the set's hash (`Run.ruleSetHash`). */
@@ -90,6 +92,11 @@ export interface RunFrame {
   eventsTo: number;
   /** Undefined for a run over whole lists. */
   part: RecordedPart | undefined;
+  /**
+   * When the last run before this process was completed, if that makes this run a dry one at most, whatever was asked for; null: nothing does.
+   * Absent in records of earlier versions.
+   */
+  silentSince?: number | null | undefined;
 }
 
 /**

@@ -4,7 +4,8 @@ import type { ActionName } from './action.ts';
 import type { DecisionName, ReasonCode } from './decision.ts';
 import type { Mode } from './mode.ts';
 import type { HistoryGap } from './recorded-history.ts';
-import type { SubjectRef } from './subjects.ts';
+import type { TrustReason } from './snapshot.ts';
+import type { Source, SubjectRef } from './subjects.ts';
 
 /**
  * as_was: the rules that were active, over what was recorded, with the recorded outcomes: it gives the decisions that were made. what_if: other
@@ -101,6 +102,19 @@ export interface ReplayDifference {
   isExplained: boolean;
 }
 
+/** A stretch of whole runs in which a list was not trusted, or could not be read: nothing was done by what it showed. */
+export interface ReplayedDistrust {
+  source: Source;
+  code: TrustReason['code'];
+  /** Of the first of them. */
+  text: string;
+  fromMs: number;
+  toMs: number;
+  runs: number;
+  /** That read it. */
+  rules: string[];
+}
+
 /** One stretch of the replayed time, for the picture. */
 export interface ReplayBucket {
   fromMs: number;
@@ -129,6 +143,10 @@ export interface Replay {
   acts: ReplayedAct[];
   /** Of `as_was` only. */
   differences: ReplayDifference[];
+  /** In the order of time. Of a what-if: as the replayed rules would have had it. */
+  untrusted: ReplayedDistrust[];
+  /** Sentences: what was taken for true where the record does not show it. */
+  notes: string[];
   /** Paths that a rule reads and no segment has, with the rules. */
   neverRecorded: { path: string; rules: string[] }[];
   buckets: ReplayBucket[];

@@ -5,6 +5,7 @@ export { rulesThatLose } from './compile/lost-facts.ts';
 export { logKnownSince, SKEW_MAX_MS } from './events/windows.ts';
 export { type ExplainContext, explain } from './explain/explain.ts';
 export { FACT_KINDS, type FactKind, type FactRow, factRows } from './facts/fact-list.ts';
+export { type ValueTally, valueTallies } from './facts/value-tally.ts';
 export { compileRules } from './judge/evaluator.ts';
 export { changesWithoutEffect } from './judge/no-effect.ts';
 export { mergedTimes, nextChangeMs, type TimeTerm, type WhenAgain, whenAgain } from './judge/when-again.ts';

@@ -27,7 +27,7 @@ export async function keepHistory(
 }
 
 function seenRun(
-  engine: Pick<Engine, 'api' | 'settings'>,
+  engine: Pick<Engine, 'api' | 'settings' | 'silence'>,
   run: Run,
   { hash, files = new Map() }: RunRules,
   pulled: PulledSnapshot,
@@ -35,7 +35,7 @@ function seenRun(
   commit: Pick<RunCommit, 'decisions' | 'endedDecisions'>,
   eventsTo: number,
 ): SeenRun {
-  const { lists = 'v1' } = engine.settings;
+  const { lists = 'v1', trust } = engine.settings;
   const { sources } = pulled.snapshot;
   const { settings, steady, quietMs, freeze, judged, unjudged, activeRules, bundles, openState } = input;
   const { ceilings, goneAfterMs, serialDevicesMax, perDayTimes, placeholderSerials, credential } = settings;
@@ -46,7 +46,10 @@ function seenRun(
       steady,
       quietMs,
       freeze,
-      settings: { ceilings, goneAfterMs, serialDevicesMax, perDayTimes, placeholderSerials, credential, lists },
+      settings: {
+        ...{ ceilings, goneAfterMs, serialDevicesMax, perDayTimes, placeholderSerials, credential, lists },
+        trust: { ...trust },
+      },
       activeRules: [...activeRules.keys()],
       judged: judged.map(({ id }) => id),
       unjudged: unjudged.map(({ id }) => id),
@@ -58,6 +61,7 @@ function seenRun(
       ownReads: input.ownReads,
       eventsTo,
       part: partOf(input, pulled),
+      silentSince: engine.silence?.since ?? null,
     },
     seen: pulled.seen,
     openState,

@@ -41,12 +41,17 @@ export class SeenByRuns {
     this.later = [];
   }
 
-  /** A look also records who is joined to its subjects: rules see these, and the next whole run takes them over. */
-  take({ frame, changes }: Pick<RecordedRun, 'frame' | 'changes'>): LookBackRun {
-    const { part, run, sources } = frame;
+  /**
+   * A look also records who is joined to its subjects: rules see these, and the next whole run takes them over. `sources`: as these rules trust them.
+   */
+  take(
+    { frame, changes }: Pick<RecordedRun, 'frame' | 'changes'>,
+    sources: RecordedRun['frame']['sources'] = frame.sources,
+  ): LookBackRun {
+    const { part, run } = frame;
     const read = this.kinds.filter((kind) => {
-      const { state, trusted } = sources[SOURCE_OF[kind]];
-      return state === 'read' && trusted;
+      const { state, trusted } = frame.sources[SOURCE_OF[kind]];
+      return state === 'read' && trusted && sources[SOURCE_OF[kind]].trusted;
     });
     const singly = part?.read.filter(({ kind }) => read.includes(kind)) ?? [];
     const own = part && new Set(singly.map(({ kind, id }) => `${kind} ${id}`));

@@ -14,7 +14,7 @@ import type {
   RecordedRun,
   RunFrame,
 } from '../../src/domain/recorded-history.ts';
-import type { SourceReading } from '../../src/domain/snapshot.ts';
+import type { SourceReading, TrustReason } from '../../src/domain/snapshot.ts';
 import type { OpenState } from '../../src/domain/store.ts';
 import {
   SOURCE_OF,
@@ -26,11 +26,15 @@ import {
 } from '../../src/domain/subjects.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { sampleRecord } from '../../src/evaluate/record-types/samples.ts';
+import { TRUST_DEFAULT, type TrustSettings } from '../../src/pull/trust-gate.ts';
 
 export const T0 = Date.UTC(2027, 0, 10, 8);
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
+
+/** Tests turn whole small fleets. */
+const UNGATED: TrustSettings = { ...TRUST_DEFAULT, movedPoints: 100, shrunkPercent: 100 };
 
 export const NOTHING_OPEN: OpenState = {
   episodes: [],
@@ -57,6 +61,9 @@ export class Recording {
   readonly items: HistoryItem[] = [];
   /** What holds from the next run on, in every run. */
   openState: OpenState = NOTHING_OPEN;
+  /** Paths that records of the form that is read never show. */
+  readonly hidden = new Set<string>();
+  private trust = UNGATED;
   private readonly records: Record<SubjectKind, Map<string, Facts>> = {
     device: new Map(),
     user: new Map(),
@@ -97,6 +104,25 @@ export class Recording {
     const { MdmData } = given;
     const told = MdmData ? { ...given, MdmData: { Timestamp: this.nowMs, ...(MdmData as Facts) } } : given;
     this.records[kind].set(id, mergePatch(record, told) as Facts);
+    return this;
+  }
+
+  /** From now on lists are compared with the ones before. */
+  gate(trust: TrustSettings): this {
+    this.trust = trust;
+    return this;
+  }
+
+  /** Takes a record out of its list; see `give`. */
+  take(kind: SubjectKind, id: string): Facts {
+    const record = this.records[kind].get(id);
+    if (!record) throw new Error(`no ${kind} ${id}`);
+    this.records[kind].delete(id);
+    return record;
+  }
+
+  give(kind: SubjectKind, id: string, record: Facts): this {
+    this.records[kind].set(id, record);
     return this;
   }
 
@@ -248,6 +274,7 @@ export class Recording {
         placeholderSerials: PLACEHOLDER_SERIALS,
         credential: undefined,
         lists: 'v1',
+        trust: { ...this.trust },
       },
       activeRules: [],
       judged: [],
@@ -268,7 +295,7 @@ export class Recording {
   /** Of all runs so far. */
   private pathsOf(kind: SubjectKind): ReadonlySet<string> {
     for (const change of this.told.values()) if (change.kind === kind) this.paths[kind].add(change.path);
-    return this.paths[kind];
+    return new Set([...this.paths[kind]].filter((path) => !this.hidden.has(path)));
   }
 
   private reading(source: Source): SourceReading {
@@ -298,8 +325,8 @@ function eachTime<T>(batches: readonly T[]): AsyncIterable<T> {
 }
 
 /** An untrusted reading. */
-export function untrusted(source: Source): Partial<SourceReading> {
-  return { trusted: false, reasons: [{ source, code: 'shrunk', text: `${source}: a fifth is missing` }] };
+export function untrusted(source: Source, code: TrustReason['code'] = 'shifted'): Partial<SourceReading> {
+  return { trusted: false, reasons: [{ source, code, text: `${source}: a fifth is missing` }] };
 }
 
 export function leavesOf(record: Facts, prefix = ''): Map<string, Fact> {

@@ -64,6 +64,8 @@ export function replay(over: Partial<Replay> = {}): Replay {
     rules: [replayedRule()],
     acts: [],
     differences: [],
+    untrusted: [],
+    notes: [],
     neverRecorded: [],
     buckets: [],
     ...over,

@@ -10,7 +10,16 @@ export interface FrameParts {
   run: RunFrame['run'];
   frame: Pick<
     RunFrame,
-    'steady' | 'quietMs' | 'freeze' | 'activeRules' | 'judged' | 'unjudged' | 'coverage' | 'unavailable' | 'eventsTo'
+    | 'steady'
+    | 'quietMs'
+    | 'freeze'
+    | 'activeRules'
+    | 'judged'
+    | 'unjudged'
+    | 'coverage'
+    | 'unavailable'
+    | 'eventsTo'
+    | 'silentSince'
   > & {
     /** Ids of bundles; undefined: nothing asked for them. */
     bundles: readonly string[] | undefined;
@@ -39,11 +48,11 @@ export const FRAME_PARTS: readonly (keyof FrameParts)[] = [
 
 export function framePartsOf(frame: RunFrame): FrameParts {
   const { run, steady, quietMs, freeze, activeRules, judged, unjudged, coverage, unavailable, eventsTo } = frame;
-  const { sources, decidedOn, bundles, ownReads, part } = frame;
+  const { sources, decidedOn, bundles, ownReads, part, silentSince } = frame;
   return {
     run,
     frame: {
-      ...{ steady, quietMs, freeze, activeRules, judged, unjudged, coverage, unavailable, eventsTo },
+      ...{ steady, quietMs, freeze, activeRules, judged, unjudged, coverage, unavailable, eventsTo, silentSince },
       bundles: bundles && [...bundles.keys()],
       ownReads: ownReads && [...ownReads],
     },

@@ -99,7 +99,7 @@ class AsItWas {
     if (this.last) this.didLast(this.last);
     const counts = this.verdicts?.counts;
     return this.tally.finish(
-      { differences: this.differences, neverRecorded: this.never?.paths(this.world) ?? [] },
+      { differences: this.differences, neverRecorded: this.never?.paths(this.world) ?? [], notes: [] },
       (rule) => counts?.get(rule)?.ever,
     );
   }
@@ -177,7 +177,7 @@ class AsItWas {
     const { rules } = recorded.rules;
     this.tally.rulesAre(rules);
     const { only } = this.options;
-    this.never = new NeverRecorded(only ? rules.filter(({ id }) => only.includes(id)) : rules);
+    this.never = new NeverRecorded(only ? rules.filter(({ id }) => only.includes(id)) : rules, this.options.traits);
     const counts = this.verdicts?.counts;
     this.verdicts?.close();
     this.verdicts = new KeptVerdicts(recorded.rules, this.world, this.options.traits, counts);

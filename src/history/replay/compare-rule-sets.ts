@@ -23,7 +23,7 @@ export async function compareRuleSets(
   const old = await findWhatIf(reader, sets.old, options);
   const fresh = await findWhatIf(reader, sets.new, options);
   const ids = [...new Set([...old.replay.rules, ...fresh.replay.rules].map(({ id }) => id))].sort();
-  const { fromMs, toMs, askedFromMs, runs, gaps, neverRecorded } = fresh.replay;
+  const { fromMs, toMs, askedFromMs, runs, gaps, untrusted, notes, neverRecorded } = fresh.replay;
   return {
     nowAtMs: fresh.now?.atMs,
     fromMs,
@@ -31,6 +31,8 @@ export async function compareRuleSets(
     askedFromMs,
     runs,
     gaps,
+    untrusted,
+    notes,
     rules: ids.map((id) => differenceOf(id, old, fresh)).filter(isAny),
     all: {
       now: moved(anyRule(matchedNow(old)), anyRule(matchedNow(fresh))),

@@ -39,7 +39,8 @@ export class KeptPast {
     this.seen.willSee(changes);
   }
 
-  take(run: Pick<RecordedRun, 'frame' | 'changes'>): void {
-    this.lookBack.observe({ kind: 'run', run: this.seen.take(run) });
+  /** `sources`: as these rules trust them. */
+  take(run: Pick<RecordedRun, 'frame' | 'changes'>, sources = run.frame.sources): void {
+    this.lookBack.observe({ kind: 'run', run: this.seen.take(run, sources) });
   }
 }

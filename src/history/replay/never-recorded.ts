@@ -1,10 +1,12 @@
 // history: what rules read and the record does not have. In: each run's frame, the world at the end. Out: paths and sources that nobody recorded,
-// with the rules that read them; stretches in which the recorded runs did not read a source that other rules need.
+// with the rules that read them; stretches in which the recorded runs did not read what other rules or their actions need.
+import type { KnownTraits } from '../../domain/action.ts';
 import type { HistoryGap, RunFrame } from '../../domain/recorded-history.ts';
 import type { Replay } from '../../domain/replay.ts';
-import { KIND_OF, SOURCE_OF, type Source, type SubjectKind } from '../../domain/subjects.ts';
+import { SOURCE_OF, type Source, type SubjectKind } from '../../domain/subjects.ts';
 import { timeText } from '../../domain/time-text.ts';
 import type { LoadedRule } from '../../evaluate/index.ts';
+import { readsBundles, unpagedForActions } from '../../run/reading-needs.ts';
 import type { RecordedWorld } from './recorded-world.ts';
 
 interface Unread {
@@ -12,41 +14,66 @@ interface Unread {
   toMs: number;
 }
 
+/** What a rule or its action is told: a source; who owns devices, and which devices users have; the members of bundles. */
+type Need = Source | 'Emails' | 'SerialNumbers' | 'bundles';
+
+const JOINS = { devices: 'Emails', users: 'SerialNumbers' } as const;
+
+const NEED_WORDS: Record<Need, string> = {
+  devices: 'devices were',
+  users: 'users were',
+  services: 'services were',
+  events: 'the event log was',
+  Emails: 'the owners of devices were',
+  SerialNumbers: 'the devices of users were',
+  bundles: 'bundles were',
+};
+
 export class NeverRecorded {
-  private readonly needed: ReadonlySet<Source>;
-  private readonly read = new Set<Source>();
-  private readonly unread = new Map<Source, Unread>();
+  /** With the rules that need it. */
+  private readonly needed = new Map<Need, string[]>();
+  private readonly read = new Set<Need>();
+  private readonly unread = new Map<Need, Unread>();
   private readonly gaps: HistoryGap[] = [];
 
-  constructor(private readonly rules: readonly LoadedRule[]) {
-    this.needed = new Set(rules.flatMap(({ sources }) => sources));
+  constructor(
+    private readonly rules: readonly LoadedRule[],
+    traits: KnownTraits,
+  ) {
+    for (const rule of rules) {
+      const joins = [...unpagedForActions([rule], traits)].map((source) => JOINS[source]);
+      const bundles = readsBundles(rule.then, traits) ? (['bundles'] as const) : [];
+      for (const need of new Set<Need>([...rule.sources, ...joins, ...bundles]))
+        this.needed.set(need, [...(this.needed.get(need) ?? []), rule.id]);
+    }
   }
 
   /** A run over all active rules reads what these need: other rules may need more. */
-  run({ run: { startedAt, scoped }, sources, part }: RunFrame): void {
-    if (scoped || part) return;
-    for (const source of this.needed) {
-      if (sources[source].state === 'skipped') {
-        const { fromMs } = this.unread.get(source) ?? { fromMs: startedAt };
-        this.unread.set(source, { fromMs, toMs: startedAt });
+  run(frame: RunFrame, areBundlesTold = true): void {
+    const { startedAt, scoped } = frame.run;
+    if (scoped || frame.part) return;
+    for (const need of this.needed.keys()) {
+      if (need === 'bundles' ? areBundlesTold : isTold(need, frame.sources)) {
+        this.read.add(need);
+        this.endUnread(need);
       } else {
-        this.read.add(source);
-        this.endUnread(source);
+        const { fromMs } = this.unread.get(need) ?? { fromMs: startedAt };
+        this.unread.set(need, { fromMs, toMs: startedAt });
       }
     }
   }
 
   /** Stretches without a source that was read at other times. */
   finishGaps(): HistoryGap[] {
-    for (const source of [...this.unread.keys()]) if (this.read.has(source)) this.endUnread(source);
+    for (const need of [...this.unread.keys()]) if (this.read.has(need)) this.endUnread(need);
     return this.gaps;
   }
 
   paths(world: RecordedWorld): Replay['neverRecorded'] {
     const rules = new Map<string, Set<string>>();
     const add = (path: string, rule: string) => rules.set(path, (rules.get(path) ?? new Set()).add(rule));
-    for (const { id, subject, sources, reads } of this.rules) {
-      for (const source of sources) if (!this.read.has(source)) add(source, id);
+    for (const [need, ids] of this.needed) if (!this.read.has(need)) for (const id of ids) add(need, id);
+    for (const { id, subject, reads } of this.rules) {
       const of: [SubjectKind, Iterable<string>][] = [
         [subject, reads.record],
         ['user', reads.users],
@@ -62,14 +89,21 @@ export class NeverRecorded {
       .sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  private endUnread(source: Source): void {
-    const stretch = this.unread.get(source);
+  private endUnread(need: Need): void {
+    const stretch = this.unread.get(need);
     if (!stretch) return;
-    this.unread.delete(source);
-    const ids = this.rules.filter(({ sources }) => sources.includes(source)).map(({ id }) => id);
+    this.unread.delete(need);
     const when = `from ${timeText(stretch.fromMs)} to ${timeText(stretch.toMs)}`;
-    const what = source === 'events' ? 'the event log was' : `${KIND_OF[source]}s were`;
-    const text = `${what} not read ${when}: no active rule needed that; rules that do could not be judged: ${ids.join(', ')}`;
+    const ids = this.needed.get(need)?.join(', ');
+    const then = need === 'Emails' || need === 'SerialNumbers' ? 'these were held then' : 'these could not be judged';
+    const text = `${NEED_WORDS[need]} not read ${when}: no active rule needed that; rules that do: ${ids}; ${then}`;
     this.gaps.push({ ...stretch, cause: 'not_recorded', text });
   }
+}
+
+/** Of version 1, only unpaged lists name owners, and the devices of users. */
+function isTold(need: Exclude<Need, 'bundles'>, sources: RunFrame['sources']): boolean {
+  if (need !== 'Emails' && need !== 'SerialNumbers') return sources[need].state !== 'skipped';
+  const { state, form, lists } = sources[need === 'Emails' ? 'devices' : 'users'];
+  return state !== 'skipped' && (form !== 'paged' || lists === 'v2');
 }

@@ -30,11 +30,21 @@ interface Apart {
   model: Fact | undefined;
 }
 
+/** Of a field of a subject that a list lacked. */
+interface Away extends Omit<Apart, 'recorded'> {
+  /** What the record shows of it if nothing happened meanwhile. */
+  expected: string | undefined;
+}
+
 export class PlatformModel {
   /** By kind, the fields that actions write. */
   private readonly written = new Map<SubjectKind, Set<string>>();
   /** Where the model differs from the record: by subject, by field. */
   private readonly apart = new Map<string, Map<string, Apart>>();
+  /** Where the model, or what was done last, differs from the record of a subject that the lists lack: by subject, by field. */
+  private readonly away = new Map<string, Map<string, Away>>();
+  /** Ids of those that kept an act of the replay while lists lacked them. */
+  readonly kept = new Set<string>();
   /** What the model had before a gap, where the record changed meanwhile. */
   private readonly beforeGap = new Map<string, Fact | undefined>();
 
@@ -59,7 +69,7 @@ export class PlatformModel {
     for (const change of changes) {
       const { kind, subject, path, value } = change;
       if (this.isWritten(kind, path)) written.push(change);
-      else if (path === '' && stays(change)) this.apart.delete(subjectOf(change));
+      else if (path === '' && stays(change)) this.goes(change);
       else if (kind === 'device' && path === 'SerialNumber') serials.set(subject, value);
     }
     const people = new Map<string, PersonsChange>();
@@ -70,7 +80,7 @@ export class PlatformModel {
         held.push(...this.known(change, this.targetOf(change, serials), stays(change), people));
       else later.push(change);
     }
-    for (const change of later) held.push(this.fresh(change, this.targetOf(change, serials)));
+    for (const change of later) held.push(this.fresh(change, this.targetOf(change, serials), stays(change)));
     return { changes: { [Symbol.iterator]: () => this.modelled(changes, held) }, people: [...people.values()] };
   }
 
@@ -177,17 +187,47 @@ export class PlatformModel {
   }
 
   /** A subject that is new in the list: all devices of a serial number move together, in the record as in the model. */
-  private fresh(change: FactChange, target: string): FactChange {
+  private fresh(change: FactChange, target: string, stays: boolean): FactChange {
     const { kind, path, value } = change;
-    if (kind !== 'device') return change;
-    for (const id of this.world.idsOfSerial(target)) {
+    for (const id of kind === 'device' ? this.world.idsOfSerial(target) : []) {
       const model = this.world.factOf(kind, id, path);
       const apart = this.apart.get(subjectOf({ kind, subject: id }))?.get(path);
       if (id === change.subject || flag(apart ? apart.recorded : model) !== flag(value)) continue;
       this.keepApart(change, value, model);
       return { ...change, value: model };
     }
-    return change;
+    return stays ? this.back(change) : change;
+  }
+
+  /** What was there is there again when the record has it as before: nothing shows that it was registered anew. */
+  private back(change: FactChange): FactChange {
+    const { subject, path, value } = change;
+    const fields = this.away.get(subjectOf(change));
+    const away = fields?.get(path);
+    if (!fields || !away) return change;
+    fields.delete(path);
+    if (flag(value) !== away.expected) return change;
+    this.kept.add(subject);
+    this.keepApart(change, value, away.model);
+    return { ...change, value: away.model };
+  }
+
+  /** The lists lack it from now on. */
+  private goes({ kind, subject }: FactChange): void {
+    const own = subjectOf({ kind, subject });
+    const apart = this.apart.get(own);
+    this.apart.delete(own);
+    if (!this.world.isThere(kind, subject)) return;
+    const target = this.targetOf({ kind, subject }, new Map());
+    const fields = new Map<string, Away>();
+    for (const path of this.written.get(kind) ?? []) {
+      const model = this.world.factOf(kind, subject, path);
+      const recorded = apart?.has(path) ? apart.get(path)?.recorded : model;
+      const expected = this.effects.unseen({ field: path, target }, subject) ?? flag(recorded);
+      if (expected !== flag(model)) fields.set(path, { expected, model });
+    }
+    if (fields.size > 0 && !this.effects.isDeleted(target)) this.away.set(own, fields);
+    else this.away.delete(own);
   }
 
   private keepApart(
@@ -201,7 +241,10 @@ export class PlatformModel {
     else fields.set(path, { recorded, model });
   }
 
-  private targetOf({ kind, subject }: FactChange, serials: ReadonlyMap<string, Fact | undefined>): string {
+  private targetOf(
+    { kind, subject }: Pick<FactChange, 'kind' | 'subject'>,
+    serials: ReadonlyMap<string, Fact | undefined>,
+  ): string {
     if (kind !== 'device') return subject;
     return String(serials.get(subject) ?? this.world.factOf(kind, subject, 'SerialNumber') ?? '');
   }

@@ -40,6 +40,7 @@ const HAD_EFFECT: ReadonlySet<Outcome | undefined> = new Set(['succeeded', 'conf
 export class RecordedEffects {
   private readonly effects = new Map<string, Map<string, Effect>>();
   private known = new Set<string>();
+  private readonly deleted = new Set<string>();
   private hasBegun = false;
 
   constructor(private readonly traits: KnownTraits) {}
@@ -79,6 +80,17 @@ export class RecordedEffects {
     return found && (found.isBefore ? 'before' : 'ours');
   }
 
+  /** What was done to it last, where its record has not shown that yet. */
+  unseen({ field, target }: FieldOfTarget, subject: string): string | undefined {
+    const last = [...(this.effects.get(keyOf(field, target))?.values() ?? [])].at(-1);
+    return last?.isCertain && !last.seenOn.has(subject) ? last.value : undefined;
+  }
+
+  /** Whether Trustward deleted it: what is there again is registered anew. */
+  isDeleted(target: string): boolean {
+    return this.deleted.has(target);
+  }
+
   /** What this trusted reading of whole lists should show by now, and does not: a person took it back before anybody read it. */
   reversedUnseen(beganMs: number, quietMs: number): UnseenEffect[] {
     return [...this.effects].flatMap(([key, effects]): UnseenEffect[] => {
@@ -111,6 +123,7 @@ export class RecordedEffects {
     atMs: number | undefined = sentAt,
   ): void {
     const traits = this.traits.get(action);
+    if (traits?.removesTarget) this.deleted.add(target);
     if (!traits?.fieldWritten || (sinceMs !== undefined && (atMs ?? 0) < sinceMs)) return;
     const key = keyOf(traits.fieldWritten, target);
     const effects = this.effects.get(key) ?? new Map<string, Effect>();

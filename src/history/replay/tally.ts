@@ -11,6 +11,7 @@ import type { PersonsChange } from './platform-model.ts';
 import { type DoneIntent, TallyActs } from './tally-acts.ts';
 import { TallyBuckets } from './tally-buckets.ts';
 import { type EverJudged, TallyRule } from './tally-rule.ts';
+import { TallyTrust } from './tally-trust.ts';
 
 export interface TallyAsked extends Pick<Replay, 'way' | 'askedFromMs' | 'everyMs'> {
   /** The end of what was asked for. */
@@ -33,6 +34,7 @@ export class Tally {
   private toMs: number | undefined;
   private runs = 0;
   private wholeRuns = 0;
+  private readonly trust = new TallyTrust();
   private decidedRuns = 0;
 
   constructor(private readonly asked: TallyAsked) {
@@ -61,11 +63,14 @@ export class Tally {
   }
 
   /** First of each run, also of one that is not decided again. */
-  run({ run, part }: RunFrame): void {
+  run({ run, part, sources }: RunFrame): void {
     this.fromMs ??= run.startedAt;
     this.toMs = run.startedAt;
     this.runs += 1;
-    if (part === undefined) this.wholeRuns += 1;
+    if (part === undefined) {
+      this.wholeRuns += 1;
+      this.trust.run(run.startedAt, sources);
+    }
     this.buckets.run(run.startedAt);
   }
 
@@ -113,7 +118,10 @@ export class Tally {
     for (const kind of SUBJECT_KINDS) if (!isMomentary(frame, kind)) this.sinceGap.delete(kind);
   }
 
-  finish(rest: Pick<Replay, 'differences' | 'neverRecorded'>, ever: (rule: string) => EverJudged | undefined): Replay {
+  finish(
+    rest: Pick<Replay, 'differences' | 'neverRecorded' | 'notes'>,
+    ever: (rule: string) => EverJudged | undefined,
+  ): Replay {
     const { way, askedFromMs, askedToMs, everyMs } = this.asked;
     const [fromMs, toMs] = [this.fromMs ?? askedFromMs, this.toMs ?? askedToMs];
     this.acts.finish(toMs);
@@ -132,6 +140,7 @@ export class Tally {
         .map((tally) => this.finishRule(tally, acts, ever(tally.rule.id) ?? NEVER))
         .sort((a, b) => (a.id < b.id ? -1 : 1)),
       acts,
+      untrusted: this.trust.finish([...this.rules.values()].map(({ rule }) => rule)),
       ...rest,
       buckets: this.buckets.finish(),
     };

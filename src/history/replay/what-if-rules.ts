@@ -1,11 +1,14 @@
 // history: what a recorded run shows to other rules than those that it judged. In: its frame, the rules of a what-if, the gaps of the record. Out:
 // which rules can be judged on it, what they cannot be told. INVARIANT: what a run did not read is unknown there, and never a silent "no match".
 import type { ActionName, ActionTraits } from '../../domain/action.ts';
+import { shownName } from '../../domain/clip.ts';
+import type { Mode } from '../../domain/mode.ts';
 import type { HistoryGap, RecordedPart, RunFrame } from '../../domain/recorded-history.ts';
 import type { Rule } from '../../domain/rule.ts';
 import { type Coverage, isUsable } from '../../domain/snapshot.ts';
 import { SOURCES, type Source } from '../../domain/subjects.ts';
-import { deletesDevices } from '../../run/reading-needs.ts';
+import { deletesDevices, readsBundles } from '../../run/reading-needs.ts';
+import { modeAfter, type Silence, silenceBefore } from '../../run/silence.ts';
 
 export interface RulesOfRun<R extends Rule = Rule> {
   judged: R[];
@@ -15,13 +18,14 @@ export interface RulesOfRun<R extends Rule = Rule> {
 
 /**
  * `lastWhole`: of the last run over whole lists. A run over rules that somebody chose read what these need: it shows nothing of the others, and
- * freezes nothing. A look judges what the last whole run judged.
+ * freezes nothing. A look judges what the last whole run judged. `areBundlesTold`: false: nothing asked for them.
  */
 export function rulesOn<R extends Rule>(
   frame: RunFrame,
   rules: readonly R[],
   lastWhole: RulesOfRun<R> | undefined,
   actions: ReadonlyMap<ActionName, ActionTraits>,
+  areBundlesTold: boolean,
 ): RulesOfRun<R> {
   if (frame.part) {
     const sources = frame.decidedOn ?? frame.sources;
@@ -29,7 +33,10 @@ export function rulesOn<R extends Rule>(
       rule.watch && !deletesDevices(rule, actions) && rule.sources.every((source) => isUsable(sources[source]));
     return { judged: (lastWhole?.judged ?? []).filter(isWatched), unjudged: [] };
   }
-  const judged = rules.filter((rule) => rule.sources.every((source) => wasAsked(frame, source)));
+  const judged = rules.filter(
+    ({ sources, then }) =>
+      sources.every((source) => wasAsked(frame, source)) && (areBundlesTold || !readsBundles(then, actions)),
+  );
   const unjudged = frame.run.scoped ? [] : rules.filter((rule) => !judged.includes(rule));
   return { judged, unjudged };
 }
@@ -39,26 +46,74 @@ function wasAsked({ sources }: RunFrame, source: Source): boolean {
   return sources[source].state === 'read' || sources[source].state === 'unavailable';
 }
 
-/** The run as it would have been: in `enforce`, with the platform and the counts of the replay; what is not in the record is unknown. */
+/**
+ * The run as it would have been: in `enforce` unless `mode` is lower, with the platform and the counts of the replay; what is not in the record is
+ * unknown.
+ */
 export function asIf(
   frame: RunFrame,
   {
     bundles,
     coverage,
     sinceWhole,
+    mode,
   }: Pick<RunFrame, 'bundles' | 'coverage'> & {
+    mode: Mode;
     sinceWhole: Pick<RecordedPart, 'counted' | 'attempts'> & { sinceSeq: number | undefined };
   },
 ): RunFrame {
   const { run, part } = frame;
   return {
     ...frame,
-    run: { ...run, mode: 'enforce', daemonMode: 'enforce' },
+    run: { ...run, mode, daemonMode: 'enforce' },
     coverage,
     unavailable: unreadBy(frame),
     bundles,
     part: part && { ...part, ...sinceWhole, sinceSeq: sinceWhole.sinceSeq ?? part.sinceSeq },
   };
+}
+
+/** The modes of a what-if's runs: the first one after a day without any is dry. */
+export class ModesAgain {
+  dryRuns = 0;
+  /** When the last run was completed, as far as the record shows. */
+  private completedMs: number | undefined;
+
+  /** Runs are missing: nobody knows when the last one was completed. */
+  gap(): void {
+    this.completedMs = undefined;
+  }
+
+  /** Each run once, in their order. */
+  of(frame: RunFrame): Mode {
+    const { run, part, judged, unjudged } = frame;
+    const { mode } = modeAfter(this.silenceBefore(frame), 'enforce');
+    if (mode !== 'enforce') this.dryRuns += 1;
+    // One that could judge nothing is aborted.
+    if (part === undefined && (judged.length > 0 || unjudged.length === 0)) this.completedMs = run.startedAt;
+    return mode;
+  }
+
+  /** Earlier versions told it only where it made a difference. */
+  private silenceBefore({ run, silentSince = run.silentSince }: RunFrame): Silence {
+    if (silentSince !== undefined) return { since: silentSince ?? undefined };
+    return run.mode === 'dry-run' ? silenceBefore(this.completedMs, run.startedAt) : { since: undefined };
+  }
+}
+
+/** What a what-if took for true where the record does not show it. `kept`: ids of subjects that came back into the lists. */
+export function notesOf(kept: ReadonlySet<string>, { dryRuns }: ModesAgain): string[] {
+  const [first] = kept;
+  const others = kept.size > 1 ? ` and ${kept.size - 1} more` : '';
+  const runs = dryRuns === 1 ? '1 run was dry' : `${dryRuns} runs were dry`;
+  return [
+    ...(first === undefined
+      ? []
+      : [
+          `${shownName(first)}${others} came back after lists lacked it, and count as not registered anew meanwhile: what the replay had done to them stayed.`,
+        ]),
+    ...(dryRuns === 0 ? [] : [`${runs}: none had been completed in the 24 hours before.`]),
+  ];
 }
 
 /** Sources without an answer: facts from them are unknown. */

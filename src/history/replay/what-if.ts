@@ -6,6 +6,7 @@ import { type Action, type ActionName, fieldsWritten } from '../../domain/action
 import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { drainedInTurns } from '../../domain/give-way.ts';
+import type { Mode } from '../../domain/mode.ts';
 import type { Ids } from '../../domain/ports.ts';
 import {
   type FactChange,
@@ -22,8 +23,10 @@ import type { OpenState } from '../../domain/store.ts';
 import { SOURCES } from '../../domain/subjects.ts';
 import type { Judgement } from '../../domain/verdict.ts';
 import type { LoadedRule } from '../../evaluate/index.ts';
+import { readsBundles } from '../../run/reading-needs.ts';
 import { countingIds } from './counting-ids.ts';
 import { DueRuns } from './due-runs.ts';
+import { GatedAgain } from './gated-again.ts';
 import { KeptPast } from './kept-past.ts';
 import { KeptVerdicts } from './kept-verdicts.ts';
 import { ModelledBundles } from './modelled-bundles.ts';
@@ -39,7 +42,15 @@ import { rulesAgain } from './rules-again.ts';
 import { type SeeingAgain, seenAgain } from './seen-again.ts';
 import { Tally } from './tally.ts';
 import { type MatchesNow, WhatIfFound } from './what-if-found.ts';
-import { asIf, coverageWithout, eventsKnownFrom, type RulesOfRun, rulesOn } from './what-if-rules.ts';
+import {
+  asIf,
+  coverageWithout,
+  eventsKnownFrom,
+  ModesAgain,
+  notesOf,
+  type RulesOfRun,
+  rulesOn,
+} from './what-if-rules.ts';
 
 export interface WhatIfOptions extends ReplayOptions {
   actions: ReadonlyMap<ActionName, Action>;
@@ -89,9 +100,14 @@ class WhatIf {
   private readonly gaps: HistoryGap[] = [];
   private readonly never: NeverRecorded;
   private readonly due: DueRuns;
+  /** Of the recorded rules. */
+  private readonly sets: RecordedSets;
   private seeing: SeeingAgain | undefined;
   private own: OwnState | undefined;
   private past: KeptPast | undefined;
+  private gated: GatedAgain | undefined;
+  private begunMs = 0;
+  private readonly modes = new ModesAgain();
   private lastWhole: (RulesOfRun<LoadedRule> & { seq: number }) | undefined;
   /** Events of a beginning, until the first run shows for which lists the rules are compiled. */
   private events: TrustEvent[] = [];
@@ -107,7 +123,8 @@ class WhatIf {
   ) {
     const { actions, only, fromMs, toMs, everyMs } = options;
     this.rules = rules.filter(({ mode }) => mode !== 'off').toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    this.never = new NeverRecorded(only ? this.rules.filter(({ id }) => only.includes(id)) : this.rules);
+    this.never = new NeverRecorded(only ? this.rules.filter(({ id }) => only.includes(id)) : this.rules, actions);
+    this.sets = new RecordedSets(reader, actions);
     this.due = new DueRuns(everyMs, fromMs);
     this.effects = new RecordedEffects(actions);
     this.bundles = new ModelledBundles(actions, this.effects);
@@ -138,7 +155,7 @@ class WhatIf {
     const counts = this.seeing?.verdicts.counts;
     for (const gap of this.never.finishGaps()) this.tally.gap(gap);
     const replay = this.tally.finish(
-      { differences: [], neverRecorded: this.never.paths(this.world) },
+      { differences: [], neverRecorded: this.never.paths(this.world), notes: notesOf(this.model.kept, this.modes) },
       (rule) => counts?.get(rule)?.ever,
     );
     return { replay, now: this.found.now(), concerned: this.found.concerned };
@@ -149,16 +166,19 @@ class WhatIf {
     this.tally.gap(gap);
     if (gap.cause === 'forgotten') return;
     this.gaps.push(gap);
+    this.modes.gap();
     this.own?.freeze(gap.toMs);
     if (this.own) this.gapFromMs ??= gap.fromMs;
   }
 
-  private async begin({ facts, events }: Extract<HistoryItem, { kind: 'state' }>): Promise<void> {
+  private async begin({ atMs, facts, events }: Extract<HistoryItem, { kind: 'state' }>): Promise<void> {
     const { model } = this;
     const restated = async function* () {
       for await (const batch of facts) yield model.restated(batch);
     };
     await this.world.begin(this.past?.begin(restated()) ?? restated());
+    this.begunMs = atMs;
+    this.gated?.begin(atMs);
     for await (const batch of events) this.observe(batch);
   }
 
@@ -168,6 +188,8 @@ class WhatIf {
     const isWhole = frame.part === undefined;
     if (!this.seeing) {
       this.seeing = this.compiled(frame);
+      this.gated = new GatedAgain(this.seeing.rules, world);
+      this.gated.begin(this.begunMs);
       this.past = await KeptPast.before(this.reader, this.seeing.verdicts.lookBack, frame.run);
       this.eventsFromMs = await this.eventsFrom(recorded);
     }
@@ -181,20 +203,24 @@ class WhatIf {
     const reversed = model.reversed(unseen);
     this.change(reversed.changes);
     const { bundles, people } = this.bundles.seen(frame.bundles);
+    const lived = (this.gated as GatedAgain).frame(frame);
+    const mode = this.modes.of(frame);
+    const areBundlesTold = frame.bundles !== undefined || (await this.asksForBundles(recorded));
     this.observe(recorded.events);
     // The open state of a look, and of a run over chosen rules, is not the whole one.
     if (isWhole)
       this.own ??= new OwnState(openState, frame.run.startedAt, { actions: this.options.actions, ids: this.ids });
     if (this.own) {
-      this.tally.run(frame);
-      this.never.run(frame);
+      this.tally.run(lived);
+      this.never.run(frame, areBundlesTold);
       this.tally.people([...seen.people, ...reversed.people, ...people], frame);
       if (isWhole) this.own.resolveAsRecorded(openState);
       const open = this.own.at(frame.run.startedAt, openState);
-      if (this.due.isDue(frame)) await this.decide(frame, this.own, open, this.seeing, bundles);
+      if (this.due.isDue(frame))
+        await this.decide(lived, this.own, open, this.seeing, { bundles, mode, areBundlesTold });
     }
     world.restore();
-    this.past?.take({ frame, changes: seen.changes });
+    this.past?.take({ frame, changes: seen.changes }, lived.sources);
     if (isTrusted) effects.wereRead(frame.steady.nowMs, frame.quietMs);
     this.runsSeen += 1;
     this.options.progress?.({ phase: 'deciding', what: 'runs', done: this.runsSeen });
@@ -207,7 +233,7 @@ class WhatIf {
   }
 
   private async eventsFrom(first: RecordedRun): Promise<number> {
-    const { rules } = await new RecordedSets(this.reader, this.options.actions).of(first);
+    const { rules } = await this.sets.of(first);
     const { startedAt } = first.frame.run;
     return eventsKnownFrom(
       first.frame,
@@ -216,18 +242,26 @@ class WhatIf {
     );
   }
 
+  /** Otherwise nothing shows whether the server lists them. */
+  private async asksForBundles(run: RecordedRun): Promise<boolean> {
+    const { actions } = this.options;
+    if (!this.rules.some(({ then }) => readsBundles(then, actions))) return false;
+    const { rules } = (await this.sets.of(run)).rules;
+    return readsBundles([...rules.flatMap(({ then }) => then), ...run.openState.claims], actions);
+  }
+
   private async decide(
     recorded: RunFrame,
     own: OwnState,
     openState: OpenState,
     seeing: SeeingAgain,
-    bundles: RunFrame['bundles'],
+    { bundles, mode, areBundlesTold }: { bundles: RunFrame['bundles']; mode: Mode; areBundlesTold: boolean },
   ): Promise<void> {
     const { world, tally, model, options } = this;
-    const { judged, unjudged } = rulesOn(recorded, this.rules, this.lastWhole, options.actions);
+    const { judged, unjudged } = rulesOn(recorded, this.rules, this.lastWhole, options.actions, areBundlesTold);
     const sinceWhole = { sinceSeq: this.lastWhole?.seq, ...own.sinceWhole() };
     const coverage = coverageWithout(recorded.coverage, this.gaps, this.eventsFromMs);
-    const frame = asIf(recorded, { bundles, coverage, sinceWhole });
+    const frame = asIf(recorded, { bundles, coverage, sinceWhole, mode });
     const of = { judged: judged.map(idOf), unjudged: unjudged.map(idOf), activeRules: this.rules.map(idOf) };
     const input = seenAgain(seeing, frame, of, openState);
     const decided = await drainedInTurns(deciding(input));

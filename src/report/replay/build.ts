@@ -1,5 +1,5 @@
 // report: a replay as a document. In: what a replay found. Out: the same with times as ISO 8601 in UTC, and null where nothing is known.
-import type { Replay, ReplayBucket, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
+import type { Replay, ReplayBucket, ReplayedAct, ReplayedDistrust, ReplayedRule } from '../../domain/replay.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { isoOrNull } from '../iso-or-null.ts';
 import { reasonWords } from '../words.ts';
@@ -42,6 +42,8 @@ export function replayDocument(
       reason,
       explained: isExplained,
     })),
+    untrusted: replay.untrusted.map(untrustedView),
+    notes: replay.notes,
     neverRecorded,
     buckets: filled(replay.buckets).map(({ fromMs, toMs, runs: inIt, rules }) => ({
       from: isoTime(fromMs),
@@ -51,6 +53,10 @@ export function replayDocument(
     })),
   };
   return { sentence: sentenceOfReplay(found), ...found };
+}
+
+export function untrustedView({ fromMs, toMs, ...rest }: ReplayedDistrust): ReplayDocument['untrusted'][number] {
+  return { ...rest, from: isoTime(fromMs), to: isoTime(toMs) };
 }
 
 const BUCKETS_MAX = 10_000;

@@ -4,7 +4,8 @@ import type { DecisionName, ReasonCode } from '../../domain/decision.ts';
 import type { Mode } from '../../domain/mode.ts';
 import type { GapCause } from '../../domain/recorded-history.ts';
 import type { ReplayWay } from '../../domain/replay.ts';
-import type { SubjectKind } from '../../domain/subjects.ts';
+import type { TrustReason } from '../../domain/snapshot.ts';
+import type { Source, SubjectKind } from '../../domain/subjects.ts';
 
 export interface ReplaySubject {
   kind: SubjectKind;
@@ -95,6 +96,18 @@ export interface ReplayDocument {
   rules: ReplayRuleView[];
   acts: ReplayActView[];
   differences: ReplayDifferenceView[];
+  /** Stretches of whole runs in which a list was not trusted. Of a what-if: would not have been. */
+  untrusted: {
+    source: Source;
+    code: TrustReason['code'];
+    text: string;
+    from: string;
+    to: string;
+    runs: number;
+    rules: string[];
+  }[];
+  /** What was taken for true where the record does not show it. */
+  notes: string[];
   neverRecorded: { path: string; rules: string[] }[];
   buckets: ReplayBucketView[];
 }

@@ -3,12 +3,17 @@
 import { md, mdLine, mdSentences, mdTable } from '../markdown-text.ts';
 import type { ReplayDocument } from './document.ts';
 import { leftWords, type ReplayTable, replayTables } from './tables.ts';
-import { differencesWords, gapsWords, replayHeadline, replaySummary, wayWords } from './words.ts';
+import { differencesWords, gapsWords, replayHeadline, replaySummary, untrustedWords, wayWords } from './words.ts';
 
 const ROWS_MAX = 40;
 
 export function replayMarkdown(replay: ReplayDocument): string {
-  const more = [...replaySummary(replay), differencesWords(replay) ?? '', gapsWords(replay) ?? ''];
+  const more = [
+    ...replaySummary(replay),
+    differencesWords(replay) ?? '',
+    untrustedWords(replay) ?? '',
+    gapsWords(replay) ?? '',
+  ];
   const parts = [
     `# ${md(replayHeadline(replay))}`,
     md(wayWords(replay)),

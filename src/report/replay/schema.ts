@@ -2,7 +2,7 @@
 // INVARIANT, checked by the types: it describes `ReplayDocument`, no more and no less.
 import { z } from 'zod';
 import { REASONS } from '../../domain/decision.ts';
-import { count, kind, mode, openJsonSchema, text, texts, time } from '../schema-parts.ts';
+import { count, kind, mode, openJsonSchema, text, texts, time, trustReason } from '../schema-parts.ts';
 import type { ReplayDocument } from './document.ts';
 
 const subject = z.strictObject({
@@ -94,6 +94,10 @@ export const replaySchema = z.strictObject({
       }),
     )
     .describe('from what the runs decided; of the way `as_was` only'),
+  untrusted: z
+    .array(trustReason.extend({ from: time, to: time, runs: count, rules: texts.describe('that read it') }))
+    .describe('whole runs in which a list was not trusted; of a what-if: would not have been by its rules'),
+  notes: texts.describe('what was taken for true where the record does not show it'),
   neverRecorded: z.array(z.strictObject({ path: text, rules: texts })),
   buckets: z.array(z.strictObject({ from: time, to: time, runs: count, rules: z.record(text, counts) })),
 });

@@ -4,7 +4,7 @@ import { paragraph, type TerminalOptions, terminalTable } from '../terminal-tabl
 import { sparkText } from './buckets.ts';
 import type { ReplayDocument } from './document.ts';
 import { leftWords, type ReplayTable, replayTables } from './tables.ts';
-import { differencesWords, gapsWords, replayHeadline, replaySummary, wayWords } from './words.ts';
+import { differencesWords, gapsWords, replayHeadline, replaySummary, untrustedWords, wayWords } from './words.ts';
 
 const ROWS_MAX = 50;
 
@@ -14,7 +14,12 @@ export function replayText(replay: ReplayDocument, options: TerminalOptions = {}
     [paragraph(replayHeadline(replay), options), paragraph(wayWords(replay), options)].join('\n'),
     paragraph(replay.sentence, options),
     paragraph(
-      [...replaySummary(replay), differencesWords(replay) ?? '', gapsWords(replay) ?? ''].filter((one) => one !== ''),
+      [
+        ...replaySummary(replay),
+        differencesWords(replay) ?? '',
+        untrustedWords(replay) ?? '',
+        gapsWords(replay) ?? '',
+      ].filter((one) => one !== ''),
       options,
     ),
     overTime(replay, options),

@@ -17,12 +17,18 @@ export function wayWords({ way, rulesDir }: Pick<ReplayDocument, 'way' | 'rulesD
   if (way === 'as_was')
     return 'As it was: the rules that were active then, over what the runs saw, with the outcomes that calls had. Nothing is sent or kept.';
   const rules = rulesDir === null ? 'these rules' : `the rules in \`${clip(rulesDir, NAME_MAX)}\``;
-  return `What if: ${rules}, each as if its mode were enforce, over what the runs saw. Actions take effect in a model of the platform, and what people did stays. Nothing is sent or kept.`;
+  return `What if: ${rules}, each as if its mode were enforce, over what the runs saw. Actions take effect in a model of the platform, and what the runs saw people do stays. Nothing is sent or kept.`;
 }
 
 /** Sentences of one paragraph. */
 export function replaySummary(replay: ReplayDocument): string[] {
-  return [...runsWords(replay), ...whatFollowed(replay), ...unknownWords(replay), ...neverWords(replay)];
+  return [
+    ...runsWords(replay),
+    ...whatFollowed(replay),
+    ...unknownWords(replay),
+    ...neverWords(replay),
+    ...replay.notes,
+  ];
 }
 
 function runsWords(replay: ReplayDocument): string[] {
@@ -102,6 +108,25 @@ export function gapsWords({
     );
   return words.length === 0 ? undefined : words.join(' ');
 }
+
+/** Lists that were not trusted, or would not have been; undefined: all were. */
+export function untrustedWords({ untrusted, way }: Pick<ReplayDocument, 'untrusted' | 'way'>): string | undefined {
+  if (untrusted.length === 0) return undefined;
+  const [was, done] =
+    way === 'as_was' ? ['was not', 'was done'] : ['would not have been', 'would have been done without a person'];
+  const shown = untrusted.slice(0, UNTRUSTED_SHOWN).map(({ source, text, from, to, runs }) => {
+    const when =
+      runs === 1
+        ? `in one run, ${timeWords(from)}`
+        : `in ${countText(runs)} runs, ${timeWords(from)} to ${timeWords(to)}`;
+    return `The list of ${source} ${was} trusted ${when} (${text}).`;
+  });
+  const more = untrusted.length - shown.length;
+  const rest = more > 0 ? ` So ${more === 1 ? 'it was once' : `it was ${countText(more)} times`} more.` : '';
+  return `${shown.join(' ')}${rest} Nothing ${done} by it then.`;
+}
+
+const UNTRUSTED_SHOWN = 3;
 
 /** Each moment counts once. */
 function missingMs(gaps: ReplayDocument['gaps']): number {

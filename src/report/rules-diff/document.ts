@@ -4,7 +4,7 @@ import type { DifferingSubjects, RuleDifference, RuleSetDifference } from '../..
 import { isoTime } from '../../domain/time-text.ts';
 import { asSentence, plural } from '../fact-text.ts';
 import { isoOrNull } from '../iso-or-null.ts';
-import { replayRuleView, replaySubjectView } from '../replay/build.ts';
+import { replayRuleView, replaySubjectView, untrustedView } from '../replay/build.ts';
 import type { ReplayDocument, ReplayRuleView, ReplaySubject } from '../replay/document.ts';
 
 export interface DifferingView {
@@ -26,7 +26,10 @@ export interface RuleDiffView {
 }
 
 export interface RulesDiffDocument
-  extends Pick<ReplayDocument, 'from' | 'to' | 'askedFrom' | 'runs' | 'gaps' | 'neverRecorded'> {
+  extends Pick<
+    ReplayDocument,
+    'from' | 'to' | 'askedFrom' | 'runs' | 'gaps' | 'untrusted' | 'notes' | 'neverRecorded'
+  > {
   sentence: string;
   old: string;
   new: string;
@@ -54,6 +57,8 @@ export function rulesDiffDocument(found: RuleSetDifference, sets: { old: string;
     })),
     rules: found.rules.map(ruleView),
     all: found.all,
+    untrusted: found.untrusted.map(untrustedView),
+    notes: [...found.notes],
     neverRecorded: found.neverRecorded.map(({ path, rules }) => ({ path, rules: [...rules] })),
   };
 }

@@ -2,7 +2,7 @@
 // names: each writer escapes it.
 import { clip, NAME_MAX } from '../../domain/clip.ts';
 import { countText, plural } from '../fact-text.ts';
-import { gapsWords } from '../replay/words.ts';
+import { gapsWords, untrustedWords } from '../replay/words.ts';
 import { timeWords } from '../time-words.ts';
 import type { RulesDiffDocument } from './document.ts';
 
@@ -15,6 +15,7 @@ export function diffSummary(found: RulesDiffDocument): string[] {
   const { now, runs, from, to, rules, neverRecorded } = found;
   const lost = neverRecorded.slice(0, 5).map(({ path }) => clip(path, NAME_MAX));
   const gaps = gapsWords(found);
+  const untrusted = untrustedWords({ ...found, way: 'what_if' });
   return [
     ...(rules.length === 0 ? [] : [`${plural(rules.length, 'rule')} ${rules.length === 1 ? 'differs' : 'differ'}.`]),
     ...(now === null ? [] : [`Now: as recorded at ${timeWords(now)}.`]),
@@ -23,11 +24,13 @@ export function diffSummary(found: RulesDiffDocument): string[] {
       : [
           `Over the recorded time: ${plural(runs, 'run')}, ${timeWords(from)} to ${timeWords(to)}, both sets as a what-if.`,
         ]),
+    ...(untrusted === undefined ? [] : [untrusted]),
     ...(gaps === undefined ? [] : [gaps]),
     ...(lost.length === 0
       ? []
       : [
           `NEVER RECORDED, so unknown all the time: ${lost.join(', ')}${neverRecorded.length > lost.length ? ` and ${countText(neverRecorded.length - lost.length)} more` : ''}.`,
         ]),
+    ...found.notes,
   ];
 }

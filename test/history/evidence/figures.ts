@@ -78,6 +78,8 @@ export function replayOf(rules: ReplayedRule[], changes: Partial<Replay> = {}): 
     rules,
     acts: [],
     differences: [],
+    untrusted: [],
+    notes: [],
     neverRecorded: [],
     buckets: [],
     ...changes,

@@ -40,6 +40,8 @@ const found = (over: Partial<RuleSetDifference> = {}): RuleSetDifference => ({
   gaps: [],
   rules: [rule()],
   all: { now: { added: 0, gone: 38 }, overTime: { added: 2, gone: 38 } },
+  untrusted: [],
+  notes: [],
   neverRecorded: [],
   ...over,
 });

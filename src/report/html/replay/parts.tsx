@@ -4,7 +4,7 @@
 import type { Child } from 'hono/jsx';
 import type { ReplayDocument, ReplaySubject } from '../../replay/document.ts';
 import { leftWords, type ReplayCell, type ReplayTable, replayTables } from '../../replay/tables.ts';
-import { differencesWords, gapsWords, replaySummary, wayWords } from '../../replay/words.ts';
+import { differencesWords, gapsWords, replaySummary, untrustedWords, wayWords } from '../../replay/words.ts';
 import { Line, Sentences } from '../line.tsx';
 import { Link } from '../link.tsx';
 import { Table } from '../table.tsx';
@@ -38,6 +38,7 @@ export function ReplayParts({ replay, rowsMax, isPage }: ReplayPartsProps) {
       </p>
       <Sentences tone="quiet" of={replaySummary(replay)} />
       <Notice text={differencesWords(replay)} tone={wrong ? 'bad' : 'good'} />
+      <Notice text={untrustedWords(replay)} tone="wait" />
       <Notice text={gapsWords(replay)} tone="wait" />
       {drawn.length === 0 ? null : (
         <section class="card">
