@@ -27,6 +27,7 @@ function orderedFleet(fleet: Fleet): Fleet {
   return {
     devicesOf: (serial) => sorted(fleet.devicesOf(serial), ({ id }) => id),
     serialsOf: (owners) => fleet.serialsOf(owners),
+    hidesOwners: fleet.hidesOwners ?? false,
   };
 }
 

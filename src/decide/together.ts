@@ -116,7 +116,8 @@ export function weighOwners(asked: readonly Proposal[], { input }: Others): Adde
   }
   for (const proposal of taking) {
     if (proposal.rule.owners === 'all') continue;
-    if (areOwnersUnread(proposal, input)) added.set(proposal, { areOwnersUnread: true });
+    if (input.fleet.hidesOwners && proposal.devices.some((device) => device.owners === undefined))
+      added.set(proposal, { areOwnersUnread: true });
     for (const name of ownersOf(proposal)) {
       const others = (ofOwner.get(name) ?? []).filter((other) => weighs(other, proposal));
       const before = countedDevices(part, name, proposal.ownMode, known);
@@ -126,12 +127,6 @@ export function weighOwners(asked: readonly Proposal[], { input }: Others): Adde
     }
   }
   return added;
-}
-
-/** Of version 1, only the unpaged list names them. A run reads that for such a rule; a replay has what was recorded. */
-function areOwnersUnread({ devices }: Proposal, { sources }: DecideInput): boolean {
-  const { form, lists } = sources.devices;
-  return form === 'paged' && lists !== 'v2' && devices.some(({ owners }) => owners === undefined);
 }
 
 function ownersOf(proposal: Proposal): string[] {

@@ -13,6 +13,8 @@ export interface FleetDevice {
 
 /** Built while devices are pulled; read by decide/. */
 export interface Fleet {
+  /** Its list does not name owners. A run reads one that does where that matters; a replay has what was recorded. */
+  readonly hidesOwners?: boolean;
   /** All devices of the snapshot with this serial number, in the order of reading. */
   devicesOf(serialNumber: string): FleetDevice[];
   /**

@@ -11,7 +11,7 @@ let dir: string;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'trustward-walk-'));
   cpSync(join(ROOT, 'rules'), join(dir, 'rules'), { recursive: true });
-  await recordMonth(dir, { happens: wrongAfternoon });
+  await recordMonth(dir, { devices: 250, happens: wrongAfternoon });
 }, 120_000);
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
 import { HistoryWriter } from '../../src/history/files/history-writer.ts';
 import { historyFolderOf } from '../../src/history/files/segment-files.ts';
+import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { banRule, type OnPlatform, startOnPlatform } from './engine-on-platform.ts';
 import { MemoryHistory } from './memory-history.ts';
@@ -26,7 +27,7 @@ export interface MonthOptions {
 export async function recordMonth(dir: string, options: MonthOptions = {}): Promise<string> {
   const { devices = 60, lastingMs = 29 * DAY_MS, everyMs = 2 * HOUR_MS, happens = () => {} } = options;
   const file = join(dir, 'trustward.db');
-  const on = startOnPlatform({ rules: [ACTIVE], file });
+  const on = startOnPlatform({ rules: [ACTIVE], file, settings: (usual) => ({ ...usual, trust: TRUST_DEFAULT }) });
   on.clock.now = systemClock.nowMs() - lastingMs - HOUR_MS;
   on.restart();
   const history = new MemoryHistory(on.store);

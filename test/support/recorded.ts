@@ -34,7 +34,13 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /** Tests turn whole small fleets. */
-const UNGATED: TrustSettings = { ...TRUST_DEFAULT, movedPoints: 100, shrunkPercent: 100 };
+const UNGATED: TrustSettings = {
+  ...TRUST_DEFAULT,
+  movedPoints: 100,
+  shrunkPercent: 100,
+  driftDayPercent: 100,
+  driftWeekPercent: 100,
+};
 
 export const NOTHING_OPEN: OpenState = {
   episodes: [],

@@ -17,7 +17,15 @@ export const NOUNS = {
 type NounKind = keyof typeof NOUNS;
 export const NOUN_KINDS = Object.keys(NOUNS) as NounKind[];
 
-const OTHER_KINDS = ['rejected', 'attempt', 'attempts', 'lately', 'exemption', 'members', 'stop'] as const satisfies RowKind[];
+const OTHER_KINDS = [
+  'rejected',
+  'attempt',
+  'attempts',
+  'lately',
+  'exemption',
+  'members',
+  'stop',
+] as const satisfies RowKind[];
 export type OpenKind = NounKind | (typeof OTHER_KINDS)[number];
 export const OPEN_KINDS: readonly OpenKind[] = [...NOUN_KINDS, ...OTHER_KINDS];
 

@@ -15,7 +15,19 @@ const OWNING: Record<SubjectKind, readonly string[]> = {
 
 /** Without these a run is still whole, except for what was open and decided. */
 const OPEN_STATE = [
-  ...['episode', 'claim', 'decision', 'intent', 'rejected', 'attempt', 'attempts', 'lately', 'exemption', 'members', 'stop'],
+  ...[
+    'episode',
+    'claim',
+    'decision',
+    'intent',
+    'rejected',
+    'attempt',
+    'attempts',
+    'lately',
+    'exemption',
+    'members',
+    'stop',
+  ],
   ...['written', 'ended'],
 ];
 

@@ -4,6 +4,7 @@ import type { KnownTraits } from '../../domain/action.ts';
 import type { Outcome, StoredDecision } from '../../domain/decision.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { isLive } from '../../domain/mode.ts';
+import type { Run } from '../../domain/run.ts';
 import type { OpenState } from '../../domain/store.ts';
 import type { LoadedRule } from '../../evaluate/index.ts';
 import type { DoneIntent } from './tally-acts.ts';
@@ -13,6 +14,8 @@ const HAD_EFFECT: ReadonlySet<Outcome | undefined> = new Set(['succeeded', 'conf
 export class RecordedDone {
   private known = new Set<string>();
   private hasBegun = false;
+  /** What was done before the first run of the replay is not of its time. */
+  private fromMs = Number.POSITIVE_INFINITY;
   private readonly seqOf = new Map<string, number>();
 
   constructor(private readonly traits: KnownTraits) {}
@@ -24,11 +27,24 @@ export class RecordedDone {
     if (isWhole) this.forgetOthers(openState);
     const isFirst = !this.hasBegun;
     this.hasBegun = true;
-    const found = done.map((one): DoneIntent => ({ ...one, decisionOf: (id) => decisions.get(id) }));
-    return isFirst ? [] : found.sort((a, b) => a.atMs - b.atMs);
+    if (isFirst) return [];
+    const episodes = new Map(openState.episodes.map((episode) => [episode.id, episode]));
+    const found = done.map((one): DoneIntent => {
+      const bases = new Map(one.intent.basis.map(({ decisionId, episodeId }) => [decisionId, episodeId]));
+      const subjectOf = (id: string) => episodes.get(bases.get(id) ?? '')?.subject;
+      const decisionOf: DoneIntent['decisionOf'] = (id) => {
+        const subject = subjectOf(id);
+        return decisions.get(id) ?? (subject && { subject, subjectName: '' });
+      };
+      const runSeq =
+        one.runSeq || (one.intent.basis.map(({ decisionId }) => decisions.get(decisionId)?.runSeq)[0] ?? 0);
+      return { ...one, runSeq, decisionOf };
+    });
+    return found.filter(({ atMs }) => atMs >= this.fromMs).sort((a, b) => a.atMs - b.atMs);
   }
 
-  begins({ id, seq }: { id: string; seq: number }): void {
+  begins({ id, seq, startedAt }: Pick<Run, 'id' | 'seq' | 'startedAt'>): void {
+    this.fromMs = Math.min(this.fromMs, startedAt);
     this.seqOf.set(id, seq);
   }
 

@@ -112,6 +112,7 @@ export class RecordedWorld {
     const isRead = ({ id }: WorldSubject) => state === 'read' && (read === undefined || read.has(id));
     const tellsOwners = (form === 'unpaged' || lists === 'v2') && state === 'read' && trusted;
     return {
+      hidesOwners: state === 'read' && form === 'paged' && lists !== 'v2',
       devicesOf: (serial) =>
         [...bySerial.of(serial)].filter(isRead).map((device) => fleetDeviceOf(view.of(device) as Facts, fieldsWritten)),
       serialsOf: (owners) => {
