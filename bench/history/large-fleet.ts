@@ -50,7 +50,7 @@ say(`${devices} devices, ${runs} runs; before the first ${peakMb().toFixed(0)} M
 for (let run = 1; run <= runs; run += 1) {
   nowMs = START_MS + run * STEP_MS;
   const began = performance.now();
-  const pass = new RecordPass(await recorder.presentPrints('device', 'paged'));
+  const pass = new RecordPass(await recorder.presentPrints('device', 'paged'), 'device', nowMs);
   for (let index = 0; index < devices; index += 1) pass.accept(JSON.parse(deviceTextAt(index, undefined, run - 1)));
   const [first] = template.seen;
   if (!first) throw new Error('nothing was seen');

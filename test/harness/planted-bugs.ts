@@ -54,7 +54,7 @@ export const PLANTED_BUGS = {
   refusals_are_repeated: 166,
   one_owner_is_called_twice_at_once: 12,
   ceiling_is_counted_after_the_call: 117,
-  look_counts_alone: 104,
+  look_counts_alone: 139,
   look_has_a_ceiling_of_its_own: 12,
   look_rests_on_an_untrusted_run: 177,
   look_rests_on_a_run_long_past: 48,
