@@ -48,6 +48,7 @@ export const SAID = {
       reason: text,
       until: text,
       release: z.boolean(),
+      acceptForgeable: z.boolean().exactOptional(),
     }),
     by: text,
   }),

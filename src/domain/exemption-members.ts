@@ -1,6 +1,5 @@
 // domain: whom an exemption covers: those that it protected when it was made, and those that a person confirmed since. In: subjects with what
 // identifies them. Out: a packed list of prints, which grows by 16 bytes a subject, and the question whether a subject is in it. Pure.
-import { createHash } from 'node:crypto';
 import type { Exemption } from './exemption.ts';
 import { type Identity, nameKey } from './identity.ts';
 import type { SubjectRef } from './subjects.ts';
@@ -62,6 +61,8 @@ export class ExemptionMembers {
   /** Of 128 bits, since devices choose serial numbers. Servers and people differ in the case of those and of addresses. */
   private printOf({ kind, id, serial }: ExemptionMember): Buffer {
     const text = JSON.stringify([this.exemption, kind, kind === 'user' ? nameKey(id) : id, nameKey(serial)]);
+    // Reading commands load this file too, and most of them print nobody: hashing is loaded with the first print.
+    const { createHash } = process.getBuiltinModule('node:crypto');
     return createHash('sha256').update(text).digest().subarray(0, PRINT_BYTES);
   }
 }

@@ -33,11 +33,11 @@ const run = (...args: string[]) => command([...args, '--db', db], {});
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'trustward-replay-'));
-  db = await recordMonth(dir, { happens: wrongAfternoon });
+  db = await recordMonth(dir, { devices: 250, happens: wrongAfternoon });
   for (const [name, more] of [
-    ['first', 'limits: { max: 100, percent: 100 }'],
-    ['held', 'limits: { max: 10, percent: 100 }'],
-    ['tighter', 'for: 6h\nlimits: { max: 10, percent: 100 }'],
+    ['first', 'limits: { max: 100, percent: 100, per_day: 1000 }'],
+    ['held', 'limits: { max: 10, percent: 100, per_day: 1000 }'],
+    ['tighter', 'for: 6h\nlimits: { max: 10, percent: 100, per_day: 1000 }'],
   ] as const) {
     mkdirSync(folder(name));
     writeFileSync(join(folder(name), 'rule.yaml'), rule(more));

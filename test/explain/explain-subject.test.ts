@@ -42,7 +42,7 @@ const serialsOf = (count: number) => Array.from({ length: count }, (_, index) =>
 
 describe('explain', () => {
   it('decides one subject by itself, and shows that the last run held it by the limits of its rule', async () => {
-    org = await startOrganization({ rules: { ban: `${BAN_COMPROMISED}limits: { max: 1 }\n` } });
+    org = await startOrganization({ rules: { ban: `${BAN_COMPROMISED}limits: { max: 1, per_day: 100 }\n` } });
     await addCompromised(serialsOf(7));
     const { run, of } = await org.run('dry-run');
     expect(of('hold', 'limits')).toHaveLength(7);

@@ -91,7 +91,12 @@ const bans = (server: Console) => server.effects().filter(({ kind }) => kind ===
 /** Runs the daemon until its log has the line, and one more run after that has ended. */
 async function serveUntil(line: RegExp, cwd: string, program: string[], load: string): Promise<void> {
   const { PATH, HOME, TMPDIR } = process.env;
-  const place = { TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '* * * * * *', TRUSTWARD_LOG_FORMAT: 'plain' };
+  const place = {
+    TRUSTWARD_LISTEN: '127.0.0.1:0',
+    TRUSTWARD_SCHEDULE: '* * * * * *',
+    TRUSTWARD_LOG_FORMAT: 'plain',
+    TRUSTWARD_PER_DAY_TIMES: '10',
+  };
   const script = `${load}\nexec "$@" serve`;
   const daemon = spawn('bash', ['-c', script, 'serve', ...program], {
     cwd,

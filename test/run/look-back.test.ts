@@ -215,6 +215,6 @@ it('an explanation names the value before and until when it was there', async ()
   const { explanations } = await judgeSubject(deps, [rule], 'device', 'd1');
   expect(explanations[0]).toMatchObject({
     verdict: 'match',
-    facts: [{ fact: 'previous(Model)', value: 'm0', past: { was: 'm0', changedMs: on.clock.now } }],
+    facts: [{ fact: 'previous(Model)', value: 'm0', past: { was: 'm0', changedAt: on.clock.now } }],
   });
 });

@@ -56,7 +56,9 @@ describe('the page of a rule', () => {
     expect(status).toBe(200);
     expect(text).toContain('it acts by itself, within limits and ceilings');
     expect(text).toContain('cooldown at least 1h between two attempts on one target');
-    expect(text).toContain('limits 25 targets at once, and 2 % of the subjects; more holds the whole rule');
+    expect(text).toContain(
+      'limits 25 targets at once, and 2 % of the subjects; twice that within 24 hours; more holds the whole rule',
+    );
     expect(text).toContain('watch between two runs, it judges the subjects that new events name');
     expect(text).toContain('1 test passed, 1 failed');
     expect(text).toContain('expected match, got no_match');

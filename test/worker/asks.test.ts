@@ -7,7 +7,15 @@ import { askedFor } from '../../src/worker/asks.ts';
 const rowOf = (operation: string, said: Kept) => ({ find: async () => ({ operation, said }) });
 const WHO = { by: 'ana', reason: 'a test' };
 const PART = { rules: [], only: ['S-1'], except: [] };
-const REQUEST = { unseen: true, owner: 'Ana', reason: 'travel', until: '3d', release: true, selector: undefined };
+const REQUEST = {
+  unseen: true,
+  owner: 'Ana',
+  reason: 'travel',
+  until: '3d',
+  release: true,
+  selector: undefined,
+  acceptForgeable: true,
+};
 
 /** By position as the version before said it, and by name. */
 const OPERATIONS: [name: keyof typeof SAID, said: unknown[], named: object][] = [
