@@ -38,7 +38,6 @@ export const PLANTED_BUGS = {
   exemption_is_ignored: 17,
   irreversible_without_approval: 10,
   update_without_approval: 16,
-  acceptance_stays: 2296,
   restore_is_not_stopped: 12,
   unreadable_is_not_done: 12,
   reload_is_ignored: 20,
