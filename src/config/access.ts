@@ -25,6 +25,9 @@ export function readDatabaseAccess(env: Environment, flags: Flags = {}): Databas
 export function readToken(reader: NameReader): string | undefined {
   const token = reader.secret('TRUSTWARD_TOKEN');
   if (token !== undefined && !isToken(token))
-    reader.fault('TRUSTWARD_TOKEN is not a valid token: expected 16 to 512 letters, digits or any of `._~+/=-`');
+    reader.fault(
+      'TRUSTWARD_TOKEN',
+      'TRUSTWARD_TOKEN is not a valid token: expected 16 to 512 letters, digits or any of `._~+/=-`',
+    );
   return token;
 }

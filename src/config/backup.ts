@@ -18,11 +18,15 @@ export function readBackup(reader: ConfigReader, { kind, beside }: Database): Ba
   if (everyMs === 0) return undefined;
   if (kind === 'postgres') {
     reader.fault(
+      'TRUSTWARD_BACKUP',
       'TRUSTWARD_BACKUP copies a SQLite file: unset it, and back up PostgreSQL with its own tools (pg_dump)',
     );
     return undefined;
   }
   if (everyMs < 60_000)
-    reader.fault('TRUSTWARD_BACKUP is shorter than 1m: expected a duration such as 1d, or 0s for none');
+    reader.fault(
+      'TRUSTWARD_BACKUP',
+      'TRUSTWARD_BACKUP is shorter than 1m: expected a duration such as 1d, or 0s for none',
+    );
   return { everyMs, folder, keep };
 }

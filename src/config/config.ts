@@ -105,6 +105,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
   const demo = api === undefined;
   if (demo && env.NODE_ENV === 'production') {
     reader.fault(
+      'TRUSTWARD_API_URL',
       'TRUSTWARD_API_URL is not set: the embedded console is for trying things out and refused with NODE_ENV=production',
     );
   }
@@ -114,6 +115,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
   const organizations = reader.text('TRUSTWARD_ORGANIZATIONS');
   if (database.kind === 'sqlite' && organizations !== undefined)
     reader.fault(
+      ['TRUSTWARD_ORGANIZATIONS', 'TRUSTWARD_DB'],
       `TRUSTWARD_ORGANIZATIONS is set, and \`${database.file}\` is a SQLite database, which has one organization: set TRUSTWARD_DB to a PostgreSQL database, or unset TRUSTWARD_ORGANIZATIONS`,
     );
   const rules = reader.text('TRUSTWARD_RULES');
@@ -192,16 +194,21 @@ function readApi(reader: ConfigReader, flags: Flags): Config['api'] {
     ].find(Boolean);
     if (given)
       reader.fault(
+        [given, `${given}_FILE`],
         `${given} is set but TRUSTWARD_API_URL is not: set it to the base address of your console, or unset ${given} to use the embedded one`,
       );
     return undefined;
   }
   if (apiKey && refreshToken)
-    reader.fault('TRUSTWARD_API_KEY and TRUSTWARD_REFRESH_TOKEN are both set: set one of them');
+    reader.fault(
+      ['TRUSTWARD_API_KEY', 'TRUSTWARD_REFRESH_TOKEN'],
+      'TRUSTWARD_API_KEY and TRUSTWARD_REFRESH_TOKEN are both set: set one of them',
+    );
   // A file that cannot be read has been reported.
   const isNamed = ['TRUSTWARD_API_KEY_FILE', 'TRUSTWARD_REFRESH_TOKEN_FILE'].some((name) => reader.text(name));
   if (!apiKey && !refreshToken && !isNamed)
     reader.fault(
+      'TRUSTWARD_API_URL',
       'TRUSTWARD_API_URL is set but no credential is: set TRUSTWARD_API_KEY or TRUSTWARD_REFRESH_TOKEN (or the same name with _FILE)',
     );
   const credential: Credential = apiKey

@@ -25,7 +25,10 @@ export function readDatabase(reader: NameReader, flags: Flags, organization?: st
   const name = flags.db === undefined ? 'TRUSTWARD_DB' : '--db';
   if (isPostgres(text)) return readPostgres(reader, flags, { name, text, organization });
   if (isAddress(text))
-    reader.fault(`${name} is \`${schemeOf(text)}\`: expected a file, or an address such as postgres://user@host/name`);
+    reader.fault(
+      name,
+      `${name} is \`${schemeOf(text)}\`: expected a file, or an address such as postgres://user@host/name`,
+    );
   refuseOrganization(text, flags, organization);
   return sqliteDatabase(text);
 }
@@ -63,10 +66,11 @@ function readPostgres(
   const chosen = organization ?? chosenOrganization(reader, flags);
   if (state === undefined)
     reader.fault(
+      [name, 'TRUSTWARD_STATE'],
       `${name} is a PostgreSQL database and TRUSTWARD_STATE is not set: give the folder for signing keys, checkpoints, tokens and history, the same one for every process`,
     );
   const wrong = addressFault(text);
-  if (wrong !== undefined) reader.fault(`${name} ${wrong}`);
+  if (wrong !== undefined) reader.fault(name, `${name} ${wrong}`);
   const beside = join(state ?? '', chosen, 'trustward');
   return {
     kind: 'postgres',

@@ -46,6 +46,7 @@ export function readEndpoint(env: Environment, flags: Flags): EndpointSettings {
   for (const name of Object.keys(OF_WORKERS) as (keyof typeof OF_WORKERS)[])
     if (flags[name] !== undefined)
       reader.fault(
+        OF_WORKERS[name],
         `${OF_WORKERS[name]} is given, and with PostgreSQL \`serve\` makes no runs: leave it out, and configure the organization for its workers`,
       );
   const settings: EndpointSettings = {

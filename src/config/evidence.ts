@@ -39,13 +39,16 @@ export function readEvidence(reader: ConfigReader): EvidenceThresholds {
     const [, name = '', text = ''] = /^([a-z-]+)\s*=\s*(\d{1,9})\s*%?$/.exec(part) ?? [];
     const value = Number(text);
     if (!isFigure(name))
-      reader.fault(`${NAME} has \`${part}\`: expected ${Object.keys(FIGURES).join(', ')}, each as name=number`);
+      reader.fault(NAME, `${NAME} has \`${part}\`: expected ${Object.keys(FIGURES).join(', ')}, each as name=number`);
     else if (value > FIGURES[name])
-      reader.fault(`${NAME} has \`${part}\`: expected a whole number of at most ${FIGURES[name]}`);
+      reader.fault(NAME, `${NAME} has \`${part}\`: expected a whole number of at most ${FIGURES[name]}`);
     else figures[name] = value;
   }
   if (figures['enforce-days'] < figures['approve-days'])
-    reader.fault(`${NAME}: enforce-days is less than approve-days: mode enforce would be earned before mode approve`);
+    reader.fault(
+      NAME,
+      `${NAME}: enforce-days is less than approve-days: mode enforce would be earned before mode approve`,
+    );
   return {
     daysMin: { approve: figures['approve-days'], enforce: figures['enforce-days'] },
     coveredPercentMin: figures.coverage,

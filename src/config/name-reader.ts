@@ -13,23 +13,40 @@ export type Environment = Record<string, string | undefined>;
  */
 export type MayLack = readonly ('secrets' | 'webhook_secrets' | 'webhooks')[];
 
+export interface SettingFault {
+  /** Whose value is wrong, or whose values do not go together: the most telling one first. */
+  of: string | readonly string[];
+  text: string;
+}
+
+/** Every mistake of a configuration, one per line. */
+export class SettingsError extends AppError {
+  constructor(readonly faults: readonly SettingFault[]) {
+    super('config', faults.map(faultLine).join('\n'));
+  }
+}
+
+export function faultLine({ text }: SettingFault): string {
+  return `configuration: ${text}`;
+}
+
 export class NameReader {
   /** Where secrets were read from, by their names. */
   readonly secretFiles = new Map<string, string>();
-  private readonly faults: string[] = [];
+  private readonly faults: SettingFault[] = [];
   /** What is missing is no fault then. */
   constructor(
     readonly env: Environment,
     readonly mayLack: MayLack = [],
   ) {}
 
-  fault(text: string): void {
-    this.faults.push(text);
+  fault(of: SettingFault['of'], text: string): void {
+    this.faults.push({ of, text });
   }
 
+  /** Errors: SettingsError. */
   finish(): void {
-    if (this.faults.length > 0)
-      throw new AppError('config', this.faults.map((fault) => `configuration: ${fault}`).join('\n'));
+    if (this.faults.length > 0) throw new SettingsError(this.faults);
   }
 
   text(name: string): string | undefined {
@@ -41,18 +58,23 @@ export class NameReader {
   secret(name: string): string | undefined {
     const file = this.text(`${name}_FILE`);
     if (file === undefined) return this.printable(name, this.text(name));
-    if (this.text(name) !== undefined) this.fault(`${name} and ${name}_FILE are both set: set one of them`);
+    if (this.text(name) !== undefined)
+      this.fault([name, `${name}_FILE`], `${name} and ${name}_FILE are both set: set one of them`);
     if (this.mayLack.includes('secrets')) return readable(file, (read) => this.secretFiles.set(name, read));
     try {
       const secret = secretIn(readFileSync(file, 'utf8'));
       this.secretFiles.set(name, file);
-      if (!secret) this.fault(`${name}_FILE: \`${file}\` is empty`);
+      if (!secret) this.fault(`${name}_FILE`, `${name}_FILE: \`${file}\` is empty`);
       return this.printable(`${name}_FILE`, secret);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // A bare word that is no file may be the secret itself.
-      if (isPath(file)) this.fault(`${name}_FILE: \`${file}\` cannot be read (${code})`);
-      else this.fault(`${name}_FILE cannot be read (${code}): give the path of a file that holds the credential`);
+      if (isPath(file)) this.fault(`${name}_FILE`, `${name}_FILE: \`${file}\` cannot be read (${code})`);
+      else
+        this.fault(
+          `${name}_FILE`,
+          `${name}_FILE cannot be read (${code}): give the path of a file that holds the credential`,
+        );
       return undefined;
     }
   }
@@ -60,7 +82,7 @@ export class NameReader {
   /** The message never repeats the secret. */
   private printable(name: string, secret: string | undefined): string | undefined {
     if (secret !== undefined && !isPrintable(secret))
-      this.fault(`${name} holds blanks, line breaks or other characters that are not allowed in a credential`);
+      this.fault(name, `${name} holds blanks, line breaks or other characters that are not allowed in a credential`);
     return secret;
   }
 }

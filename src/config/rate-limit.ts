@@ -12,6 +12,9 @@ export function readRateLimits(reader: ConfigReader): RateLimits | undefined {
   const parts = /^(\d{1,7})\s*,\s*(\d{1,7})$/.exec(text);
   const [reads, writes] = [Number(parts?.[1]), Number(parts?.[2])];
   if (reads >= 1 && writes >= 1) return { reads, writes };
-  reader.fault(`${NAME} is \`${text}\`: expected reads and writes in a minute such as ${DEFAULT}, or 0 for no limit`);
+  reader.fault(
+    NAME,
+    `${NAME} is \`${text}\`: expected reads and writes in a minute such as ${DEFAULT}, or 0 for no limit`,
+  );
   return undefined;
 }

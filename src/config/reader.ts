@@ -18,13 +18,13 @@ export class ConfigReader extends NameReader {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     const shown = shownAddress(text);
     if (!url || !/^https?:$/.test(url.protocol))
-      this.fault(`${name} is \`${shown}\`: expected an address such as https://console.example.com`);
+      this.fault(name, `${name} is \`${shown}\`: expected an address such as https://console.example.com`);
     else if (url.username || url.password)
-      this.fault(`${name} holds a user name or password: give the credential in TRUSTWARD_API_KEY`);
+      this.fault(name, `${name} holds a user name or password: give the credential in TRUSTWARD_API_KEY`);
     else if (url.search || url.hash)
-      this.fault(`${name} is \`${shown}\`: give the bare base address, without query or fragment`);
+      this.fault(name, `${name} is \`${shown}\`: give the bare base address, without query or fragment`);
     else if (/\/api(\/v\d+)?\/?$/.test(url.pathname))
-      this.fault(`${name} is \`${shown}\`: give the base address without \`${url.pathname}\`, it is added`);
+      this.fault(name, `${name} is \`${shown}\`: give the base address without \`${url.pathname}\`, it is added`);
     // One spelling of one address: a database is bound to it.
     return url ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : text;
   }
@@ -39,7 +39,8 @@ export class ConfigReader extends NameReader {
 
   private oneOf<T extends string>(name: string, text: string | undefined, choices: readonly T[]): T | undefined {
     const found = choices.find((choice) => choice === text);
-    if (text !== undefined && found === undefined) this.fault(`${name} is \`${text}\`: expected ${choices.join(', ')}`);
+    if (text !== undefined && found === undefined)
+      this.fault(name, `${name} is \`${text}\`: expected ${choices.join(', ')}`);
     return found;
   }
 
@@ -47,19 +48,18 @@ export class ConfigReader extends NameReader {
   duration(name: string, fallback: string, least: string): number {
     const text = this.text(name) ?? fallback;
     const ms = parseDuration(text);
-    if (ms === undefined) this.fault(`${name} is \`${text}\`: expected a duration such as ${fallback}`);
-    else if (ms < (parseDuration(least) ?? 0)) this.fault(`${name} is \`${text}\`: expected at least ${least}`);
+    if (ms === undefined) this.fault(name, `${name} is \`${text}\`: expected a duration such as ${fallback}`);
+    else if (ms < (parseDuration(least) ?? 0)) this.fault(name, `${name} is \`${text}\`: expected at least ${least}`);
     return ms ?? 0;
   }
 
   /** Milliseconds; 0: off. INVARIANT: bounded: a timer of more than 24 days would be over at once. */
   watch(flag: string | undefined, fallback: string): number {
-    const text = flag ?? this.text('TRUSTWARD_WATCH') ?? fallback;
+    const name = flag === undefined ? 'TRUSTWARD_WATCH' : '--watch';
+    const text = flag ?? this.text(name) ?? fallback;
     const ms = parseDuration(text);
     if (ms === undefined || (ms !== 0 && (ms < WATCH_MS.min || ms > WATCH_MS.max)))
-      this.fault(
-        `${flag === undefined ? 'TRUSTWARD_WATCH' : '--watch'} is \`${text}\`: expected a duration from 1s to 1d such as 30s, or 0s to switch it off`,
-      );
+      this.fault(name, `${name} is \`${text}\`: expected a duration from 1s to 1d such as 30s, or 0s to switch it off`);
     return ms ?? 0;
   }
 
@@ -67,16 +67,17 @@ export class ConfigReader extends NameReader {
     const text = this.text(name) ?? String(fallback);
     const value = Number(text);
     if (!/^\d{1,15}$/.test(text) || value < least)
-      this.fault(`${name} is \`${text}\`: expected a whole number of at least ${least}`);
+      this.fault(name, `${name} is \`${text}\`: expected a whole number of at least ${least}`);
     return value;
   }
 
   /** From 1 to a most; a flag wins. */
-  countUpTo(name: string, flag: string, given: string | undefined, fallback: number, most: number): number {
+  countUpTo(setting: string, flag: string, given: string | undefined, fallback: number, most: number): number {
+    const name = given === undefined ? setting : flag;
     const text = given ?? this.text(name) ?? String(fallback);
     const value = Number(text);
     if (!/^\d{1,15}$/.test(text) || value < 1 || value > most)
-      this.fault(`${given === undefined ? name : flag} is \`${text}\`: expected a whole number from 1 to ${most}`);
+      this.fault(name, `${name} is \`${text}\`: expected a whole number from 1 to ${most}`);
     return value;
   }
 
@@ -84,7 +85,7 @@ export class ConfigReader extends NameReader {
     const text = this.text(name) ?? String(fallback);
     const value = Number(text);
     if (!/^\d+(\.\d+)?$/.test(text) || value > 100)
-      this.fault(`${name} is \`${text}\`: expected 0 to 100, without \`%\``);
+      this.fault(name, `${name} is \`${text}\`: expected 0 to 100, without \`%\``);
     return value;
   }
 
@@ -95,6 +96,7 @@ export class ConfigReader extends NameReader {
     const parts = /^(\d+)\s*,\s*(\d+(?:\.\d+)?)\s*%$/.exec(text);
     if (!parts)
       this.fault(
+        name,
         `${name} is \`${text}\`: expected a number and a percentage such as ${fallback.max},${fallback.percent}%`,
       );
     return parts ? { max: Number(parts[1]), percent: Number(parts[2]) } : fallback;
@@ -106,11 +108,12 @@ export class ConfigReader extends NameReader {
   }
 
   /** Undefined: none is given. */
-  address(name: string, flag: string | undefined, example: string): Address | undefined {
+  address(setting: string, flag: string | undefined, example: string): Address | undefined {
+    const name = flag === undefined ? setting : '--listen';
     const text = flag ?? this.text(name);
     const address = text === undefined ? undefined : parseListen(text);
     if (text === undefined || address) return address;
-    this.fault(`${flag === undefined ? name : '--listen'} is \`${text}\`: expected host:port such as ${example}`);
+    this.fault(name, `${name} is \`${text}\`: expected host:port such as ${example}`);
     return { host: '127.0.0.1', port: 0 };
   }
 
@@ -119,12 +122,10 @@ export class ConfigReader extends NameReader {
   }
 
   schedule(flag: string | undefined, fallback: string): string {
-    const text = flag ?? this.text('TRUSTWARD_SCHEDULE') ?? fallback;
+    const name = flag === undefined ? 'TRUSTWARD_SCHEDULE' : '--schedule';
+    const text = flag ?? this.text(name) ?? fallback;
     const fault = scheduleFault(text);
-    if (fault)
-      this.fault(
-        `${flag === undefined ? 'TRUSTWARD_SCHEDULE' : '--schedule'} is \`${text}\`: ${fault}; expected a cron expression such as */5 * * * *`,
-      );
+    if (fault) this.fault(name, `${name} is \`${text}\`: ${fault}; expected a cron expression such as */5 * * * *`);
     return text;
   }
 }

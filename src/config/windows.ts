@@ -22,11 +22,15 @@ export function readChangeWindows(env: Environment): readonly ChangeWindow[] {
 export function readWindowSettings(reader: ConfigReader): WindowSettings {
   const given = reader.text('TRUSTWARD_TIME_ZONE') ?? 'UTC';
   const isZone = isTimeZone(given);
-  if (!isZone) reader.fault(`TRUSTWARD_TIME_ZONE is \`${given}\`: expected a time zone such as Europe/Berlin`);
+  if (!isZone)
+    reader.fault(
+      'TRUSTWARD_TIME_ZONE',
+      `TRUSTWARD_TIME_ZONE is \`${given}\`: expected a time zone such as Europe/Berlin`,
+    );
   const timeZone = isZone ? given : 'UTC';
   const windowsOf = (name: string) => {
     const { windows, faults } = parseWindows(reader.text(name), timeZone);
-    for (const fault of faults) reader.fault(`${name}: ${fault}`);
+    for (const fault of faults) reader.fault(name, `${name}: ${fault}`);
     return windows;
   };
   return { freeze: windowsOf('TRUSTWARD_FREEZE'), quietHours: windowsOf('TRUSTWARD_QUIET_HOURS') };

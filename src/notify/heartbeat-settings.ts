@@ -9,18 +9,19 @@ interface HeartbeatNames extends Pick<Names, 'text' | 'fault'> {
 }
 
 const NAME = 'TRUSTWARD_HEARTBEAT_URL';
+const CA = 'TRUSTWARD_HEARTBEAT_CA';
 /** The receiver is asked for nothing: a slow one is not waited for. */
 const TIMEOUT_MS = 10_000;
 
 /** Undefined: none is sent. */
 export function readHeartbeat(names: HeartbeatNames): Destination | undefined {
   const text = names.secret(NAME);
-  const caFile = names.text('TRUSTWARD_HEARTBEAT_CA');
+  const caFile = names.text(CA);
   const allowPrivate = names.choice('TRUSTWARD_HEARTBEAT_PRIVATE', ['yes', 'no'], 'no') === 'yes';
   const hosts = allowedHosts(names);
   if (text === undefined) return undefined;
-  const fault = (why: string) => names.fault(`${NAME}: ${why}`) as undefined;
+  const fault = (why: string) => names.fault(NAME, `${NAME}: ${why}`) as undefined;
   const url = urlOf({ url: text, allowPrivate }, hosts, fault);
-  const ca = caFile === undefined ? undefined : readText(caFile, 'TRUSTWARD_HEARTBEAT_CA', names);
+  const ca = caFile === undefined ? undefined : readText(caFile, CA, CA, names);
   return url && { url, timeoutMs: TIMEOUT_MS, allowPrivate, ca };
 }

@@ -41,10 +41,14 @@ export interface NotifySettings {
 export interface Names {
   text(name: string): string | undefined;
   duration(name: string, fallback: string, least: string): number;
-  fault(text: string): void;
+  /** `of`: the settings, the most telling one first. */
+  fault(of: string | readonly string[], text: string): void;
   /** What is missing is no fault then. */
   mayLack?: readonly ('secrets' | 'webhook_secrets' | 'webhooks')[];
 }
+
+const WEBHOOKS = 'TRUSTWARD_WEBHOOKS';
+const PUBLIC_URL = 'TRUSTWARD_PUBLIC_URL';
 
 /** Positions are stored by it. */
 const NAME_MAX = 100;
@@ -75,7 +79,7 @@ export function readNotifySettings(names: Names): NotifySettings {
   const { mayLack = [] } = names;
   const { faults, ...read } = readWebhooks(names, mayLack.includes('secrets') || mayLack.includes('webhook_secrets'));
   const areLeftOut = faults.length > 0 && mayLack.includes('webhooks');
-  if (!areLeftOut) for (const fault of faults) names.fault(fault);
+  if (!areLeftOut) for (const { of, text } of faults) names.fault(of, text);
   const found = areLeftOut ? { webhooks: new Map(), alertsTo: [] } : read;
   const silenceMs = names.duration('TRUSTWARD_ALERT_SILENCE', '30m', '0s');
   return { ...found, publicUrl: publicUrlOf(names), silenceMs };
@@ -83,16 +87,25 @@ export function readNotifySettings(names: Names): NotifySettings {
 
 /** What is wrong with the webhooks, their secrets included; empty when nothing is. */
 export function faultsOfWebhooks(names: Pick<Names, 'text'>): string[] {
-  return readWebhooks(names).faults;
+  return readWebhooks(names).faults.map(({ text }) => text);
 }
 
-type Read = Pick<NotifySettings, 'webhooks' | 'alertsTo'> & { faults: string[] };
+interface Fault {
+  of: string | readonly string[];
+  text: string;
+}
+
+type NotingNames = Pick<Names, 'text' | 'fault'>;
+type Read = Pick<NotifySettings, 'webhooks' | 'alertsTo'> & { faults: Fault[] };
 
 function readWebhooks(given: Pick<Names, 'text'>, mayLackSecrets = false): Read {
-  const faults: string[] = [];
-  const names = { text: (name: string) => given.text(name), fault: (text: string) => void faults.push(text) };
+  const faults: Fault[] = [];
+  const names: NotingNames = {
+    text: (name) => given.text(name),
+    fault: (of, text) => void faults.push({ of, text }),
+  };
   const hosts = allowedHosts(names);
-  const path = names.text('TRUSTWARD_WEBHOOKS');
+  const path = names.text(WEBHOOKS);
   const entries = path === undefined ? {} : readFile(path, names);
   const webhooks = Object.entries(entries).flatMap(([name, one]) => {
     const webhook = webhookOf(name, one, hosts, names, mayLackSecrets);
@@ -101,11 +114,12 @@ function readWebhooks(given: Pick<Names, 'text'>, mayLackSecrets = false): Read 
   const alertsTo = listOf(names.text('TRUSTWARD_ALERTS_TO'));
   const unknown = alertsTo.find((name) => !Object.hasOwn(entries, name));
   if (unknown !== undefined)
-    names.fault(`TRUSTWARD_ALERTS_TO names \`${unknown}\`, and TRUSTWARD_WEBHOOKS has no webhook of that name`);
+    names.fault(
+      ['TRUSTWARD_ALERTS_TO', WEBHOOKS],
+      `TRUSTWARD_ALERTS_TO names \`${unknown}\`, and ${WEBHOOKS} has no webhook of that name`,
+    );
   return { webhooks: new Map(webhooks), alertsTo, faults };
 }
-
-type NotingNames = Pick<Names, 'text' | 'fault'>;
 
 /** The only hosts that a message may go to. */
 export function allowedHosts(names: Pick<Names, 'text'>): string[] {
@@ -113,14 +127,16 @@ export function allowedHosts(names: Pick<Names, 'text'>): string[] {
 }
 
 export function publicUrlOf(names: Pick<Names, 'text' | 'fault'>): string | undefined {
-  const text = names.text('TRUSTWARD_PUBLIC_URL');
+  const text = names.text(PUBLIC_URL);
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   // The address is not repeated where it holds a password.
-  if (url?.username || url?.password) names.fault('TRUSTWARD_PUBLIC_URL holds a user name or password: leave them out');
+  if (url?.username || url?.password)
+    names.fault(PUBLIC_URL, `${PUBLIC_URL} holds a user name or password: leave them out`);
   else if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
     names.fault(
-      `TRUSTWARD_PUBLIC_URL is \`${shownAddress(text)}\`: expected an address such as https://trustward.example.com, without query or fragment`,
+      PUBLIC_URL,
+      `${PUBLIC_URL} is \`${shownAddress(text)}\`: expected an address such as https://trustward.example.com, without query or fragment`,
     );
   return url && `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
@@ -133,28 +149,34 @@ function listOf(text: string | undefined): string[] {
 }
 
 function readFile(path: string, names: NotingNames): Record<string, Entry> {
-  const where = `TRUSTWARD_WEBHOOKS: \`${path}\``;
-  const text = readText(path, where, names);
+  const where = `${WEBHOOKS}: \`${path}\``;
+  const text = readText(path, WEBHOOKS, where, names);
   if (text === undefined) return {};
   let value: unknown;
   try {
     value = path.endsWith('.json') ? JSON.parse(text) : parseYaml(text);
   } catch {
-    names.fault(`${where} is not valid ${path.endsWith('.json') ? 'JSON' : 'YAML'}`);
+    names.fault(WEBHOOKS, `${where} is not valid ${path.endsWith('.json') ? 'JSON' : 'YAML'}`);
     return {};
   }
   const parsed = file.safeParse(value ?? {});
   if (parsed.success) return parsed.data;
   for (const issue of parsed.error.issues)
-    names.fault(`${where}: ${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    names.fault(WEBHOOKS, `${where}: ${issue.path.join('.') || 'the file'}: ${issue.message}`);
   return {};
 }
 
-export function readText(path: string, where: string, names: Pick<Names, 'fault'>): string | undefined {
+/** `setting`: which led to the file; `where`: what a fault begins with. */
+export function readText(
+  path: string,
+  setting: string,
+  where: string,
+  names: Pick<Names, 'fault'>,
+): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    names.fault(`${where} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    names.fault(setting, `${where} cannot be read (${(error as NodeJS.ErrnoException).code})`);
     return undefined;
   }
 }
@@ -166,14 +188,15 @@ function webhookOf(
   names: NotingNames,
   mayLackSecrets: boolean,
 ): Webhook | undefined {
-  const fault = (text: string): undefined => names.fault(`webhook \`${name}\`: ${text}`) as undefined;
+  const fault = (text: string): undefined => names.fault(WEBHOOKS, `webhook \`${name}\`: ${text}`) as undefined;
   const url = urlOf(given, hosts, fault);
   const timeoutMs = parseDuration(given.timeout);
   if (timeoutMs === undefined || timeoutMs < 100 || timeoutMs > 60_000)
     return fault(`timeout is \`${given.timeout}\`: expected a duration of at most 60s, such as 10s`);
   const feed = feedOf(given, fault);
   const secret = secretOf(name, given, fault, names, mayLackSecrets);
-  const ca = given.caFile === undefined ? undefined : readText(given.caFile, `webhook \`${name}\`: caFile`, names);
+  const ca =
+    given.caFile === undefined ? undefined : readText(given.caFile, WEBHOOKS, `webhook \`${name}\`: caFile`, names);
   if (!url || secret === undefined) return undefined;
   const { secretFile } = given;
   return {
@@ -225,7 +248,7 @@ function secretOf(
   const secret =
     given.secretEnv !== undefined
       ? names.text(given.secretEnv)
-      : readText(given.secretFile as string, `webhook \`${name}\`: secretFile`, mayLack ? NO_FAULTS : names)
+      : readText(given.secretFile as string, WEBHOOKS, `webhook \`${name}\`: secretFile`, mayLack ? NO_FAULTS : names)
           ?.split('\n')[0]
           ?.trim();
   if (mayLack) return secret === undefined || secretFault(secret) !== undefined ? '' : secret;

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { type Config, type Environment, type MayLack, readConfig, webhookFaultsIn } from '../config/config.ts';
 import type { Flags } from '../config/database-path.ts';
-import { NameReader } from '../config/name-reader.ts';
+import { faultLine, NameReader, type SettingFault, SettingsError } from '../config/name-reader.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { leastMode, MODES, type Mode } from '../domain/mode.ts';
 import { problemLine } from '../evaluate/index.ts';
@@ -141,10 +141,11 @@ function readWith<T>(organization: SettingsOfFile, read: () => T): { config: T }
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'config') throw error;
     const faults: SettingFaults = { problems: [], environment: [] };
-    for (const line of error.message.split('\n')) {
-      const problem = problemOf(organization, line.replace(/^configuration: /, ''));
+    if (!(error instanceof SettingsError)) faults.environment.push(error.message);
+    for (const fault of error instanceof SettingsError ? error.faults : []) {
+      const problem = problemOf(organization, fault);
       if (problem) faults.problems.push(problem);
-      else faults.environment.push(line);
+      else faults.environment.push(faultLine(fault));
     }
     return faults;
   }
@@ -153,10 +154,16 @@ function readWith<T>(organization: SettingsOfFile, read: () => T): { config: T }
 const NAME = /\bTRUSTWARD_[A-Z_]*[A-Z]\b/g;
 
 /** Undefined for a setting that the file does not have. */
-function problemOf({ file, settings, positionOf }: SettingsOfFile, text: string): OrganizationProblem | undefined {
+function problemOf(
+  { file, settings, positionOf }: SettingsOfFile,
+  { of, text }: SettingFault,
+): OrganizationProblem | undefined {
   const isOwn = (name: string) => settings.has(name) && (name !== MODE || !isMode(settings.get(MODE) ?? ''));
-  const named = text.startsWith('webhook ') ? ['TRUSTWARD_WEBHOOKS'] : (text.match(NAME) ?? []);
-  const name = named.find(isOwn);
+  // A secret may be given by its file.
+  const name = [of]
+    .flat()
+    .flatMap((one) => [one, `${one}_FILE`])
+    .find(isOwn);
   const place = PLACES.find(({ setting }) => setting.name === name)?.place;
   if (!place) return undefined;
   const message = text.replaceAll(NAME, (name) => {

@@ -48,7 +48,7 @@ export function readOrganization(text: string, file: string): { organization: Or
     return { problems: problems.list };
   }
   const wrong = reportForm(value, problems);
-  demandIdentity(value, basename(file), problems);
+  demandIdentity(value, basename(file), wrong, problems);
   demandCredential(value, problems);
   const settings = settingsOf(value, wrong, dirname(file), problems);
   if (problems.list.length > 0)
@@ -118,12 +118,12 @@ function settingAt(place: Place): Setting | undefined {
 }
 
 /** INVARIANT: the file is named by the id. A copied file that was not changed would act on another organization by its own rules. */
-function demandIdentity(value: Fact, file: string, problems: Problems): void {
+function demandIdentity(value: Fact, file: string, wrong: readonly Place[], problems: Problems): void {
   const id = ownAt(value, ['id']);
   if (typeof id === 'string' && isOrganizationId(id) && file !== `${id}.yaml`)
     problems.add('format', ['id'], `\`id\` is \`${id}\` and the file is \`${file}\`: name the file \`${id}.yaml\``);
   for (const place of [['api', 'url'], ['rules']])
-    if (ownAt(value, place) === undefined && !problems.list.some(({ message }) => message.startsWith(`\`${place[0]}`)))
+    if (ownAt(value, place) === undefined && !wrong.some((one) => one.every((part, at) => part === place[at])))
       problems.add(
         'format',
         ownAt(value, place.slice(0, 1)) === undefined ? [] : ['api'],

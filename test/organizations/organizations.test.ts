@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { credentialFiles } from '../../src/compose/credentials.ts';
 import { SecretFiles } from '../../src/compose/secret-files.ts';
+import type { Flags } from '../../src/config/database-path.ts';
 import type { AuditNote } from '../../src/domain/audit-entry.ts';
 import { lineOf } from '../../src/domain/errors.ts';
 import { configOf, credentialFaults, environmentOf } from '../../src/organizations/environment.ts';
@@ -98,6 +99,27 @@ timing: { quiet_period: 20s }
     const names = PLACES.map(({ setting }) => setting.name.replace(/_FILE$/, ''));
     expect(new Set(names).size).toBe(names.length);
     expect(namesRead()).toEqual(expect.arrayContaining(names));
+  });
+});
+
+describe('a mistake in a configuration', () => {
+  const messageOf = async (flags: Flags = {}) => {
+    try {
+      return configOf(await only(), PG, flags) && 'no mistake';
+    } catch (error) {
+      return lineOf(error).replaceAll(`${files.folder}/`, '');
+    }
+  };
+  it('of a flag has no place in the file, although its text names a setting that the file has', async () => {
+    files.add('acme');
+    expect(await messageOf({ apiUrl: 'https://me:word@acme.example' })).toBe(
+      'configuration: --api-url holds a user name or password: give the credential in TRUSTWARD_API_KEY',
+    );
+  });
+  it('of a secret has the place of the file that holds it', async () => {
+    files.write('secrets/beat', 'http://beat.example/in');
+    files.add('acme', 'heartbeat: { url_file: secrets/beat }\n');
+    expect(await messageOf()).toMatch(/^acme\.yaml:7:14: .*`heartbeat\.url_file`: its url must be/);
   });
 });
 
