@@ -178,9 +178,12 @@ const ITSELF = 'trustward';
 /** INVARIANT: whoever resumes knows of what is missing, also when somebody else had stopped it before. */
 async function beginStopped(store: SqlStore, at: number, missing: string): Promise<void> {
   const before = await store.stop();
-  if (before?.reason.startsWith(missing)) return;
+  const [told] = before ? await store.audit({ limit: 1, kind: 'stop.set' }) : [];
+  if (told && JSON.parse(told.bytes).body.missing === missing) return;
   const reason = before ? `${missing} (stopped before: ${stopText(before)})` : missing;
-  await store.setStop({ at, by: ITSELF, reason }, [{ kind: 'stop.set', body: { by: ITSELF, reason, since: at } }]);
+  await store.setStop({ at, by: ITSELF, reason }, [
+    { kind: 'stop.set', body: { by: ITSELF, reason, since: at, missing } },
+  ]);
 }
 
 const OTHER_FOLDER = 'let TRUSTWARD_STATE name the folder that the other processes have, ';

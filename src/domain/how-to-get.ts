@@ -1,13 +1,13 @@
 // domain: what a person can do about a fact that was missing, so that a rule could judge. In: the fact, as a tally names it, and why it
 // was missing. Out: one sentence without names from records. It reads nothing; docs/facts.md lists the facts.
-import { isNotInLists } from './lists.ts';
 import { SOURCES, type Source } from './subjects.ts';
+import type { DoubtWhy } from './verdict.ts';
 
 export interface MissingFact {
   /** A path (`MdmData.CompromisedStatus`), the text of an operator, or that of an error. */
   fact: string;
-  /** Why, for some of the subjects. */
-  reasons: readonly string[];
+  /** For some of the subjects. */
+  whys: readonly DoubtWhy[];
   /** Sources that the server refused (403). */
   unavailable: readonly Source[];
 }
@@ -36,7 +36,7 @@ const EVENT_FACT = /^(event_count|event_distinct|since_last_event)\(|^the event 
 const PAST_FACT = /^(previous|changed_within|unchanged_for)\(/;
 
 /** Errors: none; a fact that is not listed gets the way to find out more. */
-export function howToGet({ fact, reasons, unavailable }: MissingFact): string {
+export function howToGet({ fact, whys, unavailable }: MissingFact): string {
   const refused = sourcesOf(fact).filter((source) => unavailable.includes(source));
   if (refused.length > 0)
     return `the server does not offer ${refused.join(' and ')} (403): use an edition and a credential that do, or rules that do not need it`;
@@ -44,14 +44,13 @@ export function howToGet({ fact, reasons, unavailable }: MissingFact): string {
     return 'let Trustward run without a gap for as long as the window of the rule: the event log is then known throughout';
   if (PAST_FACT.test(fact))
     return 'keep a history (TRUSTWARD_HISTORY) and let runs see the field, without a day between them, for as long as the rule looks back';
-  const aboutFact = reasons.filter((reason) => reason.includes(`\`${fact}\``));
-  if (aboutFact.some((reason) => reason.includes('is stale')))
+  if (whys.includes('stale'))
     return 'it is too old: let the device report again (its MDM or its app); the next run reads it';
-  if (reasons.some((reason) => reason.startsWith(`\`${fact}\``) && isNotInLists(reason)))
+  if (whys.includes('not_in_lists'))
     return 'set TRUSTWARD_API_LISTS=v1 if the server has the lists of version 1, or use a rule that does not need it';
   const known = BY_PATH.find(([path]) => path.test(fact));
   if (known) return known[1];
-  if (aboutFact.some((reason) => reason.includes('unavailable')))
+  if (whys.includes('unavailable'))
     return 'the server does not offer its source (403): use an edition and a credential that do, or a rule that does not need it';
   return 'ask `trustward explain RULE SUBJECT`: it shows what the record has, and what the rule needs';
 }

@@ -55,15 +55,9 @@ export function nameInV2(source: 'devices' | 'users', path: string): string | un
   return V2_FACTS[source].find(({ v1 }) => v1 === path)?.v2;
 }
 
-const NOT_IN_LISTS = 'is not in v2 lists';
-
 /** The reason of an unknown fact, wherever it is shown. */
 export function notInLists(path: string): string {
-  return `\`${path}\` ${NOT_IN_LISTS}`;
-}
-
-export function isNotInLists(reason: string): boolean {
-  return reason.endsWith(NOT_IN_LISTS);
+  return `\`${path}\` is not in v2 lists`;
 }
 
 /** ``rule `x` reads `MdmData.CompromisedStatus`, which v2 lists do not have: it is unknown for every device``. */

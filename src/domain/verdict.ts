@@ -45,6 +45,9 @@ export interface OpenVerdict {
   reported?: ReportTimes;
 }
 
+/** What a person can do about a doubt, where its fact alone does not tell: `not_in_lists` and `stale` of the fact or of what vouches for it. */
+export type DoubtWhy = 'stale' | 'not_in_lists' | 'unavailable';
+
 export interface RuleTally {
   rule: string;
   match: number;
@@ -53,6 +56,8 @@ export interface RuleTally {
   error: number;
   /** The number of subjects by missing fact (or the error's text). */
   missing: { [fact: string]: number };
+  /** By missing fact, each once. Absent in rows of earlier versions, and where no doubt has one. */
+  whys?: { [fact: string]: DoubtWhy[] };
   /** At most 100 subjects whose verdict was unknown or error, with the reason. */
   examples: DoubtExample[];
 }

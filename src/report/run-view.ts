@@ -109,7 +109,7 @@ export function ruleViews(run: RunRecord): JudgedRule[] {
   }));
 }
 
-function howToOf({ missing, examples }: RuleTally, unavailable: readonly Source[]): { [fact: string]: string } {
-  const reasons = examples.map(({ reason }) => reason);
-  return Object.fromEntries(Object.keys(missing).map((fact) => [fact, howToGet({ fact, reasons, unavailable })]));
+function howToOf({ missing, whys = {} }: RuleTally, unavailable: readonly Source[]): { [fact: string]: string } {
+  const ways = Object.keys(missing).map((fact) => [fact, howToGet({ fact, whys: whys[fact] ?? [], unavailable })]);
+  return Object.fromEntries(ways);
 }

@@ -16,6 +16,16 @@ function judged(rules: ReturnType<typeof ruleOf>[], records: Facts[], context = 
 }
 
 describe('a pass', () => {
+  it('tells of each missing fact why, also of subjects that it does not list', () => {
+    const absent = Array.from({ length: 150 }, (_, at) => device(`a${at}`));
+    const old = device('old', { OS: 'x', MdmData: { Timestamp: nanoseconds(NOW_MS - 86_400_000) } });
+    const rule = ruleOf({ '==': [{ var: 'OS' }, 'x'] }, { fresh: { 'MdmData.Timestamp': '1h' } });
+    const [tally] = judged(
+      [rule],
+      [...absent.map((one) => ({ ...one, MdmData: { Timestamp: nanoseconds(NOW_MS) } })), old],
+    ).tallies;
+    expect([tally?.missing, tally?.examples.length, tally?.whys]).toEqual([{ OS: 151 }, 100, { OS: ['stale'] }]);
+  });
   it('keeps every verdict with its facts, or with the fact that was missing', () => {
     const records = [
       device('a', { MdmData: { CompromisedStatus: 'TRUE' } }),

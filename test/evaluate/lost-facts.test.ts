@@ -21,7 +21,7 @@ function judged(rule: LoadedRule, record: Facts, lists: 'v1' | 'v2') {
   const { tallies, values } = judge.finish();
   const [tally] = tallies;
   const verdict = (['match', 'no_match', 'unknown', 'error'] as const).find((name) => tally?.[name] === 1);
-  return { verdict, reason: tally?.examples[0]?.reason, values };
+  return { verdict, reason: tally?.examples[0]?.reason, whys: tally?.whys ?? {}, values };
 }
 
 const mdm = { var: 'MdmData.CompromisedStatus' };
@@ -73,10 +73,10 @@ describe('under v2 lists', () => {
   it('a fact whose freshness nobody can vouch for is unknown', () => {
     const rule = ruleOf({ '==': [{ var: 'TrustData.Level' }, 'Low'] }, { fresh: { 'TrustData.UpdatedAt': '9000d' } });
     expect(judged(rule, device, 'v1').verdict).toBe('no_match');
-    const { verdict, reason } = judged(rule, device, 'v2');
+    const { verdict, reason, whys } = judged(rule, device, 'v2');
     expect(verdict).toBe('unknown');
     expect(reason).toBe('`TrustData.Level` cannot be vouched for: `TrustData.UpdatedAt` is not in v2 lists');
-    expect(howToGet({ fact: 'TrustData.Level', reasons: [reason ?? ''], unavailable: [] })).toContain(
+    expect(howToGet({ fact: 'TrustData.Level', whys: whys['TrustData.Level'] ?? [], unavailable: [] })).toContain(
       'TRUSTWARD_API_LISTS=v1',
     );
   });

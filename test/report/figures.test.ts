@@ -192,10 +192,10 @@ describe('limits, ceilings and the trend', () => {
 });
 
 describe('how to get a missing fact', () => {
-  const none = { reasons: [], unavailable: [] };
+  const none = { whys: [], unavailable: [] };
   it.each([
     [{ ...none, fact: 'MdmData.CompromisedStatus' }, /report to the MDM/],
-    [{ ...none, fact: 'OS', reasons: ['`OS` is stale: `MdmData.Timestamp` is too old, or was never set'] }, /too old/],
+    [{ ...none, fact: 'OS', whys: ['stale' as const] }, /too old/],
     [{ ...none, fact: '$owners', unavailable: ['users' as const] }, /does not offer users \(403\)/],
     [{ ...none, fact: 'event_count({"within":"1h"})' }, /without a gap/],
     [

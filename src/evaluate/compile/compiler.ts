@@ -47,9 +47,9 @@ export function slotOf(fact: FactRef, { slots, reasons }: { slots: Map<string, S
       missing: reasons.unknown(label, `\`${label}\` is missing`),
       isNull: reasons.unknown(label, `\`${label}\` is null`),
       wrongType: reasons.unknown(label, `\`${label}\` is not of the type it should be`),
-      stale: reasons.unknown(label, `\`${label}\` is stale: ${freshness} is too old, or was never set`),
-      unavailable: reasons.unknown(label, `\`${label}\` cannot be known: its source is unavailable`),
-      lost: reasons.unknown(label, lostWords(label, (fact.kind !== 'events' && fact.lost) || label)),
+      stale: reasons.unknown(label, `\`${label}\` is stale: ${freshness} is too old, or was never set`, 'stale'),
+      unavailable: reasons.unknown(label, `\`${label}\` cannot be known: its source is unavailable`, 'unavailable'),
+      lost: reasons.unknown(label, lostWords(label, (fact.kind !== 'events' && fact.lost) || label), 'not_in_lists'),
     },
   };
   slots.set(fact.key, slot);

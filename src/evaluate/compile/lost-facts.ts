@@ -130,7 +130,7 @@ function replaced(part: Expression, path: string, lost: Set<string>): Expression
     text: () => text,
     isDoubtful: true,
     value: (_, { reasons }) => {
-      const unknown = reasons.unknown(path, notInLists(path));
+      const unknown = reasons.unknown(path, notInLists(path), 'not_in_lists');
       return () => unknown;
     },
   };

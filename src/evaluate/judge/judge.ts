@@ -4,6 +4,7 @@ import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
 import { ID_FIELD, type SubjectKind } from '../../domain/subjects.ts';
 import { type SubjectSummary, summaryOf } from '../../domain/target.ts';
 import type {
+  DoubtWhy,
   Judge,
   JudgeContext,
   Judgement,
@@ -155,10 +156,18 @@ export function newTally(rule: string): RuleTally {
 
 /** Returns whether the tally lists more subjects in doubt. */
 function countDoubt(tally: RuleTally, truth: Truth, { reasons }: Program): boolean {
-  const { isError, fact } = reasons.of(truth);
+  const { isError, fact, why } = reasons.of(truth);
   tally[isError ? 'error' : 'unknown']++;
   tally.missing[fact] = (tally.missing[fact] ?? 0) + 1;
+  if (why) addWhy(tally, fact, why);
   return tally.examples.length < EXAMPLES_MAX;
+}
+
+export function addWhy(tally: RuleTally, fact: string, why: DoubtWhy): void {
+  tally.whys ??= Object.create(null) as { [fact: string]: DoubtWhy[] };
+  tally.whys[fact] ??= [];
+  const known = tally.whys[fact];
+  if (!known.includes(why)) known.push(why);
 }
 
 function addExample(tally: RuleTally, truth: Truth, program: Program, kind: SubjectKind, record: Facts): void {

@@ -4,7 +4,7 @@ import type { SubjectKind } from '../../domain/subjects.ts';
 import type { JudgementMerge, Match, OpenVerdict, RuleTally } from '../../domain/verdict.ts';
 import type { Program } from '../compile/program.ts';
 import { ValueMerge } from '../facts/value-merge.ts';
-import { EXAMPLES_MAX, newTally } from './judge.ts';
+import { addWhy, EXAMPLES_MAX, newTally } from './judge.ts';
 
 export function mergeJudgements(kind: SubjectKind, program: Program): JudgementMerge {
   const tallies = program.rules.map(({ rule }) => newTally(rule.id));
@@ -43,5 +43,6 @@ function addTally(sum: RuleTally, part: RuleTally): void {
   sum.unknown += part.unknown;
   sum.error += part.error;
   for (const [fact, count] of Object.entries(part.missing)) sum.missing[fact] = (sum.missing[fact] ?? 0) + count;
+  for (const [fact, whys] of Object.entries(part.whys ?? {})) for (const why of whys) addWhy(sum, fact, why);
   sum.examples.push(...part.examples.slice(0, EXAMPLES_MAX - sum.examples.length));
 }

@@ -2,6 +2,7 @@
 // A condition's value is a small integer, so that the hot path allocates nothing:
 // 0 false, 1 true, 2 and more: unknown for the reason of that number, below 0: an error, by its number.
 import type { Fact } from '../../domain/facts.ts';
+import type { DoubtWhy } from '../../domain/verdict.ts';
 
 export type Truth = number;
 export const FALSE: Truth = 0;
@@ -16,6 +17,7 @@ export class Unknown {
     readonly fact: string,
     /** The same as a sentence. */
     readonly text: string,
+    readonly why?: DoubtWhy,
   ) {}
   get isError(): boolean {
     return this.truth < 0;
@@ -40,11 +42,11 @@ export class Reasons {
   private readonly errors: Unknown[] = [];
   private readonly byText = new Map<string, Unknown>();
 
-  unknown(fact: string, text: string): Unknown {
-    return this.intern(fact, text, this.unknowns, (length) => length + 2);
+  unknown(fact: string, text: string, why?: DoubtWhy): Unknown {
+    return this.intern(this.unknowns, (length) => new Unknown(length + 2, fact, text, why));
   }
   error(text: string): Unknown {
-    return this.intern(text, text, this.errors, (length) => -1 - length);
+    return this.intern(this.errors, (length) => new Unknown(-1 - length, text, text));
   }
   /** The reason of a truth value that is neither true nor false. */
   of(truth: Truth): Unknown {
@@ -53,11 +55,11 @@ export class Reasons {
     return found;
   }
 
-  private intern(fact: string, text: string, list: Unknown[], truthOf: (length: number) => Truth): Unknown {
-    const key = `${list === this.errors}${fact}\u0000${text}`;
+  private intern(list: Unknown[], make: (length: number) => Unknown): Unknown {
+    const made = make(list.length);
+    const key = `${made.isError}${made.fact}\u0000${made.text}`;
     const known = this.byText.get(key);
     if (known) return known;
-    const made = new Unknown(truthOf(list.length), fact, text);
     list.push(made);
     this.byText.set(key, made);
     return made;

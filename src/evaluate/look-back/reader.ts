@@ -38,6 +38,7 @@ export function lookBackReader(
     stale: reasons.unknown(
       present.label,
       `${path} is stale: ${present.fresh.map((each) => `\`${each.label}\``).join(' or ')} is too old, or was never set`,
+      'stale',
     ),
   };
   const scratch = newTrack(undefined);
