@@ -173,6 +173,19 @@ export function decision(over: Partial<Decision> = {}): Decision {
   };
 }
 
+/** A ban that was sent and has succeeded at once. */
+export function doneIntent(sentAt: number, over: Partial<Intent> = {}): Intent {
+  const done = {
+    status: 'settled',
+    outcome: 'succeeded',
+    attempts: 1,
+    createdAt: sentAt,
+    sentAt,
+    settledAt: sentAt,
+  } as const;
+  return intent({ ...done, ...over });
+}
+
 /** A planned live ban, for one decision. */
 export function intent(over: Partial<Intent> = {}): Intent {
   return {

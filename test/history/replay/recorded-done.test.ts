@@ -4,6 +4,7 @@ import { ACTIONS } from '../../../src/act/actions.ts';
 import type { Episode } from '../../../src/domain/episode.ts';
 import type { Intent } from '../../../src/domain/intent.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
+import { doneIntent } from '../../support/filled-store.ts';
 import { DAY, MINUTE, NOTHING_OPEN, Recording, ruleOf, T0 } from '../../support/recorded.ts';
 
 const ANN = 'ann@example.com';
@@ -26,27 +27,12 @@ function noticeSentAt(sentAt: number): { episodes: Episode[]; intents: Intent[] 
     closeReason: undefined,
   };
   const basis = { rule: 'tell', ruleHash: '', subjectId: ANN, episodeId: 'episode', decisionId: 'gone', facts: {} };
-  const intent: Intent = {
-    id: 'intent',
+  const intent = doneIntent(sentAt, {
     action: 'notify',
     target: ANN,
-    settings: {},
-    undo: false,
     basis: [basis],
-    effect: { text: '', devices: [] },
     runId: 'a run before the window',
-    mode: 'enforce',
-    planId: undefined,
-    approved: false,
-    status: 'settled',
-    outcome: 'succeeded',
-    attempts: 1,
-    doubtRetries: 0,
-    createdAt: sentAt,
-    sentAt,
-    settledAt: sentAt,
-    note: undefined,
-  };
+  });
   return { episodes: [episode], intents: [intent] };
 }
 

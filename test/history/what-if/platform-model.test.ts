@@ -6,6 +6,7 @@ import type { Intent } from '../../../src/domain/intent.ts';
 import type { FactChange } from '../../../src/domain/recorded-history.ts';
 import { type ModelledWorld, PlatformModel } from '../../../src/history/replay/platform-model.ts';
 import { RecordedEffects } from '../../../src/history/replay/recorded-effects.ts';
+import { doneIntent } from '../../support/filled-store.ts';
 import { DAY, MINUTE, NOTHING_OPEN, T0 } from '../../support/recorded.ts';
 
 /** Two devices of one serial number, and one of another. */
@@ -40,28 +41,7 @@ class Facts implements ModelledWorld {
 }
 
 function intentOf(id: string, action: string, target: string, sentAt: number, more: Partial<Intent> = {}): Intent {
-  return {
-    id,
-    action,
-    target,
-    settings: {},
-    undo: false,
-    basis: [],
-    effect: { text: '', devices: [] },
-    runId: 'run',
-    mode: 'enforce',
-    planId: undefined,
-    approved: false,
-    status: 'settled',
-    outcome: 'succeeded',
-    attempts: 1,
-    doubtRetries: 0,
-    createdAt: sentAt,
-    sentAt,
-    settledAt: sentAt,
-    note: undefined,
-    ...more,
-  };
+  return doneIntent(sentAt, { id, action, target, ...more });
 }
 
 interface Modelled {

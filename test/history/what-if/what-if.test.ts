@@ -10,6 +10,7 @@ import type { Replay } from '../../../src/domain/replay.ts';
 import type { OpenState } from '../../../src/domain/store.ts';
 import type { LoadedRule } from '../../../src/evaluate/index.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
+import { doneIntent } from '../../support/filled-store.ts';
 import { DAY, HOUR, MINUTE, NOTHING_OPEN, Recording, ruleOf, T0, untrusted } from '../../support/recorded.ts';
 
 const COMPROMISED = { MdmData: { CompromisedStatus: 'TRUE' } };
@@ -322,27 +323,8 @@ function episodeOf(rule: string, id: string, since: number): Episode {
 }
 
 function banOf(id: string, sentAt: number, episode = episodeOf('ban', id, sentAt)): Intent {
-  return {
-    id: `intent-${id}`,
-    action: 'ban_device',
-    target: `S-${id}`,
-    settings: {},
-    undo: false,
-    basis: [{ rule: episode.rule, ruleHash: '', subjectId: id, episodeId: episode.id, decisionId: '', facts: {} }],
-    effect: { text: '', devices: [] },
-    runId: 'run-0',
-    mode: 'enforce',
-    planId: undefined,
-    approved: false,
-    status: 'settled',
-    outcome: 'succeeded',
-    attempts: 1,
-    doubtRetries: 0,
-    createdAt: sentAt,
-    sentAt,
-    settledAt: sentAt,
-    note: undefined,
-  };
+  const basis = { rule: episode.rule, ruleHash: '', subjectId: id, episodeId: episode.id, decisionId: '', facts: {} };
+  return doneIntent(sentAt, { id: `intent-${id}`, target: `S-${id}`, basis: [basis], runId: 'run-0' });
 }
 
 function claimedBy(rule: string, id: string): OpenState {
