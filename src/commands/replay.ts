@@ -2,8 +2,10 @@
 // daemon writes it; it asks no API, and sends and keeps nothing.
 import { AppError } from '../domain/errors.ts';
 import type { Replay } from '../domain/replay.ts';
-import type { Replayer } from '../domain/replayer.ts';
+import { NOTE } from '../domain/replay-beside.ts';
+import type { ReplayAsked, Replayer, ReplayWork } from '../domain/replayer.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../domain/report-format.ts';
+import { showHidden } from '../report/hostile-text.ts';
 import { replayDocument } from '../report/replay/build.ts';
 import type { ReplayDocument } from '../report/replay/document.ts';
 import { systemClock } from '../system/clock.ts';
@@ -21,20 +23,21 @@ export interface ReplayOptions extends ReplayedTimeOptions {
 export async function replayCommand(io: Io, options: ReplayOptions): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
   const asked = { ...replayedTime(options, systemClock.nowMs()), rules: options.rule };
-  const { replay, span } = await replaying(io, options, async (replayer, work) => ({
-    replay:
-      options.rules === undefined
-        ? await replayer.asItWas(asked, work)
-        : await replayer.whatIf(asked, options.rules, work),
-    span: await replayer.span(),
-  }));
+  const { rules } = options;
+  const { replay, span } = await replaying(io, options, async (replayer, work) => {
+    if (rules !== undefined) await noteUnread(io, replayer, asked, [rules], work);
+    return {
+      replay: rules === undefined ? await replayer.asItWas(asked, work) : await replayer.whatIf(asked, rules, work),
+      span: await replayer.span(),
+    };
+  });
   demandKnown(options.rule, replay);
   const document = replayDocument(replay, options.rules ?? null, span);
   write(io, options, await rendered(document, format, widthOf(options)));
   return replay.differences.some(({ isExplained }) => !isExplained) ? 1 : 0;
 }
 
-type Work<T> = (replayer: Replayer, work: Parameters<Replayer['asItWas']>[1]) => Promise<T>;
+type Work<T> = (replayer: Replayer, work: ReplayWork) => Promise<T>;
 
 /** Errors: AppError `not_found` without a history, and those of the work. */
 export async function replaying<T>(io: Io, options: CommonOptions, work: Work<T>): Promise<T> {
@@ -51,6 +54,17 @@ export async function replaying<T>(io: Io, options: CommonOptions, work: Work<T>
   } finally {
     statusLine.clear();
   }
+}
+
+/** Before the work: which lists the rules of these folders need and the recorded runs did not read, one line each. */
+export async function noteUnread(
+  io: Io,
+  replayer: Pick<Replayer, 'unread'>,
+  asked: ReplayAsked,
+  rulesDirs: readonly string[],
+  work: ReplayWork,
+): Promise<void> {
+  for (const { text } of await replayer.unread(asked, rulesDirs, work)) io.err(`${NOTE}${showHidden(text)}\n`);
 }
 
 /** A mistyped id must not look like a rule that matched nobody. */

@@ -3,7 +3,7 @@
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../system/clock.ts';
 import { faultText, type Io, outputOf, widthOf, write } from './io.ts';
-import { replaying } from './replay.ts';
+import { noteUnread, replaying } from './replay.ts';
 import { type ReplayedTimeOptions, replayedTime } from './replayed-time.ts';
 
 export async function rulesDiffCommand(
@@ -24,7 +24,10 @@ export async function rulesDiffCommand(
 async function compare(io: Io, old: string, changed: string, options: ReplayedTimeOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
   const asked = replayedTime(options, systemClock.nowMs());
-  const found = await replaying(io, options, (replayer, work) => replayer.compare(asked, { old, new: changed }, work));
+  const found = await replaying(io, options, async (replayer, work) => {
+    await noteUnread(io, replayer, { ...asked, rules: undefined }, [old, changed], work);
+    return replayer.compare(asked, { old, new: changed }, work);
+  });
   const { rulesDiffDocument } = await import('../report/rules-diff/document.ts');
   const document = rulesDiffDocument(found, { old, new: changed });
   const written = {

@@ -30,9 +30,9 @@ async function rulesDirOf(io: Io, options: CommonOptions): Promise<string> {
 /** Errors: AppError `config`. */
 function historyMsOf(env: Environment): number {
   const reader = new ConfigReader(env);
-  const keepMs = readHistory(reader);
+  const { historyMs } = readHistory(reader);
   reader.finish();
-  return keepMs;
+  return historyMs;
 }
 
 /** Errors: as loadRuleFolder. */

@@ -10,7 +10,7 @@ import { ThreadDesk } from '../history/record/thread-desk.ts';
 import { versionOf } from '../system/version.ts';
 
 export function composeRecorder(
-  { database, historyMs }: Pick<Config, 'database' | 'historyMs'>,
+  { database, historyMs, recordedLists }: Pick<Config, 'database' | 'historyMs' | 'recordedLists'>,
   address: string,
   store: EventRows,
   clock: Clock,
@@ -21,7 +21,7 @@ export function composeRecorder(
   const folder = historyFolderOf(database.beside);
   const settings = { folder, address, program: `trustward ${versionOf()}`, keepMs: historyMs };
   const desk = new ThreadDesk(settings, thread);
-  const recorder = new RunRecorder(desk, store, clock, log);
+  const recorder = new RunRecorder(desk, store, clock, log, recordedLists);
   if (!hasAny(folder)) recorder.beginsAnew();
   return recorder;
 }

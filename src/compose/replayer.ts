@@ -10,6 +10,7 @@ import type { LoadedRule } from '../evaluate/index.ts';
 import { historyFolderOf } from '../history/files/segment-files.ts';
 import { asItWas } from '../history/replay/as-it-was.ts';
 import { compareRuleSets } from '../history/replay/compare-rule-sets.ts';
+import { unreadLists } from '../history/replay/never-recorded.ts';
 import { whatIf } from '../history/replay/what-if.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
 import { composeHistory, readDatabase } from './history.ts';
@@ -35,6 +36,11 @@ function whyNone(keep: string): string {
 function replayerOver(reader: HistoryReader): Replayer {
   return {
     span: () => reader.span(),
+    unread: async ({ rules: only, fromMs, toMs }, rulesDirs, { signal }) => {
+      const sets = await Promise.all(rulesDirs.map((dir) => rulesIn(dir, { signal })));
+      const rules = sets.flat().filter(({ id, mode }) => mode !== 'off' && (only?.includes(id) ?? true));
+      return unreadLists(reader, rules, { fromMs, toMs, signal, actions: ACTIONS });
+    },
     asItWas: async ({ rules, ...asked }, work) => asItWas(reader, { ...asked, ...work, only: rules, traits: ACTIONS }),
     whatIf: async ({ rules: only, ...asked }, rulesDir, work) => {
       const rules = await rulesIn(rulesDir, work);

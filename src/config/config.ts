@@ -18,7 +18,7 @@ import { type BackupSettings, readBackup } from './backup.ts';
 import { readDatabase } from './database.ts';
 import type { Flags } from './database-path.ts';
 import { readEvidence } from './evidence.ts';
-import { readHistory } from './history.ts';
+import { type HistorySettings, readHistory } from './history.ts';
 import { readLists } from './lists.ts';
 import { type LogSettings, readLog } from './log.ts';
 import { type MayLack, NameReader } from './name-reader.ts';
@@ -37,7 +37,7 @@ const RUN_MODES = MODES.filter((mode): mode is RunMode => mode !== 'off');
 /** An empty secret: it could not be read, and whoever has this configuration may lack it. */
 export type Credential = { kind: 'api_key' | 'refresh_token'; secret: string };
 
-export interface Config {
+export interface Config extends HistorySettings {
   /** Undefined: the embedded console. Its credentials are replaced when their files change. */
   api: { url: string; credential: Credential; adminToken: string | undefined } | undefined;
   /** Where devices and users are listed. */
@@ -82,8 +82,6 @@ export interface Config {
   ceilings: CeilingSettings;
   /** Undefined: the daemon makes none. */
   backup: BackupSettings | undefined;
-  /** How long the history of what runs saw is kept, ms; 0: nothing is recorded. */
-  historyMs: number;
   notify: NotifySettings;
   /** Of metrics without a token; undefined: `/metrics` of the endpoint alone, with one. */
   metricsListen: Address | undefined;
@@ -159,7 +157,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
       day: reader.ceiling('TRUSTWARD_CEILING_DAY', demo ? { max: 100_000, percent: 100 } : CEILINGS_DEFAULT.day),
     },
     backup: readBackup(reader, database),
-    historyMs: readHistory(reader),
+    ...readHistory(reader),
     notify: readNotifySettings(reader),
     metricsListen: reader.metricsListen(),
     heartbeat: mayLack.includes('secrets') ? undefined : readHeartbeat(reader),

@@ -39,7 +39,7 @@ export function measuringOf(composition: Composition, state: Measured): Measurin
       isHistoryFailing: composition.history && composition.history.fault !== undefined,
       frozenUntil: windowAt(config.windows.freeze, clock.nowMs())?.endsAtMs,
       areRulesRefused: rules.refusal !== undefined,
-      sourcesRead: rules.active().evaluator.needs.sources,
+      sourcesRead: new Set([...rules.active().evaluator.needs.sources, ...config.recordedLists]),
       hasLastRunFailed: state.last && state.last.error !== undefined,
       nextRunAt: state.schedule?.nextMs(),
       lanes: LANE_NAMES.map((name) => ({

@@ -36,13 +36,20 @@ export function faultOf(err: string): string | undefined {
   return fault?.replace(OWN, '');
 }
 
+export interface BesideOptions {
+  outMax?: number;
+  isPostgres?: boolean;
+  /** Called with all that it has written to standard error so far. */
+  said?: (err: string) => void;
+}
+
 /**
  * Killed at once when `signal` aborts. `outMax`: characters of its output that are kept.
  */
 export async function runBeside(
   args: string[],
   signal: AbortSignal,
-  { outMax = TEXT_MAX, isPostgres = false }: { outMax?: number; isPostgres?: boolean } = {},
+  { outMax = TEXT_MAX, isPostgres = false, said }: BesideOptions = {},
 ): Promise<EndedProcess> {
   // From sources the loader is needed there, too; what is built needs none.
   const extension = extname(import.meta.url);
@@ -58,6 +65,7 @@ export async function runBeside(
   });
   child.stderr.on('data', (chunk: Buffer) => {
     err = `${err}${chunk}`.slice(-TEXT_MAX);
+    said?.(err);
   });
   if (signal.aborted) kill();
   signal.addEventListener('abort', kill, { once: true });

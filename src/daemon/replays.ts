@@ -9,6 +9,7 @@ import { givenTime } from '../domain/given-time.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import {
   type AskedReplay,
+  NOTE,
   REPLAY_WITHIN_MS,
   type ReplayBeside,
   type ReplayKeeper,
@@ -55,17 +56,40 @@ export class Replays implements ReplaysBeside {
     const begun: ReplayBeside = { asked, by, startedAt, finishedAt: undefined, found: undefined, fault: undefined };
     if (!(await keeper.begin(begun)))
       throw new AppError('busy', 'a replay is under way: wait until it ends', { retryAfterMs: 10_000 });
-    void this.made(asked)
-      .then((end) => keeper.end(begun, { ...begun, ...end, finishedAt: clock.nowMs() }))
-      .catch((error) => log.warn({}, `what a replay found could not be kept: ${lineOf(error)}`));
+    const lost = (error: unknown) => log.warn({}, `what a replay found could not be kept: ${lineOf(error)}`);
+    let last = begun;
+    let kept = Promise.resolve();
+    const said = (err: string) => {
+      kept = kept
+        .then(() => this.noted(last, notesIn(err)))
+        .then((now) => {
+          last = now;
+        }, lost);
+    };
+    void this.made(asked, said)
+      .then(async (end) => {
+        await kept;
+        await keeper.end(last, { ...last, ...end, finishedAt: clock.nowMs() });
+      })
+      .catch(lost);
   }
 
   current(): Promise<ReplayBeside | undefined> {
     return this.parts.keeper.last();
   }
 
+  private async noted(last: ReplayBeside, notes: readonly string[]): Promise<ReplayBeside> {
+    if (notes.length === (last.notes?.length ?? 0)) return last;
+    const now = { ...last, notes };
+    await this.parts.keeper.goesOn(last, now);
+    return now;
+  }
+
   /** Never rejects. */
-  private async made({ way, since, rule }: AskedReplay): Promise<Pick<ReplayBeside, 'found' | 'fault'>> {
+  private async made(
+    { way, since, rule }: AskedReplay,
+    said: (err: string) => void,
+  ): Promise<Pick<ReplayBeside, 'found' | 'fault'>> {
     const { database, rulesDir, run, ending } = this.parts;
     const isPostgres = database.kind === 'postgres';
     const args = ['replay', ...databaseFlags(database), '--format', 'json', `--since=${since}`];
@@ -73,7 +97,11 @@ export class Replays implements ReplaysBeside {
     if (rule !== undefined) args.push(`--rule=${rule}`);
     const late = AbortSignal.timeout(REPLAY_WITHIN_MS);
     try {
-      const { code, out, err } = await run(args, AbortSignal.any([ending, late]), { outMax: FOUND_MAX, isPostgres });
+      const { code, out, err } = await run(args, AbortSignal.any([ending, late]), {
+        outMax: FOUND_MAX,
+        isPostgres,
+        said,
+      });
       const found = foundIn(out);
       // An endpoint answers for workers of other machines: paths of them are of no use there.
       const names = isPostgres && way === 'what_if' ? { rulesDir: folderNames(rulesDir) } : undefined;
@@ -98,6 +126,10 @@ export class ReplayInMemory implements ReplayKeeper {
     return true;
   }
 
+  async goesOn(before: ReplayBeside, now: ReplayBeside): Promise<void> {
+    await this.end(before, now);
+  }
+
   async end(begun: ReplayBeside, ended: ReplayBeside): Promise<void> {
     if (this.kept === begun) this.kept = ended;
   }
@@ -105,6 +137,12 @@ export class ReplayInMemory implements ReplayKeeper {
   async last(): Promise<ReplayBeside | undefined> {
     return this.kept;
   }
+}
+
+/** Whole lines alone. */
+function notesIn(err: string): string[] {
+  const lines = err.split('\n').slice(0, -1);
+  return lines.filter((line) => line.startsWith(NOTE)).map((line) => line.slice(NOTE.length));
 }
 
 function failed(fault: string): Pick<ReplayBeside, 'found' | 'fault'> {

@@ -163,6 +163,8 @@ export interface HistoryQuery {
   toMs: number;
   /** Only facts of these kinds and paths are wanted, and what identifies subjects; absent: all. */
   facts?: ReadonlyMap<SubjectKind, ReadonlySet<string>> | undefined;
+  /** Frames alone are asked for: no facts, no events, and nothing that was open. Far faster. */
+  framesOnly?: boolean;
   /** Without open states and decisions: faster, when only facts are asked for. */
   factsOnly?: boolean;
 }
@@ -212,6 +214,8 @@ export interface EventRows {
 }
 
 export interface HistoryRecorder {
+  /** What runs over all active rules read for the history alone, beside what these need; absent: nothing. */
+  readonly lists?: ReadonlySet<Source>;
   /** Fingerprints of all records of a kind as this form shows them, and as they were recorded last; empty: all records count as changed. */
   presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints>;
   /** Takes it over and returns: it is written meanwhile. Never throws: a failure is told by `fault`, and is a gap. */

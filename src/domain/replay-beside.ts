@@ -18,6 +18,8 @@ export interface ReplayBeside {
   finishedAt: number | undefined;
   /** What it found, as `replay --format json` prints it; undefined while it is under way, and when it failed. */
   found: object | undefined;
+  /** What it says before its work: lists that its rules need and nobody recorded. */
+  notes?: readonly string[] | undefined;
   /** Why it failed. */
   fault: string | undefined;
 }
@@ -31,10 +33,15 @@ export interface ReplaysBeside {
 /** A month of 50 rules over 100,000 devices takes minutes. What takes longer is broken off. */
 export const REPLAY_WITHIN_MS = 30 * 60_000;
 
+/** How a line of the command begins that says what stands in the way, before the work. */
+export const NOTE = 'note: ';
+
 /** Where the one under way, or the last one, is kept. */
 export interface ReplayKeeper {
   /** In place of the last one. False: one is under way. */
   begin(replay: ReplayBeside): Promise<boolean>;
+  /** The same, with what is known of it by now. */
+  goesOn(before: ReplayBeside, now: ReplayBeside): Promise<void>;
   end(begun: ReplayBeside, ended: ReplayBeside): Promise<void>;
   last(): Promise<ReplayBeside | undefined>;
 }

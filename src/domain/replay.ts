@@ -115,6 +115,20 @@ export interface ReplayedDistrust {
   rules: string[];
 }
 
+/** What replayed rules or their actions need, and recorded runs did not read: nothing is known of it in these. */
+export interface ReplayedUnread {
+  /** A source; of version 1, `Emails` of devices and `SerialNumbers` of users, which only whole lists have; `bundles`. */
+  list: Source | 'Emails' | 'SerialNumbers' | 'bundles';
+  rules: string[];
+  /** Whole runs that did not read it, of so many; the first and the last of them. */
+  runs: number;
+  of: number;
+  fromMs: number;
+  toMs: number;
+  /** For people: which runs, what follows, what to do. */
+  text: string;
+}
+
 /** One stretch of the replayed time, for the picture. */
 export interface ReplayBucket {
   fromMs: number;
@@ -147,6 +161,8 @@ export interface Replay {
   untrusted: ReplayedDistrust[];
   /** Sentences: what was taken for true where the record does not show it. */
   notes: string[];
+  /** Known before the work, too: see Replayer.unread. */
+  unread: ReplayedUnread[];
   /** Paths that a rule reads and no segment has, with the rules. */
   neverRecorded: { path: string; rules: string[] }[];
   buckets: ReplayBucket[];

@@ -1,7 +1,7 @@
 // domain: the port of replays: recorded time, sent once more through evaluating and deciding. In: what is asked for. Out: what was found.
 // Nothing is sent or kept.
 import type { Progress } from './progress.ts';
-import type { Replay } from './replay.ts';
+import type { Replay, ReplayedUnread } from './replay.ts';
 import type { RuleSetDifference } from './rule-set-difference.ts';
 
 export interface ReplayAsked {
@@ -24,6 +24,8 @@ export interface ReplayWork {
 export interface Replayer {
   /** From the first recorded run to the last one, epoch ms; undefined without any. */
   span(): Promise<{ fromMs: number; toMs: number } | undefined>;
+  /** What rules of these folders need and recorded runs did not read: quickly, from the frames of the runs alone. Errors: as `whatIf`. */
+  unread(asked: ReplayAsked, rulesDirs: readonly string[], work: ReplayWork): Promise<ReplayedUnread[]>;
   asItWas(asked: ReplayAsked, work: ReplayWork): Promise<Replay>;
   /** Errors: `rules` for a folder that cannot be loaded; `not_found` for a rule that it does not have. */
   whatIf(asked: ReplayAsked, rulesDir: string, work: ReplayWork): Promise<Replay>;

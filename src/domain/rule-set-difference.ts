@@ -1,7 +1,7 @@
 // domain: two rule sets compared over what was recorded. In: nothing. Out: what the comparison found, as `rules diff` shows it. Both sets are
 // replayed as a what-if over the same stretch; nothing is sent or kept.
 import type { HistoryGap } from './recorded-history.ts';
-import type { ReplayedDistrust, ReplayedRule } from './replay.ts';
+import type { ReplayedDistrust, ReplayedRule, ReplayedUnread } from './replay.ts';
 import type { SubjectRef } from './subjects.ts';
 
 /** A subject that one of the two rule sets affects, and the other one does not. */
@@ -63,6 +63,8 @@ export interface RuleSetDifference {
   /** Of the new set. */
   untrusted: readonly ReplayedDistrust[];
   notes: readonly string[];
+  /** Of both sets: what they need and recorded runs did not read. */
+  unread: readonly ReplayedUnread[];
   /** Paths that a rule of the new set reads and no segment has, with the rules. */
   neverRecorded: readonly { path: string; rules: readonly string[] }[];
 }

@@ -5,6 +5,10 @@ export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 export const SOURCES = ['devices', 'users', 'services', 'events'] as const;
 export type Source = (typeof SOURCES)[number];
 
+export function isSource(text: string): text is Source {
+  return (SOURCES as readonly string[]).includes(text);
+}
+
 /** A device's id is its DeviceID, a user's its Email, a service's its ServiceID. */
 export interface SubjectRef {
   kind: SubjectKind;

@@ -8,6 +8,24 @@ import { SUBJECT_KINDS, type SubjectKind } from '../domain/subjects.ts';
  */
 export type RowHold = 'standing' | 'momentary' | 'event';
 
+/** What deciding found open, each noun by its id or key. */
+const OPEN_ROWS = {
+  episode: 'standing',
+  claim: 'standing',
+  decision: 'standing',
+  intent: 'standing',
+  rejected: 'standing',
+  attempt: 'standing',
+  attempts: 'standing',
+  lately: 'standing',
+  exemption: 'standing',
+  members: 'standing',
+  stop: 'standing',
+} as const satisfies Record<string, RowHold>;
+
+export type OpenKind = keyof typeof OPEN_ROWS;
+export const OPEN_KINDS = Object.keys(OPEN_ROWS) as readonly OpenKind[];
+
 /** All kinds of rows. INVARIANT: the hold of a kind never changes, since segments of earlier versions have it too. */
 export const ROW_KINDS = {
   /** Facts of subjects. `subject` is the id, `path` the fact. Value: JSON of the fact (src/history/fact-text.ts). */
@@ -34,17 +52,7 @@ export const ROW_KINDS = {
   coverage: 'standing',
   bundle: 'standing',
   source: 'standing',
-  episode: 'standing',
-  claim: 'standing',
-  decision: 'standing',
-  intent: 'standing',
-  rejected: 'standing',
-  attempt: 'standing',
-  attempts: 'standing',
-  lately: 'standing',
-  exemption: 'standing',
-  members: 'standing',
-  stop: 'standing',
+  ...OPEN_ROWS,
 } as const satisfies Record<string, RowHold>;
 
 export type RowKind = keyof typeof ROW_KINDS;

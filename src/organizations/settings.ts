@@ -44,6 +44,7 @@ export const SETTINGS = {
   time_zone: one('TIME_ZONE'),
   exemptions: { warning: one('EXEMPTION_WARNING'), unused: one('EXEMPTION_UNUSED') },
   history: one('HISTORY'),
+  record: one('RECORD', 'list'),
   keep_runs: one('KEEP_RUNS'),
   evidence: one('EVIDENCE', 'figures'),
   trust: {

@@ -15,7 +15,7 @@ import type { Run } from '../domain/run.ts';
 import { type Baseline, isUsable, type SourceReading, type TrustReason } from '../domain/snapshot.ts';
 import { elapsedMs, type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
-import { KIND_OF, SOURCE_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
+import { KIND_OF, SOURCE_OF, SOURCES, type Source, SUBJECT_KINDS, type SubjectKind } from '../domain/subjects.ts';
 import { FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
 import { earlierReadings } from '../pull/earlier-readings.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
@@ -95,8 +95,9 @@ class SnapshotPull {
 
   async pull(): Promise<PulledSnapshot> {
     const { needs } = this.rules.evaluator;
+    const recorded = this.recordedLists();
     const begun = this.engine.steady.read();
-    if (needs.sources.has('events')) await this.pullEvents();
+    if (needs.sources.has('events') || recorded.has('events')) await this.pullEvents();
     this.rules.evaluator.advance(this.run.startedAt);
     await fillLookBack(this.engine, this.rules.evaluator, this.run.startedAt);
     if (needs.owners && needs.devices) await this.pullSubjects('users', undefined);
@@ -106,12 +107,20 @@ class SnapshotPull {
     else if (this.unpagedForActions.has('devices')) await this.pullSubjects('devices', undefined);
     if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
+    for (const source of SUBJECT_KINDS.map((kind) => SOURCE_OF[kind]))
+      if (recorded.has(source) && this.sources[source].state === 'skipped') await this.pullSubjects(source, undefined);
     await this.readExemptGroups();
     if (this.asksForBundles()) this.bundles = await pullBundles(this.engine, this.run);
     const steady = throughout(begun, this.engine.steady.read());
     const { reads, contradicted } = await this.readOwnDoings(steady);
     for (const reason of contradicted) this.distrust(reason);
     return { ...this.result(steady), ownReads: reads };
+  }
+
+  /** A run over chosen rules, and a what-if, read what these need and no more. */
+  private recordedLists(): ReadonlySet<Source> {
+    const { scoped, whatIf } = this.run;
+    return (scoped || whatIf ? undefined : this.engine.history?.lists) ?? new Set();
   }
 
   /** Without them nobody knows who is exempt: nothing is done then. */

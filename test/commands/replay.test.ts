@@ -26,6 +26,17 @@ tests:
   - { name: not compliant, given: { MdmData: { CompliantStatus: "FALSE" } }, expect: match }
 `;
 
+const OF_USERS = `
+id: leavers
+title: Notify of leavers
+severity: low
+subject: user
+when: { in_group: leaver }
+then: notify
+mode: dry-run
+limits: { max: 100, percent: 100 }
+`;
+
 let dir: string;
 let db: string;
 const folder = (name: string) => join(dir, name);
@@ -60,6 +71,20 @@ describe('replay of other rules', () => {
     expect(found.rules[0]?.held).toMatchObject([{ reason: 'limits', targets: 40 }]);
     expect(found.rules[0]?.held[0]?.examples[0]).toMatchObject({ subject: { kind: 'device' }, action: 'ban_device' });
     expect(found.acts.filter(({ undo }) => !undo)).toHaveLength(3);
+  });
+
+  it('names first, beside the result, the lists that its rules need and nobody recorded', async () => {
+    mkdirSync(folder('users'));
+    writeFileSync(join(folder('users'), 'rule.yaml'), OF_USERS);
+    const replay = await run('replay', '--rules', folder('users'), '--format', 'json');
+    const line =
+      'note: users were not read by any recorded run, so `leavers` is unknown for everybody; `TRUSTWARD_RECORD=users` has runs record them from now on\n';
+    expect(replay.err).toBe(line);
+    expect(replaySchema.parse(JSON.parse(replay.out)).unread).toMatchObject([{ list: 'users', rules: ['leavers'] }]);
+    const diff = await run('rules', 'diff', folder('first'), folder('users'), '--format', 'json');
+    expect(diff.err).toBe(line);
+    expect(JSON.parse(diff.out).unread).toMatchObject([{ list: 'users', rules: ['leavers'] }]);
+    expect((await run('replay', '--rules', folder('first'), '--format', 'json')).err).toBe('');
   });
 
   it.each(['text', 'json', 'md', 'html', 'csv'])(

@@ -89,6 +89,11 @@ describe('one wrong value is one line', () => {
       'TRUSTWARD_WATCH is `30`: expected a duration from 1s to 1d such as 30s, or 0s to switch it off',
     ],
     ['TRUSTWARD_WATCH', '500ms', 'from 1s to 1d'],
+    [
+      'TRUSTWARD_RECORD',
+      'users,device',
+      'TRUSTWARD_RECORD names `device`: expected some of devices, users, services, events',
+    ],
     ['TRUSTWARD_WATCH', '5w', 'from 1s to 1d'],
     ['TRUSTWARD_LOG_LEVEL', 'loud', 'expected debug, info, warn, error, silent'],
     ['TRUSTWARD_LOG_FORMAT', 'xml', 'expected json, plain'],
@@ -132,6 +137,14 @@ it('the event log is looked at every 30 seconds, that of the embedded console ev
   const everyMs = (env: Environment, flags = {}) => readConfig(env, flags).watchMs;
   expect([everyMs(REAL), everyMs({}), everyMs({ ...REAL, TRUSTWARD_WATCH: '0s' })]).toEqual([30_000, 5_000, 0]);
   expect(everyMs({ ...REAL, TRUSTWARD_WATCH: '0s' }, { watch: '1m' })).toBe(60_000);
+});
+
+it('lists that no active rule reads are recorded when they are named, and only with a history', () => {
+  const lists = (env: Environment) => [...readConfig({ ...REAL, ...env }).recordedLists];
+  expect([lists({}), lists({ TRUSTWARD_RECORD: ' users, events,' })]).toEqual([[], ['users', 'events']]);
+  expect(faultsOf({ ...REAL, TRUSTWARD_RECORD: 'users', TRUSTWARD_HISTORY: '0d' })).toEqual([
+    expect.stringContaining('TRUSTWARD_HISTORY is 0d, so nothing is recorded: unset one of them'),
+  ]);
 });
 
 it('all mistakes are reported together', () => {

@@ -1,7 +1,7 @@
 // daemon: replays for the page: one at a time, each with an end that a person reads.
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { EndedProcess } from '../../src/daemon/own-process.ts';
+import type { BesideOptions, EndedProcess } from '../../src/daemon/own-process.ts';
 import { ReplayInMemory, Replays } from '../../src/daemon/replays.ts';
 import { sqliteDatabase } from '../../src/domain/database.ts';
 import type { ReplayKeeper } from '../../src/domain/replay-beside.ts';
@@ -10,12 +10,12 @@ const ASKED = { way: 'what_if', since: '30d', rule: 'ban' } as const;
 
 /** A process that ends when the test says so, or when it is killed. */
 function open(ending = new AbortController().signal, keeper: ReplayKeeper = new ReplayInMemory()) {
-  const started: { args: string[]; end: (ended: Partial<EndedProcess>) => void }[] = [];
-  const run = (args: string[], signal: AbortSignal) =>
+  const started: { args: string[]; said?: (err: string) => void; end: (ended: Partial<EndedProcess>) => void }[] = [];
+  const run = (args: string[], signal: AbortSignal, { said }: BesideOptions = {}) =>
     new Promise<EndedProcess>((resolve) => {
       const end = (ended: Partial<EndedProcess>) => resolve({ code: 0, out: '', err: '', ...ended });
       signal.addEventListener('abort', () => end({ code: null }));
-      started.push({ args, end });
+      started.push({ args, end, ...(said && { said }) });
     });
   const replays = new Replays({
     database: sqliteDatabase('d.db'),
@@ -73,6 +73,17 @@ describe('replays beside a daemon', () => {
     started[1]?.end({ code: 1, out: '{"runs":1}' });
     await setImmediate();
     expect(await replays.current()).toMatchObject({ found: { runs: 1 }, fault: undefined });
+  });
+
+  it('show what stands in the way as soon as it is said', async () => {
+    const { replays, started } = open();
+    await replays.begin(ASKED, 'ana');
+    started[0]?.said?.('note: users were not read\nnote: events w');
+    await setImmediate();
+    expect(await replays.current()).toMatchObject({ notes: ['users were not read'], finishedAt: undefined });
+    started[0]?.end({ out: '{"runs":3}' });
+    await setImmediate();
+    expect(await replays.current()).toMatchObject({ notes: ['users were not read'], found: { runs: 3 } });
   });
 
   it('end with the daemon', async () => {

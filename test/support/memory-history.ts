@@ -16,7 +16,7 @@ import {
   type RecordForm,
   type SeenRun,
 } from '../../src/domain/recorded-history.ts';
-import type { SubjectKind, SubjectRef } from '../../src/domain/subjects.ts';
+import type { Source, SubjectKind, SubjectRef } from '../../src/domain/subjects.ts';
 import { Decoder } from '../../src/history/codec/decoder.ts';
 import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
 import { Recording } from '../../src/history/record/recording.ts';
@@ -26,6 +26,7 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
   /** As they are read again from what was written. */
   readonly runs: RecordedRun[] = [];
   readonly fault = undefined;
+  lists: ReadonlySet<Source> = new Set();
   private readonly encoder = new RunEncoder();
   private readonly decoder = new Decoder({ factsOnly: false });
   private readonly recording = new Recording();

@@ -66,6 +66,7 @@ export function replay(over: Partial<Replay> = {}): Replay {
     differences: [],
     untrusted: [],
     notes: [],
+    unread: [],
     neverRecorded: [],
     buckets: [],
     ...over,

@@ -62,6 +62,11 @@ describe('the page of replays', () => {
     expect(ended.text).toContain('There is no result: there is no history beside d.db');
   });
 
+  it('shows what its rules need and nobody recorded while it is under way', async () => {
+    const waiting = await open({ finishedAt: undefined, notes: ['users were not <b>read</b>'] }).get('/replay');
+    expect(waiting.text).toContain('users were not <b>read</b>');
+  });
+
   it('shows hostile names as text, and leads to the pages of subjects', async () => {
     const { html } = await open({ found: replayDocument(wrongForty()) }).get('/replay');
     expect(html).not.toMatch(/<script>alert|\u202e/);

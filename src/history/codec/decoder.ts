@@ -12,11 +12,10 @@ import type {
 import type { OpenState } from '../../domain/store.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import { factOf } from '../fact-text.ts';
-import type { HistoryRow } from '../rows.ts';
-import { holdOf } from '../rows.ts';
+import { type HistoryRow, holdOf, OPEN_KINDS } from '../rows.ts';
 import type { RunDecoder, RunDecoderOptions } from '../run-decoder.ts';
 import { type FrameParts, formSubject, frameOf } from './frame-rows.ts';
-import { OPEN_KINDS, type OpenRows, openStateOf } from './open-state-rows.ts';
+import { type OpenRows, openStateOf } from './open-state-rows.ts';
 import { SETTINGS } from './row-paths.ts';
 
 const NOTHING_OPEN: OpenState = {

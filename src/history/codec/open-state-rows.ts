@@ -4,7 +4,7 @@ import type { ActionName } from '../../domain/action.ts';
 import type { Exemption } from '../../domain/exemption.ts';
 import type { Stop } from '../../domain/operator.ts';
 import type { MatchedLately, OpenState } from '../../domain/store.ts';
-import type { RowKind } from '../rows.ts';
+import { OPEN_KINDS, type OpenKind } from '../rows.ts';
 
 /** Nouns with an id, in the order in which deciding is handed them. */
 export const NOUNS = {
@@ -12,22 +12,10 @@ export const NOUNS = {
   claim: 'claims',
   decision: 'decisions',
   intent: 'intents',
-} as const satisfies Partial<Record<RowKind, keyof OpenState>>;
+} as const satisfies Partial<Record<OpenKind, keyof OpenState>>;
 
 type NounKind = keyof typeof NOUNS;
 export const NOUN_KINDS = Object.keys(NOUNS) as NounKind[];
-
-const OTHER_KINDS = [
-  'rejected',
-  'attempt',
-  'attempts',
-  'lately',
-  'exemption',
-  'members',
-  'stop',
-] as const satisfies RowKind[];
-export type OpenKind = NounKind | (typeof OTHER_KINDS)[number];
-export const OPEN_KINDS: readonly OpenKind[] = [...NOUN_KINDS, ...OTHER_KINDS];
 
 /** By kind and key: what is open, as data. */
 export type OpenRows = Record<OpenKind, ReadonlyMap<string, unknown>>;

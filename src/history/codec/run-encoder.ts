@@ -4,9 +4,9 @@ import type { TrustEvent } from '../../domain/event.ts';
 import { type FactChange, isMomentary, type RecordedRun, type RunFrame } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { dataText, factText, SECRET_TEXT } from '../fact-text.ts';
-import type { HistoryRow, RowKind } from '../rows.ts';
+import { type HistoryRow, OPEN_KINDS, type RowKind } from '../rows.ts';
 import { FRAME_PARTS, formSubject, framePartsOf } from './frame-rows.ts';
-import { OPEN_KINDS, openKeysOf, openRowsOf } from './open-state-rows.ts';
+import { openKeysOf, openRowsOf } from './open-state-rows.ts';
 import { EVENTS_TO, SETTINGS, WHOLE } from './row-paths.ts';
 import { type Make, StandingTexts } from './standing-texts.ts';
 

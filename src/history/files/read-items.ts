@@ -21,7 +21,10 @@ export async function* readItems(history: HistoryFolder, query: HistoryQuery): A
   const last = walk.segments.findLast(({ fromMs, toMs }) => Math.min(fromMs, toMs) <= query.toMs);
   if (!last) return;
   const hasForgotten = [...walk.segments, ...walk.bases].some(({ rewrites }) => rewrites > 0);
-  const decoder = history.newDecoder({ factsOnly: query.factsOnly === true, hasForgotten });
+  const decoder = history.newDecoder({
+    factsOnly: query.factsOnly === true || query.framesOnly === true,
+    hasForgotten,
+  });
   const reading = new Reading(walk, decoder, { query, lastPlace: last.last, newestRun: history.newestRun });
   if (!first || first.first > last.last) {
     yield* reading.between();

@@ -9,6 +9,8 @@ import type { DecodedGroup } from './segment-rows.ts';
 
 export interface Wanted {
   fact(kind: SubjectKind, path: string): boolean;
+  /** No fact is wanted. */
+  noFacts?: boolean;
   /** Of rows that are no facts. */
   row(kind: string): boolean;
   /** Only rows of this subject; undefined: all. */

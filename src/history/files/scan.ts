@@ -1,9 +1,9 @@
 // history files: the runs of a segment: its facts as changes, its other rows as they are. In: columns, which facts are wanted. Out: one run after
 // another. Millions of rows go through here: each dictionary is looked at once, and no object is made of a row that nobody wants.
 import type { FactChange } from '../../domain/recorded-history.ts';
-import type { HistoryRow } from '../rows.ts';
+import { factKindOf, type HistoryRow } from '../rows.ts';
 import { FactScan, type Wanted } from './scan-facts.ts';
-import type { SegmentColumns } from './segment-columns.ts';
+import type { RowGroup, SegmentColumns } from './segment-columns.ts';
 import { decodeGroup, RunBoundaries, rowAt } from './segment-rows.ts';
 
 export interface ScannedRun {
@@ -38,6 +38,7 @@ export function* scanRuns(columns: SegmentColumns, wanted: Wanted): Generator<Sc
   let current: Scanning | undefined;
   let at: Place = { group: 0, row: 0 };
   for (const [index, group] of columns.groups.entries()) {
+    if (hasFactsAlone(group, wanted)) continue;
     const decoded = decodeGroup(group);
     const facts = new FactScan(decoded, wanted);
     const { run, at: times, kind } = decoded;
@@ -65,6 +66,11 @@ export function* scanRuns(columns: SegmentColumns, wanted: Wanted): Generator<Sc
     }
   }
   if (current) yield scanned(current, columns, wanted, { group: columns.groups.length, row: 0 });
+}
+
+/** Nobody wants them, and no run begins there: it would with its frame. */
+function hasFactsAlone(group: RowGroup, { noFacts }: Wanted): boolean {
+  return noFacts === true && group.kind().dictionary.every((kind) => factKindOf(kind) !== undefined);
 }
 
 function scanned({ run, atMs, from, changes, rows }: Scanning, of: SegmentColumns, wanted: Wanted, end: Place) {

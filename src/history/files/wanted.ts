@@ -3,7 +3,7 @@
 import { FIELDS } from '../../domain/identity.ts';
 import type { HistoryQuery } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import { factKindOf } from '../rows.ts';
+import { factKindOf, OPEN_KINDS, type RowKind } from '../rows.ts';
 import type { Wanted } from './scan-facts.ts';
 
 /** Beside the fields of identities: who owns what. */
@@ -13,28 +13,17 @@ const OWNING: Record<SubjectKind, readonly string[]> = {
   service: [],
 };
 
-/** Without these a run is still whole, except for what was open and decided. */
-const OPEN_STATE = [
-  ...[
-    'episode',
-    'claim',
-    'decision',
-    'intent',
-    'rejected',
-    'attempt',
-    'attempts',
-    'lately',
-    'exemption',
-    'members',
-    'stop',
-  ],
-  ...['written', 'ended'],
-];
+type Asked = Pick<HistoryQuery, 'facts' | 'factsOnly' | 'framesOnly'>;
 
-export function wantedBy({ facts, factsOnly }: Pick<HistoryQuery, 'facts' | 'factsOnly'>): Wanted {
+/** Without these a run is still whole, except for what was open and decided. */
+const OPEN_STATE: ReadonlySet<string> = new Set<RowKind>([...OPEN_KINDS, 'written', 'ended']);
+
+export function wantedBy({ facts, factsOnly, framesOnly }: Asked): Wanted {
+  const isOpen = (kind: string) => OPEN_STATE.has(kind);
+  if (framesOnly) return { fact: () => false, noFacts: true, row: (kind) => kind !== 'event' && !isOpen(kind) };
   return {
     fact: facts ? (kind, path) => isIdentity(kind, path) || isAmong(facts.get(kind), path) : () => true,
-    row: factsOnly === true ? (kind) => !OPEN_STATE.includes(kind) : () => true,
+    row: factsOnly === true ? (kind) => !isOpen(kind) : () => true,
   };
 }
 

@@ -6,7 +6,7 @@ import type { PresentPrints } from '../../domain/identity.ts';
 import { AS_VALUES, PackedList } from '../../domain/packed-list.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import type { EventRows, HistoryRecorder, RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
-import type { SubjectKind } from '../../domain/subjects.ts';
+import type { Source, SubjectKind } from '../../domain/subjects.ts';
 import type { RecordingDesk, SentFrame, SentRun } from './recording-desk.ts';
 
 /** More runs than these are not held: the disk is slower than the runs. */
@@ -39,6 +39,7 @@ export class RunRecorder implements HistoryRecorder {
     private readonly store: EventRows,
     private readonly clock: Clock,
     private readonly log: Log,
+    readonly lists: ReadonlySet<Source> = new Set(),
   ) {}
 
   /** Nothing was recorded before: then nobody is asked what was. */

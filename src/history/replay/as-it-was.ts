@@ -99,7 +99,7 @@ class AsItWas {
     if (this.last) this.didLast(this.last);
     const counts = this.verdicts?.counts;
     return this.tally.finish(
-      { differences: this.differences, neverRecorded: this.never?.paths(this.world) ?? [], notes: [] },
+      { differences: this.differences, unread: [], neverRecorded: this.never?.paths(this.world) ?? [], notes: [] },
       (rule) => counts?.get(rule)?.ever,
     );
   }

@@ -2,7 +2,7 @@
 // and over that time, by rule and in all. Equal sets give no difference.
 import { canonicalJson } from '../../domain/canonical.ts';
 import type { HistoryReader } from '../../domain/recorded-history.ts';
-import type { ReplayedRule } from '../../domain/replay.ts';
+import type { ReplayedRule, ReplayedUnread } from '../../domain/replay.ts';
 import {
   DIFFERING_MAX,
   type DifferingSubject,
@@ -38,8 +38,14 @@ export async function compareRuleSets(
       now: moved(anyRule(matchedNow(old)), anyRule(matchedNow(fresh))),
       overTime: moved(anyRule(old.concerned), anyRule(fresh.concerned)),
     },
+    unread: unreadByAny(old.replay.unread, fresh.replay.unread),
     neverRecorded,
   };
+}
+
+/** A list that only the old rules need hides what would go. */
+function unreadByAny(old: readonly ReplayedUnread[], fresh: readonly ReplayedUnread[]): ReplayedUnread[] {
+  return [...fresh, ...old.filter(({ list }) => !fresh.some((one) => one.list === list))];
 }
 
 function differenceOf(id: string, old: FoundWhatIf, fresh: FoundWhatIf): RuleDifference {

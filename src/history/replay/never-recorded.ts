@@ -1,9 +1,10 @@
 // history: what rules read and the record does not have. In: each run's frame, the world at the end. Out: paths and sources that nobody recorded,
 // with the rules that read them; stretches in which the recorded runs did not read what other rules or their actions need.
 import type { KnownTraits } from '../../domain/action.ts';
-import type { HistoryGap, RunFrame } from '../../domain/recorded-history.ts';
-import type { Replay } from '../../domain/replay.ts';
-import { SOURCE_OF, type Source, type SubjectKind } from '../../domain/subjects.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { HistoryGap, HistoryQuery, HistoryReader, RunFrame } from '../../domain/recorded-history.ts';
+import type { Replay, ReplayedUnread } from '../../domain/replay.ts';
+import { SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
 import { timeText } from '../../domain/time-text.ts';
 import type { LoadedRule } from '../../evaluate/index.ts';
 import { readsBundles, unpagedForActions } from '../../run/reading-needs.ts';
@@ -15,7 +16,10 @@ interface Unread {
 }
 
 /** What a rule or its action is told: a source; who owns devices, and which devices users have; the members of bundles. */
-type Need = Source | 'Emails' | 'SerialNumbers' | 'bundles';
+type Need = ReplayedUnread['list'];
+
+/** What of a frame shows what the run read. */
+type ReadFrame = Pick<RunFrame, 'run' | 'part' | 'sources'>;
 
 const JOINS = { devices: 'Emails', users: 'SerialNumbers' } as const;
 
@@ -34,6 +38,9 @@ export class NeverRecorded {
   private readonly needed = new Map<Need, string[]>();
   private readonly read = new Set<Need>();
   private readonly unread = new Map<Need, Unread>();
+  /** In all. */
+  private readonly missed = new Map<Need, Unread & { runs: number }>();
+  private wholeRuns = 0;
   private readonly gaps: HistoryGap[] = [];
 
   constructor(
@@ -49,9 +56,10 @@ export class NeverRecorded {
   }
 
   /** A run over all active rules reads what these need: other rules may need more. */
-  run(frame: RunFrame, areBundlesTold = true): void {
+  run(frame: ReadFrame, areBundlesTold = true): void {
     const { startedAt, scoped } = frame.run;
     if (scoped || frame.part) return;
+    this.wholeRuns += 1;
     for (const need of this.needed.keys()) {
       if (need === 'bundles' ? areBundlesTold : isTold(need, frame.sources)) {
         this.read.add(need);
@@ -59,8 +67,18 @@ export class NeverRecorded {
       } else {
         const { fromMs } = this.unread.get(need) ?? { fromMs: startedAt };
         this.unread.set(need, { fromMs, toMs: startedAt });
+        const missed = this.missed.get(need) ?? { fromMs: startedAt, runs: 0 };
+        this.missed.set(need, { fromMs: missed.fromMs, toMs: startedAt, runs: missed.runs + 1 });
       }
     }
+  }
+
+  /** What other rules or their actions need, and runs did not read. */
+  unreadLists(): ReplayedUnread[] {
+    return [...this.missed].map(([list, missed]) => {
+      const found = { list, rules: [...(this.needed.get(list) ?? [])].sort(), ...missed, of: this.wholeRuns };
+      return { ...found, text: textOf(found) };
+    });
   }
 
   /** Stretches without a source that was read at other times. */
@@ -99,6 +117,42 @@ export class NeverRecorded {
     const text = `${NEED_WORDS[need]} not read ${when}: no active rule needed that; rules that do: ${ids}; ${then}`;
     this.gaps.push({ ...stretch, cause: 'not_recorded', text });
   }
+}
+
+/** Before a replay: what these rules or their actions need, and recorded runs did not read. Members of bundles are left to the replay. */
+export async function unreadLists(
+  reader: Pick<HistoryReader, 'items'>,
+  rules: readonly LoadedRule[],
+  {
+    fromMs,
+    toMs,
+    actions,
+    signal,
+  }: Pick<HistoryQuery, 'fromMs' | 'toMs'> & {
+    actions: KnownTraits;
+    signal?: AbortSignal | undefined;
+  },
+): Promise<ReplayedUnread[]> {
+  const never = new NeverRecorded(rules, actions);
+  for await (const item of reader.items({ fromMs, toMs, framesOnly: true })) {
+    if (signal?.aborted) throw new AppError('stopped', 'the replay was stopped');
+    if (item.kind === 'run') never.run(item.run.frame);
+  }
+  return never.unreadLists();
+}
+
+/** `users were not read by any of 12 runs: … is unknown for everybody; TRUSTWARD_RECORD=users has runs record them`. */
+function textOf({ list, rules, runs, of, fromMs, toMs }: Omit<ReplayedUnread, 'text'>): string {
+  const isAll = runs === of;
+  const by = isAll ? 'by any recorded run' : `by ${runs} of ${of} runs, ${timeText(fromMs)} to ${timeText(toMs)}`;
+  const [those, are] = [rules.map((rule) => `\`${rule}\``).join(', '), rules.length === 1 ? 'is' : 'are'];
+  const isOfAction = list === 'Emails' || list === 'SerialNumbers';
+  const what = isOfAction ? `${are} held` : list === 'bundles' ? `cannot be judged` : `${are} unknown for everybody`;
+  const todo =
+    isOfAction || list === 'bundles'
+      ? 'an active rule with this action, also in mode `dry-run`, has runs read it'
+      : `\`TRUSTWARD_RECORD=${list}\` has runs record ${list === 'events' ? 'it' : 'them'} from now on`;
+  return `${NEED_WORDS[list]} not read ${by}, so ${those} ${what}${isAll ? '' : ' then'}; ${todo}`;
 }
 
 /** Of version 1, only unpaged lists name owners, and the devices of users. */

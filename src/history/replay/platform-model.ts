@@ -25,6 +25,11 @@ export interface PersonsChange {
   value: string;
 }
 
+/** A field that an act writes, with its value at that time. */
+export interface Reached extends Pick<FactChange, 'kind' | 'subject' | 'path'> {
+  value: Fact | undefined;
+}
+
 interface Apart {
   recorded: Fact | undefined;
   model: Fact | undefined;
@@ -34,6 +39,8 @@ interface Apart {
 interface Away extends Omit<Apart, 'recorded'> {
   /** What the record shows of it if nothing happened meanwhile. */
   expected: string | undefined;
+  /** A list that was trusted then lacked it; otherwise only readings have shown it that were not trusted. */
+  wasGone: boolean;
 }
 
 export class PlatformModel {
@@ -140,23 +147,33 @@ export class PlatformModel {
     return changes;
   }
 
-  /** What an act of the replay changes: every device of a serial number. */
-  did({ action, target }: Pick<Intent, 'action' | 'target'>): FactChange[] {
-    const valueWritten = this.traits.get(action)?.valueWritten;
-    return this.subjectsOf(action, target).map(({ kind, subject, path }) => {
+  /**
+   * What an act would change: every device of a serial number; undefined: no field of a subject. A list that the recorded run did not trust shows
+   * some for that run alone: it is to be asked while that is seen.
+   */
+  reached({ action, target }: Pick<Intent, 'action' | 'target'>): Reached[] | undefined {
+    const field = this.traits.get(action)?.fieldWritten;
+    if (field === undefined || field === MEMBERSHIP) return undefined;
+    return this.subjectsOf(action, target).map((one) => ({
+      ...one,
+      value: this.world.factOf(one.kind, one.subject, one.path),
+    }));
+  }
+
+  /** What an act of the replay changes, of what it reached. */
+  did(act: Pick<Intent, 'action' | 'target'>, reached = this.reached(act)): FactChange[] {
+    const valueWritten = this.traits.get(act.action)?.valueWritten;
+    return (reached ?? []).flatMap(({ kind, subject, path, value: seen }): FactChange[] => {
+      if (!this.world.isThere(kind, subject)) {
+        this.didAway({ kind, subject, path, value: seen }, likeWritten(seen, valueWritten));
+        return [];
+      }
       const before = this.world.factOf(kind, subject, path);
       const value = likeWritten(before, valueWritten);
       const recorded = this.apart.get(subjectOf({ kind, subject }))?.get(path);
       this.keepApart({ kind, subject, path }, recorded ? recorded.recorded : before, value);
-      return { kind, subject, path, value };
+      return [{ kind, subject, path, value }];
     });
-  }
-
-  /** Whether nothing is left that the act could change. */
-  isGone({ action, target }: Pick<Intent, 'action' | 'target'>): boolean {
-    const field = this.traits.get(action)?.fieldWritten;
-    if (field === undefined || field === MEMBERSHIP) return false;
-    return this.subjectsOf(action, target).length === 0;
   }
 
   private subjectsOf(action: string, target: string): { kind: SubjectKind; subject: string; path: string }[] {
@@ -175,7 +192,7 @@ export class PlatformModel {
   ): readonly FactChange[] {
     const { path: field, value } = change;
     const now = flag(value);
-    const why = this.effects.explains({ field, target }, now, change.subject);
+    const why = this.effects.explains({ field, target }, now, change.subject, stays);
     if (why === 'ours') {
       if (stays) this.keepApart(change, value, this.world.factOf(change.kind, change.subject, field));
       return [];
@@ -196,20 +213,30 @@ export class PlatformModel {
       this.keepApart(change, value, model);
       return { ...change, value: model };
     }
-    return stays ? this.back(change) : change;
+    return this.back(change, stays);
   }
 
   /** What was there is there again when the record has it as before: nothing shows that it was registered anew. */
-  private back(change: FactChange): FactChange {
+  private back(change: FactChange, stays: boolean): FactChange {
     const { subject, path, value } = change;
     const fields = this.away.get(subjectOf(change));
     const away = fields?.get(path);
     if (!fields || !away) return change;
-    fields.delete(path);
+    if (stays) fields.delete(path);
     if (flag(value) !== away.expected) return change;
-    this.kept.add(subject);
-    this.keepApart(change, value, away.model);
+    if (stays && away.wasGone) this.kept.add(subject);
+    if (stays) this.keepApart(change, value, away.model);
     return { ...change, value: away.model };
+  }
+
+  /** An act on what no trusted list has, and the list of this run had. */
+  private didAway({ kind, subject, path, value }: Reached, model: Fact | undefined): void {
+    const own = subjectOf({ kind, subject });
+    const fields = this.away.get(own) ?? new Map<string, Away>();
+    this.away.set(own, fields);
+    const { expected, wasGone } = fields.get(path) ?? { expected: flag(value), wasGone: false };
+    if (flag(model) === expected) fields.delete(path);
+    else fields.set(path, { expected, wasGone, model });
   }
 
   /** The lists lack it from now on. */
@@ -224,7 +251,7 @@ export class PlatformModel {
       const model = this.world.factOf(kind, subject, path);
       const recorded = apart?.has(path) ? apart.get(path)?.recorded : model;
       const expected = this.effects.unseen({ field: path, target }, subject) ?? flag(recorded);
-      if (expected !== flag(model)) fields.set(path, { expected, model });
+      if (expected !== flag(model)) fields.set(path, { expected, wasGone: true, model });
     }
     if (fields.size > 0 && !this.effects.isDeleted(target)) this.away.set(own, fields);
     else this.away.delete(own);

@@ -69,14 +69,15 @@ export class RecordedEffects {
     this.hasBegun = true;
   }
 
-  /** Undefined: it is no effect of ours. `before`: it belongs to the state at the beginning. */
+  /** Undefined: it is no effect of ours. `before`: it belongs to the state at the beginning. `stays`: a trusted reading shows it. */
   explains(
     { field, target }: FieldOfTarget,
     value: string | undefined,
     subject = target,
+    stays = true,
   ): 'ours' | 'before' | undefined {
     const found = [...(this.effects.get(keyOf(field, target))?.values() ?? [])].find((one) => one.value === value);
-    found?.seenOn.add(subject);
+    if (stays) found?.seenOn.add(subject);
     return found && (found.isBefore ? 'before' : 'ours');
   }
 

@@ -119,7 +119,7 @@ export class Tally {
   }
 
   finish(
-    rest: Pick<Replay, 'differences' | 'neverRecorded' | 'notes'>,
+    rest: Pick<Replay, 'differences' | 'unread' | 'neverRecorded' | 'notes'>,
     ever: (rule: string) => EverJudged | undefined,
   ): Replay {
     const { way, askedFromMs, askedToMs, everyMs } = this.asked;

@@ -6,6 +6,7 @@ import { type Action, type ActionName, fieldsWritten } from '../../domain/action
 import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { drainedInTurns } from '../../domain/give-way.ts';
+import type { Intent } from '../../domain/intent.ts';
 import type { Mode } from '../../domain/mode.ts';
 import type { Ids } from '../../domain/ports.ts';
 import {
@@ -154,8 +155,14 @@ class WhatIf {
   finish(): FoundWhatIf {
     const counts = this.seeing?.verdicts.counts;
     for (const gap of this.never.finishGaps()) this.tally.gap(gap);
+    const { never } = this;
     const replay = this.tally.finish(
-      { differences: [], neverRecorded: this.never.paths(this.world), notes: notesOf(this.model.kept, this.modes) },
+      {
+        differences: [],
+        unread: never.unreadLists(),
+        neverRecorded: never.paths(this.world),
+        notes: notesOf(this.model.kept, this.modes),
+      },
       (rule) => counts?.get(rule)?.ever,
     );
     return { replay, now: this.found.now(), concerned: this.found.concerned };
@@ -269,11 +276,13 @@ class WhatIf {
     this.found.decided(decided, input.judgements, run.startedAt);
     if (part === undefined) this.noteWhole(frame, { judged, unjudged }, input.judgements, seeing.verdicts);
     tally.decided(frame, decided.decisions, decided.limits);
+    // A list that the recorded run did not trust showed some of them for this run alone.
+    const reached = new Map(decided.acts.map(({ draft }) => [actOf(draft), model.reached(draft)]));
     world.restore();
-    const done = await own.commit(run, part !== undefined, decided, (intent) => model.isGone(intent));
+    const done = await own.commit(run, part !== undefined, decided, (act) => reached.get(actOf(act))?.length === 0);
     const decisions = new Map([...openState.decisions, ...decided.decisions].map((each) => [each.id, each]));
     for (const intent of done) {
-      this.change(model.did(intent));
+      this.change(model.did(intent, reached.get(actOf(intent))));
       this.bundles.did(intent);
       tally.did({ intent, atMs: run.startedAt, runSeq: run.seq, decisionOf: (id) => decisions.get(id) });
     }
@@ -310,6 +319,10 @@ class WhatIf {
     if (this.seeing) this.seeing.verdicts.observe(events);
     else for (const event of events) this.events.push(event);
   }
+}
+
+function actOf({ action, target }: Pick<Intent, 'action' | 'target'>): string {
+  return `${action} ${target}`;
 }
 
 function idOf({ id }: LoadedRule): string {

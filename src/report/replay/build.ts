@@ -1,5 +1,12 @@
 // report: a replay as a document. In: what a replay found. Out: the same with times as ISO 8601 in UTC, and null where nothing is known.
-import type { Replay, ReplayBucket, ReplayedAct, ReplayedDistrust, ReplayedRule } from '../../domain/replay.ts';
+import type {
+  Replay,
+  ReplayBucket,
+  ReplayedAct,
+  ReplayedDistrust,
+  ReplayedRule,
+  ReplayedUnread,
+} from '../../domain/replay.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { isoOrNull } from '../iso-or-null.ts';
 import { reasonWords } from '../words.ts';
@@ -44,6 +51,7 @@ export function replayDocument(
     })),
     untrusted: replay.untrusted.map(untrustedView),
     notes: replay.notes,
+    unread: replay.unread.map(unreadView),
     neverRecorded,
     buckets: filled(replay.buckets).map(({ fromMs, toMs, runs: inIt, rules }) => ({
       from: isoTime(fromMs),
@@ -56,6 +64,10 @@ export function replayDocument(
 }
 
 export function untrustedView({ fromMs, toMs, ...rest }: ReplayedDistrust): ReplayDocument['untrusted'][number] {
+  return { ...rest, from: isoTime(fromMs), to: isoTime(toMs) };
+}
+
+export function unreadView({ fromMs, toMs, ...rest }: ReplayedUnread): ReplayDocument['unread'][number] {
   return { ...rest, from: isoTime(fromMs), to: isoTime(toMs) };
 }
 

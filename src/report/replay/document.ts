@@ -3,7 +3,7 @@
 import type { DecisionName, ReasonCode } from '../../domain/decision.ts';
 import type { Mode } from '../../domain/mode.ts';
 import type { GapCause } from '../../domain/recorded-history.ts';
-import type { ReplayWay } from '../../domain/replay.ts';
+import type { ReplayedUnread, ReplayWay } from '../../domain/replay.ts';
 import type { TrustReason } from '../../domain/snapshot.ts';
 import type { Source, SubjectKind } from '../../domain/subjects.ts';
 
@@ -108,6 +108,16 @@ export interface ReplayDocument {
   }[];
   /** What was taken for true where the record does not show it. */
   notes: string[];
+  /** What the rules or their actions need, and recorded runs did not read. */
+  unread: {
+    list: ReplayedUnread['list'];
+    rules: string[];
+    runs: number;
+    of: number;
+    from: string;
+    to: string;
+    text: string;
+  }[];
   neverRecorded: { path: string; rules: string[] }[];
   buckets: ReplayBucketView[];
 }

@@ -2,6 +2,7 @@
 // INVARIANT, checked by the types: it describes `ReplayDocument`, no more and no less.
 import { z } from 'zod';
 import { REASONS } from '../../domain/decision.ts';
+import { SOURCES } from '../../domain/subjects.ts';
 import { count, kind, mode, openJsonSchema, text, texts, time, trustReason } from '../schema-parts.ts';
 import type { ReplayDocument } from './document.ts';
 
@@ -98,6 +99,19 @@ export const replaySchema = z.strictObject({
     .array(trustReason.extend({ from: time, to: time, runs: count, rules: texts.describe('that read it') }))
     .describe('whole runs in which a list was not trusted; of a what-if: would not have been by its rules'),
   notes: texts.describe('what was taken for true where the record does not show it'),
+  unread: z
+    .array(
+      z.strictObject({
+        list: z.enum([...SOURCES, 'Emails', 'SerialNumbers', 'bundles']),
+        rules: texts,
+        runs: count.describe('whole runs that did not read it'),
+        of: count.describe('so many whole runs'),
+        from: time,
+        to: time,
+        text,
+      }),
+    )
+    .describe('what the rules or their actions need, and recorded runs did not read; of a what-if only'),
   neverRecorded: z.array(z.strictObject({ path: text, rules: texts })),
   buckets: z.array(z.strictObject({ from: time, to: time, runs: count, rules: z.record(text, counts) })),
 });

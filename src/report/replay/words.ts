@@ -3,7 +3,7 @@
 import { spanText } from '../../domain/age-text.ts';
 import { clip, NAME_MAX } from '../../domain/clip.ts';
 import { formatDuration } from '../../domain/duration.ts';
-import { countText, plural } from '../fact-text.ts';
+import { asSentence, countText, plural } from '../fact-text.ts';
 import { type CellLine, joinedLine, whole } from '../marked.ts';
 import { timeCell, timeWords } from '../time-words.ts';
 import type { ReplayActView, ReplayDifferenceView, ReplayDocument, ReplayRuleView } from './document.ts';
@@ -27,6 +27,7 @@ export function replaySummary(replay: ReplayDocument): string[] {
     ...whatFollowed(replay),
     ...unknownWords(replay),
     ...neverWords(replay),
+    ...unreadWords(replay),
     ...replay.notes,
   ];
 }
@@ -84,6 +85,11 @@ function neverWords({ neverRecorded }: ReplayDocument): string[] {
   const more = neverRecorded.length - named.length;
   const rest = more > 0 ? ` and ${countText(more)} more` : '';
   return [`NEVER RECORDED, so unknown all the time: ${named.join(', ')}${rest}.`];
+}
+
+/** Why, and what to do. */
+export function unreadWords({ unread }: Pick<ReplayDocument, 'unread'>): string[] {
+  return unread.map(({ text }) => `${asSentence(text)}.`);
 }
 
 /** What is not in the record; undefined without gaps. */

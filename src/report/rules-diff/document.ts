@@ -4,7 +4,7 @@ import type { DifferingSubjects, RuleDifference, RuleSetDifference } from '../..
 import { isoTime } from '../../domain/time-text.ts';
 import { asSentence, plural } from '../fact-text.ts';
 import { isoOrNull } from '../iso-or-null.ts';
-import { replayRuleView, replaySubjectView, untrustedView } from '../replay/build.ts';
+import { replayRuleView, replaySubjectView, unreadView, untrustedView } from '../replay/build.ts';
 import type { ReplayDocument, ReplayRuleView, ReplaySubject } from '../replay/document.ts';
 
 export interface DifferingView {
@@ -28,7 +28,7 @@ export interface RuleDiffView {
 export interface RulesDiffDocument
   extends Pick<
     ReplayDocument,
-    'from' | 'to' | 'askedFrom' | 'runs' | 'gaps' | 'untrusted' | 'notes' | 'neverRecorded'
+    'from' | 'to' | 'askedFrom' | 'runs' | 'gaps' | 'untrusted' | 'notes' | 'unread' | 'neverRecorded'
   > {
   sentence: string;
   old: string;
@@ -59,6 +59,7 @@ export function rulesDiffDocument(found: RuleSetDifference, sets: { old: string;
     all: found.all,
     untrusted: found.untrusted.map(untrustedView),
     notes: [...found.notes],
+    unread: found.unread.map(unreadView),
     neverRecorded: found.neverRecorded.map(({ path, rules }) => ({ path, rules: [...rules] })),
   };
 }

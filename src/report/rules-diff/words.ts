@@ -2,7 +2,7 @@
 // names: each writer escapes it.
 import { clip, NAME_MAX } from '../../domain/clip.ts';
 import { countText, plural } from '../fact-text.ts';
-import { gapsWords, untrustedWords } from '../replay/words.ts';
+import { gapsWords, unreadWords, untrustedWords } from '../replay/words.ts';
 import { timeWords } from '../time-words.ts';
 import type { RulesDiffDocument } from './document.ts';
 
@@ -31,6 +31,7 @@ export function diffSummary(found: RulesDiffDocument): string[] {
       : [
           `NEVER RECORDED, so unknown all the time: ${lost.join(', ')}${neverRecorded.length > lost.length ? ` and ${countText(neverRecorded.length - lost.length)} more` : ''}.`,
         ]),
+    ...unreadWords(found),
     ...found.notes,
   ];
 }

@@ -11,6 +11,7 @@ import type { PulledEvents } from '../../pull/pull-events.ts';
 import type { Engine } from '../engine.ts';
 import { fillWindows } from '../fill-windows.ts';
 import type { PulledSnapshot } from '../pulled-snapshot.ts';
+import { recordedWindowMs } from '../read-new-events.ts';
 import { boundedLookups } from '../single-reads.ts';
 import { countOf, type NamedSubjects, namedSubjects } from './named-subjects.ts';
 import { partSnapshot } from './part-snapshot.ts';
@@ -153,7 +154,8 @@ class Look {
     const { windowMs } = evaluator.needs;
     if (!engine.feed.primed.has(evaluator)) await fillWindows(engine, evaluator, atMs - windowMs);
     evaluator.observe(events);
-    return { events, coverage, forgetBeforeMs: atMs - windowMs - engine.settings.events.overlapMs };
+    const keptMs = Math.max(windowMs, recordedWindowMs(engine));
+    return { events, coverage, forgetBeforeMs: atMs - keptMs - engine.settings.events.overlapMs };
   }
 
   private whole(code: WholeReason, text: string): WatchLook {

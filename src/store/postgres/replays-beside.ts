@@ -11,6 +11,7 @@ const IS_OLD = `asks.asked_at < clock_timestamp() - interval '${REPLAY_WITHIN_MS
 /** INVARIANT: one statement: of two endpoints that begin at a time, one does. */
 const BEGIN = `INSERT INTO asks (id, operation, said) VALUES ('${ID}', 'replay', $1) ON CONFLICT (org, id)
   DO UPDATE SET said = excluded.said, answer = NULL, asked_at = clock_timestamp() WHERE asks.answer IS NOT NULL OR ${IS_OLD}`;
+const GOES_ON = `UPDATE asks SET said = $2 WHERE id = '${ID}' AND said = $1 AND answer IS NULL`;
 const END = `UPDATE asks SET answer = $2 WHERE id = '${ID}' AND said = $1 AND answer IS NULL`;
 const LAST = `SELECT said, answer, answer IS NULL AND ${IS_OLD} AS is_lost FROM asks WHERE id = '${ID}'`;
 
@@ -29,6 +30,10 @@ export class PostgresReplays implements ReplayKeeper {
   async begin(replay: ReplayBeside): Promise<boolean> {
     const { rowCount } = await this.within((client) => client.query(BEGIN, [serialize(replay)]));
     return rowCount === 1;
+  }
+
+  async goesOn(before: ReplayBeside, now: ReplayBeside): Promise<void> {
+    await this.within((client) => client.query(GOES_ON, [serialize(before), serialize(now)]));
   }
 
   async end(begun: ReplayBeside, ended: ReplayBeside): Promise<void> {

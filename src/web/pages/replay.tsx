@@ -110,7 +110,7 @@ function Ask({ deps, rule, isUnderWay }: { deps: HttpDeps; rule: string | undefi
 }
 
 function Last({ deps, last }: { deps: HttpDeps; last: ReplayBeside }) {
-  const { asked, by, startedAt, finishedAt, found, fault } = last;
+  const { asked, by, startedAt, finishedAt, notes, found, fault } = last;
   const took = spanText((finishedAt ?? deps.clock.nowMs()) - startedAt);
   return (
     <section>
@@ -123,6 +123,13 @@ function Last({ deps, last }: { deps: HttpDeps; last: ReplayBeside }) {
         {finishedAt === undefined ? `It has run for ${took}; this page reloads by itself.` : `It took ${took}.`}{' '}
         {finishedAt === undefined ? <Link href="/replay">Reload now</Link> : null}
       </p>
+      {finishedAt === undefined
+        ? notes?.map((note) => (
+            <div class="notice wait" role="status">
+              <Words>{note}</Words>
+            </div>
+          ))
+        : null}
       {fault === undefined ? null : (
         <div class="notice bad" role="alert">
           <b>There is no result:</b> <Words>{fault}</Words>

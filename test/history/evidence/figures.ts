@@ -80,6 +80,7 @@ export function replayOf(rules: ReplayedRule[], changes: Partial<Replay> = {}): 
     differences: [],
     untrusted: [],
     notes: [],
+    unread: [],
     neverRecorded: [],
     buckets: [],
     ...changes,

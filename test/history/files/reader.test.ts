@@ -55,6 +55,20 @@ async function read(query: HistoryQuery = ALWAYS, from = reader()): Promise<Read
 const device = (path: string, value?: string): Said => ['device', 'd1', path, value];
 
 describe('reading', () => {
+  it('gives frames alone when no more is asked for, also of runs with very many facts', async () => {
+    const writer = new HistoryWriter(folder, ABOUT);
+    const many = Array.from({ length: 120_000 }, (_, at): Said => ['device', `d${at}`, 'OS', '"14"']);
+    writer.writeRun(runRows(1, START, [['claim', 'c1', '', '{}'], ['setting', 's', '', '{}'], ...many]));
+    writer.writeRun(runRows(2, START + MINUTE, [device('OS', '"15"'), ['event', 'e1', '', '{}']]));
+    await tidyHistory(folder, { ...ABOUT, nowMs: START + 3 * HOUR, keepMs: 30 * DAY });
+    const { order, runs, states } = await read({ ...ALWAYS, framesOnly: true });
+    expect([order, states]).toEqual([['state', 'run 1', 'run 2'], [{ facts: [], events: [] }]]);
+    expect(runs.map(({ changes, rows }) => [[...changes].length, rows.map(({ kind }) => kind)])).toEqual([
+      [0, ['run', 'setting']],
+      [0, ['run']],
+    ]);
+  });
+
   it('gives every run with its changes and its other rows, after what held before it', async () => {
     const writer = new HistoryWriter(folder, ABOUT);
     writer.writeRun(runRows(1, START, [device('OS', '"14"'), ['event', 'e1', '', '{}'], ['claim', 'c1', '', '{}']]));

@@ -38,6 +38,7 @@ const found = (over: Partial<RuleSetDifference> = {}): RuleSetDifference => ({
   askedFromMs: FROM,
   runs: 8_640,
   gaps: [],
+  unread: [],
   rules: [rule()],
   all: { now: { added: 0, gone: 38 }, overTime: { added: 2, gone: 38 } },
   untrusted: [],

@@ -41,7 +41,10 @@ for (const { name, isMissing, open } of KEEPERS)
       expect(await other.last()).toBeUndefined();
       expect(await one.begin(BEGUN)).toBe(true);
       expect(await other.last()).toEqual(BEGUN);
-      await one.end(BEGUN, ENDED);
+      const noted = { ...BEGUN, notes: ['users were not read'] };
+      await one.goesOn(BEGUN, noted);
+      expect(await other.last()).toEqual(noted);
+      await one.end(noted, ENDED);
       expect(await other.last()).toEqual(ENDED);
     });
 
