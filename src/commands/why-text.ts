@@ -27,7 +27,7 @@ export function whyText(why: WhyAnswer, { width = 100 }: TerminalOptions = {}): 
     ['AS OF', asOfWords(why.asOf)],
     ['STATE', stateWords(why)],
     ['IN FORCE', claimLines(why)],
-    ['EXEMPT', why.exemption ? [exemptionText(why.exemption)] : []],
+    ['EXEMPT', exemptLines(why)],
     ['DEVICES', deviceLines(why)],
     ['RULES', ruleLines(why)],
     ['NEXT', why.next],
@@ -39,6 +39,11 @@ export function whyText(why: WhyAnswer, { width = 100 }: TerminalOptions = {}): 
     ...sections.flatMap(([label, lines]) => sectionLines(label, lines, width)),
     ...conditionLines(why).flatMap((line) => wrapped(line, width)),
   ].join('\n');
+}
+
+function exemptLines({ exemption, joined }: WhyAnswer): string[] {
+  if (exemption) return [exemptionText(exemption)];
+  return joined ? [`not yet: it joined this later, and waits for a person's yes: ${exemptionText(joined)}`] : [];
 }
 
 /** Each line begins at the same column; what is wrapped of it is set in a little more. */

@@ -92,7 +92,7 @@ export interface JoinedLater {
 export interface MemberReader {
   /**
    * Whom this would protect now. `users`: addresses that it selects by a field that identities do not have. Undefined: not known, since no
-   * trusted reading has shown all that it takes: the list of this kind, and of devices with their owners.
+   * trusted reading has shown what it takes: the list of this kind, but for an address, and devices with their owners.
    */
   membersNow(
     about: Pick<Exemption, 'subject' | 'selector'>,

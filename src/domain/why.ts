@@ -46,6 +46,8 @@ export interface Why {
   unfinished: Intent[];
   /** The exemption in force that protects it. */
   exemption: Exemption | undefined;
+  /** The one that it joined after that was made: it waits for a person's yes. */
+  joined: Exemption | undefined;
   stop: Stop | undefined;
   /** Every loaded rule about this kind of subject. */
   rules: WhyRule[];

@@ -110,7 +110,7 @@ function bannedOf({ devices }: Why): Why['states'] {
 
 /** Each command once. */
 export function waysOutOf(why: Why): WayOut[] {
-  const { claims, unfinished, exemption } = why;
+  const { claims, unfinished, exemption, joined } = why;
   const name = typed(why, why.subject.serial === '' ? why.subject.id : why.subject.serial);
   const exempt = `trustward exempt add ${name} --owner NAME --reason TEXT --until 30d`;
   const ways: WayOut[] = [];
@@ -130,7 +130,10 @@ export function waysOutOf(why: Why): WayOut[] {
     ways.push({ purpose: 'why it is so', command: `trustward why ${typed({ subject: identity }, identity.serial)}` });
   if (exemption)
     ways.push({ purpose: 'end the exemption', command: `trustward exempt end ${exemption.id} --reason TEXT` });
-  else if (claims.length === 0) ways.push({ purpose: 'protect it', command: exempt });
+  else if (joined) {
+    const confirm = `trustward exempt confirm ${joined.id} --subject ${name} --reason TEXT`;
+    ways.push({ purpose: 'let the exemption cover it', command: confirm });
+  } else if (claims.length === 0) ways.push({ purpose: 'protect it', command: exempt });
   const rule = why.rules.find(({ verdict }) => verdict === 'match') ?? why.rules[0];
   if (rule) ways.push({ purpose: 'every fact of a rule', command: `trustward explain ${rule.rule} ${name}` });
   return [...new Map(ways.map((way) => [way.command, way])).values()];

@@ -3,7 +3,6 @@
 // it. Reads only, each record once; what cannot be read now is named, and the rest is answered.
 import { Exemptions, partiesOfRecords } from '../decide/exemptions.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
-import type { Exemption } from '../domain/exemption.ts';
 import type { Explanation } from '../domain/explanation.ts';
 import { type Facts, isFacts, ownTexts } from '../domain/facts.ts';
 import type { HistoryLine } from '../domain/history.ts';
@@ -99,7 +98,7 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
     claims: open.claims.filter(({ target, subjectId }) => own.has(target) || subjectId === subject.id),
     waiting: await waitingFor(reader, own, subject),
     unfinished: unfinishedOn(deps, open, own, subject.id),
-    exemption: await exemptionFor(deps, subject, read.records, atMs),
+    ...(await exemptionFor(deps, subject, read.records, atMs)),
     stop: await reader.stop(),
     rules,
     record: recordOf(read, subject),
@@ -180,10 +179,11 @@ async function exemptionFor(
   subject: SubjectRef & { serial: string },
   records: readonly Facts[],
   nowMs: number,
-): Promise<Exemption | undefined> {
+): Promise<Pick<Why, 'exemption' | 'joined'>> {
   const exemptions = new Exemptions(await deps.reader.exemptions(nowMs), nowMs);
   const owners = exemptions.asksForOwnerRecords ? await ownersOf(deps.api, records).catch(() => new Map()) : new Map();
-  return exemptions.protecting(partiesOfRecords(records, owners), [subject]).exemption;
+  const { exemption, joined } = exemptions.protecting(partiesOfRecords(records, owners), [subject]);
+  return { exemption, joined: joined?.exemption };
 }
 
 /** A user's record names serial numbers; where it does not, the devices of which the user was seen as owner. */

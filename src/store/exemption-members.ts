@@ -117,12 +117,14 @@ function kindOf({ subject, selector }: About) {
 function* isKnown(db: Db, about: About, hasUsers: boolean): Work<boolean> {
   const { subject, selector } = about;
   const kind = kindOf(about);
-  if (selector && kind === 'user' && !(hasUsers || (SELECTED[selector.field] && (yield* hasAny(db, 'user')))))
-    return false;
+  // Devices name the addresses of their owners: those of an address are known without a list of users.
+  const needsUsers = selector !== undefined && kind === 'user' && selector.field !== 'Email' && !hasUsers;
+  if (needsUsers && !(SELECTED[selector.field] && (yield* hasAny(db, 'user')))) return false;
   if (subject?.kind === 'user' || selector?.kind === 'user') {
-    const unknown =
-      "SELECT 1 FROM identities WHERE kind = 'device' AND gone_at IS NULL AND owners_print IS NULL LIMIT 1";
-    if ((yield* db.get(unknown)) !== undefined) return false;
+    // A device whose record does not name its owners is no member: whoever it names later waits for a person.
+    const known =
+      "SELECT 1 FROM identities WHERE kind = 'device' AND gone_at IS NULL AND owners_print IS NOT NULL LIMIT 1";
+    if ((yield* db.get(known)) === undefined) return false;
   }
   return yield* hasAny(db, kind === 'service' ? 'service' : 'device');
 }

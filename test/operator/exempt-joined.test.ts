@@ -2,6 +2,7 @@
 // platform in memory, runs in enforce. Out: decisions and calls.
 import { describe, expect, it } from 'vitest';
 import type { Exemption } from '../../src/domain/exemption.ts';
+import { whyOf } from '../../src/explain/why.ts';
 import { operatorAlerts } from '../../src/notify/operator-alerts.ts';
 import { confirmJoined } from '../../src/operator/confirm-joined.ts';
 import { exempt } from '../../src/operator/exempt.ts';
@@ -48,6 +49,8 @@ const WAYS: [way: string, about: AboutRequest, (on: OnPlatform) => void][] = [
   ],
 ];
 
+const whySpoof = (on: OnPlatform) =>
+  whyOf({ ...on.engine, reader: on.store, rules: [banRule()], isWhatIf: false }, { kind: 'device', id: 'spoof' });
 const seeSpoof = (on: OnPlatform) => on.platform.compromised('spoof', 'TRUE');
 const held = { decision: 'hold', reason: 'joined_later' };
 
@@ -71,7 +74,13 @@ describe('a device that', () => {
     joins(on);
     seeSpoof(on);
     await on.run('enforce');
+    const why = await whySpoof(on);
+    expect([why.exemption, why.joined?.id]).toEqual([undefined, exemption.id]);
+    expect(why.commands.map(({ command }) => command)).toContain(
+      `trustward exempt confirm ${exemption.id} --subject ${why.subject.serial} --reason TEXT`,
+    );
     const { confirmed } = await confirmJoined(on.engine, exemption.id, { ...ANA, subject: 'spoof' });
+    expect(await whySpoof(on)).toMatchObject({ exemption: { id: exemption.id }, joined: undefined });
     expect(confirmed).toHaveLength(1);
     const { decisions } = await on.run('enforce');
     expect(decisions).toMatchObject([{ subject: { id: 'spoof' }, decision: 'skip', reason: 'exempt' }]);
@@ -90,6 +99,19 @@ describe('a device that', () => {
     await on.run('enforce');
     const { decisions } = await on.run('enforce');
     expect(on.platform.effects).toEqual([]);
+    expect(decisions).toMatchObject([{ subject: { id: 'spoof' }, ...held }]);
+  });
+
+  it('gets an owner who is exempt by address waits, although no list of users was read and another device names no owner', async () => {
+    const on = startOnPlatform();
+    on.platform.addDevice('ceo', { SerialNumber: 'C02', Emails: ['ceo@x.org'] });
+    on.platform.addDevice('spoof', { Emails: ['eve@x.org'] });
+    on.platform.addDevice('silent');
+    await on.run();
+    await add(on, { selector: { field: 'Email', value: 'ceo@x.org' } });
+    on.platform.patch('spoof', { Emails: ['ceo@x.org'] });
+    seeSpoof(on);
+    const { decisions } = await on.run('enforce');
     expect(decisions).toMatchObject([{ subject: { id: 'spoof' }, ...held }]);
   });
 

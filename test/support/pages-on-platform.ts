@@ -6,6 +6,7 @@ import { explainSubject } from '../../src/explain/explain-subject.ts';
 import { historyOfSubject, whyOf, whyStored } from '../../src/explain/why.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { endExemption } from '../../src/operator/commands.ts';
+import { confirmJoined } from '../../src/operator/confirm-joined.ts';
 import { exempt } from '../../src/operator/exempt.ts';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import type { OnPlatform } from './engine-on-platform.ts';
@@ -17,6 +18,7 @@ export function pagesOnPlatform(on: OnPlatform, rules: readonly LoadedRule[], ov
   const operator: Partial<HttpDeps['operator']> = {
     exempt: (request, by) => exempt(engine, request, by),
     endExemption: (id, who) => endExemption(engine, id, who),
+    confirmJoined: (id, who) => confirmJoined(engine, id, who),
     release: (target, who) => releaseClaims(engine, target, who),
   };
   return openPages({

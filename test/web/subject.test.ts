@@ -4,6 +4,7 @@ import { AppError } from '../../src/domain/errors.ts';
 import { whyOf } from '../../src/explain/why.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { linkOf } from '../../src/notify/link.ts';
+import { exempt } from '../../src/operator/exempt.ts';
 import { subjectPath } from '../../src/report/html/who.tsx';
 import { banRule, startOnPlatform } from '../support/engine-on-platform.ts';
 import { pagesOnPlatform } from '../support/pages-on-platform.ts';
@@ -114,6 +115,21 @@ describe('the forms of the page of a subject', () => {
     expect(text).toContain('ana is responsible for it: a test <b>device</b>');
     expect(html).not.toContain('<b>device');
     expect(text).toContain('End exemption');
+  });
+
+  it('let the exemption that it joined later cover it', async () => {
+    const { on, get, post } = await banned();
+    on.platform.addDevice('late', { SerialNumber: 'S-late' });
+    await on.run();
+    const about = { selector: { field: 'Email', value: 'ana+x@example.com' } };
+    const { exemption } = await exempt(on.engine, { ...about, owner: 'ada', reason: 'r', until: '30d' }, 'ada');
+    on.platform.patch('late', { Emails: ['ana+x@example.com'], MdmData: { CompromisedStatus: 'TRUE' } });
+    await on.run();
+    expect((await get('/subjects/device/late')).text).toContain('Let the exemption cover it');
+    await post(`/exemptions/${exemption.id}/confirm`, { subject: 'late', reason: 'hers' }, 'approve');
+    const { text } = await get('/subjects/device/late');
+    expect(text).toContain('End exemption');
+    expect(text).not.toContain('Let the exemption cover it');
   });
 
   it('refuse an exemption without a reason, or until a time that is over', async () => {

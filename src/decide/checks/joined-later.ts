@@ -11,7 +11,7 @@ export const joinedLater: Check = {
     // An approval counts only for the exemptions that it showed.
     if (approved && effect?.joined?.includes(exemption.id)) return undefined;
     const also = covers.length === 0 ? '' : `; it would also hit what the exemption covers: ${covers.join(', ')}`;
-    const text = `it joined after this was made, and waits for a person's yes: ${exemptionText(exemption)}${also}`;
+    const text = `it joined an exemption after that was made, and waits for a person's yes: ${exemptionText(exemption)}${also}`;
     return hold('joined_later', text);
   },
 };

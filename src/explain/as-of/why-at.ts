@@ -54,6 +54,9 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   const lookBack = again?.rules.evaluator.lookBack;
   if (lookBack) await fillBefore(history, lookBack, frame.run, subject);
   const targets = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
+  const owners = await ownersAt(deps, record, atMs);
+  const exemptions = new Exemptions([...(openState.exemptions ?? [])], frame.run.startedAt);
+  const protection = exemptions.protecting(partiesOfRecords([record], owners), [subject]);
   const lines = await historyOfSubject({ reader, clock }, subject, HISTORY_READ_MAX);
   const faults = [
     ...(again?.problems ?? ['the rule files of that time are not recorded']),
@@ -75,10 +78,8 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
         intent.status !== 'withdrawn' &&
         !isDone(intent),
     ),
-    exemption: new Exemptions([...(openState.exemptions ?? [])], frame.run.startedAt).protecting(
-      partiesOfRecords([record], await ownersAt(deps, record, atMs)),
-      [subject],
-    ).exemption,
+    exemption: protection.exemption,
+    joined: protection.joined?.exemption,
     stop: openState.stop,
     rules: judgeAt(rules, run, { id: subject.id, record: own.shownTo(frame), joins, events, lookBack }),
     history: lines.filter(({ at }) => at <= atMs).slice(0, HISTORY_MAX),

@@ -75,7 +75,8 @@ const waiting = z.strictObject({
   reasonText: text,
 });
 
-const exemption = z.strictObject({
+/** Whom it covers stays inside: prints of identities. */
+const exemption = z.object({
   id: text,
   subject: about.subject.unwrap().optional(),
   selector: about.selector.unwrap().optional(),
@@ -89,6 +90,7 @@ const exemption = z.strictObject({
   endedReason: text.optional(),
   usedAt: moment.optional(),
   warnedAt: moment.optional(),
+  acceptForgeable: z.boolean().optional(),
 });
 
 const rule = z.strictObject({
@@ -136,6 +138,7 @@ export const why = z
     waiting: z.array(waiting),
     unfinished: z.array(intent),
     exemption: exemption.optional(),
+    joined: exemption.optional().describe('the exemption that it joined after that was made: it waits for a yes'),
     stop: z.strictObject({ at: moment, by: text, reason: text }).optional(),
     rules: z.array(rule),
     history: z.array(historyLine),

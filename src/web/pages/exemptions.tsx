@@ -42,6 +42,7 @@ const addForm = z.strictObject({
   forgeable: z.literal('yes').optional(),
 });
 const reasonForm = z.strictObject({ reason: givenText });
+const confirmForm = reasonForm.extend({ subject: nameField.optional() });
 
 export function exemptionPages(deps: HttpDeps): Route[] {
   return [
@@ -57,9 +58,11 @@ export function exemptionPages(deps: HttpDeps): Route[] {
       return addressOf(PATH, { list: 'over' });
     }),
     formPage(deps, '/exemptions/:id/confirm', 'approve', async (context) => {
-      const { reason } = await readForm(context, reasonForm);
       const id = param(context, 'id');
-      await deps.operator.confirmJoined(id, { by: context.var.caller.name, reason });
+      await deps.operator.confirmJoined(id, {
+        ...(await readForm(context, confirmForm)),
+        by: context.var.caller.name,
+      });
       return `${PATH}#exemption-${encodeURIComponent(id)}`;
     }),
   ];

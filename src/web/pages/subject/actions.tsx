@@ -90,7 +90,7 @@ function aboutOf({ kind, id, serial }: Identity) {
 }
 
 export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string }) {
-  const { subject, claims, exemption } = why;
+  const { subject, claims, exemption, joined } = why;
   const path = pathOf(subject);
   const claimOf = new Map(claims.map(({ id, target }) => [target, id]));
   return (
@@ -132,6 +132,20 @@ export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string })
         <>
           <h3>End the exemption</h3>
           <Act to={`/exemptions/${encodeURIComponent(exemption.id)}/end`} label="End exemption" reason="required" />
+        </>
+      )}
+      {joined === undefined ? null : (
+        <>
+          <h3>Let the exemption cover it</h3>
+          <p class="quiet">
+            It joined an exemption after that was made, and is neither acted on nor exempt until then.
+          </p>
+          <Act
+            to={`/exemptions/${encodeURIComponent(joined.id)}/confirm`}
+            label="Cover this too"
+            reason="required"
+            fields={{ subject: subject.id }}
+          />
         </>
       )}
       {[...claimOf].map(([target, claim]) => (

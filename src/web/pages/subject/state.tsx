@@ -63,8 +63,8 @@ export function NextCard({ next }: Pick<WhyAnswer, 'next'>) {
 }
 
 export function InForceCard({ why }: { why: Why }) {
-  const { claims, waiting, unfinished, exemption } = why;
-  if (claims.length + waiting.length + unfinished.length === 0 && exemption === undefined) return null;
+  const { claims, waiting, unfinished, exemption, joined } = why;
+  if (claims.length + waiting.length + unfinished.length === 0 && !exemption && !joined) return null;
   return (
     <section class="card">
       <h2>In force, waiting and unfinished</h2>
@@ -98,6 +98,12 @@ export function InForceCard({ why }: { why: Why }) {
           <li data-row>
             <Link href={`/exemptions#exemption-${encodeURIComponent(exemption.id)}`}>Exempt</Link>:{' '}
             <Words>{exemptionText(exemption)}</Words>
+          </li>
+        )}
+        {joined === undefined ? null : (
+          <li data-row>
+            <Link href={`/exemptions#exemption-${encodeURIComponent(joined.id)}`}>Joined an exemption later</Link>{' '}
+            <Mark word="waits for a yes" tone="wait" /> <Words>{exemptionText(joined)}</Words>
           </li>
         )}
       </ul>
