@@ -56,7 +56,7 @@ for (let run = 1; run <= runs; run += 1) {
   if (!first) throw new Error('nothing was seen');
   const frame = { ...template.frame, run: { ...template.frame.run, seq: run, startedAt: nowMs, id: `run-${run}` } };
   const read = performance.now();
-  recorder.record({ ...template, frame, isClockRight: true, seen: [{ ...first, ...pass.finish() }] });
+  recorder.record({ ...template, frame, isClockRight: true, seen: [{ ...first, ...pass.finish().records }] });
   await recorder.settled();
   const { recorded, lost, fault } = recorder.state;
   const times = `read ${((read - began) / 1_000).toFixed(1)} s, recorded in ${((performance.now() - read) / 1_000).toFixed(1)} s`;

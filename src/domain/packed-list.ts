@@ -16,6 +16,8 @@ export const AS_VALUES = { pack: serialize, unpack: deserialize } satisfies Pack
 export interface Packs {
   plain: Uint8Array[];
   deflated: Uint8Array[];
+  /** What these lie in, and nothing else does: it can be handed over instead of copied. */
+  buffers: ArrayBuffer[];
 }
 
 const AT_ONCE = 1_000;
@@ -23,16 +25,20 @@ const AT_ONCE = 1_000;
 const PACKED_MIN = 100;
 /** Beyond so many bytes, packs are deflated: it takes as long as reading the records does, and pays only for the memory of large fleets. */
 const PLAIN_BYTES_MAX = 30_000_000;
+/** Deflated packs lie in few long buffers: between the large ones that are freed meanwhile, they would leave holes. */
+const SLAB_BYTES = 4_000_000;
 
 export class PackedList<T> implements Iterable<T> {
   private plain: Uint8Array[] = [];
   private plainBytes = 0;
   private deflated: Uint8Array[] = [];
+  private slab = new Uint8Array(0);
+  private slabEnd = 0;
   private last: T[] = [];
 
   constructor(private readonly packing: Packing<T>) {}
 
-  static ofPacks<T>(packing: Packing<T>, { plain, deflated }: Packs): PackedList<T> {
+  static ofPacks<T>(packing: Packing<T>, { plain, deflated }: Omit<Packs, 'buffers'>): PackedList<T> {
     const list = new PackedList<T>(packing);
     list.plain = plain;
     list.deflated = deflated;
@@ -41,7 +47,10 @@ export class PackedList<T> implements Iterable<T> {
 
   packs(): Packs {
     this.pack();
-    return { plain: this.plain, deflated: this.deflated };
+    const { plain, deflated } = this;
+    const slabs = deflated.map(({ buffer }) => buffer);
+    const own = plain.filter(({ buffer, byteLength }) => buffer.byteLength === byteLength).map(({ buffer }) => buffer);
+    return { plain, deflated, buffers: [...new Set([...slabs, ...own])] as ArrayBuffer[] };
   }
 
   add(item: T): void {
@@ -64,7 +73,26 @@ export class PackedList<T> implements Iterable<T> {
   private keep(pack: Uint8Array): void {
     this.plainBytes += pack.length;
     if (this.plainBytes <= PLAIN_BYTES_MAX) this.plain.push(pack);
-    else this.deflated.push(deflateRawSync(pack, { level: 1 }));
+    else this.keepDeflated(deflateRawSync(pack, { level: 1 }));
+  }
+
+  private keepDeflated(pack: Uint8Array): void {
+    if (this.slabEnd + pack.length > this.slab.length) {
+      this.slab = new Uint8Array(Math.max(SLAB_BYTES, pack.length));
+      this.slabEnd = 0;
+    }
+    const kept = this.slab.subarray(this.slabEnd, this.slabEnd + pack.length);
+    kept.set(pack);
+    this.slabEnd += pack.length;
+    this.deflated.push(kept);
+  }
+
+  /** Its items, for the last time: each pack goes when it is read. */
+  *drained(): Generator<T> {
+    for (let pack = this.plain.shift(); pack; pack = this.plain.shift()) yield* this.packing.unpack(pack);
+    for (let pack = this.deflated.shift(); pack; pack = this.deflated.shift())
+      yield* this.packing.unpack(inflateRawSync(pack));
+    yield* this.last.splice(0);
   }
 
   *[Symbol.iterator](): Iterator<T> {

@@ -51,14 +51,15 @@ export class DeskThread {
     return this.desks;
   }
 
-  call<T>(call: Omit<DeskCall, 'number'>): Promise<T> {
+  /** `moved`: buffers of the arguments that the thread has from now on, and nobody else. */
+  call<T>(call: Omit<DeskCall, 'number'>, moved: ArrayBuffer[] = []): Promise<T> {
     this.worker ??= this.start();
     const { worker } = this;
     const number = ++this.calls;
     return new Promise<T>((resolve, reject) => {
       if (this.waiting.size === 0) worker.ref();
       this.waiting.set(number, { desk: call.desk, resolve: resolve as Waiting['resolve'], reject });
-      worker.postMessage({ ...call, number } satisfies DeskCall);
+      worker.postMessage({ ...call, number } satisfies DeskCall, moved);
     });
   }
 

@@ -3,6 +3,7 @@
 import type { FactPath, FactPaths } from '../../domain/fact-prints.ts';
 import { printOf } from '../../domain/print-bits.ts';
 import { BlockMemory } from './block-memory.ts';
+import { KnownValues } from './known-values.ts';
 
 /** The facts of one subject: paths by number, and two numbers for each value. */
 export interface PackedFacts {
@@ -10,9 +11,13 @@ export interface PackedFacts {
   values: Int32Array;
 }
 
-/** Records that have the same facts share the list of their paths. */
+/** Records that have the same facts share the list of their paths, and how these are packed: the whole ones first, then two numbers in each word. */
 interface Shape {
   paths: Uint32Array;
+  /** By path: 1: its values are too many for numbers. */
+  isWhole: Uint8Array;
+  wholes: number;
+  words: number;
   subjects: number;
 }
 
@@ -35,6 +40,10 @@ export class LastFacts {
   /** By slot: when its facts were set. */
   private setAt = new Uint32Array(1_024);
   private readonly kept = new WeakMap<ReadonlySet<number>, KeptPrints>();
+  /** By path. */
+  private readonly known: KnownValues[] = [];
+  private packed = new Int32Array(64);
+  private unpacked = new Int32Array(128);
 
   constructor(readonly paths: FactPaths) {}
 
@@ -50,16 +59,16 @@ export class LastFacts {
     return this.slots.has(id);
   }
 
-  /** A view: it holds until the next change. */
+  /** Its values hold until those of another one are asked for. */
   get(id: string): PackedFacts | undefined {
     const slot = this.slots.get(id);
     if (slot === undefined) return undefined;
     const { paths } = this.shapes[this.shapeOf[slot] as number] as Shape;
-    return { paths, values: this.memory.read(this.placeOf[slot] as number, 2 * paths.length) };
+    return { paths, values: this.valuesAt(slot) };
   }
 
   set(id: string, { paths, values }: PackedFacts): void {
-    const shape = this.shapeNo(paths);
+    const shape = this.pack(paths, values);
     const known = this.slots.get(id);
     const slot = known ?? this.free.pop() ?? this.slots.size;
     if (known === undefined) {
@@ -69,7 +78,7 @@ export class LastFacts {
     (this.shapes[shape] as Shape).subjects += 1;
     this.shapeOf[slot] = shape;
     this.setAt[slot] = this.time;
-    this.placeOf[slot] = this.memory.add(values);
+    this.placeOf[slot] = this.memory.add(this.packed.subarray(0, (this.shapes[shape] as Shape).words));
   }
 
   delete(id: string): void {
@@ -105,7 +114,7 @@ export class LastFacts {
 
   private print(slot: number, masks: readonly Uint8Array[]): number {
     const mask = masks[this.shapeOf[slot] as number] as Uint8Array;
-    const values = this.memory.read(this.placeOf[slot] as number, 2 * mask.length);
+    const values = this.valuesAt(slot);
     let [a, b] = [0, 0];
     for (let one = 0; one < mask.length; one += 1) {
       if (mask[one] === 0) continue;
@@ -141,16 +150,71 @@ export class LastFacts {
   private leave(slot: number): void {
     const shape = this.shapes[this.shapeOf[slot] as number] as Shape;
     shape.subjects -= 1;
-    this.memory.remove(this.placeOf[slot] as number, 2 * shape.paths.length);
+    this.memory.remove(this.placeOf[slot] as number, shape.words);
   }
 
-  private shapeNo(paths: Uint32Array): number {
+  /** Into `packed`; the number of its shape. A path that has too many values by now makes another one. */
+  private pack(paths: Uint32Array, values: Int32Array): number {
     const key = paths.join(' ');
-    const known = this.shapeNos.get(key);
-    if (known !== undefined) return known;
-    this.shapes.push({ paths: paths.slice(), subjects: 0 });
-    this.shapeNos.set(key, this.shapes.length - 1);
-    return this.shapes.length - 1;
+    let no = this.shapeNos.get(key);
+    while (no === undefined || !this.packAs(this.shapes[no] as Shape, values)) {
+      no = this.shapes.push(this.newShape(paths)) - 1;
+      this.shapeNos.set(key, no);
+    }
+    return no;
+  }
+
+  private newShape(paths: Uint32Array): Shape {
+    for (const no of paths) this.known[no] ??= new KnownValues();
+    const isWhole = Uint8Array.from(paths, (no) => (this.known[no]?.isFull ? 1 : 0));
+    const wholes = isWhole.reduce((sum, one) => sum + one, 0);
+    const words = 2 * wholes + Math.ceil((paths.length - wholes) / 2);
+    if (this.packed.length < words) this.packed = new Int32Array(2 * words);
+    if (this.unpacked.length < 2 * paths.length) this.unpacked = new Int32Array(4 * paths.length);
+    return { paths: paths.slice(), isWhole, wholes, words, subjects: 0 };
+  }
+
+  /** False: a value has no number. */
+  private packAs({ paths, isWhole, wholes, words }: Shape, values: Int32Array): boolean {
+    const { packed } = this;
+    packed.fill(0, 0, words);
+    let [whole, numbered] = [0, 4 * wholes];
+    for (let at = 0; at < paths.length; at += 1) {
+      const [a, b] = [values[2 * at] as number, values[2 * at + 1] as number];
+      if (isWhole[at] === 1) {
+        packed[whole] = a;
+        packed[whole + 1] = b;
+        whole += 2;
+        continue;
+      }
+      const no = (this.known[paths[at] as number] as KnownValues).noOf(a, b);
+      if (no === undefined) return false;
+      packed[numbered >> 1] = (packed[numbered >> 1] as number) | (no << (16 * (numbered & 1)));
+      numbered += 1;
+    }
+    return true;
+  }
+
+  /** Two numbers for each path; they hold until the next are asked for. */
+  private valuesAt(slot: number): Int32Array {
+    const { paths, isWhole, wholes, words } = this.shapes[this.shapeOf[slot] as number] as Shape;
+    const packed = this.memory.read(this.placeOf[slot] as number, words);
+    const { unpacked } = this;
+    let [whole, numbered] = [0, 4 * wholes];
+    for (let at = 0; at < paths.length; at += 1) {
+      if (isWhole[at] === 1) {
+        unpacked[2 * at] = packed[whole] as number;
+        unpacked[2 * at + 1] = packed[whole + 1] as number;
+        whole += 2;
+        continue;
+      }
+      const no = ((packed[numbered >> 1] as number) >>> (16 * (numbered & 1))) & 0xffff;
+      const known = this.known[paths[at] as number] as KnownValues;
+      unpacked[2 * at] = known.aOf(no);
+      unpacked[2 * at + 1] = known.bOf(no);
+      numbered += 1;
+    }
+    return unpacked.subarray(0, 2 * paths.length);
   }
 
   private grow(slot: number): void {

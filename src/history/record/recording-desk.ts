@@ -9,7 +9,9 @@ import type { SubjectKind } from '../../domain/subjects.ts';
 /** A run for the desk: without records, which are packed beside it. Plain data, of this moment. */
 export interface SentRun {
   run: Uint8Array;
-  seen: (Omit<SeenSubjects, 'changed'> & { changed: Packs })[];
+  seen: (Omit<SeenSubjects, 'changed'> & { changed: Omit<Packs, 'buffers'> })[];
+  /** What the packs of `seen` lie in. */
+  buffers: ArrayBuffer[];
 }
 
 /** The part of it that `run` has, by `node:v8`. */

@@ -3,7 +3,7 @@
 import { serialize } from 'node:v8';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
-import { AS_VALUES, PackedList } from '../../domain/packed-list.ts';
+import { AS_VALUES, PackedList, type Packs } from '../../domain/packed-list.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import type { EventRows, HistoryRecorder, RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
 import type { Source, SubjectKind } from '../../domain/subjects.ts';
@@ -183,10 +183,15 @@ const NONE: PresentPrints = new Float64Array(0);
 
 function sentOf({ seen, ...rest }: SeenRun): SentRun {
   const plain = { ...rest, frame: { ...rest.frame, settings: { ...rest.frame.settings } } } satisfies SentFrame;
-  return { run: serialize(plain), seen: seen.map((one) => ({ ...one, changed: packsOf(one.changed) })) };
+  const packed = seen.map(({ changed, ...one }) => ({ one, packs: packsOf(changed) }));
+  return {
+    run: serialize(plain),
+    seen: packed.map(({ one, packs: { plain, deflated } }) => ({ ...one, changed: { plain, deflated } })),
+    buffers: packed.flatMap(({ packs }) => packs.buffers),
+  };
 }
 
-function packsOf(changed: SeenSubjects['changed']): SentRun['seen'][number]['changed'] {
+function packsOf(changed: SeenSubjects['changed']): Packs {
   if (changed instanceof PackedList) return changed.packs();
   const list = new PackedList<unknown>(AS_VALUES);
   for (const record of changed) list.add(record);

@@ -3,6 +3,7 @@
 import { FactPaths } from '../../domain/fact-prints.ts';
 import type { Facts } from '../../domain/facts.ts';
 import { FIELDS, fieldText, type PresentPrints } from '../../domain/identity.ts';
+import { PackedList } from '../../domain/packed-list.ts';
 import { type FactChange, formOf, type RecordForm, type SeenSubjects } from '../../domain/recorded-history.ts';
 import { SeenPrints, type SharedPrints } from '../../domain/seen-prints.ts';
 import { isUsable } from '../../domain/snapshot.ts';
@@ -55,7 +56,9 @@ export class SubjectDiffer {
     const list = seen.prints && new ListedSubjects(this.last, before, seen.prints);
     const isTrusted = isUsable(seen.reading);
     const hasOthers = this.last.size > 0;
-    for (const [id, record] of this.byId(seen.changed)) {
+    // The first list of all is the longest, and read once: what was read of it goes.
+    const { changed } = seen;
+    for (const [id, record] of this.byId(!hasOthers && changed instanceof PackedList ? changed.drained() : changed)) {
       list?.changed(id);
       yield* pass.take(id, record);
     }

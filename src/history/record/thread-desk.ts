@@ -34,8 +34,9 @@ export class ThreadDesk implements RecordingDesk {
     return this.call('events', [batch.map((event) => ({ ...event }))]);
   }
 
-  record(run: SentRun): Promise<void> {
-    return this.call('record', [run]);
+  /** What its records lie in goes to the thread: a first list of a large fleet is not held twice. */
+  record({ buffers, ...run }: SentRun): Promise<void> {
+    return this.call('record', [{ ...run, buffers: [] } satisfies SentRun], buffers);
   }
 
   tidy(nowMs: number): Promise<void> {
@@ -52,9 +53,9 @@ export class ThreadDesk implements RecordingDesk {
     await Promise.all(this.givenUp);
   }
 
-  private call<T>(method: DeskMethod, args: unknown[]): Promise<T> {
+  private call<T>(method: DeskMethod, args: unknown[], moved: ArrayBuffer[] = []): Promise<T> {
     if (this.isEnded) return Promise.reject(new AppError('store_failed', 'the recording was ended'));
     const { number: desk, settings } = this;
-    return this.thread.call<T>({ desk, settings, method, args });
+    return this.thread.call<T>({ desk, settings, method, args }, moved);
   }
 }
