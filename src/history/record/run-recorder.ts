@@ -184,10 +184,11 @@ const NONE: PresentPrints = new Float64Array(0);
 function sentOf({ seen, ...rest }: SeenRun): SentRun {
   const plain = { ...rest, frame: { ...rest.frame, settings: { ...rest.frame.settings } } } satisfies SentFrame;
   const packed = seen.map(({ changed, ...one }) => ({ one, packs: packsOf(changed) }));
+  const run = serialize(plain);
   return {
-    run: serialize(plain),
+    run,
     seen: packed.map(({ one, packs: { plain, deflated } }) => ({ ...one, changed: { plain, deflated } })),
-    buffers: packed.flatMap(({ packs }) => packs.buffers),
+    buffers: [run.buffer as ArrayBuffer, ...packed.flatMap(({ packs }) => packs.buffers)],
   };
 }
 
