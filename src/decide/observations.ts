@@ -15,6 +15,7 @@ import {
   foundReversed,
   isAgreed,
   isContradictedJustNow,
+  isProposedBy,
   mayBeStale,
   type Reversal,
   Shown,
@@ -75,8 +76,13 @@ export class Observations {
   private remember({ traits, target }: Proposal, episode: Episode): void {
     const key = seenKey(traits.name, target);
     // Right after our own undo a stale read still shows the state that was undone: nobody else caused it.
-    if (episode.seenSo.includes(key) || this.wasAttemptedJustNow(traits.inverse, target)) return;
-    amendEpisode(this.followed, { ...episode, seenSo: [...episode.seenSo, key] });
+    if (!this.wasAttemptedJustNow(traits.inverse, target)) this.rememberSo(episode.id, key);
+  }
+
+  private rememberSo(id: string, key: string): void {
+    const episode = this.followed.episodes.get(id);
+    if (episode && !episode.seenSo.includes(key))
+      amendEpisode(this.followed, { ...episode, seenSo: [...episode.seenSo, key] });
   }
 
   private wasAttemptedJustNow(action: ActionName | undefined, target: string): boolean {
@@ -108,16 +114,7 @@ export class Observations {
       const found = proposal.summary.state[proposal.traits.fieldWritten as string] as string;
       this.reverse(episode, { traits: proposal.traits, target: proposal.target, subject: episode.subject, found });
     }
-    // This includes claims of earlier episodes that wait for their undo: nothing of ours is left to undo.
-    const waiting = this.claims
-      .openOn(aimOf(proposal))
-      .filter(
-        ({ action, episodeId, openedAt }) =>
-          action === proposal.traits.name &&
-          this.followed.episodes.get(episodeId)?.state === 'closed' &&
-          !mayBeStale(openedAt, this.input),
-      );
-    for (const claim of [...own, ...waiting]) this.claims.change(claim, 'overridden', 'a person reversed it');
+    for (const claim of own) this.claims.change(claim, 'overridden', 'a person reversed it');
   }
 
   /** Applies even if nothing matches now: if a person lifts our ban and later bans the device, that ban is the person's. */
@@ -135,13 +132,17 @@ export class Observations {
     for (const episode of followed.episodes.values()) this.observeSeen(episode);
   }
 
-  /** What an episode saw done without a claim of its own, although nothing is known of its match now: its rule may not be judged. */
+  /**
+   * What an episode saw done without a claim of its own, although nothing is known of its match now: its rule may not be judged. What its rule does not
+   * propose is none of its own: it was seen while the rule was missing, or the rule was another one.
+   */
   private observeSeen(episode: Episode): void {
     if (episode.state === 'closed' || episode.overriddenAt !== undefined) return;
     for (const key of episode.seenSo) {
       const { action, target } = seenOfKey(key);
       const traits = this.input.traits.get(action);
-      if (!traits || this.known.doubtOn({ action, target }) || !isAgreed(this.input, traits, target)) continue;
+      if (!traits || !isProposedBy(episode, { traits, target }, this.input)) continue;
+      if (this.known.doubtOn({ action, target }) || !isAgreed(this.input, traits, target)) continue;
       if (this.wasAttemptedJustNow(action, target) || this.wasAttemptedJustNow(traits.inverse, target)) continue;
       const found = this.shown.stateOf(episode.subject, traits, target);
       if (found === undefined || found === traits.valueWritten) continue;
@@ -151,13 +152,15 @@ export class Observations {
   }
 
   heedReversals(): void {
-    for (const [episode, reversal] of episodesReversed(
+    const { input, followed, shown } = this;
+    for (const [episode, reversal, isProposed] of episodesReversed(
       [...this.reversals.values()],
-      this.input,
-      this.followed,
-      this.shown,
+      input,
+      followed,
+      shown,
     ))
-      this.override(episode, reversal);
+      if (isProposed) this.override(episode, reversal);
+      else this.rememberSo(episode.id, seenKey(reversal.traits.name, reversal.target));
   }
 
   private reverse(episode: Episode, reversal: Reversal): void {

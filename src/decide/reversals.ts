@@ -83,15 +83,15 @@ export interface Reversal {
 
 /**
  * The episodes that a reversal concerns: all that propose what was reversed for this target, whether this run judges their rules or not, whether they
- * are due, and whatever their verdict is now. The rule of an episode may be missing: it may propose the same when it is back.
- * An episode that begins now is a new match.
+ * are due, and whatever their verdict is now; and those whose rule is missing, of which nobody knows what it proposes when it is back. An episode
+ * that begins now is a new match.
  */
 export function* episodesReversed(
   reversals: readonly Reversal[],
   input: DecideInput,
   followed: FollowedEpisodes,
   shown: Shown,
-): Generator<[Episode, Reversal], void> {
+): Generator<[Episode, Reversal, isProposed: boolean], void> {
   if (reversals.length === 0) return;
   const bySubject = new Map<string, Reversal[]>();
   for (const reversal of reversals) {
@@ -106,7 +106,9 @@ export function* episodesReversed(
     const own = bySubject.get(`${subject.kind} ${subject.id}`) ?? [];
     const proposed = [...own.filter((one) => isProposedBy(episode, one, input)), ...(byEpisode.get(id) ?? [])];
     const reversal = proposed.find((one) => isNotSo(subject, one, shown));
-    if (reversal) yield [episode, reversal];
+    if (reversal) yield [episode, reversal, true];
+    else if (!input.activeRules.has(episode.rule))
+      for (const one of own) if (isNotSo(subject, one, shown)) yield [episode, one, false];
   }
 }
 
@@ -114,12 +116,16 @@ function isNotSo(subject: SubjectRef, { traits, target }: Reversal, shown: Shown
   return shown.stateOf(subject, traits, target) !== traits.valueWritten;
 }
 
-function isProposedBy({ rule: id, subject }: Episode, { traits, target }: Reversal, input: DecideInput): boolean {
+/** Whether the rule of an episode, as it is now, does this on this target. */
+export function isProposedBy(
+  { rule: id, subject }: Episode,
+  { traits, target }: Pick<Reversal, 'traits' | 'target'>,
+  input: DecideInput,
+): boolean {
   const rule = input.activeRules.get(id);
-  if (!rule) return true;
   const serial = subject.kind === 'device' ? target : '';
   const summary = { ...summaryOf(subject.kind, {}), id: subject.id, serial };
-  return rule.then.some(
+  return (rule?.then ?? []).some(
     ({ action, with: settings }) => action === traits.name && traits.target.of(summary, settings).includes(target),
   );
 }

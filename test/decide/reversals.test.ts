@@ -105,6 +105,16 @@ describe('what a person did', () => {
     expect(two.answers()).toEqual(['d1: skip overridden', 'd1: skip overridden']);
   });
 
+  it('lifting our ban is not reversed by another rule, although the match that it was for ended within the quiet period', () => {
+    const two = scene({ a: {}, b: { forMs: 2 * HOUR } }, 'a', 'b');
+    two.byHand('S-d1', 'FALSE');
+    two.sees('d1', 'no_match', 'a');
+    two.pass(1_000).run();
+    expect(two.pass(3 * HOUR).run().acts).toEqual([]);
+    expect(two.answers()).toEqual(['d1: skip overridden']);
+    expect(two.openClaims()).toEqual([]);
+  });
+
   it('lifting our ban does not hold against a match that begins later', () => {
     const two = scene({ a: {}, b: {} }, 'a');
     two.byHand('S-d1', 'FALSE');

@@ -14,14 +14,16 @@ export function checkSteering(checker: Checker, request: PlatformRequest, intent
   const seenMs = request.atMs - BETWEEN_MS;
   if (ledger.stoppedAtMs !== undefined && ledger.stoppedAtMs < seenMs)
     checker.report('while_stopped', `${what}: everything is stopped for ${request.atMs - ledger.stoppedAtMs} ms`);
-  if (!intent.undo) checkExempt(checker, request, what);
+  if (!intent.undo) checkExempt(checker, request, intent, what);
   checkApproval(checker, request, intent, what);
   if (!intent.released) checkReload(checker, intent, life, seenMs, what);
 }
 
-function checkExempt(checker: Checker, { target, atMs }: PlatformRequest, what: string): void {
+function checkExempt(checker: Checker, { target, atMs }: PlatformRequest, intent: Intent, what: string): void {
   const versions = checker.world.during(atMs - LOOK_MS, atMs);
-  for (const { about, fromMs, toMs } of checker.ledger.exemptions.values()) {
+  for (const [id, { about, fromMs, toMs }] of checker.ledger.exemptions) {
+    // The plan showed who joined the exemption later, and a person approved it.
+    if (intent.approved && intent.effect.joined?.includes(id)) continue;
     if (fromMs >= atMs - BETWEEN_MS || toMs < atMs) continue;
     if (versions.every((version) => isAbout(about, version, target)))
       checker.report('exempt', `${what}: exempt for ${atMs - fromMs} ms (${about})`);

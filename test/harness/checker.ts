@@ -14,6 +14,7 @@ import { checkSteering } from './check-operator.ts';
 import { checkOutcome } from './check-outcome.ts';
 import { checkRefused } from './check-refused.ts';
 import { checkRelease } from './check-release.ts';
+import { Reversed } from './check-reversed.ts';
 import { checkBreaker, checkTogether } from './check-together.ts';
 import { checkTrust, type ListSeen } from './check-trust.ts';
 import { checkUndo, Looks } from './check-undo.ts';
@@ -96,6 +97,7 @@ export class Checker implements Witness {
   readonly looks = new Looks(this);
   readonly answers = new Answers(this);
   readonly lookRules = new LookRules(this);
+  private readonly reversed = new Reversed(this);
   /** Requests by run and action. */
   private readonly runs = new Map<string, Map<string, number>>();
 
@@ -157,6 +159,7 @@ export class Checker implements Witness {
     checkRefused(this, request, life, before);
     if (intent.released) checkRelease(this, intent);
     else if (intent.undo) checkUndo(this, request, intent);
+    else this.reversed.onRequest(request, intent);
   }
 
   /** Older servers do not list the services of a bundle. */
@@ -170,6 +173,7 @@ export class Checker implements Witness {
     this.answers.check();
     checkGate(this);
     this.lookRules.onCommit();
+    this.reversed.onCommit();
   }
 
   /** One possibly effective request for an intent, and one more after a doubt; none for an episode that had its own. */

@@ -46,12 +46,13 @@ export class LookRows {
     return JSON.stringify([this.ledger.db.all('SELECT * FROM episodes'), this.ledger.db.all('SELECT * FROM claims')]);
   }
 
-  /** Decisions, intents and plans that a run made, and its calls. */
+  /** Decisions, intents and plans that a run made, and its calls: a reopened intent is of an earlier run, and its attempt counts with a whole one. */
   changesOf(run: string): number {
     const sql = `SELECT (SELECT count(*) FROM decisions WHERE run_seq = runs.seq OR ended_seq = runs.seq)
-      + (SELECT count(*) FROM intents WHERE run_id = runs.id) + (SELECT count(*) FROM plans WHERE run_id = runs.id) + (SELECT count(*) FROM attempts WHERE run_id = runs.id)
+      + (SELECT count(*) FROM intents WHERE run_id = runs.id) + (SELECT count(*) FROM plans WHERE run_id = runs.id)
       AS n FROM runs WHERE id = ?`;
-    return this.count(sql, run);
+    const sent = [...this.ledger.intents.values()].filter((life) => life.sent.length > 0 && life.run === run);
+    return this.count(sql, run) + sent.length;
   }
 
   private count(sql: string, ...given: string[]): number {

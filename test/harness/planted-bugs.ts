@@ -21,6 +21,7 @@ export const PLANTED_BUGS = {
   server_error_is_success: 13,
   other_claims_are_skipped: 42,
   override_is_forgotten: 11,
+  reversal_of_one_rule_alone: 31,
   unknown_is_trouble: 1,
   unknown_is_clear: 13,
   ceiling_is_ignored: 20,
@@ -148,6 +149,22 @@ export function sickStore(store: EngineStore, bug: PlantedBug | undefined): Engi
                   },
             ),
           }),
+      });
+    case 'reversal_of_one_rule_alone':
+      return replaced(store, {
+        commitRun: async (commit) => {
+          // What is carried out are the same objects, and the next rule is to act in a later run.
+          const { episodes } = await store.openState(0);
+          const before = new Map(episodes.map((one) => [one.id, one.overriddenAt]));
+          const told = new Set<string>();
+          for (const episode of commit.episodes) {
+            const { id } = episode.subject;
+            if (episode.overriddenAt === undefined || before.get(episode.id) !== undefined) continue;
+            if (told.has(id)) Object.assign(episode, { overriddenAt: undefined });
+            told.add(id);
+          }
+          await store.commitRun(commit);
+        },
       });
     case 'gate_is_always_live':
       return replaced(store, {

@@ -109,6 +109,22 @@ describe('a ban that a person lifts', () => {
     expect(on.platform.sent).toEqual(['ban S-d1']);
   });
 
+  it('is nothing to a rule that was missing when it was seen and does something else', async () => {
+    const DELETES = banRule({ id: 'deletes', does: 'delete_device', mode: 'approve' });
+    await banned(AT_ONCE, DELETES);
+    on.rules(AT_ONCE);
+    liftBan();
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    on.rules(AT_ONCE, DELETES);
+    for (let round = 0; round < 2; round += 1) {
+      on.clock.pass(QUIET_MS);
+      await on.run();
+    }
+    const [plan] = await on.store.plans({ status: 'pending' }, 1);
+    expect(plan?.intents).toMatchObject([{ action: 'delete_device', target: 'S-d1' }]);
+  });
+
   it.each([1_000, QUIET_MS])(
     'is not repeated by an approved plan from before it, %i ms after the ban',
     async (afterMs) => {
