@@ -38,6 +38,16 @@ it('what a run saw is listed and whole, also while a daemon writes; a damaged fi
   });
 });
 
+it('lists that no active rule reads are recorded where the configuration names them', async () => {
+  const kinds = () => new Set(rows().map(({ kind }) => kind));
+  expect(kinds()).not.toContain('user');
+  Object.assign(org.env, { TRUSTWARD_RECORD: 'users,services' });
+  await org.restart();
+  const { run } = await org.run('enforce');
+  await org.composition.engine.history?.settled();
+  expect([run.status, [...kinds()]]).toEqual(['completed', expect.arrayContaining(['device', 'user', 'service'])]);
+});
+
 it('a person is forgotten by their e-mail address, without a daemon alone, and the audit does not name them', async () => {
   const email = ownerOf();
   expect(email).toContain('@');
