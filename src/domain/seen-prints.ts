@@ -11,16 +11,35 @@ export interface SharedPrints {
   seen: Uint8Array;
 }
 
+/**
+ * Tables that nobody uses, by capacity. Garbage collection does not count shared memory: without reuse, those of many runs stay until it
+ * happens to come by.
+ */
+const spare = new Map<number, SharedPrints>();
+const SPARE_MAX = 3;
+
 export class SeenPrints {
   private constructor(private readonly table: SharedPrints) {}
 
   static of(prints: PresentPrints): SeenPrints {
-    const known = prints.filter((print) => print !== NONE);
-    const capacity = 2 ** Math.ceil(Math.log2(2 * known.length + 2));
-    const slots = new Float64Array(new SharedArrayBuffer(8 * capacity)).fill(NONE);
-    const made = new SeenPrints({ slots, seen: new Uint8Array(new SharedArrayBuffer(capacity)) });
-    for (const print of known) slots[made.slotOf(print)] = print;
+    const capacity = 2 ** Math.ceil(Math.log2(2 * prints.length + 2));
+    const table = spare.get(capacity) ?? {
+      slots: new Float64Array(new SharedArrayBuffer(8 * capacity)),
+      seen: new Uint8Array(new SharedArrayBuffer(capacity)),
+    };
+    spare.delete(capacity);
+    table.seen.fill(0);
+    const slots = table.slots.fill(NONE);
+    const made = new SeenPrints(table);
+    for (const print of prints) if (print !== NONE) slots[made.slotOf(print)] = print;
     return made;
+  }
+
+  /** INVARIANT: no thread reads it or marks in it any more. */
+  static release(table: SharedPrints): void {
+    const [oldest] = spare.keys();
+    if (oldest !== undefined && spare.size >= SPARE_MAX) spare.delete(oldest);
+    spare.set(table.seen.length, table);
   }
 
   static over(table: SharedPrints): SeenPrints {

@@ -111,3 +111,20 @@ describe('what a list sums up to', () => {
     expect(seen(fleet(() => 1)).newestMs).toBeUndefined();
   });
 });
+
+describe('a table of fingerprints that a recorded run leaves', () => {
+  it('is used again by the next reading, which knows nothing of it', () => {
+    const before = known(fleet(() => 1));
+    const seenOnce = new FactPaths().print(device(1, 1));
+    before.see(seenOnce);
+    SeenPrints.release(before.shared);
+    const next = known(fleet(() => 2));
+    expect(next.shared.slots).toBe(before.shared.slots);
+    expect([next.seenCount, next.see(seenOnce), next.see(new FactPaths().print(device(1, 2)))]).toEqual([
+      0,
+      false,
+      true,
+    ]);
+    expect(known(fleet(() => 3)).shared.slots).not.toBe(next.shared.slots);
+  });
+});

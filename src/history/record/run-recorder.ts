@@ -6,6 +6,7 @@ import type { PresentPrints } from '../../domain/identity.ts';
 import { AS_VALUES, PackedList, type Packs } from '../../domain/packed-list.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import type { EventRows, HistoryRecorder, RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
+import { SeenPrints } from '../../domain/seen-prints.ts';
 import type { Source, SubjectKind } from '../../domain/subjects.ts';
 import type { RecordingDesk, SentFrame, SentRun } from './recording-desk.ts';
 
@@ -125,11 +126,15 @@ export class RunRecorder implements HistoryRecorder {
     await this.desk.close();
   }
 
-  private async hand(sent: SentRun, { frame, isClockRight }: Pick<SeenRun, 'frame' | 'isClockRight'>): Promise<void> {
+  private async hand(
+    sent: SentRun,
+    { frame, isClockRight, seen }: Pick<SeenRun, 'frame' | 'isClockRight' | 'seen'>,
+  ): Promise<void> {
     const { eventsTo, run } = frame;
     const after = await this.desk.eventsAfter({ seq: run.seq, eventsTo });
     for await (const batch of this.store.eventsBetween(after, eventsTo)) await this.desk.events(batch);
     await this.desk.record(sent);
+    for (const { prints } of seen) if (prints) SeenPrints.release(prints);
     if (isClockRight) this.tidy();
   }
 
