@@ -34,6 +34,7 @@ export interface ConsoleCommandOptions {
   faults?: boolean;
   strictPages?: boolean;
   tokenLifetime?: string;
+  serviceSuffix?: string;
   apiKey?: string[];
   edition?: Edition;
 }
@@ -56,6 +57,7 @@ export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Pr
     strictPages: options.strictPages ?? false,
     tokenLifetimeMs: lifetimeOf(options.tokenLifetime),
     edition: options.edition,
+    serviceSuffix: suffixOf(options.serviceSuffix),
     clock: systemClock,
     log: systemLog({ level: 'info', form: process.stderr.isTTY ? 'plain' : 'json' }),
   });
@@ -112,6 +114,14 @@ function lifetimeOf(text: string | undefined): number | undefined {
   const ms = parseDuration(text);
   if (ms !== undefined && ms >= 1_000 && ms <= TOKEN_LIFETIME_MAX_MS) return ms;
   throw new AppError('usage', `--token-lifetime is \`${text}\`: expected a duration from 1s to 365d such as 10m`);
+}
+
+function suffixOf(text: string | undefined): string | undefined {
+  if (text === undefined || /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/i.test(text)) return text;
+  throw new AppError(
+    'usage',
+    `--service-suffix is \`${text}\`: expected letters, digits, hyphens and dots, at most 63, such as corp.example`,
+  );
 }
 
 const COUNTS_MAX = {

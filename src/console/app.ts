@@ -118,8 +118,10 @@ async function admitAndHandle(
   const caller = await parts.door.admit(authorization);
   parts.door.permit(caller, id);
   refuseByEdition(parts.edition, endpoint);
-  const query = checked(readQuery(endpoint.query, new URL(context.req.url).searchParams));
-  const bodyText = endpoint.body ? await readLimitedText(context.req.raw) : '';
+  const params = new URL(context.req.url).searchParams;
+  const bodyText = endpoint.body || endpoint.takesForm ? await readLimitedText(context.req.raw) : '';
+  const form = endpoint.takesForm ? new URLSearchParams(bodyText) : [];
+  const query = checked(readQuery(endpoint.query, [...params, ...form]));
   const body = endpoint.body ? checked(readBody(endpoint.body, parseBody(bodyText, endpoint.body))) : undefined;
   // A fault can make a read lag behind: it is then answered from another store.
   const store = (context.get('store') as ConsoleStore | undefined) ?? parts.store;

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
 import { ENDPOINTS, type EndpointId, KEY_SCOPES, type KeyScope } from '../management/contract.ts';
 import { Refusal } from './refusal.ts';
-import { CREDENTIAL_KINDS, type Credential, credentialOf, isValid } from './store/credentials.ts';
+import { CREDENTIAL_KINDS, type Credential, credentialOf, scopeOf } from './store/credentials.ts';
 import { type ConsoleStore, keepMeta, nextNumber } from './store/store.ts';
 
 export interface Doorkeeper {
@@ -18,12 +18,13 @@ export interface Doorkeeper {
 }
 
 const READS_OF: Partial<Record<KeyScope, readonly EndpointId[]>> = {
-  ServiceAuthor: ['list_services'],
-  PolicyAuthor: ['list_services'],
+  ServiceAuthor: ['list_services', 'list_policies', 'list_service_policies', 'shield_config'],
+  PolicyAuthor: ['list_services', 'list_policies', 'list_service_policies', 'shield_config'],
   read_logs: ['list_events', 'count_events', 'feed_events', 'list_event_types'],
 };
 const WRITES_OF: Partial<Record<KeyScope, readonly EndpointId[]>> = {
   ServiceAuthor: ['insert_service', 'delete_service', 'enable_service', 'disable_service'],
+  PolicyAuthor: ['insert_policy', 'delete_policy', 'attach_policy', 'detach_policy'],
   EventWriter: ['submit_events'],
 };
 
@@ -52,8 +53,9 @@ export function openDoor(store: ConsoleStore, lifetimeMs: number): Doorkeeper {
       scope: KEY_SCOPES.find((each) => each === scope),
     };
     if (!name || !known.kind || !known.scope) return undefined;
-    // A revoked key takes its access tokens with it.
-    return isValid(store, known.kind, name) ? { kind: known.kind, name, scope: known.scope } : undefined;
+    // A key that is revoked, or has another scope now, takes its access tokens with it.
+    const isValid = scopeOf(store, known.kind, name) === known.scope;
+    return isValid ? { kind: known.kind, name, scope: known.scope } : undefined;
   }
 
   return {

@@ -55,6 +55,8 @@ export interface ConsoleOptions {
   /** `basic` answers 403 for events and services. */
   edition?: Edition | undefined;
   retention?: Partial<Retention> | undefined;
+  /** The last part of the ServiceID of new services; kept in the database. */
+  serviceSuffix?: string | undefined;
 }
 
 /** Returned once: the console itself keeps only their hashes. */
@@ -105,7 +107,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     db.close();
   };
   try {
-    const store = makeStore(db, options.clock, retentionOf(options), options.seed?.seed);
+    const store = makeStore(db, options.clock, retentionOf(options), options.seed?.seed, options.serviceSuffix);
     prepare(store, options);
     const writes = keepWrites(options.clock);
     const { app, faults } = makeApp(store, options, writes, ending.signal);

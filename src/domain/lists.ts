@@ -6,7 +6,7 @@ export const LISTS = ['v1', 'v2'] as const;
 export type Lists = (typeof LISTS)[number];
 
 /**
- * What a field of version 2 must be; anything else is absent. `flag`: a boolean, `"TRUE"` or `"FALSE"` in version 1. `time`: nanoseconds,
+ * What a field of version 2 must be; anything else is absent. `boolean`: also 0 or 1. `flag`: the same, `"TRUE"` or `"FALSE"` in version 1. `time`: nanoseconds,
  * or 0 for never. `texts`: a list of texts alone.
  */
 export type V2Type = 'text' | 'flag' | 'boolean' | 'time' | 'texts';

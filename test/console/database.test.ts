@@ -22,7 +22,7 @@ describe('the console database', () => {
   it('is made in a folder that does not exist yet, and can be opened again', () => {
     openDatabase(file).close();
     const db = openDatabase(file);
-    expect(db.pragma('user_version', { simple: true })).toBe(2);
+    expect(db.pragma('user_version', { simple: true })).toBe(3);
     db.close();
   });
 
@@ -75,7 +75,10 @@ describe('the console database', () => {
     const before = (await first.call('GET', '/api/v2/devices')).json.data;
     await first.console.close();
     const db = new Database(file);
-    db.exec('ALTER TABLE device DROP COLUMN mdm_marked; PRAGMA user_version = 1');
+    db.exec(
+      `ALTER TABLE device DROP COLUMN mdm_marked; ALTER TABLE service DROP COLUMN friendly_name;
+        DROP TABLE policy_attachment; DROP TABLE policy; DROP TABLE api_key; PRAGMA user_version = 1`,
+    );
     db.close();
 
     const second = await openOrganization({ dbFile: file });
@@ -84,13 +87,31 @@ describe('the console database', () => {
     await second.console.close();
   });
 
+  it('keeps the suffix of ServiceIDs until another one is given, for new services alone', async () => {
+    const ids: string[] = [];
+    for (const [name, serviceSuffix] of [
+      ['a', undefined],
+      ['b', 'corp.example'],
+      ['c', undefined],
+    ] as const) {
+      const org = await openOrganization({ dbFile: file, serviceSuffix });
+      ids.push(org.console.fleet.addService(name, 'eu'));
+      await org.console.close();
+    }
+    expect(ids).toEqual(['a.eu.tw', 'b.eu.corp.example', 'c.eu.corp.example']);
+  });
+
   it('holds no secret in the clear', async () => {
     const org = await openOrganization({ dbFile: file });
+    const made = (await org.call('POST', '/api/v2/api_key', { name: 'made', scope: 'ReadOnly' })).json.data.secret;
     await org.console.close();
     const db = new Database(file, { readonly: true });
-    const credentials = JSON.stringify(db.prepare('SELECT * FROM credential').all());
+    const credentials = ['credential', 'api_key', 'effect', 'event'].map((table) =>
+      JSON.stringify(db.prepare(`SELECT * FROM ${table}`).all()),
+    );
     db.close();
-    for (const secret of [org.apiKey, org.adminToken, org.refreshToken]) expect(credentials).not.toContain(secret);
+    for (const secret of [org.apiKey, org.adminToken, org.refreshToken, made])
+      expect(credentials.join('')).not.toContain(secret);
   });
 });
 

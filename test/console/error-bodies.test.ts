@@ -73,7 +73,11 @@ describe.each(ADDRESSES)('$title', ({ endpoint, path }) => {
       }
     });
 
-  if (Object.keys(endpoint.query.shape).length > 0)
+  // Where nothing is required and any text is a value, none is wrong.
+  const hasWrongValues = Object.values(endpoint.query.shape).some(
+    (schema) => !schema.safeParse(undefined).success || !schema.safeParse('no-such-value').success,
+  );
+  if (hasWrongValues)
     it('with a wrong value of a parameter is 400 with a Message', async () => {
       const [name = ''] = Object.entries(endpoint.query.shape).flatMap(([each, schema]) =>
         schema.safeParse('no-such-value').success ? [] : [each],

@@ -82,8 +82,9 @@ describe.each([
         return length > 0 && length < rows().length;
       });
     // Every user of the seeded organization has logged in.
-    if (name === 'status') {
-      expect((await get(path, { status: 'invited' })).json.data.count).toBe(0);
+    if (name === 'status' || (name === 'active' && list === 'endusers')) {
+      const nobody: Record<string, string> = name === 'status' ? { status: 'invited' } : { active: 'false' };
+      expect((await get(path, nobody)).json.data.count).toBe(0);
       return;
     }
     const wanted = expected(rows(), naive, { [name]: value });
@@ -181,6 +182,7 @@ describe('a device of version 2', () => {
     for (const device of devices) {
       const { MdmData, Emails, ...known } = older.get(device.id);
       const isNever = device.serial_number === 'SN-NEVER';
+      const trust = known.TrustData;
       expect(device).toEqual({
         id: known.DeviceID,
         name: known.DeviceFriendlyName,
@@ -191,16 +193,44 @@ describe('a device of version 2', () => {
         os: known.OS,
         architecture: known.Architecture,
         app_version: known.AppVersion,
-        banned: known.Banned === 'TRUE',
-        mdm_present: MdmData.Source !== '' && !isNever,
+        banned: Number(known.Banned === 'TRUE'),
+        mdm_present: Number(MdmData.Source !== '' && !isNever),
         mdm_vendor_name: MdmData.Source,
+        mdm_vendor_udid: MdmData.Source === '' ? '' : known.DeviceID.toUpperCase(),
+        mdm_compliant: MdmData.CompliantStatus === '' ? null : Number(MdmData.CompliantStatus === 'TRUE'),
+        source: MdmData.Source,
         trust_level: known.TrustData.Level,
         trust_status: known.TrustData.OverrideActive === 'TRUE' ? 'Overridden' : 'Calculated',
         trust_profile_display_name: '',
         threat_profile_display_name: '',
         created_at: known.CreatedAt,
         last_login: known.LastLogin,
-        extra_details: { emails: Emails },
+        extra_details: {
+          emails: Emails,
+          number_of_users: Emails.length,
+          role_names: known.Roles,
+          trust: {
+            value: trust.AccessTrustscore,
+            level: trust.Level,
+            status: trust.OverrideActive === 'TRUE' ? 'Overridden' : 'Calculated',
+            last_evaluated: { value: trust.EntityTrustscore, level: trust.Level, timestamp: trust.UpdatedAt },
+            expired_at: 0,
+            factors: trust.Factors.map((each: Row) => ({
+              name: each.Name,
+              value: each.Value,
+              type: each.Type,
+              source: each.Source,
+              description: each.Description,
+              remediation: { description: each.RemediationDescription, url: each.RemediationURL },
+            })),
+          },
+          trustscore: {
+            id: known.DeviceID,
+            type: 'device',
+            timestamp: trust.UpdatedAt,
+            score: trust.AccessTrustscore,
+          },
+        },
         role_names: known.Roles,
       });
     }
@@ -216,7 +246,7 @@ describe('a device of version 2', () => {
       MDMVendorName: 'JAMF',
     });
     const { json } = await get('/api/v2/devices', { serial_number: 'SN-MARKED', mdm_present: String(isPresent) });
-    expect(json.data.devices[0]).toMatchObject({ mdm_present: isPresent, mdm_vendor_name: isPresent ? 'JAMF' : '' });
+    expect(json.data.devices[0]).toMatchObject({ mdm_present: Number(isPresent), mdm_vendor_name: 'JAMF' });
     await org.call('DELETE', '/api/v1/delete_device?SerialNumber=SN-MARKED');
   });
 });
@@ -224,6 +254,8 @@ describe('a device of version 2', () => {
 it('a user of version 2 has all its fields', () => {
   for (const user of users) {
     expect(Object.keys(user)).toEqual([
+      'id',
+      'org_id',
       'name',
       'email',
       'status',
@@ -233,6 +265,7 @@ it('a user of version 2 has all its fields', () => {
       'security_roles',
     ]);
     expect([user.status, user.invited_at, Array.isArray(user.security_roles)]).toEqual(['Active', 0, true]);
+    expect(user.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect([typeof user.created_at, typeof user.last_login]).toEqual(['bigint', 'bigint']);
   }
 });

@@ -10,7 +10,7 @@ export type Filters = Record<string, string>;
 /** What version 1 shows of each device, by its id: some filters are about what records of version 2 do not show. */
 export const older = new Map<string, Row>();
 
-const yes = (text: string) => text.toLowerCase() === 'true';
+const yes = (text: string) => (text.toLowerCase() === 'true' || text === '1' ? 1 : 0);
 const same = (field: string) => (row: Row, value: string) => row[field] === value;
 const hasEmail = (row: Row, value: string) =>
   row.extra_details.emails.some((each: string) => each.toLowerCase() === value.toLowerCase());
@@ -32,7 +32,7 @@ export const NAIVE_DEVICES: Naive = {
   exact_email: hasEmail,
   banned: (row, value) => row.banned === yes(value),
   mdm_present: (row, value) => row.mdm_present === yes(value),
-  active: (row, value) => (older.get(row.id).RegisteredStatus === 'TRUE') === yes(value),
+  active: (row, value) => Number(older.get(row.id).RegisteredStatus === 'TRUE') === yes(value),
   source: (row, value) => older.get(row.id).MdmData.Source === value,
   trust_level: (row, value) => row.trust_level.toLowerCase() === value.toLowerCase(),
   trustscore_status: (row, value) => row.trust_status.toLowerCase() === value.toLowerCase(),
@@ -48,6 +48,8 @@ export const NAIVE_USERS: Naive = {
   serial_number: (row, value) =>
     [...older.values()].some((each) => each.SerialNumber === value && each.Emails.includes(row.email)),
   status: (row, value) => (row.last_login > 0 ? 'active' : 'invited') === value.toLowerCase(),
+  active: (row, value) => Number(row.status === 'Active') === yes(value),
+  role_names: hasAny('security_roles'),
   security_roles: hasAny('security_roles'),
   last_login_before: NAIVE_DEVICES.last_login_before as Naive[string],
   last_login_after: NAIVE_DEVICES.last_login_after as Naive[string],
@@ -68,7 +70,7 @@ export function valuesOf(name: string, sample: fc.Arbitrary<Row>): fc.Arbitrary<
     trustscore_status: (row) => row.trust_status,
     serial_number: (row) =>
       row.serial_number ?? [...older.values()].find((each) => each.Emails.includes(row.email))?.SerialNumber,
-    role_names: (row) => row.role_names.join('|'),
+    role_names: (row) => (row.role_names ?? row.security_roles).join('|'),
     security_roles: (row) => row.security_roles[0],
     last_login_before: (row) => row.last_login,
     last_login_after: (row) => row.last_login,
@@ -82,7 +84,8 @@ export function valuesOf(name: string, sample: fc.Arbitrary<Row>): fc.Arbitrary<
       shorter,
     );
   }
-  if (['banned', 'active', 'mdm_present'].includes(name)) return fc.constantFrom('true', 'FALSE', 'True', 'false');
+  if (['banned', 'active', 'mdm_present'].includes(name))
+    return fc.constantFrom('true', 'FALSE', 'True', 'false', '1', '0');
   if (name === 'trust_level') return fc.constantFrom('low', 'HIGH', 'Medium', 'AlwaysDeny');
   if (name === 'trustscore_status') return fc.constantFrom('calculated', 'Overridden');
   if (name === 'status') return fc.constantFrom('active', 'Invited');

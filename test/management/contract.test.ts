@@ -61,8 +61,8 @@ describe('bodies', () => {
     [ServiceSpec, { metadata: { name: ' ', cluster: 'c' } }, '`metadata.name` must not be empty'],
     [
       ServiceSpec,
-      { metadata: { name: 'n', cluster: 'c', tags: { port: '99999' } } },
-      '`metadata.tags.port` must be digits, at most 65535',
+      { metadata: { name: 'n', cluster: 'c', tags: { port: 443 } } },
+      '`metadata.tags.port` must be a string',
     ],
     [
       ServiceSpec,

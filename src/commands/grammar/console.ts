@@ -25,6 +25,7 @@ export function addConsole(program: Command, io: Io, bind: Bind): void {
     .addOption(
       new Option('--edition <edition>', 'basic has no events and no services').choices(EDITIONS).default('full'),
     )
+    .option('--service-suffix <text>', 'the last part of the ServiceID of new services; kept in the database')
     .option('--strict-pages', 'pages have no logins, as specified')
     .option('--faults', 'allow faults to be set at /faults')
     .addHelpText('after', CREDENTIALS)

@@ -6,6 +6,7 @@ import * as devices from './devices.ts';
 import * as events from './events.ts';
 import * as lists from './lists.ts';
 import * as listsV2 from './lists-v2.ts';
+import * as policies from './policies.ts';
 import * as services from './services.ts';
 
 /** auth.ts answers `refresh_token`. */
@@ -37,4 +38,15 @@ export const HANDLERS: Omit<Handlers, 'refresh_token'> = {
   list_bundles: bundles.listBundles,
   get_bundle: bundles.getBundle,
   list_bundled_services: bundles.listBundledServices,
+  list_policies: policies.listPolicies,
+  insert_policy: policies.insertPolicy,
+  delete_policy: policies.deletePolicy,
+  attach_policy: policies.attachPolicy,
+  detach_policy: policies.detachPolicy,
+  list_service_policies: policies.listServicePolicies,
+  shield_config: policies.shieldConfig,
+  list_api_keys: policies.listApiKeys,
+  create_api_key: policies.createApiKey,
+  update_api_key: policies.updateApiKey,
+  delete_api_key: policies.deleteApiKey,
 };

@@ -5,44 +5,54 @@ import { flagOf, MESSAGE_SUCCESS } from '../../management/contract.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { Refusal } from '../refusal.ts';
 import { type DevicePatch, deleteDevices, updateDevices } from '../store/device-changes.ts';
+import { type DeviceRow, devicesOfSerial } from '../store/devices.ts';
 import type { Call } from './call.ts';
 
-/**
- * A single object writes its fields to every device of the serial number. Several objects describe its devices one by
- * one (clients send them so): only `Banned` is written then, and they must agree.
- */
+/** Writes what it is sent to every device of the serial number, empty texts too: a `Success` that wrote less would lose it. */
 export function updateDevice({ store, actor, query, body }: Call<'update_device'>): Answer {
   const updates = Array.isArray(body) ? body : [body];
-  const patch = updates.length === 1 ? patchOf(updates[0] as DeviceUpdate) : { banned: agreedBan(updates) };
-  if (Object.values(patch).every((value) => value === undefined)) {
-    throw new Refusal(400, 'the body names nothing to update: give `Banned`');
-  }
-  if (updateDevices(store, actor, query.SerialNumber, patch) === 0) {
-    throw new Refusal(400, `\`SerialNumber\` matches no device: \`${query.SerialNumber}\``);
-  }
+  const devices = devicesOfSerial(store, query.SerialNumber);
+  if (devices.length === 0) throw new Refusal(400, `\`SerialNumber\` matches no device: \`${query.SerialNumber}\``);
+  const patch = agreedPatch(updates, devices);
+  updateDevices(store, actor, query.SerialNumber, patch);
   const message = { Message: MESSAGE_SUCCESS };
   return jsonAnswer(Array.isArray(body) ? updates.map(() => message) : message);
 }
 
-function patchOf(update: DeviceUpdate): DevicePatch {
-  return {
-    banned: update.Banned,
-    model: update.Model,
-    ownership: update.Ownership,
-    platform: update.Platform,
-    architecture: update.Architecture,
-    os: update.OS,
-    mdm_source: update.IsMDMPresent === false ? undefined : update.MDMVendorName,
-    mdm_marked: update.IsMDMPresent === undefined ? undefined : flagOf(update.IsMDMPresent),
-  };
+const COLUMNS = {
+  Banned: 'banned',
+  Model: 'model',
+  Ownership: 'ownership',
+  Platform: 'platform',
+  Architecture: 'architecture',
+  OS: 'os',
+  MDMVendorName: 'mdm_source',
+  IsMDMPresent: 'mdm_marked',
+} as const satisfies { [Field in keyof DeviceUpdate]?: keyof DevicePatch };
+
+/**
+ * What all objects agree on. Where several objects differ they describe the devices of the serial number one by one: each value must be
+ * one that such a device has, and nothing is written. `Banned` must not differ: it is for all of them.
+ */
+function agreedPatch(updates: readonly DeviceUpdate[], devices: readonly DeviceRow[]): DevicePatch {
+  const patch: { [column: string]: string } = {};
+  let isNamed = false;
+  for (const [field, column] of Object.entries(COLUMNS) as [keyof typeof COLUMNS, keyof DevicePatch][]) {
+    const sent = [...new Set(updates.flatMap((update) => textOf(update[field]) ?? []))];
+    if (sent.length > 0) isNamed = true;
+    if (sent.length === 1) patch[column] = sent[0] as string;
+    const present = new Set<string>(devices.map((device) => device[column]));
+    if (sent.length > 1 && (field === 'Banned' || sent.some((value) => !present.has(value)))) {
+      const why = 'differs between the objects: all devices of a serial number are updated alike';
+      throw new Refusal(400, `\`${field}\` ${why}`);
+    }
+  }
+  if (!isNamed) throw new Refusal(400, 'the body names nothing to update: give `Banned`');
+  return patch;
 }
 
-function agreedBan(updates: DeviceUpdate[]): 'TRUE' | 'FALSE' | undefined {
-  const proposals = new Set(updates.map((update) => update.Banned).filter((banned) => banned !== undefined));
-  if (proposals.size > 1) {
-    throw new Refusal(400, '`Banned` differs between the objects: all devices of a serial number are updated alike');
-  }
-  return [...proposals][0];
+function textOf(sent: string | boolean | 0 | 1 | undefined): string | undefined {
+  return sent === undefined || typeof sent === 'string' ? sent : flagOf(Boolean(sent));
 }
 
 export function deleteDevice({ store, actor, query }: Call<'delete_device'>): Answer {

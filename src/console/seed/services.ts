@@ -1,6 +1,7 @@
 // console seed: registered services, with whole specs as administrators write them.
 // In: choices and how many. Out: rows, made by the same code that the API uses, and moved into the past.
-import { ServiceSpec } from '../../management/contract.ts';
+import { PolicySpec, ServiceSpec } from '../../management/contract.ts';
+import { attachPolicy, insertPolicy } from '../store/policies.ts';
 import { insertService } from '../store/services.ts';
 import type { Actor, ConsoleStore } from '../store/store.ts';
 import { CLUSTERS, SERVICE_NAMES } from './names.ts';
@@ -25,10 +26,31 @@ export function seedServices(store: ConsoleStore, choices: Choices, count: numbe
     );
     insertService(store, SEEDER, ServiceSpec.parse(spec), JSON.stringify(spec));
   }
+  attachDefault(store);
   for (const pk of store.sql.values<number>('SELECT pk FROM service')) {
     const created = agoNs(store, choices, choices.between(20, 700) * 86_400_000);
     store.sql.run('UPDATE service SET created_at = ?, updated_at = ? WHERE pk = ?', created, created, pk);
   }
+}
+
+/** The policy that the events of an organization name, attached to all its services. */
+function attachDefault(store: ConsoleStore): void {
+  const services = store.sql.values<string>('SELECT service_id FROM service ORDER BY pk');
+  if (services.length === 0) return;
+  const spec = policySpec();
+  const text = insertPolicy(store, SEEDER, PolicySpec.parse(spec), JSON.stringify(spec));
+  const policy = JSON.parse(text).PolicyID as string;
+  for (const service of services) attachPolicy(store, SEEDER, { policy, service }, 'TRUE');
+}
+
+function policySpec() {
+  return {
+    kind: 'TrustwardPolicy',
+    apiVersion: 'rbac.trustward.example/v1',
+    type: 'USER',
+    metadata: { name: 'default-access', description: 'Who has a role may reach it', tags: { template: 'USER' } },
+    spec: { access: [{ roles: ['ANY'], rules: { conditions: { trust_level: '' } } }], exception: { src_addr: [] } },
+  };
 }
 
 /** A whole service spec, as the specification's table has it. */

@@ -1,7 +1,7 @@
 // console store: service bundles and the membership of services in them.
 // In: checked bodies and ids. Out: records, or why not. A bundle never names a service that doesn't exist, and never one twice.
+import { writeAudit } from './audit.ts';
 import { writeEffect } from './effects.ts';
-import { writeEvent } from './events.ts';
 import { hasService } from './services.ts';
 import { type Actor, type ConsoleStore, newUuid } from './store.ts';
 
@@ -93,7 +93,7 @@ export function createBundle(store: ConsoleStore, actor: Actor, input: BundlePat
       now,
     );
     setServices(store, actor, id, input.service_ids ?? []);
-    writeAudit(store, actor, 'BundleCreate', input.bundle_name);
+    audit(store, actor, 'BundleCreate', input.bundle_name);
     writeEffect(store, actor, 'bundle_created', id, { name: input.bundle_name });
     return bundleOf(store, id);
   });
@@ -112,7 +112,7 @@ export function updateBundle(store: ConsoleStore, actor: Actor, id: string, inpu
       id,
     );
     if (input.service_ids) setServices(store, actor, id, input.service_ids);
-    writeAudit(store, actor, 'BundleUpdate', input.bundle_name);
+    audit(store, actor, 'BundleUpdate', input.bundle_name);
     writeEffect(store, actor, 'bundle_updated', id, { name: input.bundle_name });
     return bundleOf(store, id);
   });
@@ -122,7 +122,7 @@ export function deleteBundle(store: ConsoleStore, actor: Actor, id: string): voi
   store.sql.atomically(() => {
     const bundle = bundleOf(store, id);
     store.sql.run('DELETE FROM bundle WHERE id = ?', id);
-    writeAudit(store, actor, 'BundleDelete', bundle.bundle_name);
+    audit(store, actor, 'BundleDelete', bundle.bundle_name);
     writeEffect(store, actor, 'bundle_deleted', id, { name: bundle.bundle_name });
   });
 }
@@ -138,7 +138,7 @@ export function addServices(
     const bundle = bundleOf(store, bundleId);
     const wanted = [...new Set(serviceIds)];
     for (const serviceId of wanted) addService(store, actor, bundleId, serviceId);
-    writeAudit(store, actor, 'BundleUpdate', bundle.bundle_name);
+    audit(store, actor, 'BundleUpdate', bundle.bundle_name);
     return listBundledServices(store, bundleId).filter((each) => wanted.includes(each.service_id));
   });
 }
@@ -150,7 +150,7 @@ export function removeService(store: ConsoleStore, actor: Actor, bundleId: strin
       throw new BundleProblem(`the bundle \`${bundle.bundle_name}\` has no service \`${serviceId}\``);
     }
     dropService(store, actor, bundleId, serviceId);
-    writeAudit(store, actor, 'BundleUpdate', bundle.bundle_name);
+    audit(store, actor, 'BundleUpdate', bundle.bundle_name);
   });
 }
 
@@ -201,15 +201,8 @@ function refuseTakenName(store: ConsoleStore, name: string, exceptId: string | u
   if (taken && taken.id !== exceptId) throw new BundleProblem(`a bundle of the name \`${name}\` exists`);
 }
 
-function writeAudit(store: ConsoleStore, actor: Actor, action: string, name: string): void {
-  writeEvent(store, {
-    caller: actor.name,
-    type: 'Audit',
-    subType: 'Resource',
-    action,
-    severity: 'INFO',
-    message: `Bundle ${name}: ${action.slice('Bundle'.length).toLowerCase()} by ${actor.name}`,
-  });
+function audit(store: ConsoleStore, actor: Actor, action: string, name: string): void {
+  writeAudit(store, actor, action, `Bundle ${name}: ${action.slice('Bundle'.length).toLowerCase()}`);
 }
 
 function nowMs(store: ConsoleStore): number {

@@ -55,11 +55,6 @@ export function credentialOf(store: ConsoleStore, secret: string): Credential | 
   return { kind: row.kind, name: row.name, scope: row.scope };
 }
 
-/** Whether the credential of an access token is still valid. */
-export function isValid(store: ConsoleStore, kind: CredentialKind, name: string): boolean {
-  return scopeOf(store, kind, name) !== undefined;
-}
-
 /** The scope of a valid credential; undefined when none of this kind and name exists. */
 export function scopeOf(store: ConsoleStore, kind: CredentialKind, name: string): KeyScope | undefined {
   return store.sql.value<KeyScope>(
@@ -73,6 +68,6 @@ export function hasCredentials(store: ConsoleStore): boolean {
   return store.sql.value('SELECT 1 FROM credential LIMIT 1') !== undefined;
 }
 
-function hashOf(secret: string): string {
+export function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }

@@ -36,7 +36,7 @@ export function updateDevices(store: ConsoleStore, actor: Actor, serial: string,
 function describeDevice(store: ConsoleStore, actor: Actor, device: DeviceRow, patch: DevicePatch): void {
   const { banned: _, ...fields } = patch;
   const changed = Object.entries(fields).filter(
-    ([column, value]) => value !== undefined && value !== '' && value !== device[column as keyof DeviceRow],
+    ([column, value]) => value !== undefined && value !== device[column as keyof DeviceRow],
   ) as [keyof typeof fields, string][];
   if (changed.length === 0) return;
   store.sql.run(

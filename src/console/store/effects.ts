@@ -25,6 +25,14 @@ export type EffectKind =
   | 'bundle_deleted'
   | 'bundled_service_added'
   | 'bundled_service_removed'
+  | 'policy_created'
+  | 'policy_updated'
+  | 'policy_deleted'
+  | 'policy_attached'
+  | 'policy_detached'
+  | 'api_key_created'
+  | 'api_key_updated'
+  | 'api_key_deleted'
   | 'events_submitted';
 
 export interface Effect {

@@ -63,6 +63,8 @@ export function enduserCriteriaV2(query: EnduserQueryV2): Criteria {
     ['email = ?', query.exact_email],
     [ENDUSERS_OF_SERIAL, query.serial_number],
     ["iif(last_login > 0, 'Active', 'Invited') = ?", query.status],
+    ['(last_login > 0) = ?', bitOf(query.active)],
+    [HAS_A_ROLE, query.role_names && JSON.stringify(query.role_names)],
     [HAS_A_ROLE, query.security_roles && JSON.stringify(query.security_roles)],
     [LOGIN_BEFORE, query.last_login_before],
     [LOGIN_AFTER, query.last_login_after],

@@ -27,20 +27,40 @@ const SERIALS = `'SerialNumbers', json((SELECT json_group_array(d.serial) FROM m
 /** Whether a device is under MDM: as it was marked, otherwise when there is MDM data. */
 export const MDM_PRESENT = `iif(mdm_marked = '', mdm_source <> '', mdm_marked = 'TRUE')`;
 
+const STATUS = `iif(t.override_active = 'TRUE', 'Overridden', 'Calculated')`;
+
+/** Factors in the names of version 2. Most devices have none: only the others are worth a query of their own. */
+const FACTORS_V2 = `json(iif(t.factors = '[]', '[]', (SELECT json_group_array(json_object(
+  'name', f.value ->> 'Name', 'value', f.value ->> 'Value', 'type', f.value ->> 'Type', 'source', f.value ->> 'Source',
+  'description', f.value ->> 'Description', 'remediation', json_object(
+  'description', f.value ->> 'RemediationDescription', 'url', f.value ->> 'RemediationURL'))) FROM json_each(t.factors) f)))`;
+
+const TRUST_V2 = `json_object('value', t.trust_access, 'level', t.trust_level, 'status', ${STATUS},
+  'last_evaluated', json_object('value', t.trust_entity, 'level', t.trust_level, 'timestamp', t.trust_updated),
+  'expired_at', 0, 'factors', ${FACTORS_V2})`;
+
+/** Integers for flags: readers of booleans take 0 and 1, and readers of integers no booleans. */
 const DEVICE_V2 = `'id', t.device_id, 'name', t.friendly_name, 'serial_number', t.serial, 'ownership', t.ownership,
   'platform', t.platform, 'model', t.model, 'os', t.os, 'architecture', t.architecture, 'app_version', t.app_version,
-  'banned', ${flagOf("t.banned = 'TRUE'")}, 'mdm_present', ${flagOf(MDM_PRESENT)}, 'mdm_vendor_name', t.mdm_source,
-  'trust_level', t.trust_level, 'trust_status', iif(t.override_active = 'TRUE', 'Overridden', 'Calculated'),
+  'banned', t.banned = 'TRUE', 'mdm_present', ${MDM_PRESENT}, 'mdm_vendor_name', t.mdm_source,
+  'mdm_vendor_udid', iif(t.mdm_source = '', '', upper(t.device_id)),
+  'mdm_compliant', CASE t.mdm_compliant WHEN 'TRUE' THEN 1 WHEN 'FALSE' THEN 0 END, 'source', t.mdm_source,
+  'trust_level', t.trust_level, 'trust_status', ${STATUS},
   'trust_profile_display_name', '', 'threat_profile_display_name', '', 'created_at', t.created_at,
-  'last_login', t.last_login, 'extra_details', json_object('emails', ${EMAIL_LIST}), 'role_names', json(t.roles)`;
+  'last_login', t.last_login, 'extra_details', json_object('emails', ${EMAIL_LIST},
+  'number_of_users', (SELECT count(*) FROM mapping m WHERE m.device_pk = t.pk), 'role_names', json(t.roles),
+  'trust', ${TRUST_V2}, 'trustscore', json_object('id', t.device_id, 'type', 'device', 'timestamp', t.trust_updated,
+  'score', t.trust_access)), 'role_names', json(t.roles)`;
 
-const ENDUSER_V2 = `'name', t.name, 'email', t.email, 'status', iif(t.last_login > 0, 'Active', 'Invited'),
+const ORG_ID = `(SELECT value FROM meta WHERE name = 'org_id')`;
+
+/** A UUID within the organization's: of the row, and of when it was made, since a number is given again after its row was deleted. */
+const ENDUSER_ID = `substr(${ORG_ID}, 1, 9) || printf('%04x', t.created_at / 1000 % 65536) || substr(${ORG_ID}, 14, 11)
+  || printf('%012x', t.pk)`;
+
+const ENDUSER_V2 = `'id', ${ENDUSER_ID}, 'org_id', ${ORG_ID}, 'name', t.name, 'email', t.email,
+  'status', iif(t.last_login > 0, 'Active', 'Invited'),
   'created_at', t.created_at, 'invited_at', 0, 'last_login', t.last_login, 'security_roles', json(t.roles)`;
-
-/** A condition as a boolean of JSON. */
-function flagOf(condition: string): string {
-  return `json(iif(${condition}, 'true', 'false'))`;
-}
 
 /**
  * Which fields a record has: `unpaged` all of them; `paged` without Emails and SerialNumbers; `strict` as the

@@ -2,14 +2,13 @@
 // In: a checked spec and its text, or a ServiceID. Out: records as JSON text; changed rows with events, effects and
 // notifications, in one transaction.
 import { AppError } from '../../domain/errors.ts';
-import type { ServiceSpec } from '../../management/contract.ts';
+import { flagOf, type ServiceSpec } from '../../management/contract.ts';
 import { writeEffect } from './effects.ts';
 import { writeEvent } from './events.ts';
 import { type Actor, type ConsoleStore, newUuid, nowNs } from './store.ts';
 
-const SUFFIX = 'tw';
-
-const RECORD = `'ServiceID', service_id, 'ServiceName', name, 'ClusterName', cluster, 'ServiceType', type,
+const FRIENDLY_NAME = "iif(friendly_name = '', name, friendly_name)";
+const RECORD = `'ServiceID', service_id, 'ServiceName', name, 'FriendlyName', ${FRIENDLY_NAME}, 'ClusterName', cluster, 'ServiceType', type,
   'ServiceDiscovery', discovery, 'ServiceVersion', version, 'Description', description, 'CreatedAt', created_at,
   'LastUpdatedAt', updated_at, 'DeletedAt', deleted_at, 'CreatedBy', created_by, 'LastUpdatedBy', updated_by,
   'DeletedBy', deleted_by, 'External', external, 'OIDCEnabled', oidc_enabled`;
@@ -34,7 +33,7 @@ export function listServices(store: ConsoleStore, filter: ServiceFilter): string
   return store.sql.values<string>(
     `SELECT ${LISTED} FROM service WHERE deleted_at = 0 AND service_id = coalesce(?, service_id)
       AND name = coalesce(?, name)
-      AND coalesce(?, name) IN (name, description, json_extract(spec, '$.metadata.friendly_name')) ORDER BY pk`,
+      AND coalesce(?, name) IN (name, description, ${FRIENDLY_NAME}) ORDER BY pk`,
     filter.ServiceID ?? null,
     filter.ServiceName ?? null,
     filter.FriendlyName ?? null,
@@ -91,14 +90,15 @@ export function insertService(store: ConsoleStore, actor: Actor, spec: ServiceSp
 
 function addService(store: ConsoleStore, actor: Actor, spec: ServiceSpec, specText: string): number {
   const { name, cluster } = spec.metadata;
-  const serviceId = `${name}.${cluster}.${SUFFIX}`;
+  const serviceId = `${name}.${cluster}.${store.serviceSuffix}`;
   refuseTakenId(store, serviceId);
   const now = nowNs(store);
   const mirrored = mirrorOf(spec);
   return store.sql.value<number>(
     `INSERT INTO service (service_id, name, cluster, type, discovery, version, description, created_at, created_by,
       updated_at, updated_by, deleted_at, deleted_by, external, oidc_enabled, oidc_client, spec, user_facing, protocol,
-      domain, port, enabled) VALUES (?, ?, ?, ?, '', 1, ?, ?, ?, ?, ?, 0, '', '', ?, ?, ?, ?, ?, ?, ?, 'TRUE') RETURNING pk`,
+      domain, port, friendly_name, enabled)
+      VALUES (?, ?, ?, ?, '', 1, ?, ?, ?, ?, ?, 0, '', '', ?, ?, ?, ?, ?, ?, ?, ?, 'TRUE') RETURNING pk`,
     serviceId,
     name,
     cluster,
@@ -115,6 +115,7 @@ function addService(store: ConsoleStore, actor: Actor, spec: ServiceSpec, specTe
     mirrored.protocol,
     mirrored.domain,
     mirrored.port,
+    mirrored.friendlyName,
   ) as number;
 }
 
@@ -137,7 +138,7 @@ function updateService(
   const mirrored = mirrorOf(spec);
   store.sql.run(
     `UPDATE service SET version = version + 1, type = ?, description = ?, updated_at = ?, updated_by = ?, oidc_enabled = ?,
-      spec = ?, user_facing = ?, protocol = ?, domain = ?, port = ? WHERE pk = ?`,
+      spec = ?, user_facing = ?, protocol = ?, domain = ?, port = ?, friendly_name = ? WHERE pk = ?`,
     mirrored.type,
     mirrored.description,
     nowNs(store),
@@ -148,6 +149,7 @@ function updateService(
     mirrored.protocol,
     mirrored.domain,
     mirrored.port,
+    mirrored.friendlyName,
     existing.pk,
   );
   return existing.pk;
@@ -160,12 +162,18 @@ function mirrorOf(spec: ServiceSpec) {
   return {
     type: spec.type || 'user-defined',
     description: metadata.description ?? '',
-    userFacing: (tags.user_facing ?? metadata.user_facing ?? 'FALSE').toUpperCase() || 'FALSE',
+    friendlyName: metadata.friendly_name ?? '',
+    userFacing: flagOf((tags.user_facing ?? metadata.user_facing ?? '').toLowerCase() === 'true'),
     protocol: tags.protocol ?? metadata.protocol ?? '',
     domain: tags.domain ?? metadata.domain ?? '',
-    port: Math.trunc(Number(tags.port ?? metadata.port ?? 0)) || 0,
+    port: portOf(String(tags.port ?? metadata.port ?? '')),
     oidcEnabled: spec.spec?.http_settings?.oidc_settings?.enabled ? 'TRUE' : 'FALSE',
   };
+}
+
+/** The number that a free text is; 0 when it is none. */
+function portOf(text: string): number {
+  return /^\d{1,15}$/.test(text.trim()) ? Number(text) : 0;
 }
 
 function oidcClient(store: ConsoleStore, domain: string): string {
@@ -189,6 +197,7 @@ export function deleteService(store: ConsoleStore, actor: Actor, serviceId: stri
       row.pk,
     );
     store.sql.run('DELETE FROM bundled_service WHERE service_id = ?', serviceId);
+    store.sql.run('DELETE FROM policy_attachment WHERE service_id = ?', serviceId);
     writeAudit(store, actor, row, 'Delete');
     writeEffect(store, actor, 'service_deleted', serviceId);
     return 'deleted';

@@ -11,6 +11,8 @@ export interface ConsoleStore {
   org: { id: string; name: string };
   /** How many events are kept (10,000 by the field notes) and how long. */
   retention: Retention;
+  /** The last part of the ServiceID of a new service. */
+  serviceSuffix: string;
 }
 
 export interface Retention {
@@ -24,19 +26,32 @@ export interface Actor {
   via: 'api' | 'hand' | 'life';
 }
 
-/** `orgSeed` makes the organization's id repeatable; without one it is random. Both only count at the first start. */
+const SERVICE_SUFFIX_DEFAULT = 'tw';
+
+/**
+ * `orgSeed` makes the organization's id repeatable; without one it is random. Both only count at the first start. A suffix of ServiceIDs is
+ * kept, until another one is given for new services.
+ */
 export function makeStore(
   db: Database.Database,
   clock: Clock,
   retention: Retention,
   orgSeed: number | undefined,
+  serviceSuffix?: string,
 ): ConsoleStore {
   const sql = new Sql(db);
   const id = keepMeta(sql, 'org_id', () =>
     uuidFrom(orgSeed === undefined ? randomBytes(16).toString('hex') : `org:${orgSeed}`),
   );
   const name = keepMeta(sql, 'org_name', () => 'acme');
-  return { sql, clock, org: { id, name }, retention };
+  if (serviceSuffix !== undefined) setMeta(sql, 'service_suffix', serviceSuffix);
+  return {
+    sql,
+    clock,
+    org: { id, name },
+    retention,
+    serviceSuffix: readMeta(sql, 'service_suffix') ?? SERVICE_SUFFIX_DEFAULT,
+  };
 }
 
 /** The kept value of a name; made and kept when none exists. */

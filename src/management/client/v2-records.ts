@@ -42,14 +42,19 @@ function converted(value: Fact | undefined, as: V2Type): Fact | undefined {
     case 'text':
       return typeof value === 'string' ? value : undefined;
     case 'flag':
-      return typeof value === 'boolean' ? (value ? 'TRUE' : 'FALSE') : undefined;
+      return isBit(value) ? (value ? 'TRUE' : 'FALSE') : undefined;
     case 'boolean':
-      return typeof value === 'boolean' ? value : undefined;
+      return isBit(value) ? Boolean(value) : undefined;
     case 'time':
       return isNanoseconds(value) ? value : undefined;
     case 'texts':
       return Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : undefined;
   }
+}
+
+/** Servers differ: some send booleans, others 0 and 1. */
+function isBit(value: Fact | undefined): value is boolean | 0 | 1 {
+  return typeof value === 'boolean' || value === 0 || value === 1;
 }
 
 /** From 1973 on, their magnitude shows that they are no seconds, milliseconds or microseconds. Such an integer is always a bigint. */

@@ -1,10 +1,11 @@
 // management contract: the body of `mdm/update_device` in its two spellings, an array and a single object.
-// In: parsed JSON. Out: updates whose `Banned` is always "TRUE" or "FALSE". It must never take another word for a flag.
+// In: parsed JSON. Out: updates whose `Banned` is always "TRUE" or "FALSE". It must never take another word for a flag. 0 and 1 are flags:
+// clients send back what lists of version 2 gave them.
 import { z } from 'zod';
-import { bool, namedSchemas, text } from './shapes.ts';
+import { bit, namedSchemas, text } from './shapes.ts';
 import { FLAGS, flagOf } from './values.ts';
 
-const Banned = z.union([z.enum(FLAGS), z.boolean().transform(flagOf)], {
+const Banned = z.union([z.enum(FLAGS), bit.transform((value) => flagOf(Boolean(value)))], {
   error: 'must be "TRUE" or "FALSE"',
 });
 
@@ -18,7 +19,7 @@ export const DeviceUpdate = z
     Banned: Banned.optional(),
     // Sent by clients that send a single object.
     OS: text,
-    IsMDMPresent: bool,
+    IsMDMPresent: bit.optional(),
     MDMVendorName: text,
   })
   .register(namedSchemas, { id: 'DeviceUpdate' });

@@ -13,6 +13,8 @@ export interface Endpoint {
   aliases: readonly string[];
   summary: string;
   query: z.ZodObject;
+  /** Its parameters may come as a form in the body, too. */
+  takesForm?: boolean;
   /** undefined: no body is sent. */
   body: z.ZodType | undefined;
   answer: z.ZodType;

@@ -6,6 +6,7 @@ import { DeviceUpdateBody } from './device-update.ts';
 import { at, type Endpoint, READ, STATUSES, WRITE } from './endpoint.ts';
 import { BUNDLE_ENDPOINTS } from './endpoints-of-bundles.ts';
 import { NEWER_ENDPOINTS } from './endpoints-of-newer-servers.ts';
+import { POLICY_ENDPOINTS } from './endpoints-of-policies.ts';
 import * as query from './query.ts';
 import { RegisteredService, ServiceSpec } from './service.ts';
 
@@ -151,6 +152,7 @@ export const ENDPOINTS = {
   },
   ...BUNDLE_ENDPOINTS,
   ...NEWER_ENDPOINTS,
+  ...POLICY_ENDPOINTS,
 } as const satisfies Record<string, Endpoint>;
 
 export type EndpointId = keyof typeof ENDPOINTS;

@@ -2,9 +2,14 @@
 // what comes back, so every filter filters: an unknown name and an empty value are refused, never ignored.
 import { z } from 'zod';
 import { TRUST_LEVELS } from '../../domain/platform-values.ts';
-import { count, flagFilter, oneOf, order } from './query-parts.ts';
+import { count, oneOf, order } from './query-parts.ts';
 
 const EMPTY = 'must not be empty: leave it out to have no such filter';
+
+/** Lists give 0 and 1, and clients send back what they were given. */
+const flag = oneOf(['true', 'false', '1', '0'] as const).transform(
+  (value) => value && (value === 'true' || value === '1'),
+);
 
 const exact = z.string().min(1, EMPTY).optional();
 
@@ -66,10 +71,10 @@ export const DeviceQueryV2 = z.strictObject({
   os: exact,
   architecture: exact,
   app_version: exact,
-  banned: flagFilter,
+  banned: flag,
   /** Whether it is registered. */
-  active: flagFilter,
-  mdm_present: flagFilter,
+  active: flag,
+  mdm_present: flag,
   mdm_vendor_name: exact,
   trust_level: oneOf(TRUST_LEVELS),
   trustscore_status: oneOf(TRUST_STATUSES),
@@ -92,7 +97,11 @@ export const EnduserQueryV2 = z.strictObject({
   /** Of a device of theirs. */
   serial_number: exact,
   status: oneOf(ENDUSER_STATUSES),
+  /** Whether their status is `Active`. */
+  active: flag,
   /** They have any of them. */
+  role_names: anyOf,
+  /** Another name of `role_names`. */
   security_roles: anyOf,
   last_login_before: time,
   last_login_after: time,

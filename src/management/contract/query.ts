@@ -101,6 +101,19 @@ export type ServiceQuery = z.infer<typeof ServiceQuery>;
 export const ServiceIdQuery = z.object({ ServiceID: required('the ID of the service') });
 export type ServiceIdQuery = z.infer<typeof ServiceIdQuery>;
 
+const policyId = required('the ID of the policy');
+
+/** Policies, in newer versions. */
+export const PolicyQuery = z.object({ PolicyID: filter });
+export type PolicyQuery = z.infer<typeof PolicyQuery>;
+export const PolicyIdQuery = z.object({ PolicyID: policyId });
+export type PolicyIdQuery = z.infer<typeof PolicyIdQuery>;
+export const DetachPolicyQuery = ServiceIdQuery.extend({ PolicyID: policyId });
+export type DetachPolicyQuery = z.infer<typeof DetachPolicyQuery>;
+/** Enforced unless it is said otherwise. */
+export const AttachPolicyQuery = DetachPolicyQuery.extend({ Enabled: flagFilter });
+export type AttachPolicyQuery = z.infer<typeof AttachPolicyQuery>;
+
 /** Lists of bundles and of bundled services, in newer versions. */
 export const BundleListQuery = z.object({ bundle_id: filter, bundle_name: filter, skip: count, limit: count });
 export type BundleListQuery = z.infer<typeof BundleListQuery>;

@@ -10,6 +10,8 @@ export const RegisteredService = z
     /** `name.cluster.suffix`. */
     ServiceID: z.string(),
     ServiceName: text,
+    /** `metadata.friendly_name`, otherwise the name. */
+    FriendlyName: text,
     ClusterName: text,
     ServiceType: text,
     ServiceDiscovery: text,
@@ -44,22 +46,13 @@ const anyList = z.array(z.unknown()).nullish();
 const textList = z.array(z.string()).nullish();
 const anyObject = z.record(z.string(), z.unknown()).nullish();
 
-/** Digits up to 65535, or empty: the record's `Port` is the same as an integer. */
-const portText = z
-  .string()
-  .refine((value) => /^\d{0,5}$/.test(value) && Number(value) <= 65_535, 'must be digits, at most 65535')
-  .optional();
-const flagText = z
-  .string()
-  .refine((value) => /^(true|false)?$/i.test(value), 'must be "TRUE" or "FALSE"')
-  .optional();
-
+/** Free texts: the record shows what of them it understands. */
 const tags = z.looseObject({
   template: text,
-  user_facing: flagText,
+  user_facing: text,
   protocol: text,
   domain: text,
-  port: portText,
+  port: text,
   icon: text,
   service_app_type: text,
 });
@@ -68,9 +61,10 @@ const metadata = z.looseObject({
   name: z.string().trim().min(1, 'must not be empty'),
   cluster: z.string().trim().min(1, 'must not be empty'),
   description: text,
+  friendly_name: text,
   tags: tags.nullish(),
   // Seen in stored specs.
-  user_facing: flagText,
+  user_facing: text,
   protocol: text,
   domain: text,
   port: z.union([z.string(), z.number()]).optional(),

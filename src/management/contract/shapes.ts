@@ -19,6 +19,8 @@ export const integer = Integer.optional();
 export const flag = z.union([z.string(), z.boolean()]).optional();
 /** A boolean that may be absent. */
 export const bool = z.boolean().optional();
+/** A boolean, or an integer that stands for one. */
+export const bit = z.union([z.boolean(), z.literal(0), z.literal(1)]);
 /** A list that may be null or absent. */
 export function list<T extends z.ZodType>(item: T) {
   return z.array(item).nullish();

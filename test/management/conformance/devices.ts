@@ -193,6 +193,59 @@ const BAN_RULES: Rule[] = [
     equal((await update(target, device.SerialNumber, [{ Banned: 'TRUE' }, { Banned: 'no' }])).status, 400);
     equal((await devicesOf(target, device.SerialNumber))[0].Banned, 'FALSE');
   }),
+  ...(['Model', 'Ownership', 'Platform', 'Architecture', 'OS'] as const).map((field) =>
+    rule(BAN, `an empty \`${field}\` is written, or it is 400: a \`Success\` never loses it`, async (target) => {
+      const device = await plainDevice(target, (each) => each[field] !== '');
+      const answer = await update(target, device.SerialNumber, { [field]: '' });
+      if (answer.status !== 400) {
+        deepEqual(answer.json, { Message: 'Success' });
+        equal((await devicesOf(target, device.SerialNumber))[0][field], '');
+        await update(target, device.SerialNumber, { [field]: device[field] });
+      }
+    }),
+  ),
+  rule(BAN, '`IsMDMPresent: false` with an empty `MDMVendorName` clears the vendor', async (target) => {
+    const v2 = async (serial: string) =>
+      (await target.get(`/api/v2/devices${query({ serial_number: serial })}`)).json.data.devices[0];
+    const device = await plainDevice(target);
+    await update(target, device.SerialNumber, { IsMDMPresent: true, MDMVendorName: 'Vendor' });
+    const { mdm_present: present, mdm_vendor_name: vendor } = await v2(device.SerialNumber);
+    deepEqual([Number(present), vendor], [1, 'Vendor']);
+    await update(target, device.SerialNumber, { IsMDMPresent: false, MDMVendorName: '' });
+    const cleared = await v2(device.SerialNumber);
+    deepEqual([Number(cleared.mdm_present), cleared.mdm_vendor_name], [0, '']);
+  }),
+  rule(BAN, '`Banned` and `IsMDMPresent` are also 1 and 0, as lists of version 2 give them', async (target) => {
+    const device = await plainDevice(target);
+    for (const [sent, banned] of [
+      [1, 'TRUE'],
+      [0, 'FALSE'],
+    ]) {
+      const answer = await update(target, device.SerialNumber, { Banned: sent, IsMDMPresent: sent });
+      deepEqual(answer.json, { Message: 'Success' });
+      equal((await devicesOf(target, device.SerialNumber))[0].Banned, banned);
+    }
+    equal((await update(target, device.SerialNumber, { Banned: 2 })).status, 400);
+  }),
+  rule(
+    BAN,
+    'objects that agree on a field write it; one that no device has, beside another one, is 400',
+    async (target) => {
+      const serial = await sharedSerial(target);
+      const before = await devicesOf(target, serial);
+      const body = before.map((each) => ({ ...asRead(each, 'FALSE'), Model: 'Model of the suite' }));
+      deepEqual(
+        (await update(target, serial, body)).json,
+        before.map(() => ({ Message: 'Success' })),
+      );
+      ok((await devicesOf(target, serial)).every((each) => each.Model === 'Model of the suite'));
+      const [first = {}, ...rest] = body;
+      const answer = await update(target, serial, [{ ...first, Model: 'Another model' }, ...rest]);
+      equal(answer.status, 400, answer.text);
+      match(answer.json.Message, /Model/);
+      await update(target, serial, [{ Model: before[0].Model }]);
+    },
+  ),
   rule(BAN, 'without SerialNumber it is 400', async (target) => {
     const answer = await target.call('POST', PATHS.updateDevice, [{ Banned: 'TRUE' }]);
     equal(answer.status, 400);

@@ -15,6 +15,8 @@ type Kind =
   | 'list'
   | 'json text'
   | 'flag or empty'
+  | 'bit'
+  | 'bit or null'
   | 'strings or null';
 
 const IS: Record<Kind, (value: unknown) => boolean> = {
@@ -25,6 +27,8 @@ const IS: Record<Kind, (value: unknown) => boolean> = {
   'strings or null': (value) => value === null || IS.strings(value),
   flag: (value) => value === 'TRUE' || value === 'FALSE',
   'flag or empty': (value) => value === 'TRUE' || value === 'FALSE' || value === '',
+  bit: (value) => value === 0 || value === 1,
+  'bit or null': (value) => value === null || IS.bit(value),
   object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   list: Array.isArray,
   'json text': (value) => typeof value === 'string' && (value === '' || typeof JSON.parse(value) === 'object'),
@@ -165,6 +169,7 @@ const TABLES: FieldTable[] = [
     fields: {
       ServiceID: 'string',
       ServiceName: 'string',
+      FriendlyName: 'string',
       ClusterName: 'string',
       ServiceType: 'string',
       ServiceDiscovery: 'string',
@@ -268,6 +273,8 @@ function kindText(kind: Kind): string {
     'strings or null': 'an array of strings, or null',
     flag: '`"TRUE"` or `"FALSE"`',
     'flag or empty': '`"TRUE"`, `"FALSE"` or empty',
+    bit: '0 or 1',
+    'bit or null': '0, 1 or null',
     'json text': 'JSON encoded as a string',
     list: 'an array',
   };

@@ -21,6 +21,14 @@ export const PATHS = {
   bundle: '/experimental/v2/bundle',
   serviceBundle: '/experimental/v2/service_bundle',
   refreshToken: '/api/v1/refresh_token',
+  policies: '/api/v1/security_policies',
+  insertPolicy: '/api/v1/insert_security_policy',
+  deletePolicy: '/api/v1/delete_security_policy',
+  attachPolicy: '/api/v1/insert_security_attach_policy',
+  detachPolicy: '/api/v1/delete_security_attach_policy',
+  servicePolicies: '/api/v1/policy/attachment/service',
+  shieldConfig: '/api/v2/shield_config',
+  apiKey: '/api/v2/api_key',
 } as const;
 
 export async function devices(target: Target, filter: Record<string, string> = {}): Promise<Row[]> {

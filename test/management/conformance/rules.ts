@@ -6,6 +6,7 @@ import { DEVICE_RULES } from './devices.ts';
 import { EVENT_RULES } from './events.ts';
 import { FIELD_RULES } from './fields.ts';
 import { LIST_RULES } from './lists.ts';
+import { POLICY_RULES } from './policies.ts';
 import { RECORDED_EVENT_RULES } from './recorded-events.ts';
 import { SERVICE_RULES } from './services.ts';
 import { SPEC_RULES } from './spec-fields.ts';
@@ -54,6 +55,7 @@ const ALL: Rule[] = [
   ...EVENT_RULES,
   ...RECORDED_EVENT_RULES,
   ...V2_RULES,
+  ...POLICY_RULES,
   ...SERVICE_RULES,
   ...BUNDLE_RULES,
   ...ACCESS_RULES,

@@ -16,7 +16,7 @@ interface ListTable {
   key: string;
   limit: number;
   /** By a filter: the value of a record that it is about; undefined for a record that the filter cannot be tried with. */
-  filters: Record<string, (row: Row) => string | boolean | undefined>;
+  filters: Record<string, (row: Row) => string | number | undefined>;
   fields: FieldTable['fields'];
 }
 
@@ -49,9 +49,12 @@ const DEVICES: ListTable = {
     os: 'string',
     architecture: 'string',
     app_version: 'string',
-    banned: 'boolean',
-    mdm_present: 'boolean',
+    banned: 'bit',
+    mdm_present: 'bit',
     mdm_vendor_name: 'string',
+    mdm_vendor_udid: 'string',
+    mdm_compliant: 'bit or null',
+    source: 'string',
     trust_level: 'string',
     trust_status: 'string',
     trust_profile_display_name: 'string',
@@ -71,6 +74,8 @@ const ENDUSERS: ListTable = {
   limit: 100,
   filters: { name: text('name'), email: text('email'), status: text('status') },
   fields: {
+    id: 'string',
+    org_id: 'string',
     name: 'string',
     email: 'string',
     status: 'string',
@@ -201,6 +206,98 @@ function rulesOf(table: ListTable): Rule[] {
   ];
 }
 
+/** A record of another kind, inside that of a device. */
+const within = (of: string, read: (row: Row) => Row[], fields: FieldTable['fields']): Rule[] =>
+  fieldRules({
+    section: SECTION,
+    of: `v2 devices, ${of}`,
+    read: async (target) => (await whole(target, DEVICES)).flatMap(read),
+    fields,
+  });
+
+const DETAIL_RULES: Rule[] = [
+  ...within('extra_details', (row) => [row.extra_details], {
+    emails: 'strings',
+    number_of_users: 'integer',
+    role_names: 'strings',
+    trust: 'object',
+    trustscore: 'object',
+  }),
+  ...within('extra_details.trust', (row) => [row.extra_details.trust], {
+    value: 'integer',
+    level: 'string',
+    status: 'string',
+    last_evaluated: 'object',
+    expired_at: 'integer',
+    factors: 'list',
+  }),
+  ...within('extra_details.trust.factors', (row) => row.extra_details.trust.factors, {
+    name: 'string',
+    value: 'string',
+    type: 'string',
+    source: 'string',
+    description: 'string',
+    remediation: 'object',
+  }),
+  ...within('extra_details.trustscore', (row) => [row.extra_details.trustscore], {
+    id: 'string',
+    type: 'string',
+    timestamp: 'integer',
+    score: 'integer',
+  }),
+];
+
+/** Lists are parted in two, and a word of version 1 is as good as an integer. */
+const parted = ({ what, addresses: [path = ''] }: ListTable, name: string): Rule => ({
+  section: SECTION,
+  line: `${what}: \`${name}\` parts the list in two; \`true\` is \`1\`, and \`false\` is \`0\``,
+  async check(target) {
+    const count = async (value?: string) =>
+      (await page(target, path, { limit: 1, ...(value ? { [name]: value } : {}) })).count as number;
+    equal((await count('true')) + (await count('false')), await count());
+    deepEqual([await count('1'), await count('0')], [await count('true'), await count('false')]);
+  },
+});
+
+const ENDUSER_RULES: Rule[] = [
+  parted(ENDUSERS, 'active'),
+  {
+    section: SECTION,
+    line: 'v2 end users: `active=true` gives those whose status is `Active`',
+    async check(target) {
+      const all = await whole(target, ENDUSERS);
+      const data = await page(target, '/api/v2/enduser', { active: 'true', limit: 1 });
+      equal(data.count, all.filter((each) => each.status === 'Active').length);
+    },
+  },
+  {
+    section: SECTION,
+    line: 'v2 end users: `id` is unique, and `org_id` that of the events',
+    async check(target) {
+      const all = await whole(target, ENDUSERS);
+      equal(new Set(all.map((each) => each.id)).size, all.length);
+      const [event] = (await target.get('/api/v1/events?limit=1')).json.data;
+      ok(all.every((each) => each.org_id === event.org_id));
+    },
+  },
+  ...['role_names', 'security_roles'].map(
+    (name): Rule => ({
+      section: SECTION,
+      line: `v2 end users: \`${name}\` gives the users that have any of these roles, separated by a pipe`,
+      async check(target) {
+        const all = await whole(target, ENDUSERS);
+        const names = [...new Set(all.flatMap((each) => each.security_roles as string[]))].slice(0, 2);
+        pick(names, () => true, 'user with a role');
+        const data = await page(target, '/api/v2/enduser', { [name]: names.join('|'), limit: 1 });
+        equal(
+          data.count,
+          all.filter((each) => each.security_roles.some((role: string) => names.includes(role))).length,
+        );
+      },
+    }),
+  ),
+];
+
 const DEVICE_RULES: Rule[] = [
   ...['mdm_present', 'banned'].map(
     (name): Rule => ({
@@ -224,14 +321,7 @@ const DEVICE_RULES: Rule[] = [
       equal(data.count, all.filter((each) => each.role_names.some((name: string) => names.includes(name))).length);
     },
   },
-  {
-    section: SECTION,
-    line: 'v2 devices: `active` parts the list in two',
-    async check(target) {
-      const count = async (active: string) => (await page(target, '/api/v2/devices', { active, limit: 1 })).count;
-      equal((await count('true')) + (await count('false')), (await whole(target, DEVICES)).length);
-    },
-  },
+  ...['active', 'banned', 'mdm_present'].map((name) => parted(DEVICES, name)),
   {
     section: SECTION,
     line: 'v2 devices: `extra_details.emails` are the addresses that version 1 has',
@@ -245,4 +335,10 @@ const DEVICE_RULES: Rule[] = [
   },
 ];
 
-export const V2_RULES: Rule[] = [...rulesOf(DEVICES), ...rulesOf(ENDUSERS), ...DEVICE_RULES];
+export const V2_RULES: Rule[] = [
+  ...rulesOf(DEVICES),
+  ...rulesOf(ENDUSERS),
+  ...DEVICE_RULES,
+  ...DETAIL_RULES,
+  ...ENDUSER_RULES,
+];
