@@ -261,8 +261,9 @@ class Simulation {
     this.world.enroll();
     await this.lives.people?.leave();
     this.lives.end();
+    // Of four rounds two are whole runs: an undo rests on a second reading.
     let unchanged = 0;
-    for (let round = 0; round < 40 && unchanged < 3; round += 1) {
+    for (let round = 0; round < 40 && unchanged < 4; round += 1) {
       const before = this.platform.requests.length;
       this.clock.pass([20_000, 120_000, 3_600_000][round % 3] as number);
       if (this.profile.tends) await this.lives.people?.acceptAll();
