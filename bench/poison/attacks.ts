@@ -62,9 +62,11 @@ const isAlerted = ({ alerts }: Shown, victims: readonly TrueDevice[], codes: rea
 /** The report of the run, or `why`, says of the device that the report is no evidence. */
 const isDoubted = (shown: Shown) =>
   isDistrusted(shown) ||
-  /not newer|older than the|newer report|goes backwards|second (trusted )?reading|ahead of/.test(
-    `${shown.why} ${shown.decisions.map(({ reasonText }) => reasonText).join(' ')}`,
-  );
+  shown.decisions.some(({ reason }) => reason === 'older_report') ||
+  /"reason":"older_report"/.test(shown.why);
+
+/** `why` says since when it does not match, and when it is undone if that stays so. */
+const isClearing = ({ why }: Shown) => /"clearing":\{"since"/.test(why);
 
 /** A few more clean devices are reported as compromised in each run, never so many at once that one reading looks wrong. */
 const drift: Make = (org, dice, exempt) => {
@@ -94,7 +96,7 @@ const drift: Make = (org, dice, exempt) => {
     isNamed: (shown) =>
       isDistrusted(shown) ||
       shown.decisions.some(
-        ({ decision, reason }) => decision === 'hold' && reason !== 'approval_needed' && reason !== 'owners',
+        ({ decision, reason }) => decision === 'hold' && (reason === 'limits' || reason === 'ceiling'),
       ),
   };
 };
@@ -104,14 +106,19 @@ const freeze: Make = (org, dice, exempt) => {
   const [hidden, later] = someOf(org, 2, exempt) as [TrueDevice, TrueDevice];
   const singles = dice.chance(0.5);
   const hidesBan = dice.chance(0.5);
-  const runs = Math.min(14, Math.max(8, Math.ceil((3 * HOUR_MS) / org.plan.everyMs)));
   let since = 0;
-  return {
+  let seenMs = 0;
+  const attack: Attack = {
     variant: `${singles ? 'all reads' : 'lists'}, ${hidesBan ? 'hides a ban' : 'hides a compromise'}`,
     victims: [hidden, later],
     banned: false,
-    runs,
+    runs: 1,
     async step(n) {
+      if (n === 0) {
+        seenMs = await org.standsStillAfterMs();
+        const lastingMs = Math.min(hidesBan ? 3 * HOUR_MS : seenMs + HOUR_MS, 24 * HOUR_MS);
+        attack.runs = Math.max(8, Math.ceil(lastingMs / org.plan.everyMs));
+      }
       if (n === 0 && hidesBan) compromise(org, hidden);
       if (n === 0) {
         org.api.frozen = { lists: await org.api.kept(), singles };
@@ -119,17 +126,17 @@ const freeze: Make = (org, dice, exempt) => {
       }
       if (n === 1 && !hidesBan) compromise(org, hidden);
       if (n === 2) compromise(org, later);
-      return org.nowMs - since >= (hidesBan ? org.plan.everyMs : FREEZE_SEEN_MS);
+      return org.nowMs - since >= (hidesBan ? org.plan.everyMs : seenMs);
     },
     end() {
       org.api.frozen = undefined;
       for (const { id } of [hidden, later]) org.report(id);
     },
-    isNamed: (shown) => isDistrusted(shown),
+    // Our ban does not read back: it is in doubt, and parked for a person.
+    isNamed: (shown) => isDistrusted(shown) || isAlerted(shown, [hidden], []),
   };
+  return attack;
 };
-/** A list that stands still without hiding anything that we did is named after the time that docs/failure-modes.md names. */
-const FREEZE_SEEN_MS = HOUR_MS;
 
 /** An older, clean report of a banned device comes again and again. */
 const replay: Make = (org, dice, exempt) => {
@@ -169,7 +176,7 @@ const flip: Make = (org, dice, exempt) => {
       return true;
     },
     end: () => recover(org, victims),
-    isNamed: (shown) => isDoubted(shown) || /clear/.test(shown.why) || isAlerted(shown, victims, ['flap']),
+    isNamed: (shown) => isDoubted(shown) || isClearing(shown) || isAlerted(shown, victims, ['flap']),
   };
 };
 

@@ -61,7 +61,7 @@ export async function campaign(
 }
 
 class Judged {
-  private readonly bans: number[] = [];
+  private readonly bans: { atMs: number; byPlan: boolean }[] = [];
   private n = 0;
 
   constructor(
@@ -125,8 +125,12 @@ class Judged {
     const bans = own.filter(({ ban }) => ban).length;
     // Two of the shipped rules ban by themselves here, each within its own limits.
     found.beyond += Math.max(0, bans - limitOf(org.plan.rules, org.truth.size));
-    for (const { ban } of calls) if (ban) this.bans.push(org.nowMs);
-    const lastDay = this.bans.filter((atMs) => org.nowMs - atMs < DAY_MS).length;
+    for (const { ban, byPlan } of calls) if (ban) this.bans.push({ atMs: org.nowMs, byPlan });
+    const day = this.bans.filter(({ atMs }) => org.nowMs - atMs < DAY_MS);
+    // `limits.per_day` is twice the limit of a run; a ban of a plan was a person's.
+    const unasked = day.filter(({ byPlan }) => !byPlan).length;
+    if (bans > 0 && unasked > 2 * limitOf(org.plan.rules, org.truth.size)) found.beyond += 1;
+    const lastDay = day.length;
     const ceiling = (of: { max: number; percent: number }) =>
       Math.max(of.max, Math.ceil((org.truth.size * of.percent) / 100));
     if (bans > ceiling(CEILINGS_DEFAULT.run) || (bans > 0 && lastDay > ceiling(CEILINGS_DEFAULT.day)))

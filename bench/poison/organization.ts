@@ -52,6 +52,9 @@ export interface Plan {
 /** Small seeds would roll the same dice: the number and its digit take each other away. */
 export const diceOf = (seed: number, name: string): Dice => new Dice(1_000_000 + seed, name);
 
+/** As docs/operating.md says. */
+const STILL = { changesMin: 20, firstWeek: 8, later: 3, leastMs: 30 * MINUTE_MS };
+
 /** A share of the fleet reports in half an hour, at work and otherwise. */
 const REPORTING = { work: 0.2, rest: 0.02 };
 
@@ -156,6 +159,23 @@ export class Organization {
         ordinary: isOwn && isReported,
       });
     }
+  }
+
+  /** A list of devices that stands still is named after so long: docs/operating.md has the rule. Infinite: nothing is usual yet. */
+  async standsStillAfterMs(): Promise<number> {
+    const after = [Infinity];
+    for (const form of ['paged', 'unpaged']) {
+      const moved = await this.on.store.movement('devices', form);
+      for (const { changedAt, days, quietMs } of Object.values(moved?.signs ?? {})) {
+        const changes = days.reduce((sum, day) => sum + day.changes, 0);
+        const knownMs = changedAt - (moved?.firstAt ?? 0);
+        if (knownMs < DAY_MS || changes < STILL.changesMin) continue;
+        const rest =
+          Math.max(...days.map((day) => day.quietMs)) * (knownMs < 7 * DAY_MS ? STILL.firstWeek : STILL.later);
+        after.push(Math.max(STILL.leastMs, rest) - quietMs);
+      }
+    }
+    return Math.min(...after);
   }
 
   /** What MDM reports of a device now: the truth. */

@@ -80,6 +80,8 @@ export interface WhyRule {
   /** The condition with its values; of an answer about an earlier time. */
   tree?: ExplainedPart;
   decisions: DecidedNow[];
+  /** It matched, and has not since then: what it did is undone once that is so until then, epoch ms. Absent: it is not so. */
+  clearing?: { since: number; until: number };
 }
 
 export interface WayOut {

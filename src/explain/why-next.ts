@@ -89,6 +89,9 @@ function endOf(what: string, claims: Why['claims'], rules: Why['rules']): string
   const lasting = claims.find((claim) => rules.some(({ rule, revert }) => rule === claim.rule && !revert));
   if (lasting) return `${what} stays: rule ${lasting.rule} has \`revert: false\`, so a person has to undo it`;
   const names = [...new Set(claims.map(({ rule }) => rule))];
+  const { clearing } = rules.find(({ rule }) => rule === names[0]) ?? {};
+  if (clearing && names.length === 1)
+    return `${what} is undone after ${timeText(clearing.until)} if rule ${names[0]} does not match until then: it has not since ${timeText(clearing.since)}`;
   return names.length === 1
     ? `${what} is undone when rule ${names[0]} no longer matches`
     : `${what} is undone when none of the rules ${names.join(', ')} matches any more`;

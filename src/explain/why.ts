@@ -2,6 +2,7 @@
 // exempt, and the verdict of each rule now. In: an identity, the store, the platform. Out: data; why-next.ts has what follows from
 // it. Reads only, each record once; what cannot be read now is named, and the rest is answered.
 import { Exemptions, partiesOfRecords } from '../decide/exemptions.ts';
+import type { Episode } from '../domain/episode.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Explanation } from '../domain/explanation.ts';
 import { type Facts, isFacts, ownTexts } from '../domain/facts.ts';
@@ -88,7 +89,7 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
     targets: [...own],
   });
   const read = await readRecords(deps, subject);
-  const { rules, judgedAtMs } = await judgedBy(deps, subject, read.unread);
+  const { rules, judgedAtMs } = await judgedBy(deps, subject, read.unread, open.episodes);
   return {
     subject,
     at: judgedAtMs ?? atMs,
@@ -225,6 +226,7 @@ async function judgedBy(
   deps: WhyDeps,
   { kind, id }: Identity,
   unread: string | undefined,
+  episodes: readonly Episode[],
 ): Promise<{ rules: WhyRule[]; judgedAtMs?: number }> {
   const rules = deps.rules.filter(({ subject }) => subject === kind);
   if (rules.length === 0) return { rules: [] };
@@ -238,7 +240,10 @@ async function judgedBy(
   const judgedRules = rules.map((rule, at) => {
     const { verdict, reason, flips } = judged.explanations[at] as Explanation;
     const own = decisions.filter((decision) => decision.rule === rule.id);
-    return { ...headOf(rule), verdict, reason, flip: flips[0], decisions: own };
+    const clearing = episodes.find(({ rule: id, state }) => id === rule.id && state === 'clearing');
+    const since = verdict === 'no_match' && rule.revert ? clearing?.stateSince : undefined;
+    const until = since !== undefined && { clearing: { since, until: since + rule.clearForMs } };
+    return { ...headOf(rule), verdict, reason, flip: flips[0], decisions: own, ...until };
   });
   return { rules: judgedRules, judgedAtMs: judged.nowMs };
 }

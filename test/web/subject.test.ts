@@ -41,6 +41,20 @@ describe('the page of a device', () => {
     expect(html).toContain('href="/runs/1"');
   });
 
+  it('shows since when a banned device does not match, and when it is unbanned if that stays so', async () => {
+    const rules = [banRule({ more: 'clear_for: 30m' })];
+    const on = startOnPlatform({ rules });
+    on.platform.addDevice('d1', COMPROMISED);
+    await on.run();
+    await on.clock.sleep(3_600_000);
+    on.platform.compromised('d1', 'FALSE');
+    await on.run();
+    const { text } = await pagesOnPlatform(on, rules).get('/subjects/device/d1');
+    expect(text).toContain(
+      'ban_device S-d1 is undone after 2027-01-15 09:30:00 UTC if rule ban does not match until then: it has not since 2027-01-15 09:00:00 UTC',
+    );
+  });
+
   it('shows the verdict of every rule with its flip, and leads to its tree', async () => {
     const { get } = await banned();
     const { text, html } = await get('/subjects/device/d1', 'read');

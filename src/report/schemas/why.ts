@@ -103,6 +103,10 @@ const rule = z.strictObject({
   flip: flip.optional(),
   tree: part.optional().describe('the condition with its values; of an answer about an earlier time'),
   decisions: z.array(decidedNow),
+  clearing: z
+    .strictObject({ since: moment, until: moment })
+    .optional()
+    .describe('it matched, and has not since then: what it did is undone once that is so until then'),
 });
 
 const asOf = z.strictObject({
