@@ -144,11 +144,6 @@ function draftOf(store: ConsoleStore, event: HandEvent): EventDraft {
     ...(event.createdAtMs === undefined ? {} : { createdAtMs: event.createdAtMs }),
     devicePk: event.deviceId === undefined ? undefined : deviceOfId(store, event.deviceId)?.pk,
     user: event.email === undefined ? undefined : enduserOfEmail(store, event.email),
-    service: service && {
-      id: service.service_id,
-      name: service.name,
-      type: service.type,
-      version: String(service.version),
-    },
+    service,
   };
 }

@@ -31,7 +31,7 @@ export function errorEnvelope(status: number, message: string): string {
 /** The body of an error where no endpoint is known: below the bundles' addresses the envelope, elsewhere `Message`. */
 export function errorText(path: string, status: number, message: string): string {
   const isEnveloped =
-    /^(\/api)?\/experimental\/v2(\/|$)|^\/api\/v2\/(bundle|service_bundle|devices|enduser|api_key|shield_config)/.test(
+    /^(\/api)?\/experimental\/v2(\/|$)|^\/api\/v[12]\/event_types|^\/api\/v2\/(bundle|service_bundle|devices|enduser|api_key|shield_config)/.test(
       path,
     );
   return isEnveloped ? errorEnvelope(status, message) : messageBody(message);

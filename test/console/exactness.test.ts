@@ -66,7 +66,7 @@ describe('events that clients submit', () => {
     await fc.assert(
       fc.asyncProperty(nanoseconds, name, async (time, message) => {
         const text = `{"type":"Access","message":${JSON.stringify(message)},"trustscore":{"timestamp":${time}},"new_field":[${time}]}`;
-        const [id] = (await org.call('POST', '/api/v1/events', text)).json.data;
+        const [id] = (await org.call('POST', '/api/v1/events', text)).json.ids;
         const answer = await org.call('GET', `/api/v1/events?id=${id}`);
         // biome-ignore lint/suspicious/noExplicitAny: an event as it came
         const event = (parseExact(answer.text) as any).data[0];

@@ -1,15 +1,9 @@
 // console handlers: the event log: list, count, feed, types, and submitting.
 // In: checked filters, or events as clients send them. Out: events, newest first unless asked otherwise.
 import { AppError } from '../../domain/errors.ts';
-import {
-  EVENT_ACTIONS,
-  EVENT_SUB_TYPES,
-  EVENT_TYPES,
-  type EventInput,
-  stringifyExact,
-} from '../../management/contract.ts';
+import { EVENT_TYPES, type EventBatch, type EventInput, stringifyExact } from '../../management/contract.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../answer.ts';
-import { Refusal } from '../refusal.ts';
+import { envelope, Refusal } from '../refusal.ts';
 import { writeEffect } from '../store/effects.ts';
 import { filledBlocks } from '../store/event-blocks.ts';
 import { beginningOfLog, countEvents, listEvents } from '../store/event-queries.ts';
@@ -35,16 +29,8 @@ export function countEventsHandler({ store, query }: Call<'count_events'>): Answ
   return jsonAnswer({ data: countEvents(store, query) });
 }
 
-export function listEventTypes(): Answer {
-  const data = EVENT_TYPES.map((type) => {
-    const actions = EVENT_ACTIONS.filter((each) => each.type === type);
-    return {
-      type,
-      sub_types: actions.length === 0 ? EVENT_SUB_TYPES : [...new Set(actions.map((each) => each.subType))],
-      actions: [...new Set(actions.map((each) => each.action))],
-    };
-  });
-  return jsonAnswer({ data });
+export function listEventTypes({ requestId }: Call<'list_event_types'>): Answer {
+  return textAnswer(envelope(requestId, JSON.stringify(EVENT_TYPES)));
 }
 
 /**
@@ -52,7 +38,7 @@ export function listEventTypes(): Answer {
  * is a reason to refuse: its sender would believe that it is kept.
  */
 export function submitEvents({ store, actor, body }: Call<'submit_events'>): Answer {
-  const inputs = Array.isArray(body) ? body : [body];
+  const inputs = eventsIn(body);
   refuseOld(store, inputs);
   const latestMs = store.clock.nowMs() + AHEAD_MAX_MS;
   const ids = store.sql.atomically(() => {
@@ -61,13 +47,22 @@ export function submitEvents({ store, actor, body }: Call<'submit_events'>): Ans
     return written;
   });
   pruneEvents(store);
-  return jsonAnswer({ Message: 'Success', data: ids });
+  return jsonAnswer({
+    Message: 'Success',
+    data: ids.length === 1 ? '1 event was stored' : `${ids.length} events were stored`,
+    ids,
+  });
+}
+
+function eventsIn(body: Call<'submit_events'>['body']): readonly EventInput[] {
+  if (Array.isArray(body)) return body;
+  return 'type' in body ? [body as EventInput] : (body as EventBatch).data;
 }
 
 // biome-ignore format: a list of names
 const OWN_MEMBERS = new Set([
   'id', 'created_at', 'external_id', 'severity', 'type', 'sub_type', 'action', 'result', 'message', 'messages',
-  'org_id', 'org_name', 'group_id',
+  'org_id', 'org_name', 'group_id', 'created_at_ns',
 ]);
 
 /**
@@ -112,8 +107,8 @@ function draftOf(input: EventInput, index: number, latestMs: number) {
       deviceId: device?.id ?? '',
       serial: device?.serial_number ?? '',
       email: user?.email ?? '',
-      serviceName: input.service?.name ?? end?.service_name ?? workload?.app_name ?? '',
-      containerId: workload?.container_id ?? end?.container_id ?? input.service?.id ?? '',
+      serviceName: input.service?.name || end?.service_name || workload?.app_name || '',
+      containerId: workload?.container_id || end?.container_id || input.service?.id || '',
     },
     members: otherMembers(input),
   } as const;

@@ -73,6 +73,6 @@ function report(life: Life, device: DeviceRow, isCompromised: boolean): void {
     trust_updated: nowNs,
     factors: isCompromised ? COMPROMISED_FACTORS : '[]',
   });
-  writeEvent(life.store, mdmEvent(device));
+  writeEvent(life.store, mdmEvent(life.store, device));
   writeEvent(life.store, trustEvent(device, score, nowNs, isCompromised ? 'WARN' : 'INFO'));
 }

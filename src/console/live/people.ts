@@ -15,7 +15,7 @@ export function logIn(life: Life): void {
   const user = device && ownerOf(life, device);
   if (!device || !user) return;
   const client = clientOf(life.choices);
-  writeEvent(life.store, loginEvent(device, user, client));
+  writeEvent(life.store, loginEvent(life.store, device, user, client));
   if (device.banned === 'TRUE') return;
   reissueCertificates(life.store, life.actor, device.pk);
   const nowNs = presentNs(life);
@@ -23,9 +23,8 @@ export function logIn(life: Life): void {
   life.store.sql.run('UPDATE enduser SET last_login = ?, login_count = login_count + 1 WHERE pk = ?', nowNs, user.pk);
   const service = anyService(life);
   if (!service) return;
-  const place = life.choices.chance(0.85) ? 'service' : 'link';
-  writeEvent(life.store, accessEvent(life.store, device, user, service, true, place, client));
-  writeEvent(life.store, resourceEvent(life.store, service, true));
+  writeEvent(life.store, accessEvent(life.store, device, user, service, true, client));
+  writeEvent(life.store, resourceEvent(life.store, service, true, { device, user, client }));
 }
 
 /** MDM reports on a device; after an unban this (or a login, where there is no MDM) is how it regains its certificates. */
@@ -34,7 +33,7 @@ export function syncMdm(life: Life): void {
   if (!device || device.mdm_source === '') return;
   life.store.sql.run('UPDATE device SET mdm_timestamp = ? WHERE pk = ?', presentNs(life), device.pk);
   if (device.banned === 'FALSE') reissueCertificates(life.store, life.actor, device.pk);
-  writeEvent(life.store, mdmEvent(device));
+  writeEvent(life.store, mdmEvent(life.store, device));
 }
 
 /** One refusal, as happens to everybody. */
@@ -55,7 +54,7 @@ function refuse(life: Life, device: DeviceRow, times: number): void {
   for (let time = 0; time < times; time++) {
     // Over several services, so that none of them seems to fail.
     const service = anyService(life);
-    if (service) writeEvent(life.store, accessEvent(life.store, device, user, service, false, 'service', client));
+    if (service) writeEvent(life.store, accessEvent(life.store, device, user, service, false, client));
   }
 }
 

@@ -1,7 +1,7 @@
 // console seed: a week of events before the organization is first used. In: choices and how many. Out: events in the
 // order of their times. None of it is a burst: those come with life.
 import { type DeviceRow, deviceOfPk } from '../store/devices.ts';
-import { ownersOfDevice } from '../store/endusers.ts';
+import { type EnduserRow, ownersOfDevice } from '../store/endusers.ts';
 import { type EventDraft, writeEvent } from '../store/events.ts';
 import {
   accessEvent,
@@ -12,7 +12,7 @@ import {
   resourceEvent,
   trustEvent,
 } from '../store/happenings.ts';
-import { livingServices } from '../store/services.ts';
+import { livingServices, type ServiceRow } from '../store/services.ts';
 import type { ConsoleStore } from '../store/store.ts';
 import { USER_AGENTS } from './names.ts';
 import type { Choices } from './random.ts';
@@ -39,28 +39,30 @@ function happening(store: ConsoleStore, choices: Choices, devicePk: number, atMs
   const services = livingServices(store);
   switch (choices.weigh(KINDS)) {
     case 'login':
-      return user ? loginEvent(device, user, clientOf(choices)) : mdmEvent(device);
+      return user ? loginEvent(store, device, user, clientOf(choices)) : mdmEvent(store, device);
     case 'trust':
       return trustEvent(device, choices.between(60, 100), BigInt(atMs) * 1_000_000n + BigInt(choices.int(1_000_000)));
     case 'mdm':
-      return mdmEvent(device);
+      return mdmEvent(store, device);
     case 'access':
-      if (services.length === 0) return mdmEvent(device);
-      return accessEvent(
-        store,
-        device,
-        user,
-        choices.pick(services),
-        choices.chance(0.97),
-        choices.chance(0.85) ? 'service' : 'link',
-        clientOf(choices),
-      );
+      if (services.length === 0) return mdmEvent(store, device);
+      return accessEvent(store, device, user, choices.pick(services), choices.chance(0.97), clientOf(choices));
     case 'resource':
-      if (services.length === 0) return mdmEvent(device);
-      return resourceEvent(store, choices.pick(services), choices.chance(0.97));
+      if (services.length === 0) return mdmEvent(store, device);
+      return reachedOrNot(store, choices, choices.pick(services), { device, user });
     case 'registration':
       return registration(store, choices, device);
   }
+}
+
+function reachedOrNot(
+  store: ConsoleStore,
+  choices: Choices,
+  service: ServiceRow,
+  caller: { device: DeviceRow; user: EnduserRow | undefined },
+): EventDraft {
+  const isReached = choices.chance(0.97);
+  return resourceEvent(store, service, isReached, isReached ? { ...caller, client: clientOf(choices) } : {});
 }
 
 const KINDS = [
@@ -86,6 +88,6 @@ function registration(store: ConsoleStore, choices: Choices, device: DeviceRow):
 export function clientOf(choices: Choices): Client {
   return {
     user_agent: choices.pick(USER_AGENTS),
-    ip_address: `10.${choices.int(256)}.${choices.int(256)}.${choices.between(1, 254)}`,
+    ip_address: `10.${choices.int(256)}.${choices.int(256)}.${choices.between(1, 254)}:${choices.between(32_768, 60_999)}`,
   };
 }

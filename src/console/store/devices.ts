@@ -57,10 +57,14 @@ export interface DeviceRow {
   mdm_compromised: string;
   mdm_source: string;
   mdm_marked: string;
+  trust_access: number;
+  trust_level: string;
+  /** Nanoseconds, as text: the digits stay exact. */
+  scored_at_ns: string;
 }
 
-const ROW =
-  'pk, device_id, serial, friendly_name, ownership, platform, model, architecture, banned, os, registered, mdm_compromised, mdm_source, mdm_marked';
+const ROW = `pk, device_id, serial, friendly_name, ownership, platform, model, architecture, banned, os, registered, mdm_compromised,
+  mdm_source, mdm_marked, trust_access, trust_level, CAST(trust_updated AS TEXT) AS scored_at_ns`;
 
 export function devicesOfSerial(store: ConsoleStore, serial: string): DeviceRow[] {
   return store.sql.all<DeviceRow>(`SELECT ${ROW} FROM device WHERE serial = ? ORDER BY pk`, serial);

@@ -1,15 +1,51 @@
-// console store: the blocks of an event that clients read whole: `role`, `policy` and the ends of `link`, with the caller of an audit event. In:
-// what is known. Out: blocks with all their fields, empty where unknown: clients refuse an event in which a block lacks one of them.
+// console store: the blocks of an event that clients read whole: `role`, `policy`, `link`, `channel`, `workload_principal` and others. In: what
+// is known. Out: blocks with all their fields, empty where unknown: clients refuse an event in which a block lacks one of them.
 import { uuidFrom } from './store.ts';
-
-const LINK_END = { service_id: '', service_name: '', container_id: '', container_name: '', host_name: '', ip: '' };
-const ROLE = { id: '', name: '', version: '', bound_by: '', bound_at: 0 };
-const POLICY = { id: '', name: '', version: '', attached_by: '', attached_at: 0, enabled: false };
 
 type Fields = { [name: string]: unknown };
 
-export function linkOf(source: Partial<typeof LINK_END>, destination: Partial<typeof LINK_END>) {
-  return { source: { ...LINK_END, ...source }, destination: { ...LINK_END, ...destination } };
+const LINK_END = {
+  container_id: '',
+  container_name: '',
+  service_id: '',
+  service_name: '',
+  service_version: '',
+  host_name: '',
+  ip: '',
+};
+const LINK = { source: LINK_END, destination: { ...LINK_END, port: '' } };
+const ROLE = { id: '', name: '', version: '', bound_by: '', bound_at: 0 };
+const POLICY = { id: '', name: '', version: '', attached_by: '', attached_at: 0, enabled: false };
+const CHANNEL = {
+  access_level: { resource: '' },
+  sni_data: { name_requested: '', name_matched: '' },
+  request_data: { protocol: '', type: '', query_crud_types: '', query_resources: '' },
+};
+// biome-ignore format: a list of names
+const WORKLOADS = {
+  workload_set: {
+    container_name: '', container_id: '', image: '', repo: '', tag: '', labels: '', container_ips: '', app_name: '',
+  },
+  host: { host_ips: '', host_name: '', cluster_id: '', port_map: '' },
+};
+const SCORE = { id: '', type: '', timestamp: 0, score: 0 };
+const NO_SERVICE = { id: '', name: '', type: '', version: '' };
+const CLIENT = { user_agent: '', ip_address: '' };
+// biome-ignore format: a list of names
+const DEVICE = {
+  id: '', friendly_name: '', mac_address: '', serial_number: '', registration_status: '', unregistered: false,
+  compromised_status: '', compliance_status: '', oem_info: '', model: '', platform: '', ownership: '', architecture: '',
+  udid: '', source: '', last_mdm_data_synced_at: 0,
+};
+const USER = { email: '', groups: [], roles: [] };
+
+/** The principal of an event that no device and no person causes: a Resource event has one all the same. */
+export const NOBODY = { device: DEVICE, user: USER, client: CLIENT };
+
+/** A service as events show it: some clients look for its id in the name. */
+export function eventService(service: { service_id: string; type: string; version: number } | undefined) {
+  if (!service) return NO_SERVICE;
+  return { id: service.service_id, name: service.service_id, type: service.type, version: String(service.version) };
 }
 
 /** The roles of these names, which administrators bound to a person. */
@@ -23,26 +59,62 @@ export function rolesOf(names: readonly string[], orgId: string, boundBy: string
   }));
 }
 
+export function policyId(name: string, orgId: string): string {
+  return uuidFrom(`${orgId}:policy:${name}`);
+}
+
 export function policyOf(name: string, orgId: string, attachedBy: string) {
-  const id = uuidFrom(`${orgId}:policy:${name}`);
-  return { ...POLICY, id, name, version: '1', attached_by: attachedBy, enabled: true };
+  return { ...POLICY, id: policyId(name, orgId), name, version: '1', attached_by: attachedBy, enabled: true };
 }
 
 /** The user of an audit event: who called, by the name of the credential. */
 export function callerOf(name: string) {
-  return { email: name, groups: [], roles: [] };
+  return { ...USER, email: name };
 }
 
-/** What a client submitted, with the fields that its blocks lack. What is no such block stays as it is. */
+const BLOCKS: Fields = {
+  link: LINK,
+  policy: POLICY,
+  channel: CHANNEL,
+  workload_principal: WORKLOADS,
+  trustscore: SCORE,
+};
+
+/** An event with what its blocks lack, and with the blocks that all events of its kind have. What is no such block stays as it is. */
 export function filledBlocks<T extends Fields>(event: T): T {
-  const { link, policy, role, user_principal: principal } = event;
-  const filled: Fields = {};
-  if (isFields(link)) filled.link = { ...link, ...filledMembers(link, ['source', 'destination'], LINK_END) };
-  if (isFields(policy)) filled.policy = { ...POLICY, ...policy };
-  if (Array.isArray(role)) filled.role = role.map((each) => (isFields(each) ? { ...ROLE, ...each } : each));
-  if (isFields(principal) && isFields(principal.device))
-    filled.user_principal = { ...principal, device: withRegistration(principal.device) };
-  return { ...event, ...filled };
+  const filled: Fields = { ...event };
+  for (const [name, block] of Object.entries(BLOCKS)) {
+    if (event[name] !== undefined) filled[name] = whole(block as Fields, event[name]);
+  }
+  if (Array.isArray(event.role)) filled.role = event.role.map((each) => whole(ROLE, each));
+  filled.service = serviceIn(event.service, filled.link);
+  filled.user_principal = principalIn(event.user_principal, event.type === 'Access' && event.sub_type === 'Resource');
+  return filled as T;
+}
+
+/** The fields that are given, and those of the template that are not; also of the blocks inside it. */
+function whole(template: Fields, given: unknown): unknown {
+  if (!isFields(given)) return given;
+  const filled: Fields = { ...template, ...given };
+  for (const [name, inner] of Object.entries(template)) {
+    if (isFields(inner)) filled[name] = whole(inner, given[name] ?? {});
+  }
+  return filled;
+}
+
+function serviceIn(given: unknown, link: unknown): unknown {
+  if (given !== undefined && given !== null) return whole(NO_SERVICE, given);
+  const end = isFields(link) && isFields(link.destination) ? link.destination : {};
+  const id = typeof end.service_id === 'string' ? end.service_id : '';
+  return { ...NO_SERVICE, id, name: id };
+}
+
+function principalIn(given: unknown, isOfResource: boolean): unknown {
+  if (given !== undefined && given !== null && !isFields(given)) return given;
+  const principal: Fields = { ...(isOfResource ? NOBODY : {}), ...(given as Fields | undefined) };
+  if (isFields(principal.device)) principal.device = withRegistration(principal.device);
+  if (principal.client !== undefined) principal.client = whole(CLIENT, principal.client);
+  return principal;
 }
 
 /** Both spellings: clients read one or the other. */
@@ -55,11 +127,6 @@ function withRegistration(device: Fields): Fields {
     return { ...device, registration_status: unregistered ? 'FALSE' : 'TRUE' };
   }
   return device;
-}
-
-function filledMembers(holder: Fields, names: readonly string[], block: Fields): Fields {
-  const present = names.filter((name) => isFields(holder[name]));
-  return Object.fromEntries(present.map((name) => [name, { ...block, ...(holder[name] as Fields) }]));
 }
 
 function isFields(value: unknown): value is Fields {

@@ -78,7 +78,12 @@ function conditionsOf(store: ConsoleStore, filter: EventFilter): { where: string
   anyOf('email', filter.user_email);
   anyOf('serial', filter.serialnumber);
   anyOf('container_id', filter.workload_container_id);
-  anyOf('service_name', filter.service_name);
+  // Events show a service by its ServiceID, people call it by its name: both find it.
+  if (filter.service_name) {
+    const wanted = JSON.stringify(filter.service_name);
+    const isOne = 'IN (SELECT value FROM json_each(?))';
+    add(`(service_name ${isOne} OR container_id ${isOne})`, wanted, wanted);
+  }
   equals('sub_type', filter.sub_type);
   equals('device_id', filter.device_id);
   equals('action', filter.action);

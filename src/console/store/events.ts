@@ -3,7 +3,7 @@
 // ever returned.
 import { EVENT_SEVERITIES, type EventSeverity } from '../../management/contract.ts';
 import type { EnduserRow } from './endusers.ts';
-import { callerOf } from './event-blocks.ts';
+import { callerOf, eventService } from './event-blocks.ts';
 import { EVENT_DEVICE_JSON } from './records.ts';
 import { type ConsoleStore, newUuid } from './store.ts';
 
@@ -28,7 +28,7 @@ export interface EventDraft {
   caller?: string;
   /** What the user's program was, and where. */
   client?: { user_agent: string; ip_address: string };
-  service?: { id: string; name: string; type: string; version: string } | undefined;
+  service?: { service_id: string; name: string; type: string; version: number } | undefined;
   /** Keys for searching, when the body's parts have none. */
   keys?: { deviceId?: string; serial?: string; email?: string; serviceName?: string; containerId?: string };
   members?: EventMembers;
@@ -37,16 +37,15 @@ export interface EventDraft {
 /** Writes one event; returns its id. A draft with the id of a kept event is dropped: an id counts once. */
 export function writeEvent(store: ConsoleStore, draft: EventDraft): string {
   const id = draft.id ?? newUuid(store, 'event');
-  const createdAtMs = draft.createdAtMs ?? Math.floor(store.clock.nowMs());
-  const device =
-    draft.devicePk === undefined ? undefined : eventDevice(store, draft.devicePk, draft.action === 'Unregister');
+  const createdAtMs = timeOf(store, draft.createdAtMs);
+  const device = draft.devicePk === undefined ? undefined : eventDevice(store, draft.devicePk, draft);
   const keys = draft.keys ?? {};
   const row = {
     device: keys.deviceId ?? device?.device_id ?? '',
     serial: keys.serial ?? device?.serial ?? '',
     email: keys.email ?? draft.caller ?? draft.user?.email ?? '',
     serviceName: keys.serviceName ?? draft.service?.name ?? '',
-    containerId: keys.containerId ?? draft.service?.id ?? '',
+    containerId: keys.containerId ?? draft.service?.service_id ?? '',
   };
   store.sql.run(
     `INSERT INTO event (id, external_id, created_at, severity, type, sub_type, action, device_id, serial, email,
@@ -87,6 +86,8 @@ function bodyOf(
     sub_type: text(draft.subType),
     result: text(draft.result ?? (draft.type === 'Access' ? '' : draft.severity)),
     created_at: String(createdAtMs),
+    created_at_ns: `${createdAtMs}000000`,
+    service: text(eventService(draft.service)),
   };
   if (draft.externalId) members.external_id = text(draft.externalId);
   const principal = [
@@ -95,8 +96,7 @@ function bodyOf(
     ...(draft.user && !draft.caller ? [`"user":${eventUser(draft.user)}`] : []),
     ...(draft.client ? [`"client":${text(draft.client)}`] : []),
   ];
-  if (principal.length > 0) members.user_principal = `{${principal.join(',')}}`;
-  if (draft.service) members.service = text(draft.service);
+  members.user_principal = `{${principal.join(',')}}`;
   return `{${Object.entries({ ...members, ...draft.members })
     .map(([name, value]) => `${text(name)}:${value}`)
     .join(',')}}`;
@@ -105,20 +105,53 @@ function bodyOf(
 function eventDevice(
   store: ConsoleStore,
   pk: number,
-  isUnregistration: boolean,
+  { action, client }: EventDraft,
 ): { device_id: string; serial: string; json: string } | undefined {
-  const registered = isUnregistration ? 'FALSE' : null;
+  const registered = action === 'Unregister' ? 'FALSE' : null;
   return store.sql.get(
     `SELECT t.device_id, t.serial, ${EVENT_DEVICE_JSON} AS json FROM device t WHERE t.pk = ?`,
     registered,
     registered,
+    client?.ip_address ?? '',
+    client?.user_agent ?? '',
     pk,
   );
 }
 
 function eventUser(user: EnduserRow): string {
   const groups = user.groups === '' ? [] : user.groups.split(',').map((name) => name.trim());
-  return `{"email":${JSON.stringify(user.email)},"groups":${JSON.stringify(groups)},"roles":${user.roles}}`;
+  const named = JSON.stringify({ name: user.name, email: user.email, groups });
+  return `${named.slice(0, -1)},"roles":${user.roles}}`;
+}
+
+/** How many events have a time that their clients sent; the next of them gets a later one. */
+const SENT_ALIKE_MAX = 2;
+const FULL_TIMES_KEPT_MAX = 50_000;
+
+/**
+ * The time of a new event. Clients read ten events at a time, from the time of the last one on: ten events of one millisecond end such a
+ * reading early, without an error. So no two events that the console makes have the same time, and few of those that it is sent. A
+ * later one never gets an earlier time: who has read up to the newest event misses none.
+ */
+function timeOf(store: ConsoleStore, sentMs: number | undefined): number {
+  const isSent = sentMs !== undefined;
+  const full = isSent ? store.fullTimes.sent : store.fullTimes.made;
+  const passed: number[] = [];
+  let ms = sentMs ?? Math.floor(store.clock.nowMs());
+  for (;;) {
+    const next = full.get(ms);
+    if (next === undefined && eventsAt(store, ms) < (isSent ? SENT_ALIKE_MAX : 1)) break;
+    passed.push(ms);
+    ms = next ?? ms + 1;
+  }
+  // What was walked once is jumped over from then on: a thousand events of one time cost a thousand steps.
+  if (full.size > FULL_TIMES_KEPT_MAX) full.clear();
+  for (const each of passed) full.set(each, ms);
+  return ms;
+}
+
+function eventsAt(store: ConsoleStore, ms: number): number {
+  return store.sql.value<number>('SELECT count(*) FROM event WHERE created_at = ?', ms) ?? 0;
 }
 
 /** Deletes events past retention. One row beyond the last 10,000 stays, as a sign that there were more. */

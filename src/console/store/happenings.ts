@@ -3,18 +3,15 @@
 import type { EventSeverity } from '../../management/contract.ts';
 import type { DeviceRow } from './devices.ts';
 import type { EnduserRow } from './endusers.ts';
-import { linkOf, policyOf, rolesOf } from './event-blocks.ts';
+import { filledBlocks, NOBODY, policyOf, rolesOf } from './event-blocks.ts';
 import type { EventDraft, EventMembers } from './events.ts';
-import { eventService, type ServiceRow } from './services.ts';
-import type { ConsoleStore } from './store.ts';
+import type { ServiceRow } from './services.ts';
+import { type ConsoleStore, newUuid } from './store.ts';
 
 export interface Client {
   user_agent: string;
   ip_address: string;
 }
-
-/** Where the event names its service: in `service`, or only as the link's destination. */
-export type ServicePlace = 'service' | 'link';
 
 export function accessEvent(
   store: ConsoleStore,
@@ -22,10 +19,8 @@ export function accessEvent(
   user: EnduserRow | undefined,
   service: ServiceRow,
   isAuthorized: boolean,
-  place: ServicePlace,
   client: Client,
 ): EventDraft {
-  const members = accessMembers(store, service, user, { host_name: device.friendly_name, ip: client.ip_address });
   return {
     type: 'Access',
     subType: 'Connection',
@@ -37,46 +32,95 @@ export function accessEvent(
     devicePk: device.pk,
     user,
     client,
-    ...(place === 'service' ? { service: eventService(service) } : {}),
-    keys: { serviceName: service.name, containerId: service.service_id },
-    members,
+    service,
+    members: accessMembers(store, service, 'connection', { device, user, client }),
   };
+}
+
+/** What reaches a service: a device with its person and program, or nobody. */
+interface Caller {
+  device?: DeviceRow;
+  user?: EnduserRow | undefined;
+  client?: Client;
 }
 
 function accessMembers(
   store: ConsoleStore,
   service: ServiceRow,
-  user: EnduserRow | undefined,
-  source: { host_name?: string; ip?: string },
+  resource: 'connection' | 'l7resource',
+  { device, user, client }: Caller,
 ): EventMembers {
-  const administrator = `admin@${store.org.name}.example`;
+  const { service_id: id, name, version, domain, port, protocol } = service;
   const destination = {
-    service_id: service.service_id,
-    service_name: service.name,
-    container_id: service.service_id,
-    container_name: service.name,
+    container_id: id,
+    container_name: name,
+    service_id: id,
+    service_name: id,
+    service_version: String(version),
+    host_name: domain === '' || port === 0 ? '' : `${domain}:${port}`,
+    port: port === 0 ? '' : String(port),
   };
+  const channel = {
+    access_level: { resource },
+    sni_data: { name_requested: domain, name_matched: domain },
+    request_data: { protocol },
+  };
+  const blocks = filledBlocks({ link: { source: { ip: client?.ip_address ?? '' }, destination }, channel });
+  return {
+    ...judged(store, user),
+    link: JSON.stringify(blocks.link),
+    channel: JSON.stringify(blocks.channel),
+    trustscore: scoreOf(device),
+  };
+}
+
+/** By which policy and roles somebody is let in, or is not. */
+function judged(store: ConsoleStore, user: EnduserRow | undefined): EventMembers {
+  const administrator = `admin@${store.org.name}.example`;
   const roles = user ? (JSON.parse(user.roles) as string[]) : [];
   return {
-    link: JSON.stringify(linkOf(source, destination)),
-    policy: JSON.stringify(policyOf('default-access', store.org.id, administrator)),
+    policy: JSON.stringify(policyOf(DEFAULT_POLICY, store.org.id, administrator)),
     role: JSON.stringify(rolesOf(roles, store.org.id, administrator)),
   };
 }
 
-/** What the agent before a service reports of it: it was reached, or its backend cannot be. No device and no person causes it. */
-export function resourceEvent(store: ConsoleStore, service: ServiceRow, isReached: boolean): EventDraft {
-  const workloads = { container_id: service.service_id, app_name: service.name };
+/** The name of the policy that a made-up organization attaches to its services. */
+export const DEFAULT_POLICY = 'default-access';
+
+/** A score as JSON text: its time has 19 digits. */
+function scoreOf(device: DeviceRow | undefined): string {
+  if (!device) return JSON.stringify(filledBlocks({ trustscore: {} }).trustscore);
+  const { device_id: id, scored_at_ns: atNs, trust_access: score, trust_level: level } = device;
+  return scoreText(id, atNs, score, level);
+}
+
+function scoreText(deviceId: string, atNs: string | bigint, score: number, level: string): string {
+  const rest = JSON.stringify({ score, trust_level: level, trust_profile_name: '', passed_factors: [] });
+  return `{"id":${JSON.stringify(deviceId)},"type":"device","timestamp":${atNs},${rest.slice(1)}`;
+}
+
+/** What the agent before a service reports of it: it was reached, or its backend cannot be: nobody causes that. */
+export function resourceEvent(
+  store: ConsoleStore,
+  service: ServiceRow,
+  isReached: boolean,
+  caller: Caller = {},
+): EventDraft {
+  const { device, user, client } = caller;
+  const workloads = { container_id: service.service_id, container_name: service.name, app_name: service.name };
+  const { workload_principal } = filledBlocks({ workload_principal: { workload_set: workloads } });
   return {
     type: 'Access',
     subType: 'Resource',
     action: isReached ? 'Authorized' : 'Unauthorized',
     severity: isReached ? 'INFO' : 'ERROR',
     message: isReached ? `${service.name}: the backend was reached` : `${service.name}: the backend cannot be reached`,
-    service: eventService(service),
+    ...(device ? { devicePk: device.pk, user, client: client ?? NOBODY.client } : {}),
+    service,
     members: {
-      ...accessMembers(store, service, undefined, {}),
-      workload_principal: JSON.stringify({ workload_set: workloads }),
+      ...accessMembers(store, service, 'l7resource', caller),
+      workload_principal: JSON.stringify(workload_principal),
+      ...(device ? {} : { user_principal: JSON.stringify(NOBODY) }),
     },
   };
 }
@@ -107,7 +151,7 @@ export function registrationEvent(
 }
 
 /** A login; a banned device's is denied. */
-export function loginEvent(device: DeviceRow, user: EnduserRow, client: Client): EventDraft {
+export function loginEvent(store: ConsoleStore, device: DeviceRow, user: EnduserRow, client: Client): EventDraft {
   const isBanned = device.banned === 'TRUE';
   return {
     type: 'Identity',
@@ -115,19 +159,22 @@ export function loginEvent(device: DeviceRow, user: EnduserRow, client: Client):
     action: isBanned ? 'Deny' : 'Grant',
     severity: isBanned ? 'ERROR' : 'INFO',
     message: isBanned ? `${user.email} was denied: the device is banned` : `${user.email} logged in`,
+    externalId: newUuid(store, 'login'),
     devicePk: device.pk,
     user,
     client,
+    members: { ...judged(store, user), ...(isBanned ? {} : { trustscore: scoreOf(device) }) },
   };
 }
 
-export function mdmEvent(device: DeviceRow): EventDraft {
+export function mdmEvent(store: ConsoleStore, device: DeviceRow): EventDraft {
   return {
     type: 'Identity',
     subType: 'UserPrincipal',
     action: 'MDM',
     severity: 'DEBUG',
     message: `${device.mdm_source || 'MDM'} reported on ${device.friendly_name}`,
+    externalId: newUuid(store, 'mdm-report'),
     devicePk: device.pk,
   };
 }
@@ -146,8 +193,6 @@ export function trustEvent(
     severity,
     message: `The trust score of ${device.friendly_name} is ${score}`,
     devicePk: device.pk,
-    members: {
-      trustscore: `{"id":${JSON.stringify(device.device_id)},"type":"device","timestamp":${atNs},"score":${score}}`,
-    },
+    members: { trustscore: scoreText(device.device_id, atNs, score, device.trust_level) },
   };
 }

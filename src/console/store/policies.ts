@@ -3,8 +3,9 @@
 import type { Flag, PolicySpec } from '../../management/contract.ts';
 import { writeAudit } from './audit.ts';
 import { writeEffect } from './effects.ts';
+import { policyId } from './event-blocks.ts';
 import { serviceOf } from './services.ts';
-import { type Actor, type ConsoleStore, newUuid, nowNs, uuidFrom } from './store.ts';
+import { type Actor, type ConsoleStore, newUuid, nowNs } from './store.ts';
 
 /** A request that cannot be fulfilled; the text names what is wrong. */
 export class PolicyProblem extends Error {}
@@ -61,7 +62,7 @@ export function insertPolicy(store: ConsoleStore, actor: Actor, spec: PolicySpec
 
 /** Events show policies by the id that their name makes (see event-blocks.ts); after a deletion the name gets another one. */
 function freshId(store: ConsoleStore, name: string): string {
-  const id = uuidFrom(`${store.org.id}:policy:${name}`);
+  const id = policyId(name, store.org.id);
   return store.sql.value('SELECT 1 FROM policy WHERE policy_id = ?', id) === undefined ? id : newUuid(store, 'policy');
 }
 

@@ -82,7 +82,10 @@ export const ENDUSER_JSON: Record<RecordForm, string> = {
   v2: `json_object(${ENDUSER_V2})`,
 };
 
-/** A device as events show it; the time of its last MDM report in seconds. Two parameters: "FALSE" for one that is being unregistered, or null. */
+/**
+ * A device as events show it; the time of its last MDM report in seconds. Four parameters: twice "FALSE" for one that is being
+ * unregistered, or null; the address and the program that it was last seen with.
+ */
 export const EVENT_DEVICE_JSON = `json_object('id', t.device_id, 'friendly_name', t.friendly_name,
   'mac_address', lower(printf('%s:%s:%s:%s:%s:%s', substr(t.device_id, 1, 2), substr(t.device_id, 3, 2),
     substr(t.device_id, 5, 2), substr(t.device_id, 7, 2), substr(t.device_id, 25, 2), substr(t.device_id, 27, 2))),
@@ -91,4 +94,5 @@ export const EVENT_DEVICE_JSON = `json_object('id', t.device_id, 'friendly_name'
   'compromised_status', t.mdm_compromised, 'compliance_status', t.mdm_compliant,
   'oem_info', iif(t.platform IN ('macOS', 'iOS'), 'Apple Inc.', ''), 'model', t.model, 'platform', t.platform,
   'ownership', t.ownership, 'architecture', t.architecture, 'udid', upper(t.device_id), 'source', t.mdm_source,
+  'os', t.os, 'last_ip_address', ?, 'last_user_agent', ?,
   'last_mdm_data_synced_at', t.mdm_timestamp / 1000000000)`;

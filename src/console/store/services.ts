@@ -51,9 +51,12 @@ export interface ServiceRow {
   type: string;
   version: number;
   enabled: string;
+  domain: string;
+  port: number;
+  protocol: string;
 }
 
-const ROW = 'pk, service_id, name, type, version, enabled';
+const ROW = 'pk, service_id, name, type, version, enabled, domain, port, protocol';
 
 export function serviceOf(store: ConsoleStore, serviceId: string): ServiceRow | undefined {
   return store.sql.get<ServiceRow>(`SELECT ${ROW} FROM service WHERE service_id = ? AND deleted_at = 0`, serviceId);
@@ -245,13 +248,8 @@ function writeAudit(store: ConsoleStore, actor: Actor, row: ServiceRow, action: 
     action,
     severity: action === 'Delete' || action === 'Disable' ? 'WARN' : 'INFO',
     message: `Service ${row.name}: ${action.toLowerCase()} by ${actor.name}`,
-    service: eventService(row),
+    service: row,
   });
-}
-
-/** A service as events show it. */
-export function eventService(row: ServiceRow): { id: string; name: string; type: string; version: string } {
-  return { id: row.service_id, name: row.name, type: row.type, version: String(row.version) };
 }
 
 export interface Notification {

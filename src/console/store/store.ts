@@ -11,6 +11,8 @@ export interface ConsoleStore {
   org: { id: string; name: string };
   /** How many events are kept (10,000 by the field notes) and how long. */
   retention: Retention;
+  /** Times that no more events may have, with the next time to try (see events.ts). */
+  fullTimes: { made: Map<number, number>; sent: Map<number, number> };
   /** The last part of the ServiceID of a new service. */
   serviceSuffix: string;
 }
@@ -50,6 +52,7 @@ export function makeStore(
     clock,
     org: { id, name },
     retention,
+    fullTimes: { made: new Map(), sent: new Map() },
     serviceSuffix: readMeta(sql, 'service_suffix') ?? SERVICE_SUFFIX_DEFAULT,
   };
 }

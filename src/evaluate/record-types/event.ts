@@ -8,10 +8,12 @@ const TEXTS = listOf(TEXT);
 const ENDPOINT = recordOf({
   service_id: TEXT,
   service_name: TEXT,
+  service_version: TEXT,
   container_id: TEXT,
   container_name: TEXT,
   host_name: TEXT,
   ip: TEXT,
+  port: TEXT,
 });
 
 const PRINCIPAL = recordOf({
@@ -50,7 +52,7 @@ export const EVENT: ValueType & { kind: 'record' } = recordOf({
   message: TEXT,
   messages: TEXT,
   result: TEXT,
-  channel: TEXT,
+  channel: ANY,
   policy: ANY,
   /** Records with a name; names from some servers. */
   role: listOf(ANY),

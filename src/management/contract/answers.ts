@@ -63,9 +63,9 @@ export const EventFeed = z
 export type EventFeed = z.infer<typeof EventFeed>;
 export const EventCount = z.looseObject({ data: Integer }).register(namedSchemas, { id: 'EventCount' });
 export type EventCount = z.infer<typeof EventCount>;
-/** The names that the event log uses. */
+/** The names that the event log uses, in the envelope; some servers give records without one. */
 export const EventTypes = z
-  .looseObject({ data: z.array(z.unknown()).nullish() })
+  .looseObject({ request_id: text, error_code: integer, error_description: text, data: z.array(z.unknown()).nullish() })
   .register(namedSchemas, { id: 'EventTypes' });
 export type EventTypes = z.infer<typeof EventTypes>;
 

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import * as answer from './answers.ts';
 import { at, BUNDLE, bundleAt, type Endpoint, READ, STATUSES, WRITE } from './endpoint.ts';
-import { EventInput } from './event.ts';
+import { EventBatch, EventInput } from './event.ts';
 import * as query from './query.ts';
 import { DeviceQueryV2, EnduserQueryV2 } from './query-v2.ts';
 
@@ -41,6 +41,7 @@ export const NEWER_ENDPOINTS = {
     query: query.NoQuery,
     answer: answer.EventTypes,
     statuses: [200, 401, 403, 500],
+    errors: 'envelope',
   },
   submit_events: {
     ...WRITE,
@@ -49,7 +50,7 @@ export const NEWER_ENDPOINTS = {
     method: 'POST',
     summary: 'Submit events',
     query: query.NoQuery,
-    body: z.union([z.array(EventInput).min(1), EventInput]),
+    body: z.union([z.array(EventInput).min(1), EventInput, EventBatch]),
     answer: answer.MessageAnswer,
     statuses: STATUSES.events,
   },

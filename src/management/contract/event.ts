@@ -25,22 +25,34 @@ export const EventDevice = z
     source: text,
     /** Seconds or nanoseconds, or 0. */
     last_mdm_data_synced_at: integer,
+    os: text,
+    /** Where it was seen last, and with what. */
+    last_ip_address: text,
+    last_user_agent: text,
   })
   .register(namedSchemas, { id: 'EventDevice' });
 export type EventDevice = z.infer<typeof EventDevice>;
 
 export const EventUser = z
-  .looseObject({ email: text, groups: list(z.string()), roles: list(z.string()) })
+  .looseObject({ email: text, name: text, groups: list(z.string()), roles: list(z.string()) })
   .register(namedSchemas, { id: 'EventUser' });
 export type EventUser = z.infer<typeof EventUser>;
 
-const EventClient = z.looseObject({ user_agent: text, ip_address: text });
+const EventClient = z.looseObject({
+  user_agent: text,
+  /** `host:port`, or several separated by commas. */
+  ip_address: text,
+  geo_location: z.looseObject({ city: text, country: text, region: text }).nullish(),
+});
 const EventLinkEnd = z.looseObject({
   service_id: text,
   service_name: text,
+  service_version: text,
   container_id: text,
   container_name: text,
+  /** Empty, or `host:port`. */
   host_name: text,
+  /** `host:port`. */
   ip: text,
 });
 const EventRole = z.looseObject({ id: text, name: text, version: text, bound_by: text, bound_at: integer });
@@ -52,7 +64,17 @@ const EventPolicy = z.looseObject({
   attached_at: integer,
   enabled: bool,
 });
-const EventWorkloads = z.looseObject({ container_id: text, app_name: text });
+const EventWorkloads = z.looseObject({
+  container_name: text,
+  container_id: text,
+  image: text,
+  repo: text,
+  tag: text,
+  labels: text,
+  container_ips: text,
+  app_name: text,
+});
+const EventHost = z.looseObject({ host_ips: text, host_name: text, cluster_id: text, port_map: text });
 
 const parts = {
   severity: text,
@@ -66,10 +88,24 @@ const parts = {
   user_principal: z
     .looseObject({ device: EventDevice.nullish(), user: EventUser.nullish(), client: EventClient.nullish() })
     .nullish(),
-  workload_principal: z.looseObject({ workload_set: EventWorkloads.nullish() }).nullish(),
+  workload_principal: z.looseObject({ workload_set: EventWorkloads.nullish(), host: EventHost.nullish() }).nullish(),
   service: z.looseObject({ id: text, name: text, type: text, version: text }).nullish(),
-  link: z.looseObject({ source: EventLinkEnd.nullish(), destination: EventLinkEnd.nullish() }).nullish(),
-  trustscore: z.looseObject({ id: text, type: text, timestamp: integer, score: integer }).nullish(),
+  link: z
+    .looseObject({ source: EventLinkEnd.nullish(), destination: EventLinkEnd.extend({ port: text }).nullish() })
+    .nullish(),
+  trustscore: z
+    .looseObject({
+      id: text,
+      type: text,
+      timestamp: integer,
+      score: integer,
+      trust_level: text,
+      trust_profile_name: text,
+      passed_factors: z.unknown().optional(),
+    })
+    .nullish(),
+  /** The same time as `created_at`, in nanoseconds. */
+  created_at_ns: integer,
   // As recorded; older servers send names, and other forms are no reason to refuse an event.
   role: list(z.union([EventRole, z.unknown()])),
   policy: z.union([EventPolicy, z.unknown()]).optional(),
@@ -100,3 +136,9 @@ export const EventInput = z
   })
   .register(namedSchemas, { id: 'EventInput' });
 export type EventInput = z.infer<typeof EventInput>;
+
+/** Several events, as newer clients submit them. */
+export const EventBatch = z
+  .looseObject({ data: z.array(EventInput).min(1) })
+  .register(namedSchemas, { id: 'EventBatch' });
+export type EventBatch = z.infer<typeof EventBatch>;

@@ -31,7 +31,7 @@ const FILTERS: FilterTable[] = [
   { name: 'serialnumber', of: (event) => event.user_principal?.device?.serial_number || undefined, isPiped: true },
   {
     name: 'service_name',
-    of: (event) => event.service?.name ?? event.link?.destination?.service_name,
+    of: (event) => event.service?.name || event.link?.destination?.service_name || undefined,
     isPiped: true,
   },
   {

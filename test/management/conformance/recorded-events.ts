@@ -2,13 +2,14 @@
 // In: the field notes. Out: rules. Clients refuse an event in which a block that is there lacks a field.
 import { deepEqual, equal, fail, match, ok } from 'node:assert/strict';
 import { type FieldTable, fieldRules } from './fields.ts';
-import { events, PATHS, pick, plainDevice, type Row } from './fleet.ts';
+import { events, PATHS, pick, plainDevice, type Row, services } from './fleet.ts';
 import { query, type Rule, type Target } from './target.ts';
 
 const SECTION = 'Event';
 const LIST = '5. List events';
 
 const LINK_END = {
+  service_version: 'string',
   service_id: 'string',
   service_name: 'string',
   container_id: 'string',
@@ -42,9 +43,89 @@ const BLOCKS: { of: string; from: (event: Row) => Row[]; fields: FieldTable['fie
     fields: LINK_END,
   },
   {
+    of: 'link.destination',
+    from: (event) => (event.link?.destination ? [event.link.destination] : []),
+    fields: { port: 'string' },
+  },
+  {
     of: 'user_principal.device',
     from: (event) => (event.user_principal?.device ? [event.user_principal.device] : []),
     fields: { unregistered: 'boolean' },
+  },
+  { of: 'every event', from: (event) => [event], fields: { user_principal: 'object', service: 'object' } },
+  {
+    of: 'service',
+    from: (event) => [event.service],
+    fields: { id: 'string', name: 'string', type: 'string', version: 'string' },
+  },
+  {
+    of: 'user_principal.client',
+    from: (event) => (event.user_principal?.client ? [event.user_principal.client] : []),
+    fields: { user_agent: 'string', ip_address: 'string' },
+  },
+  {
+    of: 'Resource events: user_principal',
+    from: (event) => (event.sub_type === 'Resource' && event.type === 'Access' ? [event.user_principal] : []),
+    fields: { device: 'object', client: 'object' },
+  },
+  {
+    of: 'workload_principal',
+    from: (event) => (event.workload_principal ? [event.workload_principal] : []),
+    fields: { workload_set: 'object', host: 'object' },
+  },
+  {
+    of: 'workload_principal.workload_set',
+    from: (event) => (event.workload_principal ? [event.workload_principal.workload_set] : []),
+    fields: {
+      container_name: 'string',
+      container_id: 'string',
+      image: 'string',
+      repo: 'string',
+      tag: 'string',
+      labels: 'string',
+      container_ips: 'string',
+      app_name: 'string',
+    },
+  },
+  {
+    of: 'workload_principal.host',
+    from: (event) => (event.workload_principal ? [event.workload_principal.host] : []),
+    fields: { host_ips: 'string', host_name: 'string', cluster_id: 'string', port_map: 'string' },
+  },
+  {
+    of: 'Access events',
+    from: (event) => (event.type === 'Access' ? [event] : []),
+    fields: { link: 'object', policy: 'object', trustscore: 'object', channel: 'object', role: 'list' },
+  },
+  {
+    of: 'Access events: channel',
+    from: (event) => (event.type === 'Access' ? [event.channel] : []),
+    fields: { access_level: 'object', sni_data: 'object', request_data: 'object' },
+  },
+  {
+    of: 'Access events: channel.sni_data',
+    from: (event) => (event.type === 'Access' ? [event.channel.sni_data] : []),
+    fields: { name_requested: 'string', name_matched: 'string' },
+  },
+  {
+    of: 'Access events: channel.request_data',
+    from: (event) => (event.type === 'Access' ? [event.channel.request_data] : []),
+    fields: { protocol: 'string', type: 'string', query_crud_types: 'string', query_resources: 'string' },
+  },
+  {
+    of: 'trustscore',
+    from: (event) => (event.trustscore ? [event.trustscore] : []),
+    fields: { id: 'string', type: 'string', timestamp: 'integer', score: 'integer' },
+  },
+  {
+    of: 'Identity/Grant events',
+    from: (event) => (event.type === 'Identity' && event.action === 'Grant' ? [event] : []),
+    fields: { policy: 'object', role: 'list', trustscore: 'object', external_id: 'string' },
+  },
+  {
+    of: 'Identity events: user_principal.device',
+    from: (event) => (event.type === 'Identity' && event.user_principal.device ? [event.user_principal.device] : []),
+    fields: { last_ip_address: 'string', last_user_agent: 'string' },
   },
 ];
 
@@ -61,6 +142,147 @@ const kindRule = (type: string, subType: string, actions: string[]): Rule => ({
     for (const action of actions) pick(found, (each) => each.action === action, `event of the action ${action}`);
   },
 });
+
+const HOST_AND_PORT = /^[^\s:,]+:\d{1,5}$/;
+
+/** Everything that the log holds, as readers page through it: by time, without a limit, known ids dropped, until nothing is new. */
+async function readByTime(target: Target, from: number, until: number): Promise<string[]> {
+  const known = new Set<string>();
+  for (let after = from; ; ) {
+    const page: Row[] = (await target.get(PATHS.events + query({ order: 'asc', after, before: until }))).json.data;
+    const fresh = page.filter((each) => !known.has(each.id));
+    if (fresh.length === 0) return [...known];
+    for (const each of fresh) known.add(each.id);
+    after = page.at(-1).created_at;
+  }
+}
+
+const TIME_RULES: Rule[] = [
+  {
+    section: LIST,
+    line: 'a reader that pages by time, ten events at a time, reads every event of the log',
+    async check(target) {
+      const all = await events(target, { order: 'asc' });
+      const [from, until] = [all[0].created_at, all.at(-1).created_at];
+      const expected = all.filter((each) => each.created_at < until).map((each) => each.id);
+      const read = new Set(await readByTime(target, from, until));
+      deepEqual(
+        expected.filter((id) => !read.has(id)),
+        [],
+      );
+    },
+  },
+  {
+    section: LIST,
+    line: 'no ten events share a `created_at`, also of those that were submitted together or with one time',
+    writes: true,
+    async check(target) {
+      const [newest] = await events(target, { limit: 1 });
+      const tag = `conformance-${process.pid}-alike`;
+      const submit = (more: Row) =>
+        target.call(
+          'POST',
+          PATHS.events,
+          Array.from({ length: 30 }, () => ({ type: 'Audit', external_id: tag, ...more })),
+        );
+      equal((await submit({})).status, 200);
+      equal((await submit({ created_at: newest.created_at })).status, 200);
+      const made = await events(target, { external_id: tag, order: 'asc' });
+      equal(made.length, 60);
+      const times = new Map<number, number>();
+      for (const { created_at: at } of await events(target, { limit: 10_000 })) times.set(at, (times.get(at) ?? 0) + 1);
+      ok(Math.max(...times.values()) < 10);
+      const read = new Set(await readByTime(target, made[0].created_at, made.at(-1).created_at));
+      deepEqual(
+        made.filter((each) => !read.has(each.id)),
+        [],
+      );
+    },
+  },
+];
+
+const ADDRESS_RULES: Rule[] = [
+  {
+    section: SECTION,
+    line: 'addresses are `host:port`, several separated by commas, or empty',
+    async check(target) {
+      const all = await events(target);
+      const texts = all.flatMap(({ link, user_principal: principal, workload_principal: workload }) => [
+        link?.source.ip,
+        link?.destination.ip,
+        principal.client?.ip_address,
+        workload?.workload_set.container_ips,
+      ]);
+      const addresses = texts.flatMap((each) => (each ? each.split(',') : []));
+      pick(addresses, () => true, 'event with an address');
+      deepEqual(
+        addresses.filter((each) => !HOST_AND_PORT.test(each)),
+        [],
+      );
+    },
+  },
+  {
+    section: SECTION,
+    line: '`host_name` of a link is empty or `host:port`, never the name of a device',
+    async check(target) {
+      const ends = (await events(target)).flatMap(({ link }) => (link ? [link.source, link.destination] : []));
+      pick(ends, () => true, 'event with a link');
+      for (const { host_name: name } of ends) if (name !== '') match(name, HOST_AND_PORT);
+    },
+  },
+  {
+    section: SECTION,
+    line: '`service` has the ServiceID as id and name in every Access event',
+    async check(target) {
+      const found = await events(target, { type: 'Access' });
+      const known = new Set((await services(target)).map((each) => each.ServiceID));
+      pick(found, (each) => known.has(each.service.id), 'access to a service that it still has');
+      for (const { service, link } of found)
+        deepEqual([service.name, link.destination.service_id], [service.id, service.id]);
+    },
+  },
+  {
+    section: SECTION,
+    line: '`channel.access_level.resource` is `connection` or `l7resource`',
+    async check(target) {
+      const found = await events(target, { type: 'Access' });
+      for (const { channel, sub_type: kind } of found)
+        equal(channel.access_level.resource, kind === 'Connection' ? 'connection' : 'l7resource');
+    },
+  },
+  {
+    section: LIST,
+    line: 'events are also submitted as `{"data": [...]}`; the answer has a text as `data`',
+    writes: true,
+    async check(target) {
+      const tag = `conformance-${process.pid}-batch`;
+      const event = {
+        type: 'Access',
+        sub_type: 'Resource',
+        external_id: tag,
+        link: { destination: { service_id: 's' } },
+      };
+      const answer = await target.call('POST', PATHS.events, { data: [event, event] });
+      equal(answer.status, 200, answer.text);
+      equal(typeof answer.json.data, 'string');
+      const stored = await events(target, { external_id: tag });
+      equal(stored.length, 2);
+      for (const { link, service, user_principal: principal } of stored) {
+        deepEqual([service.id, service.name, link.source.service_version, link.destination.port], ['s', 's', '', '']);
+        deepEqual([principal.device.id, principal.client.ip_address], ['', '']);
+      }
+    },
+  },
+  {
+    section: LIST,
+    line: '`GET /api/v1/event_types` is the envelope with a list of texts',
+    async check(target) {
+      const { json } = await target.get('/api/v1/event_types');
+      equal(json.error_code, 0);
+      ok(json.data.length > 0 && json.data.every((each: unknown) => typeof each === 'string'));
+    },
+  },
+];
 
 const OTHERS: Rule[] = [
   kindRule('Registration', 'Device', ['Register', 'Unregister']),
@@ -114,4 +336,4 @@ async function count(target: Target, externalId: string): Promise<number> {
   return (await target.get(PATHS.countEvents + query({ external_id: externalId }))).json.data;
 }
 
-export const RECORDED_EVENT_RULES: Rule[] = [...BLOCK_RULES, ...OTHERS];
+export const RECORDED_EVENT_RULES: Rule[] = [...BLOCK_RULES, ...OTHERS, ...TIME_RULES, ...ADDRESS_RULES];
