@@ -7,7 +7,16 @@ import { delimiter, dirname, join } from 'node:path';
 import { ROOT } from '../support/built.ts';
 
 /** What `npm pack` reads, or the build before it. */
-const PACKED = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'rules', 'docs', 'ops'];
+const PACKED = [
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'tsconfig.types.json',
+  'src',
+  'rules',
+  'docs',
+  'ops',
+];
 const TEXTS = ['README.md', 'CHANGELOG.md', 'LICENSE'];
 
 export interface Packed {

@@ -31,8 +31,8 @@ describe('the package', () => {
     const how = installed.byNpm ? 'installed by npm' : 'no registry: linked';
     process.stdout.write(`package: ${kb(size)} packed, ${kb(unpackedSize)} unpacked, ${files.length} files; ${how}\n`);
     expect(size).toBeLessThan(2_200_000);
-    expect(unpackedSize).toBeLessThan(7_000_000);
-    expect(files.length).toBeLessThan(3_000);
+    expect(unpackedSize).toBeLessThan(6_500_000);
+    expect(files.length).toBeLessThan(2_100);
   });
 
   it('has the program with its files, types, rules and pages, and nothing else', () => {
