@@ -173,7 +173,7 @@ function cleared(
   { reported }: OpenVerdict,
 ): Episode {
   if (!rule.revert) return clearing(before, rule, nowMs, true);
-  const report = clearingReport(before.reports, reported);
+  const report = clearingReport(nowMs, before.reports, reported);
   if (report.is === 'undated') return clearing(before, rule, nowMs, false);
   if (report.is === 'newer')
     return clearing({ ...before, ...(report.seen && { reports: report.seen }) }, rule, nowMs, true);

@@ -200,7 +200,7 @@ export interface BasisFacts {
   canJudge?: boolean;
   /** Why one of the rule's sources is not trusted. */
   untrusted?: string | undefined;
-  /** Of an undo: the report that no longer matches, and the newer one or the one of the same time that it is measured against. */
+  /** Of an undo: the report that no longer matches, and the time that it is measured against. */
   older?: OlderReport | undefined;
   /** The live intent that its episode has already led to. */
   earlier?: Intent | undefined;
@@ -224,12 +224,12 @@ export interface BasisFacts {
   verdict?: VerdictName | undefined;
 }
 
-/** Epoch ms; null: it has no time. `matched`: the other one matched. */
+/** Epoch ms; null: it has no time. `than`: a report that matched, one that was seen since, or the present, which it is ahead of. */
 export interface OlderReport {
   path: string;
   ofMs: number | null;
+  than: 'matched' | 'seen' | 'now';
   thanMs: number;
-  matched: boolean;
 }
 
 export interface ClaimFacts {

@@ -47,6 +47,21 @@ describe('an undo', () => {
     expect(isBanned(seen(banned(), 'no_match', ACTED + 1))).toBe(false);
   });
 
+  it.each([
+    ['a day', 24 * HOUR],
+    ['six minutes', 6 * MINUTE],
+  ])('does not follow from a report that is %s ahead, until that time has come', (_, aheadMs) => {
+    const scene = banned({ clearForMs: 30 * MINUTE });
+    const at = T0 + aheadMs;
+    seen(scene, 'no_match', at, 0);
+    expect(scene.episodeOf('d1')).toMatchObject({ state: 'frozen' });
+    for (let left = aheadMs; left > 5 * MINUTE; left -= MINUTE)
+      seen(scene, 'no_match', at, left > 6 * MINUTE ? MINUTE : 0);
+    expect(isBanned(scene)).toBe(true);
+    seen(scene, 'no_match', at, MINUTE);
+    expect(isBanned(seen(scene, 'no_match', at, 30 * MINUTE))).toBe(false);
+  });
+
   it('asks for a report newer than the newest that matched, not only than the first', () => {
     const scene = seen(banned(), 'match', ACTED + 30 * MINUTE);
     expect(isBanned(seen(scene, 'no_match', ACTED + 20 * MINUTE))).toBe(true);

@@ -74,7 +74,7 @@ const WRONG: { readonly [check in CheckName]: Partial<TargetFacts> } = {
     traits: unbanDevice,
     undo: true,
     claims: [claim],
-    ...basis({ older: { path: 'MdmData.Timestamp', ofMs: 1, thanMs: 2, matched: true }, verdict: 'no_match' }),
+    ...basis({ older: { path: 'MdmData.Timestamp', ofMs: 1, than: 'matched', thanMs: 2 }, verdict: 'no_match' }),
   },
   'exemption-unread': { exemptionUnread: 'the server did not answer' },
   exempt: { exemption: { id: 'x', expiresAt: 0, owner: 'ada', reason: 'loaned' } as Exemption },
