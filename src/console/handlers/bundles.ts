@@ -1,19 +1,14 @@
 // console handlers: service bundles, inside the envelope.
 // In: checked bodies and path values. Out: the envelope with `error_code` 0. An unknown id is a 400: the specification lists no 404.
 import { type Answer, textAnswer } from '../answer.ts';
-import { envelope, Refusal } from '../refusal.ts';
+import { envelope } from '../refusal.ts';
 import * as bundles from '../store/bundles.ts';
 import type { Call } from './call.ts';
 
 type AnyCall = Pick<Call<'get_bundle'>, 'requestId' | 'params'>;
 
 function enveloped(call: AnyCall, work: () => unknown): Answer {
-  try {
-    return textAnswer(envelope(call.requestId, JSON.stringify(work() ?? {})));
-  } catch (error) {
-    if (error instanceof bundles.BundleProblem) throw new Refusal(400, error.message);
-    throw error;
-  }
+  return textAnswer(envelope(call.requestId, JSON.stringify(work() ?? {})));
 }
 
 function param(call: AnyCall, name: 'bundle_id' | 'service_id' | 'bundled_service_id'): string {

@@ -2,42 +2,31 @@
 // An unknown id is a 400, as everywhere else.
 import { flagOf } from '../../management/contract.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../answer.ts';
-import { envelope, Refusal } from '../refusal.ts';
+import { envelope } from '../refusal.ts';
 import * as keys from '../store/api-keys.ts';
 import * as policies from '../store/policies.ts';
 import type { Call } from './call.ts';
-
-/** What cannot be fulfilled is a fault of the request. */
-function asked<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof policies.PolicyProblem || error instanceof keys.ApiKeyProblem)
-      throw new Refusal(400, error.message);
-    throw error;
-  }
-}
 
 export function listPolicies({ store, query }: Call<'list_policies'>): Answer {
   return textAnswer(`[${policies.listPolicies(store, query.PolicyID).join(',')}]`);
 }
 
 export function insertPolicy({ store, actor, body, bodyText }: Call<'insert_policy'>): Answer {
-  return textAnswer(asked(() => policies.insertPolicy(store, actor, body, bodyText.trim())));
+  return textAnswer(policies.insertPolicy(store, actor, body, bodyText.trim()));
 }
 
 export function deletePolicy({ store, actor, query }: Call<'delete_policy'>): Answer {
-  asked(() => policies.deletePolicy(store, actor, query.PolicyID));
+  policies.deletePolicy(store, actor, query.PolicyID);
   return jsonAnswer({ Message: `the policy \`${query.PolicyID}\` was deleted` });
 }
 
 export function attachPolicy({ store, actor, query }: Call<'attach_policy'>): Answer {
   const ids = { policy: query.PolicyID, service: query.ServiceID };
-  return textAnswer(asked(() => policies.attachPolicy(store, actor, ids, flagOf(query.Enabled ?? true))));
+  return textAnswer(policies.attachPolicy(store, actor, ids, flagOf(query.Enabled ?? true)));
 }
 
 export function detachPolicy({ store, actor, query }: Call<'detach_policy'>): Answer {
-  asked(() => policies.detachPolicy(store, actor, { policy: query.PolicyID, service: query.ServiceID }));
+  policies.detachPolicy(store, actor, { policy: query.PolicyID, service: query.ServiceID });
   return jsonAnswer({ Message: `the policy \`${query.PolicyID}\` was detached from \`${query.ServiceID}\`` });
 }
 
@@ -55,21 +44,15 @@ export function listApiKeys({ store, requestId }: Call<'list_api_keys'>): Answer
 }
 
 export function createApiKey({ store, actor, body, requestId }: Call<'create_api_key'>): Answer {
-  return enveloped(
-    requestId,
-    asked(() => keys.createApiKey(store, actor, body)),
-  );
+  return enveloped(requestId, keys.createApiKey(store, actor, body));
 }
 
 export function updateApiKey({ store, actor, body, params, requestId }: Call<'update_api_key'>): Answer {
-  return enveloped(
-    requestId,
-    asked(() => keys.updateApiKey(store, actor, params.api_key_id ?? '', body)),
-  );
+  return enveloped(requestId, keys.updateApiKey(store, actor, params.api_key_id ?? '', body));
 }
 
 export function deleteApiKey({ store, actor, params, requestId }: Call<'delete_api_key'>): Answer {
-  asked(() => keys.deleteApiKey(store, actor, params.api_key_id ?? ''));
+  keys.deleteApiKey(store, actor, params.api_key_id ?? '');
   return enveloped(requestId, {});
 }
 

@@ -1,5 +1,6 @@
 // console store: service bundles and the membership of services in them.
 // In: checked bodies and ids. Out: records, or why not. A bundle never names a service that doesn't exist, and never one twice.
+import { AppError } from '../../domain/errors.ts';
 import { writeAudit } from './audit.ts';
 import { writeEffect } from './effects.ts';
 import { hasService } from './services.ts';
@@ -34,9 +35,6 @@ export interface BundlePatch {
   service_ids?: string[] | undefined;
 }
 
-/** A request that cannot be fulfilled; the text names what is wrong. */
-export class BundleProblem extends Error {}
-
 export function listBundles(
   store: ConsoleStore,
   filter: { id?: string | undefined; name?: string | undefined },
@@ -64,7 +62,7 @@ interface RawFlags {
 
 export function bundleOf(store: ConsoleStore, id: string): BundleRecord {
   const bundle = listBundles(store, { id })[0];
-  if (!bundle) throw new BundleProblem(`no bundle has the id \`${id}\``);
+  if (!bundle) throw new AppError('usage', `no bundle has the id \`${id}\``);
   return bundle;
 }
 
@@ -147,7 +145,7 @@ export function removeService(store: ConsoleStore, actor: Actor, bundleId: strin
   store.sql.atomically(() => {
     const bundle = bundleOf(store, bundleId);
     if (!bundle.service_ids.includes(serviceId)) {
-      throw new BundleProblem(`the bundle \`${bundle.bundle_name}\` has no service \`${serviceId}\``);
+      throw new AppError('usage', `the bundle \`${bundle.bundle_name}\` has no service \`${serviceId}\``);
     }
     dropService(store, actor, bundleId, serviceId);
     audit(store, actor, 'BundleUpdate', bundle.bundle_name);
@@ -160,7 +158,7 @@ export function removeAssociation(store: ConsoleStore, actor: Actor, bundledServ
       'SELECT bundle_id, service_id FROM bundled_service WHERE id = ?',
       bundledServiceId,
     );
-    if (!row) throw new BundleProblem(`no bundled service has the id \`${bundledServiceId}\``);
+    if (!row) throw new AppError('usage', `no bundled service has the id \`${bundledServiceId}\``);
     removeService(store, actor, row.bundle_id, row.service_id);
   });
 }
@@ -174,7 +172,7 @@ function setServices(store: ConsoleStore, actor: Actor, bundleId: string, servic
 }
 
 function addService(store: ConsoleStore, actor: Actor, bundleId: string, serviceId: string): void {
-  if (!hasService(store, serviceId)) throw new BundleProblem(`no service has the ServiceID \`${serviceId}\``);
+  if (!hasService(store, serviceId)) throw new AppError('usage', `no service has the ServiceID \`${serviceId}\``);
   const now = nowMs(store);
   const added = store.sql.run(
     `INSERT INTO bundled_service (id, bundle_id, service_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
@@ -198,7 +196,7 @@ function dropService(store: ConsoleStore, actor: Actor, bundleId: string, servic
 
 function refuseTakenName(store: ConsoleStore, name: string, exceptId: string | undefined): void {
   const taken = listBundles(store, { name })[0];
-  if (taken && taken.id !== exceptId) throw new BundleProblem(`a bundle of the name \`${name}\` exists`);
+  if (taken && taken.id !== exceptId) throw new AppError('usage', `a bundle of the name \`${name}\` exists`);
 }
 
 function audit(store: ConsoleStore, actor: Actor, action: string, name: string): void {

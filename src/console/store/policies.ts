@@ -1,14 +1,12 @@
 // console store: policies, the services that they are attached to, and the shields that enforce them.
 // In: a checked spec and its text, or ids. Out: records as JSON text: times have 19 digits. Changed rows have their events and effects.
+import { AppError } from '../../domain/errors.ts';
 import type { Flag, PolicySpec } from '../../management/contract.ts';
 import { writeAudit } from './audit.ts';
 import { writeEffect } from './effects.ts';
 import { policyId } from './event-blocks.ts';
 import { serviceOf } from './services.ts';
 import { type Actor, type ConsoleStore, newUuid, nowNs } from './store.ts';
-
-/** A request that cannot be fulfilled; the text names what is wrong. */
-export class PolicyProblem extends Error {}
 
 const RECORD = `json_object('PolicyID', policy_id, 'PolicyName', name, 'PolicySpec', spec, 'PolicyVersion', version,
   'Description', description, 'CreatedAt', created_at, 'CreatedBy', created_by, 'LastUpdatedAt', updated_at,
@@ -29,11 +27,11 @@ export function listPolicies(store: ConsoleStore, id: string | undefined): strin
 /** Creates the policy, or updates the one of this id or name. Returns the record as JSON text. */
 export function insertPolicy(store: ConsoleStore, actor: Actor, spec: PolicySpec, specText: string): string {
   return store.sql.atomically(() => {
-    const { id, name, description = '' } = spec.metadata;
+    const { id, name, description } = spec.metadata;
     const named = policyOf(store, 'name', name);
     const existing = id ? demandPolicy(store, id) : named;
     if (named && existing && named.pk !== existing.pk)
-      throw new PolicyProblem(`a policy of the name \`${name}\` exists`);
+      throw new AppError('usage', `a policy of the name \`${name}\` exists`);
     const now = nowNs(store);
     const pk = existing
       ? existing.pk
@@ -48,7 +46,7 @@ export function insertPolicy(store: ConsoleStore, actor: Actor, spec: PolicySpec
     store.sql.run(
       'UPDATE policy SET name = ?, description = ?, spec = ?, version = version + 1, updated_at = ?, updated_by = ? WHERE pk = ?',
       name,
-      description,
+      description ?? '',
       specText,
       now,
       actor.name,
@@ -73,7 +71,8 @@ export function deletePolicy(store: ConsoleStore, actor: Actor, id: string): voi
     const services = store.sql.values<string>('SELECT service_id FROM policy_attachment WHERE policy_id = ?', id);
     if (services.length > 0) {
       const more = services.length > 1 ? ` and ${services.length - 1} more` : '';
-      throw new PolicyProblem(
+      throw new AppError(
+        'usage',
         `the policy \`${policy.name}\` is attached to \`${services[0]}\`${more}: detach it first`,
       );
     }
@@ -115,7 +114,7 @@ export function detachPolicy(store: ConsoleStore, actor: Actor, ids: { policy: s
     const policy = demandPolicy(store, ids.policy);
     const sql = 'DELETE FROM policy_attachment WHERE policy_id = ? AND service_id = ?';
     if (store.sql.run(sql, ids.policy, ids.service) === 0) {
-      throw new PolicyProblem(`the policy \`${policy.name}\` is not attached to \`${ids.service}\``);
+      throw new AppError('usage', `the policy \`${policy.name}\` is not attached to \`${ids.service}\``);
     }
     changed(store, actor, policy, 'detached', { service: ids.service });
   });
@@ -143,12 +142,12 @@ function policyOf(store: ConsoleStore, column: 'policy_id' | 'name', value: stri
 
 function demandPolicy(store: ConsoleStore, id: string): PolicyRow {
   const policy = policyOf(store, 'policy_id', id);
-  if (!policy) throw new PolicyProblem(`\`PolicyID\` matches no policy: \`${id}\``);
+  if (!policy) throw new AppError('usage', `\`PolicyID\` matches no policy: \`${id}\``);
   return policy;
 }
 
 function demandService(store: ConsoleStore, id: string): void {
-  if (!serviceOf(store, id)) throw new PolicyProblem(`\`ServiceID\` matches no service: \`${id}\``);
+  if (!serviceOf(store, id)) throw new AppError('usage', `\`ServiceID\` matches no service: \`${id}\``);
 }
 
 function changed(

@@ -2,7 +2,7 @@
 // In: parsed JSON. Out: checked records and bodies with unknown fields kept. A secret is in the answer that makes a key, and nowhere else.
 import { z } from 'zod';
 import { envelopeOf } from './bundle.ts';
-import { flag, integer, list, namedSchemas, text } from './shapes.ts';
+import { flag, integer, list, namedSchemas, recordHistory, text, textOrNull } from './shapes.ts';
 import { KEY_SCOPES } from './values.ts';
 
 const filledText = z.string().trim().min(1, 'must not be empty');
@@ -15,13 +15,7 @@ export const SecurityPolicy = z
     PolicySpec: text,
     PolicyVersion: integer,
     Description: text,
-    /** Nanoseconds, as the two below; DeletedAt is 0 when not deleted. */
-    CreatedAt: integer,
-    LastUpdatedAt: integer,
-    DeletedAt: integer,
-    CreatedBy: text,
-    LastUpdatedBy: text,
-    DeletedBy: text,
+    ...recordHistory,
   })
   .register(namedSchemas, { id: 'SecurityPolicy' });
 export type SecurityPolicy = z.infer<typeof SecurityPolicy>;
@@ -32,7 +26,7 @@ export const PolicySpec = z
     kind: text,
     apiVersion: text,
     type: text,
-    metadata: z.looseObject({ id: text, name: filledText, description: text }),
+    metadata: z.looseObject({ id: textOrNull, name: filledText, description: textOrNull }),
   })
   .register(namedSchemas, { id: 'PolicySpec' });
 export type PolicySpec = z.infer<typeof PolicySpec>;
@@ -90,8 +84,11 @@ export const NewApiKeyAnswer = envelopeOf(z.looseObject({ ...apiKey, secret: z.s
 });
 export type NewApiKeyAnswer = z.infer<typeof NewApiKeyAnswer>;
 
+/** It is the caller in the event log, so that it has to be one line there. */
+const keyName = filledText.max(200, 'must have at most 200 characters').regex(/^\P{Cc}*$/u, 'must be one line');
+
 export const ApiKeyInput = z
-  .looseObject({ name: filledText, description: text, scope: z.enum(KEY_SCOPES) })
+  .looseObject({ name: keyName, description: textOrNull, scope: z.enum(KEY_SCOPES) })
   .register(namedSchemas, { id: 'ApiKeyInput' });
 export type ApiKeyInput = z.infer<typeof ApiKeyInput>;
 

@@ -2,7 +2,7 @@
 // In: parsed JSON. Out: checked values with unknown fields kept. A spec is checked strictly where the specification
 // gives a type: it is stored whole and judged later.
 import { z } from 'zod';
-import { bool, flag, integer, namedSchemas, text } from './shapes.ts';
+import { bool, flag, integer, namedSchemas, recordHistory, text, textOrNull } from './shapes.ts';
 
 /** As list, create and update give it. */
 export const RegisteredService = z
@@ -17,13 +17,7 @@ export const RegisteredService = z
     ServiceDiscovery: text,
     ServiceVersion: integer,
     Description: text,
-    /** Nanoseconds, as the two below; DeletedAt is 0 when not deleted. */
-    CreatedAt: integer,
-    LastUpdatedAt: integer,
-    DeletedAt: integer,
-    CreatedBy: text,
-    LastUpdatedBy: text,
-    DeletedBy: text,
+    ...recordHistory,
     External: text,
     OIDCEnabled: flag,
     /** A JSON document encoded as text. It holds a `client_secret`: drop it before anything is kept. */
@@ -41,32 +35,32 @@ export const RegisteredService = z
   .register(namedSchemas, { id: 'RegisteredService' });
 export type RegisteredService = z.infer<typeof RegisteredService>;
 
-// Clients marshal empty lists and objects as null, so null is taken for absent.
+// Clients marshal empty lists, objects and texts as null, so null is taken for absent.
 const anyList = z.array(z.unknown()).nullish();
 const textList = z.array(z.string()).nullish();
 const anyObject = z.record(z.string(), z.unknown()).nullish();
 
 /** Free texts: the record shows what of them it understands. */
 const tags = z.looseObject({
-  template: text,
-  user_facing: text,
-  protocol: text,
-  domain: text,
-  port: text,
-  icon: text,
-  service_app_type: text,
+  template: textOrNull,
+  user_facing: textOrNull,
+  protocol: textOrNull,
+  domain: textOrNull,
+  port: textOrNull,
+  icon: textOrNull,
+  service_app_type: textOrNull,
 });
 
 const metadata = z.looseObject({
   name: z.string().trim().min(1, 'must not be empty'),
   cluster: z.string().trim().min(1, 'must not be empty'),
-  description: text,
-  friendly_name: text,
+  description: textOrNull,
+  friendly_name: textOrNull,
   tags: tags.nullish(),
   // Seen in stored specs.
-  user_facing: text,
-  protocol: text,
-  domain: text,
+  user_facing: textOrNull,
+  protocol: textOrNull,
+  domain: textOrNull,
   port: z.union([z.string(), z.number()]).optional(),
 });
 

@@ -13,6 +13,8 @@ export type Integer = z.infer<typeof Integer>;
 
 /** Text that may be absent. */
 export const text = z.string().optional();
+/** The same as clients send it, that marshal an absent text as null. */
+export const textOrNull = z.string().nullish();
 /** An integer that may be absent. */
 export const integer = Integer.optional();
 /** `"TRUE"` or `"FALSE"`; some servers send booleans. */
@@ -25,3 +27,13 @@ export const bit = z.union([z.boolean(), z.literal(0), z.literal(1)]);
 export function list<T extends z.ZodType>(item: T) {
   return z.array(item).nullish();
 }
+
+/** When, in nanoseconds, and by whom a record was created, changed and deleted; DeletedAt is 0 and DeletedBy empty when it is not deleted. */
+export const recordHistory = {
+  CreatedAt: integer,
+  LastUpdatedAt: integer,
+  DeletedAt: integer,
+  CreatedBy: text,
+  LastUpdatedBy: text,
+  DeletedBy: text,
+};
