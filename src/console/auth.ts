@@ -3,9 +3,16 @@
 // does not permit). Access tokens are JWTs (HS256) whose key is kept in the database.
 import { randomBytes } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
-import { ENDPOINTS, type EndpointId, KEY_SCOPES, type KeyScope } from '../management/contract.ts';
+import { ENDPOINTS, type EndpointId, type KeyScope } from '../management/contract.ts';
 import { Refusal } from './refusal.ts';
-import { CREDENTIAL_KINDS, type Credential, credentialOf, scopeOf } from './store/credentials.ts';
+import {
+  CREDENTIAL_KINDS,
+  type Credential,
+  credentialId,
+  credentialOf,
+  credentialOfId,
+  hashOf,
+} from './store/credentials.ts';
 import { type ConsoleStore, keepMeta, nextNumber } from './store/store.ts';
 
 export interface Doorkeeper {
@@ -47,15 +54,12 @@ export function openDoor(store: ConsoleStore, lifetimeMs: number): Doorkeeper {
       issuer: store.org.id,
       currentDate: new Date(store.clock.nowMs()),
     }).catch(() => undefined);
-    const { sub: name, kind, scope } = verified?.payload ?? {};
-    const known = {
-      kind: CREDENTIAL_KINDS.find((each) => each === kind),
-      scope: KEY_SCOPES.find((each) => each === scope),
-    };
-    if (!name || !known.kind || !known.scope) return undefined;
-    // A key that is revoked, or has another scope now, takes its access tokens with it.
-    const isValid = scopeOf(store, known.kind, name) === known.scope;
-    return isValid ? { kind: known.kind, name, scope: known.scope } : undefined;
+    const { kind, scope, key: id } = verified?.payload ?? {};
+    const known = CREDENTIAL_KINDS.find((each) => each === kind);
+    if (!known || typeof id !== 'string') return undefined;
+    // A key that is revoked, or has another scope now, takes its access tokens with it; a new one of its name does not bring them back.
+    const credential = credentialOfId(store, known, id);
+    return credential?.scope === scope ? credential : undefined;
   }
 
   return {
@@ -81,7 +85,7 @@ export function openDoor(store: ConsoleStore, lifetimeMs: number): Doorkeeper {
       const stored = credentialOf(store, secret);
       if (!stored || stored.kind === 'admin_token') throw refused('the refresh token is unknown or revoked');
       const nowS = store.clock.nowMs() / 1_000;
-      return new SignJWT({ kind: stored.kind, scope: stored.scope })
+      return new SignJWT({ kind: stored.kind, scope: stored.scope, key: credentialId(store, hashOf(secret)) })
         .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
         .setIssuer(store.org.id)
         .setSubject(stored.name)

@@ -1,13 +1,11 @@
 // console store: API keys as the API shows and changes them. In: checked bodies and ids. Out: records without secrets; a new key's secret once.
 // The credentials themselves are in credentials.ts.
+import { AppError } from '../../domain/errors.ts';
 import type { ApiKeyInput, ApiKeyPatch, KeyScope } from '../../management/contract.ts';
 import { writeAudit } from './audit.ts';
-import { hashOf, issueCredential, revokeCredential, scopeOf } from './credentials.ts';
+import { credentialId, hashOf, issueCredential, revokeCredential, scopeOf } from './credentials.ts';
 import { writeEffect } from './effects.ts';
-import { type Actor, type ConsoleStore, uuidFrom } from './store.ts';
-
-/** A request that cannot be fulfilled; the text names what is wrong. */
-export class ApiKeyProblem extends Error {}
+import type { Actor, ConsoleStore } from './store.ts';
 
 interface ApiKeyRecord {
   id: string;
@@ -36,7 +34,7 @@ function rowsOf(store: ConsoleStore): (ApiKeyRecord & { hash: string })[] {
     `SELECT ${COLUMNS} FROM credential c LEFT JOIN api_key k ON k.hash = c.hash
       WHERE c.kind = 'api_key' AND c.revoked_at = 0 ORDER BY c.created_at, c.name`,
   );
-  return rows.map((row) => ({ id: uuidFrom(`${store.org.id}:api-key:${row.hash}`), org_id: store.org.id, ...row }));
+  return rows.map((row) => ({ id: credentialId(store, row.hash), org_id: store.org.id, ...row }));
 }
 
 export function createApiKey(store: ConsoleStore, actor: Actor, input: ApiKeyInput): ApiKeyRecord & { secret: string } {
@@ -56,7 +54,8 @@ export function createApiKey(store: ConsoleStore, actor: Actor, input: ApiKeyInp
 export function updateApiKey(store: ConsoleStore, actor: Actor, id: string, patch: ApiKeyPatch): ApiKeyRecord {
   return store.sql.atomically(() => {
     const key = demandKey(store, (row) => row.id === id, id);
-    const { name = key.name, description = key.description, scope = key.scope } = patch;
+    const { name = key.name, scope = key.scope } = patch;
+    const description = patch.description ?? key.description;
     if (name !== key.name) refuseTakenName(store, name);
     store.sql.run('UPDATE credential SET name = ?, scope = ? WHERE hash = ?', name, scope, key.hash);
     const now = Math.floor(store.clock.nowMs());
@@ -87,13 +86,13 @@ function demandKey(
   called: string,
 ): ApiKeyRecord & { hash: string } {
   const key = rowsOf(store).find(isIt);
-  if (!key) throw new ApiKeyProblem(`no API key has the id \`${called}\``);
+  if (!key) throw new AppError('usage', `no API key has the id \`${called}\``);
   return key;
 }
 
 function refuseTakenName(store: ConsoleStore, name: string): void {
   if (scopeOf(store, 'api_key', name) !== undefined)
-    throw new ApiKeyProblem(`an API key of the name \`${name}\` exists`);
+    throw new AppError('usage', `an API key of the name \`${name}\` exists`);
 }
 
 function changed(store: ConsoleStore, actor: Actor, what: 'created' | 'updated' | 'deleted', name: string): void {

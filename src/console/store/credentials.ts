@@ -2,7 +2,7 @@
 // In: secrets, once. Out: who they belong to. Only SHA-256 hashes are stored, and they are compared in constant time.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { KeyScope } from '../../management/contract.ts';
-import type { ConsoleStore } from './store.ts';
+import { type ConsoleStore, uuidFrom } from './store.ts';
 
 export const CREDENTIAL_KINDS = ['api_key', 'refresh_token', 'admin_token'] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
@@ -53,6 +53,21 @@ export function credentialOf(store: ConsoleStore, secret: string): Credential | 
   );
   if (!row || !timingSafeEqual(Buffer.from(row.hash), Buffer.from(hash))) return undefined;
   return { kind: row.kind, name: row.name, scope: row.scope };
+}
+
+/** The valid credential of this id; undefined when none has it. Names are given again after a deletion, ids never. An organization has few. */
+export function credentialOfId(store: ConsoleStore, kind: CredentialKind, id: string): Credential | undefined {
+  const rows = store.sql.all<Credential & { hash: string }>(
+    'SELECT hash, kind, name, scope FROM credential WHERE kind = ? AND revoked_at = 0',
+    kind,
+  );
+  const row = rows.find((each) => credentialId(store, each.hash) === id);
+  return row && { kind: row.kind, name: row.name, scope: row.scope };
+}
+
+/** The public id of the credential with this hash. */
+export function credentialId(store: ConsoleStore, hash: string): string {
+  return uuidFrom(`${store.org.id}:api-key:${hash}`);
 }
 
 /** The scope of a valid credential; undefined when none of this kind and name exists. */

@@ -5,7 +5,10 @@ import { PATHS } from './fleet.ts';
 import { type Answer, type As, NotChecked, query, type Rule, type Target } from './target.ts';
 
 interface EndpointTable {
-  number: number;
+  /** Its number in the specification, or what it is called at. */
+  name: number | string;
+  /** How its errors come: `Message` alone, or inside the envelope. */
+  isEnveloped: boolean;
   method: string;
   /** An address that is refused for what is in it. */
   bad: string;
@@ -15,52 +18,111 @@ interface EndpointTable {
 
 const BUNDLE_CODES = [200, 400, 401, 403, 500];
 
-const ENDPOINTS: EndpointTable[] = [
-  { number: 1, method: 'GET', bad: `${PATHS.endusers}?Skip=x`, codes: [200, 400, 500] },
-  { number: 2, method: 'GET', bad: `${PATHS.devices}?Skip=x`, codes: [200, 400, 500] },
-  { number: 3, method: 'DELETE', bad: PATHS.deleteDevice, codes: [200, 400, 500] },
-  { number: 4, method: 'POST', bad: PATHS.updateDevice, body: [], codes: [200, 400, 500] },
-  { number: 5, method: 'GET', bad: `${PATHS.events}?limit=x`, codes: [200, 401, 403, 500] },
-  { number: 6, method: 'GET', bad: `${PATHS.countEvents}?before=x`, codes: [200, 401, 403, 500] },
-  { number: 7, method: 'GET', bad: `${PATHS.feed}?after=x`, codes: [200] },
-  { number: 8, method: 'GET', bad: `${PATHS.services}?DefaultServices=x`, codes: [200] },
-  { number: 9, method: 'POST', bad: PATHS.insertService, body: {}, codes: [200, 400, 500] },
-  { number: 10, method: 'DELETE', bad: PATHS.deleteService, codes: [200] },
-  { number: 11, method: 'POST', bad: PATHS.enableService, codes: [200, 400, 401, 500] },
-  { number: 12, method: 'POST', bad: PATHS.disableService, codes: [200, 400, 401, 500] },
-  { number: 13, method: 'POST', bad: PATHS.bundle, body: {}, codes: BUNDLE_CODES },
-  { number: 14, method: 'POST', bad: `${PATHS.bundle}/x/service`, body: {}, codes: BUNDLE_CODES },
-  { number: 15, method: 'PUT', bad: `${PATHS.bundle}/x`, body: {}, codes: BUNDLE_CODES },
-  { number: 16, method: 'DELETE', bad: `${PATHS.bundle}/x`, body: {}, codes: BUNDLE_CODES },
-  { number: 17, method: 'DELETE', bad: `${PATHS.bundle}/x/service`, body: {}, codes: BUNDLE_CODES },
-  { number: 18, method: 'POST', bad: PATHS.serviceBundle, body: {}, codes: BUNDLE_CODES },
-  { number: 19, method: 'DELETE', bad: `${PATHS.serviceBundle}/x`, body: {}, codes: BUNDLE_CODES },
+const SPECIFIED: Omit<EndpointTable, 'isEnveloped'>[] = [
+  { name: 1, method: 'GET', bad: `${PATHS.endusers}?Skip=x`, codes: [200, 400, 500] },
+  { name: 2, method: 'GET', bad: `${PATHS.devices}?Skip=x`, codes: [200, 400, 500] },
+  { name: 3, method: 'DELETE', bad: PATHS.deleteDevice, codes: [200, 400, 500] },
+  { name: 4, method: 'POST', bad: PATHS.updateDevice, body: [], codes: [200, 400, 500] },
+  { name: 5, method: 'GET', bad: `${PATHS.events}?limit=x`, codes: [200, 401, 403, 500] },
+  { name: 6, method: 'GET', bad: `${PATHS.countEvents}?before=x`, codes: [200, 401, 403, 500] },
+  { name: 7, method: 'GET', bad: `${PATHS.feed}?after=x`, codes: [200] },
+  { name: 8, method: 'GET', bad: `${PATHS.services}?DefaultServices=x`, codes: [200] },
+  { name: 9, method: 'POST', bad: PATHS.insertService, body: {}, codes: [200, 400, 500] },
+  { name: 10, method: 'DELETE', bad: PATHS.deleteService, codes: [200] },
+  { name: 11, method: 'POST', bad: PATHS.enableService, codes: [200, 400, 401, 500] },
+  { name: 12, method: 'POST', bad: PATHS.disableService, codes: [200, 400, 401, 500] },
+  { name: 13, method: 'POST', bad: PATHS.bundle, body: {}, codes: BUNDLE_CODES },
+  { name: 14, method: 'POST', bad: `${PATHS.bundle}/x/service`, body: {}, codes: BUNDLE_CODES },
+  { name: 15, method: 'PUT', bad: `${PATHS.bundle}/x`, body: {}, codes: BUNDLE_CODES },
+  { name: 16, method: 'DELETE', bad: `${PATHS.bundle}/x`, body: {}, codes: BUNDLE_CODES },
+  { name: 17, method: 'DELETE', bad: `${PATHS.bundle}/x/service`, body: {}, codes: BUNDLE_CODES },
+  { name: 18, method: 'POST', bad: PATHS.serviceBundle, body: {}, codes: BUNDLE_CODES },
+  { name: 19, method: 'DELETE', bad: `${PATHS.serviceBundle}/x`, body: {}, codes: BUNDLE_CODES },
 ];
+
+const MORE_CODES = [200, 400, 401, 403];
+
+/** Those that the specification does not have; what has no 400 is refused for nothing. */
+const OTHERS: Omit<EndpointTable, 'codes'>[] = [
+  {
+    name: '`insert_security_policy`',
+    isEnveloped: false,
+    method: 'POST',
+    bad: PATHS.insertPolicy,
+    body: { metadata: { name: 5 } },
+  },
+  { name: '`delete_security_policy`', isEnveloped: false, method: 'DELETE', bad: PATHS.deletePolicy },
+  { name: '`insert_security_attach_policy`', isEnveloped: false, method: 'POST', bad: PATHS.attachPolicy },
+  { name: '`delete_security_attach_policy`', isEnveloped: false, method: 'DELETE', bad: PATHS.detachPolicy },
+  {
+    name: '`POST /api/v2/api_key`',
+    isEnveloped: true,
+    method: 'POST',
+    bad: PATHS.apiKey,
+    body: { name: 'x', scope: 'toString' },
+  },
+  {
+    name: '`PUT /api/v2/api_key/{id}`',
+    isEnveloped: true,
+    method: 'PUT',
+    bad: `${PATHS.apiKey}/__proto__`,
+    body: { name: 'x' },
+  },
+  { name: '`DELETE /api/v2/api_key/{id}`', isEnveloped: true, method: 'DELETE', bad: `${PATHS.apiKey}/constructor` },
+  { name: '`POST /api/v1/events`', isEnveloped: false, method: 'POST', bad: PATHS.events, body: { data: 'none' } },
+];
+
+const ENDPOINTS: EndpointTable[] = [
+  ...SPECIFIED.map((each) => ({ ...each, isEnveloped: Number(each.name) >= 13 })),
+  ...OTHERS.map((each) => ({ ...each, codes: MORE_CODES })),
+];
+
+/** Reads that take nothing which could be bad. */
+const PLAIN_READS: [path: string, isEnveloped: boolean][] = [
+  [PATHS.policies, false],
+  [`${PATHS.servicePolicies}/no.such.service`, false],
+  [PATHS.shieldConfig, true],
+  [PATHS.apiKey, true],
+  ['/api/v1/event_types', true],
+];
+
+const PLAIN_RULES: Rule[] = PLAIN_READS.map(([path, isEnveloped]) => ({
+  section: 'Errors',
+  line: `\`GET ${path.replace('no.such.service', '{ServiceID}')}\`: a missing or wrong credential is 401 with ${isEnveloped ? 'the envelope and a Message' : 'a Message'}`,
+  async check(target) {
+    for (const as of ['nobody', 'wrong'] as const) {
+      const answer = await target.get(path, as);
+      equal(answer.status, 401, answer.text);
+      ok(sentence(isEnveloped, answer).length > 0);
+    }
+  },
+}));
 
 const ERRORS = 'Errors';
 
-function sentence(number: number, answer: Answer): string {
-  if (number < 13) return answer.json.Message;
+function sentence(isEnveloped: boolean, answer: Answer): string {
+  if (!isEnveloped) return answer.json.Message;
   ok(Number.isInteger(answer.json.error_code) && answer.json.error_code !== 0);
   ok(typeof answer.json.request_id === 'string' && answer.json.request_id !== '');
   equal(answer.json.Message, answer.json.error_description);
   return answer.json.error_description;
 }
 
-function statusRules({ number, method, bad, body, codes }: EndpointTable): Rule[] {
+function statusRules(endpoint: EndpointTable): Rule[] {
+  const { name, isEnveloped, method, bad, body, codes } = endpoint;
   // Even a request that must be refused is not sent to a server that nothing may be written to.
   const rule = (line: string, check: Rule['check'], writes = method !== 'GET'): Rule => ({
     section: ERRORS,
-    line: `${number}: ${line}`,
+    line: `${name}: ${line}`,
     writes,
     check,
   });
   const refused = async (target: Target, status: number, as?: As) => {
     const answer = await target.call(method, bad, body, as);
     equal(answer.status, status, answer.text);
-    ok(sentence(number, answer).length > 0);
+    ok(sentence(isEnveloped, answer).length > 0);
   };
-  const shape = number < 13 ? 'a Message' : 'the envelope and a Message';
+  const shape = isEnveloped ? 'the envelope and a Message' : 'a Message';
   return [
     rule(`a bad value is 400 with ${shape}`, (target) => refused(target, 400)),
     rule(`a missing credential is 401 with ${shape}`, (target) => refused(target, 401, 'nobody')),
@@ -68,14 +130,12 @@ function statusRules({ number, method, bad, body, codes }: EndpointTable): Rule[
     ...(codes.includes(403)
       ? [rule(`a scope that does not permit it is 403 with ${shape}`, (target) => refused(target, 403, 'limited'))]
       : []),
-    ...(codes.includes(500)
-      ? [rule(`500 comes with ${shape}`, (target) => failing(target, { number, method, bad, body, codes }), true)]
-      : []),
+    ...(codes.includes(500) ? [rule(`500 comes with ${shape}`, (target) => failing(target, endpoint), true)] : []),
   ];
 }
 
 /** A failure can't be provoked from outside, unless the server takes faults. */
-async function failing(target: Target, { number, method, bad, body }: EndpointTable): Promise<void> {
+async function failing(target: Target, { isEnveloped, method, bad, body }: EndpointTable): Promise<void> {
   const path = bad.split('?')[0] as string;
   const plan = [{ kind: 'error', status: 500, times: 1, match: { method, path } }];
   if ((await target.call('PUT', '/faults', plan, 'admin')).status !== 200)
@@ -83,7 +143,7 @@ async function failing(target: Target, { number, method, bad, body }: EndpointTa
   try {
     const answer = await target.call(method, bad, body);
     equal(answer.status, 500);
-    ok(sentence(number, answer).length > 0);
+    ok(sentence(isEnveloped, answer).length > 0);
   } finally {
     await target.call('DELETE', '/faults', undefined, 'admin');
   }
@@ -174,7 +234,7 @@ const OTHER_RULES: Rule[] = [
     line: 'a body that is too large, or no JSON, is refused with a Message',
     writes: true,
     async check(target) {
-      for (const path of [PATHS.insertService, PATHS.bundle]) {
+      for (const path of [PATHS.insertService, PATHS.insertPolicy, PATHS.events, PATHS.apiKey, PATHS.bundle]) {
         for (const body of ['{"half', ' '.repeat(5_000_000)]) {
           const answer = await target.call('POST', path, body);
           ok([400, 413].includes(answer.status), `${path}: ${answer.status}`);
@@ -221,4 +281,4 @@ const OTHER_RULES: Rule[] = [
   ),
 ];
 
-export const ACCESS_RULES: Rule[] = [...AUTH_RULES, ...ENDPOINTS.flatMap(statusRules), ...OTHER_RULES];
+export const ACCESS_RULES: Rule[] = [...AUTH_RULES, ...ENDPOINTS.flatMap(statusRules), ...PLAIN_RULES, ...OTHER_RULES];

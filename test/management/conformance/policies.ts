@@ -59,9 +59,13 @@ async function withAttachment(
   );
 }
 
-async function withKey(target: Target, work: (record: Row) => Promise<void>): Promise<void> {
+async function withKey(
+  target: Target,
+  work: (record: Row) => Promise<void>,
+  scope: string = 'ReadOnly',
+): Promise<void> {
   made++;
-  const body = { name: `conformance-key-${process.pid}-${made}`, description: 'of the suite', scope: 'ReadOnly' };
+  const body = { name: `conformance-key-${process.pid}-${made}`, description: 'of the suite', scope };
   const answer = await target.call('POST', PATHS.apiKey, body);
   equal(answer.status, 200, answer.text);
   equal(answer.json.error_code, 0);
@@ -134,6 +138,52 @@ const FIELD_RULES: Rule[] = [
 
 const rule = (line: string, check: Rule['check']): Rule => ({ section: SECTION, line, writes: true, check });
 
+type Call = [method: string, path: string];
+
+const POLICY_READS: Call[] = [
+  ['GET', PATHS.services],
+  ['GET', PATHS.policies],
+  ['GET', `${PATHS.servicePolicies}/no.such.service`],
+  ['GET', PATHS.shieldConfig],
+];
+const SERVICE_WRITES: Call[] = [
+  ['POST', PATHS.insertService],
+  ['DELETE', PATHS.deleteService],
+  ['POST', PATHS.enableService],
+  ['POST', PATHS.disableService],
+];
+const POLICY_WRITES: Call[] = [
+  ['POST', PATHS.insertPolicy],
+  ['DELETE', PATHS.deletePolicy],
+  ['POST', PATHS.attachPolicy],
+  ['DELETE', PATHS.detachPolicy],
+];
+const KEYS: Call[] = [
+  ['GET', PATHS.apiKey],
+  ['POST', PATHS.apiKey],
+  ['PUT', `${PATHS.apiKey}/no-such`],
+  ['DELETE', `${PATHS.apiKey}/no-such`],
+];
+const EVENT_READS: Call[] = [
+  ['GET', PATHS.events],
+  ['GET', PATHS.countEvents],
+  ['GET', PATHS.feed],
+];
+const SUBMIT: Call = ['POST', PATHS.events];
+
+/** By scope: what it permits, and what it does not. */
+const SCOPES: [scope: string, may: Call[], mayNot: Call[]][] = [
+  [
+    'ReadOnly',
+    [...POLICY_READS, ...EVENT_READS, ...KEYS.slice(0, 1)],
+    [...SERVICE_WRITES, ...POLICY_WRITES, ...KEYS.slice(1), SUBMIT],
+  ],
+  ['ServiceAuthor', [...POLICY_READS, ...SERVICE_WRITES], [...POLICY_WRITES, ...KEYS, ...EVENT_READS, SUBMIT]],
+  ['PolicyAuthor', [...POLICY_READS, ...POLICY_WRITES], [...SERVICE_WRITES, ...KEYS, ...EVENT_READS, SUBMIT]],
+  ['EventWriter', [SUBMIT], [...POLICY_READS, ...SERVICE_WRITES, ...POLICY_WRITES, ...KEYS, ...EVENT_READS]],
+  ['read_logs', EVENT_READS, [...POLICY_READS, ...SERVICE_WRITES, ...POLICY_WRITES, ...KEYS, SUBMIT]],
+];
+
 const OTHERS: Rule[] = [
   rule('policies: an insert of a new name creates version 1, another one of it updates it', async (target) => {
     await withPolicy(target, async (record, spec) => {
@@ -178,8 +228,24 @@ const OTHERS: Rule[] = [
     async check(target) {
       const answer = await target.get(`${PATHS.servicePolicies}/no.such.service`);
       deepEqual([answer.status, answer.json], [200, []]);
+      if (target.credentials.mayWrite)
+        await withService(target, async ({ ServiceID: id }) => deepEqual(await attachments(target, id), []));
     },
   },
+  rule('policies: attaching, detaching and deleting what is not there is 400 and named', async (target) => {
+    await withPolicy(target, async ({ PolicyID }) => {
+      await withService(target, async ({ ServiceID }) => {
+        for (const params of [
+          { PolicyID, ServiceID },
+          { PolicyID: 'no-such', ServiceID },
+        ]) {
+          const answer = await target.call('DELETE', PATHS.detachPolicy + query(params));
+          equal(answer.status, 400);
+          match(answer.json.Message, /attached|PolicyID/);
+        }
+      });
+    });
+  }),
   rule('policies of a service: what was attached, until it is detached', async (target) => {
     await withAttachment(target, async (record, service) => {
       const [one, ...more] = await attachments(target, service.ServiceID);
@@ -276,6 +342,63 @@ const OTHERS: Rule[] = [
       });
     },
   ),
+  rule('policies and API keys: a text of null is taken for none', async (target) => {
+    const spec = freshPolicy();
+    const sent = { ...spec, metadata: { ...spec.metadata, id: null, description: null } };
+    const { json, status } = await target.call('POST', PATHS.insertPolicy, sent);
+    await target.call('DELETE', PATHS.deletePolicy + query({ PolicyID: json.PolicyID ?? '' }));
+    deepEqual([status, json.Description], [200, '']);
+    await withKey(target, async ({ id }) => {
+      const answer = await target.call('PUT', `${PATHS.apiKey}/${id}`, { description: null });
+      deepEqual([answer.status, answer.json.data.description], [200, 'of the suite']);
+    });
+  }),
+  ...SCOPES.map(([scope, may, mayNot]) =>
+    rule(`API keys: the scope ${scope} permits what it is for, and no more`, (target) =>
+      withKey(
+        target,
+        async ({ secret }) => {
+          const as = { authorization: `Bearer ${secret}` };
+          const statusOf = async ([method, path]: Call) => (await target.call(method, path, undefined, as)).status;
+          // What is permitted lacks a body or a parameter: 400 where it would change something.
+          for (const call of may) equal(await statusOf(call), call[0] === 'GET' ? 200 : 400, call.join(' '));
+          for (const call of mayNot) equal(await statusOf(call), 403, call.join(' '));
+        },
+        scope,
+      ),
+    ),
+  ),
+  rule('API keys: a new one of the name of a deleted one does not bring its access tokens back', async (target) => {
+    await withKey(target, async (record) => {
+      const key = { authorization: `Bearer ${record.secret}` };
+      const token = (await target.call('POST', PATHS.refreshToken, undefined, key)).json.Message;
+      equal((await target.call('DELETE', `${PATHS.apiKey}/${record.id}`)).status, 200);
+      const again = await target.call('POST', PATHS.apiKey, { name: record.name, scope: record.scope });
+      try {
+        equal(again.status, 200, again.text);
+        ok(again.json.data.id !== record.id);
+        equal((await target.get(PATHS.services, { authorization: `Bearer ${token}` })).status, 401);
+      } finally {
+        await target.call('DELETE', `${PATHS.apiKey}/${again.json.data.id}`);
+      }
+    });
+  }),
+  rule('API keys: a change of the name alone keeps the access tokens', async (target) => {
+    await withKey(target, async (record) => {
+      const key = { authorization: `Bearer ${record.secret}` };
+      const token = (await target.call('POST', PATHS.refreshToken, undefined, key)).json.Message;
+      equal((await target.call('PUT', `${PATHS.apiKey}/${record.id}`, { name: `${record.name}-c` })).status, 200);
+      equal((await target.get(PATHS.services, { authorization: `Bearer ${token}` })).status, 200);
+    });
+  }),
+  rule('API keys: a name of control characters, or longer than 200, is 400', async (target) => {
+    for (const name of ['two\nlines', 'nul\0', 'n'.repeat(201), '   ']) {
+      const answer = await target.call('POST', PATHS.apiKey, { name, scope: 'ReadOnly' });
+      if (answer.status === 200) await target.call('DELETE', `${PATHS.apiKey}/${answer.json.data.id}`);
+      equal(answer.status, 400, JSON.stringify(name));
+      match(answer.json.Message, /name/);
+    }
+  }),
 ];
 
 const TAGS: [line: string, tags: Row, shown: Row][] = [
@@ -286,6 +409,7 @@ const TAGS: [line: string, tags: Row, shown: Row][] = [
   ['any `protocol` is stored', { protocol: 'carrier pigeon' }, { Protocol: 'carrier pigeon' }],
   ['any `template` is stored', { template: 'NO_SUCH_TEMPLATE' }, {}],
   ['any `service_app_type` is stored', { service_app_type: 'CUSTOM' }, {}],
+  ['null is taken for none', { port: null, protocol: null, icon: null }, { Port: 0, Protocol: '' }],
 ];
 
 const INSERT = '9. Create or update a service';
