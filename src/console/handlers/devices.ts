@@ -13,6 +13,7 @@ export function updateDevice({ store, actor, query, body }: Call<'update_device'
   const updates = Array.isArray(body) ? body : [body];
   const devices = devicesOfSerial(store, query.SerialNumber);
   if (devices.length === 0) throw new Refusal(400, `\`SerialNumber\` matches no device: \`${query.SerialNumber}\``);
+  refuseFixed(updates, devices);
   const patch = agreedPatch(updates, devices);
   updateDevices(store, actor, query.SerialNumber, patch);
   const message = { Message: MESSAGE_SUCCESS };
@@ -29,6 +30,19 @@ const COLUMNS = {
   MDMVendorName: 'mdm_source',
   IsMDMPresent: 'mdm_marked',
 } as const satisfies { [Field in keyof DeviceUpdate]?: keyof DevicePatch };
+
+/** Fields of the record that no update writes. Clients send back whole records, so that they may be there as they are. */
+const FIXED = { SerialNumber: 'serial', DeviceFriendlyName: 'friendly_name', AppVersion: 'app_version' } as const;
+
+function refuseFixed(updates: readonly DeviceUpdate[], devices: readonly DeviceRow[]): void {
+  for (const [field, column] of Object.entries(FIXED)) {
+    const present = devices.map((device) => device[column]);
+    const differs = updates.some(
+      (update) => Object.hasOwn(update, field) && !present.includes(update[field] as string),
+    );
+    if (differs) throw new Refusal(400, `\`${field}\` cannot be changed: leave it out`);
+  }
+}
 
 /**
  * What all objects agree on. Where several objects differ they describe the devices of the serial number one by one: each value must be

@@ -53,6 +53,7 @@ export interface DeviceRow {
   architecture: string;
   banned: string;
   os: string;
+  app_version: string;
   registered: string;
   mdm_compromised: string;
   mdm_source: string;
@@ -63,8 +64,8 @@ export interface DeviceRow {
   scored_at_ns: string;
 }
 
-const ROW = `pk, device_id, serial, friendly_name, ownership, platform, model, architecture, banned, os, registered, mdm_compromised,
-  mdm_source, mdm_marked, trust_access, trust_level, CAST(trust_updated AS TEXT) AS scored_at_ns`;
+const ROW = `pk, device_id, serial, friendly_name, ownership, platform, model, architecture, banned, os, app_version, registered,
+  mdm_compromised, mdm_source, mdm_marked, trust_access, trust_level, CAST(trust_updated AS TEXT) AS scored_at_ns`;
 
 export function devicesOfSerial(store: ConsoleStore, serial: string): DeviceRow[] {
   return store.sql.all<DeviceRow>(`SELECT ${ROW} FROM device WHERE serial = ? ORDER BY pk`, serial);

@@ -246,6 +246,24 @@ const BAN_RULES: Rule[] = [
       await update(target, serial, [{ Model: before[0].Model }]);
     },
   ),
+  rule(
+    BAN,
+    'a field of the record that no update writes is 400 with another value, and nothing is banned',
+    async (target) => {
+      const device = await plainDevice(target);
+      for (const field of ['SerialNumber', 'DeviceFriendlyName', 'AppVersion']) {
+        const answer = await update(target, device.SerialNumber, [{ [field]: 'of the suite', Banned: 'TRUE' }]);
+        equal(answer.status, 400, answer.text);
+        match(answer.json.Message, new RegExp(field));
+      }
+      equal((await devicesOf(target, device.SerialNumber))[0].Banned, 'FALSE');
+    },
+  ),
+  rule(BAN, 'a whole record is taken back as it was read', async (target) => {
+    const device = await plainDevice(target);
+    deepEqual((await update(target, device.SerialNumber, [device])).json, [{ Message: 'Success' }]);
+    deepEqual(await devicesOf(target, device.SerialNumber), [device]);
+  }),
   rule(BAN, 'without SerialNumber it is 400', async (target) => {
     const answer = await target.call('POST', PATHS.updateDevice, [{ Banned: 'TRUE' }]);
     equal(answer.status, 400);

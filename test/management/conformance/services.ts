@@ -38,6 +38,15 @@ const LIST_RULES: Rule[] = [
     for (const each of await services(target))
       ok(each.ServiceID.startsWith(`${each.ServiceName}.${each.ClusterName}.`));
   }),
+  rule(RECORD, 'new services of an organization have one suffix in their ServiceID', async (target) => {
+    const suffixOf = (each: Row) => each.ServiceID.slice(`${each.ServiceName}.${each.ClusterName}.`.length);
+    await withService(target, (one) =>
+      withService(target, async (two) => {
+        ok(suffixOf(one).length > 0);
+        equal(suffixOf(one), suffixOf(two));
+      }),
+    );
+  }),
   read(RECORD, 'ServiceName and ClusterName equal `metadata.name` and `metadata.cluster`', async (target) => {
     for (const each of await services(target)) {
       const { name, cluster } = JSON.parse(each.ServiceSpec).metadata;

@@ -36,6 +36,7 @@ const DEVICES: ListTable = {
       ].map((name) => [name, text(name)]),
     ),
     trustscore_status: text('trust_status'),
+    source: text('source'),
     banned: (row) => row.banned,
     mdm_present: (row) => row.mdm_present,
   },
@@ -239,6 +240,16 @@ const DETAIL_RULES: Rule[] = [
     description: 'string',
     remediation: 'object',
   }),
+  ...within('extra_details.trust.last_evaluated', (row) => [row.extra_details.trust.last_evaluated], {
+    value: 'integer',
+    level: 'string',
+    timestamp: 'integer',
+  }),
+  ...within(
+    'extra_details.trust.factors.remediation',
+    (row) => row.extra_details.trust.factors.map((each: Row) => each.remediation),
+    { description: 'string', url: 'string' },
+  ),
   ...within('extra_details.trustscore', (row) => [row.extra_details.trustscore], {
     id: 'string',
     type: 'string',
