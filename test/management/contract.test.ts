@@ -113,13 +113,21 @@ describe('the OpenAPI document', () => {
       const operation = document.paths[endpoint.path][endpoint.method.toLowerCase()];
       expect(operation.operationId).toBe(id);
       expect(Object.keys(operation.responses)).toEqual(endpoint.statuses.map(String));
-      expect('requestBody' in operation).toBe(endpoint.body !== undefined);
+      expect('requestBody' in operation).toBe(endpoint.body !== undefined || endpoint.takesForm === true);
       const named = operation.parameters.map((each: { name: string }) => each.name);
       for (const name of Object.keys(endpoint.query.shape)) expect(named).toContain(name);
       expect(operation.parameters.filter((each: { in: string }) => each.in === 'path')).toHaveLength(
         endpoint.path.split('{').length - 1,
       );
     }
+  });
+
+  test('shows parameters that may come as a form in both places, and requires them in neither', () => {
+    const { parameters, requestBody } = document.paths['/api/v1/insert_security_attach_policy'].post;
+    expect(parameters.map((each: { required: boolean }) => each.required)).toEqual([false, false, false]);
+    const { schema } = requestBody.content['application/x-www-form-urlencoded'];
+    expect(Object.keys(schema.properties).sort()).toEqual(['Enabled', 'PolicyID', 'ServiceID']);
+    expect(requestBody.required).toBe(false);
   });
 
   test('describes the meaning of parameters', () => {

@@ -56,8 +56,9 @@ function operationOf(id: EndpointId, endpoint: Endpoint): Json {
     summary: endpoint.summary,
     ...(notes === '' ? {} : { description: notes }),
     security: [{ [endpoint.auth]: [] }],
-    parameters: [...pathParameters(endpoint.path), ...queryParameters(endpoint.query)],
+    parameters: [...pathParameters(endpoint.path), ...queryParameters(endpoint)],
     ...(endpoint.body ? { requestBody: { required: true, content: jsonContent(endpoint.body, 'input') } } : {}),
+    ...(endpoint.takesForm ? { requestBody: { required: false, content: formContent(endpoint.query) } } : {}),
     responses: Object.fromEntries(endpoint.statuses.map((status) => [String(status), responseOf(endpoint, status)])),
   };
 }
@@ -78,13 +79,14 @@ function pathParameters(path: string): Json[] {
   }));
 }
 
-function queryParameters(query: z.ZodObject): Json[] {
+/** None of them is required in the query where a form can have it. */
+function queryParameters({ query, takesForm = false }: Endpoint): Json[] {
   // Parameters carry `meta` of their own (global registry): on the wire they are text, by meaning integers or sets.
   const { properties = {}, required = [] } = z.toJSONSchema(query, { ...RULES, io: 'input' });
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: 'query',
-    required: required.includes(name),
+    required: required.includes(name) && !takesForm,
     schema: asMeant(schema as Json),
   }));
 }
@@ -96,6 +98,11 @@ function asMeant(schema: Json): Json {
 function jsonContent(schema: z.ZodType, io: 'input' | 'output'): Json {
   const id = namedSchemas.get(schema)?.id;
   return { 'application/json': { schema: id ? reference(id) : schemaOf(schema, io) } };
+}
+
+function formContent(query: z.ZodObject): Json {
+  const { properties = {} } = z.toJSONSchema(query, { ...RULES, io: 'input' });
+  return { 'application/x-www-form-urlencoded': { schema: { type: 'object', properties } } };
 }
 
 function reference(id: string): Json {
