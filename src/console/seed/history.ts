@@ -2,10 +2,9 @@
 // order of their times. None of it is a burst: those come with life.
 import { type DeviceRow, deviceOfPk } from '../store/devices.ts';
 import { type EnduserRow, ownersOfDevice } from '../store/endusers.ts';
-import { type EventDraft, writeEvent } from '../store/events.ts';
+import { type Client, type EventDraft, writeEvent } from '../store/events.ts';
 import {
   accessEvent,
-  type Client,
   loginEvent,
   mdmEvent,
   registrationEvent,
@@ -14,7 +13,7 @@ import {
 } from '../store/happenings.ts';
 import { livingServices, type ServiceRow } from '../store/services.ts';
 import type { ConsoleStore } from '../store/store.ts';
-import { USER_AGENTS } from './names.ts';
+import { SITES, USER_AGENTS } from './names.ts';
 import type { Choices } from './random.ts';
 
 const WEEK_MS = 7 * 86_400_000;
@@ -26,18 +25,31 @@ export function seedHistory(store: ConsoleStore, choices: Choices, count: number
   const startMs = Math.floor(store.clock.nowMs()) - WEEK_MS;
   for (let index = 0; index < kept; index++) {
     const createdAtMs = startMs + Math.floor((WEEK_MS * (index + choices.next())) / kept);
-    const draft = happening(store, choices, 1 + choices.int(devices), createdAtMs);
+    const draft = happening(store, choices, 1 + choices.int(devices), createdAtMs, index % BANNED_EVERY === 0);
     if (draft) writeEvent(store, { ...draft, createdAtMs });
   }
 }
 
+/** A login of such an event is that of a banned device, which is denied. */
+const BANNED_EVERY = 25;
+
 /** Something unremarkable that happens to this device, mostly. */
-function happening(store: ConsoleStore, choices: Choices, devicePk: number, atMs: number): EventDraft | undefined {
-  const device = deviceOfPk(store, devicePk);
+function happening(
+  store: ConsoleStore,
+  choices: Choices,
+  devicePk: number,
+  atMs: number,
+  isOfBanned: boolean,
+): EventDraft | undefined {
+  const kind = choices.weigh(KINDS);
+  const device = deviceOfPk(
+    store,
+    (kind === 'login' && isOfBanned ? bannedPk(store, devicePk) : undefined) ?? devicePk,
+  );
   if (!device) return undefined;
-  const user = ownersOfDevice(store, devicePk)[0];
+  const user = ownersOfDevice(store, device.pk)[0];
   const services = livingServices(store);
-  switch (choices.weigh(KINDS)) {
+  switch (kind) {
     case 'login':
       return user ? loginEvent(store, device, user, clientOf(choices)) : mdmEvent(store, device);
     case 'trust':
@@ -53,6 +65,15 @@ function happening(store: ConsoleStore, choices: Choices, devicePk: number, atMs
     case 'registration':
       return registration(store, choices, device);
   }
+}
+
+/** The next banned device that somebody has. */
+function bannedPk(store: ConsoleStore, fromPk: number): number | undefined {
+  return store.sql.value<number>(
+    `SELECT d.pk FROM device d WHERE d.banned = 'TRUE' AND EXISTS (SELECT 1 FROM mapping m WHERE m.device_pk = d.pk)
+      ORDER BY d.pk < ?, d.pk LIMIT 1`,
+    fromPk,
+  );
 }
 
 function reachedOrNot(
@@ -86,8 +107,11 @@ function registration(store: ConsoleStore, choices: Choices, device: DeviceRow):
 }
 
 export function clientOf(choices: Choices): Client {
+  const user_agent = choices.pick(USER_AGENTS);
+  const site = choices.int(256);
   return {
-    user_agent: choices.pick(USER_AGENTS),
-    ip_address: `10.${choices.int(256)}.${choices.int(256)}.${choices.between(1, 254)}:${choices.between(32_768, 60_999)}`,
+    user_agent,
+    ip_address: `10.${site}.${choices.int(256)}.${choices.between(1, 254)}:${choices.between(32_768, 60_999)}`,
+    geo_location: SITES[site % SITES.length] as (typeof SITES)[number],
   };
 }

@@ -254,3 +254,11 @@ export const USER_AGENTS = [
   'Mozilla/5.0 (Windows NT 10.0)',
   'curl/8.5.0',
 ];
+
+/** Where people connect from. */
+export const SITES = [
+  { city: 'Lisbon', country: 'PT', region: 'Lisbon' },
+  { city: 'Berlin', country: 'DE', region: 'Berlin' },
+  { city: 'Lagos', country: 'NG', region: 'Lagos' },
+  { city: 'Toronto', country: 'CA', region: 'Ontario' },
+] as const;

@@ -35,9 +35,9 @@ const CLIENT = { user_agent: '', ip_address: '' };
 const DEVICE = {
   id: '', friendly_name: '', mac_address: '', serial_number: '', registration_status: '', unregistered: false,
   compromised_status: '', compliance_status: '', oem_info: '', model: '', platform: '', ownership: '', architecture: '',
-  udid: '', source: '', last_mdm_data_synced_at: 0,
+  udid: '', source: '', os: '', last_ip_address: '', last_user_agent: '', last_mdm_data_synced_at: 0,
 };
-const USER = { email: '', groups: [], roles: [] };
+const USER = { name: '', email: '', groups: [], roles: [] };
 
 /** The principal of an event that no device and no person causes: a Resource event has one all the same. */
 export const NOBODY = { device: DEVICE, user: USER, client: CLIENT };
@@ -80,16 +80,24 @@ const BLOCKS: Fields = {
   trustscore: SCORE,
 };
 
-/** An event with what its blocks lack, and with the blocks that all events of its kind have. What is no such block stays as it is. */
+/**
+ * An event with what its blocks lack, and with the blocks that all events of its kind have. A block is whole or absent, never null; one that
+ * older senders give as a name gets its fields. What is no such block stays as it is.
+ */
 export function filledBlocks<T extends Fields>(event: T): T {
   const filled: Fields = { ...event };
+  for (const name of [...Object.keys(BLOCKS), 'role']) if (event[name] === null) delete filled[name];
   for (const [name, block] of Object.entries(BLOCKS)) {
-    if (event[name] !== undefined) filled[name] = whole(block as Fields, event[name]);
+    if (filled[name] !== undefined) filled[name] = whole(block as Fields, named(filled[name]));
   }
-  if (Array.isArray(event.role)) filled.role = event.role.map((each) => whole(ROLE, each));
+  if (Array.isArray(event.role)) filled.role = event.role.map((each) => whole(ROLE, named(each)));
   filled.service = serviceIn(event.service, filled.link);
-  filled.user_principal = principalIn(event.user_principal, event.type === 'Access' && event.sub_type === 'Resource');
+  filled.user_principal = principalIn(event.user_principal, event.sub_type === 'Resource');
   return filled as T;
+}
+
+function named(given: unknown): unknown {
+  return typeof given === 'string' ? { name: given } : given;
 }
 
 /** The fields that are given, and those of the template that are not; also of the blocks inside it. */
@@ -109,11 +117,12 @@ function serviceIn(given: unknown, link: unknown): unknown {
   return { ...NO_SERVICE, id, name: id };
 }
 
-function principalIn(given: unknown, isOfResource: boolean): unknown {
-  if (given !== undefined && given !== null && !isFields(given)) return given;
-  const principal: Fields = { ...(isOfResource ? NOBODY : {}), ...(given as Fields | undefined) };
-  if (isFields(principal.device)) principal.device = withRegistration(principal.device);
-  if (principal.client !== undefined) principal.client = whole(CLIENT, principal.client);
+function principalIn(given: unknown, isOfResource: boolean): Fields {
+  const sent = Object.entries(isFields(given) ? given : {}).filter(([, part]) => part !== null);
+  const principal: Fields = { ...(isOfResource ? NOBODY : {}), ...Object.fromEntries(sent) };
+  if (isFields(principal.device)) principal.device = whole(DEVICE, withRegistration(principal.device));
+  if (isFields(principal.user)) principal.user = whole(USER, principal.user);
+  if (isFields(principal.client)) principal.client = whole(CLIENT, principal.client);
   return principal;
 }
 

@@ -3,12 +3,18 @@
 // ever returned.
 import { EVENT_SEVERITIES, type EventSeverity } from '../../management/contract.ts';
 import type { EnduserRow } from './endusers.ts';
-import { callerOf, eventService } from './event-blocks.ts';
+import { callerOf, eventService, NOBODY } from './event-blocks.ts';
 import { EVENT_DEVICE_JSON } from './records.ts';
 import { type ConsoleStore, newUuid } from './store.ts';
 
 /** Members of the event's JSON beyond those that every event has; values are JSON text. */
 export type EventMembers = { [name: string]: string };
+
+export interface Client {
+  user_agent: string;
+  ip_address: string;
+  geo_location: { city: string; country: string; region: string };
+}
 
 export interface EventDraft {
   type: string;
@@ -27,7 +33,7 @@ export interface EventDraft {
   /** Who called, by name, instead of a user: audit events have it. */
   caller?: string;
   /** What the user's program was, and where. */
-  client?: { user_agent: string; ip_address: string };
+  client?: Client;
   service?: { service_id: string; name: string; type: string; version: number } | undefined;
   /** Keys for searching, when the body's parts have none. */
   keys?: { deviceId?: string; serial?: string; email?: string; serviceName?: string; containerId?: string };
@@ -90,15 +96,22 @@ function bodyOf(
     service: text(eventService(draft.service)),
   };
   if (draft.externalId) members.external_id = text(draft.externalId);
-  const principal = [
-    ...(deviceJson ? [`"device":${deviceJson}`] : []),
-    ...(draft.caller ? [`"user":${text(callerOf(draft.caller))}`] : []),
-    ...(draft.user && !draft.caller ? [`"user":${eventUser(draft.user)}`] : []),
-    ...(draft.client ? [`"client":${text(draft.client)}`] : []),
-  ];
-  members.user_principal = `{${principal.join(',')}}`;
+  members.user_principal = principalOf(draft, deviceJson);
   return `{${Object.entries({ ...members, ...draft.members })
     .map(([name, value]) => `${text(name)}:${value}`)
+    .join(',')}}`;
+}
+
+function principalOf({ caller, user, client, subType }: EventDraft, device: string | undefined): string {
+  // Clients read device and client of every Resource event, also where nobody causes it.
+  const nobody: Partial<typeof NOBODY> = subType === 'Resource' ? NOBODY : {};
+  const parts = {
+    device: device ?? JSON.stringify(nobody.device),
+    user: user && !caller ? eventUser(user) : JSON.stringify(caller ? callerOf(caller) : nobody.user),
+    client: JSON.stringify(client ?? nobody.client),
+  };
+  return `{${Object.entries(parts)
+    .flatMap(([name, part]) => (part === undefined ? [] : [`"${name}":${part}`]))
     .join(',')}}`;
 }
 

@@ -3,15 +3,10 @@
 import type { EventSeverity } from '../../management/contract.ts';
 import type { DeviceRow } from './devices.ts';
 import type { EnduserRow } from './endusers.ts';
-import { filledBlocks, NOBODY, policyOf, rolesOf } from './event-blocks.ts';
-import type { EventDraft, EventMembers } from './events.ts';
+import { filledBlocks, policyOf, rolesOf } from './event-blocks.ts';
+import type { Client, EventDraft, EventMembers } from './events.ts';
 import type { ServiceRow } from './services.ts';
 import { type ConsoleStore, newUuid } from './store.ts';
-
-export interface Client {
-  user_agent: string;
-  ip_address: string;
-}
 
 export function accessEvent(
   store: ConsoleStore,
@@ -115,12 +110,12 @@ export function resourceEvent(
     action: isReached ? 'Authorized' : 'Unauthorized',
     severity: isReached ? 'INFO' : 'ERROR',
     message: isReached ? `${service.name}: the backend was reached` : `${service.name}: the backend cannot be reached`,
-    ...(device ? { devicePk: device.pk, user, client: client ?? NOBODY.client } : {}),
+    ...(device ? { devicePk: device.pk, user } : {}),
+    ...(client ? { client } : {}),
     service,
     members: {
       ...accessMembers(store, service, 'l7resource', caller),
       workload_principal: JSON.stringify(workload_principal),
-      ...(device ? {} : { user_principal: JSON.stringify(NOBODY) }),
     },
   };
 }

@@ -74,6 +74,11 @@ const EventWorkloads = z.looseObject({
   container_ips: text,
   app_name: text,
 });
+const EventChannel = z.looseObject({
+  access_level: z.looseObject({ resource: text }).nullish(),
+  sni_data: z.looseObject({ name_requested: text, name_matched: text }).nullish(),
+  request_data: z.looseObject({ protocol: text, type: text, query_crud_types: text, query_resources: text }).nullish(),
+});
 const EventHost = z.looseObject({ host_ips: text, host_name: text, cluster_id: text, port_map: text });
 
 const parts = {
@@ -130,6 +135,10 @@ export const EventInput = z
     ...parts,
     id: z.string().min(1).optional(),
     created_at: Integer.optional(),
+    // The log never gives a block of another form than clients read. Older senders give names.
+    role: list(z.union([z.string(), EventRole])),
+    policy: z.union([z.string(), EventPolicy]).nullish(),
+    channel: EventChannel.nullish(),
     type: z.string().min(1),
     severity: z.enum(EVENT_SEVERITIES).optional(),
     message: text,

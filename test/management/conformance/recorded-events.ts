@@ -2,7 +2,7 @@
 // In: the field notes. Out: rules. Clients refuse an event in which a block that is there lacks a field.
 import { deepEqual, equal, fail, match, ok } from 'node:assert/strict';
 import { type FieldTable, fieldRules } from './fields.ts';
-import { events, PATHS, pick, plainDevice, type Row, services } from './fleet.ts';
+import { events, PATHS, pick, plainDevice, type Row, services, withService } from './fleet.ts';
 import { query, type Rule, type Target } from './target.ts';
 
 const SECTION = 'Event';
@@ -65,7 +65,7 @@ const BLOCKS: { of: string; from: (event: Row) => Row[]; fields: FieldTable['fie
   },
   {
     of: 'Resource events: user_principal',
-    from: (event) => (event.sub_type === 'Resource' && event.type === 'Access' ? [event.user_principal] : []),
+    from: (event) => (event.sub_type === 'Resource' ? [event.user_principal] : []),
     fields: { device: 'object', client: 'object' },
   },
   {
@@ -122,6 +122,32 @@ const BLOCKS: { of: string; from: (event: Row) => Row[]; fields: FieldTable['fie
     from: (event) => (event.type === 'Identity' && event.action === 'Grant' ? [event] : []),
     fields: { policy: 'object', role: 'list', trustscore: 'object', external_id: 'string' },
   },
+  {
+    of: 'Identity/Deny events',
+    from: (event) => (event.type === 'Identity' && event.action === 'Deny' ? [event] : []),
+    fields: { policy: 'object', role: 'list', external_id: 'string' },
+  },
+  {
+    of: 'newer fields: user_principal.user',
+    from: (event) => (event.user_principal.user ? [event.user_principal.user] : []),
+    fields: { name: 'string' },
+  },
+  {
+    of: 'newer fields: user_principal.device',
+    from: (event) => (event.user_principal.device ? [event.user_principal.device] : []),
+    fields: { os: 'string' },
+  },
+  {
+    of: 'newer fields: user_principal.client.geo_location',
+    from: (event) => (event.user_principal.client?.geo_location ? [event.user_principal.client.geo_location] : []),
+    fields: { city: 'string', country: 'string', region: 'string' },
+  },
+  {
+    of: 'newer fields: trustscore of a device',
+    from: (event) => (event.trustscore?.id ? [event.trustscore] : []),
+    fields: { trust_level: 'string', trust_profile_name: 'string', passed_factors: 'list' },
+  },
+  { of: 'newer fields', from: (event) => [event], fields: { created_at_ns: 'integer' } },
   {
     of: 'Identity events: user_principal.device',
     from: (event) => (event.type === 'Identity' && event.user_principal.device ? [event.user_principal.device] : []),
@@ -284,7 +310,151 @@ const ADDRESS_RULES: Rule[] = [
   },
 ];
 
+/** What comes back of an event that was submitted. */
+async function submitted(target: Target, tag: string, event: Row): Promise<Row> {
+  const id = `conformance-${process.pid}-${tag}`;
+  const answer = await target.call('POST', PATHS.events, { type: 'Access', external_id: id, ...event });
+  equal(answer.status, 200, answer.text);
+  return (await events(target, { external_id: id, limit: 1 }))[0];
+}
+
+const BLOCK_NAMES = ['link', 'policy', 'channel', 'workload_principal', 'trustscore', 'role'];
+
+/** What a submitted event may not have: a reader would stop at it. */
+const WRONG: Row[] = [
+  { role: [5] },
+  { role: 'employee' },
+  { policy: 5 },
+  { policy: { enabled: 'TRUE' } },
+  { channel: 'connection' },
+  { channel: { access_level: 'connection' } },
+  { channel: { request_data: { type: 5 } } },
+  { trustscore: { score: '5' } },
+  { service: { id: 5 } },
+  { link: { source: [] } },
+  { workload_principal: { workload_set: { labels: [] } } },
+  { user_principal: 'somebody' },
+  { user_principal: { client: { ip_address: 5 } } },
+];
+
+const SUBMITTED_RULES: Rule[] = [
+  {
+    section: LIST,
+    line: 'a block that is submitted as null is absent, never null',
+    writes: true,
+    async check(target) {
+      const event = await submitted(target, 'null', Object.fromEntries(BLOCK_NAMES.map((name) => [name, null])));
+      for (const name of BLOCK_NAMES) equal(name in event, false, name);
+    },
+  },
+  {
+    section: LIST,
+    line: 'a submitted Resource event has device and client, also where they are null',
+    writes: true,
+    async check(target) {
+      const parts = { device: null, user: null, client: null };
+      const { user_principal: principal } = await submitted(target, 'resource', {
+        sub_type: 'Resource',
+        user_principal: parts,
+      });
+      deepEqual([principal.device.id, principal.client.ip_address], ['', '']);
+    },
+  },
+  {
+    section: LIST,
+    line: 'a submitted device, user, role and policy have all their fields; a role or a policy may be a name',
+    writes: true,
+    async check(target) {
+      const event = await submitted(target, 'whole', {
+        user_principal: { device: { id: 'd', registration_status: 'FALSE' }, user: { email: 'a@acme.example' } },
+        role: ['employee', { name: 'engineer' }],
+        policy: 'default',
+      });
+      const { device, user } = event.user_principal;
+      deepEqual(
+        [device.id, device.unregistered, device.serial_number, device.last_mdm_data_synced_at],
+        ['d', true, '', 0],
+      );
+      deepEqual([user.email, user.groups, user.roles], ['a@acme.example', [], []]);
+      deepEqual(
+        event.role.map((each: Row) => [each.name, each.version, each.bound_at]),
+        [
+          ['employee', '', 0],
+          ['engineer', '', 0],
+        ],
+      );
+      deepEqual([event.policy.name, event.policy.attached_at, event.policy.enabled], ['default', 0, false]);
+    },
+  },
+  {
+    section: LIST,
+    line: 'a submitted block of another type is 400 and named, and nothing is stored',
+    writes: true,
+    async check(target) {
+      const id = `conformance-${process.pid}-wrong`;
+      for (const wrong of WRONG) {
+        const [name] = Object.keys(wrong) as [string];
+        const answer = await target.call('POST', PATHS.events, {
+          data: [{ type: 'Access', external_id: id, ...wrong }],
+        });
+        equal(answer.status, 400, JSON.stringify(wrong));
+        match(answer.json.Message, new RegExp(name));
+      }
+      equal(await count(target, id), 0);
+    },
+  },
+  {
+    section: LIST,
+    line: '`{"data": …}` of no list, of an empty one, or of what is no event is 400 with a Message',
+    writes: true,
+    async check(target) {
+      for (const data of [undefined, null, {}, 'text', [], [5], [{}], [{ type: '' }]]) {
+        const answer = await target.call('POST', PATHS.events, { data });
+        equal(answer.status, 400, JSON.stringify(data));
+        ok(answer.json.Message.length > 0);
+      }
+    },
+  },
+];
+
 const OTHERS: Rule[] = [
+  kindRule('Identity', 'UserPrincipal', ['Grant', 'Deny']),
+  {
+    section: SECTION,
+    line: 'most Identity events have `external_id`, and address and program in `device`',
+    async check(target) {
+      const found = await events(target, { type: 'Identity' });
+      const isFilled = ({ external_id: id, user_principal: { device } }: Row) =>
+        id && device?.last_ip_address && device.last_user_agent;
+      ok(found.filter(isFilled).length > found.length / 2);
+    },
+  },
+  {
+    section: SECTION,
+    line: '`created_at_ns` is the time of `created_at`',
+    async check(target) {
+      const { text, json } = await target.get(PATHS.events + query({ limit: 100 }));
+      const sent = [...text.matchAll(/"created_at_ns":(\d+)/g)].map(([, digits = '']) => digits.slice(0, -6));
+      deepEqual(
+        sent,
+        json.data.map((each: Row) => String(each.created_at)),
+      );
+    },
+  },
+  {
+    section: SECTION,
+    line: 'a Resource event of a change has device and client too, empty ones',
+    writes: true,
+    async check(target) {
+      await withService(target, async ({ ServiceID }) => {
+        await target.call('POST', PATHS.disableService + query({ ServiceID }));
+        const [event] = await events(target, { sub_type: 'Resource', type: 'Audit', limit: 1 });
+        const { device, client, user } = event.user_principal;
+        deepEqual([device.id, client.ip_address], ['', '']);
+        ok(user.email !== '');
+      });
+    },
+  },
   kindRule('Registration', 'Device', ['Register', 'Unregister']),
   kindRule('Access', 'Resource', ['Authorized']),
   {
@@ -336,4 +506,10 @@ async function count(target: Target, externalId: string): Promise<number> {
   return (await target.get(PATHS.countEvents + query({ external_id: externalId }))).json.data;
 }
 
-export const RECORDED_EVENT_RULES: Rule[] = [...BLOCK_RULES, ...OTHERS, ...TIME_RULES, ...ADDRESS_RULES];
+export const RECORDED_EVENT_RULES: Rule[] = [
+  ...BLOCK_RULES,
+  ...OTHERS,
+  ...TIME_RULES,
+  ...ADDRESS_RULES,
+  ...SUBMITTED_RULES,
+];
