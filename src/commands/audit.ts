@@ -13,6 +13,7 @@ import { composeReader } from '../compose/reader.ts';
 import { type AuditWriter, composeAuditWriter, composeVerification } from '../compose/record.ts';
 import { withReader } from '../compose/with-reader.ts';
 import { AppError } from '../domain/errors.ts';
+import { filled } from '../operator/filled.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
 import { actorHere } from './actor.ts';
 import { archiveBoundOf } from './audit-bound.ts';
@@ -99,8 +100,8 @@ export interface AuditChangeOptions extends CommonOptions {
 }
 
 export async function acceptRestoreCommand(io: Io, options: AuditChangeOptions): Promise<number> {
-  return changing(io, options, {}, async ({ checkpointer }) => {
-    const accepted = await checkpointer.acceptRestore({ by: actorHere(), reason: options.reason });
+  return changing(io, options, {}, async ({ checkpointer }, why) => {
+    const accepted = await checkpointer.acceptRestore(why);
     return accepted === undefined
       ? 'nothing to accept: the checkpoints outside are those of this database'
       : restoreAcceptedText(accepted);
@@ -108,8 +109,8 @@ export async function acceptRestoreCommand(io: Io, options: AuditChangeOptions):
 }
 
 export async function acceptTablesCommand(io: Io, options: AuditChangeOptions): Promise<number> {
-  return changing(io, options, {}, async (writer) => {
-    const accepted = await acceptTables(writer, { by: actorHere(), reason: options.reason });
+  return changing(io, options, {}, async (writer, why) => {
+    const accepted = await acceptTables(writer, why);
     return accepted === undefined
       ? 'nothing to accept: the tables are those that the audit records'
       : tablesAcceptedText(accepted);
@@ -118,9 +119,9 @@ export async function acceptTablesCommand(io: Io, options: AuditChangeOptions): 
 
 export async function newKeyCommand(io: Io, options: AuditChangeOptions): Promise<number> {
   const { beside } = databaseOf(io, options);
-  return changing(io, options, { newKey: true }, async ({ store, checkpointer }) => {
+  return changing(io, options, { newKey: true }, async ({ store, checkpointer }, why) => {
     const keyId = [...readPublicKeys(publicKeyFileOf(beside)).keys()].at(-1);
-    await store.appendAudit([{ kind: 'audit.key_replaced', body: { keyId, by: actorHere(), reason: options.reason } }]);
+    await store.appendAudit([{ kind: 'audit.key_replaced', body: { keyId, ...why } }]);
     await checkpointer.seal();
     return `checkpoints are signed by key ${keyId} from now on: copy ${publicKeyFileOf(beside)} to where you verify`;
   });
@@ -129,11 +130,10 @@ export async function newKeyCommand(io: Io, options: AuditChangeOptions): Promis
 export async function auditArchiveCommand(io: Io, options: AuditChangeOptions & { before: string }): Promise<number> {
   const bound = archiveBoundOf(options.before);
   const { beside } = databaseOf(io, options);
-  return changing(io, options, {}, async ({ store, checkpointer, clock }) => {
+  return changing(io, options, {}, async ({ store, checkpointer, clock }, why) => {
     const check = await verifyAudit(auditSourcesOf(beside, store, clock));
     if (!check.ok) throw new AppError('conflict', `nothing is archived: ${auditCheckText(check)}`);
     const keys = readPublicKeys(publicKeyFileOf(beside));
-    const why = { by: actorHere(), reason: options.reason };
     const segment = await archiveAudit({ store, keys, folder: archiveFolderOf(beside) }, bound, why);
     await checkpointer.seal();
     return segment
@@ -146,12 +146,12 @@ async function changing(
   io: Io,
   options: AuditChangeOptions,
   writing: { newKey?: boolean },
-  work: (writer: AuditWriter) => Promise<string>,
+  work: (writer: AuditWriter, why: { by: string; reason: string }) => Promise<string>,
 ): Promise<number> {
-  if (options.reason.trim() === '') throw new AppError('usage', '--reason is empty: say why, for the audit');
+  const why = { by: actorHere(), reason: filled(options.reason, 'reason', 'say why, for the audit') };
   const writer = await composeAuditWriter(databaseOf(io, options), writing);
   try {
-    writeText(io, `${await work(writer)}\n`);
+    writeText(io, `${await work(writer, why)}\n`);
     return 0;
   } finally {
     await writer.close();

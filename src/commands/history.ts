@@ -3,7 +3,6 @@
 import { boundAddressOf } from '../compose/history.ts';
 import { composeAuditWriter } from '../compose/record.ts';
 import { digestOf } from '../domain/digest.ts';
-import { AppError } from '../domain/errors.ts';
 import { demandOneToChange, resolveName } from '../domain/resolve-name.ts';
 import { SUBJECT_KINDS, type SubjectRef } from '../domain/subjects.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
@@ -11,6 +10,7 @@ import { forgetSubject } from '../history/files/forget.ts';
 import { historyDays } from '../history/files/history-days.ts';
 import { historyFolderOf } from '../history/files/segment-files.ts';
 import { verifyHistory } from '../history/files/verify.ts';
+import { filled } from '../operator/filled.ts';
 import { showHidden } from '../report/index.ts';
 import { systemIds } from '../system/ids.ts';
 import { actorHere } from './actor.ts';
@@ -79,7 +79,7 @@ export interface ForgetOptions extends CommonOptions {
  */
 export async function historyForgetCommand(io: Io, name: string, options: ForgetOptions): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
-  if (options.reason.trim() === '') throw new AppError('usage', '--reason is empty: say why, for the audit');
+  const reason = filled(options.reason, 'reason', 'say why, for the audit');
   const database = databaseOf(io, options);
   const folder = historyFolderOf(database.beside);
   const chosen = await chosenName(io, options, name, SUBJECT_KINDS);
@@ -90,7 +90,7 @@ export async function historyForgetCommand(io: Io, name: string, options: Forget
     // The audit is kept: it names nobody whose records are to be forgotten.
     const digest = digestOf({ kind: subject.kind, id: subject.id.toLowerCase() });
     const standIn = `forgotten-${systemIds(clock).next().slice(-12)}`;
-    const body = { subject: subject.kind, digest, standIn, by: actorHere(), reason: options.reason };
+    const body = { subject: subject.kind, digest, standIn, by: actorHere(), reason };
     await store.appendAudit([{ kind: 'history.forgotten', body }]);
     const forgotten = forgetSubject(folder, { subject, atMs: clock.nowMs(), standIn });
     await checkpointer.seal();

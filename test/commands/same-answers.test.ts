@@ -62,6 +62,15 @@ const REASONS = (reason: string): [name: string, args: string[], path: string, b
   ],
 ];
 
+/** What no endpoint does: these have the database to themselves. */
+const ALONE = (reason: string): string[][] => [
+  ['history', 'forget', 'HELD-0', '--reason', reason],
+  ['audit', 'accept-tables', '--reason', reason],
+  ['audit', 'accept-restore', '--reason', reason],
+  ['audit', 'new-key', '--reason', reason],
+  ['audit', 'archive', '--before', '2020-01-01', '--reason', reason],
+];
+
 describe('a reason that is empty, or too long, is refused', () => {
   it('by a command without a daemon', async () => {
     const codes = new Map<string, number>();
@@ -70,6 +79,23 @@ describe('a reason that is empty, or too long, is refused', () => {
     expect([...codes].filter(([, code]) => code !== 2)).toEqual([]);
     expect(codes.size).toBe(30);
   });
+
+  it('by a command that has the database to itself', async () => {
+    for (const reason of ['', '   ', LONG])
+      for (const args of ALONE(reason)) expect(await tw(...args), args.join(' ')).toMatchObject({ code: 2, out: '' });
+  });
+});
+
+it('a reason is audited without the spaces around it, whichever command it is given to', async () => {
+  for (const args of ALONE(' drill \n')) await tw(...args);
+  const { entries } = JSON.parse((await tw('audit', 'list', '--format', 'json')).out);
+  const reasons = entries.flatMap(({ kind, body }: { kind: string; body: { reason?: string } }) =>
+    kind === 'history.forgotten' || kind === 'audit.key_replaced' ? [[kind, body.reason]] : [],
+  );
+  expect(reasons).toEqual([
+    ['audit.key_replaced', 'drill'],
+    ['history.forgotten', 'drill'],
+  ]);
 });
 
 it('a part of a plan names at most 10,000 targets without a daemon', async () => {
