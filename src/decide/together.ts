@@ -37,12 +37,12 @@ export function weighLimits(asked: readonly Proposal[], { proposals, input, comp
     const byShare = share(percent, subjects);
     const { targets, since } = mostTargetsOfOneAction(own, rule.id, input);
     const allowed = Math.min(max, byShare);
-    compared.set(rule.id, { max, percent, allowed, targets });
     const perDay = rule.limits.perDay ?? allowed * (input.settings.perDayTimes ?? PER_DAY_TIMES);
-    const limitOfDay = { subjects: lastDay?.(rule).size ?? 0, max: perDay };
+    const inDay = lastDay && { subjects: lastDay(rule).size, allowed: perDay };
+    compared.set(rule.id, { max, percent, allowed, targets, ...(inDay && { inDay }) });
     const crossed = targets > max ? `max ${max}` : `${percent} % of ${subjects} = ${byShare}`;
-    const crossing = targets > allowed ? { limit: { targets, crossed, since } } : { limitOfDay };
-    if (targets <= allowed && limitOfDay.subjects <= limitOfDay.max) continue;
+    const crossing = targets > allowed ? { limit: { targets, crossed, since } } : { limitOfDay: inDay };
+    if (targets <= allowed && !(inDay && inDay.subjects > inDay.allowed)) continue;
     for (const proposal of own) added.set(proposal, crossing);
   }
   return added;

@@ -180,7 +180,7 @@ export interface TargetFacts {
   otherPart?: Refusal;
   limit?: { targets: number; crossed: string; since?: CountedSince | undefined };
   /** Subjects that its rule newly matched or acted on within 24 hours, with those of this run, if they are more than may be. */
-  limitOfDay?: { subjects: number; max: number };
+  limitOfDay?: { subjects: number; allowed: number };
   owner?: { name: string; devices: number; since?: CountedSince | undefined };
   /** The list that was read does not show who owns its devices. */
   areOwnersUnread?: boolean;

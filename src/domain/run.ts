@@ -122,6 +122,8 @@ export interface RuleLimits {
   /** The lesser of the two, in targets. */
   allowed: number;
   targets: number;
+  /** Of the last 24 hours, in subjects. Absent in runs of earlier versions, and where what was before is not known. */
+  inDay?: { subjects: number; allowed: number };
 }
 
 /** A run to compare another one with. */

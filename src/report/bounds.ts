@@ -10,8 +10,9 @@ import { grouped } from './grouped.ts';
 export function limitsOf({ findings }: Pick<RunRecord, 'findings'>): ReportLimit[] {
   return (findings?.tallies ?? []).flatMap(({ rule, match, judged, limits }) => {
     if (!judged || limits === undefined) return [];
-    const { max, percent, allowed, targets } = limits;
-    return [{ rule, matches: match, targets, max, percent, allowed, crossed: targets > allowed }];
+    const { max, percent, allowed, targets, inDay } = limits;
+    const day = inDay ? { ...inDay, crossed: inDay.subjects > inDay.allowed } : null;
+    return [{ rule, matches: match, targets, max, percent, allowed, crossed: targets > allowed, inDay: day }];
   });
 }
 

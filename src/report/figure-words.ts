@@ -84,7 +84,10 @@ export function boundRows({
   left: number;
 } {
   const all = [
-    ...limits.map((limit) => ({ row: limitRow(limit, isOfLook(run)), share: shareOf(limit.targets, limit.allowed) })),
+    ...limits.flatMap((limit) => [
+      { row: limitRow(limit, isOfLook(run)), share: shareOf(limit.targets, limit.allowed) },
+      ...dayRows(limit),
+    ]),
     ...ceilings.map((ceiling) => ({
       row: ceilingRow(ceiling, isOfLook(run)),
       share: shareOf(ceiling.used, ceiling.allowed),
@@ -100,6 +103,14 @@ function limitRow({ rule, matches, targets, max, percent, allowed, crossed }: Re
   const of = isPart ? ` (with the last whole run; ${found} now)` : matches === targets ? '' : ` (${found})`;
   const note = `${of}${crossed ? ', crossed' : ''}`;
   return { name: rule, bound: `max ${countText(max)}, ${percent} %`, ...useOf(targets, allowed, note) };
+}
+
+/** Only one of which half or more is used. */
+function dayRows({ rule, inDay }: ReportLimit): { row: BoundRow; share: number }[] {
+  const share = inDay ? shareOf(inDay.subjects, inDay.allowed) : 0;
+  if (!inDay || share < NOTABLE) return [];
+  const use = useOf(inDay.subjects, inDay.allowed, inDay.crossed ? ', crossed' : '');
+  return [{ row: { name: rule, bound: `per_day ${countText(inDay.allowed)}`, ...use }, share }];
 }
 
 function ceilingRow({ action, window, used, allowed }: ReportCeiling, isPart: boolean): BoundRow {

@@ -47,7 +47,7 @@ export interface ReportEffect {
   ownersUnknown: number;
 }
 
-/** What a rule may take at once. */
+/** What a rule may take at once, and in a day. */
 export interface ReportLimit {
   rule: string;
   /** Subjects that match. */
@@ -59,6 +59,8 @@ export interface ReportLimit {
   /** The lesser of `max` and `percent` of the subjects. */
   allowed: number;
   crossed: boolean;
+  /** Subjects that it newly matched or acted on within 24 hours, and how many it may; null: not known. */
+  inDay: { subjects: number; allowed: number; crossed: boolean } | null;
 }
 
 /** How often an action may be attempted. */

@@ -130,6 +130,10 @@ export const reportSchema = z.strictObject({
       percent: z.number(),
       allowed: count,
       crossed: z.boolean(),
+      inDay: z
+        .strictObject({ subjects: count, allowed: count, crossed: z.boolean() })
+        .nullable()
+        .describe('subjects that it newly matched or acted on within 24 hours'),
     }),
   ),
   ceilings: z.array(z.strictObject({ action: text, window: z.enum(['run', '24h']), used: count, allowed: count })),

@@ -130,6 +130,7 @@ describe('limits, ceilings and the trend', () => {
           percent: 5,
           allowed: 5,
           crossed: false,
+          inDay: { subjects: count, allowed: 10, crossed: false },
         },
       ]);
       expect(ceilings).toEqual([
@@ -165,11 +166,13 @@ describe('limits, ceilings and the trend', () => {
       percent: 100,
       allowed: 10,
       crossed: false,
+      inDay: targets === 9 ? { subjects: 3, allowed: 2, crossed: true } : { subjects: 9, allowed: 20, crossed: false },
     }));
     const { rows, left } = boundRows({ run: { trigger: 'schedule', scoped: false }, limits, ceilings: [] });
-    expect(rows.map(({ name }) => name)).toEqual(['r5', 'r6', 'r7', 'r8', 'r9']);
+    expect(rows.map(({ name }) => name)).toEqual(['r5', 'r6', 'r7', 'r8', 'r9', 'r9']);
     expect(left).toBe(4);
-    expect(rows.at(-1)).toMatchObject({ used: '9 of 10', bar: `${'█'.repeat(18)}░░` });
+    expect(rows.at(-2)).toMatchObject({ used: '9 of 10', bar: `${'█'.repeat(18)}░░` });
+    expect(rows.at(-1)).toMatchObject({ bound: 'per_day 2', used: '3 of 2, crossed' });
   });
 
   it('draw what matched as more than nothing, and leave out rules that never matched', () => {

@@ -4,6 +4,8 @@ import { LIMITS_DEFAULT } from '../../src/domain/rule.ts';
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { acceptSnapshot } from '../../src/operator/commands.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
+import { buildReport } from '../../src/report/index.ts';
+import { reportText } from '../../src/report/text.ts';
 import { banRule, type OnPlatform, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 import { compromise, lookOn } from '../support/looks.ts';
 
@@ -108,6 +110,16 @@ describe('`limits.per_day`', () => {
     await on.run(); // silent for a day: dry
     await on.run();
     expect(on.platform.effects).toHaveLength(5);
+  });
+
+  it('is in the report of the run that it holds, with what is used of it', async () => {
+    for (let run = 0; run < 3; run += 1) await runWith(1);
+    flip(1);
+    const report = await buildReport(on.store, (await on.run()).run);
+    expect(report.limits).toMatchObject([
+      { targets: 1, crossed: false, inDay: { subjects: 4, allowed: 3, crossed: true } },
+    ]);
+    expect(reportText(report)).toMatch(/ban +│ per_day 3 +│ 4 of 3, crossed +│/);
   });
 
   it('counts one that clears and matches again once', async () => {

@@ -11,7 +11,7 @@ export const limits: Check = {
       return hold('limits', `${targets} targets at once cross the rule's limit (${crossed})${counted}`);
     }
     if (!limitOfDay) return undefined;
-    const { subjects, max } = limitOfDay;
-    return hold('limits', `${subjects} subjects within 24 hours cross the rule's limit (per_day ${max})`);
+    const { subjects, allowed } = limitOfDay;
+    return hold('limits', `${subjects} subjects within 24 hours cross the rule's limit (per_day ${allowed})`);
   },
 };
