@@ -73,6 +73,13 @@ describe('the page of replays', () => {
     expect(html).toMatch(/<a href="\/subjects\/device\/0f8e1c7a[^"]*">/);
   });
 
+  it('that another version of Trustward made is named as that, and asked for again', async () => {
+    const { unread: _, ...older } = replayDocument(wrongForty());
+    const { status, text } = await open({ found: older }).get('/replay');
+    expect(status).toBe(200);
+    expect(text).toContain('another version of Trustward made it: ask for it again');
+  });
+
   it('has a bounded page, however much a replay found', async () => {
     const acts = Array.from({ length: 20_000 }, (_, n) => replayedAct({ target: `S-${n}` }));
     const { html, text } = await open({ found: replayDocument(wrongForty({ acts })) }).get('/replay');

@@ -22,12 +22,12 @@ export interface Ask {
 
 const BRACE = 0x7b;
 
-function bytesOf({ form, value }: Kept): Buffer {
+export function bytesOf({ form, value }: Kept): Buffer {
   return form === 'positional' ? serialize(value) : Buffer.from(JSON.stringify(value));
 }
 
 /** JSON begins with a brace, and a serialization never does. */
-function keptOf(bytes: Buffer): Kept {
+export function keptOf(bytes: Buffer): Kept {
   return bytes[0] === BRACE
     ? { form: 'named', value: JSON.parse(bytes.toString()) }
     : { form: 'positional', value: deserialize(bytes) };

@@ -1,7 +1,7 @@
 // store: the replay that a page asked for, of one organization: under way at one endpoint, and shown by all of them. In: a replay. Out: the port of
 // domain/replay-beside.ts. It has the row of `asks` with a name that no job has, so it is kept as long as they are.
-import { deserialize, serialize } from 'node:v8';
 import { REPLAY_WITHIN_MS, type ReplayBeside, type ReplayKeeper } from '../../domain/replay-beside.ts';
+import { bytesOf, keptOf } from './asks.ts';
 import { beginWriting } from './organization.ts';
 import type { Client, PostgresPool } from './pool.ts';
 
@@ -28,22 +28,22 @@ export class PostgresReplays implements ReplayKeeper {
   ) {}
 
   async begin(replay: ReplayBeside): Promise<boolean> {
-    const { rowCount } = await this.within((client) => client.query(BEGIN, [serialize(replay)]));
+    const { rowCount } = await this.within((client) => client.query(BEGIN, [kept(replay)]));
     return rowCount === 1;
   }
 
   async goesOn(before: ReplayBeside, now: ReplayBeside): Promise<void> {
-    await this.within((client) => client.query(GOES_ON, [serialize(before), serialize(now)]));
+    await this.within((client) => client.query(GOES_ON, [kept(before), kept(now)]));
   }
 
   async end(begun: ReplayBeside, ended: ReplayBeside): Promise<void> {
-    await this.within((client) => client.query(END, [serialize(begun), serialize(ended)]));
+    await this.within((client) => client.query(END, [kept(begun), kept(ended)]));
   }
 
   async last(): Promise<ReplayBeside | undefined> {
     const [row] = (await this.within((client) => client.query<ReplayRow>(LAST))).rows;
     if (!row) return undefined;
-    const replay = deserialize(row.answer ?? row.said) as ReplayBeside;
+    const replay = keptOf(row.answer ?? row.said).value as ReplayBeside;
     return row.is_lost
       ? { ...replay, finishedAt: replay.startedAt, fault: 'the endpoint that made it has ended: ask for it again' }
       : replay;
@@ -52,4 +52,9 @@ export class PostgresReplays implements ReplayKeeper {
   private within<T>(work: (client: Client) => Promise<T>): Promise<T> {
     return this.pool.transaction(beginWriting(this.organization), work);
   }
+}
+
+/** The same bytes for the same replay: it is known by them. */
+function kept(replay: ReplayBeside): Buffer {
+  return bytesOf({ form: 'named', value: replay });
 }

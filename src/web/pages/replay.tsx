@@ -11,7 +11,7 @@ import type { Ctx, Route } from '../../http/route.ts';
 import { Form, Link } from '../../report/html/link.tsx';
 import { ReplayParts } from '../../report/html/replay/parts.tsx';
 import { Code, Name, When, Words } from '../../report/html/text.tsx';
-import type { ReplayDocument } from '../../report/replay/document.ts';
+import { replaySchema } from '../../report/replay/schema.ts';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
@@ -135,7 +135,18 @@ function Last({ deps, last }: { deps: HttpDeps; last: ReplayBeside }) {
           <b>There is no result:</b> <Words>{fault}</Words>
         </div>
       )}
-      {found === undefined ? null : <ReplayParts replay={found as ReplayDocument} rowsMax={ROWS_MAX} isPage={true} />}
+      {found === undefined ? null : <Found found={found} />}
     </section>
+  );
+}
+
+/** It may have been kept since before an update, or come from an endpoint of another version. */
+function Found({ found }: { found: object }) {
+  const { success, data } = replaySchema.safeParse(found);
+  if (success) return <ReplayParts replay={data} rowsMax={ROWS_MAX} isPage={true} />;
+  return (
+    <div class="notice wait" role="status">
+      The result cannot be shown, since another version of Trustward made it: ask for it again.
+    </div>
   );
 }
