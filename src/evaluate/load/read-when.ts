@@ -31,13 +31,9 @@ export function readWhen(
     problems.add('format', [], '`when` is missing; expected a condition in JSON Logic');
     return undefined;
   }
-  const tooLarge = measure(when);
-  if (tooLarge) {
-    problems.add(
-      tooLarge.startsWith('nested') ? 'too_deep' : 'too_large',
-      ['when'],
-      `\`when\` is ${tooLarge.startsWith('nested') ? '' : 'too large: '}${tooLarge}`,
-    );
+  const tooMuch = measure(when);
+  if (tooMuch) {
+    problems.add(tooMuch.code, ['when'], tooMuch.message);
     return undefined;
   }
   const declares = declaresOf(value);
