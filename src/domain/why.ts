@@ -80,7 +80,7 @@ export interface WhyRule {
   /** The condition with its values; of an answer about an earlier time. */
   tree?: ExplainedPart;
   decisions: DecidedNow[];
-  /** It matched, and has not since then: what it did is undone once that is so until then, epoch ms. Absent: it is not so. */
+  /** It has not matched since `since`; what it did is undone after `until` if it does not match again before. Epoch ms. Absent: it matches, or did nothing. */
   clearing?: { since: number; until: number };
 }
 

@@ -91,7 +91,7 @@ function endOf(what: string, claims: Why['claims'], rules: Why['rules']): string
   const names = [...new Set(claims.map(({ rule }) => rule))];
   const { clearing } = rules.find(({ rule }) => rule === names[0]) ?? {};
   if (clearing && names.length === 1)
-    return `${what} is undone after ${timeText(clearing.until)} if rule ${names[0]} does not match until then: it has not since ${timeText(clearing.since)}`;
+    return `${what} is undone after ${timeText(clearing.until)} if rule ${names[0]} does not match again before: it has not matched since ${timeText(clearing.since)}`;
   return names.length === 1
     ? `${what} is undone when rule ${names[0]} no longer matches`
     : `${what} is undone when none of the rules ${names.join(', ')} matches any more`;

@@ -64,7 +64,7 @@ function contradictions(read: readonly Suspect[], answers: readonly OwnRead[]): 
     const { target, traits, found } = first;
     const listed = `the list shows \`${target}\` with ${traits.fieldWritten} ${found}`;
     const own = `its own record, read just now, has ${traits.valueWritten}`;
-    const more = all.length > 1 ? ` (and so of ${all.length - 1} more)` : '';
+    const more = all.length > 1 ? ` (and ${all.length - 1} more differ like this)` : '';
     return [{ source, code: 'contradicted', text: `${source}: ${listed}, and ${own}${more}` }];
   });
 }

@@ -51,7 +51,7 @@ describe('the page of a device', () => {
     await on.run();
     const { text } = await pagesOnPlatform(on, rules).get('/subjects/device/d1');
     expect(text).toContain(
-      'ban_device S-d1 is undone after 2027-01-15 09:30:00 UTC if rule ban does not match until then: it has not since 2027-01-15 09:00:00 UTC',
+      'ban_device S-d1 is undone after 2027-01-15 09:30:00 UTC if rule ban does not match again before: it has not matched since 2027-01-15 09:00:00 UTC',
     );
   });
 

@@ -106,7 +106,9 @@ const rule = z.strictObject({
   clearing: z
     .strictObject({ since: moment, until: moment })
     .optional()
-    .describe('it matched, and has not since then: what it did is undone once that is so until then'),
+    .describe(
+      'it has not matched since `since`; what it did is undone after `until` if it does not match again before',
+    ),
 });
 
 const asOf = z.strictObject({

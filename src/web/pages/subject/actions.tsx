@@ -138,7 +138,7 @@ export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string })
         <>
           <h3>Let the exemption cover it</h3>
           <p class="quiet">
-            It joined an exemption after that was made, and is neither acted on nor exempt until then.
+            It joined an exemption after that was made. Until a person says yes, it is neither exempt nor acted on.
           </p>
           <Act
             to={`/exemptions/${encodeURIComponent(joined.id)}/confirm`}
