@@ -3,7 +3,7 @@
 // reads, and holds one batch of entries at a time.
 import type { TableDifference } from '../domain/acting-tables.ts';
 import type { AuditCheck, AuditFault } from '../domain/audit-check.ts';
-import { type AuditEntry, GENESIS } from '../domain/audit-entry.ts';
+import { type AuditEntry, entryBody, GENESIS } from '../domain/audit-entry.ts';
 import { CHECKPOINT_EVERY } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import { ChainWalk } from './chain.ts';
@@ -157,8 +157,8 @@ function beginAt(seq: number, expected: ComparedLists['expected']): ChainWalk {
 }
 
 function archivedToOf(entry: AuditEntry): number {
-  const { body } = JSON.parse(entry.bytes) as { body?: { to?: unknown } };
-  return typeof body?.to === 'number' ? body.to : 0;
+  const { to } = entryBody(entry);
+  return typeof to === 'number' ? to : 0;
 }
 
 type Expected = ComparedLists['expected'][number];

@@ -1,5 +1,6 @@
 // A database as it was opened by one who acts, or by one who only commands: its store, what it was opened with, and how it is closed. In: which
 // database, in which part. Out: a store. A SQLite file has one writer, and an organization in PostgreSQL one actor beside any number of others.
+
 import { existsSync } from 'node:fs';
 import { linkEntry } from '../audit/chain.ts';
 import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
@@ -7,6 +8,7 @@ import { type CheckpointerParts, type FileCheckpointer, openCheckpointer } from 
 import { databaseLineWith } from '../audit/database-line.ts';
 import { signingWith } from '../audit/sealing.ts';
 import { loadOrCreateKey, privateKeyFileOf, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
+import { entryBody } from '../domain/audit-entry.ts';
 import type { Database, PostgresDatabase, SqliteDatabase } from '../domain/database.ts';
 import type { Lease } from '../domain/lease.ts';
 import { stopText } from '../domain/operator.ts';
@@ -179,7 +181,7 @@ const ITSELF = 'trustward';
 async function beginStopped(store: SqlStore, at: number, missing: string): Promise<void> {
   const before = await store.stop();
   const [told] = before ? await store.audit({ limit: 1, kind: 'stop.set' }) : [];
-  if (told && JSON.parse(told.bytes).body.missing === missing) return;
+  if (told && entryBody(told).missing === missing) return;
   const reason = before ? `${missing} (stopped before: ${stopText(before)})` : missing;
   await store.setStop({ at, by: ITSELF, reason }, [
     { kind: 'stop.set', body: { by: ITSELF, reason, since: at, missing } },

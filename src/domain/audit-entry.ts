@@ -1,5 +1,5 @@
 // domain: one link of the hash-chained record of everything that the engine read, decided and did.
-import type { Fact } from './facts.ts';
+import { type Fact, type Facts, isFacts } from './facts.ts';
 
 export const AUDIT_KINDS = [
   'database.bound',
@@ -90,6 +90,16 @@ export interface AuditEntry {
   /** Hex SHA-256 of the entry before; 64 zeros for the first. */
   prev: string;
   hash: string;
+}
+
+/** What an entry is about. Bytes that are no JSON were tampered with: they say nothing, and verification names them. */
+export function entryBody({ bytes }: Pick<AuditEntry, 'bytes'>): Facts {
+  try {
+    const { body } = JSON.parse(bytes) as { body?: unknown };
+    return isFacts(body) ? body : {};
+  } catch {
+    return {};
+  }
 }
 
 /** Links an entry to the chain: SHA-256 over a domain byte, `prev`, the sequence number and the canonical bytes. */

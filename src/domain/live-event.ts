@@ -1,8 +1,8 @@
 // domain: decisions and outcomes as others react to them. In: audit entries in order, and the records that they name. Out: one event for
 // each entry that is a decision or an outcome. The audit is the only log of them: each event has the number of its entry.
-import type { AuditEntry } from './audit-entry.ts';
+import { type AuditEntry, entryBody } from './audit-entry.ts';
 import type { StoredDecision } from './decision.ts';
-import { type Facts, isFacts, ownText } from './facts.ts';
+import { type Facts, ownText } from './facts.ts';
 import type { Intent } from './intent.ts';
 import type { PageReader } from './page-reader.ts';
 import type { RecordReader } from './record-reader.ts';
@@ -66,7 +66,7 @@ const RESOLVED: { readonly [as: string]: string } = { done: 'confirmed', 'not-do
 function readEntry(entry: AuditEntry): ReadEntry | undefined {
   const { kind } = entry;
   if (kind !== 'decision.made' && !isOutcome(kind)) return undefined;
-  const body = bodyOf(entry);
+  const body = entryBody(entry);
   const id = ownText(body, kind === 'decision.made' ? 'decision' : 'intent');
   // A dry release has no intent: it shows a person what would be done.
   if (id === undefined) return undefined;
@@ -82,13 +82,4 @@ function resultOf(kind: string, body: Facts): string {
   if (kind === 'intent.dry') return 'dry_run';
   if (kind === 'intent.withdrawn') return 'withdrawn';
   return ownText(body, 'outcome') ?? RESOLVED[ownText(body, 'as') ?? ''] ?? 'unknown';
-}
-
-function bodyOf({ bytes }: AuditEntry): Facts {
-  try {
-    const { body } = JSON.parse(bytes) as { body?: unknown };
-    return isFacts(body) ? body : {};
-  } catch {
-    return {}; // tampered with: verification names it
-  }
 }

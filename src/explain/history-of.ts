@@ -2,7 +2,7 @@
 // decisions, calls with their outcomes, reversals, releases, resolved doubts and exemptions. It reads the store only, and no more than a
 // few pages of it.
 import type { ActionName } from '../domain/action.ts';
-import type { AuditEntry } from '../domain/audit-entry.ts';
+import { type AuditEntry, entryBody } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { HistoryLine } from '../domain/history.ts';
@@ -31,7 +31,7 @@ export async function historyOf(
   const runs = new Map(decisions.map(({ runId, runSeq }) => [runId, runSeq]));
   const lines = decisions.map(decisionLine);
   for (const target of targets.slice(0, TARGETS_MAX)) {
-    const entries = (await reader.audit({ target, limit })).map(bodyOf);
+    const entries = (await reader.audit({ target, limit })).map((entry): Read => ({ entry, body: entryBody(entry) }));
     const { rows } = await reader.newestIntents({ target }, limit);
     const intents = rows.filter((intent) => isBegun(intent) && isAbout(intent, own));
     lines.push(...intents.map((intent) => callLine(intent, runs.get(intent.runId), releaserOf(intent, entries))));
@@ -84,16 +84,6 @@ interface Who {
 interface Read {
   entry: AuditEntry;
   body: Readonly<Record<string, unknown>>;
-}
-
-/** Bytes that are no JSON were tampered with: they are about nothing. */
-function bodyOf(entry: AuditEntry): Read {
-  try {
-    const { body } = JSON.parse(entry.bytes) as { body?: Read['body'] };
-    return { entry, body: body ?? {} };
-  } catch {
-    return { entry, body: {} };
-  }
 }
 
 function textOf({ body }: Read, name: string): string | undefined {

@@ -1,6 +1,6 @@
 // notify: alerts about operator commands: a stop or a resume, and exemptions that end soon or are unused. In: the
 // current store. Out: conditions; alerts.ts reports the new ones. It changes nothing.
-import type { AuditEntry } from '../domain/audit-entry.ts';
+import { type AuditEntry, entryBody } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../domain/exemption.ts';
 import type { MemberReader } from '../domain/exemption-members.ts';
@@ -108,11 +108,8 @@ function operatorIn(entry: AuditEntry): { by: string; reason: string; plan: stri
 }
 
 /** A tampered entry still shows that there was one; verification names it. */
-function wordsIn<const Name extends string>({ bytes }: AuditEntry, names: readonly Name[]): Record<Name, string> {
-  let body: Partial<Record<string, unknown>> = {};
-  try {
-    body = (JSON.parse(bytes) as { body: typeof body }).body;
-  } catch {}
+function wordsIn<const Name extends string>(entry: AuditEntry, names: readonly Name[]): Record<Name, string> {
+  const body = entryBody(entry);
   return Object.fromEntries(names.map((name) => [name, String(body[name] ?? 'unreadable')])) as Record<Name, string>;
 }
 

@@ -1,6 +1,5 @@
 // store: the rows of the audit, read. In: a connection. Out: the end of the chain, entries in order, and what entries say of a plan.
-import type { AuditEntry } from '../domain/audit-entry.ts';
-import { GENESIS } from '../domain/audit-entry.ts';
+import { type AuditEntry, entryBody, GENESIS } from '../domain/audit-entry.ts';
 import { AppError } from '../domain/errors.ts';
 import type { PlanAuditKind } from '../domain/plan.ts';
 import { lastCheckpoint } from './checkpoint-table.ts';
@@ -56,17 +55,9 @@ export function* auditedDigest(db: Db, kind: PlanAuditKind, planId: string): Wor
   const sql = 'SELECT bytes FROM audit WHERE kind = ? AND seq <= ? AND instr(bytes, ?) > 0 ORDER BY seq';
   const sealed = kind === 'plan.sealed' ? undefined : (yield* lastCheckpoint(db))?.size;
   const upTo = sealed ?? Number.MAX_SAFE_INTEGER;
-  for (const { bytes } of yield* db.all<{ bytes: string }>(sql, kind, upTo, JSON.stringify(planId))) {
-    const { plan, digest } = bodyOf(bytes);
+  for (const row of yield* db.all<{ bytes: string }>(sql, kind, upTo, JSON.stringify(planId))) {
+    const { plan, digest } = entryBody(row);
     if (plan === planId) return typeof digest === 'string' ? digest : undefined;
   }
   return undefined;
-}
-
-function bodyOf(bytes: string): { plan?: unknown; digest?: unknown } {
-  try {
-    return (JSON.parse(bytes) as { body?: object }).body ?? {};
-  } catch {
-    return {};
-  }
 }

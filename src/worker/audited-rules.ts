@@ -1,8 +1,10 @@
 // worker: what the audit has of an organization's folder of rules: that it was refused, and that it is in order again. In: rules as a job found
 // them. Out: one entry for each change, whichever worker notices it first.
+
 import type { Composition } from '../compose/compose.ts';
-import type { AuditEntry } from '../domain/audit-entry.ts';
+import { type AuditEntry, entryBody } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
+import { ownText } from '../domain/facts.ts';
 import type { KeptRules } from '../rule-set/last-good-rules.ts';
 import { withoutPaths } from '../rule-set/rule-folders.ts';
 
@@ -27,6 +29,5 @@ async function lastRefusal(store: Pick<AuditReader, 'audit'>): Promise<string | 
   const last = async (kind: AuditEntry['kind']) => (await store.audit({ kind, limit: 1 }))[0];
   const [rejected, loaded] = [await last('rules.rejected'), await last('rules.loaded')];
   if (!rejected || (loaded && loaded.seq > rejected.seq)) return undefined;
-  const { body } = JSON.parse(rejected.bytes) as { body: { refused?: string } };
-  return body.refused;
+  return ownText(entryBody(rejected), 'refused');
 }

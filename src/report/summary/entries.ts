@@ -1,6 +1,6 @@
 // report: the audit entries of one kind since a time, a page at a time, with their bodies read. In: a reader. Out: entries, oldest first. Between
 // pages others are given way.
-import type { AuditKind } from '../../domain/audit-entry.ts';
+import { type AuditKind, entryBody } from '../../domain/audit-entry.ts';
 import type { AuditQuery } from '../../domain/audit-store.ts';
 import { giveWay } from '../../domain/give-way.ts';
 import type { SummaryReader } from './summary.ts';
@@ -22,19 +22,11 @@ export async function* entriesSince(
 ): AsyncGenerator<ReadEntry> {
   for (let afterSeq = 0; ; ) {
     const page = await reader.audit({ kind, since, afterSeq, limit: PAGE, ...only });
-    for (const { seq, at, bytes } of page) if (at >= since) yield { seq, at, kind, body: bodyOf(bytes) };
+    for (const entry of page)
+      if (entry.at >= since) yield { seq: entry.seq, at: entry.at, kind, body: entryBody(entry) };
     if (page.length < PAGE) return;
     afterSeq = page.at(-1)?.seq as number;
     await giveWay();
-  }
-}
-
-/** Bytes that are no JSON were tampered with: they say nothing. */
-function bodyOf(bytes: string): ReadEntry['body'] {
-  try {
-    return (JSON.parse(bytes) as { body?: ReadEntry['body'] }).body ?? {};
-  } catch {
-    return {};
   }
 }
 

@@ -1,5 +1,6 @@
 // web: what came of a plan's targets, what was done to them before, and what would end a match. In: some planned intents. Out: by key,
 // the outcome, an earlier action, a flip. It reads the newest intents on each target, whatever their number.
+import { entryBody } from '../../../domain/audit-entry.ts';
 import { type Intent, isDone } from '../../../domain/intent.ts';
 import type { Plan, PlannedIntent } from '../../../domain/plan.ts';
 import type { Flip } from '../../../domain/verdict.ts';
@@ -79,8 +80,8 @@ async function refusedOf(reader: HttpDeps['reader'], plan: Plan): Promise<Readon
   const refused = new Map<string, string>();
   if (!hasBegun(plan) || plan.decidedAt === undefined) return refused;
   const entries = await reader.audit({ kind: 'plan.applying', since: plan.decidedAt, limit: ENTRIES });
-  for (const { bytes } of entries.reverse()) {
-    const { body } = JSON.parse(bytes) as { body: { plan?: string; refused?: Refused[] } };
+  for (const entry of entries.reverse()) {
+    const body: { plan?: string; refused?: Refused[] } = entryBody(entry);
     if (body.plan !== plan.id) continue;
     for (const { action, target, reason } of body.refused ?? []) refused.set(`${action} ${target}`, reason);
   }
