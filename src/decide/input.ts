@@ -10,6 +10,7 @@ import type { Episode } from '../domain/episode.ts';
 import type { Fleet } from '../domain/fleet.ts';
 import type { IntentDraft } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
+import type { NamedAct } from '../domain/named-act.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import type { Ids } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -66,6 +67,8 @@ export interface DecideInput {
   said?: readonly StoredDecision[];
   /** By `seenKey`, what the own records of targets show that the lists show otherwise than what was done; undefined: no list was read. */
   ownReads?: ReadonlyMap<string, OwnRead> | undefined;
+  /** What the event log names others to have done to subjects of open claims; absent: nothing, or it cannot be set against our own acts. */
+  namedActs?: readonly NamedAct[] | undefined;
   /** Records of owners that some exemption names by more than their e-mail address. */
   exemptOwners?: OwnerFacts;
   /** Only some subjects were read, between two whole runs. `sources` are then the readings of the last whole run. */

@@ -1,9 +1,11 @@
 // decide: what a run observes about targets. A target in the proposed state is adopted or remembered. A target that has left that
 // state was reversed by a person; the reversal then holds for every episode that proposes the same.
 // In: proposals of trusted matches, claims. Out: claims and episodes changed, with notes for the audit.
-import type { ActionName } from '../domain/action.ts';
+import type { ActionName, ActionTraits } from '../domain/action.ts';
+import type { Claim } from '../domain/claim.ts';
 import { type Episode, seenKey, seenOfKey } from '../domain/episode.ts';
 import { isOnTrial } from '../domain/mode.ts';
+import { type AwayAndBack, NamedActs } from './away-and-back.ts';
 import type { Claims } from './claims.ts';
 import { amendEpisode, type FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
@@ -27,6 +29,7 @@ export class Observations {
   /** By action and target. */
   private readonly reversals = new Map<string, Reversal>();
   private readonly shown: Shown;
+  private readonly named: NamedActs;
 
   constructor(
     private readonly input: DecideInput,
@@ -35,6 +38,7 @@ export class Observations {
     private readonly known: KnownIntents,
   ) {
     this.shown = new Shown(input);
+    this.named = new NamedActs(input.namedActs ?? [], input);
     this.attemptedJustNow = attemptedJustNow(input.openState, input);
   }
 
@@ -124,12 +128,29 @@ export class Observations {
       const found = foundReversed(claim, input, followed, known, shown);
       const episode = followed.episodes.get(claim.episodeId);
       const traits = input.traits.get(claim.action);
-      if (found === undefined || !episode || !traits) continue;
+      if (!episode || !traits) continue;
+      if (found === undefined) {
+        this.observeAwayAndBack(claim, episode, traits);
+        continue;
+      }
       const subject = { kind: episode.subject.kind, id: claim.subjectId };
       this.reverse(episode, { traits, target: claim.target, subject, found });
       this.claims.change(claim, 'overridden', 'a person reversed it');
     }
     for (const episode of followed.episodes.values()) this.observeSeen(episode);
+  }
+
+  /** What is there now is as we left it, and somebody else did it: it is left to them, for every claim on the target. */
+  private observeAwayAndBack(claim: Claim, episode: Episode, traits: ActionTraits): void {
+    const { kind } = episode.subject;
+    const subject = { kind, id: claim.subjectId };
+    const found = this.shown.stateOf(subject, traits, claim.target);
+    if (found === undefined || found !== traits.valueWritten || this.known.doubtOn(claim)) return;
+    const named = this.named.awayAndBack(claim, kind, traits);
+    if (!named) return;
+    this.reverse(episode, { traits, target: claim.target, subject, found, named });
+    for (const one of this.claims.openOn(claim))
+      if (one.action === claim.action) this.claims.change(one, 'overridden', 'a person reversed it and did it again');
   }
 
   /**
@@ -164,15 +185,24 @@ export class Observations {
   }
 
   private reverse(episode: Episode, reversal: Reversal): void {
-    this.reversals.set(seenKey(reversal.traits.name, reversal.target), reversal);
+    const key = seenKey(reversal.traits.name, reversal.target);
+    // One that is read counts for more: it is there.
+    if (!reversal.named || !this.reversals.has(key)) this.reversals.set(key, reversal);
     if (episode.overriddenAt === undefined) this.override(episode, reversal);
   }
 
-  private override(episode: Episode, { traits, target, found }: Reversal): void {
+  private override(episode: Episode, { traits, target, found, named }: Reversal): void {
     amendEpisode(this.followed, { ...episode, overriddenAt: this.input.nowMs });
-    const drift = { field: traits.fieldWritten ?? '', expected: traits.valueWritten ?? null, found };
+    const seen = named
+      ? { events: eventsOf(named) }
+      : { drift: { field: traits.fieldWritten ?? '', expected: traits.valueWritten ?? null, found } };
     const { id, rule, subject } = episode;
-    const body = { episode: id, rule, subject: subject.id, action: traits.name, target, drift };
+    const body = { episode: id, rule, subject: subject.id, action: traits.name, target, ...seen };
     this.claims.notes.push({ kind: 'episode.overridden', body });
   }
+}
+
+/** The evidence, as the audit has it. */
+function eventsOf({ away, back }: AwayAndBack) {
+  return [away, back].map(({ event, atMs, action, by }) => ({ event, at: atMs, action, by: by ?? null }));
 }

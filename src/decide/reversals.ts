@@ -8,6 +8,7 @@ import { contradicts } from '../domain/intent.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
 import { SOURCE_OF, type SubjectRef } from '../domain/subjects.ts';
 import { type StateRead, summaryOf } from '../domain/target.ts';
+import type { AwayAndBack } from './away-and-back.ts';
 import type { FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
 import { aimOf, type Proposal } from './proposal.ts';
@@ -79,6 +80,8 @@ export interface Reversal {
   target: string;
   subject: SubjectRef;
   found: string;
+  /** No reading shows it: the target is as we left it, and the event log names who took it back and did it again. */
+  named?: AwayAndBack;
 }
 
 /**
@@ -105,15 +108,20 @@ export function* episodesReversed(
     if (state === 'closed' || overriddenAt !== undefined || since >= input.nowMs) continue;
     const own = bySubject.get(`${subject.kind} ${subject.id}`) ?? [];
     const proposed = [...own.filter((one) => isProposedBy(episode, one, input)), ...(byEpisode.get(id) ?? [])];
-    const reversal = proposed.find((one) => isNotSo(subject, one, shown));
+    const reversal = proposed.find((one) => isConcerned(episode, one, shown));
     if (reversal) yield [episode, reversal, true];
     else if (!input.activeRules.has(episode.rule))
-      for (const one of own) if (isNotSo(subject, one, shown)) yield [episode, one, false];
+      for (const one of own) if (isConcerned(episode, one, shown)) yield [episode, one, false];
   }
 }
 
-function isNotSo(subject: SubjectRef, { traits, target }: Reversal, shown: Shown): boolean {
-  return shown.stateOf(subject, traits, target) !== traits.valueWritten;
+/**
+ * A subject that is in the state is not concerned by a reversal that was read. INVARIANT: by one that the log alone names, only a subject that is in
+ * the state is, for a match from before it: an event keeps nobody from being acted on who is not.
+ */
+function isConcerned({ subject, since }: Episode, { traits, target, named }: Reversal, shown: Shown): boolean {
+  const isSo = shown.stateOf(subject, traits, target) === traits.valueWritten;
+  return named ? isSo && since < named.away.atMs : !isSo;
 }
 
 /** Whether the rule of an episode, as it is now, does this on this target. */

@@ -41,6 +41,8 @@ export interface ActionTraits {
   fieldWritten: string | undefined;
   /** The value of `fieldWritten` after the action, as `flagText` reads it. */
   valueWritten: string | undefined;
+  /** The `action` of the `Audit` event that the platform writes of it; undefined: none is known. */
+  auditedAs?: string;
   /** What a target is called after it, for people: `banned`. Only where it takes access away. */
   stateText?: string;
   /**

@@ -9,8 +9,8 @@ import type { ObservedEvents } from './store.ts';
 import type { Source, SubjectKind } from './subjects.ts';
 
 export interface PullReader {
-  /** Stored events from a time on, oldest first, in batches. */
-  events(fromMs: number): AsyncIterable<TrustEvent[]>;
+  /** Stored events from a time on, oldest first, in batches; `type`: only those of this type. */
+  events(fromMs: number, type?: string): AsyncIterable<TrustEvent[]>;
   coverage(): Promise<Coverage[]>;
   baseline(source: Source): Promise<Baseline | undefined>;
   /** Of the readings of this form. */

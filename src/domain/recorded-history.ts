@@ -8,6 +8,7 @@ import type { FactChange } from './fact-change.ts';
 import type { Facts } from './facts.ts';
 import type { PresentPrints } from './identity.ts';
 import type { Lists } from './lists.ts';
+import type { NamedAct } from './named-act.ts';
 import type { Run } from './run.ts';
 import type { SharedPrints } from './seen-prints.ts';
 import { type Coverage, isUsable, type OwnRead, type SourceReading } from './snapshot.ts';
@@ -83,6 +84,8 @@ export interface RunFrame {
   bundles: ReadonlyMap<string, ReadonlySet<string>> | undefined;
   /** By action and target: whether the own record agreed with a list that showed it reversed. Absent: no list was read, or by an earlier version. */
   ownReads?: ReadonlyMap<string, OwnRead> | undefined;
+  /** What the event log named others to have done; without names of people. Absent: nothing, or by an earlier version. */
+  namedActs?: readonly NamedAct[] | undefined;
   /**
    * By kind that it read: the paths that records of this form have had until then. A run saw no fact of any other path, although the record
    * may have one, from readings of another form.

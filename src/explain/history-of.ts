@@ -8,6 +8,7 @@ import type { StoredDecision } from '../domain/decision.ts';
 import type { HistoryLine } from '../domain/history.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
+import { timeText } from '../domain/time-text.ts';
 import { exemptionLines } from './exemption-lines.ts';
 
 export type HistoryReader = Pick<RecordReader, 'decisions' | 'newestIntents' | 'exemptions'> &
@@ -132,7 +133,7 @@ function personLine(read: Read): HistoryLine | undefined {
     case 'episode.overridden': {
       const text = who
         ? `${who.by} released ${action} ${target}: ${who.reason}`
-        : `somebody reversed ${action} ${target}${driftOf(read)}`;
+        : `somebody reversed ${action} ${target}${namedOf(read) ?? driftOf(read)}`;
       return {
         ...line,
         kind: 'reversal',
@@ -158,6 +159,16 @@ function personLine(read: Read): HistoryLine | undefined {
     default:
       return undefined;
   }
+}
+
+/** ` and did it again: by the event log, unban_device (2026-11-27 10:00:00Z, event e1, ana@example.org), then …`. */
+function namedOf({ body }: Read): string | undefined {
+  if (!Array.isArray(body.events)) return undefined;
+  const acts = (body.events as { event?: unknown; at?: unknown; action?: unknown; by?: unknown }[]).map((one) => {
+    const by = typeof one.by === 'string' ? `, ${one.by}` : '';
+    return `${one.action} (${timeText(Number(one.at))}, event ${one.event}${by})`;
+  });
+  return ` and did it again: by the event log, ${acts.join(', then ')}`;
 }
 
 /** `: Banned is false, and was true`. */

@@ -10,7 +10,7 @@ import type { PulledSnapshot } from './pulled-snapshot.ts';
 /** What deciding reads of a pass over the sources. */
 export type SeenSnapshot = Pick<
   PulledSnapshot,
-  'unjudged' | 'steady' | 'judgements' | 'fleet' | 'bundles' | 'ownReads' | 'exemptOwners'
+  'unjudged' | 'steady' | 'judgements' | 'fleet' | 'bundles' | 'ownReads' | 'namedActs' | 'exemptOwners'
 > & { snapshot: Pick<Snapshot, 'sources'> };
 
 /** Of the moment, beside the snapshot. */
@@ -41,6 +41,7 @@ export function inputOf(
     bundles: seen.bundles,
     openState,
     ownReads: seen.ownReads,
+    namedActs: seen.namedActs,
     exemptOwners: seen.exemptOwners,
     ids,
     settings,

@@ -2,6 +2,7 @@
 // nothing; it is recorded meanwhile. INVARIANT: it never stops a run, and runs that were not committed are not recorded.
 import type { DecideInput } from '../decide/input.ts';
 import { lineOf } from '../domain/errors.ts';
+import type { NamedAct } from '../domain/named-act.ts';
 import type { RecordedPart, SeenRun } from '../domain/recorded-history.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunCommit } from '../domain/store.ts';
@@ -59,6 +60,7 @@ function seenRun(
       unavailable: [...pulled.view.unavailable],
       bundles,
       ownReads: input.ownReads,
+      namedActs: namedActsOf(input),
       eventsTo,
       part: partOf(input, pulled),
       silentSince: engine.silence?.since ?? null,
@@ -70,6 +72,11 @@ function seenRun(
     ruleSet: { hash, files },
     isClockRight: isClockRight(engine),
   };
+}
+
+/** Who it was changes nothing, and records of people can be removed from the history only where they are rows of their own. */
+function namedActsOf({ namedActs = [] }: DecideInput): readonly NamedAct[] | undefined {
+  return namedActs.length === 0 ? undefined : namedActs.map(({ by, ...act }) => act);
 }
 
 function partOf({ part }: DecideInput, { read = [], joined = [] }: PulledSnapshot): RecordedPart | undefined {

@@ -28,6 +28,7 @@ import type { PullEngine, RunRules } from './engine.ts';
 import { readGroups, unreadGroups } from './exempt-groups.ts';
 import { fillLookBack } from './fill-look-back.ts';
 import { KeptRecords } from './kept-records.ts';
+import { readNamedActs, ServiceChanges } from './named-acts.ts';
 import { decidedVerdicts } from './new-flips.ts';
 import { type OwnReads, readOwnDoings } from './own-reads.ts';
 import { type Pass, partsPass } from './parts-pass.ts';
@@ -75,6 +76,7 @@ class SnapshotPull {
   private fleet = new FleetIndex();
   private coverage: JudgeView['coverage'] = [];
   private bundles: Bundles | undefined;
+  private serviceChanges = new ServiceChanges();
   /** The longest window of the active rules. */
   private windowMs = 0;
 
@@ -114,7 +116,15 @@ class SnapshotPull {
     const steady = throughout(begun, this.engine.steady.read());
     const { reads, contradicted } = await this.readOwnDoings(steady);
     for (const reason of contradicted) this.distrust(reason);
-    return { ...this.result(steady), ownReads: reads };
+    return { ...this.result(steady), ownReads: reads, namedActs: await this.namedActs(steady) };
+  }
+
+  /** Of a log that this run did not read, what looks have read of it. */
+  private async namedActs(steady: SteadyReading): Promise<PulledSnapshot['namedActs']> {
+    const { engine, openState, serviceChanges: services } = this;
+    const { state } = this.sources.events;
+    if (state !== 'skipped' && !isUsable(this.sources.events)) return undefined;
+    return readNamedActs({ engine, openState, steady, fresh: [], services });
   }
 
   /** A run over chosen rules, and a what-if, read what these need and no more. */
@@ -242,6 +252,8 @@ class SnapshotPull {
   /** A fresh one for each attempt: nothing of a failed attempt is kept. */
   private consumer(source: Subjects, kind: SubjectKind | undefined, present: Present): Consumer<Pass> {
     if (source === 'devices') this.fleet = new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
+    const changes = source === 'services' ? new ServiceChanges() : undefined;
+    if (changes) this.serviceChanges = changes;
     const flips = this.freshFlips();
     const judge = kind && this.rules.evaluator.judge(kind, { ...this.judgeContext(kind), flips });
     const join = this.kept.joiner(source);
@@ -253,6 +265,7 @@ class SnapshotPull {
     return {
       accept: (record) => {
         if (source === 'devices') fleet.add(record);
+        changes?.accept(record);
         join?.(record);
         exempt?.(record);
         judge?.accept(record);

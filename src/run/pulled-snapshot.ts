@@ -37,6 +37,8 @@ export interface PulledSnapshot {
   bundles: Bundles | undefined;
   /** What the own records of targets show that the lists show otherwise than what was done last; undefined: no list was read. */
   ownReads?: DecideInput['ownReads'];
+  /** What the event log names others to have done to subjects of open claims. */
+  namedActs?: DecideInput['namedActs'];
   /** Owners that some exemption covers, by lower-case e-mail. */
   exemptOwners: OwnerFacts;
   /** Readings that rules look back on from now on, once the run is committed. */

@@ -95,9 +95,9 @@ function holding(reader: PullReader): PullStore {
     acceptances: () => reader.acceptances(),
     presentPrints: (kind) => reader.presentPrints(kind),
     coverage: async () => [...(await reader.coverage()), ...(held.coverage ? [held.coverage] : [])],
-    async *events(fromMs) {
-      yield* reader.events(fromMs);
-      yield held.events;
+    async *events(fromMs, type) {
+      yield* reader.events(fromMs, type);
+      yield held.events.filter((event) => type === undefined || event.type === type);
     },
     observeEvents: async (observed) => {
       held = observed;

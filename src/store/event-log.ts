@@ -49,10 +49,11 @@ export function* readCoverage(db: Db): Work<Coverage[]> {
 }
 
 /** Stored events from a time on, oldest first, in batches. */
-export async function* eventsFrom(db: Db, fromMs: number): AsyncIterable<TrustEvent[]> {
+export async function* eventsFrom(db: Db, fromMs: number, type?: string): AsyncIterable<TrustEvent[]> {
+  const [sql, ...of] = type === undefined ? [nextEvents('')] : [nextEvents('AND type = ?'), type];
   let [time, no] = [fromMs, -1];
   for (;;) {
-    const rows = await db.reading(db.all(NEXT, time, no, BATCH));
+    const rows = await db.reading(db.all(sql, time, no, ...of, BATCH));
     if (rows.length === 0) return;
     yield rows.map(eventOfRow);
     const last = rows.at(-1);
@@ -76,4 +77,5 @@ export async function* eventsBetween(db: Db, afterNo: number, upToNo: number): A
   }
 }
 
-const NEXT = `SELECT no, ${EVENT_COLUMNS.join(', ')} FROM events WHERE (created_at, no) > (?, ?) ORDER BY created_at, no LIMIT ?`;
+const nextEvents = (of: string) =>
+  `SELECT no, ${EVENT_COLUMNS.join(', ')} FROM events WHERE (created_at, no) > (?, ?) ${of} ORDER BY created_at, no LIMIT ?`;

@@ -173,8 +173,8 @@ export class SqlReader
     return await this.db.reading(this.db.snapshot(() => readOpenStateOf(this.db, nowMs, about)));
   }
 
-  events(fromMs: number): AsyncIterable<TrustEvent[]> {
-    return eventsFrom(this.db, fromMs);
+  events(fromMs: number, type?: string): AsyncIterable<TrustEvent[]> {
+    return eventsFrom(this.db, fromMs, type);
   }
 
   async coverage(): Promise<Coverage[]> {

@@ -1,6 +1,8 @@
 // test console: events as clients read them: whole blocks, callers, registrations; and what the log refuses to take. In: a seeded organization, and one
 // that is changed by the API. Out: tests over the list, as a client of recorded events would check each of them.
 import { afterEach, describe, expect, it } from 'vitest';
+import { ACTIONS } from '../../src/act/actions.ts';
+import { readEvent } from '../../src/pull/event-record.ts';
 import { type Organization, openOrganization, START_MS } from '../support/console-organization.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: events as they came
@@ -160,6 +162,32 @@ describe('an audit event', () => {
     expect(all[2].user_principal.device.serial_number).toBe('SN-AUDIT');
     expect(await events('&user_email=soc')).toHaveLength(3);
     for (const event of all) expectRecorded(event);
+  });
+});
+
+describe('an audit event of a ban or a switch', () => {
+  it('is read as the act that it is: of which subject, and by whom', async () => {
+    org = await openOrganization({ seed: { seed: 1, devices: 20, users: 10, services: 1, events: 0 } });
+    const device = org.console.fleet.addDevice({ serial: 'SN-1' });
+    const [{ ServiceID: service }] = (await org.call('GET', '/api/v1/registered_services')).json;
+    const key = `Bearer ${org.console.issueApiKey('soc', 'Admin')}`;
+    for (const Banned of ['TRUE', 'FALSE'])
+      await org.call('POST', '/api/v1/mdm/update_device?SerialNumber=SN-1', [{ Banned }], key);
+    for (const verb of ['disable', 'enable'])
+      await org.call('POST', `/api/v1/${verb}_registered_service?ServiceID=${service}`, undefined, key);
+    const made = (await events('&type=Audit&order=asc')).map((event) => {
+      const read = readEvent(event, new Set());
+      if (!read.ok) throw new Error(read.reason);
+      const { deviceId, serviceId, action, email } = read.event;
+      return [deviceId ?? serviceId, action, email];
+    });
+    const words = (name: string) => ACTIONS.get(name)?.auditedAs;
+    expect(made).toEqual([
+      [device, words('ban_device'), 'soc'],
+      [device, words('unban_device'), 'soc'],
+      [service, words('disable_service'), 'soc'],
+      [service, words('enable_service'), 'soc'],
+    ]);
   });
 });
 

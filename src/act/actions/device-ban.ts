@@ -18,6 +18,7 @@ export function deviceBan(name: 'ban_device' | 'unban_device', banned: Banned, v
     inverse: name === 'ban_device' ? 'unban_device' : 'ban_device',
     fieldWritten: 'Banned',
     valueWritten: banned,
+    auditedAs: banned === 'TRUE' ? 'Ban' : 'Unban',
     givesAccess: banned === 'FALSE',
     changesFleet: true,
     refuseSettings: refuseAnySettings(name),

@@ -17,6 +17,7 @@ export function serviceSwitch(name: 'enable_service' | 'disable_service', enable
     inverse: name === 'enable_service' ? 'disable_service' : 'enable_service',
     fieldWritten: 'Enabled',
     valueWritten: enabled,
+    auditedAs: enabled === 'TRUE' ? 'Enable' : 'Disable',
     givesAccess: enabled === 'TRUE',
     changesFleet: true,
     refuseSettings: refuseAnySettings(name),

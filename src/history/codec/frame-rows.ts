@@ -20,6 +20,7 @@ export interface FrameParts {
     | 'unavailable'
     | 'eventsTo'
     | 'silentSince'
+    | 'namedActs'
   > & {
     /** Ids of bundles; undefined: nothing asked for them. */
     bundles: readonly string[] | undefined;
@@ -48,13 +49,14 @@ export const FRAME_PARTS: readonly (keyof FrameParts)[] = [
 
 export function framePartsOf(frame: RunFrame): FrameParts {
   const { run, steady, quietMs, freeze, activeRules, judged, unjudged, coverage, unavailable, eventsTo } = frame;
-  const { sources, decidedOn, bundles, ownReads, part, silentSince } = frame;
+  const { sources, decidedOn, bundles, ownReads, namedActs, part, silentSince } = frame;
   return {
     run,
     frame: {
       ...{ steady, quietMs, freeze, activeRules, judged, unjudged, coverage, unavailable, eventsTo, silentSince },
       bundles: bundles && [...bundles.keys()],
       ownReads: ownReads && [...ownReads],
+      namedActs,
     },
     sources,
     decidedOn,

@@ -42,6 +42,7 @@ export function seenAgain(
     fleet: world.fleet(frame, views.device, fieldsWritten(traits, 'device')),
     bundles: frame.bundles,
     ownReads: frame.ownReads,
+    namedActs: frame.namedActs,
     exemptOwners: world.ownersExempt(frame, openState),
   };
   const { freeze, quietMs, settings } = frame;

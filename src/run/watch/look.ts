@@ -137,8 +137,8 @@ class Look {
     if (figures.read === 0) return { ...looked, judged: undefined };
     const coverage = [...(await engine.store.coverage()), ...(seen.coverage ? [seen.coverage] : [])];
     const events = { ...seen.reading, count: seen.events.length };
-    const asked = { engine, lookups, standing, nowMs: atMs, begun, records, events, coverage };
-    const { pulled, openState } = await partSnapshot(asked);
+    const given = { engine, lookups, standing, nowMs: atMs, begun, records, fresh: seen.events, events, coverage };
+    const { pulled, openState } = await partSnapshot(given);
     const moved = await movedTooFar(engine, standing, pulled, openState, this.request.mayStartWhole);
     if (moved !== undefined) return this.whole('fact_moved', moved);
     return { ...looked, judged: { pulled, openState, part: await countedWith(engine, standing, records, pulled) } };

@@ -3,8 +3,10 @@
 import { readBundles } from '../../act/actions/bundle-membership.ts';
 import { Exemptions } from '../../decide/exemptions.ts';
 import { fieldsWritten } from '../../domain/action.ts';
+import type { TrustEvent } from '../../domain/event.ts';
 import { type Facts, ownText } from '../../domain/facts.ts';
 import type { LookBackPass } from '../../domain/look-back.ts';
+import { AUDIT_EVENT } from '../../domain/named-act.ts';
 import { isNewVerdict } from '../../domain/new-verdicts.ts';
 import type { SourceReading } from '../../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../../domain/steady-time.ts';
@@ -23,6 +25,7 @@ import { FleetIndex } from '../../pull/fleet-index.ts';
 import { skippedReading } from '../../pull/pull-source.ts';
 import type { Engine } from '../engine.ts';
 import { fillLookBack } from '../fill-look-back.ts';
+import { readNamedActs, ServiceChanges } from '../named-acts.ts';
 import { decidedVerdicts } from '../new-flips.ts';
 import { type JudgeView, judgementOf, type PulledSnapshot } from '../pulled-snapshot.ts';
 import { readsBundles } from '../reading-needs.ts';
@@ -38,6 +41,8 @@ export interface PartAsked {
   nowMs: number;
   begun: SteadyReading;
   records: Record<SubjectKind, Facts[]>;
+  /** New events. */
+  fresh: readonly TrustEvent[];
   /** How the event log was read just now, and what is known of it. */
   events: SourceReading;
   coverage: JudgeView['coverage'];
@@ -64,11 +69,12 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
     ? await readBundles(engine.api)
     : undefined;
   const sources = readingsOf(asked, joins);
+  const steady = throughout(asked.begun, engine.steady.read());
   return {
     openState,
     pulled: {
       snapshot: { id: engine.ids.next(), nowMs, sources },
-      steady: throughout(asked.begun, engine.steady.read()),
+      steady,
       judgements: judge(asked, openState, view),
       fleet,
       unjudged: [],
@@ -78,12 +84,24 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
       subjects: { device: wholes.devices.count, user: wholes.users.count, service: wholes.services.count },
       view,
       bundles,
+      namedActs: await namedActsOf(asked, openState, steady),
       exemptOwners: owners,
       lookBacks: lookBacksOf(asked),
       accepted: [],
       ...seenOf(asked, joins, sources),
     },
   };
+}
+
+async function namedActsOf(
+  { engine, fresh, records }: PartAsked,
+  openState: OpenState,
+  steady: SteadyReading,
+): Promise<PulledSnapshot['namedActs']> {
+  if (!fresh.some(({ type }) => type === AUDIT_EVENT)) return undefined;
+  const services = new ServiceChanges();
+  for (const record of records.service) services.accept(record);
+  return readNamedActs({ engine, openState, steady, fresh, services });
 }
 
 /** Of these subjects, and of every target that a rule proposes for one of them. */
