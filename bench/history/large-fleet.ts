@@ -12,6 +12,7 @@ import { RunRecorder } from '../../src/history/record/run-recorder.ts';
 import { RecordPass } from '../../src/pull/record-pass.ts';
 import { built } from '../../test/support/built.ts';
 import { silent, startOnPlatform } from '../../test/support/engine-on-platform.ts';
+import { PRINT_KEY } from '../../test/support/print-key.ts';
 import { deviceTextAt } from '../cycle/fleet.ts';
 
 const isFloor = process.argv.includes('floor');
@@ -20,7 +21,13 @@ const [devices = 200_000, runs = 10, decisions = 0] = process.argv
   .filter((one) => one !== 'floor')
   .map(Number);
 const folder = join(mkdtempSync(join(tmpdir(), 'trustward-large-')), 'x.history');
-const settings = { folder, address: 'http://platform.test', program: 'bench', keepMs: 30 * 86_400_000 };
+const settings = {
+  folder,
+  address: 'http://platform.test',
+  program: 'bench',
+  keepMs: 30 * 86_400_000,
+  printKey: PRINT_KEY,
+};
 const STEP_MS = 20 * 60_000;
 const START_MS = Date.UTC(2026, 5, 2) - (Math.floor(runs / 2) + 0.5) * STEP_MS;
 
@@ -37,7 +44,7 @@ async function templateOf(): Promise<SeenRun> {
   on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE' } });
   let seen: SeenRun | undefined;
   on.engine.history = {
-    presentPrints: async () => new Float64Array(0),
+    presentPrints: async () => new Int32Array(0),
     record: (run) => {
       seen = run;
     },
@@ -68,7 +75,7 @@ for (let run = 1; run <= runs; run += 1) {
   nowMs = START_MS + run * STEP_MS;
   const began = performance.now();
   const present = isFloor ? undefined : await recorder.presentPrints('device', form);
-  const pass = new RecordPass(present, 'device', nowMs);
+  const pass = new RecordPass(present, 'device', nowMs, PRINT_KEY);
   for (let index = 0; index < devices; index += 1) pass.accept(JSON.parse(deviceTextAt(index, undefined, run - 1)));
   const [first] = template.seen;
   if (!first) throw new Error('nothing was seen');

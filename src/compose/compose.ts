@@ -25,6 +25,7 @@ import { bootId, systemClock } from '../system/clock.ts';
 import { Ending } from '../system/ending.ts';
 import { systemIds } from '../system/ids.ts';
 import { quietTime } from '../system/quiet-time.ts';
+import { newPrintKey } from '../system/secrets.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { ReaderPool } from '../threads/reader-pool.ts';
 import { Closing } from './closing.ts';
@@ -139,7 +140,10 @@ export async function composeEngine(
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
     closing.add(() => readers.close());
-    const history = isActor ? composeRecorder(config, binding, store, clock, log, place.recording) : undefined;
+    const printKey = isActor ? await store.keepPrintKey(newPrintKey()) : ((await store.printKey()) ?? newPrintKey());
+    const history = isActor
+      ? composeRecorder(config, { address: binding, printKey }, store, clock, log, place.recording)
+      : undefined;
     if (history) closing.add(() => ending.until('the history', history.close()));
     if (history) lease?.lost.addEventListener('abort', () => void history.cut());
     const steady = steadyTime(clock, bootId(), await store.clockAgreement(), watched?.());
@@ -162,6 +166,7 @@ export async function composeEngine(
         const isDoubtful = checkpointer.restored() !== undefined || (fault !== undefined && isLasting(fault));
         return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
       },
+      printKey,
       bindTo: binding,
       signal: ending.asked,
       progress,

@@ -5,13 +5,14 @@ import type { Clock, Log } from '../domain/ports.ts';
 import type { EventRows } from '../domain/recorded-history.ts';
 import { historyFolderOf, listHistory } from '../history/files/segment-files.ts';
 import { DeskThread } from '../history/record/desk-thread.ts';
+import type { FolderSettings } from '../history/record/folder-recording.ts';
 import { RunRecorder } from '../history/record/run-recorder.ts';
 import { ThreadDesk } from '../history/record/thread-desk.ts';
 import { versionOf } from '../system/version.ts';
 
 export function composeRecorder(
   { database, historyMs, recordedLists }: Pick<Config, 'database' | 'historyMs' | 'recordedLists'>,
-  address: string,
+  of: Pick<FolderSettings, 'address' | 'printKey'>,
   store: EventRows,
   clock: Clock,
   log: Log,
@@ -19,7 +20,7 @@ export function composeRecorder(
 ): RunRecorder | undefined {
   if (historyMs === 0 || database.beside === ':memory:') return undefined;
   const folder = historyFolderOf(database.beside);
-  const settings = { folder, address, program: `trustward ${versionOf()}`, keepMs: historyMs };
+  const settings = { folder, ...of, program: `trustward ${versionOf()}`, keepMs: historyMs };
   const desk = new ThreadDesk(settings, thread);
   const recorder = new RunRecorder(desk, store, clock, log, recordedLists);
   if (!hasAny(folder)) recorder.beginsAnew();

@@ -12,6 +12,7 @@ import { takeWriterLock } from '../store/writer-lock.ts';
 import { bootId } from '../system/clock.ts';
 import { systemIds } from '../system/ids.ts';
 import { quietTime } from '../system/quiet-time.ts';
+import { newPrintKey } from '../system/secrets.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { Closing } from './closing.ts';
 import { bindingOf } from './compose.ts';
@@ -63,6 +64,7 @@ export async function composeWhatIf(
       ids: systemIds(clock),
       api,
       reader,
+      printKey: (await reader.printKey()) ?? newPrintKey(),
       steady,
       lookBack: composeLookBack(config, bindingOf(config)),
       quiet: quietTime(config.timing.quietMs, api, steady, await reader.keptLatency()),

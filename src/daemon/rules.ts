@@ -51,6 +51,7 @@ function trialEngine(engine: Composition['engine'], progress: Progress): TrialEn
     quiet,
     ids,
     log,
+    printKey,
     actions,
     settings,
     signal,
@@ -60,5 +61,5 @@ function trialEngine(engine: Composition['engine'], progress: Progress): TrialEn
     lookBack,
   } = engine;
   const common = { api, clock, steady, quiet, ids, log, actions, settings, signal, daemonMode, rulesDir, demo };
-  return { ...common, lookBack, progress, reader: store };
+  return { ...common, printKey, lookBack, progress, reader: store };
 }

@@ -1,20 +1,9 @@
-// domain: a record as facts by path, and fingerprints of them. In: a record, hostile. Out: each fact with its path and 64 bits that stand for
-// both; 53 bits of a whole record, which are the sum of its facts and so do not depend on their order. It runs for every record of a fleet.
+// domain: a record as facts by path, and keyed fingerprints of them. In: a record, hostile. Out: each fact with its path and 128 bits that stand for
+// both; 128 bits of a whole record, which are the sum of its facts and so do not depend on their order. It runs for every record of a fleet.
+// The four numbers are summed each by itself, modulo 2^32. A record has a path once: so the sums of two records that differ in any fact differ by at
+// least one fingerprint that is in one of them alone. To whoever lacks the key that is a random number of 128 bits, and is 0 once in 2^128.
 import type { Fact, Facts } from './facts.ts';
-import {
-  begin,
-  finish,
-  mix,
-  mixKind,
-  mixNumbers,
-  mixPrint,
-  printOf,
-  printOfText,
-  resultA,
-  resultB,
-  SEED_A,
-  SEED_B,
-} from './print-bits.ts';
+import { begin, mixUnits, mixWord, type PrintKey, PrintSeeds, sealed } from './print-bits.ts';
 
 /** An object with more members, or deeper, is one value. */
 const MEMBERS_MAX = 200;
@@ -36,8 +25,8 @@ export class FactPath {
     /** False: its name has a dot or is empty, so that no path can name it below another one. */
     readonly isPlain: boolean,
     readonly depth: number,
-    readonly seedA: number,
-    readonly seedB: number,
+    readonly seed: Int32Array,
+    private readonly rootSeed: Int32Array = seed,
   ) {}
 
   member(name: string, at: number): FactPath {
@@ -52,34 +41,40 @@ export class FactPath {
     const isPlain = isPlainName(name);
     const own = isPlain ? name : JSON.stringify(name);
     const text = this.depth === 0 ? own : `${this.text}.${own}`;
-    begin();
-    mix(text);
-    finish();
-    const made = new FactPath(this.all, this.all.length, text, isPlain, this.depth + 1, resultA, resultB);
+    begin(this.rootSeed);
+    mixWord(text.length);
+    mixUnits(text);
+    const made = new FactPath(this.all, this.all.length, text, isPlain, this.depth + 1, sealed(), this.rootSeed);
     this.all.push(made);
     this.children.set(name, made);
     return made;
   }
 }
 
-export type TakeFact = (path: FactPath, a: number, b: number, value: Fact) => void;
+/** `print`: four numbers, which hold until the next fact. */
+export type TakeFact = (path: FactPath, print: Int32Array, value: Fact) => void;
 
 /** The paths that records of one kind have. */
 export class FactPaths {
   readonly all: FactPath[] = [];
-  private readonly root = new FactPath(this.all, -1, '', true, 0, SEED_A, SEED_B);
-  private sumA = 0;
-  private sumB = 0;
+  private readonly seeds: PrintSeeds;
+  private readonly root: FactPath;
+  private readonly factPrint = new Int32Array(4);
+  private readonly sum = new Int32Array(4);
 
-  /** 53 bits, equal for equal facts. */
-  print(record: Facts): number {
-    return this.walk(record, undefined);
+  constructor(readonly key: PrintKey) {
+    this.seeds = new PrintSeeds(key);
+    this.root = new FactPath(this.all, -1, '', true, 0, this.seeds.of('facts'));
   }
 
-  /** The same, and each fact: two times 32 bits, its value. */
-  walk(record: Facts, take: TakeFact | undefined): number {
-    this.sumA = 0;
-    this.sumB = 0;
+  /** Four numbers into a list, equal for equal facts. */
+  print(record: Facts, out: Int32Array, at: number): void {
+    this.sum.fill(0);
+    this.walk(record, this.add);
+    out.set(this.sum, at);
+  }
+
+  walk(record: Facts, take: TakeFact): void {
     const names = Object.keys(record);
     for (let at = 0; at < names.length; at += 1) {
       const name = names[at] as string;
@@ -87,17 +82,18 @@ export class FactPaths {
       if (path.isPlain) this.fact(path, record[name] as Fact, take);
       else this.value(path, record[name] as Fact, take);
     }
-    return printOf(this.sumA, this.sumB);
   }
 
-  /** As `walk` gives it. Undefined: a value that nobody knows, unlike any other. */
-  factPrint(text: string, value: Fact | undefined): { no: number; print: [number, number] } {
-    const { no, seedA, seedB } = this.of(text);
-    if (value === undefined) return { no, print: [0, 0] };
-    begin(seedA, seedB);
-    mixValue(value, 0);
-    finish();
-    return { no, print: [resultA, resultB] };
+  /** As `walk` gives it; it holds until the next one. Undefined: a value that nobody knows, unlike any other. */
+  printOf(text: string, value: Fact | undefined): { no: number; print: Int32Array } {
+    const { no, seed } = this.of(text);
+    const print = this.factPrint.fill(0);
+    if (value !== undefined) {
+      begin(seed);
+      mixValue(value, 0);
+      this.seeds.finish(print, 0);
+    }
+    return { no, print };
   }
 
   /** The path of this text, which `walk` has made, or will make. */
@@ -107,7 +103,7 @@ export class FactPaths {
     return path;
   }
 
-  private fact(path: FactPath, value: Fact, take: TakeFact | undefined): void {
+  private fact(path: FactPath, value: Fact, take: TakeFact): void {
     if (typeof value !== 'object' || value === null || Array.isArray(value) || path.depth >= DEPTH_MAX) {
       this.value(path, value, take);
       return;
@@ -125,14 +121,20 @@ export class FactPaths {
     }
   }
 
-  private value(path: FactPath, value: Fact, take: TakeFact | undefined): void {
-    begin(path.seedA, path.seedB);
+  private value(path: FactPath, value: Fact, take: TakeFact): void {
+    begin(path.seed);
     mixValue(value, 0);
-    finish();
-    this.sumA = (this.sumA + resultA) | 0;
-    this.sumB = (this.sumB + resultB) | 0;
-    take?.(path, resultA, resultB, value);
+    this.seeds.finish(this.factPrint, 0);
+    take(path, this.factPrint, value);
   }
+
+  private readonly add: TakeFact = (_path, print) => addPrint(this.sum, 0, print, 0);
+}
+
+/** Fact by fact: see above. */
+export function addPrint(sum: Int32Array, at: number, print: Int32Array, printAt: number): void {
+  for (let word = 0; word < 4; word += 1)
+    sum[at + word] = (sum[at + word] as number) + (print[printAt + word] as number);
 }
 
 /** Whether a name can be a step of a path. A quote begins the text of one that cannot. */
@@ -152,65 +154,56 @@ const bigs = new BigInt64Array(1);
 const halves = [new Int32Array(doubles.buffer), new Int32Array(bigs.buffer)] as const;
 const BIG_MAX = 2n ** 63n;
 
+/** What kind of value follows, in three bits, and how long it is or which of two. */
+const [BIG_TEXT, TEXT, NUMBER, BIG, FLAG, NOTHING, LIST, OBJECT] = [0, 1, 2, 3, 4, 5, 6, 7];
+const TOO_DEEP = NOTHING | 8;
+
 /** Values of different types are different, also where their texts are equal. */
 function mixValue(value: Fact, depth: number): void {
   switch (typeof value) {
     case 'string':
-      mixKind(1);
-      mix(value);
+      mixText(TEXT, value);
       return;
     case 'number':
-      mixKind(2);
       doubles[0] = value;
-      mixNumbers(halves[0][0] as number, halves[0][1] as number);
+      mixWord(NUMBER);
+      mixWord(halves[0][0] as number);
+      mixWord(halves[0][1] as number);
       return;
     case 'bigint':
-      mixKind(3);
       if (value < BIG_MAX && value >= -BIG_MAX) {
         bigs[0] = value;
-        mixNumbers(halves[1][0] as number, halves[1][1] as number);
-      } else mix(value.toString());
+        mixWord(BIG);
+        mixWord(halves[1][0] as number);
+        mixWord(halves[1][1] as number);
+      } else mixText(BIG_TEXT, value.toString());
       return;
     case 'boolean':
-      mixNumbers(4, value ? 1 : 0);
+      mixWord(value ? FLAG | 8 : FLAG);
       return;
     default:
-      if (value === null) mixNumbers(5, 0);
+      if (value === null) mixWord(NOTHING);
       else if (depth < VALUE_DEPTH_MAX) mixMembers(value, depth + 1);
+      else mixWord(TOO_DEEP);
   }
+}
+
+/** No text is so long that the number of its units loses a bit. */
+function mixText(kind: number, text: string): void {
+  mixWord(kind | (text.length << 3));
+  mixUnits(text);
 }
 
 function mixMembers(value: Fact[] | Facts, depth: number): void {
   if (Array.isArray(value)) {
-    mixNumbers(6, value.length);
+    mixWord(LIST | (value.length << 3));
     for (const item of value) mixValue(item, depth);
     return;
   }
   const names = Object.keys(value);
-  mixNumbers(7, names.length);
-  const known = memberNames[depth] ?? new LastNames();
-  memberNames[depth] = known;
-  for (let at = 0; at < names.length; at += 1) {
-    const name = names[at] as string;
-    mixPrint(known.print(name, at));
+  mixWord(OBJECT | (names.length << 3));
+  for (const name of names) {
+    mixText(TEXT, name);
     mixValue(value[name] as Fact, depth);
   }
 }
-
-/** Names of members inside of lists: those of the next item are most likely those of the last one. */
-class LastNames {
-  private readonly names: string[] = [];
-  private readonly prints: number[] = [];
-
-  print(name: string, at: number): number {
-    if (this.names[at] === name) return this.prints[at] as number;
-    const print = printOfText(name);
-    // A hostile object may have any number of members.
-    if (at >= MEMBERS_MAX) return print;
-    this.names[at] = name;
-    this.prints[at] = print;
-    return print;
-  }
-}
-
-const memberNames: LastNames[] = [];

@@ -1,37 +1,48 @@
-// domain: fingerprints of identities: one number for all that is kept of a record, so that an unchanged one is known without a look at
-// what is stored. In: a record, or an identity. Out: 53 bits. It runs for every record of a fleet.
+// domain: keyed fingerprints of identities: 128 bits for all that is kept of a record, so that an unchanged one is known without a look at
+// what is stored. In: a key, a record, or an identity. Out: four numbers. It runs for every record of a fleet.
 import { type Facts, own } from './facts.ts';
-import { FIELDS, fieldText, type IdentityPrints, type IdentitySeen } from './identity.ts';
-import { begin, finishStored, mix } from './print-bits.ts';
+import { FIELDS, fieldText, type IdentitySeen } from './identity.ts';
+import { begin, mixUnits, mixWord, type PrintKey, PrintSeeds } from './print-bits.ts';
 import type { SubjectKind } from './subjects.ts';
 
-/** Without and with its owners. */
-export function printsOf({ id, serial, name, platform, model, owners }: Omit<IdentitySeen, 'kind'>): IdentityPrints {
-  begin();
-  for (const text of [id, serial, name, platform, model]) mix(text);
-  const print = finishStored();
-  return { print, ownersPrint: owners === undefined ? undefined : mixOwners(owners) };
+export class IdentityPrinter {
+  private readonly seeds: PrintSeeds;
+  private readonly seed: Int32Array;
+
+  constructor(key: PrintKey) {
+    this.seeds = new PrintSeeds(key);
+    this.seed = this.seeds.of('identity');
+  }
+
+  /** Without and with its owners, one after the other. Four times 0: they are not known. */
+  prints({ id, serial, name, platform, model, owners }: Omit<IdentitySeen, 'kind'>, out: Int32Array, at: number): void {
+    const texts = [id, serial, name, platform, model];
+    this.finish(texts, undefined, out, at);
+    if (owners === undefined) out.fill(0, at + 4, at + 8);
+    else this.finish(texts, owners, out, at + 4);
+  }
+
+  /** The same of a record: with its owners if it shows them, otherwise without. */
+  printOfRecord(kind: SubjectKind, record: Facts, out: Int32Array, at: number): void {
+    const owners = kind === 'device' ? own(record, 'Emails') : undefined;
+    const texts = FIELDS[kind].map((field) => fieldText(record, field));
+    this.finish(texts, Array.isArray(owners) ? owners : undefined, out, at);
+  }
+
+  /** No owners are another fingerprint than unknown ones. */
+  private finish(texts: readonly string[], owners: readonly unknown[] | undefined, out: Int32Array, at: number): void {
+    begin(this.seed);
+    for (const text of texts) mixText(text);
+    for (const owner of owners ?? []) if (typeof owner === 'string') mixText(owner);
+    mixWord(owners === undefined ? UNKNOWN : KNOWN);
+    this.seeds.finish(out, at);
+  }
 }
 
-/** The same of a record: with its owners if it shows them, otherwise without. */
-export function printOfRecord(kind: SubjectKind, record: Facts): number {
-  begin();
-  for (const field of FIELDS[kind]) mix(fieldText(record, field));
-  const owners = kind === 'device' ? own(record, 'Emails') : undefined;
-  return Array.isArray(owners) ? mixOwners(owners) : finishStored();
-}
+/** No text is so long. */
+const [UNKNOWN, KNOWN] = [-1, -2];
 
-/** 32 bits of one name, as it is compared. `by`: what names it so: an id and a serial number of equal text differ. */
-export function nameHash(by: string, key: string): number {
-  begin();
-  mix(by);
-  mix(key);
-  return finishStored() % 2 ** 32;
-}
-
-/** No owners are another fingerprint than unknown ones. */
-function mixOwners(owners: readonly unknown[]): number {
-  mix('owners');
-  for (const owner of owners) if (typeof owner === 'string') mix(owner);
-  return finishStored();
+function mixText(text: string): void {
+  mixWord(text.length);
+  mixUnits(text);
 }

@@ -2,6 +2,7 @@
 // record. Out: its identity, and a line for people. It only finds names: nothing that acts rests on it.
 import { shownName } from './clip.ts';
 import { type Facts, ownText, ownTexts } from './facts.ts';
+import type { PrintKey } from './print-bits.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
 import { timeText } from './time-text.ts';
 
@@ -56,22 +57,15 @@ export interface IdentityChanges {
   kind: SubjectKind;
   /** New ones, and those of which something differs. */
   changed: Iterable<IdentitySeen>;
-  /** Whether the reading had a record of one of these fingerprints. Undefined: none is gone. */
-  had: ((prints: IdentityPrints) => boolean) | undefined;
+  /** Whether the reading had a record of one of the two fingerprints that are here, made with this key. Undefined: none is gone. */
+  had: { key: PrintKey; has(prints: PresentPrints, at: number): boolean } | undefined;
 }
 
 /**
- * The fingerprints of all identities of a kind that the last trusted list had, two numbers each: without and with owners, which are
- * -1 where they are unknown. A million of them are usual.
+ * Fingerprints of four numbers each. Of all identities of a kind that the last trusted list had: two of each, without and with owners
+ * (identity-print.ts). A million of them are usual.
  */
-export type PresentPrints = Float64Array;
-
-/** See identity-print.ts. */
-export interface IdentityPrints {
-  print: number;
-  /** Undefined when no reading has shown the owners. */
-  ownersPrint: number | undefined;
-}
+export type PresentPrints = Int32Array;
 
 /** The fields of a record that are kept, in the order of `id`, `serial`, `name`, `platform`, `model`. */
 export const FIELDS: Record<SubjectKind, readonly (string | undefined)[]> = {

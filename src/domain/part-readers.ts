@@ -3,6 +3,7 @@
 import type { TrustEvent } from './event.ts';
 import type { ListPiece, PieceRead } from './list-piece.ts';
 import type { DecidedVerdicts } from './new-verdicts.ts';
+import type { PrintKey } from './print-bits.ts';
 import type { RecordPart } from './record-part.ts';
 import type { SharedPrints } from './seen-prints.ts';
 import type { Evaluator, JudgeContext } from './verdict.ts';
@@ -24,6 +25,8 @@ export interface PassSetup extends Pick<JudgeContext, 'nowMs' | 'joins' | 'cover
   latestMs: number;
   /** Shared: of records as they were recorded; undefined: nothing is recorded. */
   recordPrints: SharedPrints | undefined;
+  /** Of both. */
+  printKey: PrintKey;
 }
 
 export interface PartReaders {

@@ -1,74 +1,151 @@
-// domain: the arithmetic of fingerprints: 64 bits that depend on every text and number that was mixed in (cyrb53, two characters a step). In: a
-// beginning, texts and numbers in order. Out: two times 32 bits. It runs for every value of a fleet, so the state is two variables of the module:
-// INVARIANT: whoever begins finishes before anybody else begins.
+// domain: the arithmetic of fingerprints: Chaskey-12 (ISO/IEC 29192-6), a keyed hash of 128 bits for processors of 32 bits. In: a key, then words,
+// texts and bytes in order. Out: four times 32 bits, which nobody without the key can foresee or make equal for two inputs. It runs for every value
+// of a fleet, so the state is one of the module. INVARIANT: whoever begins finishes before anybody else begins, and what is mixed in between can be
+// read back in only one way.
 
-export const SEED_A = 0xdeadbeef | 0;
-export const SEED_B = 0x41c6ce57;
-let a = 0;
-let b = 0;
+/** 128 secret bits of a database, as four numbers. */
+export type PrintKey = Int32Array;
+/** The numbers of one fingerprint in a list of them. */
+export const PRINT_WORDS = 4;
 
-/** Of the print that was finished last. */
-export let resultA = 0;
-export let resultB = 0;
+const ROUNDS = 12;
+const BLOCK_BYTES = 16;
+const v = new Int32Array(4);
+/** Words of the block at hand. */
+let taken = 0;
 
-export function begin(seedA: number = SEED_A, seedB: number = SEED_B): void {
-  a = seedA;
-  b = seedB;
-}
+/** What follows the first block: a fingerprint of one kind of thing is none of another. */
+export type PrintDomain = 'facts' | 'identity' | 'bytes' | 'list';
+const DOMAINS: Record<PrintDomain, number> = { facts: 1, identity: 2, bytes: 3, list: 4 };
 
-export function mix(text: string): void {
-  let [c, d] = [a, b];
-  const { length } = text;
-  for (let at = 1; at < length; at += 2) {
-    const units = text.charCodeAt(at - 1) | (text.charCodeAt(at) << 16);
-    c = Math.imul(c ^ units, 2_654_435_761);
-    d = Math.imul(d ^ units, 1_597_334_677);
+export class PrintSeeds {
+  private readonly whole: Int32Array;
+  private readonly part: Int32Array;
+
+  constructor(readonly key: PrintKey) {
+    this.whole = timesTwo(key);
+    this.part = timesTwo(this.whole);
   }
-  const rest = length % 2 === 1 ? text.charCodeAt(length - 1) : 0;
-  a = Math.imul(c ^ rest, 2_654_435_761) ^ length;
-  b = Math.imul(d ^ rest, 1_597_334_677) ^ length;
+
+  of(domain: PrintDomain): Int32Array {
+    begin(this.key);
+    mixWord(DOMAINS[domain]);
+    return sealed();
+  }
+
+  /** The fingerprint of what was mixed in, into a list. */
+  finish(out: Int32Array, at: number): void {
+    const last = taken === 4 ? this.whole : this.part;
+    if (taken < 4) v[taken] = (v[taken] as number) ^ 1;
+    for (let word = 0; word < 4; word += 1) v[word] = (v[word] as number) ^ (last[word] as number);
+    permute();
+    for (let word = 0; word < 4; word += 1) out[at + word] = (v[word] as number) ^ (last[word] as number);
+  }
 }
 
-export function mixNumbers(first: number, second: number): void {
-  a = Math.imul(Math.imul(a ^ first, 2_654_435_761) ^ second, 2_246_822_507);
-  b = Math.imul(Math.imul(b ^ second, 1_597_334_677) ^ first, 3_266_489_909);
-  b ^= b >>> 15;
+/** A key, or what was sealed. */
+export function begin(seed: Int32Array): void {
+  v[0] = seed[0] as number;
+  v[1] = seed[1] as number;
+  v[2] = seed[2] as number;
+  v[3] = seed[3] as number;
+  taken = 0;
 }
 
-/** What kind of value follows. */
-export function mixKind(kind: number): void {
-  a ^= kind;
+/** With which everything begins that has the same beginning. At least one word was mixed in. */
+export function sealed(): Int32Array {
+  permute();
+  return v.slice();
 }
 
-/** 32 bits that stand for a text which was mixed by itself. */
-export function mixPrint(print: number): void {
-  a ^= print;
-  b = (b + print) | 0;
+export function mixWord(word: number): void {
+  if (taken === 4) {
+    permute();
+    taken = 0;
+  }
+  v[taken] = (v[taken] as number) ^ word;
+  taken += 1;
 }
 
-export function finish(): void {
-  resultA = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
-  resultB = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909);
+/** The units of a text; whoever calls it mixes in their number. */
+export function mixUnits(text: string): void {
+  const { length } = text;
+  for (let at = 1; at < length; at += 2) mixWord(text.charCodeAt(at - 1) | (text.charCodeAt(at) << 16));
+  if (length % 2 === 1) mixWord(text.charCodeAt(length - 1));
 }
 
-/** 32 bits of one text, in the middle of another print, which goes on afterwards. */
-export function printOfText(text: string): number {
-  const [c, d] = [a, b];
-  begin();
-  mix(text);
-  finish();
-  [a, b] = [c, d];
-  return resultA;
+/** INVARIANT: nothing but a seed comes before it. */
+export function mixBytes(view: DataView, from: number, to: number): void {
+  mixWord(to - from);
+  permute();
+  taken = 0;
+  let at = from;
+  let [a, b, c, d] = [v[0] as number, v[1] as number, v[2] as number, v[3] as number];
+  for (; to - at > BLOCK_BYTES; at += BLOCK_BYTES) {
+    a ^= view.getInt32(at, true);
+    b ^= view.getInt32(at + 4, true);
+    c ^= view.getInt32(at + 8, true);
+    d ^= view.getInt32(at + 12, true);
+    // As `permute`, in variables of this loop: it runs for every byte of a fleet.
+    for (let round = 0; round < ROUNDS; round += 1) {
+      a = (a + b) | 0;
+      b = ((b << 5) | (b >>> 27)) ^ a;
+      a = (a << 16) | (a >>> 16);
+      c = (c + d) | 0;
+      d = ((d << 8) | (d >>> 24)) ^ c;
+      a = (a + d) | 0;
+      d = ((d << 13) | (d >>> 19)) ^ a;
+      c = (c + b) | 0;
+      b = ((b << 7) | (b >>> 25)) ^ c;
+      c = (c << 16) | (c >>> 16);
+    }
+  }
+  v[0] = a;
+  v[1] = b;
+  v[2] = c;
+  v[3] = d;
+  for (; at + 4 <= to; at += 4) mixWord(view.getInt32(at, true));
+  if (at === to) return;
+  let rest = 0;
+  for (let shift = 0; at < to; at += 1, shift += 8) rest |= view.getUint8(at) << shift;
+  mixWord(rest);
 }
 
-/** 53 bits whose second half rests on the first: stored identities have them, so it never changes. */
-export function finishStored(): number {
-  const c = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
-  const d = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(c ^ (c >>> 13), 3_266_489_909);
-  return printOf(c, d);
+function permute(): void {
+  let [a, b, c, d] = [v[0] as number, v[1] as number, v[2] as number, v[3] as number];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    a = (a + b) | 0;
+    b = ((b << 5) | (b >>> 27)) ^ a;
+    a = (a << 16) | (a >>> 16);
+    c = (c + d) | 0;
+    d = ((d << 8) | (d >>> 24)) ^ c;
+    a = (a + d) | 0;
+    d = ((d << 13) | (d >>> 19)) ^ a;
+    c = (c + b) | 0;
+    b = ((b << 7) | (b >>> 25)) ^ c;
+    c = (c << 16) | (c >>> 16);
+  }
+  v[0] = a;
+  v[1] = b;
+  v[2] = c;
+  v[3] = d;
 }
 
-/** 53 bits of two sums of 32 bits. */
-export function printOf(sumA: number, sumB: number): number {
-  return 4_294_967_296 * (sumB & 0x1fffff) + (sumA >>> 0);
+/** In the field of 2^128 elements. */
+function timesTwo([a = 0, b = 0, c = 0, d = 0]: Int32Array): Int32Array {
+  return Int32Array.of(
+    (a << 1) ^ (d < 0 ? 0x87 : 0),
+    (b << 1) | (a >>> 31),
+    (c << 1) | (b >>> 31),
+    (d << 1) | (c >>> 31),
+  );
+}
+
+export function isEqualPrint(one: ArrayLike<number>, at: number, other: ArrayLike<number>, otherAt: number): boolean {
+  return (
+    one[at] === other[otherAt] &&
+    one[at + 1] === other[otherAt + 1] &&
+    one[at + 2] === other[otherAt + 2] &&
+    one[at + 3] === other[otherAt + 3]
+  );
 }

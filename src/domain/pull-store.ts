@@ -4,6 +4,7 @@ import type { TrustEvent } from './event.ts';
 import type { PresentPrints } from './identity.ts';
 import type { Movement } from './movement.ts';
 import type { Acceptance } from './operator.ts';
+import type { PrintKey } from './print-bits.ts';
 import type { Baseline, Coverage } from './snapshot.ts';
 import type { ObservedEvents } from './store.ts';
 import type { Source, SubjectKind } from './subjects.ts';
@@ -17,7 +18,8 @@ export interface PullReader {
   movement(source: Source, form: string): Promise<Movement | undefined>;
   /** Accepted readings that are not used yet. */
   acceptances(): Promise<Acceptance[]>;
-  presentPrints(kind: SubjectKind): Promise<PresentPrints>;
+  /** Made with this key, which is always the same one. */
+  presentPrints(kind: SubjectKind, key: PrintKey): Promise<PresentPrints>;
 }
 
 export interface PullStore extends PullReader {

@@ -33,8 +33,8 @@ export type ChangedPart = Facts[] | Uint8Array;
 
 /** What a part shows of whether its source moves; 0: no record has a time. */
 export interface SightPart {
-  low: number;
-  high: number;
+  /** Four numbers. */
+  sum: Int32Array;
   newestMs: number;
 }
 

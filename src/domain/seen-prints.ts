@@ -1,13 +1,17 @@
-// domain: fingerprints that are known, and which of them one reading had. In: stored fingerprints, then those of records. Out:
+// domain: fingerprints that are known, and which of them one reading had. In: known fingerprints, then those of records. Out:
 // whether one is known, and was seen. A hash table of plain memory, which threads can share: each only ever marks what it saw.
 import type { PresentPrints } from './identity.ts';
+import { isEqualPrint, PRINT_WORDS } from './print-bits.ts';
 
-/** No fingerprint: an unknown one, or a free place. */
+/** A free place. */
 const NONE = -1;
 
 /** For another thread. */
 export interface SharedPrints {
-  slots: Float64Array;
+  prints: Int32Array;
+  /** Which of the prints, by their first number. */
+  slots: Int32Array;
+  /** By print. */
   seen: Uint8Array;
 }
 
@@ -22,16 +26,20 @@ export class SeenPrints {
   private constructor(private readonly table: SharedPrints) {}
 
   static of(prints: PresentPrints): SeenPrints {
-    const capacity = 2 ** Math.ceil(Math.log2(2 * prints.length + 2));
+    const count = prints.length / PRINT_WORDS;
+    const capacity = 2 ** Math.ceil(Math.log2(2 * count + 2));
     const table = spare.get(capacity) ?? {
-      slots: new Float64Array(new SharedArrayBuffer(8 * capacity)),
-      seen: new Uint8Array(new SharedArrayBuffer(capacity)),
+      prints: new Int32Array(new SharedArrayBuffer(2 * PRINT_WORDS * capacity)),
+      slots: new Int32Array(new SharedArrayBuffer(4 * capacity)),
+      seen: new Uint8Array(new SharedArrayBuffer(capacity / 2)),
     };
     spare.delete(capacity);
     table.seen.fill(0);
-    const slots = table.slots.fill(NONE);
+    table.slots.fill(NONE);
+    table.prints.set(prints);
     const made = new SeenPrints(table);
-    for (const print of prints) if (print !== NONE) slots[made.slotOf(print)] = print;
+    for (let print = 0; print < count; print += 1)
+      if (!isNoPrint(prints, PRINT_WORDS * print)) table.slots[made.slotOf(prints, PRINT_WORDS * print)] = print;
     return made;
   }
 
@@ -39,7 +47,7 @@ export class SeenPrints {
   static release(table: SharedPrints): void {
     const [oldest] = spare.keys();
     if (oldest !== undefined && spare.size >= SPARE_MAX) spare.delete(oldest);
-    spare.set(table.seen.length, table);
+    spare.set(table.slots.length, table);
   }
 
   static over(table: SharedPrints): SeenPrints {
@@ -51,15 +59,16 @@ export class SeenPrints {
   }
 
   /** Returns whether it is one of them. */
-  see(print: number): boolean {
-    const slot = this.slotOf(print);
-    if (this.table.slots[slot] !== print) return false;
-    this.table.seen[slot] = 1;
+  see(prints: Int32Array, at: number): boolean {
+    const known = this.table.slots[this.slotOf(prints, at)] as number;
+    if (known === NONE) return false;
+    this.table.seen[known] = 1;
     return true;
   }
 
-  wasSeen(print: number): boolean {
-    return this.table.seen[this.slotOf(print)] === 1;
+  wasSeen(prints: Int32Array, at: number): boolean {
+    const known = this.table.slots[this.slotOf(prints, at)] as number;
+    return known !== NONE && this.table.seen[known] === 1;
   }
 
   get seenCount(): number {
@@ -69,12 +78,19 @@ export class SeenPrints {
   }
 
   /** Its own slot, or the free one where it belongs. INVARIANT: at most half of them are taken. */
-  private slotOf(print: number): number {
-    const { slots } = this.table;
+  private slotOf(prints: Int32Array, at: number): number {
+    const { slots, prints: known } = this.table;
     const mask = slots.length - 1;
-    let slot = print & mask; // its lowest 32 bits, as a remainder, but without a division of floats
-    if (slot < 0) slot += slots.length;
-    while (slots[slot] !== NONE && slots[slot] !== print) slot = (slot + 1) & mask;
+    let slot = (prints[at] as number) & mask;
+    for (let one = slots[slot] as number; one !== NONE; one = slots[slot] as number) {
+      if (isEqualPrint(known, PRINT_WORDS * one, prints, at)) break;
+      slot = (slot + 1) & mask;
+    }
     return slot;
   }
+}
+
+/** Of owners that no reading has shown. */
+function isNoPrint(prints: Int32Array, at: number): boolean {
+  return prints[at] === 0 && prints[at + 1] === 0 && prints[at + 2] === 0 && prints[at + 3] === 0;
 }

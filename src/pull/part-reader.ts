@@ -9,6 +9,7 @@ import type { PartJudge } from '../domain/verdict.ts';
 import { FleetRows } from './fleet-rows.ts';
 import { IdentityPartReader } from './identity-pass.ts';
 import { writeUuid } from './key-set.ts';
+import { IDENTITY_AT } from './known-records.ts';
 import { EXAMPLES_MAX } from './pull-source.ts';
 import { readRecord } from './record-key.ts';
 import type { RecordPartReader } from './record-pass.ts';
@@ -55,7 +56,7 @@ export class PartReader {
         if (isWanted()) wanted.push(read.record);
         records.accept(read.record, read.key);
       }
-      records.end((record, print) => this.identities.accept(record, print));
+      records.end((record, prints, at) => this.identities.accept(record, prints, at + IDENTITY_AT));
     }
     const known = keysOf(keys);
     return {

@@ -1,18 +1,21 @@
 // pull: fingerprints of records by the bytes that they were parsed from: those of an unchanged record are the same as the last time, and take
-// a small part of the time of its values. In: some bytes of a list, then their records in order. Out: for each the fingerprints of its values.
+// a part of the time of its values. In: some bytes of a list, then their records in order. Out: for each the fingerprints of its values.
 // INVARIANT: equal bytes are equal records. So the key comes first in every record, and nowhere else in these bytes: otherwise values are read.
 import type { FactPaths } from '../domain/fact-prints.ts';
 import type { Facts } from '../domain/facts.ts';
-import { printOfRecord } from '../domain/identity-print.ts';
+import { IdentityPrinter } from '../domain/identity-print.ts';
+import { begin, isEqualPrint, mixBytes, PRINT_WORDS, PrintSeeds } from '../domain/print-bits.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { KnownRecords, NONE, type RecordPrints } from './known-records.ts';
+import { BYTES_AT, FACTS_AT, IDENTITY_AT, KnownRecords, NONE, RECORD_WORDS } from './known-records.ts';
 
-/** Where one record is, its fingerprint, and its number if it is known. */
+/** Where one record ends, and its number if it is known. */
 interface Place {
   to: number;
-  bytesPrint: number;
   known: number;
 }
+
+/** `prints`, `at`: where its `RECORD_WORDS` are, until the next one. */
+export type TakeRecord = (record: Facts, prints: Int32Array, at: number) => void;
 
 export class RecordBytes {
   private bytes: Buffer<ArrayBufferLike> = Buffer.alloc(0);
@@ -23,9 +26,14 @@ export class RecordBytes {
   private last = NONE;
   /** Of the records of these bytes, side by side. */
   private readonly lengths: number[] = [];
-  private readonly prints: number[] = [];
   private readonly numbers: number[] = [];
-  private readonly place: Place = { to: 0, bytesPrint: 0, known: NONE };
+  private bytesPrints = new Int32Array(PRINT_WORDS);
+  private readonly place: Place = { to: 0, known: NONE };
+  /** Of one record. */
+  private readonly prints = new Int32Array(RECORD_WORDS);
+  private readonly identities: IdentityPrinter;
+  private readonly seeds: PrintSeeds;
+  private readonly seed: Int32Array;
   /** How the records of most servers begin. */
   private readonly head: Buffer;
 
@@ -35,6 +43,9 @@ export class RecordBytes {
     keyField: string,
   ) {
     this.head = Buffer.from(`{"${keyField}":`);
+    this.identities = new IdentityPrinter(paths.key);
+    this.seeds = new PrintSeeds(paths.key);
+    this.seed = this.seeds.of('bytes');
   }
 
   begin(bytes: Uint8Array): void {
@@ -50,44 +61,51 @@ export class RecordBytes {
   }
 
   /** Each record that was accepted, with its fingerprints. */
-  end(take: (record: Facts, facts: number, identity: number) => void): void {
-    const { records, known, lengths, prints, numbers } = this;
+  end(take: TakeRecord): void {
     const isFound = this.findAll();
+    const { records, known, lengths, numbers, bytesPrints } = this;
     for (let at = 0; at < records.length; at += 1) {
       const record = records[at] as Facts;
       if (!isFound) {
-        const { facts, identity } = this.printsOf(record);
-        take(record, facts, identity);
+        take(record, this.printsOf(record), 0);
         continue;
       }
       let number = numbers[at] as number;
-      if (number === NONE) number = known.add(prints[at] as number, lengths[at] as number, this.printsOf(record));
+      if (number === NONE) {
+        const prints = this.printsOf(record);
+        prints.set(bytesPrints.subarray(PRINT_WORDS * at, PRINT_WORDS * (at + 1)), BYTES_AT);
+        number = known.add(prints, lengths[at] as number);
+      }
       if (this.last !== NONE) known.setFollower(this.last, number);
       this.last = number;
-      take(record, known.factsPrintOf(number), known.identityPrintOf(number));
+      take(record, known.prints, RECORD_WORDS * number);
     }
     this.bytes = Buffer.alloc(0);
     records.length = 0;
     this.keys.length = 0;
   }
 
-  private printsOf(record: Facts): RecordPrints {
-    return { facts: this.paths.print(record), identity: printOfRecord(this.kind, record) };
+  /** Without those of its bytes. */
+  private printsOf(record: Facts): Int32Array {
+    this.paths.print(record, this.prints, FACTS_AT);
+    this.identities.printOfRecord(this.kind, record, this.prints, IDENTITY_AT);
+    return this.prints;
   }
 
   /** Where each record is, and which are known; false when the bytes do not show it beyond doubt. */
   private findAll(): boolean {
-    const { bytes, keys, known, lengths, prints, numbers, place } = this;
+    const { bytes, keys, known, lengths, numbers, place } = this;
     if (keys.length === 0) return true;
+    if (this.bytesPrints.length < PRINT_WORDS * keys.length)
+      this.bytesPrints = new Int32Array(2 * PRINT_WORDS * keys.length);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let from = this.first();
     let expected = this.last === NONE ? NONE : known.followerOf(this.last);
     for (let at = 0; at < keys.length; at += 1) {
       if (from === NONE || !this.isRecordAt(from, keys[at] as string)) return false;
       const isAsExpected = expected !== NONE && this.isKnownAt(view, from, expected);
-      if (!isAsExpected) this.search(view, from);
+      if (!isAsExpected) this.search(view, from, PRINT_WORDS * at);
       lengths[at] = place.to - from;
-      prints[at] = place.bytesPrint;
       numbers[at] = place.known;
       // What followed a record that changed most likely follows it still.
       const before = place.known === NONE ? expected : place.known;
@@ -114,24 +132,29 @@ export class RecordBytes {
 
   /** A whole record of equal bytes ends where that one ended, whatever comes after it. */
   private isKnownAt(view: DataView, from: number, record: number): boolean {
-    const { known, place } = this;
+    const { known, place, prints } = this;
     const to = from + known.lengthOf(record);
     if (to > view.byteLength) return false;
-    const bytesPrint = printOfBytes(view, from, to);
-    if (bytesPrint !== known.bytesPrintOf(record)) return false;
+    this.printBytes(view, from, to, prints, BYTES_AT);
+    if (!isEqualPrint(prints, BYTES_AT, known.prints, RECORD_WORDS * record + BYTES_AT)) return false;
     place.to = to;
-    place.bytesPrint = bytesPrint;
     place.known = record;
     return true;
   }
 
   /** Up to the comma before the next one, or to the end. */
-  private search(view: DataView, from: number): void {
-    const { bytes, head, known, place } = this;
+  private search(view: DataView, from: number, printAt: number): void {
+    const { bytes, bytesPrints, head, known, place } = this;
     const next = bytes.indexOf(head, from + head.length);
     place.to = next === NONE ? bytes.length : next - 1;
-    place.bytesPrint = printOfBytes(view, from, place.to);
-    place.known = known.find(place.bytesPrint);
+    this.printBytes(view, from, place.to, bytesPrints, printAt);
+    place.known = known.find(bytesPrints, printAt);
+  }
+
+  private printBytes(view: DataView, from: number, to: number, out: Int32Array, at: number): void {
+    begin(this.seed);
+    mixBytes(view, from, to);
+    this.seeds.finish(out, at);
   }
 }
 
@@ -148,23 +171,3 @@ const QUOTE = 0x22;
 
 /** What comes before the first record. */
 const OVERLAP_MAX = 1_000;
-
-/** 53 bits. */
-function printOfBytes(view: DataView, from: number, to: number): number {
-  let a = 0xdeadbeef ^ (to - from);
-  let b = 0x41c6ce57;
-  let at = from;
-  for (; at + 8 <= to; at += 8) {
-    const first = view.getInt32(at, true);
-    const second = view.getInt32(at + 4, true);
-    a = Math.imul(a ^ first, 2_654_435_761) ^ second;
-    b = Math.imul(b ^ second, 1_597_334_677) ^ (first + (a >>> 15));
-  }
-  for (; at < to; at += 1) {
-    a = Math.imul(a ^ view.getUint8(at), 2_654_435_761);
-    b = Math.imul(b ^ view.getUint8(at), 1_597_334_677);
-  }
-  const c = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
-  const d = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909);
-  return 4_294_967_296 * (d & 0x1fffff) + (c >>> 0);
-}

@@ -6,29 +6,33 @@ import type { Facts } from '../domain/facts.ts';
 import { FIELDS, type PresentPrints } from '../domain/identity.ts';
 import type { Sight } from '../domain/movement.ts';
 import { AS_VALUES, PackedList } from '../domain/packed-list.ts';
+import { PRINT_WORDS, type PrintKey } from '../domain/print-bits.ts';
 import type { ChangedPart, SightPart } from '../domain/record-part.ts';
 import type { SeenSubjects } from '../domain/recorded-history.ts';
 import { SeenPrints, type SharedPrints } from '../domain/seen-prints.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
+import { FACTS_AT } from './known-records.ts';
 import { ListSight } from './list-sight.ts';
-import { RecordBytes } from './record-bytes.ts';
+import { RecordBytes, type TakeRecord } from './record-bytes.ts';
 
 export class RecordPass {
-  private readonly paths = new FactPaths();
+  private readonly paths: FactPaths;
+  private readonly print = new Int32Array(PRINT_WORDS);
   private readonly prints: SeenPrints | undefined;
   private readonly changed = new PackedList<Facts>(AS_VALUES);
   private readonly list: ListSight;
 
-  /** `present`: undefined when nothing is recorded. `latestMs`: as `ListSight` has it. */
-  constructor(present: PresentPrints | undefined, kind: SubjectKind, latestMs: number) {
+  /** `present`: made with this key; undefined when nothing is recorded. `latestMs`: as `ListSight` has it. */
+  constructor(present: PresentPrints | undefined, kind: SubjectKind, latestMs: number, key: PrintKey) {
+    this.paths = new FactPaths(key);
     this.prints = present && SeenPrints.of(present);
-    this.list = new ListSight(kind, latestMs);
+    this.list = new ListSight(kind, latestMs, key);
   }
 
   accept(record: Facts): void {
-    const print = this.paths.print(record);
-    this.list.add(record, print);
-    if (this.prints?.see(print) === false) this.changed.add(record);
+    this.paths.print(record, this.print, 0);
+    this.list.add(record, this.print, 0);
+    if (this.prints?.see(this.print, 0) === false) this.changed.add(record);
   }
 
   /** For threads that read parts: they mark in it what they saw. */
@@ -56,9 +60,12 @@ export class RecordPartReader {
   private latestMs = 0;
   private list: ListSight;
 
-  constructor(private readonly kind: SubjectKind) {
-    this.records = new RecordBytes(kind, new FactPaths(), FIELDS[kind][0] as string);
-    this.list = new ListSight(kind, this.latestMs);
+  constructor(
+    private readonly kind: SubjectKind,
+    readonly key: PrintKey,
+  ) {
+    this.records = new RecordBytes(kind, new FactPaths(key), FIELDS[kind][0] as string);
+    this.list = new ListSight(kind, this.latestMs, key);
   }
 
   /** For the next pass, over what was recorded then: undefined when nothing is. */
@@ -78,21 +85,21 @@ export class RecordPartReader {
   }
 
   /**
-   * Of the bytes that it began with. `take`: each record, with the fingerprint of its identity. INVARIANT: no record is kept beyond them but what
+   * Of the bytes that it began with. `take`: each record, with its fingerprints. INVARIANT: no record is kept beyond them but what
    * changed: moving what lives on costs more than reading it.
    */
-  end(take: (record: Facts, identity: number) => void): void {
-    this.records.end((record, facts, identity) => {
-      this.list.add(record, facts);
-      if (this.prints?.see(facts) === false) this.changed.push(record);
-      take(record, identity);
+  end(take: TakeRecord): void {
+    this.records.end((record, prints, at) => {
+      this.list.add(record, prints, at + FACTS_AT);
+      if (this.prints?.see(prints, at + FACTS_AT) === false) this.changed.push(record);
+      take(record, prints, at);
     });
   }
 
   part(): { changed: ChangedPart | undefined; sight: SightPart } {
     const { changed, prints, list } = this;
     this.changed = [];
-    this.list = new ListSight(this.kind, this.latestMs);
+    this.list = new ListSight(this.kind, this.latestMs, this.key);
     // Packed also when they are few: the main thread passes them on unread.
     const packed = changed.length === 0 ? changed : AS_VALUES.pack(changed);
     return { changed: prints && packed, sight: list.part };

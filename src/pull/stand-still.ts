@@ -39,7 +39,10 @@ export function followMovement(
   const firstAt = Math.min(before?.firstAt ?? nowMs, nowMs);
   const look = { firstAt, nowMs, stepMs, settings };
   const signs = {
-    content: content === undefined ? before?.signs.content : follow(before?.signs.content, content, undefined, look),
+    content:
+      content === undefined
+        ? before?.signs.content
+        : follow(comparable(before?.signs.content, content), content, undefined, look),
     newest:
       newestMs === undefined
         ? before?.signs.newest
@@ -56,6 +59,12 @@ export function followMovement(
     : undefined;
   const again = old && `stands still: the list is that of ${timeText(old.at)} again, record for record`;
   return { movement, still: stillText(movement) ?? again ?? unshown };
+}
+
+/** An earlier version summed in another form. That shows no change of the list: a source that stood still then does so now. */
+function comparable(before: Sign | undefined, content: string): Sign | undefined {
+  const numbersIn = (value: Sign['value']) => `${value}`.split(' ').length;
+  return before && numbersIn(before.value) !== numbersIn(content) ? { ...before, value: content } : before;
 }
 
 /** The list that this one is, when later ones were read in between. */

@@ -21,6 +21,7 @@ import type { PageReader } from '../domain/page-reader.ts';
 import type { PartReaders } from '../domain/part-readers.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
+import type { PrintKey } from '../domain/print-bits.ts';
 import type { Progress } from '../domain/progress.ts';
 import type { PullReader, PullStore } from '../domain/pull-store.ts';
 import type { QuietTime } from '../domain/quiet-period.ts';
@@ -111,6 +112,8 @@ export interface Engine {
   demo: boolean;
   /** What makes the next run a dry one; absent where nothing outlives a process. */
   silence?: Silence;
+  /** Of the fingerprints of what it reads: a secret of its database. */
+  printKey: PrintKey;
   /** What the database is bound to, once a run has read from it. */
   bindTo: string;
   /** Aborted when the process is to end: nothing new begins. */
@@ -138,6 +141,7 @@ export type PullEngine = Pick<
   | 'quiet'
   | 'ids'
   | 'log'
+  | 'printKey'
   | 'actions'
   | 'active'
   | 'settings'

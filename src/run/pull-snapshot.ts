@@ -86,7 +86,7 @@ class SnapshotPull {
     private readonly rules: RunRules,
     private readonly openState: OpenState,
   ) {
-    this.seen = new SeenRecords(engine.history);
+    this.seen = new SeenRecords(engine.history, engine.printKey);
     this.watched = watchedSubjects(openState);
     this.decided = decidedVerdicts(openState, rules.rules, run.startedAt);
     this.unpagedForActions = unpagedForActions(rules.rules, engine.actions);
@@ -184,7 +184,7 @@ class SnapshotPull {
     const lists = isV2 ? { lists: 'v2' as const } : {};
     const ofForm = formOf({ form, ...lists }) as string;
     const present = {
-      identities: await engine.store.presentPrints(KIND_OF[source]),
+      identities: await engine.store.presentPrints(KIND_OF[source], engine.printKey),
       records: await this.seen.passes(KIND_OF[source], { form, ...lists }, this.latestMs()),
     };
     const pulled = await pullSource({
@@ -258,7 +258,7 @@ class SnapshotPull {
     const judge = kind && this.rules.evaluator.judge(kind, { ...this.judgeContext(kind), flips });
     const join = this.kept.joiner(source);
     const exempt = this.kept.exemptKeeper(source);
-    const identities = new IdentityPass(KIND_OF[source], present.identities);
+    const identities = new IdentityPass(KIND_OF[source], present.identities, this.engine.printKey);
     const records = present.records();
     const lookBack = this.looksBackOn(source)?.pass(KIND_OF[source], this.run.startedAt, 'whole');
     const { fleet } = this;
@@ -299,7 +299,7 @@ class SnapshotPull {
 
   /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users or looked back on. */
   private inParts(source: Subjects, form: 'paged' | 'unpaged', present: Present): PartsPull<Pass> | undefined {
-    const { readers, api, store, actions } = this.engine;
+    const { readers, api, store, actions, printKey } = this.engine;
     const { evaluator } = this.rules;
     if (!readers || source !== 'devices' || !evaluator.needs.sources.has('devices') || evaluator.needs.devices)
       return undefined;
@@ -313,13 +313,21 @@ class SnapshotPull {
       evaluator,
       form,
       events: () => store.events(this.run.startedAt - this.windowMs),
-      setup: { ...this.view(), nowMs, fieldsWritten: written, latestMs, watched: this.watched, decided: this.decided },
+      setup: {
+        ...this.view(),
+        nowMs,
+        fieldsWritten: written,
+        latestMs,
+        watched: this.watched,
+        decided: this.decided,
+        printKey,
+      },
       context,
       fresh: () => {
         this.fleet = new FleetIndex(fieldsWritten(actions, 'device'));
         return {
           fleet: this.fleet,
-          identities: new IdentityPass('device', present.identities),
+          identities: new IdentityPass('device', present.identities, printKey),
           records: present.records(),
           flips: this.freshFlips(),
         };

@@ -93,7 +93,7 @@ function holding(reader: PullReader): PullStore {
     baseline: (source) => reader.baseline(source),
     movement: (...form) => reader.movement(...form),
     acceptances: () => reader.acceptances(),
-    presentPrints: (kind) => reader.presentPrints(kind),
+    presentPrints: (kind, key) => reader.presentPrints(kind, key),
     coverage: async () => [...(await reader.coverage()), ...(held.coverage ? [held.coverage] : [])],
     async *events(fromMs, type) {
       yield* reader.events(fromMs, type);

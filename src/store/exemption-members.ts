@@ -122,8 +122,7 @@ function* isKnown(db: Db, about: About, hasUsers: boolean): Work<boolean> {
   if (needsUsers && !(SELECTED[selector.field] && (yield* hasAny(db, 'user')))) return false;
   if (subject?.kind === 'user' || selector?.kind === 'user') {
     // A device whose record does not name its owners is no member: whoever it names later waits for a person.
-    const known =
-      "SELECT 1 FROM identities WHERE kind = 'device' AND gone_at IS NULL AND owners_print IS NOT NULL LIMIT 1";
+    const known = "SELECT 1 FROM identities WHERE kind = 'device' AND gone_at IS NULL AND owners IS NOT NULL LIMIT 1";
     if ((yield* db.get(known)) === undefined) return false;
   }
   return yield* hasAny(db, kind === 'service' ? 'service' : 'device');

@@ -5,17 +5,16 @@ import { giveWay } from '../domain/give-way.ts';
 import {
   type Identity,
   type IdentityChanges,
-  type IdentityPrints,
   type IdentitySeen,
   NAMED_MAX,
   type NamedIdentity,
   nameKey,
-  type PresentPrints,
   type SelectedIdentities,
 } from '../domain/identity.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { hashesOf, hashOf, type KeyedBy, SORTED_AT_ONCE, SortedKeys } from './identity-keys.ts';
 import { COLUMNS, identityOfRow, ownerRows, rowOfIdentity } from './identity-rows.ts';
+import { afterChanges, IDENTITY_WORDS, type PresentIdentities, presentIdentities } from './present-identities.ts';
 import type { Db, Work } from './queries.ts';
 
 const PRESENT_FIRST = 'ORDER BY gone_at IS NOT NULL, no';
@@ -36,11 +35,17 @@ export function* identitiesNamed(db: Db, text: string): Work<NamedIdentity[]> {
   });
 }
 
-/** Names may share a hash: each is compared. */
-export function* keyed(db: Db, by: KeyedBy, key: string, limit?: number): Work<Identity[]> {
-  const sql = `SELECT * FROM identities WHERE ${KEYED} ${PRESENT_FIRST} ${limit === undefined ? '' : `LIMIT ${limit}`}`;
-  const isNamed = (identity: Identity) => nameKey(identity[by]) === key;
-  return (yield* db.all(sql, hashOf(by, key))).map(identityOfRow).filter(isNamed);
+const KEYED_AT_ONCE = 500;
+
+/** Names may share a hash, and devices can choose such names: each is compared, and those that only share it hide none. */
+export function* keyed(db: Db, by: KeyedBy, key: string, limit = Number.POSITIVE_INFINITY): Work<Identity[]> {
+  const sql = `SELECT * FROM identities WHERE ${KEYED} ${PRESENT_FIRST} LIMIT ${KEYED_AT_ONCE} OFFSET ?`;
+  const named: Identity[] = [];
+  for (let from = 0; ; from += KEYED_AT_ONCE) {
+    const rows = yield* db.all(sql, hashOf(by, key), from);
+    named.push(...rows.map(identityOfRow).filter((identity) => nameKey(identity[by]) === key));
+    if (named.length >= limit || rows.length < KEYED_AT_ONCE) return named.slice(0, limit);
+  }
 }
 
 /** The ids of users by their e-mail address. */
@@ -91,60 +96,36 @@ export function* hasAny(db: Db, kind: SubjectKind): Work<boolean> {
   return (yield* db.get(sql, kind, kind)) !== undefined;
 }
 
-export async function presentPrints(db: Db, kind: SubjectKind): Promise<PresentPrints> {
-  const parts: PresentPrints[] = [];
-  for await (const rows of presentRows(db, kind)) {
-    parts.push(Float64Array.from(rows.flatMap(({ print, owners_print }) => [print, owners_print ?? -1])));
-  }
-  const prints = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    prints.set(part, at);
-    at += part.length;
-  }
-  return prints;
-}
-
-const ROWS_AT_ONCE = 5_000;
-
-interface PresentRow {
-  no: number;
-  print: number;
-  owners_print: number | null;
-}
-
-/** There may be a million. */
-async function* presentRows(db: Db, kind: SubjectKind): AsyncGenerator<PresentRow[]> {
-  const sql = `SELECT no, print, owners_print FROM identities
-    WHERE kind = ? AND gone_at IS NULL AND no > ? ORDER BY no LIMIT ${ROWS_AT_ONCE}`;
-  for (let last = 0; ; ) {
-    const rows = await db.reading(db.all<PresentRow>(sql, kind, last));
-    yield rows;
-    if (rows.length < ROWS_AT_ONCE) return;
-    last = (rows.at(-1) as PresentRow).no;
-    await giveWay();
-  }
-}
-
 const SAVED_AT_ONCE = 500;
 
 /**
- * In several transactions, so that others get their turn: the next reading completes what a crash left out. Returns whether there was
- * anything to save.
+ * In several transactions, so that others get their turn: the next reading completes what a crash left out. `known`: those that the last
+ * trusted list had, if they are at hand. Returns the same afterwards; undefined: they are to be read again.
  */
-export async function saveIdentities(db: Db, { kind, changed, had }: IdentityChanges, atMs: number): Promise<boolean> {
-  if (!(await db.reading(hasAny(db, kind)))) return addIdentities(db, changed, atMs);
-  // What is gone is marked first: a changed one has a fingerprint that the list no longer has, and comes back at once.
-  if (had) await markGone(db, kind, had, atMs);
-  let saved = had !== undefined;
-  for (const some of inParts(changed, SAVED_AT_ONCE)) {
-    if (saved) await giveWay();
-    await db.passingTransaction(function* () {
-      for (const seen of some) yield* saveIdentity(db, seen, atMs);
-    });
-    saved = true;
+export async function saveIdentities(
+  db: Db,
+  { kind, changed, had }: IdentityChanges,
+  atMs: number,
+  known?: PresentIdentities,
+): Promise<PresentIdentities | undefined> {
+  if (!(await db.reading(hasAny(db, kind)))) {
+    const hasAdded = await addIdentities(db, changed, atMs);
+    return hasAdded ? undefined : known;
   }
-  return saved;
+  const before = known ?? (had && (await presentIdentities(db, kind, had.key)));
+  // What is gone is marked first: a changed one has a fingerprint that the list no longer has, and comes back at once.
+  const gone = had && before ? await markGone(db, before, had.has, atMs) : new Set<number>();
+  const saved = new Map<number, IdentitySeen>();
+  for (const some of inParts(changed, SAVED_AT_ONCE)) {
+    if (had || saved.size > 0) await giveWay();
+    await db.passingTransaction(function* () {
+      for (const seen of some) {
+        const { no, now } = yield* saveIdentity(db, seen, atMs);
+        saved.set(no, now);
+      }
+    });
+  }
+  return before && afterChanges(before, gone, saved);
 }
 
 const ROWS_OF_SLICE = 1_000;
@@ -188,20 +169,26 @@ function* insertAll(db: Db, part: readonly IdentitySeen[], firstNo: number, atMs
   yield* db.insertMany('identity_owners', OWNER_COLUMNS, owners);
 }
 
+/** Returns their numbers. */
 async function markGone(
   db: Db,
-  kind: SubjectKind,
-  had: (prints: IdentityPrints) => boolean,
+  { nos, prints }: PresentIdentities,
+  has: (prints: Int32Array, at: number) => boolean,
   atMs: number,
-): Promise<void> {
-  for await (const rows of presentRows(db, kind)) {
-    const gone = rows.filter(({ print, owners_print }) => !had({ print, ownersPrint: owners_print ?? undefined }));
-    if (gone.length === 0) continue;
+): Promise<Set<number>> {
+  const gone = new Set<number>();
+  for (let at = 0; at < nos.length; at += 1) {
+    if (at % KEYS_OF_SLICE === 0) await giveWay();
+    if (!has(prints, IDENTITY_WORDS * at)) gone.add(nos[at] as number);
+  }
+  for (const some of inParts(gone, SAVED_AT_ONCE)) {
+    await giveWay();
     await db.passingTransaction(function* () {
-      for (const { no } of gone)
+      for (const no of some)
         yield* db.run('UPDATE identities SET gone_at = ?, changed_at = ? WHERE no = ?', atMs, atMs, no);
     });
   }
+  return gone;
 }
 
 /** Each item may be unpacked on its way. */
@@ -228,7 +215,7 @@ function* inParts<T>(all: Iterable<T>, size: number): Generator<T[]> {
   if (part.length > 0) yield part;
 }
 
-function* saveIdentity(db: Db, seen: IdentitySeen, atMs: number): Work<void> {
+function* saveIdentity(db: Db, seen: IdentitySeen, atMs: number): Work<{ no: number; now: IdentitySeen }> {
   const sql = `SELECT * FROM identities WHERE kind = ? AND id = ? AND ${KEYED}`;
   const known = yield* db.get(sql, seen.kind, seen.id, hashOf('id', seen.id));
   const before = known && identityOfRow(known);
@@ -247,9 +234,10 @@ function* saveIdentity(db: Db, seen: IdentitySeen, atMs: number): Work<void> {
     hashesOf(now).map((hash) => [hash, no]),
     'ON CONFLICT DO NOTHING',
   );
-  if (seen.owners === undefined) return;
+  if (seen.owners === undefined) return { no, now };
   yield* db.run('DELETE FROM identity_owners WHERE no = ?', no);
   yield* db.insertMany('identity_owners', OWNER_COLUMNS, ownerRows(now, no));
+  return { no, now };
 }
 
 const KEY_COLUMNS = ['hash', 'no'];

@@ -1,10 +1,27 @@
 // store: the keys by which identities are found: 32 bits of each name, in one index. In: names. Out: numbers, and the SQL function that
 // the migrations use. Two names may share a number: whoever looks one up compares the names too.
 import { type IdentitySeen, type NamedBy, nameKey } from '../domain/identity.ts';
-import { nameHash } from '../domain/identity-print.ts';
 
 /** Of which an index has a key; owners have a table of their own. */
 export type KeyedBy = Exclude<NamedBy, 'owner'>;
+
+/** Of the index alone, and no secret: migrations have it, so it never changes (cyrb53, two characters a step). */
+export function nameHash(by: string, key: string): number {
+  let [a, b] = [0xdeadbeef | 0, 0x41c6ce57];
+  for (const text of [by, key]) {
+    for (let at = 0; at < text.length; at += 2) {
+      const units = text.charCodeAt(at) | (at + 1 < text.length ? text.charCodeAt(at + 1) << 16 : 0);
+      a = Math.imul(a ^ units, 2_654_435_761);
+      b = Math.imul(b ^ units, 1_597_334_677);
+    }
+    // A text of an even length ends with a step of its own.
+    if (text.length % 2 === 0) [a, b] = [Math.imul(a, 2_654_435_761), Math.imul(b, 1_597_334_677)];
+    a ^= text.length;
+    b ^= text.length;
+  }
+  const hash = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
+  return hash >>> 0;
+}
 
 export function hashOf(by: KeyedBy, name: string): number {
   return nameHash(by, nameKey(name));

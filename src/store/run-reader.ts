@@ -6,17 +6,20 @@ import type { Intent } from '../domain/intent.ts';
 import type { Stop } from '../domain/operator.ts';
 import { type Plan, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { PrintKey } from '../domain/print-bits.ts';
 import type { EndedDecision, EndedKey, PlanFilter, RecordReader, RunReader } from '../domain/record-reader.ts';
 import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from '../domain/run.ts';
 import type { DecisionQuery, RunRecord } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { comparedRun, decisionsEnded, endedDecisions, matchesOfRuns } from './compared-runs.ts';
-import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
+import { identitiesNamed, identitiesSelected } from './identities.ts';
 import { inForceIn } from './in-force.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
 import { hasText, intentsOfPlan } from './planned-intents.ts';
+import { presentIdentities } from './present-identities.ts';
+import { readPrintKey } from './print-key.ts';
 import type { Db, Row } from './queries.ts';
 import { readInTurns } from './read-in-turns.ts';
 import { decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
@@ -159,8 +162,13 @@ export class SqlRunReader implements RunReader, IdentityReader {
     return await this.db.reading(identitiesSelected(this.db, field, value));
   }
 
-  async presentPrints(kind: SubjectKind): Promise<PresentPrints> {
-    return presentPrints(this.db, kind);
+  async presentPrints(kind: SubjectKind, key: PrintKey): Promise<PresentPrints> {
+    return (await presentIdentities(this.db, kind, key)).prints;
+  }
+
+  /** Undefined in a database that no run of a version with such a key has read for. */
+  async printKey(): Promise<PrintKey | undefined> {
+    return await this.db.reading(readPrintKey(this.db));
   }
 
   async close(): Promise<void> {

@@ -14,6 +14,7 @@ import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { OperatorStore, ReleaseStore } from '../domain/operator-store.ts';
 import type { Plan, PlanStatus } from '../domain/plan.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
+import type { PrintKey } from '../domain/print-bits.ts';
 import type { PullStore } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunStore } from '../domain/run-store.ts';
@@ -34,6 +35,8 @@ import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } fr
 import { SqlOutbox, type Unit } from './outbox.ts';
 import { demandStatus, haveAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
+import { type PresentIdentities, presentIdentities } from './present-identities.ts';
+import { keepPrintKey } from './print-key.ts';
 import type { Work } from './queries.ts';
 import { rowOfRun } from './rows.ts';
 import { LARGE_FROM, rowsOf, writeRunCommit } from './run-rows.ts';
@@ -47,7 +50,7 @@ export class SqlStore
   implements RunStore, PullStore, PlanStore, OperatorStore, ReleaseStore, AuditStore, CheckpointStore
 {
   /** INVARIANT: nobody else writes while this one does. */
-  private readonly prints = new Map<SubjectKind, PresentPrints>();
+  private readonly present = new Map<SubjectKind, PresentIdentities>();
 
   async bind(address: string, lists?: Lists): Promise<void> {
     await this.unit(function* ({ db, audits }) {
@@ -107,11 +110,18 @@ export class SqlStore
 
   async saveIdentities(changes: readonly IdentityChanges[]): Promise<void> {
     for (const each of changes) {
-      const known = this.prints.get(each.kind);
-      this.prints.delete(each.kind);
-      const isChanged = await saveIdentities(this.db, each, this.clock.nowMs());
-      if (known && !isChanged) this.prints.set(each.kind, known);
+      const known = this.present.get(each.kind);
+      this.present.delete(each.kind);
+      const now = await saveIdentities(this.db, each, this.clock.nowMs(), known);
+      if (now) this.present.set(each.kind, now);
     }
+  }
+
+  /** The key of the fingerprints of this database: `fresh`, if it has none yet. */
+  async keepPrintKey(fresh: PrintKey): Promise<PrintKey> {
+    return this.unit(function* ({ db }) {
+      return yield* keepPrintKey(db, fresh);
+    });
   }
 
   async removeOldRuns(olderByMs: number): Promise<Removed | undefined> {
@@ -302,9 +312,9 @@ export class SqlStore
     return eventsBetween(this.db, afterNo, upToNo);
   }
 
-  override async presentPrints(kind: SubjectKind): Promise<PresentPrints> {
-    const known = this.prints.get(kind) ?? (await super.presentPrints(kind));
-    this.prints.set(kind, known);
-    return known;
+  override async presentPrints(kind: SubjectKind, key: PrintKey): Promise<PresentPrints> {
+    const known = this.present.get(kind) ?? (await presentIdentities(this.db, kind, key));
+    this.present.set(kind, known);
+    return known.prints;
   }
 }

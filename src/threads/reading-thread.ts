@@ -18,7 +18,7 @@ const EVALUATORS_MAX = 2;
 const port = parentPort;
 const evaluators = new Map<number, Evaluator>();
 let reader: PartReader | undefined;
-/** One for all passes: it knows the records of the passes before. */
+/** One for all passes, which are of one database and have its key: it knows the records of the passes before. */
 let records: RecordPartReader | undefined;
 
 function readerOf(
@@ -26,7 +26,7 @@ function readerOf(
   { plain, flipsLeft, isExampleWanted, prints, recordPrints }: SentSetup,
 ): PartReader {
   const setup = deserialize(plain) as Omit<PassSetup, keyof SentSetup>;
-  const { source, fieldsWritten, watched, decided, nowMs, latestMs, joins, coverage, unavailable } = setup;
+  const { source, fieldsWritten, watched, decided, nowMs, latestMs, joins, coverage, unavailable, printKey } = setup;
   const kind = KIND_OF[source];
   evaluator.advance(nowMs);
   const makeJudge = () => {
@@ -61,7 +61,7 @@ function readerOf(
       },
     };
   };
-  records ??= new RecordPartReader(kind);
+  records ??= new RecordPartReader(kind, printKey);
   records.follow(recordPrints, latestMs);
   return new PartReader({ source, fieldsWritten, prints, records, makeJudge });
 }

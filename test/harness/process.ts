@@ -21,6 +21,7 @@ import { StoreHealth } from '../../src/store/store-health.ts';
 import { quietTime } from '../../src/system/quiet-time.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { type Life, mortal } from '../support/crash.ts';
+import { PRINT_KEY } from '../support/print-key.ts';
 import { RUN_FAILURES_MAX } from './check-together.ts';
 import { databaseLine, PUBLIC_KEYS, type SimCheckpointFile, signing } from './checkpoints.ts';
 import type { SimDisk } from './disk.ts';
@@ -95,6 +96,7 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     },
     settings: sickSettings(settingsOf(profile), bug),
     demo: false,
+    printKey: PRINT_KEY,
     bindTo: around.api.address,
     signal: new AbortController().signal,
     feed: { primed: new WeakSet(), triedMs: 0 },

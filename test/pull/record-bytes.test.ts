@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FactPaths } from '../../src/domain/fact-prints.ts';
 import type { Facts } from '../../src/domain/facts.ts';
-import { printOfRecord } from '../../src/domain/identity-print.ts';
+import { FACTS_AT, IDENTITY_AT } from '../../src/pull/known-records.ts';
 import { RecordBytes } from '../../src/pull/record-bytes.ts';
+import { identityOfRecord, PRINT_KEY, printOfFacts } from '../support/print-key.ts';
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'é', '"', 'a"}');
 /** Some hold what looks like the beginning of a record, in a text or as an object. */
@@ -28,20 +29,30 @@ function recordOf({ DeviceID, rest: more }: { DeviceID: string; rest: Facts }, i
   return isKeyFirst ? { DeviceID, ...more } : { ...more, DeviceID };
 }
 
+/** Of its facts, and of its identity. */
+function partsOf(prints: Int32Array, at: number): [Int32Array, Int32Array] {
+  return [prints.slice(at + FACTS_AT, at + FACTS_AT + 4), prints.slice(at + IDENTITY_AT, at + IDENTITY_AT + 4)];
+}
+
 describe('a fingerprint by bytes', () => {
   it('is that of the values, page after page', () => {
     fc.assert(
       fc.property(fc.array(page, { maxLength: 12 }), (pages) => {
-        const [bytesOf, paths] = [new RecordBytes('device', new FactPaths(), 'DeviceID'), new FactPaths()];
+        const [bytesOf, paths] = [
+          new RecordBytes('device', new FactPaths(PRINT_KEY), 'DeviceID'),
+          new FactPaths(PRINT_KEY),
+        ];
         for (const { records: all, isKeyFirst, spaces, overlaps } of pages) {
           const records = all.map((one) => recordOf(one, isKeyFirst));
           const texts = records.map((one) => JSON.stringify(one, undefined, spaces));
           bytesOf.begin(Buffer.from(`{"devices":[${texts.join(',')}],"count":${records.length}}`));
           const accepted = overlaps ? records.slice(1) : records;
           for (const one of accepted) bytesOf.accept(one, String(one.DeviceID));
-          const found: [Facts, number, number][] = [];
-          bytesOf.end((record, facts, identity) => found.push([record, facts, identity]));
-          expect(found).toEqual(accepted.map((one) => [one, paths.print(one), printOfRecord('device', one)]));
+          const found: [Facts, Int32Array, Int32Array][] = [];
+          bytesOf.end((record, prints, at) => found.push([record, ...partsOf(prints, at)]));
+          expect(found).toEqual(
+            accepted.map((one) => [one, printOfFacts(one, paths), identityOfRecord('device', one)]),
+          );
         }
       }),
       { numRuns: 2_000 },
@@ -79,12 +90,12 @@ describe('a fingerprint by bytes', () => {
 });
 
 function expectPrintsOfValues(lists: Facts[][]): void {
-  const [bytesOf, paths] = [new RecordBytes('device', new FactPaths(), 'DeviceID'), new FactPaths()];
+  const [bytesOf, paths] = [new RecordBytes('device', new FactPaths(PRINT_KEY), 'DeviceID'), new FactPaths(PRINT_KEY)];
   for (const list of lists) {
     bytesOf.begin(Buffer.from(list.map((one) => JSON.stringify(one)).join(',')));
     for (const one of list) bytesOf.accept(one, String(one.DeviceID));
-    const found: number[] = [];
-    bytesOf.end((_, facts) => found.push(facts));
-    expect(found).toEqual(list.map((one) => paths.print(one)));
+    const found: Int32Array[] = [];
+    bytesOf.end((_, prints, at) => found.push(partsOf(prints, at)[0]));
+    expect(found).toEqual(list.map((one) => printOfFacts(one, paths)));
   }
 }

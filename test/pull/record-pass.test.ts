@@ -7,12 +7,13 @@ import type { Facts } from '../../src/domain/facts.ts';
 import { SeenPrints } from '../../src/domain/seen-prints.ts';
 import { stringifyExact } from '../../src/management/contract.ts';
 import { RecordPartReader, RecordPass } from '../../src/pull/record-pass.ts';
+import { PRINT_KEY, printOfFacts } from '../support/print-key.ts';
 
 const device = (no: number, LoginCount: number): Facts => ({ DeviceID: `d-${no}`, Name: 'é日本', LoginCount });
 const fleet = (loginCount: (no: number) => number) => Array.from({ length: 60 }, (_, no) => device(no, loginCount(no)));
 const known = (records: readonly Facts[]) => {
-  const paths = new FactPaths();
-  return SeenPrints.of(Float64Array.from(records, (record) => paths.print(record)));
+  const paths = new FactPaths(PRINT_KEY);
+  return SeenPrints.of(Int32Array.from(records.flatMap((record) => [...printOfFacts(record, paths)])));
 };
 
 function read(reader: RecordPartReader, records: readonly Facts[], batchSize: number): void {
@@ -29,7 +30,7 @@ function changedIn(part: ReturnType<RecordPartReader['part']>['changed']): Facts
 }
 
 function readerOver(records: readonly Facts[]): RecordPartReader {
-  const reader = new RecordPartReader('device');
+  const reader = new RecordPartReader('device', PRINT_KEY);
   reader.follow(known(records).shared, NOW);
   return reader;
 }
@@ -73,7 +74,7 @@ describe('what a list sums up to', () => {
     MdmData: { Timestamp: times(no + 1) },
   }));
   const seen = (list: readonly Facts[]) => {
-    const pass = new RecordPass(undefined, 'device', NOW);
+    const pass = new RecordPass(undefined, 'device', NOW, PRINT_KEY);
     for (const record of list) pass.accept(record);
     return pass.finish().sight;
   };
@@ -81,8 +82,8 @@ describe('what a list sums up to', () => {
   it.each([1, 7, 60])(
     'is the same read in parts, in batches of %i, whether or not anything is recorded',
     (batchSize) => {
-      const pass = new RecordPass(undefined, 'device', NOW);
-      const reader = new RecordPartReader('device');
+      const pass = new RecordPass(undefined, 'device', NOW, PRINT_KEY);
+      const reader = new RecordPartReader('device', PRINT_KEY);
       for (const recorded of [known([]).shared, undefined]) {
         reader.follow(recorded, NOW);
         for (const half of [records.slice(0, 30), records.slice(30)]) {
@@ -103,6 +104,13 @@ describe('what a list sums up to', () => {
     expect(new Set([...contents, seen(records).content]).size).toBe(61);
   });
 
+  it('is another one when two devices swap a fact', () => {
+    const swapped = records
+      .with(0, { ...(records[0] as Facts), LoginCount: 1 })
+      .with(1, { ...(records[1] as Facts), LoginCount: 0 });
+    expect(seen(swapped).content).not.toBe(seen(records).content);
+  });
+
   it('has the newest report of any kind, and none from the future: a device may send any time', () => {
     expect(seen(records).newestMs).toBe(NOW - 1_000);
     const hostile = [times(-1), 'soon', -1n, 10n ** 25n, Number.NaN].map((Timestamp) => ({ MdmData: { Timestamp } }));
@@ -115,16 +123,12 @@ describe('what a list sums up to', () => {
 describe('a table of fingerprints that a recorded run leaves', () => {
   it('is used again by the next reading, which knows nothing of it', () => {
     const before = known(fleet(() => 1));
-    const seenOnce = new FactPaths().print(device(1, 1));
-    before.see(seenOnce);
+    const seenOnce = printOfFacts(device(1, 1));
+    before.see(seenOnce, 0);
     SeenPrints.release(before.shared);
     const next = known(fleet(() => 2));
     expect(next.shared.slots).toBe(before.shared.slots);
-    expect([next.seenCount, next.see(seenOnce), next.see(new FactPaths().print(device(1, 2)))]).toEqual([
-      0,
-      false,
-      true,
-    ]);
+    expect([next.seenCount, next.see(seenOnce, 0), next.see(printOfFacts(device(1, 2)), 0)]).toEqual([0, false, true]);
     expect(known(fleet(() => 3)).shared.slots).not.toBe(next.shared.slots);
   });
 });

@@ -204,3 +204,13 @@ describe('no false alarm in 30 quiet days of a source that', () => {
     expect(named).toEqual([]);
   });
 });
+
+it('a source that stands still does so after an update that sums its list in another form', () => {
+  const life = new Life((now) => ({ content: `${now} 2`, newestMs: undefined })).live(3 * DAY);
+  expect(life.frozen(DAY)).toBeDefined();
+  const named = life.named.length;
+  life.live(HOUR, () => ({ content: '1 -2 3 -4', newestMs: undefined }));
+  expect(life.named.length - named).toBe(12);
+  life.read(() => ({ content: '1 -2 3 -5', newestMs: undefined }));
+  expect(life.text).toBeUndefined();
+});

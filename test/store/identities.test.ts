@@ -1,10 +1,14 @@
 // test: identities are found by each of their names in any case, and kept up by difference. In: changes of readings. Out: rows.
 import { describe, expect, it } from 'vitest';
+import { linkEntry } from '../../src/audit/chain.ts';
 import type { IdentityChanges } from '../../src/domain/identity.ts';
-import { nameHash, printsOf } from '../../src/domain/identity-print.ts';
 import { resolveName } from '../../src/domain/resolve-name.ts';
-import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { nameHash } from '../../src/store/identity-keys.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { addRun, deviceSeen, fakeClock, openStore, START_MS } from '../support/filled-store.ts';
+import { identityPrints, PRINT_KEY } from '../support/print-key.ts';
 
 const changes = (over: Partial<IdentityChanges> = {}): IdentityChanges => ({
   kind: 'device',
@@ -43,7 +47,7 @@ describe('identities', () => {
     for (const text of ['dev-7', 'S-3', 's-0', 'name 4', 'P2@X.org', 'p6@x.org', 'nobody']) {
       expect(await atOnce.identitiesNamed(text), text).toEqual(await oneByOne.identitiesNamed(text));
     }
-    expect(await atOnce.presentPrints('device')).toEqual(await oneByOne.presentPrints('device'));
+    expect(await atOnce.presentPrints('device', PRINT_KEY)).toEqual(await oneByOne.presentPrints('device', PRINT_KEY));
   });
   it('whose names share a key are told apart', async () => {
     const store = openStore();
@@ -92,13 +96,41 @@ describe('identities', () => {
     const store = openStore(clock);
     await commit(store, changes({ changed: [deviceSeen('a'), deviceSeen('b')] }));
     clock.advance(1_000);
-    await commit(store, changes({ had: ({ print }) => print === printsOf(deviceSeen('a')).print }));
+    await commit(
+      store,
+      changes({ had: { key: PRINT_KEY, has: (prints, at) => prints[at] === identityPrints(deviceSeen('a'))[0] } }),
+    );
     const gone = async () =>
       (await store.identitiesNamed('Name of b')).map(({ identity: { goneAt, changedAt } }) => [goneAt, changedAt]);
     expect(await gone()).toEqual([[START_MS + 1_000, START_MS + 1_000]]);
-    expect(await store.presentPrints('device')).toHaveLength(2);
+    expect(await store.presentPrints('device', PRINT_KEY)).toEqual(identityPrints(deviceSeen('a')));
     await commit(store, changes({ changed: [deviceSeen('b')] }));
     expect(await gone()).toEqual([[undefined, START_MS + 1_000]]);
+  });
+  it('have the same fingerprints in a process that begins as in one that followed every change', async () => {
+    const db = openDatabase(':memory:');
+    migrate(db);
+    const store = new SqliteStore(db, linkEntry, fakeClock());
+    const printsIn = async (one: SqliteStore) => {
+      const prints = await one.presentPrints('device', PRINT_KEY);
+      return Array.from({ length: prints.length / 8 }, (_, at) => prints.slice(8 * at, 8 * at + 8).join()).sort();
+    };
+    const list = ['a', 'b', 'c', 'd'].map((id) => deviceSeen(id));
+    await store.saveIdentities([changes({ changed: list })]);
+    await printsIn(store);
+    const isOf = (id: string) => (prints: Int32Array, at: number) => prints[at] === identityPrints(deviceSeen(id))[0];
+    const isGone = isOf('b');
+    for (const [changed, had] of [
+      [[deviceSeen('a', { name: 'Renamed' }), deviceSeen('e', { owners: ['ada@x.org'] })], undefined],
+      [[], { key: PRINT_KEY, has: (prints: Int32Array, at: number) => !isGone(prints, at) }],
+      [[deviceSeen('c', { owners: [] }), deviceSeen('b')], { key: PRINT_KEY, has: () => true }],
+      [[deviceSeen('e', { name: 'Other' })], undefined],
+    ] as const) {
+      await store.saveIdentities([changes({ changed, had })]);
+      expect(await printsIn(store)).toEqual(await printsIn(new SqliteStore(db, linkEntry, fakeClock())));
+    }
+    expect(await printsIn(store)).toHaveLength(5);
+    await store.close();
   });
   it('are counted by what a selector selects, as exemptions compare it', async () => {
     const store = openStore();

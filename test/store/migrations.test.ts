@@ -10,8 +10,9 @@ import { EVENT_COLUMNS, rowOfEvent } from '../../src/store/event-rows.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
 import { rowOfDecision, rowOfEpisode, rowOfIntent, rowOfPlan, rowOfRun } from '../../src/store/rows.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { decision as decisionWith, plan as planOf } from '../support/filled-store.ts';
+import { decision as decisionWith, deviceSeen, plan as planOf } from '../support/filled-store.ts';
 import { FakeClock } from '../support/platform.ts';
+import { identityPrints, PRINT_KEY } from '../support/print-key.ts';
 import { commitOf, decision, episode, event, intent, plan, run } from '../support/stored-nouns.ts';
 
 let db: SqliteDb;
@@ -53,7 +54,8 @@ describe('a database of the tables 20', () => {
     expect(await named('ADA mac')).toEqual([['name', 'D-Ä']]);
     expect(await named('ada@x.org')).toEqual([['owner', 'D-Ä']]);
     expect(await store.identitiesNamed('e')).toMatchObject([{ identity: { goneAt: 5, firstAt: 1, changedAt: 2 } }]);
-    expect([...(await store.presentPrints('device'))]).toEqual([7, 8]);
+    const seen = deviceSeen('D-Ä', { serial: 'C02', name: 'Ada Mac', model: 'Mac14,2', owners: ['Ada@x.org'] });
+    expect(await store.presentPrints('device', PRINT_KEY)).toEqual(identityPrints(seen));
   });
 });
 

@@ -26,6 +26,7 @@ import { answered } from '../../src/store/sqlite-work.ts';
 import { quietTime } from '../../src/system/quiet-time.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { FakeClock, Platform } from './platform.ts';
+import { PRINT_KEY } from './print-key.ts';
 
 export const QUIET_MS = 15_000;
 export const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -141,6 +142,7 @@ export function startOnPlatform({
     daemonMode: daemonMode ?? 'enforce',
     settings: chosen,
     demo: false,
+    printKey: PRINT_KEY,
     bindTo: platform.address,
     signal: new AbortController().signal,
     feed: { primed: new WeakSet(), triedMs: 0 },

@@ -10,6 +10,7 @@ import { quietTime } from '../../src/system/quiet-time.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { activate, countingIds, settingsDefault, silent } from './engine-on-platform.ts';
 import { Platform } from './platform.ts';
+import { PRINT_KEY } from './print-key.ts';
 import type { OpenedStore } from './stores.ts';
 
 export interface OnStore extends OpenedStore {
@@ -39,6 +40,7 @@ export async function engineOnStore(opened: OpenedStore, rules: readonly LoadedR
     daemonMode: 'enforce',
     settings,
     demo: false,
+    printKey: PRINT_KEY,
     bindTo: platform.address,
     signal: new AbortController().signal,
     feed: { primed: new WeakSet(), triedMs: 0 },

@@ -2,6 +2,7 @@
 // stores of the same history have in common.
 import { SOURCES } from '../../src/domain/subjects.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
+import { PRINT_KEY } from './print-key.ts';
 
 /** Pages are this long, so that lists have several. */
 const PAGE = 3;
@@ -39,6 +40,7 @@ async function commands(store: SqlStore, nowMs: number): Promise<Found> {
     tokensInUse: sortedById(await store.tokens().inUse()),
     clockAgreement: await store.clockAgreement(),
     latency: await store.keptLatency(),
+    printKey: await store.printKey(),
     baselines: await each(SOURCES, (source) => store.baseline(source)),
     figures: await store.figures(),
     lastFindings: await store.lastFindings().catch(said),
@@ -201,7 +203,9 @@ async function namesOf(store: SqlStore): Promise<Found> {
   return {
     named: await each(texts, (text) => store.identitiesNamed(text)),
     selected: await each(texts, (text) => store.identitiesSelected('SerialNumber', text)),
-    prints: await each(['device', 'user', 'service'] as const, async (kind) => [...(await store.presentPrints(kind))]),
+    prints: await each(['device', 'user', 'service'] as const, async (kind) => [
+      ...(await store.presentPrints(kind, PRINT_KEY)),
+    ]),
   };
 }
 

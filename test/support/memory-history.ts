@@ -21,6 +21,7 @@ import { Decoder } from '../../src/history/codec/decoder.ts';
 import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
 import { Recording } from '../../src/history/record/recording.ts';
 import { factKindOf } from '../../src/history/rows.ts';
+import { PRINT_KEY } from './print-key.ts';
 
 export class MemoryHistory implements HistoryRecorder, HistoryReader {
   /** As they are read again from what was written. */
@@ -29,7 +30,7 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
   lists: ReadonlySet<Source> = new Set();
   private readonly encoder = new RunEncoder();
   private readonly decoder = new Decoder({ factsOnly: false });
-  private readonly recording = new Recording();
+  private readonly recording = new Recording(PRINT_KEY);
   private last: Promise<void> = Promise.resolve();
 
   constructor(private readonly store: EventRows) {}

@@ -4,6 +4,7 @@ import type { Alert, ClaimedNotification, FeedClaim } from '../../src/domain/not
 import type { SqlStore } from '../../src/store/sql-store.ts';
 import { deviceSeen, START_MS as SEEN_MS } from './filled-store.ts';
 import { type FakeClock, START_MS } from './platform.ts';
+import { PRINT_KEY } from './print-key.ts';
 import { claim, commitOf, decision, episode, event, intent, plan, run } from './stored-nouns.ts';
 
 type Call = readonly [name: string, call: (store: SqlStore, clock: FakeClock) => unknown];
@@ -60,6 +61,8 @@ export const CALLS: readonly Call[] = [
   ['bind', (store) => store.bind('http://platform.test', 'v2' as never)],
   ['bind again', (store) => store.bind('http://platform.test')],
   ['bind elsewhere', (store) => store.bind('http://other.test').catch(({ code }) => code)],
+  ['keepPrintKey', (store) => store.keepPrintKey(PRINT_KEY)],
+  ['keepPrintKey of another one', (store) => store.keepPrintKey(PRINT_KEY.map((word) => word + 1))],
   ['nameDatabase', (store) => store.nameDatabase('the database')],
   [
     'keepClockAgreement',
@@ -127,7 +130,7 @@ export const CALLS: readonly Call[] = [
         {
           kind: 'device',
           changed: [deviceSeen('Dev-1', { name: 'Other', owners: ['new@x.org'] })],
-          had: ({ print }) => print % 2 === 0,
+          had: { key: PRINT_KEY, has: (prints, at) => (prints[at] as number) % 2 === 0 },
         },
       ]),
   ],

@@ -1,6 +1,6 @@
-// history codec: which texts of standing nouns are recorded, by kind and key, as 53 bits each. In: nouns as a run found them. Out: rows of those
+// history codec: which texts of standing nouns are recorded, by kind and key, as a hash each. In: nouns as a run found them. Out: rows of those
 // that are new, other than before, or gone.
-import { FactPaths } from '../../domain/fact-prints.ts';
+import { hash } from 'node:crypto';
 import { dataText } from '../fact-text.ts';
 import type { HistoryRow, RowKind } from '../rows.ts';
 import { WHOLE } from './row-paths.ts';
@@ -9,12 +9,10 @@ import { WHOLE } from './row-paths.ts';
 export type Make = (kind: RowKind, subject: string, path: string, value: string | undefined) => HistoryRow;
 
 export class StandingTexts {
-  private readonly kinds = new Map<RowKind, Map<string, number>>();
-  private readonly paths = new FactPaths();
+  private readonly kinds = new Map<RowKind, Map<string, string>>();
 
   constructor(before: Iterable<HistoryRow>) {
-    for (const { kind, subject, value } of before)
-      if (value !== undefined) this.of(kind).set(subject, this.print(value));
+    for (const { kind, subject, value } of before) if (value !== undefined) this.of(kind).set(subject, printOf(value));
   }
 
   /** `isAll`: what is not among these is gone. */
@@ -22,7 +20,7 @@ export class StandingTexts {
     const known = this.of(kind);
     for (const [key, noun] of nouns) {
       const text = dataText(noun);
-      const print = this.print(text);
+      const print = printOf(text);
       if (known.get(key) === print) continue;
       known.set(key, print);
       yield row(kind, key, WHOLE, text);
@@ -40,16 +38,17 @@ export class StandingTexts {
   }
 
   replace(kind: RowKind, subjects: readonly string[]): void {
-    this.kinds.set(kind, new Map(subjects.map((subject) => [subject, 0])));
+    this.kinds.set(kind, new Map(subjects.map((subject) => [subject, ''])));
   }
 
-  private of(kind: RowKind): Map<string, number> {
-    const known = this.kinds.get(kind) ?? new Map<string, number>();
+  private of(kind: RowKind): Map<string, string> {
+    const known = this.kinds.get(kind) ?? new Map<string, string>();
     this.kinds.set(kind, known);
     return known;
   }
+}
 
-  private print(text: string): number {
-    return this.paths.print({ text });
-  }
+/** SHA-256: nobody finds two texts of one hash, so it needs no key. */
+function printOf(text: string): string {
+  return hash('sha256', text, 'base64');
 }

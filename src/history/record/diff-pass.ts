@@ -2,13 +2,14 @@
 // removed before what is new; what is recorded from now on, unless the reading is not trusted.
 import type { FactPath, FactPaths } from '../../domain/fact-prints.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
+import { isEqualPrint, PRINT_WORDS } from '../../domain/print-bits.ts';
 import type { FactChange } from '../../domain/recorded-history.ts';
 import { isPlainlyCleanFact } from '../../domain/secrets.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import type { LastFacts, PackedFacts } from './last-facts.ts';
 import { secretPathsOf } from './without-secrets.ts';
 
-/** The facts of a record: paths by number, and two numbers for each value. */
+/** The facts of a record: paths by number, and four numbers for each value. */
 interface Found {
   paths: number[];
   prints: number[];
@@ -68,10 +69,10 @@ export class DiffPass {
       before.set(no, at);
     });
     now.begin();
-    this.paths.walk(record, (path, a, b, value) => {
+    this.paths.walk(record, (path, print, value) => {
       now.set(path.no, values.length);
       found.paths.push(path.no);
-      found.prints.push(a, b);
+      for (const word of print) found.prints.push(word);
       values.push(value);
       this.show(path);
     });
@@ -79,14 +80,10 @@ export class DiffPass {
     let secret: ReadonlySet<string> | undefined;
     for (const [at, no] of found.paths.entries()) {
       const was = before.get(no);
-      if (
-        was !== undefined &&
-        last?.values[2 * was] === found.prints[2 * at] &&
-        last?.values[2 * was + 1] === found.prints[2 * at + 1]
-      )
+      if (was !== undefined && last && isEqualPrint(last.values, PRINT_WORDS * was, found.prints, PRINT_WORDS * at))
         continue;
       const path = this.last.pathOf(no).text;
-      if (!isPlainlyCleanFact(path, values[at] as Fact)) secret ??= secretPathsOf(record);
+      if (!isPlainlyCleanFact(path, values[at] as Fact)) secret ??= secretPathsOf(record, this.paths.key);
       const change = { kind: this.kind, subject, path } as const;
       changes.push(
         secret?.has(path) ? { ...change, value: undefined, secret: true } : { ...change, value: values[at] },
@@ -131,7 +128,8 @@ export class DiffPass {
         return;
       }
       kept.paths.push(no);
-      kept.prints.push(last.values[2 * at] as number, last.values[2 * at + 1] as number);
+      for (let word = 0; word < PRINT_WORDS; word += 1)
+        kept.prints.push(last.values[PRINT_WORDS * at + word] as number);
     });
     return kept;
   }

@@ -2,6 +2,7 @@
 // ones, and none older than they are kept. What was recorded last is read from the folder, at first and after each failure.
 import type { TrustEvent } from '../../domain/event.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
+import type { PrintKey } from '../../domain/print-bits.ts';
 import type { FactChange, RecordForm, SeenRun } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { EVENTS_TO } from '../codec/row-paths.ts';
@@ -23,6 +24,8 @@ export interface FolderSettings {
   program: string;
   /** How long they are kept. */
   keepMs: number;
+  /** Of the database that they lie beside. */
+  printKey: PrintKey;
 }
 
 interface Opened {
@@ -57,11 +60,11 @@ export class FolderRecording {
 
   /** Errors: AppError `store_failed`; the records are as they were then. */
   async tidy(nowMs: number): Promise<void> {
-    const { folder, address, program, keepMs } = this.settings;
+    const { folder, address, program, keepMs, printKey } = this.settings;
     const { needsBase } = await tidyHistory(folder, { program, address, nowMs, keepMs });
     if (!needsBase || !this.opened) return;
     this.opened.writer.writeBase([]);
-    this.opened = { ...this.opened, recording: new Recording(), encoder: new RunEncoder() };
+    this.opened = { ...this.opened, recording: new Recording(printKey), encoder: new RunEncoder() };
   }
 
   private async open(): Promise<Opened> {
@@ -70,29 +73,30 @@ export class FolderRecording {
   }
 }
 
-async function openFolder({ folder, address, program }: FolderSettings): Promise<Opened> {
+async function openFolder({ folder, address, program, printKey }: FolderSettings): Promise<Opened> {
   const writer = new HistoryWriter(folder, { address, program });
-  const known = await loaded(await lastStanding(folder, address));
+  const known = await loaded(await lastStanding(folder, address), printKey);
   if (known) return { writer, ...known };
   // What holds cannot be read: the next run is recorded whole, and is the first of a new beginning.
   writer.writeBase([]);
-  return { writer, recording: new Recording(), encoder: new RunEncoder() };
+  return { writer, recording: new Recording(printKey), encoder: new RunEncoder() };
 }
 
 /** Undefined: it cannot be read, or not to its end. */
 async function loaded(
   parts: AsyncIterable<Iterable<HistoryRow>> | undefined,
+  key: PrintKey,
 ): Promise<Omit<Opened, 'writer'> | undefined> {
   try {
-    return parts && (await loadedOf(parts));
+    return parts && (await loadedOf(parts, key));
   } catch (error) {
     if (error instanceof UnreadableSegment) return undefined;
     throw error;
   }
 }
 
-async function loadedOf(parts: AsyncIterable<Iterable<HistoryRow>>): Promise<Omit<Opened, 'writer'>> {
-  const recording = new Recording();
+async function loadedOf(parts: AsyncIterable<Iterable<HistoryRow>>, key: PrintKey): Promise<Omit<Opened, 'writer'>> {
+  const recording = new Recording(key);
   const others: HistoryRow[] = [];
   let facts: HistoryRow[] = [];
   const finish = () => {

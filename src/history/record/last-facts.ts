@@ -1,17 +1,17 @@
-// history/record: the facts of all subjects of one kind as they were recorded last, packed: a fact is its path and 64 bits that stand for its
+// history/record: the facts of all subjects of one kind as they were recorded last, packed: a fact is its path and 128 bits that stand for its
 // value. In: the facts of subjects. Out: the same again; fingerprints of whole records. The values themselves are in the segments.
-import type { FactPath, FactPaths } from '../../domain/fact-prints.ts';
-import { printOf } from '../../domain/print-bits.ts';
+import { addPrint, type FactPath, type FactPaths } from '../../domain/fact-prints.ts';
+import { PRINT_WORDS } from '../../domain/print-bits.ts';
 import { BlockMemory } from './block-memory.ts';
 import { KnownValues } from './known-values.ts';
 
-/** The facts of one subject: paths by number, and two numbers for each value. */
+/** The facts of one subject: paths by number, and four numbers for each value. */
 export interface PackedFacts {
   paths: Uint32Array;
   values: Int32Array;
 }
 
-/** Records that have the same facts share the list of their paths, and how these are packed: the whole ones first, then two numbers in each word. */
+/** Records that have the same facts share the list of their paths, and how these are packed: the whole ones first, then two values in each word. */
 interface Shape {
   paths: Uint32Array;
   /** By path: 1: its values are too many for numbers. */
@@ -24,7 +24,7 @@ interface Shape {
 /** Fingerprints of whole records, by slot, as they were at a time. */
 interface KeptPrints {
   time: number;
-  bySlot: Float64Array;
+  bySlot: Int32Array;
 }
 
 export class LastFacts {
@@ -90,45 +90,42 @@ export class LastFacts {
   }
 
   /** Of all subjects, in the order of `ids`, as a form shows them that has these paths. INVARIANT: a set that was asked for has no others later. */
-  prints(shown: ReadonlySet<number>): Float64Array {
+  prints(shown: ReadonlySet<number>): Int32Array {
     const kept = this.keptFor(shown);
     const masks = this.shapes.map(({ paths }) => Uint8Array.from(paths, (no) => (shown.has(no) ? 1 : 0)));
-    const prints = new Float64Array(this.slots.size);
+    const prints = new Int32Array(PRINT_WORDS * this.slots.size);
     let at = 0;
     for (const slot of this.slots.values()) {
-      if ((this.setAt[slot] as number) > kept.time) kept.bySlot[slot] = this.print(slot, masks);
-      prints[at] = kept.bySlot[slot] as number;
-      at += 1;
+      const from = PRINT_WORDS * slot;
+      if ((this.setAt[slot] as number) > kept.time) this.print(slot, masks, kept.bySlot);
+      for (let word = 0; word < PRINT_WORDS; word += 1) prints[at + word] = kept.bySlot[from + word] as number;
+      at += PRINT_WORDS;
     }
     kept.time = this.time;
     this.time += 1;
     return prints;
   }
 
-  /** The same, by id. */
-  printsById(shown: ReadonlySet<number>): (id: string) => number {
+  /** The same, and by id where its four numbers are. */
+  printsById(shown: ReadonlySet<number>): { prints: Int32Array; atOf(id: string): number } {
     this.prints(shown);
     const { bySlot } = this.keptFor(shown);
-    return (id) => bySlot[this.slots.get(id) as number] as number;
+    return { prints: bySlot, atOf: (id) => PRINT_WORDS * (this.slots.get(id) as number) };
   }
 
-  private print(slot: number, masks: readonly Uint8Array[]): number {
+  private print(slot: number, masks: readonly Uint8Array[], bySlot: Int32Array): void {
     const mask = masks[this.shapeOf[slot] as number] as Uint8Array;
     const values = this.valuesAt(slot);
-    let [a, b] = [0, 0];
-    for (let one = 0; one < mask.length; one += 1) {
-      if (mask[one] === 0) continue;
-      a = (a + (values[2 * one] as number)) | 0;
-      b = (b + (values[2 * one + 1] as number)) | 0;
-    }
-    return printOf(a, b);
+    const at = PRINT_WORDS * slot;
+    bySlot.fill(0, at, at + PRINT_WORDS);
+    for (let one = 0; one < mask.length; one += 1) if (mask[one] !== 0) addPrint(bySlot, at, values, PRINT_WORDS * one);
   }
 
   private keptFor(shown: ReadonlySet<number>): KeptPrints {
-    const kept = this.kept.get(shown) ?? { time: 0, bySlot: new Float64Array(0) };
-    const { length } = this.setAt;
+    const kept = this.kept.get(shown) ?? { time: 0, bySlot: new Int32Array(0) };
+    const length = PRINT_WORDS * this.setAt.length;
     if (kept.bySlot.length < length) {
-      const bySlot = new Float64Array(length);
+      const bySlot = new Int32Array(length);
       bySlot.set(kept.bySlot);
       kept.bySlot = bySlot;
     }
@@ -168,9 +165,10 @@ export class LastFacts {
     for (const no of paths) this.known[no] ??= new KnownValues();
     const isWhole = Uint8Array.from(paths, (no) => (this.known[no]?.isFull ? 1 : 0));
     const wholes = isWhole.reduce((sum, one) => sum + one, 0);
-    const words = 2 * wholes + Math.ceil((paths.length - wholes) / 2);
+    const words = PRINT_WORDS * wholes + Math.ceil((paths.length - wholes) / 2);
     if (this.packed.length < words) this.packed = new Int32Array(2 * words);
-    if (this.unpacked.length < 2 * paths.length) this.unpacked = new Int32Array(4 * paths.length);
+    const unpacked = PRINT_WORDS * paths.length;
+    if (this.unpacked.length < unpacked) this.unpacked = new Int32Array(2 * unpacked);
     return { paths: paths.slice(), isWhole, wholes, words, subjects: 0 };
   }
 
@@ -178,16 +176,15 @@ export class LastFacts {
   private packAs({ paths, isWhole, wholes, words }: Shape, values: Int32Array): boolean {
     const { packed } = this;
     packed.fill(0, 0, words);
-    let [whole, numbered] = [0, 4 * wholes];
+    let [whole, numbered] = [0, 2 * PRINT_WORDS * wholes];
     for (let at = 0; at < paths.length; at += 1) {
-      const [a, b] = [values[2 * at] as number, values[2 * at + 1] as number];
+      const from = PRINT_WORDS * at;
       if (isWhole[at] === 1) {
-        packed[whole] = a;
-        packed[whole + 1] = b;
-        whole += 2;
+        for (let word = 0; word < PRINT_WORDS; word += 1) packed[whole + word] = values[from + word] as number;
+        whole += PRINT_WORDS;
         continue;
       }
-      const no = (this.known[paths[at] as number] as KnownValues).noOf(a, b);
+      const no = (this.known[paths[at] as number] as KnownValues).noOf(values, from);
       if (no === undefined) return false;
       packed[numbered >> 1] = (packed[numbered >> 1] as number) | (no << (16 * (numbered & 1)));
       numbered += 1;
@@ -195,26 +192,25 @@ export class LastFacts {
     return true;
   }
 
-  /** Two numbers for each path; they hold until the next are asked for. */
+  /** Four numbers for each path; they hold until the next are asked for. */
   private valuesAt(slot: number): Int32Array {
     const { paths, isWhole, wholes, words } = this.shapes[this.shapeOf[slot] as number] as Shape;
     const packed = this.memory.read(this.placeOf[slot] as number, words);
     const { unpacked } = this;
-    let [whole, numbered] = [0, 4 * wholes];
+    let [whole, numbered] = [0, 2 * PRINT_WORDS * wholes];
     for (let at = 0; at < paths.length; at += 1) {
+      const to = PRINT_WORDS * at;
       if (isWhole[at] === 1) {
-        unpacked[2 * at] = packed[whole] as number;
-        unpacked[2 * at + 1] = packed[whole + 1] as number;
-        whole += 2;
+        for (let word = 0; word < PRINT_WORDS; word += 1) unpacked[to + word] = packed[whole + word] as number;
+        whole += PRINT_WORDS;
         continue;
       }
       const no = ((packed[numbered >> 1] as number) >>> (16 * (numbered & 1))) & 0xffff;
-      const known = this.known[paths[at] as number] as KnownValues;
-      unpacked[2 * at] = known.aOf(no);
-      unpacked[2 * at + 1] = known.bOf(no);
+      const { prints } = this.known[paths[at] as number] as KnownValues;
+      for (let word = 0; word < PRINT_WORDS; word += 1) unpacked[to + word] = prints[PRINT_WORDS * no + word] as number;
       numbered += 1;
     }
-    return unpacked.subarray(0, 2 * paths.length);
+    return unpacked.subarray(0, PRINT_WORDS * paths.length);
   }
 
   private grow(slot: number): void {

@@ -2,6 +2,7 @@
 // Out: each as it is recorded: only what changed. It writes nothing itself; whoever cannot write what it gave begins with a new one.
 import type { TrustEvent } from '../../domain/event.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
+import type { PrintKey } from '../../domain/print-bits.ts';
 import type { FactChange, RecordForm, SeenRun } from '../../domain/recorded-history.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { RunToEncode } from '../codec/run-encoder.ts';
@@ -9,15 +10,19 @@ import type { EventsOfRun } from './recording-desk.ts';
 import { SubjectDiffer } from './subject-differ.ts';
 
 export class Recording {
-  readonly differs = {
-    device: new SubjectDiffer('device'),
-    user: new SubjectDiffer('user'),
-    service: new SubjectDiffer('service'),
-  };
+  readonly differs: Record<SubjectKind, SubjectDiffer>;
   /** The hash of the rule set that is recorded. */
   ruleSet: string | undefined;
   /** The number of the newest event that is recorded, and of the run that it was recorded with. */
   eventsTo: EventsOfRun = { seq: 0, eventsTo: 0 };
+
+  constructor(key: PrintKey) {
+    this.differs = {
+      device: new SubjectDiffer('device', key),
+      user: new SubjectDiffer('user', key),
+      service: new SubjectDiffer('service', key),
+    };
+  }
 
   presentPrints(kind: SubjectKind, form: RecordForm): PresentPrints {
     return this.differs[kind].presentPrints(form);

@@ -184,7 +184,7 @@ export class RunRecorder implements HistoryRecorder {
 
 class Late extends AppError {}
 
-const NONE: PresentPrints = new Float64Array(0);
+const NONE: PresentPrints = new Int32Array(0);
 
 function sentOf({ seen, ...rest }: SeenRun): SentRun {
   const plain = { ...rest, frame: { ...rest.frame, settings: { ...rest.frame.settings } } } satisfies SentFrame;

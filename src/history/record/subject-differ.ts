@@ -4,6 +4,7 @@ import { FactPaths } from '../../domain/fact-prints.ts';
 import type { Facts } from '../../domain/facts.ts';
 import { FIELDS, fieldText, type PresentPrints } from '../../domain/identity.ts';
 import { PackedList } from '../../domain/packed-list.ts';
+import { PRINT_WORDS, type PrintKey } from '../../domain/print-bits.ts';
 import { type FactChange, formOf, type RecordForm, type SeenSubjects } from '../../domain/recorded-history.ts';
 import { SeenPrints, type SharedPrints } from '../../domain/seen-prints.ts';
 import { isUsable } from '../../domain/snapshot.ts';
@@ -19,13 +20,19 @@ export interface SubjectDiff {
 }
 
 export class SubjectDiffer {
-  private readonly paths = new FactPaths();
-  private readonly last = new LastFacts(this.paths);
+  private readonly paths: FactPaths;
+  private readonly last: LastFacts;
   /** Paths by number that each form has ever shown. INVARIANT: a fact of such a path is as a record of that form has it. */
   private readonly shown = new Map<RecordForm, ReadonlySet<number>>();
   private readonly texts = new WeakMap<ReadonlySet<number>, ReadonlySet<string>>();
 
-  constructor(private readonly kind: SubjectKind) {}
+  constructor(
+    private readonly kind: SubjectKind,
+    key: PrintKey,
+  ) {
+    this.paths = new FactPaths(key);
+    this.last = new LastFacts(this.paths);
+  }
 
   get size(): number {
     return this.last.size;
@@ -34,7 +41,7 @@ export class SubjectDiffer {
   /** Empty for a form that was never read: then everything counts as changed. */
   presentPrints(form: RecordForm): PresentPrints {
     const shown = this.shown.get(form);
-    return shown ? this.last.prints(shown) : new Float64Array(0);
+    return shown ? this.last.prints(shown) : new Int32Array(0);
   }
 
   diff(seen: SeenSubjects): SubjectDiff {
@@ -76,24 +83,24 @@ export class SubjectDiffer {
 
   /** One subject as an earlier process recorded it: its facts, or what changed of them. */
   load(subject: string, changes: Iterable<Pick<FactChange, 'path' | 'value' | 'secret'>>): void {
-    const facts = new Map<number, readonly [number, number]>();
+    const facts = new Map<number, Int32Array>();
     const known = this.last.get(subject);
     known?.paths.forEach((no, at) => {
-      facts.set(no, [known.values[2 * at] as number, known.values[2 * at + 1] as number]);
+      facts.set(no, known.values.slice(PRINT_WORDS * at, PRINT_WORDS * (at + 1)));
     });
     for (const { path, value, secret } of changes) {
       if (path === '') facts.clear();
       else if (value === undefined && !secret) facts.delete(this.paths.of(path).no);
       else {
-        const { no, print } = this.paths.factPrint(path, value);
-        facts.set(no, print);
+        const { no, print } = this.paths.printOf(path, value);
+        facts.set(no, print.slice());
       }
     }
     if (facts.size === 0) this.last.delete(subject);
     else
       this.last.set(subject, {
         paths: Uint32Array.from(facts.keys()),
-        values: Int32Array.from([...facts.values()].flat()),
+        values: Int32Array.from([...facts.values()].flatMap((print) => [...print])),
       });
   }
 
@@ -143,8 +150,8 @@ class ListedSubjects {
 
   /** Whether the reading had a recorded subject as it was. To be asked before anything of it is recorded anew. */
   same(): (id: string) => boolean {
-    const printOf = this.last.printsById(this.shown);
-    return (id) => !this.changedIds.has(id) && this.prints.wasSeen(printOf(id));
+    const { prints, atOf } = this.last.printsById(this.shown);
+    return (id) => !this.changedIds.has(id) && this.prints.wasSeen(prints, atOf(id));
   }
 
   /** Recorded subjects that the reading did not have. */
@@ -155,8 +162,8 @@ class ListedSubjects {
     const gone: string[] = [];
     let at = 0;
     for (const id of this.last.ids()) {
-      if (!this.changedIds.has(id) && !this.prints.wasSeen(prints[at] as number)) gone.push(id);
-      at += 1;
+      if (!this.changedIds.has(id) && !this.prints.wasSeen(prints, at)) gone.push(id);
+      at += PRINT_WORDS;
     }
     return gone;
   }

@@ -3,6 +3,7 @@
 import { FactPaths } from '../../domain/fact-prints.ts';
 import type { Facts } from '../../domain/facts.ts';
 import { isFacts } from '../../domain/facts.ts';
+import type { PrintKey } from '../../domain/print-bits.ts';
 import { withoutSecrets } from '../../domain/secrets.ts';
 
 /** Their text is JSON, and is dropped when it is not. */
@@ -11,15 +12,15 @@ const JSON_FIELDS: ReadonlySet<string> = new Set(['OIDCClientSpec', 'ServiceSpec
 const NONE: ReadonlySet<string> = new Set();
 
 /** A name alone makes no secret: agents have a `PasscodeStatus`. */
-export function secretPathsOf(record: Facts): ReadonlySet<string> {
+export function secretPathsOf(record: Facts, key: PrintKey): ReadonlySet<string> {
   const { value, dropped } = withoutSecrets(record, { jsonFields: JSON_FIELDS, needsForm: true });
   if (dropped.length === 0) return NONE;
-  const paths = new FactPaths();
-  const kept = new Map<string, number>();
-  if (isFacts(value)) paths.walk(value, (path, a, b) => kept.set(path.text, a * 31 + b));
+  const paths = new FactPaths(key);
+  const kept = new Map<string, string>();
+  if (isFacts(value)) paths.walk(value, (path, print) => kept.set(path.text, print.join()));
   const secret = new Set<string>();
-  paths.walk(record, (path, a, b) => {
-    if (kept.get(path.text) !== a * 31 + b) secret.add(path.text);
+  paths.walk(record, (path, print) => {
+    if (kept.get(path.text) !== print.join()) secret.add(path.text);
   });
   return secret;
 }

@@ -17,6 +17,7 @@ import type { RecordingDesk, SentFrame } from '../../../src/history/record/recor
 import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
 import { Dice } from '../../harness/dice.ts';
 import type { SimClock } from '../../harness/sim-clock.ts';
+import { PRINT_KEY } from '../../support/print-key.ts';
 import type { MonthRecording } from './month.ts';
 
 const ADDRESS = 'http://platform.test';
@@ -47,7 +48,13 @@ export class MonthFolder implements MonthRecording {
   begin(store: EventRows, clock: SimClock): HistoryRecorder {
     this.nowMs = () => clock.nowMs();
     this.life = { isOver: false };
-    const desk = new DirectDesk({ folder: this.folder, address: ADDRESS, program: 'a month', keepMs: KEEP_MS });
+    const desk = new DirectDesk({
+      folder: this.folder,
+      address: ADDRESS,
+      program: 'a month',
+      keepMs: KEEP_MS,
+      printKey: PRINT_KEY,
+    });
     this.recorder = new RunRecorder(this.failing(desk, this.life), store, unhurried(clock), silent);
     return this.recorder;
   }

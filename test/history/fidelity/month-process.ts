@@ -24,6 +24,7 @@ import { steadyTime } from '../../../src/system/steady-time.ts';
 import { replaced } from '../../harness/planted-bugs.ts';
 import type { SimClock } from '../../harness/sim-clock.ts';
 import { type Life, mortal } from '../../support/crash.ts';
+import { PRINT_KEY } from '../../support/print-key.ts';
 import type { MonthPlatform } from './month-platform.ts';
 import type { Made } from './what-was-made.ts';
 
@@ -105,6 +106,7 @@ export async function startMonthProcess(parts: ProcessParts, life: Life): Promis
     },
     demo: false,
     silence: silenceBefore(await writer.lastCompletedAt(), clock.nowMs()),
+    printKey: PRINT_KEY,
     bindTo: platform.address,
     signal: new AbortController().signal,
     feed: { primed: new WeakSet(), triedMs: 0 },

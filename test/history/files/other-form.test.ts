@@ -18,6 +18,7 @@ import { rowsOf } from '../../../src/history/files/segment-rows.ts';
 import { tidyHistory } from '../../../src/history/files/tidy.ts';
 import { verifyHistory } from '../../../src/history/files/verify.ts';
 import { FolderRecording } from '../../../src/history/record/folder-recording.ts';
+import { PRINT_KEY } from '../../support/print-key.ts';
 import { plainDecoder } from './plain-decoder.ts';
 import { DAY, HOUR, lastRows, runRows, type Said, START } from './rows.ts';
 
@@ -158,7 +159,10 @@ it.each(UNREADABLE)(
 
 it('a recorder whose base is packed wrong begins anew, with a base of its own', async () => {
   for (const base of bases()) replace(base, packedWrong(base));
-  await new FolderRecording({ folder, ...ABOUT, keepMs: 30 * DAY }).presentPrints('device', 'paged');
+  await new FolderRecording({ folder, ...ABOUT, keepMs: 30 * DAY, printKey: PRINT_KEY }).presentPrints(
+    'device',
+    'paged',
+  );
   expect(bases()).toHaveLength(3);
   expect(await lastRows(folder, ABOUT.address)).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
 import { ThreadDesk } from '../../../src/history/record/thread-desk.ts';
 import { takeWriterLock } from '../../../src/store/writer-lock.ts';
 import { startOnPlatform } from '../../support/engine-on-platform.ts';
+import { PRINT_KEY } from '../../support/print-key.ts';
 
 const [folder, times] = process.argv.slice(2) as [string, string];
 for (let time = 0; time < Number(times); time++) {
@@ -13,7 +14,7 @@ for (let time = 0; time < Number(times); time++) {
   const on = startOnPlatform();
   for (let id = 1; id <= 40; id++) on.platform.addDevice(`device-${id}`);
   const settings = { address: 'http://platform.test', program: 'test', keepMs: 30 * 86_400_000 };
-  const desk = new ThreadDesk({ folder: `${database}.history`, ...settings });
+  const desk = new ThreadDesk({ folder: `${database}.history`, printKey: PRINT_KEY, ...settings });
   const { engine } = on;
   const clock = { nowMs: () => on.clock.nowMs(), monotonicMs: () => 0, sleep: () => new Promise<void>(() => {}) };
   const recorder = new RunRecorder(desk, on.store, clock, engine.log);

@@ -15,6 +15,7 @@ import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
 import { ThreadDesk } from '../../../src/history/record/thread-desk.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';
+import { PRINT_KEY } from '../../support/print-key.ts';
 
 const dirs: string[] = [];
 afterEach(() => {
@@ -32,6 +33,7 @@ const settingsOf = (folder: string) => ({
   address: 'http://platform.test',
   program: 'test',
   keepMs: 30 * 86_400_000,
+  printKey: PRINT_KEY,
 });
 
 function recorderOf(on: OnPlatform, desk: RecordingDesk): RunRecorder {
@@ -158,7 +160,7 @@ describe('a recorder that is closed', () => {
     const calls: string[] = [];
     const written = Promise.withResolvers<void>();
     const desk: RecordingDesk = {
-      presentPrints: async () => new Float64Array(0),
+      presentPrints: async () => new Int32Array(0),
       eventsAfter: async () => 0,
       events: async () => {},
       record: () => written.promise,
@@ -205,7 +207,7 @@ it('a clock that the server does not agree with removes nothing of the history',
   const on = startOnPlatform();
   const tidied: number[] = [];
   const recorder = recorderOf(on, {
-    presentPrints: async () => new Float64Array(0),
+    presentPrints: async () => new Int32Array(0),
     eventsAfter: async () => 0,
     events: async () => {},
     record: async () => {},
@@ -353,7 +355,7 @@ describe('a thread that several databases share', () => {
     const failed = expect(asked).rejects.toMatchObject({ message: 'the thread that records was ended' });
     await hanging.close();
     await failed;
-    expect(await other.presentPrints('device', 'paged')).toEqual(new Float64Array(0));
+    expect(await other.presentPrints('device', 'paged')).toEqual(new Int32Array(0));
     await thread.close();
   });
 });

@@ -9,6 +9,7 @@ import { Recording } from '../../../src/history/record/recording.ts';
 import { SubjectDiffer } from '../../../src/history/record/subject-differ.ts';
 import { skippedReading } from '../../../src/pull/pull-source.ts';
 import { RecordPass } from '../../../src/pull/record-pass.ts';
+import { PRINT_KEY } from '../../support/print-key.ts';
 
 const value: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom<Fact[]>('TRUE', 'FALSE', '', null, true, false, 0, 1, 1n, 2n ** 60n, -(2n ** 60n), 2n ** 80n, 1.5),
@@ -52,7 +53,9 @@ function shownBy(form: RecordForm, id: string, own: Facts): Facts {
 /** Facts by path, as a record has them. */
 function leavesOf(one: Facts): Map<string, Fact> {
   const leaves = new Map<string, Fact>();
-  new FactPaths().walk(one, (path, _a, _b, fact) => leaves.set(path.text, fact));
+  new FactPaths(PRINT_KEY).walk(one, (path, _print, fact) => {
+    leaves.set(path.text, fact);
+  });
   return leaves;
 }
 
@@ -80,10 +83,10 @@ describe('what is folded from recorded changes', () => {
   it('is what every run read, whatever form it read, and whether it was trusted', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-        const differ = new SubjectDiffer('device');
+        const differ = new SubjectDiffer('device', PRINT_KEY);
         const world = new Map<string, Map<string, Fact>>();
         for (const { form, fleet: of, isTrusted } of steps) {
-          const pass = new RecordPass(differ.presentPrints(form), 'device', NOW);
+          const pass = new RecordPass(differ.presentPrints(form), 'device', NOW, PRINT_KEY);
           const records = Object.entries(of).map(([id, own]) => shownBy(form, id, own));
           for (const one of records) pass.accept(one);
           const { changed, prints } = pass.finish().records as Recorded;
@@ -107,9 +110,9 @@ describe('what is folded from recorded changes', () => {
   it('is nothing for a reading that shows what was recorded', () => {
     fc.assert(
       fc.property(fleet, forms, (of, form) => {
-        const differ = new SubjectDiffer('device');
+        const differ = new SubjectDiffer('device', PRINT_KEY);
         const turn = () => {
-          const pass = new RecordPass(differ.presentPrints(form), 'device', NOW);
+          const pass = new RecordPass(differ.presentPrints(form), 'device', NOW, PRINT_KEY);
           for (const [id, own] of Object.entries(of)) pass.accept(shownBy(form, id, own));
           const { changed, prints } = pass.finish().records as Recorded;
           const { changes } = differ.diff({ kind: 'device', reading: reading(form, true), changed, prints });
@@ -124,7 +127,7 @@ describe('what is folded from recorded changes', () => {
 
 describe('events', () => {
   it('are recorded anew when a restored store gives their numbers to others', () => {
-    const recording = new Recording();
+    const recording = new Recording(PRINT_KEY);
     recording.eventsTo = { seq: 7, eventsTo: 100 };
     expect(recording.eventsAfter({ seq: 8, eventsTo: 130 })).toBe(100);
     expect(recording.eventsAfter({ seq: 8, eventsTo: 90 })).toBe(0);

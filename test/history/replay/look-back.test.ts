@@ -18,6 +18,7 @@ import { Dice } from '../../harness/dice.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';
+import { PRINT_KEY } from '../../support/print-key.ts';
 
 const HOUR = 3_600_000;
 const ADDRESS = 'http://platform.test';
@@ -61,7 +62,13 @@ const IN_MEMORY = ({ store }: OnPlatform): Recorded => {
 const IN_FILES = ({ store, clock, engine }: OnPlatform): Recorded => {
   const folder = mkdtempSync(join(tmpdir(), 'trustward-look-back-'));
   folders.push(folder);
-  const desk = new DirectDesk({ folder, address: ADDRESS, program: 'a test', keepMs: 90 * 24 * HOUR });
+  const desk = new DirectDesk({
+    folder,
+    address: ADDRESS,
+    program: 'a test',
+    keepMs: 90 * 24 * HOUR,
+    printKey: PRINT_KEY,
+  });
   const recorder = new RunRecorder(
     desk,
     store,

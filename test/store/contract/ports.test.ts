@@ -60,6 +60,7 @@ describe('the ports of the store', () => {
       'observeEvents',
       'appendAudit',
       'keepClockAgreement',
+      'keepPrintKey',
       'sealAudit',
       'nameDatabase',
       'acceptRestore',
