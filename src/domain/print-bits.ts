@@ -67,9 +67,22 @@ export function mixWord(word: number): void {
   taken += 1;
 }
 
+/** Texts between these are mixed by the block: it is twice as fast. */
+const [LONG_UNITS, UNITS_MAX] = [16, 4_096];
+const units = new DataView(new ArrayBuffer(2 * UNITS_MAX));
+
 /** The units of a text; whoever calls it mixes in their number. */
 export function mixUnits(text: string): void {
   const { length } = text;
+  if (length >= LONG_UNITS && length <= UNITS_MAX) {
+    let from = 0;
+    for (; taken < 4; from += 2) mixWord(text.charCodeAt(from) | (text.charCodeAt(from + 1) << 16));
+    permute();
+    taken = 0;
+    for (let at = from; at < length; at += 1) units.setUint16(2 * (at - from), text.charCodeAt(at), true);
+    mixBlocks(units, 0, 2 * (length - from));
+    return;
+  }
   for (let at = 1; at < length; at += 2) mixWord(text.charCodeAt(at - 1) | (text.charCodeAt(at) << 16));
   if (length % 2 === 1) mixWord(text.charCodeAt(length - 1));
 }
@@ -79,6 +92,11 @@ export function mixBytes(view: DataView, from: number, to: number): void {
   mixWord(to - from);
   permute();
   taken = 0;
+  mixBlocks(view, from, to);
+}
+
+/** At the beginning of a block. */
+function mixBlocks(view: DataView, from: number, to: number): void {
   let at = from;
   let [a, b, c, d] = [v[0] as number, v[1] as number, v[2] as number, v[3] as number];
   for (; to - at > BLOCK_BYTES; at += BLOCK_BYTES) {

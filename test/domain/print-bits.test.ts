@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { FactPaths } from '../../src/domain/fact-prints.ts';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
-import { begin, mixBytes, mixWord, PrintSeeds } from '../../src/domain/print-bits.ts';
+import { begin, mixBytes, mixUnits, mixWord, PrintSeeds } from '../../src/domain/print-bits.ts';
 import { nameHash } from '../../src/store/identity-keys.ts';
 import { identityOfRecord, PRINT_KEY, printOfFacts } from '../support/print-key.ts';
 
@@ -49,6 +49,24 @@ describe('a fingerprint', () => {
     for (let at = 3; at < 23; at += 4) mixWord(at | ((at + 1) << 8) | ((at + 2) << 16) | ((at + 3) << 24));
     seeds.finish(out, 0);
     expect(hex(printOfBytes(20))).toBe(hex(out));
+  });
+
+  it('of a text is that of its units, however long it is and wherever in a block it begins', () => {
+    const [seeds, made, expected] = [new PrintSeeds(PRINT_KEY), new Int32Array(4), new Int32Array(4)];
+    for (let length = 0; length <= 60; length += 1) {
+      for (let before = 0; before <= 4; before += 1) {
+        const codes = Array.from({ length }, (_, at) => (at * 7_919 + 60_000) & 0xffff);
+        begin(seeds.key);
+        for (let word = 0; word < before; word += 1) mixWord(word);
+        mixUnits(String.fromCharCode(...codes));
+        seeds.finish(made, 0);
+        begin(seeds.key);
+        for (let word = 0; word < before; word += 1) mixWord(word);
+        for (let at = 0; at < length; at += 2) mixWord((codes[at] as number) | ((codes[at + 1] ?? 0) << 16));
+        seeds.finish(expected, 0);
+        expect(hex(made), `${length} units after ${before} words`).toBe(hex(expected));
+      }
+    }
   });
 
   it('is another one for values of another type, place, length or order', () => {
