@@ -124,8 +124,15 @@ describe('a fingerprint', () => {
   });
 
   it('of an identity is another one for owners that are none, unknown, or cut elsewhere', () => {
-    const records = [{}, { Emails: [] }, { Emails: [''] }, { Emails: ['ab'] }, { Emails: ['a', 'b'] }, { Model: 'ab' }];
-    const prints = records.map((record) => hex(identityOfRecord('device', { DeviceID: 'd', ...record } as Facts)));
+    const records: Facts[] = [
+      {},
+      { Emails: [] },
+      { Emails: [''] },
+      { Emails: ['ab'] },
+      { Emails: ['a', 'b'] },
+      { Model: 'ab' },
+    ];
+    const prints = records.map((record) => hex(identityOfRecord('device', { DeviceID: 'd', ...record })));
     expect(new Set(prints).size).toBe(records.length);
   });
 });
