@@ -9,7 +9,8 @@ export class Dice {
   private d = 1;
 
   constructor(seed: number, name = '') {
-    let hash = 2_166_136_261 ^ seed;
+    // A seed of one digit would cancel out against its own text. The others keep the dice that they have always had.
+    let hash = 2_166_136_261 ^ (seed < 10 ? 0 : seed);
     for (const char of `${seed} ${name}`) hash = Math.imul(hash ^ char.charCodeAt(0), 16_777_619);
     this.a = hash | 0;
     this.b = Math.imul(hash ^ 0x9e3779b9, 0x85ebca6b) | 0;

@@ -7,8 +7,7 @@ import { KINDS, seedsThatFailed, survives } from './seeds-that-failed.ts';
 import { simulate } from './simulation.ts';
 
 const CRASH_POINTS = 1_000;
-/** Those below 10 are one life: the digit cancels out in the dice. */
-const FIRST_SEED = 10;
+const FIRST_SEED = 1;
 const SEEDS_TO_FIND_A_BUG = 300;
 /** Lives on a slow platform, with edited rows, with a replaced file. */
 const NEWER_SEEDS = [86, 27, 60];
@@ -50,7 +49,7 @@ describe.runIf(chosen === undefined)(
     });
 
     it('leads the same life twice from the same seed, to the byte', { timeout: LIMIT_MS }, async () => {
-      for (const seed of [FIRST_SEED, 11, 12, ...NEWER_SEEDS])
+      for (const seed of [FIRST_SEED, 2, 3, ...NEWER_SEEDS])
         expect(await simulate(seed)).toEqual(await healthyLife(seed));
     });
 
