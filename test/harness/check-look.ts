@@ -82,9 +82,12 @@ export class LookRules {
     const { begun, checker } = this;
     if (checker.operation?.name !== 'look' || !begun) return;
     const { whole, named, missed } = begun;
+    const unwatched = checker.profile.reversals?.unwatched;
     const what = `${intent.action} ${target}`;
     const report = (text: string) => checker.report('beyond_look', `${what}: ${text}`);
     if (intent.undo) report('a look undoes it');
+    if (life.sent.length === 1 && intent.basis.every(({ rule }) => rule === unwatched))
+      report(`${unwatched} is judged by whole runs alone`);
     if (!named.has(target.split(' ')[0] as string)) report('no new event names it');
     if (!whole) {
       report('there was no whole run');

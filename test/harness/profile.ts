@@ -65,6 +65,8 @@ export interface Profile {
   concurrency: number;
   /** The daemon looks at the event log between whole runs; or it does not. */
   looks: LooksProfile | undefined;
+  /** People reverse what the engine has just done, where several rules claim it; or they do so by chance alone. */
+  reversals: ReversalsProfile | undefined;
   /** What happens to the database beside the engine, and in which round. */
   beside: { what: 'edit' | 'replace'; round: number } | undefined;
   /** Change windows, emptied when the life settles; absent: none. */
@@ -85,6 +87,21 @@ export interface LooksProfile {
   disorder: number;
   /** The first rule takes one device of an owner. */
   ownersOne: boolean;
+}
+
+const BANNING_BY_THEMSELVES = ['ban-first', 'ban-second'] as const;
+
+export interface ReversalsProfile {
+  /** That an effect of the engine is reversed. */
+  chance: number;
+  /** When: as soon as it is there, within the quiet period, or after it. */
+  when: { soon: number; quiet: number; later: number };
+  /** That a device begins to match the rules of different `for` together, in a round. */
+  together: number;
+  /** This rule is judged by whole runs alone. */
+  unwatched: (typeof BANNING_BY_THEMSELVES)[number] | 'none';
+  /** The third rule enforces, too. */
+  thirdEnforces: boolean;
 }
 
 export interface PeopleProfile {
@@ -117,12 +134,15 @@ export const LATENCY_MAX_MS = 400;
 
 /**
  * Lives from before the harness was extended: without operator commands, with them and without tended services, or
- * without slow platforms, without anybody beside the engine and without parts of plans; without several calls at once; or without looks.
+ * without slow platforms, without anybody beside the engine and without parts of plans; without several calls at once; without looks; or without
+ * people who reverse at once what was done.
  */
-export type Without = 'people' | 'tending' | 'slowness' | 'concurrency' | 'looks';
+export type Without = 'people' | 'tending' | 'slowness' | 'concurrency' | 'looks' | 'reversals';
+
+const NEWER: ReadonlySet<Without> = new Set(['concurrency', 'looks', 'reversals']);
 
 export function drawProfile(seed: number, without?: Without): Profile {
-  const isNewer = without === undefined || without === 'concurrency' || without === 'looks';
+  const isNewer = without === undefined || NEWER.has(without);
   const profile = drawLife(seed, isNewer ? undefined : without);
   if (!isNewer) return profile;
   const slow = slowed(profile, new Dice(seed, 'slowness of the profile'));
@@ -130,7 +150,22 @@ export function drawProfile(seed: number, without?: Without): Profile {
   const answered = answering(beside, new Dice(seed, 'answers of the profile'));
   if (without === 'concurrency') return answered;
   const acted = acting(answered, new Dice(seed, 'concurrency of the profile'));
-  return without === undefined ? looking(acted, new Dice(seed, 'looks of the profile')) : acted;
+  if (without === 'looks') return acted;
+  const looked = looking(acted, new Dice(seed, 'looks of the profile'));
+  return without === 'reversals' ? looked : reversing(looked, new Dice(seed, 'reversals of the profile'));
+}
+
+/** In these lives a device matches rules of different `for` together, and what they do to it is reversed at once, or within the quiet period. */
+function reversing(profile: Profile, dice: Dice): Profile {
+  if (!dice.chance(0.5)) return profile;
+  const reversals: ReversalsProfile = {
+    chance: 0.2 + 0.5 * dice.share(),
+    when: { soon: 2, quiet: 6, later: 3 },
+    together: 0.3 + 0.4 * dice.share(),
+    unwatched: dice.pick<ReversalsProfile['unwatched']>([...BANNING_BY_THEMSELVES, 'none']),
+    thirdEnforces: dice.chance(0.5),
+  };
+  return { ...profile, reversals, forMs: dice.pick([0, 2_000, 2_000, 20_000]) };
 }
 
 /** Limits and ceilings are reached by looks in some of these lives. */
@@ -212,6 +247,7 @@ function drawLife(seed: number, without?: Without): Profile {
     timeoutMs: TIMEOUT_MS,
     concurrency: 1,
     looks: undefined,
+    reversals: undefined,
     beside: undefined,
     parts: false,
     ...(without === 'people'

@@ -108,7 +108,7 @@ function once(key: string, make: () => LoadedRule): LoadedRule {
 }
 
 /**
- * The rules of a profile: two that enforce, one with approval, one that is only dry; and one over services' events.
+ * The rules of a profile: two that enforce, one with approval or one more that enforces, one that is only dry; and one over services' events.
  * With operator commands also actions that cannot be undone (deleting a device, a user's mapping) and that cannot
  * always be read back (a bundle); with tended services, rules that change their specs and that delete them.
  */
@@ -122,17 +122,19 @@ export function rulesOf({
   people,
   tends,
   looks,
+  reversals,
 }: Profile): LoadedRule[] {
   const owners = looks?.ownersOne ? 'one' : 'all';
   const first = { owners, cooldown: seconds(cooldownMs), limits: `{ max: ${limit}, percent: 100 }` };
   const second = { for: seconds(forMs), clear_for: seconds(clearForMs) };
   const mode = seed % 2 === 0 ? 'enforce' : 'approve';
   const ban = (id: string, own: Mode, more?: { [key: string]: string }) =>
-    once(`${id} ${JSON.stringify(more)}`, () => deviceRule(id, 'ban_device', own, more));
+    once(`${id} ${own} ${JSON.stringify(more)}`, () => deviceRule(id, 'ban_device', own, more));
+  const watch = (id: string): { [key: string]: string } => (reversals?.unwatched === id ? { watch: 'false' } : {});
   const rules = [
-    ban('ban-first', 'enforce', first),
-    ban('ban-second', 'enforce', second),
-    ban('ban-third', 'approve'),
+    ban('ban-first', 'enforce', { ...first, ...watch('ban-first') }),
+    ban('ban-second', 'enforce', { ...second, ...watch('ban-second') }),
+    ban('ban-third', reversals?.thirdEnforces ? 'enforce' : 'approve'),
     ban('ban-fourth', 'dry-run'),
   ];
   const disable = () => serviceRule('disable-failing', 'disable_service', mode);

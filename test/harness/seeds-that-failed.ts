@@ -11,7 +11,8 @@ export const KINDS = Object.keys(seedsThatFailed) as Kind[];
 /** What the lives of a kind have not. */
 const WITHOUT: { readonly [kind in Kind]: Without | undefined } = {
   alone: 'people',
-  steered: undefined,
+  reversed: undefined,
+  steered: 'reversals',
   tended: 'slowness',
 };
 

@@ -26,8 +26,16 @@ import { People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { SimPlatform } from './platform.ts';
 import { openWriter, startProcess } from './process.ts';
-import { drawProfile, isSlow, type PeopleProfile, type Profile, type Without } from './profile.ts';
+import {
+  drawProfile,
+  isSlow,
+  type PeopleProfile,
+  type Profile,
+  type ReversalsProfile,
+  type Without,
+} from './profile.ts';
 import { goOnWithCopy } from './restored.ts';
+import { type ReversingParts, reverseEffects, scheduleTogether } from './reversing.ts';
 import { rulesOf } from './rules.ts';
 import { SimClock } from './sim-clock.ts';
 import { Truth } from './truth.ts';
@@ -74,6 +82,10 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   }
 }
 
+/** From one run to the next; several come within a quiet period where people reverse what was done. */
+const IDLE_MS = [500, 3_000, 20_000, 60_000, 300_000];
+const OFTEN_MS = [500, 3_000, 3_000, 8_000, 8_000, 20_000, 60_000, 300_000];
+
 class Simulation {
   private readonly clock = new SimClock();
   readonly world: World;
@@ -87,6 +99,7 @@ class Simulation {
   private readonly peopleDice: Dice;
   private readonly beside: Dice;
   private readonly looks: Dice;
+  private readonly reversing: ReversingParts | undefined;
   private readonly checkpoints: SimCheckpointFile | undefined;
   /** The database as somebody copied it in the middle. */
   private copy: SqliteDb | undefined;
@@ -111,12 +124,22 @@ class Simulation {
     this.peopleDice = new Dice(seed, 'people');
     this.beside = new Dice(seed, 'beside');
     this.looks = new Dice(seed, 'looks');
+    this.reversing = this.reversingBy(profile.reversals);
     this.checkpoints = profile.people && new SimCheckpointFile();
     const { clock, db, disk, world, ledger, checker, platform, shelf, schedule, checkpoints } = this;
     const { bug, crashAt } = options;
     const seen = { db, disk, clock, world, ledger, checker, platform, shelf, profile, checkpoints, schedule };
     this.lives = new Lives({ ...seen, bug, crashAt });
     if (profile.people) this.lives.people = this.peopleWith(profile.people);
+  }
+
+  private reversingBy(reversals: ReversalsProfile | undefined): ReversingParts | undefined {
+    if (!reversals) return undefined;
+    const { world, clock, platform } = this;
+    const dice = new Dice(this.profile.seed, 'reversals');
+    const parts = { world, clock, dice, reversals, isCalm: () => platform.isCalm };
+    reverseEffects(parts);
+    return parts;
   }
 
   private peopleWith(chances: PeopleProfile): People {
@@ -174,8 +197,9 @@ class Simulation {
 
   private async round(): Promise<void> {
     const { schedule: dice, clock, world, shelf, profile } = this;
-    const idleMs = dice.pick([500, 3_000, 20_000, 60_000, 300_000]);
+    const idleMs = dice.pick(this.reversing ? OFTEN_MS : IDLE_MS);
     scheduleHappenings({ world, clock, shelf, profile, dice, looks: this.looks }, idleMs + 6_000);
+    if (this.reversing) scheduleTogether(this.reversing, idleMs + 6_000);
     this.lives.people?.schedule(idleMs + 6_000);
     // Nothing else is awaited: a command of people goes as far as it did before there were looks.
     if (profile.looks) await this.idle(idleMs);
@@ -186,7 +210,7 @@ class Simulation {
         enforce: 58,
         'dry-run': 8,
         approve: 7,
-        chosen: 6,
+        chosen: this.reversing ? 25 : 6,
         waiting: 6,
         apply: 12,
         reject: 3,

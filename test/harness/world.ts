@@ -79,6 +79,8 @@ export class World {
   readonly versions: Version[] = [];
   readonly effects: Effect[] = [];
   readonly log: EventLog;
+  /** Called with each effect of the engine that changed something. */
+  onChanged: (verb: Verb, target: string) => void = () => {};
   /** The initial state, which people restore. */
   readonly born: Version;
 
@@ -139,6 +141,7 @@ export class World {
     if (next) this.turn(next);
     if (next) this.log.tell(namedBy(this.born, target));
     this.effects.push({ atMs: this.clock.trueMs, verb, target, request, changed: next !== undefined });
+    if (next && request !== undefined) this.onChanged(verb, target);
   }
 
   setTrouble(id: string, field: TroubleField, value: Trouble): void {
