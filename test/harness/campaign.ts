@@ -1,5 +1,5 @@
 // harness: many simulations in a row, and their figures. In: seeds. Out: sums, and each failing seed with how to replay it.
-import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts';
+import { PLANTED_BUGS, type SeededBug } from './planted-bugs.ts';
 import type { Without } from './profile.ts';
 import { type SimulationResult, simulate } from './simulation.ts';
 
@@ -83,7 +83,7 @@ export function figuresLine(figures: CampaignFigures, seconds: number): string {
  * The seed at which the checker finds a planted bug, and nothing without the bug: the registered one, perhaps from before there were slow
  * platforms, several calls at once, looks or people who reverse at once, or else the first that can be registered.
  */
-export async function seedThatFinds(bug: PlantedBug, seedsMax: number): Promise<number | undefined> {
+export async function seedThatFinds(bug: SeededBug, seedsMax: number): Promise<number | undefined> {
   const known = PLANTED_BUGS[bug];
   const lives: { seed: number; without?: Without }[] = [
     { seed: known },

@@ -14,12 +14,20 @@ import { readKeptLatency } from '../../src/store/kept-latency.ts';
 import { answered } from '../../src/store/sqlite-work.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
 
+/** Nothing that a person accepted is used up. */
+const keepAll = { stop: undefined, ending: [], unused: [], accepted: [] };
+
 export function unsteered(store: EngineStore, bug: PlantedBug | undefined): EngineStore {
   switch (bug) {
     case 'stop_is_ignored':
       return replaced(store, {
         stop: async () => undefined,
         openState: async (nowMs) => ({ ...(await store.openState(nowMs)), stop: undefined }),
+      });
+    case 'acceptance_stays':
+      return replaced(store, {
+        commitRun: ({ findings, ...commit }) =>
+          store.commitRun({ ...commit, findings: { ...findings, operator: keepAll } }),
       });
     case 'exemption_is_ignored':
       return replaced(store, { exemptions: async () => [] });

@@ -2,7 +2,7 @@
 // A seed of its own: SIM_SEED=7 npx vitest run test/harness/simulation.test.ts prints its history when it fails.
 import { describe, expect, it } from 'vitest';
 import { figuresLine, healthyLife, runCampaign, seedThatFinds } from './campaign.ts';
-import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts';
+import { PLANTED_BUGS, type SeededBug } from './planted-bugs.ts';
 import { KINDS, seedsThatFailed, survives } from './seeds-that-failed.ts';
 import { simulate } from './simulation.ts';
 
@@ -67,7 +67,7 @@ describe.runIf(chosen === undefined)(
 );
 
 describe.runIf(chosen === undefined)('the checker', () => {
-  it.each(Object.keys(PLANTED_BUGS) as PlantedBug[])(
+  it.each(Object.keys(PLANTED_BUGS) as SeededBug[])(
     'finds the planted bug %s at its seed, and nothing there without it',
     { timeout: LIMIT_MS },
     async (bug) => {
