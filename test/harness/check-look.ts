@@ -46,7 +46,7 @@ export class LookRules {
       missed: whole ? missedSince(whole.startedAt) : Number.POSITIVE_INFINITY,
       known: this.rows.eventIds(),
       ended: this.rows.ended(),
-      sealedTwice: this.rows.sealedTwice(),
+      sealedTwice: this.rows.sealedTwice(this.checker.clock.nowMs()),
       runs: this.rows.runCount(),
       openThings: this.rows.openThings(),
       named: new Set(),
@@ -143,7 +143,7 @@ export class LookRules {
       if (count > begun.ended[what as keyof EndedCounts])
         checker.report('beyond_look', `a look ended ${what}: ${begun.ended[what as keyof EndedCounts]}, now ${count}`);
     begun.ended = now;
-    for (const key of this.rows.sealedTwice())
+    for (const key of this.rows.sealedTwice(checker.clock.nowMs()))
       if (!begun.sealedTwice.includes(key)) checker.report('beyond_look', `two pending plans have ${key}`);
   }
 

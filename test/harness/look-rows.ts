@@ -31,10 +31,11 @@ export class LookRows {
     };
   }
 
-  /** What is in two plans of live runs that wait for an answer. */
-  sealedTwice(): string[] {
+  /** What is in two plans of live runs that wait for an answer. After a jump of the clock an expired one is still stored as pending. */
+  sealedTwice(nowMs: number): string[] {
     const pending = this.ledger.db.all<{ id: string }>(
-      "SELECT id FROM plans WHERE status = 'pending' AND mode <> 'dry-run'",
+      "SELECT id FROM plans WHERE status = 'pending' AND mode <> 'dry-run' AND expires_at > ?",
+      nowMs,
     );
     const all = pending.map(({ id }) => this.ledger.plan(id) as Plan).filter((plan) => !releasedRule(plan));
     const contents = all.flatMap(({ intents }) => intents.map((intent) => canonicalJson(contentOf(intent))));
