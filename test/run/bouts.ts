@@ -1,5 +1,5 @@
-// test: cases for walks in which a match begins, is acted on and clears: two rules that propose the same, and bouts
-// among everything else that happens. In: fast-check's chance. Out: a case of the same length as any other. It plays
+// test: cases for walks in which a match begins, is acted on and clears, or is acted on and reversed by a person: two rules that propose the same,
+// and bouts among everything else that happens. In: fast-check's chance. Out: a case of the same length as any other. It plays
 // nothing. Why: by chance alone, one walk in thirty undoes anything, and hardly one while another rule still proposes
 // it.
 import fc from 'fast-check';
@@ -72,7 +72,29 @@ interface Bout {
   /** The undo waits in a plan, and before it is applied the other rule proposes the same. */
   isHeld: boolean;
   answersPlan: boolean;
+  reversal: Reversal | null;
 }
+
+/** A person reverses what was done, within the quiet period or after it. */
+interface Reversal {
+  afterMs: number;
+  /** The runs that come next: over one rule alone, or over all. */
+  seenBy: readonly (number[] | null)[];
+  /** From one of them to the next. */
+  apartMs: number;
+}
+
+const reversal: fc.Arbitrary<Reversal> = fc.record({
+  afterMs: fc.constantFrom(1_000, 1_000, 15_000, 40_000),
+  seenBy: fc.constantFrom<Reversal['seenBy'][]>(
+    [[0], [1], null],
+    [[1], [0], null],
+    [[1], null, [0]],
+    [null, [1], [0]],
+    [null, null],
+  ),
+  apartMs: fc.constantFrom(1_000, 15_000, 40_000),
+});
 
 const bout: fc.Arbitrary<Bout> = fc.record({
   first: fc.nat(LAST_DEVICE),
@@ -84,9 +106,10 @@ const bout: fc.Arbitrary<Bout> = fc.record({
   passes: fc.constantFrom(true, true, false),
   isHeld: fc.constantFrom(false, false, false, true),
   answersPlan: fc.constantFrom(false, false, true),
+  reversal: fc.option(reversal, { freq: 2 }),
 });
 
-function stepsOf(kind: PairKind, bout: Bout): Step[] {
+function stepsOf(kind: PairKind, action: ActionName | undefined, bout: Bout): Step[] {
   const ids = IDS[kind];
   const isShared = bout.isShared && kind === 'device';
   const subject = (index: number): Subject => ({ kind, id: ids[index % ids.length] as string });
@@ -104,12 +127,20 @@ function stepsOf(kind: PairKind, bout: Bout): Step[] {
     const held = [tell('T2', 'FALSE'), tell('T1', 'TRUE'), ...look, tell('T1', 'FALSE'), run('approve', null)];
     return [...held, tell('T2', 'TRUE'), run('enforce', [1]), apply]; // a run over chosen rules supersedes no plan
   }
+  const reversed = (reversal: Reversal | null): Step[] => {
+    if (!reversal) return [];
+    const { afterMs, seenBy, apartMs } = reversal;
+    const hand: Step = { do: 'hand', of: about.T1, bundle: action === 'add_to_bundle' };
+    const runs = seenBy.flatMap((chosen): Step[] => [run('enforce', chosen), { do: 'pass', ms: apartMs }]);
+    return [{ do: 'pass', ms: afterMs }, hand, ...runs];
+  };
   const clearsLast = bout.clearsFirst === 'T1' ? 'T2' : 'T1';
   return [
     tell('T1', 'TRUE'),
     ...(bout.isSeenApart ? look : []),
     tell('T2', 'TRUE'),
     ...look,
+    ...reversed(bout.reversal),
     tell(bout.clearsFirst, 'FALSE'),
     ...(bout.isUnsettled ? [tell(clearsLast, null)] : []),
     ...bout.between,
@@ -119,7 +150,7 @@ function stepsOf(kind: PairKind, bout: Bout): Step[] {
 }
 
 const RULES_MAX = 5; // as many as steps name
-const LENGTHS = { min: 20, max: 60 }; // a bout is shorter than the shortest
+const LENGTHS = { min: 28, max: 60 }; // a bout is shorter than the shortest
 
 export const walkCase: fc.Arbitrary<Case> = fc
   .record({
@@ -132,7 +163,7 @@ export const walkCase: fc.Arbitrary<Case> = fc
     const kind = pair[0]?.subject === 'device' ? 'device' : 'service';
     const history = [...given.history];
     for (const { at, bout } of bouts) {
-      const steps = stepsOf(kind, bout);
+      const steps = stepsOf(kind, pair[0]?.actions[0], bout);
       history.splice(at % (history.length - steps.length), steps.length, ...steps);
     }
     return { ...given, shapes: [...pair, ...given.shapes].slice(0, RULES_MAX), history };

@@ -85,17 +85,31 @@ export class Judge implements Witness {
     this.operation = undefined;
   }
 
+  /** All that propose what a person reversed know it, whether they had acted themselves, and whether they were due. */
   hand(target: string): void {
+    this.changedBack(target, true);
+  }
+
+  private changedBack(target: string, isByPerson: boolean): void {
     for (const action of Object.keys(INVERSE_OF) as ActionName[]) {
       const key = `${action} ${target}`;
       const isReversed = this.sights.isSo(action, target).reversed;
       if (isReversed) this.disputes.set(key, this.operations);
-      for (const { so, reversed, claims } of this.troubles.values()) {
+      const isSeen = isByPerson && this.isSeen(action);
+      const wasOurs = isSeen && [...this.troubles.values()].some((trouble) => trouble.claims.has(key));
+      for (const { rule, subject, so, reversed, claims } of this.troubles.values()) {
         claims.delete(key);
-        if (isReversed && so.has(key)) reversed.add(key);
+        if (isReversed && (so.has(key) || (wasOurs && this.proposes(rule, subject, key)))) reversed.add(key);
         else reversed.delete(key);
       }
     }
+  }
+
+  private proposes(rule: string, subject: string, key: string): boolean {
+    const shape = this.stage.shapeOf(rule);
+    return (
+      shape?.actions.some((action) => `${action} ${this.sights.targetOf(action, shape, subject)}` === key) ?? false
+    );
   }
 
   exempted(about: Subject, id: string, untilMs: number): void {
@@ -225,7 +239,7 @@ export class Judge implements Witness {
 
   /** By an operator command, or by our own action: then nobody has seen it so yet. */
   private learnUndone({ action, target, released }: Intent): void {
-    if (released) this.hand(target);
+    if (released) this.changedBack(target, false);
     else
       for (const { so, reversed } of this.troubles.values())
         for (const known of [so, reversed]) known.delete(`${INVERSE_OF[action]} ${target}`);
