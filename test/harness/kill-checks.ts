@@ -9,7 +9,7 @@ import type { AuditReader } from '../../src/domain/audit-store.ts';
 import { sqliteDatabase } from '../../src/domain/database.ts';
 import type { RecordReader } from '../../src/domain/record-reader.ts';
 import type { KilledLife } from './kill-life.ts';
-import type { Troubles } from './troubles.ts';
+import { isBanned, type Troubles } from './troubles.ts';
 
 export interface KillFigures {
   kills: number;
@@ -24,6 +24,8 @@ export interface KillFigures {
   parked: number;
   confirmed: number;
   permittedRetries: number;
+  /** By people, while the device still matched. */
+  reversed: number;
   faults: string[];
 }
 
@@ -71,6 +73,7 @@ export async function checkRecord(
     parked: (await reader.intents({ outcome: 'parked' })).length,
     confirmed: (await reader.intents({ outcome: 'confirmed' })).length,
     permittedRetries: entries.filter(({ kind, retry }) => kind === 'intent.sent' && retry).length,
+    reversed: [...happened.troubles.values()].reduce((sum, { reversed }) => sum + reversed, 0),
     faults: [],
   };
   checkWrites(happened, entries, figures);
@@ -127,7 +130,8 @@ function checkIntents({ troubles }: Happened, entries: readonly IntentEntry[], f
 }
 
 /**
- * Every device is in the state that its rule requires, except those with a parked doubt; and nothing is left half-done.
+ * Every device is in the state that its rules require, except those with a parked doubt, and those that a person unbanned and that match until
+ * then: the record says so. Nothing is left half-done.
  */
 async function checkEnd(
   { console, troubles }: Happened,
@@ -138,17 +142,21 @@ async function checkEnd(
   const open = [...(await reader.intents({ status: 'sent' })), ...(await reader.intents({ outcome: 'unknown' }))];
   figures.unresolved = open.length;
   for (const { id, action, target } of open) figures.faults.push(`intent ${id} (${action} ${target}) is still open`);
-  for (const [serial, { id, mayMatchAgain }] of troubles) {
-    const last = console
-      .effects()
-      .findLast(({ kind, target }) => target === id && (kind === 'device_banned' || kind === 'device_unbanned'));
-    const isBanned = last?.kind === 'device_banned';
-    if (isBanned === mayMatchAgain || parked.has(serial)) continue;
+  const refused = await leftToPeople(reader);
+  for (const [serial, { id, mayMatchAgain, reversed }] of troubles) {
+    const isSo = isBanned(console, id);
+    if (isSo === mayMatchAgain || parked.has(serial)) continue;
+    if (!isSo && reversed > 0 && refused.has(serial)) continue;
     figures.lost += 1;
-    figures.faults.push(
-      `${serial} is ${mayMatchAgain ? 'in trouble' : 'clean'} and ${isBanned ? 'banned' : 'not banned'}`,
-    );
+    figures.faults.push(`${serial} is ${mayMatchAgain ? 'in trouble' : 'clean'} and ${isSo ? 'banned' : 'not banned'}`);
   }
+}
+
+/** Serial numbers that the last run bans no more, since a person reversed it and it has matched ever since. */
+async function leftToPeople(reader: RecordReader): Promise<ReadonlySet<string>> {
+  const run = await reader.latestRun();
+  const decisions = run ? await reader.decisionsOfRun(run) : [];
+  return new Set(decisions.filter(({ reason }) => reason === 'overridden').map(({ target }) => target));
 }
 
 async function intentEntries(reader: RecordReader & AuditReader): Promise<IntentEntry[]> {
@@ -168,7 +176,7 @@ export function killLine(all: readonly KillFigures[], seconds: number): string {
     all.reduce((total, figures) => total + figures[field], 0);
   return [
     `${sum('kills')} kills, ${sum('lost')} lost, ${sum('doubled')} doubled, ${sum('unaudited')} unaudited, ${sum('unresolved')} unresolved`,
-    `${sum('watchRuns')} runs after events, ${sum('requests')} requests, ${sum('effects')} effects, ${sum('confirmed')} doubts confirmed, ${sum('parked')} parked, ${sum('permittedRetries')} permitted retries`,
+    `${sum('watchRuns')} runs after events, ${sum('requests')} requests, ${sum('effects')} effects, ${sum('confirmed')} doubts confirmed, ${sum('parked')} parked, ${sum('permittedRetries')} permitted retries, ${sum('reversed')} reversed by people`,
     `${seconds.toFixed(0)} s`,
   ].join('; ');
 }

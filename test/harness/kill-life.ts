@@ -9,7 +9,7 @@ import { sqliteDatabase } from '../../src/domain/database.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 import { Dice } from './dice.ts';
-import { addCast, changeTroubles, faultsOf, RULE, type Troubles } from './troubles.ts';
+import { addCast, changeTroubles, faultsOf, LATER_RULE, RULE, reverseBans, type Troubles } from './troubles.ts';
 
 const ENV = {
   TRUSTWARD_SCHEDULE: '*/5 * * * * *',
@@ -30,11 +30,12 @@ export interface KilledLife {
 
 /** `main`: the program, as arguments of node. */
 export async function liveAndDie(seed: number, kills: number, main: readonly string[]): Promise<KilledLife> {
-  const org = await startOrganization({ devices: 60, rules: { ban: RULE }, env: ENV });
+  const org = await startOrganization({ devices: 60, rules: { ban: RULE, later: LATER_RULE }, env: ENV });
   await org.composition.close(); // the engine lives in processes of its own
   const dice = new Dice(seed, 'kills');
   const life: KilledLife = { org, kills: 0, troubles: addCast(org.console) };
   for (let attempt = 0; life.kills < kills && attempt < kills * 2; attempt += 1) {
+    reverseBans(org.console, life.troubles, dice);
     changeTroubles(org.console, life.troubles, dice);
     org.console.faults?.set({ seed: dice.whole(1, 1_000_000), faults: faultsOf(dice) });
     const child = start(org, main);
@@ -44,6 +45,7 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
       await listening(org, child);
       // Long enough for a whole run and the looks after it, or not.
       await systemClock.sleep(dice.whole(0, dice.pick([500, 2_000, 6_000])));
+      reverseBans(org.console, life.troubles, dice);
       changeTroubles(org.console, life.troubles, dice);
       await systemClock.sleep(dice.whole(0, dice.pick([500, 2_000])));
     }

@@ -1,4 +1,4 @@
-// harness: devices that begin to match a rule and clear again, and the faults of a console meanwhile. In: a console, dice. Out: what became true of
+// harness: devices that begin to match rules and clear again, people who unban some of them, and the faults of a console meanwhile. In: a console, dice. Out: what became true of
 // each device, and how often.
 import type { Console, FaultInput } from '../../src/console/console.ts';
 import { BAN_BY_PAGES } from '../support/organization.ts';
@@ -13,14 +13,23 @@ const EVENT = { type: 'Device', subType: 'Posture', action: 'Changed', severity:
 const LATE_MS = 250;
 const WRITES = { method: 'POST', path: '/api/v1/mdm/update_device' } as const;
 
-/** How often each serial number's device began to match and cleared. */
-export type Troubles = Map<string, { begun: number; ended: number; mayMatchAgain: boolean; id: string }>;
+/** A second one of another `for`, which proposes the same later, and is judged by whole runs alone. */
+export const LATER_RULE = RULE.replace(/^id: .*$/m, 'id: ban-compromised-later').replace(
+  'revert: true',
+  'revert: true\nfor: 2s\nwatch: false',
+);
+
+/** How often each serial number's device began to match and cleared, and how often a person unbanned it meanwhile. */
+export type Troubles = Map<
+  string,
+  { begun: number; ended: number; reversed: number; mayMatchAgain: boolean; id: string }
+>;
 
 export function addCast(console: Console, serials: readonly string[] = CAST): Troubles {
   return new Map(
     serials.map((serial) => {
       const id = console.fleet.addDevice({ serial, mdm_compromised: 'FALSE' });
-      return [serial, { begun: 0, ended: 0, mayMatchAgain: false, id }];
+      return [serial, { begun: 0, ended: 0, reversed: 0, mayMatchAgain: false, id }];
     }),
   );
 }
@@ -29,6 +38,20 @@ export function changeTroubles(console: Console, troubles: Troubles, dice: Dice)
   const serials = [...troubles.keys()];
   for (let changes = dice.whole(1, serials.length / 2); changes > 0; changes -= 1)
     changeTrouble(console, troubles, dice.pick(serials), dice.chance(0.8));
+}
+
+/** People unban some of those that are banned, although they still match: soon after the ban, or while no daemon lives. */
+export function reverseBans(console: Console, troubles: Troubles, dice: Dice): void {
+  for (const [serial, trouble] of troubles) {
+    if (!trouble.mayMatchAgain || !isBanned(console, trouble.id) || !dice.chance(0.3)) continue;
+    console.fleet.banByHand(serial, 'FALSE');
+    trouble.reversed += 1;
+  }
+}
+
+export function isBanned(console: Console, id: string): boolean {
+  const isOfBan = (kind: string) => kind === 'device_banned' || kind === 'device_unbanned';
+  return console.effects().findLast(({ kind, target }) => target === id && isOfBan(kind))?.kind === 'device_banned';
 }
 
 function changeTrouble(console: Console, troubles: Troubles, serial: string, hasEvent: boolean): void {
