@@ -106,7 +106,7 @@ const bout: fc.Arbitrary<Bout> = fc.record({
   passes: fc.constantFrom(true, true, false),
   isHeld: fc.constantFrom(false, false, false, true),
   answersPlan: fc.constantFrom(false, false, true),
-  reversal: fc.option(reversal, { freq: 2 }),
+  reversal: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: reversal }),
 });
 
 function stepsOf(kind: PairKind, action: ActionName | undefined, bout: Bout): Step[] {
