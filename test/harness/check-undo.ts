@@ -16,7 +16,9 @@ export function checkUndo(checker: Checker, { verb, target, atMs }: PlatformRequ
   const { ledger, truth, world, operation } = checker;
   const undone = INVERSE_OF[verb];
   const last = world.effects.findLast((effect) => effect.target === target && effect.verb === undone && effect.changed);
-  if (last && last.request === undefined && !isBesideAttempt(checker, last, target)) {
+  // Where a server does not list its bundles, nobody can see whose a membership is.
+  const canBeSeen = checker.canBeReadBack(intent.action);
+  if (canBeSeen && last && last.request === undefined && !isBesideAttempt(checker, last, target)) {
     checker.report('against_a_person', `${intent.action} ${target}: a person made it so`);
   }
   for (const claim of ledger.openClaims(target)) {
