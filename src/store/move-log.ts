@@ -14,9 +14,9 @@ const PAGES_BEFORE_MOVE = 1_000;
 export async function moveLog(db: Pick<SqliteDb, 'file' | 'exec'>): Promise<void> {
   try {
     db.exec('PRAGMA wal_autocheckpoint = 0');
-    const worker = new Worker(WORKER, { workerData: db.file });
-    worker.unref();
-    await once(worker, 'exit');
+    // INVARIANT: it keeps the process alive. Whoever closes the database waits for it, and may be the last: Node ends a process with exit code 13 when
+    // what it waits for keeps nothing alive.
+    await once(new Worker(WORKER, { workerData: db.file }), 'exit');
   } catch {
     // The next commit moves it, and reports what is wrong with the file.
   }

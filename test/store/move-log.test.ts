@@ -1,10 +1,12 @@
 // test: moving the write-ahead log of a large commit. In: a database file with a long log. Out: its pages in the file, or the log as it was.
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
 import { moveLog } from '../../src/store/move-log.ts';
+import { built } from '../support/built.ts';
 
 const MB = 1_048_576;
 let folder: string;
@@ -48,4 +50,17 @@ it('a connection that is closed meanwhile loses nothing', async () => {
   await moving;
   db = openDatabase(join(folder, 'trustward.db'));
   expect(db.get('SELECT count(*) AS n FROM texts')).toEqual({ n: 8 });
+});
+
+it('a process that has nothing else to do waits until the log is moved, and then closes the database', () => {
+  const text = `
+    const { openDatabase } = await import(${JSON.stringify(built('src/store/database.ts'))});
+    const { moveLog } = await import(${JSON.stringify(built('src/store/move-log.ts'))});
+    const db = openDatabase(process.argv[1]);
+    await moveLog(db);
+    db.close();
+    process.stdout.write('closed');`;
+  const args = ['--input-type=module', '--eval', text, join(folder, 'trustward.db')];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  expect([status, stdout, stderr]).toEqual([0, 'closed', '']);
 });
