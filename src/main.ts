@@ -18,6 +18,7 @@ const { buildProgram } = await import('./commands/program.ts');
 const { endOnSignals } = await import('./system/end-on-signals.ts');
 const { asInvoked, invocation, invokedAs } = await import('./commands/invocation.ts');
 const { statusLine } = await import('./system/status-line.ts');
+const { untilSettled } = await import('./system/until-settled.ts');
 
 invocation.command = invokedAs({ program: process.argv[1] ?? '', env: process.env, folder: process.cwd() });
 const ending = endOnSignals();
@@ -60,7 +61,7 @@ process.on('unhandledRejection', (error) => {
 });
 
 try {
-  process.exitCode = await buildProgram(io)(process.argv.slice(2));
+  process.exitCode = await untilSettled(buildProgram(io)(process.argv.slice(2)), () => ending.notEnded());
 } catch (error) {
   report(error);
 } finally {

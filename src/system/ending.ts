@@ -27,8 +27,13 @@ export class Ending {
   begin(): void {
     if (this.asked.aborted) return;
     setTimeout(() => this.cutting.abort(), this.withinMs * CUT_AFTER).unref();
-    setTimeout(() => this.pass([...this.open]), this.withinMs).unref();
+    setTimeout(() => this.pass(this.notEnded()), this.withinMs).unref();
     this.begun.abort();
+  }
+
+  /** Names of the work under way. */
+  notEnded(): string[] {
+    return [...this.open];
   }
 
   untilAsked(): Promise<void> {

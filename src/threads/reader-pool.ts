@@ -113,10 +113,15 @@ export class ReaderPool implements PartReaders {
       const thread: Thread = { worker, waiting: new Map() };
       worker.unref();
       worker.on('message', (message: FromThread) => settle(thread, message));
-      worker.on('error', (error) => {
-        this.log.warn({ fault: error.message }, 'a reading thread failed: the list is read by the main thread');
+      const failed = (fault: string) => {
+        // Of those that run now: the others are ended already.
+        if (!this.threads.includes(thread)) return;
+        this.log.warn({ fault }, 'a reading thread failed: the list is read by the main thread');
         void this.end();
-      });
+      };
+      worker.on('error', (error) => failed(error.message));
+      // INVARIANT: whoever waits for a thread is answered, however it ends: an ended one keeps no process alive.
+      worker.on('exit', () => failed('it ended'));
       return thread;
     });
   }

@@ -31,6 +31,37 @@ describe('the clock', () => {
   });
 });
 
+describe('a command', () => {
+  /** A process that waits for an answer of a thread which does not keep it alive. */
+  const waiting = (answer: string, answerMsMax: number) => {
+    const text = `
+      const { Worker } = await import('node:worker_threads');
+      const { untilSettled } = await import(${JSON.stringify(built('src/system/until-settled.ts'))});
+      const worker = new Worker(${JSON.stringify(answer)}, { eval: true });
+      worker.unref();
+      const answered = new Promise((resolve) => worker.once('message', resolve));
+      try {
+        process.stdout.write(await untilSettled(answered, () => ['the history'], ${answerMsMax}));
+      } catch (error) {
+        process.stdout.write(error.message);
+        process.exitCode = 1;
+      }`;
+    const args = ['--input-type=module', '--eval', text];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    return { status, stdout, stderr };
+  };
+  it('has its answer also when nothing else keeps the process alive', () => {
+    const answer =
+      "import { parentPort } from 'node:worker_threads'; setTimeout(() => parentPort.postMessage('answered'), 100)";
+    expect(waiting(answer, 60_000)).toEqual({ status: 0, stdout: 'answered', stderr: '' });
+  });
+  it('whose answer cannot come any more fails, and names what has not ended', () => {
+    const { status, stdout, stderr } = waiting('', 50);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+    expect(stdout).toContain('not ended: the history');
+  });
+});
+
 describe('identifiers', () => {
   function jumping(times: number[]): Clock {
     let index = 0;

@@ -1,5 +1,6 @@
 // test: a run whose devices are read and judged by other threads, against one in which the main thread reads everything: over random
 // fleets, with real threads, a real client and two real databases, which must be equal to the byte.
+import type { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
@@ -181,6 +182,24 @@ describe('devices that other threads read and judge', () => {
     pool.begin = begin;
     expect(await databaseAfter(PAGED, true, fleets)).toEqual(expected);
   });
+
+  it('are read by one thread when a thread ends without a failure, while its answers are waited for', async () => {
+    const [sample] = fc.sample(devicesOf(LENGTH), { seed: 9, numRuns: 1 }) as [RandomDevice[]];
+    const fleets = [textsOf(sample)];
+    const expected = await databaseAfter(PAGED, false, fleets);
+    const begin = pool.begin.bind(pool);
+    pool.begin = async (...setup) => {
+      const read = await begin(...setup);
+      return (piece) => {
+        const { threads } = pool as unknown as { threads: { worker: Worker }[] };
+        for (const { worker } of threads) void worker.terminate();
+        return (read as NonNullable<typeof read>)(piece);
+      };
+    };
+    expect(await databaseAfter(PAGED, true, fleets)).toEqual(expected);
+    pool.begin = begin;
+    expect(await databaseAfter(PAGED, true, fleets)).toEqual(expected);
+  }, 30_000);
 
   it('refuse a refused credential at once, as one thread does', async () => {
     const [sample] = fc.sample(devicesOf(LENGTH), { seed: 9, numRuns: 1 }) as [RandomDevice[]];
