@@ -98,7 +98,7 @@ export async function historyForgetCommand(io: Io, name: string, options: Forget
     const counted = removed + replaced > 0 || unreadable.length > 0;
     const lines = [
       counted
-        ? `${removed} records of the ${subject.kind} were removed from ${segments} files, and ${replaced} of others name \`${standIn}\` instead`
+        ? `${removed} records of the ${subject.kind} were removed from ${segments} files, and ${replaced} of others are without it or name \`${standIn}\` instead`
         : `nothing was recorded of this ${subject.kind}`,
       ...(inRules > 0
         ? [`${inRules} recorded rule files name it and are kept: edit the rule, and they go when they are old`]
@@ -116,7 +116,7 @@ export async function historyForgetCommand(io: Io, name: string, options: Forget
 
 /** INVARIANT: no answer is taken for more than it is. */
 const NOT_HERE = [
-  'the next run records it again while the API lists it',
+  'the next run records it again while the API lists it, or an exemption in force covers it',
   'the database, its audit, exports and backups are not changed: docs/history.md names what they keep',
 ];
 

@@ -13,6 +13,7 @@ export interface ExemptionMember extends SubjectRef {
 }
 
 const PRINT_BYTES = 16;
+const EMPTY = Buffer.alloc(0);
 
 /** The members of one exemption, as the store, a run and the history have them: prints in their order, in base64. */
 export class ExemptionMembers {
@@ -30,16 +31,7 @@ export class ExemptionMembers {
   }
 
   has(member: ExemptionMember): boolean {
-    const print = this.printOf(member);
-    let [from, to] = [0, this.size];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      const order = Buffer.compare(print, this.at(middle));
-      if (order === 0) return true;
-      if (order < 0) to = middle;
-      else from = middle + 1;
-    }
-    return false;
+    return this.indexOf(member) !== undefined;
   }
 
   with(members: Iterable<ExemptionMember>): ExemptionMembers {
@@ -50,8 +42,33 @@ export class ExemptionMembers {
     return new ExemptionMembers(this.exemption, Buffer.concat(each));
   }
 
+  /** The same one when it has none of them. */
+  without(members: Iterable<ExemptionMember>): ExemptionMembers {
+    const gone = new Set<number>();
+    for (const member of members) {
+      const index = this.indexOf(member);
+      if (index !== undefined) gone.add(index);
+    }
+    if (gone.size === 0) return this;
+    const kept = Array.from({ length: this.size }, (_, index) => (gone.has(index) ? EMPTY : this.at(index)));
+    return new ExemptionMembers(this.exemption, Buffer.concat(kept));
+  }
+
   packed(): string {
     return this.prints.toString('base64');
+  }
+
+  private indexOf(member: ExemptionMember): number | undefined {
+    const print = this.printOf(member);
+    let [from, to] = [0, this.size];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      const order = Buffer.compare(print, this.at(middle));
+      if (order === 0) return middle;
+      if (order < 0) to = middle;
+      else from = middle + 1;
+    }
+    return undefined;
   }
 
   private at(index: number): Buffer {

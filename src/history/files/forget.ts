@@ -2,6 +2,7 @@
 // removed: repeated after a crash, it does what was left. Rule files are left as they are, since a rule set is found by its hash.
 import type { SubjectRef } from '../../domain/subjects.ts';
 import { factKindOf, type HistoryRow, type RowKind } from '../rows.ts';
+import { ForgottenMember, hasMembers } from './forget-member.ts';
 import { type CodedTexts, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 import { listHistory, NewSegment, readSegment, removeSegments, type SegmentFile } from './segment-files.ts';
 import { rowsOf } from './segment-rows.ts';
@@ -16,7 +17,7 @@ export interface Forgetting {
 export interface Forgotten {
   /** Segments that were written again. */
   segments: number;
-  /** Rows that were removed, and rows of others in which it was named. */
+  /** Rows that were removed, and rows of others in which it was named, or a member. */
   removed: number;
   replaced: number;
   /** Rows of rule files that name it. */
@@ -25,20 +26,40 @@ export interface Forgotten {
   unreadable: string[];
 }
 
+/** What is done to each file: whether it may be of use for it, and what each row is then. */
+interface Pass {
+  isAbout(columns: SegmentColumns): boolean;
+  /** The same row when nothing of it is the subject's; undefined when all of it is. */
+  without(row: HistoryRow): HistoryRow | undefined;
+}
+
 /** INVARIANT: the caller is the only writer. Errors: AppError `store_failed`; then some segments may have it still. */
-export function forgetSubject(folder: string, forgetting: Forgetting): Forgotten {
+export function forgetSubject(folder: string, { subject, atMs, standIn }: Forgetting): Forgotten {
+  const naming = new Naming(subject.id, standIn);
+  const member = new ForgottenMember(subject, folder);
   const result: Forgotten = { segments: 0, removed: 0, replaced: 0, inRules: 0, unreadable: [] };
-  const naming = new Naming(forgetting.subject.id, forgetting.standIn);
-  for (const segment of listHistory(folder).segments) {
-    try {
-      const columns = readSegment(segment);
-      if (mayName(columns, naming)) rewrite(folder, segment, columns, forgetting, naming, result);
-    } catch (error) {
-      if (!(error instanceof UnreadableSegment)) throw error;
-      result.unreadable.push(segment.file);
+  const rewritten = new Set<string>();
+  const passes: Pass[] = [
+    // INVARIANT: members go first. They are found by serial numbers, which the records of a device show until they are removed, also when this is
+    // interrupted and repeated.
+    { isAbout: hasMembers, without: (row) => member.without(row) },
+    { isAbout: (columns) => mayName(columns, naming), without: (row) => without(row, subject, naming) },
+  ];
+  for (const pass of passes) {
+    result.inRules = 0;
+    result.unreadable = [];
+    for (const segment of listHistory(folder).segments) {
+      try {
+        const columns = readSegment(segment);
+        if (!pass.isAbout(columns) || !rewrite(folder, segment, columns, atMs, pass, naming, result)) continue;
+        rewritten.add(`${segment.level} ${segment.first} ${segment.last}`);
+      } catch (error) {
+        if (!(error instanceof UnreadableSegment)) throw error;
+        result.unreadable.push(segment.file);
+      }
     }
   }
-  return result;
+  return { ...result, segments: rewritten.size };
 }
 
 function mayName({ groups }: SegmentColumns, naming: Naming): boolean {
@@ -51,17 +72,19 @@ function isInAny({ count, text }: CodedTexts, naming: Naming): boolean {
   return false;
 }
 
+/** False: nothing of it is the subject's. */
 function rewrite(
   folder: string,
   segment: SegmentFile,
   columns: SegmentColumns,
-  { subject, atMs }: Forgetting,
+  atMs: number,
+  pass: Pass,
   naming: Naming,
   result: Forgotten,
-): void {
+): boolean {
   let [removed, replaced, fromMs, toMs] = [0, 0, Number.POSITIVE_INFINITY, 0];
   for (const row of rowsOf(columns)) {
-    const now = without(row, subject, naming);
+    const now = pass.without(row);
     if (now === row) {
       if (row.kind === 'rules' && isNamed(row, naming)) result.inRules++;
       continue;
@@ -71,13 +94,13 @@ function rewrite(
     if (now === undefined) removed++;
     else replaced++;
   }
-  if (removed + replaced === 0) return;
+  if (removed + replaced === 0) return false;
   const mark = { atMs, rows: removed + replaced, fromMs, toMs };
   const about = { ...columns.about, forgotten: [...columns.about.forgotten, mark] };
   const made = new NewSegment(folder, about);
   try {
     for (const row of rowsOf(columns)) {
-      const now = without(row, subject, naming);
+      const now = pass.without(row);
       if (now) made.rows.addRow(now);
     }
     made.finish({ ...segment, rewrites: segment.rewrites + 1 }, segment.day);
@@ -85,9 +108,9 @@ function rewrite(
     made.discard();
   }
   removeSegments(folder, [segment]);
-  result.segments++;
   result.removed += removed;
   result.replaced += replaced;
+  return true;
 }
 
 /** Records that are about subjects: they have names and facts of them beside the id. */
@@ -95,7 +118,6 @@ const ABOUT_SUBJECTS: readonly RowKind[] = [
   ...(['event', 'written', 'decision', 'episode', 'claim', 'intent', 'rejected', 'attempt', 'lately'] as const),
 ];
 
-/** The same row when nothing of it is the subject's; undefined when all of it is. */
 function without(row: HistoryRow, { kind }: SubjectRef, naming: Naming): HistoryRow | undefined {
   if (factKindOf(row.kind) === kind && naming.is(row.subject)) return undefined;
   if (row.kind === 'rules' || !isNamed(row, naming)) return row;

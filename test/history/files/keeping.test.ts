@@ -3,6 +3,7 @@ import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ExemptionMembers, membersOf } from '../../../src/domain/exemption-members.ts';
 import { copyHistory } from '../../../src/history/files/copy.ts';
 import { forgetSubject } from '../../../src/history/files/forget.ts';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
@@ -12,7 +13,7 @@ import { rowsOf } from '../../../src/history/files/segment-rows.ts';
 import { tidyHistory } from '../../../src/history/files/tidy.ts';
 import { verifyHistory } from '../../../src/history/files/verify.ts';
 import { plainDecoder } from './plain-decoder.ts';
-import { DAY, HOUR, runRows, START } from './rows.ts';
+import { DAY, HOUR, runRows, type Said, START } from './rows.ts';
 
 const ABOUT = { program: 'trustward 0.1.0', address: 'http://127.0.0.1:1' };
 let folder: string;
@@ -119,6 +120,46 @@ describe('forgetting a person', () => {
     const { removed, replaced } = forgetSubject(folder, { ...FORGETTING, subject: { kind: 'device', id } });
     expect([removed, replaced]).toEqual([1, 1]);
     expect(rows().find(({ path }) => path === 'Peers')?.value).toBe(JSON.stringify(['forgotten-1', `${id}-2`]));
+  });
+
+  it('leaves no print of them among the members of an exemption, and those of others as they are', async () => {
+    const serials = Array.from({ length: 20 }, (_, no) => `C0${no}`);
+    const devices = serials.map((serial, no) => ({
+      kind: 'device' as const,
+      id: `d${no}`,
+      serial,
+      owners: ['Ann@x.org', `${no}@x.org`],
+    }));
+    const user = { kind: 'user' as const, id: 'ann@x.org', serial: '', owners: undefined };
+    const all = membersOf([...devices, user]);
+    const membersNow = (exemption: string) =>
+      ExemptionMembers.of(
+        exemption,
+        JSON.parse(rows().find(({ kind, subject }) => kind === 'members' && subject === exemption)?.value ?? '""'),
+      );
+    const given = ['e1', 'e2'].map((id) => [
+      'members',
+      id,
+      'json',
+      JSON.stringify(ExemptionMembers.of(id).with(all).packed()),
+    ]);
+    new HistoryWriter(folder, ABOUT).writeRun(
+      runRows(1, START, [
+        ...(given as Said[]),
+        ...devices.map(({ id, serial }): Said => ['device', id, 'SerialNumber', JSON.stringify(serial)]),
+      ]),
+    );
+    forgetSubject(folder, FORGETTING);
+    for (const exemption of ['e1', 'e2']) {
+      const left = membersNow(exemption);
+      const isAnn = ({ kind, id }: (typeof all)[number]) => kind === 'user' && id.toLowerCase() === 'ann@x.org';
+      expect(all.filter((member) => left.has(member))).toEqual(all.filter((member) => !isAnn(member)));
+      expect(left.size).toBe(40);
+    }
+    forgetSubject(folder, { ...FORGETTING, subject: { kind: 'device', id: 'd3' } });
+    expect(membersNow('e1').has({ kind: 'device', id: 'd3', serial: 'C03' })).toBe(false);
+    expect(membersNow('e1').size).toBe(39);
+    expect(verifyHistory(folder, ABOUT.address)).toMatchObject({ ok: true, runs: 1 });
   });
 
   it('names the files that it could not read', async () => {
