@@ -1,6 +1,7 @@
 // bench: one process that does nothing but record: a large fleet, ten runs over midnight, in each of which 3 % of the devices change, and one restart
-// between them. argv: devices, runs, decisions of each run; `floor`: the same records are read and nothing is recorded. Prints what is recorded, and the
-// most memory that the kernel counted (VmHWM) after each run. The thread is the built one: run some test before, which builds it.
+// between them. argv: devices, runs, decisions of each run; `floor`: the same records are read and nothing is recorded; `late`: the recorder is busy when
+// it is asked what it has, as while it merges a day, so that each run sends every record. Prints what is recorded, and the most memory that the kernel
+// counted (VmHWM) after each run. The thread is the built one: run some test before, which builds it.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,9 +17,10 @@ import { PRINT_KEY } from '../../test/support/print-key.ts';
 import { deviceTextAt } from '../cycle/fleet.ts';
 
 const isFloor = process.argv.includes('floor');
+const isLate = process.argv.includes('late');
 const [devices = 200_000, runs = 10, decisions = 0] = process.argv
   .slice(2)
-  .filter((one) => one !== 'floor')
+  .filter((one) => /^\d+$/.test(one))
   .map(Number);
 const folder = join(mkdtempSync(join(tmpdir(), 'trustward-large-')), 'x.history');
 const settings = {
@@ -74,7 +76,7 @@ say(`${devices} devices, ${runs} runs; before the first ${peakMb().toFixed(0)} M
 for (let run = 1; run <= runs; run += 1) {
   nowMs = START_MS + run * STEP_MS;
   const began = performance.now();
-  const present = isFloor ? undefined : await recorder.presentPrints('device', form);
+  const present = isFloor ? undefined : isLate ? new Int32Array(0) : await recorder.presentPrints('device', form);
   const pass = new RecordPass(present, 'device', nowMs, PRINT_KEY);
   for (let index = 0; index < devices; index += 1) pass.accept(JSON.parse(deviceTextAt(index, undefined, run - 1)));
   const [first] = template.seen;
