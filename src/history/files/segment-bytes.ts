@@ -4,6 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type { KeyValue, SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { HistoryRow } from '../rows.ts';
+import { stepDone } from './steps.ts';
 
 /** Of the rows and their kinds. A reader refuses any other. */
 export const SCHEMA_VERSION = 1;
@@ -145,6 +146,7 @@ export class SegmentBytes {
       ],
     });
     this.#group = emptyGroup();
+    stepDone();
   }
 
   /** The program and the address, for one more file of the same. */

@@ -3,6 +3,7 @@
 import type { HistoryRow, RowKind } from '../rows.ts';
 import type { CodedColumn, CodedTexts, RowGroup, SegmentColumns } from './segment-columns.ts';
 import type { NewSegment } from './segment-files.ts';
+import { stepDone } from './steps.ts';
 
 /** All columns of one group, decoded. */
 export interface DecodedGroup {
@@ -16,6 +17,7 @@ export interface DecodedGroup {
 }
 
 export function decodeGroup(group: RowGroup): DecodedGroup {
+  stepDone();
   return {
     rows: group.rows,
     run: group.run(),

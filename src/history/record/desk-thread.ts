@@ -5,7 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { FolderSettings } from './folder-recording.ts';
 import type { RecordingDesk } from './recording-desk.ts';
 
-export type DeskMethod = Exclude<keyof RecordingDesk, 'close' | 'restart'>;
+export type DeskMethod = Exclude<keyof RecordingDesk, 'close' | 'restart' | 'steps'>;
 
 export interface DeskCall {
   number: number;
@@ -26,6 +26,9 @@ export interface DeskAnswer {
   fault?: string;
 }
 
+/** It counts its steps there. */
+export type ThreadData = Int32Array<SharedArrayBuffer>;
+
 /** A first recording of a large fleet needs the most; several desks may have one at the same time. */
 const LIMITS = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 512 };
 const SHARED_LIMITS = { ...LIMITS, maxOldGenerationSizeMb: 1_024 };
@@ -41,9 +44,14 @@ export class DeskThread {
   private readonly waiting = new Map<number, Waiting>();
   private calls = 0;
   private desks = 0;
+  private readonly counter: ThreadData = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
   /** `isShared`: whoever has a desk leaves it running. */
   constructor(readonly isShared = false) {}
+
+  get steps(): number {
+    return Atomics.load(this.counter, 0);
+  }
 
   /** The number of a new desk. */
   newDesk(): number {
@@ -82,7 +90,8 @@ export class DeskThread {
     const isSource = import.meta.url.endsWith('.ts');
     const url = new URL(`./recording-thread.${isSource ? 'ts' : 'js'}`, import.meta.url);
     const execArgv = isSource ? ['--import', 'tsx'] : [];
-    const worker = new Worker(url, { execArgv, resourceLimits: this.isShared ? SHARED_LIMITS : LIMITS });
+    const resourceLimits = this.isShared ? SHARED_LIMITS : LIMITS;
+    const worker = new Worker(url, { execArgv, resourceLimits, workerData: this.counter });
     worker.unref();
     // One that was ended may answer late: then it says nothing of the one that runs now.
     worker.on('message', (answer: DeskAnswer) => this.worker === worker && this.settle(answer));

@@ -31,6 +31,8 @@ export interface RecordingDesk {
   events(batch: readonly TrustEvent[]): Promise<void>;
   record(run: SentRun): Promise<void>;
   tidy(nowMs: number): Promise<void>;
+  /** How many steps its work has made; undefined: not known. While the number grows, the disk answers. */
+  readonly steps?: number;
   /** What is under way fails, and is lost: its disk does not answer. The next call begins anew. */
   restart(): void;
   /** INVARIANT: when it is closed, nothing more is written, now or later: each call after it fails. */

@@ -1,11 +1,13 @@
 // history/record: the whole of the thread that records. In: messages, one after another for each desk. Out: an answer to each call. It holds what
 // each desk recorded last, writes the segments, and ends with its process.
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { lineOf } from '../../domain/errors.ts';
-import type { DeskAnswer, DeskCall, DeskEnd } from './desk-thread.ts';
+import { countStepsIn } from '../files/steps.ts';
+import type { DeskAnswer, DeskCall, DeskEnd, ThreadData } from './desk-thread.ts';
 import { DirectDesk } from './direct-desk.ts';
 
 const port = parentPort;
+countStepsIn(workerData as ThreadData);
 
 /** What is waited for before the next call of the same desk: one whose disk does not answer holds up no other. */
 interface Desk {

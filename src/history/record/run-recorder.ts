@@ -17,7 +17,7 @@ const FIRST_MS_MAX = 120_000;
 const BUSY_MS_MAX = 2_000;
 /** A reader of the history waits for what is being recorded. */
 const SETTLED_MS_MAX = 30_000;
-/** Far longer than anything takes: its disk does not answer, and another thread begins. */
+/** Without a step for so long its disk does not answer, and another thread begins. A million devices may take longer, step by step. */
 const HUNG_MS = 10 * 60_000;
 
 export interface RecorderState {
@@ -139,11 +139,17 @@ export class RunRecorder implements HistoryRecorder {
   }
 
   private async unlessHung(work: Promise<void>): Promise<void> {
-    try {
-      await this.within(HUNG_MS, work, `the folder of the history did not answer within ${HUNG_MS / 60_000} minutes`);
-    } catch (error) {
-      if (error instanceof Late) this.desk.restart();
-      throw error;
+    for (;;) {
+      const { steps } = this.desk;
+      try {
+        await this.within(HUNG_MS, work, `the folder of the history did not answer within ${HUNG_MS / 60_000} minutes`);
+        return;
+      } catch (error) {
+        if (!(error instanceof Late)) throw error;
+        if (this.desk.steps !== steps) continue;
+        this.desk.restart();
+        throw error;
+      }
     }
   }
 

@@ -43,6 +43,10 @@ export class ThreadDesk implements RecordingDesk {
     return this.call('tidy', [nowMs]);
   }
 
+  get steps(): number {
+    return this.thread.steps;
+  }
+
   restart(): void {
     this.givenUp.push(this.thread.close());
   }

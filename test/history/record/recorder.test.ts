@@ -281,6 +281,47 @@ describe('a history that cannot be recorded', () => {
     expect(recorder.fault).toMatch(/did not answer within 10 minutes/);
   });
 
+  it('is waited for as long as its steps go on, however long it takes', async () => {
+    const on = startOnPlatform();
+    let [begun, steps, waited] = [0, 0, 0];
+    const { promise: recorded, resolve } = Promise.withResolvers<void>();
+    const desk = {
+      ...deskThat(async () => Promise.reject(new Error('not asked'))),
+      eventsAfter: async () => 0,
+      events: async () => {},
+      record: () => recorded,
+      tidy: async () => {},
+      restart: () => void begun++,
+      get steps() {
+        return steps;
+      },
+    };
+    const sleep = async () => {
+      steps += 1;
+      waited += 1;
+      if (waited > 5) resolve();
+    };
+    const recorder = new RunRecorder(desk, on.store, { nowMs: () => 0, monotonicMs: () => 0, sleep }, on.engine.log);
+    recorder.beginsAnew();
+    on.engine.history = recorder;
+    await live(on, STEPS.slice(0, 1));
+    await recorder.settled();
+    expect([begun, recorder.state]).toEqual([0, { fault: undefined, recorded: 1, lost: 0 }]);
+    expect(waited).toBeGreaterThan(5);
+  });
+
+  it('shows the steps of its thread', async () => {
+    const [on, folder] = [startOnPlatform(), freshFolder()];
+    const desk = new ThreadDesk(settingsOf(folder));
+    const recorder = recorderOf(on, desk);
+    on.engine.history = recorder;
+    expect(desk.steps).toBe(0);
+    await live(on, STEPS.slice(0, 1));
+    await recorder.settled();
+    expect(desk.steps).toBeGreaterThan(0);
+    await recorder.close();
+  });
+
   it('is a gap, and what comes after it is against what was recorded last', async () => {
     const [on, folder] = [startOnPlatform(), freshFolder()];
     const own = new DirectDesk(settingsOf(folder));
