@@ -1,7 +1,8 @@
 // support: the program as a separate process, and its output when it ended.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { BIN, built, COMPILED, ROOT } from './built.ts';
 
 export interface Ended {
@@ -42,6 +43,11 @@ export function startTrustward(args: string[], env: Record<string, string>, opti
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
   });
+  return follow(child);
+}
+
+/** A process whose output is read through pipes. */
+export function follow(child: ChildProcessByStdio<null, Readable, Readable>): Started {
   const heard = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     heard.out += text;
