@@ -159,7 +159,8 @@ async function leftToPeople(reader: RecordReader): Promise<ReadonlySet<string>> 
   return new Set(decisions.filter(({ reason }) => reason === 'overridden').map(({ target }) => target));
 }
 
-async function intentEntries(reader: RecordReader & AuditReader): Promise<IntentEntry[]> {
+/** What the audit has of intents, in its order. */
+export async function intentEntries(reader: RecordReader & AuditReader): Promise<IntentEntry[]> {
   const entries: IntentEntry[] = [];
   for await (const batch of reader.auditFrom(1))
     entries.push(...batch.filter(({ kind }) => kind.startsWith('intent.')).map(entryOf));
