@@ -29,7 +29,7 @@ describe.skipIf(cannotBuild)(`the image, with the settings of compose.yaml${NEED
 
   beforeAll(() => {
     image = buildImage('trustward');
-  }, 600_000);
+  }, 1_800_000);
 
   // Each test has a network of its own: the image listens at one port.
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe.skipIf(cannotBuild)(`the image, with the settings of compose.yaml${NEED
         `not applied of compose.yaml: ${[...figures.left].join(', ')}\n`,
       ].join('; '),
     );
-  }, 120_000);
+  }, 600_000);
 
   it('exits 2 without the address of the API, and says why', async () => {
     const { settings } = place(image, opened, 'nobody', {});

@@ -131,9 +131,12 @@ function makeBase(store: Store): void {
     'chroot "$1" groupadd --gid 1000 node',
     'chroot "$1" useradd --uid 1000 --gid node --shell /bin/bash --create-home node',
   ];
+  // In mounts of its own: if it is ended halfway, what it had mounted is gone as well, and the folder can be removed.
   execFileSync(
-    'mmdebstrap',
+    'unshare',
     [
+      '--mount',
+      'mmdebstrap',
       '--quiet',
       '--variant=minbase',
       ...['doc', 'man', 'locale'].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
