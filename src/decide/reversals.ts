@@ -103,9 +103,11 @@ export function* episodesReversed(
     for (const id of new Set([subject.id, ...ids])) add(bySubject, `${subject.kind} ${id}`, reversal);
   }
   const byEpisode = decidedBefore(reversals, input);
+  // By their times, a match of before a clock was set back would be new.
+  const before = new Set(input.openState.episodes.map(({ id }) => id));
   for (const episode of followed.episodes.values()) {
-    const { id, subject, state, since, overriddenAt } = episode;
-    if (state === 'closed' || overriddenAt !== undefined || since >= input.nowMs) continue;
+    const { id, subject, state, overriddenAt } = episode;
+    if (state === 'closed' || overriddenAt !== undefined || !before.has(id)) continue;
     const own = bySubject.get(`${subject.kind} ${subject.id}`) ?? [];
     const proposed = [...own.filter((one) => isProposedBy(episode, one, input)), ...(byEpisode.get(id) ?? [])];
     const reversal = proposed.find((one) => isConcerned(episode, one, shown));

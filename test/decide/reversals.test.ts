@@ -33,6 +33,14 @@ describe('what a person did', () => {
     expect(one.run().acts).toMatchObject([{ draft: { action: 'ban_device' } }]);
   });
 
+  it('lifting our ban overrides what another rule matched before the clock was set back', () => {
+    const one = scene({ a: {}, b: { forMs: 2 * MINUTE } }, 'a', 'b');
+    one.byHand('S-d1', 'FALSE');
+    for (let run = 0; run < 2; run += 1) one.pass(run === 0 ? -10 * MINUTE : MINUTE).run();
+    expect(one.answers()).toEqual(['d1: skip overridden', 'd1: skip overridden']);
+    expect(one.pass(HOUR).run().acts).toEqual([]);
+  });
+
   it('banning it again after our undo failed and they lifted our ban is not undone', () => {
     const one = scene({ a: {} }, 'a');
     one.sees('d1', 'no_match');

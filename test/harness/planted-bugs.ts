@@ -47,7 +47,7 @@ export const PLANTED_BUGS = {
   edited_rows_are_obeyed: 10,
   strange_end_is_obeyed: 27,
   replaced_file_is_not_noticed: 60,
-  lost_checkpoints_are_not_noticed: 13,
+  lost_checkpoints_are_not_noticed: 1,
   part_is_everything: 10,
   rest_is_lost: 10,
   serial_number_has_a_case: 270,
