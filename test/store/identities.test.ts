@@ -8,7 +8,7 @@ import { nameHash } from '../../src/store/identity-keys.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { addRun, deviceSeen, fakeClock, openStore, START_MS } from '../support/filled-store.ts';
-import { identityPrints, PRINT_KEY } from '../support/print-key.ts';
+import { identityPrints, PRINT_KEY, sortedPrints } from '../support/print-key.ts';
 
 const changes = (over: Partial<IdentityChanges> = {}): IdentityChanges => ({
   kind: 'device',
@@ -112,8 +112,7 @@ describe('identities', () => {
     migrate(db);
     const store = new SqliteStore(db, linkEntry, fakeClock());
     const printsIn = async (one: SqliteStore) => {
-      const prints = await one.presentPrints('device', PRINT_KEY);
-      return Array.from({ length: prints.length / 8 }, (_, at) => prints.slice(8 * at, 8 * at + 8).join()).sort();
+      return sortedPrints(await one.presentPrints('device', PRINT_KEY));
     };
     const list = ['a', 'b', 'c', 'd'].map((id) => deviceSeen(id));
     await store.saveIdentities([changes({ changed: list })]);

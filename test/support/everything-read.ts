@@ -2,7 +2,7 @@
 // stores of the same history have in common.
 import { SOURCES } from '../../src/domain/subjects.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
-import { PRINT_KEY } from './print-key.ts';
+import { PRINT_KEY, sortedPrints } from './print-key.ts';
 
 /** Pages are this long, so that lists have several. */
 const PAGE = 3;
@@ -203,9 +203,9 @@ async function namesOf(store: SqlStore): Promise<Found> {
   return {
     named: await each(texts, (text) => store.identitiesNamed(text)),
     selected: await each(texts, (text) => store.identitiesSelected('SerialNumber', text)),
-    prints: await each(['device', 'user', 'service'] as const, async (kind) => [
-      ...(await store.presentPrints(kind, PRINT_KEY)),
-    ]),
+    prints: await each(['device', 'user', 'service'] as const, async (kind) =>
+      sortedPrints(await store.presentPrints(kind, PRINT_KEY)),
+    ),
   };
 }
 

@@ -22,6 +22,14 @@ export function identityOfRecord(kind: SubjectKind, record: Facts): Int32Array {
 }
 
 /** Without and with owners. */
+/** One text for each identity, in an order of their own: stores give them in any. */
+export function sortedPrints(prints: Int32Array): string[] {
+  const words = 2 * PRINT_WORDS;
+  return Array.from({ length: prints.length / words }, (_, at) =>
+    prints.slice(words * at, words * (at + 1)).join(),
+  ).sort();
+}
+
 export function identityPrints(seen: IdentitySeen): Int32Array {
   const prints = new Int32Array(2 * PRINT_WORDS);
   new IdentityPrinter(PRINT_KEY).prints(seen, prints, 0);
