@@ -4,22 +4,24 @@ import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { linkEntry } from '../src/audit/chain.ts';
-
-import { CheckpointFile, checkpointFileOf } from '../src/audit/checkpoint-file.ts';
-import { openCheckpointer } from '../src/audit/checkpointer.ts';
-import { databaseLineWith } from '../src/audit/database-line.ts';
-import { signingWith } from '../src/audit/sealing.ts';
-import { createKey, publicKeyFileOf, readPublicKeys } from '../src/audit/signing-key.ts';
-import { auditSourcesOf } from '../src/audit/sources.ts';
-import { verifyAudit } from '../src/audit/verify.ts';
 import type { AuditNote } from '../src/domain/audit-entry.ts';
-import { openDatabase, openReadOnly } from '../src/store/database.ts';
-import { migrate } from '../src/store/migrate.ts';
-import { SqliteReader } from '../src/store/sqlite-reader.ts';
-import { SqliteStore } from '../src/store/sqlite-store.ts';
-import { systemClock } from '../src/system/clock.ts';
-import { systemIds } from '../src/system/ids.ts';
+import { openCheckpointer } from '../src/engine/audit/checkpointer.ts';
+import {
+  CheckpointFile,
+  checkpointFileOf,
+  createKey,
+  databaseLineWith,
+  linkEntry,
+  publicKeyFileOf,
+  readPublicKeys,
+  signingWith,
+} from '../src/engine/audit/signing-key.ts';
+import { auditSourcesOf, verifyAudit } from '../src/engine/audit/sources.ts';
+import { systemClock } from '../src/runtime/system/clock.ts';
+import { systemIds } from '../src/runtime/system/ids.ts';
+import { migrate, openDatabase, openReadOnly } from '../src/store/sqlite/database.ts';
+import { SqliteReader } from '../src/store/sqlite/sqlite-reader.ts';
+import { SqliteStore } from '../src/store/sqlite/sqlite-store.ts';
 
 const entries = Number(process.argv[2] ?? 1_000_000);
 const folder = mkdtempSync(join(tmpdir(), 'trustward-audit-'));

@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { openForWriting } from '../src/compose/opened.ts';
-import { makeBackup } from '../src/daemon/backup-process.ts';
 import type { AuditNote } from '../src/domain/audit-entry.ts';
 import { sqliteDatabase } from '../src/domain/database.ts';
-import { systemClock } from '../src/system/clock.ts';
+import { openForWriting } from '../src/runtime/compose/opened.ts';
+import { makeBackup } from '../src/runtime/daemon/http-deps.ts';
+import { systemClock } from '../src/runtime/system/clock.ts';
 import { isShort, report } from './figures.ts';
 
 const ENTRIES = isShort ? 40_000 : 400_000;

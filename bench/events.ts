@@ -11,15 +11,21 @@ import Database from 'better-sqlite3';
 import { Agent, request } from 'undici';
 import type { Coverage } from '../src/domain/snapshot.ts';
 import type { Evaluator } from '../src/domain/verdict.ts';
-import { compileRules, parseRule } from '../src/evaluate/index.ts';
-import { ManagementClient } from '../src/management/client.ts';
-import { EVENT_PULL_DEFAULT, pullEvents } from '../src/pull/pull-events.ts';
-import { TRUST_DEFAULT } from '../src/pull/trust-gate.ts';
-import { openDatabase, type SqliteDb } from '../src/store/database.ts';
+import { EVENT_PULL_DEFAULT, pullEvents } from '../src/engine/pull/pull-events.ts';
+import { TRUST_DEFAULT } from '../src/engine/pull/trust-gate.ts';
+import { ManagementClient } from '../src/platform/client.ts';
+import { compileRules } from '../src/rules/judge/evaluator.ts';
+import { parseRule } from '../src/rules/load/load-rules.ts';
+import { systemClock } from '../src/runtime/system/clock.ts';
 import { eventsFrom, readCoverage, saveEvents } from '../src/store/event-log.ts';
-import { migrate, readMigrations } from '../src/store/migrate.ts';
-import { answered, SqliteWork } from '../src/store/sqlite-work.ts';
-import { systemClock } from '../src/system/clock.ts';
+import {
+  answered,
+  migrate,
+  openDatabase,
+  readMigrations,
+  type SqliteDb,
+  SqliteWork,
+} from '../src/store/sqlite/database.ts';
 import { FIRST_MS, SPACING_MS } from './events/setting.ts';
 import { isShort, report } from './figures.ts';
 import { NOTIFY } from './notify-traits.ts';
@@ -80,7 +86,7 @@ function openProduct(name: string): Product {
   return { db, evaluator: evaluatorOfWindows(), known: [] };
 }
 
-/** What a run does about events (`src/run/pull-snapshot.ts`). */
+/** What a run does about events (`src/engine/run/pull-snapshot.ts`). */
 async function pull(product: Product, upTo: number): Promise<number> {
   const nowMs = timeOf(upTo);
   const pulled = await pullEvents({

@@ -4,8 +4,9 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ACTIONS } from '../src/act/actions.ts';
-import { type LoadedRule, parseRule } from '../src/evaluate/index.ts';
+import { ACTIONS } from '../src/engine/act/actions.ts';
+import type { LoadedRule } from '../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../src/rules/load/load-rules.ts';
 import { isShort, report } from './figures.ts';
 import { EXEMPT_PERSON, KINDS, KIOSK } from './poison/attacks.ts';
 import { type Campaign, campaign } from './poison/campaign.ts';

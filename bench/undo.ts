@@ -4,8 +4,7 @@
 import { loadavg } from 'node:os';
 import Database from 'better-sqlite3';
 import type { Facts } from '../src/domain/facts.ts';
-import { SqliteDb } from '../src/store/database.ts';
-import { migrate } from '../src/store/migrate.ts';
+import { migrate, SqliteDb } from '../src/store/sqlite/database.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../test/support/engine-on-platform.ts';
 import { FoundAtOnce } from './found-at-once.ts';
 

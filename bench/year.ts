@@ -5,8 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase, type SqliteDb } from '../src/store/database.ts';
-import { migrate } from '../src/store/migrate.ts';
+import { migrate, openDatabase, type SqliteDb } from '../src/store/sqlite/database.ts';
 import { startOnPlatform } from '../test/support/engine-on-platform.ts';
 import { isShort, report } from './figures.ts';
 import { LivelyFleet } from './year/fleet.ts';

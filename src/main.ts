@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 // The process: arguments, signals, exit codes. A failure is one line (or a few) on standard error, never a stack trace
 // for a user's mistake or a fault of the API.
-
-import type { Io } from './commands/io.ts';
+import type { Io } from './faces/cli/io.ts';
 
 const NODE_MIN = 22;
 
@@ -13,12 +12,12 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
 }
 
 const { AppError, exitCodeOf } = await import('./domain/errors.ts');
-const { faultText } = await import('./commands/io.ts');
-const { buildProgram } = await import('./commands/program.ts');
-const { endOnSignals } = await import('./system/end-on-signals.ts');
-const { asInvoked, invocation, invokedAs } = await import('./commands/invocation.ts');
-const { statusLine } = await import('./system/status-line.ts');
-const { untilSettled } = await import('./system/until-settled.ts');
+const { faultText } = await import('./faces/cli/io.ts');
+const { buildProgram } = await import('./faces/cli/program.ts');
+const { endOnSignals } = await import('./runtime/system/process.ts');
+const { asInvoked, invocation, invokedAs } = await import('./faces/cli/io.ts');
+const { statusLine } = await import('./runtime/system/process.ts');
+const { untilSettled } = await import('./runtime/system/until-settled.ts');
 
 invocation.command = invokedAs({ program: process.argv[1] ?? '', env: process.env, folder: process.cwd() });
 const ending = endOnSignals();
@@ -40,7 +39,7 @@ const io: Io = {
 
 /** A script is never asked: either end of it is no terminal. */
 async function ask(question: string): Promise<string> {
-  return (await import('./commands/ask-terminal.ts')).askTerminal(question);
+  return (await import('./faces/cli/ask-terminal.ts')).askTerminal(question);
 }
 
 // A reader that closes its end (`| head`) is no failure.

@@ -1,25 +1,27 @@
 // library: what `import … from 'trustward/rules'` gives: rules loaded, checked, judged and tested as the engine does it.
 // In: rule files, records, events. Out: rules with every problem, verdicts with reasons, test reports. It needs no database and no API,
 // and must never act.
-import { ACTIONS } from './act/actions.ts';
-import type { Explanation } from './domain/explanation.ts';
+
 import type { Facts } from './domain/facts.ts';
-import { type ExplainContext, explain, type LoadedRule, parseRule, type RuleProblem } from './evaluate/index.ts';
-import { loadRuleFolder } from './rule-set/rule-holder.ts';
+import type { Explanation } from './domain/why.ts';
+import { ACTIONS } from './engine/act/actions.ts';
+import { loadRuleFolder } from './rules/active/rule-holder.ts';
+import { type ExplainContext, explain } from './rules/explain.ts';
+import type { LoadedRule } from './rules/language/loaded-rule.ts';
+import type { RuleProblem } from './rules/language/problem.ts';
+import { parseRule } from './rules/load/load-rules.ts';
 
 export { AppError } from './domain/errors.ts';
+
 export type { TrustEvent } from './domain/event.ts';
-export type { Explanation } from './domain/explanation.ts';
 export type { Fact, Facts } from './domain/facts.ts';
 export type { VerdictName } from './domain/verdict.ts';
-export {
-  type LoadedRule,
-  problemLine,
-  type RuleProblem,
-  rulesJsonSchema,
-  runRuleTests as testRules,
-  type TestReport,
-} from './evaluate/index.ts';
+export type { Explanation } from './domain/why.ts';
+
+export type { LoadedRule } from './rules/language/loaded-rule.ts';
+export { problemLine, type RuleProblem } from './rules/language/problem.ts';
+export { rulesJsonSchema } from './rules/load/read-rule.ts';
+export { runRuleTests as testRules, type TestReport } from './rules/rule-tests/run-tests.ts';
 
 /** What a rule can know beside the record. What is left out is not known: facts that need it are `unknown`. */
 export type JudgeInput = Pick<ExplainContext, 'nowMs'> & Partial<ExplainContext>;

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { GROUPS } from '../src/commands/grammar/groups.ts';
+import { GROUPS } from '../src/faces/cli/grammar/groups.ts';
 import { BUILD, built, ROOT } from './support/built.ts';
 import { command as inProcess } from './support/in-process.ts';
 
@@ -22,9 +22,9 @@ interface Loaded {
   packages: string[];
   /** Of Node, without `node:`. */
   builtins: string[];
-  /** Below src/, and the folders and the commands among them. */
+  /** Below src/, and the rooms and the commands among them. */
   files: string[];
-  folders: string[];
+  rooms: string[];
   commands: string[];
 }
 
@@ -41,10 +41,12 @@ function loadedBy(args: string[]): Loaded {
     packages: [...new Set(packages)].sort(),
     builtins: urls.flatMap((url) => /^node:(.*)/.exec(url)?.[1] ?? []),
     files: own,
-    folders: [...new Set(own.map((path) => path.split('/')[0] as string))]
-      .filter((name) => !name.endsWith('.js'))
+    rooms: [
+      ...new Set(own.map((path) => /^(?:(?:engine|faces|platform|runtime)\/)?[a-z]+(?=\/)/.exec(path)?.[0] ?? '')),
+    ]
+      .filter((name) => name !== '')
       .sort(),
-    commands: own.filter((path) => path.startsWith('commands/')).sort(),
+    commands: own.filter((path) => path.startsWith('faces/cli/')).sort(),
   };
 }
 
@@ -52,21 +54,20 @@ describe('a start', () => {
   it.each(['--version', '--help'])('with %s loads the grammar and no command', (flag) => {
     const { packages, commands } = loadedBy([flag]);
     expect(packages).toEqual(['commander']);
-    expect(commands.filter((path) => !path.startsWith('commands/grammar/'))).toEqual([
-      'commands/invocation.js',
-      'commands/io.js',
-      'commands/program.js',
+    expect(commands.filter((path) => !path.startsWith('faces/cli/grammar/'))).toEqual([
+      'faces/cli/io.js',
+      'faces/cli/program.js',
     ]);
   });
 
   it('with the name of a command loads the grammar of its group alone', () => {
     const { packages, commands } = loadedBy(['stop', '--help']);
     expect(packages).toEqual(['commander']);
-    expect(commands.filter((path) => path.startsWith('commands/grammar/'))).toEqual([
-      'commands/grammar/examples.js',
-      'commands/grammar/groups.js',
-      'commands/grammar/operator.js',
-      'commands/grammar/options.js',
+    expect(commands.filter((path) => path.startsWith('faces/cli/grammar/'))).toEqual([
+      'faces/cli/grammar/examples.js',
+      'faces/cli/grammar/groups.js',
+      'faces/cli/grammar/operator.js',
+      'faces/cli/grammar/options.js',
     ]);
   });
 });
@@ -81,16 +82,33 @@ describe('on a database, a start', () => {
   it.each(['report', 'decisions', 'audit list', 'claims list'])(
     'with `%s` loads neither rules nor actions nor the API nor what checks configuration',
     (command) => {
-      const { packages, folders } = loadedBy(command.split(' '));
+      const { packages, rooms } = loadedBy(command.split(' '));
       expect(packages).toEqual(['better-sqlite3', 'commander']);
-      expect(folders).toEqual(['commands', 'compose', 'config', 'domain', 'files', 'report', 'store', 'system']);
+      expect(rooms).toEqual([
+        'base',
+        'domain',
+        'faces/cli',
+        'faces/report',
+        'runtime/compose',
+        'runtime/config',
+        'runtime/system',
+        'store',
+      ]);
     },
   );
 
   it.each([
-    { command: 'report', writer: 'report/text.js', others: ['report/json.js', 'report/markdown.js'] },
-    { command: 'report --format json', writer: 'report/json.js', others: ['report/text.js', 'report/markdown.js'] },
-    { command: 'report --format md', writer: 'report/markdown.js', others: ['report/text.js', 'report/json.js'] },
+    { command: 'report', writer: 'faces/report/text.js', others: ['faces/report/json.js', 'faces/report/markdown.js'] },
+    {
+      command: 'report --format json',
+      writer: 'faces/report/json.js',
+      others: ['faces/report/text.js', 'faces/report/markdown.js'],
+    },
+    {
+      command: 'report --format md',
+      writer: 'faces/report/markdown.js',
+      others: ['faces/report/text.js', 'faces/report/json.js'],
+    },
   ])('with `$command` loads one writer of reports', ({ command, writer, others }) => {
     const { files } = loadedBy(command.split(' '));
     expect(files.filter((path) => [writer, ...others].includes(path))).toEqual([writer]);
@@ -101,16 +119,16 @@ describe('on a database, a start', () => {
     (command) => {
       const { files, builtins } = loadedBy([command]);
       const needless =
-        /^(report\/(index|summary\/.*|notification-view|token-view|plan-text)|store\/(reader|audit-.*|acting-tables))\.js$/;
+        /^(faces\/report\/(index|summary\/.*|notification-view|token-view|plan-text)|store\/(reader|audit-.*|acting-tables))\.js$/;
       expect(files.filter((path) => needless.test(path))).toEqual([]);
       expect(builtins.filter((name) => ['crypto', 'readline'].includes(name))).toEqual([]);
     },
   );
 
   it('with `stop` loads neither rules nor the API', () => {
-    const { packages, folders } = loadedBy(['stop', '--reason', 'a test']);
-    const heavy = ['evaluate', 'rule-set', 'management', 'console', 'http', 'notify'];
-    expect(folders.filter((name) => heavy.includes(name))).toEqual([]);
+    const { packages, rooms } = loadedBy(['stop', '--reason', 'a test']);
+    const heavy = ['rules', 'platform/client', 'platform/contract', 'console', 'faces/http', 'runtime/notify'];
+    expect(rooms.filter((name) => heavy.includes(name))).toEqual([]);
     expect(packages.filter((name) => ['zod', 'undici', 'hono', 'yaml'].includes(name))).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ACTIONS } from '../src/act/actions.ts';
+import { ACTIONS } from '../src/engine/act/actions.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const LINES_MAX = 700;
@@ -46,7 +46,11 @@ describe('every source file', () => {
     expect(pathsOf([...odd, ...vague])).toEqual([]);
   });
   it.each<[string, RegExp, string[]]>([
-    ['asks the time of the clock alone', /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b/, ['src/system/clock.ts']],
+    [
+      'asks the time of the clock alone',
+      /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b/,
+      ['src/runtime/system/clock.ts'],
+    ],
     ['has its randomness handed over', /\bMath\.random\b/, []],
     ['writes nothing past the log', /\bconsole\.(log|info|warn|error|debug|trace|dir|table)\(/, []],
     ['leaves nothing for later', /\b(TODO|FIXME|XXX|HACK)\b|\bsimplified\b|\bfor now\b/, []],
@@ -57,9 +61,9 @@ describe('every source file', () => {
     expect(linesWith(banned, allowedIn)).toEqual([]);
   });
   it('names no action outside of its own file', () => {
-    const endpoints = pathsOf(sources).filter((path) => /^src\/(management|console)\//.test(path));
-    const kinds = ['src/act/notifications.ts', 'src/domain/notification.ts']; // `notify` is the kind of a notification, too
-    const own = pathsOf(sources).filter((path) => path.startsWith('src/act/actions/'));
+    const endpoints = pathsOf(sources).filter((path) => /^src\/(platform|console)\//.test(path));
+    const kinds = ['src/engine/act/notifications.ts', 'src/domain/notification.ts']; // `notify` is the kind of a notification, too
+    const own = pathsOf(sources).filter((path) => path.startsWith('src/engine/act/actions/'));
     const name = new RegExp(`['"\`](${[...ACTIONS.keys()].join('|')})\\b`);
     expect(linesWith(name, [...endpoints, ...kinds, ...own])).toEqual([]);
   });
@@ -67,7 +71,7 @@ describe('every source file', () => {
 
 describe('the docs', () => {
   const docs = [...(existsSync(join(ROOT, 'README.md')) ? ['README.md'] : []), ...pathsOf(filesBelow('docs', /\.md$/))];
-  /** `src/cycle.ts` in backticks, or a link to a file; not what has a placeholder in it. */
+  /** `src/engine/cycle.ts` in backticks, or a link to a file; not what has a placeholder in it. */
   function pathsNamed(doc: string): string[] {
     const text = readFileSync(join(ROOT, doc), 'utf8').replace(/```[\s\S]*?```/g, '');
     const quoted = [...text.matchAll(/`((?:src|test|docs|bench|rules|\.ci)\/[^`\s]*)`/g)].map(

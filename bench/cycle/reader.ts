@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { composeEngine } from '../../src/compose/compose.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { runCycle } from '../../src/cycle.ts';
+import { runCycle } from '../../src/engine/cycle.ts';
+import { composeEngine } from '../../src/runtime/compose/compose.ts';
+import { readConfig } from '../../src/runtime/config/config.ts';
 import { fiftyRules } from './rules.ts';
 
 const [, , what, form, url, rounds] = process.argv as [string, string, string, 'paged' | 'unpaged', string, string];

@@ -2,9 +2,9 @@
 // output; on each message, the delays of the event loop since the message before, in milliseconds, and the longest turn by the processor time of
 // its thread: a busy machine delays a turn, and takes no processor time in it.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { composeEngine } from '../../src/compose/compose.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { startDaemon } from '../../src/daemon/daemon.ts';
+import { composeEngine } from '../../src/runtime/compose/compose.ts';
+import { readConfig } from '../../src/runtime/config/config.ts';
+import { startDaemon } from '../../src/runtime/daemon/daemon.ts';
 
 const RESOLUTION_MS = 1;
 const TURN_EVERY_MS = 2;

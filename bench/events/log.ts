@@ -1,8 +1,8 @@
 // bench: an event log that grows, in a process of its own: what is measured is the reader. Pages are one block of bytes in which only ids,
 // times and subjects are written anew. Message `{upTo}`: how many events there are from now on. Prints `READY <port>`.
 import { createServer } from 'node:http';
-import { sampleEvent } from '../../src/evaluate/record-types/samples.ts';
-import { stringifyExact } from '../../src/management/contract/exact-json.ts';
+import { stringifyExact } from '../../src/platform/contract/exact-json.ts';
+import { sampleEvent } from '../../src/rules/record-types/samples.ts';
 import { FIRST_MS, SPACING_MS, SUBJECTS } from './setting.ts';
 
 const PAGE = 1_000;

@@ -7,10 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Decision, StoredDecision } from '../../src/domain/decision.ts';
 import { formOf, type RecordForm, type SeenRun, type SeenSubjects } from '../../src/domain/recorded-history.ts';
-import { historyDays } from '../../src/history/files/history-days.ts';
-import { verifyHistory } from '../../src/history/files/verify.ts';
+import { RecordPass } from '../../src/engine/pull/record-pass.ts';
+import { historyDays, verifyHistory } from '../../src/history/files/forget.ts';
 import { RunRecorder } from '../../src/history/record/run-recorder.ts';
-import { RecordPass } from '../../src/pull/record-pass.ts';
 import { built } from '../../test/support/built.ts';
 import { silent, startOnPlatform } from '../../test/support/engine-on-platform.ts';
 import { PRINT_KEY } from '../../test/support/print-key.ts';
@@ -34,8 +33,8 @@ const STEP_MS = 20 * 60_000;
 const START_MS = Date.UTC(2026, 5, 2) - (Math.floor(runs / 2) + 0.5) * STEP_MS;
 
 const { ThreadDesk } = (await import(
-  built('src/history/record/thread-desk.ts')
-)) as typeof import('../../src/history/record/thread-desk.ts');
+  built('src/history/record/desk-thread.ts')
+)) as typeof import('../../src/history/record/desk-thread.ts');
 
 const peakMb = () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1]) / 1_000;
 const say = (text: string) => void process.stdout.write(`${text}\n`);

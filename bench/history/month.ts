@@ -1,15 +1,16 @@
 // bench: a recorded month, written as the segments of its days. In: how many devices, days and changes a run. Out: the folder of a history. Facts
 // change as agents and MDM report them: times, scores and counts; a device is compromised now and then, and clean again hours later.
-import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
-import { CEILINGS_DEFAULT } from '../../src/domain/ceiling.ts';
+
+import { CEILINGS_DEFAULT } from '../../src/domain/action.ts';
 import type { Fact } from '../../src/domain/facts.ts';
-import type { FactChange, RecordedRun } from '../../src/domain/recorded-history.ts';
+import type { FactChange } from '../../src/domain/look-back.ts';
+import type { RecordedRun } from '../../src/domain/recorded-history.ts';
 import { SOURCES } from '../../src/domain/subjects.ts';
+import { PLACEHOLDER_SERIALS } from '../../src/engine/decide/earlier-answers.ts';
+import { skippedReading } from '../../src/engine/pull/pull-source.ts';
 import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
-import { SegmentBytes } from '../../src/history/files/segment-bytes.ts';
+import { dayOf, SegmentBytes } from '../../src/history/files/segment-bytes.ts';
 import { writeSegment } from '../../src/history/files/segment-files.ts';
-import { dayOf } from '../../src/history/files/segment-name.ts';
-import { skippedReading } from '../../src/pull/pull-source.ts';
 
 export const START_MS = Date.UTC(2027, 0, 1);
 export const ADDRESS = 'http://platform.test';

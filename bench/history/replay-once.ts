@@ -1,13 +1,14 @@
 // bench: one replay, in a process of its own, so that its memory is its own. In: a folder, a way, how many rules. Out: a line of JSON on standard
 // output. As it was: rules that read the same facts and match nobody, as the record has no decisions; what if: rules that ban now and then.
-import { ACTIONS } from '../../src/act/actions.ts';
+
 import type { HistoryItem, HistoryReader } from '../../src/domain/recorded-history.ts';
-import { parseRule } from '../../src/evaluate/index.ts';
-import { Decoder } from '../../src/history/codec/decoder.ts';
-import { historyReader } from '../../src/history/files/history-reader.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { Decoder } from '../../src/history/codec/run-encoder.ts';
+import { historyReader } from '../../src/history/files/read-items.ts';
 import { asItWas } from '../../src/history/replay/as-it-was.ts';
 import { whatIf } from '../../src/history/replay/what-if.ts';
-import { keepHeapLean } from '../../src/system/lean-heap.ts';
+import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { keepHeapLean } from '../../src/runtime/system/process.ts';
 import { ADDRESS } from './month.ts';
 
 const [folder, way, count] = process.argv.slice(2) as [string, 'as_was' | 'what_if' | 'read', string];

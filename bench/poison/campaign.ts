@@ -1,8 +1,8 @@
 // bench: one campaign: a quiet organization is attacked, and the truth judges what the engine did. In: an organization to copy, a kind. Out: what
 // was found, by the truth and by what was shown to people; nothing that the engine believes about itself is taken for true.
-import { CEILINGS_DEFAULT } from '../../src/domain/ceiling.ts';
-import type { LoadedRule } from '../../src/evaluate/index.ts';
-import { whyOf } from '../../src/explain/why.ts';
+import { CEILINGS_DEFAULT } from '../../src/domain/action.ts';
+import { whyOf } from '../../src/engine/explain/why.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import { type Attack, attackOf, type Kind, type Shown } from './attacks.ts';
 import { DAY_MS, diceOf, HOUR_MS, type Lived, type Organization, type TrueDevice } from './organization.ts';
 

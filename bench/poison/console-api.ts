@@ -3,7 +3,7 @@
 import type { Console } from '../../src/console/console.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, Clock, EventQuery, Page, WriteAnswer } from '../../src/domain/ports.ts';
-import { parseExact, stringifyExact } from '../../src/management/contract.ts';
+import { parseExact, stringifyExact } from '../../src/platform/contract.ts';
 import { Platform } from '../../test/support/platform.ts';
 
 type Listed = 'devices' | 'users' | 'services';

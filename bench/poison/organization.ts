@@ -2,17 +2,18 @@
 // devices. Out: it lives run by run on an injected clock, as an ordinary week goes; a copy of it lives on by itself. Only `truth` knows which
 // device is compromised: what the console shows is what somebody reported.
 import { copyFileSync, rmSync } from 'node:fs';
-import { type Console, type SeedOptions, startConsole } from '../../src/console/console.ts';
-import type { DeviceFields } from '../../src/console/fleet.ts';
-import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
+import { type Console, startConsole } from '../../src/console/console.ts';
+import type { SeedOptions } from '../../src/console/seed/seed.ts';
+import type { DeviceFields } from '../../src/console/store/device-changes.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Alert } from '../../src/domain/notification.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
-import type { LoadedRule } from '../../src/evaluate/index.ts';
-import type { Alerts } from '../../src/notify/alerts.ts';
-import { acceptSnapshot, addExemption } from '../../src/operator/commands.ts';
-import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
+import { PLACEHOLDER_SERIALS } from '../../src/engine/decide/earlier-answers.ts';
+import { acceptSnapshot, addExemption } from '../../src/engine/operate/commands.ts';
+import { TRUST_DEFAULT } from '../../src/engine/pull/trust-gate.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import type { Alerts } from '../../src/runtime/notify/alerts.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
 import { Dice } from '../../test/harness/dice.ts';
 import { alertsOf } from '../../test/support/alerts-of.ts';
 import { type OnPlatform, silent, startOnPlatform } from '../../test/support/engine-on-platform.ts';

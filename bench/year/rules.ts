@@ -1,9 +1,9 @@
 // bench: the rules of a simulated year: one that acts and is undone, one that waits for a person, one that notifies, one that counts events,
 // one that does not know of some devices, and some that match nothing.
 
-import { ACTIONS } from '../../src/act/actions.ts';
-import type { LoadedRule } from '../../src/evaluate/index.ts';
-import { parseRule } from '../../src/evaluate/index.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../src/rules/load/load-rules.ts';
 
 const UNAUTHORIZED = { event_count: { type: 'Access', action: 'Unauthorized', within: '1h' } };
 

@@ -54,3 +54,6 @@ export function responseOf(answer: Answer): Response {
 export function jsonResponse(status: number, text: string, headers: Record<string, string> = {}): Response {
   return new Response(text, { status, headers: { ...JSON_HEADERS, ...headers } });
 }
+
+export const EDITIONS = ['full', 'basic'] as const;
+export type Edition = (typeof EDITIONS)[number];

@@ -1,33 +1,176 @@
 // console: the HTTP face: routes from the contract's table, admission, checking, and errors in their two shapes.
 // In: requests, hostile. Out: responses. No request may crash it, and none is half done: everything is checked before a
 // handler changes anything.
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
+import { jwtVerify, SignJWT } from 'jose';
 import type { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
-import type { Log } from '../domain/ports.ts';
+import type { Clock, Log } from '../domain/ports.ts';
 import {
   ENDPOINT_IDS,
   ENDPOINTS,
   type Endpoint,
   type EndpointId,
+  type KeyScope,
   parseExact,
   readBody,
   readQuery,
-} from '../management/contract.ts';
-import { jsonResponse, responseOf } from './answer.ts';
-import type { Doorkeeper } from './auth.ts';
-import { readLimitedText } from './body.ts';
-import type { Edition } from './editions.ts';
+} from '../platform/contract.ts';
+import { type Edition, jsonResponse, responseOf } from './answer.ts';
 import { receivedMs } from './faults/interception.ts';
 import { HANDLERS } from './handlers/all.ts';
 import type { Call, Handler } from './handlers/call.ts';
-import { errorEnvelope, errorText, messageBody, Refusal } from './refusal.ts';
-import type { RecordForm } from './store/records.ts';
-import type { ConsoleStore } from './store/store.ts';
-import type { WriteLog } from './write-log.ts';
+import { errorEnvelope, errorText, messageBody, Refusal, readLimitedText } from './refusal.ts';
+import {
+  CREDENTIAL_KINDS,
+  type Credential,
+  credentialId,
+  credentialOf,
+  credentialOfId,
+  hashOf,
+} from './store/device-changes.ts';
+import type { RecordForm } from './store/devices.ts';
+import { type ConsoleStore, keepMeta, nextNumber } from './store/store.ts';
 
-export interface AppParts {
+// Who calls, and what they may.
+
+export interface Doorkeeper {
+  /** The caller of an endpoint: an API key, an access token or an admin token; 401 when it is none of them. */
+  admit(authorization: string | undefined): Promise<Credential>;
+  /** Refuses (403) a caller whose scope does not permit the endpoint. */
+  permit(caller: Credential, endpoint: EndpointId): void;
+  /** A new access token for a refresh token or an API key; 401 for anything else. */
+  exchange(authorization: string | undefined): Promise<string>;
+}
+
+const READS_OF: Partial<Record<KeyScope, readonly EndpointId[]>> = {
+  ServiceAuthor: ['list_services', 'list_policies', 'list_service_policies', 'shield_config'],
+  PolicyAuthor: ['list_services', 'list_policies', 'list_service_policies', 'shield_config'],
+  read_logs: ['list_events', 'count_events', 'feed_events', 'list_event_types'],
+};
+const WRITES_OF: Partial<Record<KeyScope, readonly EndpointId[]>> = {
+  ServiceAuthor: ['insert_service', 'delete_service', 'enable_service', 'disable_service'],
+  PolicyAuthor: ['insert_policy', 'delete_policy', 'attach_policy', 'detach_policy'],
+  EventWriter: ['submit_events'],
+};
+
+export function isPermitted(scope: KeyScope, endpoint: EndpointId): boolean {
+  if (scope === 'Admin') return true;
+  if (!ENDPOINTS[endpoint].writes && scope === 'ReadOnly') return true;
+  return (READS_OF[scope]?.includes(endpoint) || WRITES_OF[scope]?.includes(endpoint)) ?? false;
+}
+
+/** `lifetimeMs`: the lifetime of the access tokens. */
+export function openDoor(store: ConsoleStore, lifetimeMs: number): Doorkeeper {
+  const key = Buffer.from(
+    keepMeta(store.sql, 'jwt_key', () => randomBytes(32).toString('base64url')),
+    'base64url',
+  );
+
+  async function fromAccessToken(token: string): Promise<Credential | undefined> {
+    const verified = await jwtVerify(token, key, {
+      algorithms: ['HS256'],
+      issuer: store.org.id,
+      currentDate: new Date(store.clock.nowMs()),
+    }).catch(() => undefined);
+    const { kind, scope, key: id } = verified?.payload ?? {};
+    const known = CREDENTIAL_KINDS.find((each) => each === kind);
+    if (!known || typeof id !== 'string') return undefined;
+    // A key that is revoked, or has another scope now, takes its access tokens with it; a new one of its name does not bring them back.
+    const credential = credentialOfId(store, known, id);
+    return credential?.scope === scope ? credential : undefined;
+  }
+
+  return {
+    async admit(authorization) {
+      const { secret, hasScheme } = secretOf(authorization);
+      const stored = credentialOf(store, secret);
+      if (stored?.kind === 'admin_token') return stored;
+      if (!hasScheme) throw refused('the credential must be sent as `Authorization: Bearer …`');
+      if (stored?.kind === 'api_key') return stored;
+      if (stored) throw refused('a refresh token is not an access token: exchange it at `/api/v1/refresh_token`');
+      const caller = await fromAccessToken(secret);
+      if (!caller) throw refused('the credential is unknown, expired or revoked');
+      return caller;
+    },
+
+    permit(caller, endpoint) {
+      if (isPermitted(caller.scope, endpoint)) return;
+      throw new Refusal(403, `the scope \`${caller.scope}\` does not permit this: use a credential of another scope`);
+    },
+
+    async exchange(authorization) {
+      const { secret } = secretOf(authorization);
+      const stored = credentialOf(store, secret);
+      if (!stored || stored.kind === 'admin_token') throw refused('the refresh token is unknown or revoked');
+      const nowS = store.clock.nowMs() / 1_000;
+      return new SignJWT({ kind: stored.kind, scope: stored.scope, key: credentialId(store, hashOf(secret)) })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .setIssuer(store.org.id)
+        .setSubject(stored.name)
+        .setJti(String(nextNumber(store.sql, 'access-token')))
+        .setIssuedAt(Math.floor(nowS))
+        .setExpirationTime(Math.floor(nowS + lifetimeMs / 1_000))
+        .sign(key);
+    },
+  };
+}
+
+function secretOf(authorization: string | undefined): { secret: string; hasScheme: boolean } {
+  if (!authorization) throw refused('the header `Authorization` is missing');
+  const match = /^Bearer +(\S+) *$/i.exec(authorization);
+  return { secret: match?.[1] ?? authorization.trim(), hasScheme: match !== null };
+}
+
+function refused(message: string): Refusal {
+  return new Refusal(401, message, { 'WWW-Authenticate': 'Bearer' });
+}
+
+// The admitted writing requests, newest last, for judging a client: a repeated request has no effect, but it has a line
+// here.
+
+export interface WriteRequest {
+  /** When it was carried out: a fault may do that long after it was received. */
+  atMs: number;
+  receivedMs: number;
+  method: string;
+  /** Path and query. */
+  address: string;
+  body: string;
+  caller: string;
+}
+
+export interface WriteLog {
+  /** `receivedMs`: absent: now. */
+  add(method: string, url: string, body: string, caller: string, receivedMs?: number): void;
+  all(): readonly WriteRequest[];
+}
+
+const KEPT_MAX = 20_000;
+const BODY_KEPT_MAX = 4_096;
+
+export function keepWrites(clock: Clock): WriteLog {
+  const kept: WriteRequest[] = [];
+  return {
+    add(method, url, body, caller, receivedMs) {
+      const atMs = clock.nowMs();
+      const { pathname, search } = new URL(url);
+      kept.push({
+        atMs,
+        receivedMs: receivedMs ?? atMs,
+        method,
+        address: pathname + search,
+        body: body.slice(0, BODY_KEPT_MAX),
+        caller,
+      });
+      if (kept.length > KEPT_MAX) kept.splice(0, KEPT_MAX / 10);
+    },
+    all: () => kept,
+  };
+}
+
+interface AppParts {
   store: ConsoleStore;
   door: Doorkeeper;
   log: Log;

@@ -2,7 +2,7 @@
 // Refusal, turned into `{Message}` or the envelope by the app. It never names internals.
 import { randomUUID } from 'node:crypto';
 
-export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 413 | 500;
+type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 413 | 500;
 
 export class Refusal extends Error {
   constructor(
@@ -40,4 +40,28 @@ export function errorText(path: string, status: number, message: string): string
 /** A success of bundles and v2, around JSON text. */
 export function envelope(requestId: string, dataText: string): string {
   return `{"request_id":${JSON.stringify(requestId)},"error_code":0,"error_description":"","data":${dataText}}`;
+}
+
+const BODY_BYTES_MAX = 4 * 1_048_576;
+
+export async function readLimitedText(request: Request): Promise<string> {
+  const announced = Number(request.headers.get('content-length') ?? 0);
+  if (announced > BODY_BYTES_MAX) throw tooLarge();
+  if (!request.body) return '';
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
+    size += part.byteLength;
+    if (size > BODY_BYTES_MAX) throw tooLarge();
+    parts.push(part);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
+  } catch {
+    throw new Refusal(400, 'the body is not UTF-8');
+  }
+}
+
+function tooLarge(): Refusal {
+  return new Refusal(413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
 }

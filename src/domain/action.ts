@@ -1,11 +1,171 @@
 // domain: the contract of each file in act/actions/. Other stages see only the traits.
-
-import type { Deletion } from './deletion.ts';
-import type { Change } from './effect.ts';
-import type { Fact, Facts } from './facts.ts';
+import { type Fact, type Facts, ownText } from './facts.ts';
 import type { Api, TargetReads, WriteAnswer } from './ports.ts';
-import type { SubjectKind, SubjectRef } from './subjects.ts';
-import type { SubjectSummary } from './target.ts';
+import type { SubjectKind, SubjectRef, SubjectSummary } from './subjects.ts';
+
+// What a deletion takes beside its named target (specification, endpoint 3: four rules with and without an e-mail
+// address).
+
+/** Null: not known. E-mail addresses are as read, each once; everything is sorted. */
+export interface Deletion {
+  /** DeviceIDs that are deleted. One that another owner keeps is not deleted. */
+  devices: string[] | null;
+  /** Owners whose mapping to the serial number ends. */
+  owners: string[] | null;
+  /** The number of revoked certificates: one for each mapping of a user to a device. */
+  certificates: number | null;
+  /** Owners who are left without a device, and are deleted too. */
+  users: string[] | null;
+}
+
+interface MappedDevice {
+  id: string;
+  /** Undefined: the server did not list them. */
+  owners: readonly string[] | undefined;
+}
+
+/** Known facts about owners, by lower-case e-mail address. */
+export interface OwnersView {
+  /** Whether one keeps a device of another serial number; undefined: not known. */
+  keepsAnother(owner: string): boolean | undefined;
+  /** Whether another deletion of the same plan ends this mapping to the serial number too. */
+  losesThisToo?(owner: string): boolean;
+}
+
+/** The part of a serial number that is deleted: all of it, or one user's mapping to it. */
+interface DeletionTarget {
+  serial: string;
+  email: string | undefined;
+}
+
+/**
+ * The e-mail address comes from the settings: a serial number may look like anything, even like another one and an
+ * address.
+ */
+export function mappingSettings(email: string): Facts {
+  return { Email: email };
+}
+
+export function deletionTarget(target: string, settings: Facts): DeletionTarget {
+  const email = ownText(settings, 'Email');
+  return email === undefined ? { serial: target, email } : { serial: target.slice(0, -(email.length + 1)), email };
+}
+
+export function deletionOf(email: string | undefined, devices: readonly MappedDevice[], view: OwnersView): Deletion {
+  return email === undefined ? wholeDeletion(devices, view) : mappingDeletion(email, devices, view);
+}
+
+function wholeDeletion(devices: readonly MappedDevice[], view: OwnersView): Deletion {
+  const mappings = mappingsOf(devices);
+  const owners = mappings && addressesOf(mappings);
+  return {
+    devices: devices.map(({ id }) => id).sort(),
+    owners,
+    certificates: mappings === null ? null : mappings.length,
+    users: owners && leftWithout(owners, view),
+  };
+}
+
+function mappingDeletion(email: string, devices: readonly MappedDevice[], view: OwnersView): Deletion {
+  const users = leftWithout([email], view);
+  const isKnown = devices.every(({ owners }) => owners !== undefined);
+  const mapped = devices.filter(({ owners = [] }) => owners.some((owner) => isSame(owner, email)));
+  // A user lists the device and no device lists the user: one of the two is out of date.
+  if (!isKnown || mapped.length === 0) return { devices: null, owners: [email], certificates: null, users };
+  const isLast = ({ owners = [] }: MappedDevice) =>
+    owners.every((owner) => isSame(owner, email) || view.losesThisToo?.(owner.toLowerCase()) === true);
+  return {
+    devices: mapped
+      .filter(isLast)
+      .map(({ id }) => id)
+      .sort(),
+    owners: [email],
+    certificates: mapped.length,
+    users,
+  };
+}
+
+function mappingsOf(devices: readonly MappedDevice[]): string[] | null {
+  if (devices.some(({ owners }) => owners === undefined)) return null;
+  return devices.flatMap(({ owners = [] }) => addressesOf(owners));
+}
+
+function leftWithout(owners: readonly string[], view: OwnersView): string[] | null {
+  const keeps = owners.map((owner) => view.keepsAnother(owner.toLowerCase()));
+  return keeps.includes(undefined) ? null : owners.filter((_, index) => keeps[index] === false);
+}
+
+/** Servers differ in the case of addresses; each person counts once. */
+function addressesOf(owners: readonly string[]): string[] {
+  return [...new Map(owners.map((owner) => [owner.toLowerCase(), owner])).values()].sort();
+}
+
+function isSame(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}
+
+/** For people, one text for each kind: devices, certificates with their owners, users. They may hold hostile names. */
+export function deletionTexts({ devices, owners, certificates, users }: Deletion): string[] {
+  const of = owners === null ? 'owners not known' : `of ${named(owners)}`;
+  const count = certificates === null ? 'certificates, how many is not known' : counted(certificates, 'certificate');
+  return [
+    `deletes ${devices === null ? 'devices: not known' : counted(devices.length, 'device')}`,
+    `revokes ${count} (${of})`,
+    users === null ? 'users left without a device, and deleted: not known' : `deletes ${usersText(users)}`,
+  ];
+}
+
+function usersText(users: readonly string[]): string {
+  return users.length === 0 ? '0 users' : `${counted(users.length, 'user')} left without a device: ${named(users)}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function named(owners: readonly string[]): string {
+  return owners.length === 0 ? 'nobody' : owners.join(', ');
+}
+
+// What an action touches and changes, as an operator reads it before approving it.
+
+/** One changed value of a document, such as `spec.backend.target.port`. A secret shows as `[dropped]`. */
+export interface Change {
+  path: string;
+  /** Null: it did not exist. */
+  from: Fact;
+  /** Null: it is removed. */
+  to: Fact;
+}
+
+/** A device that an action touches, as it was read. */
+export interface EffectDevice {
+  id: string;
+  name: string;
+  platform: string;
+  model: string;
+  /** Absent in rows of earlier versions. */
+  serial?: string;
+  /** Absent where the list that was read does not show owners. */
+  owners?: readonly string[];
+}
+
+/** The real effect of an action. */
+export interface Effect {
+  text: string;
+  devices: EffectDevice[];
+  /**
+   * For an action that rewrites a document: its changes to the document in the snapshot. Absent when they are not
+   * known.
+   */
+  changes?: Change[];
+  /** For a deletion of devices: what each person loses. */
+  deletion?: Deletion;
+  /** For an action that removes its target: open claims on the target that end with it, as `ACTION of rule RULE`. */
+  ends?: readonly string[];
+  /** Ids of exemptions that the target joined after they were made: an approval of this effect knows of them. */
+  joined?: readonly string[];
+}
 
 /**
  * Plain text: domain does not know which actions there are. Loading a rule checks its actions against the registry
@@ -111,4 +271,103 @@ export interface Action extends ActionTraits {
   recipients?(settings: Facts): readonly string[];
   /** Sends the one request, built from the records just read. Never retried here. */
   perform(api: Api, target: string, fresh: ReadBack, settings: Facts): Promise<WriteAnswer>;
+}
+
+export interface ActionOnTarget {
+  action: ActionName;
+  target: string;
+  /** Claims have none: only a user's deletion needs them, and nothing claims that. */
+  settings?: Facts;
+}
+
+export function targetKey({ action, target, settings = {} }: ActionOnTarget, known: KnownTraits): string {
+  const traits = known.get(action);
+  // A stored row of a version that has this action: no target of the actions that are known is the same.
+  return traits ? keyOf(traits, target, settings) : ['', action, target].join('\u0000');
+}
+
+/** The same where the traits are at hand. */
+export function keyOf({ target: { identity } }: ActionTraits, target: string, settings: Facts): string {
+  return identity(target, settings).join('\u0000');
+}
+
+export function isSameTarget(a: ActionOnTarget, b: ActionOnTarget, known: KnownTraits): boolean {
+  return targetKey(a, known) === targetKey(b, known);
+}
+
+// Which services are in which bundles, as far as the server lists them.
+
+/** The ids of a bundle's services, by bundle. A bundle that is not listed is unknown. */
+export type Bundles = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** The field that an action on a bundle writes. It is in no record, so no rule can read it. */
+export const MEMBERSHIP = 'bundle membership';
+
+/** A bundle's id holds no space; the actions' `refuseSettings` makes sure. */
+export function bundleParts(target: string): { serviceId: string; bundleId: string } {
+  const space = target.lastIndexOf(' ');
+  return { serviceId: target.slice(0, space), bundleId: target.slice(space + 1) };
+}
+
+/** Whether the service is in the bundle, as a flag; undefined when the server does not list the bundle. */
+export function membershipOf(bundles: Bundles | undefined, target: string): 'TRUE' | 'FALSE' | undefined {
+  const { serviceId, bundleId } = bundleParts(target);
+  const members = bundles?.get(bundleId);
+  return members && (members.has(serviceId) ? 'TRUE' : 'FALSE');
+}
+
+/** The summary with the value that the action writes for this very target: a service is in many bundles. */
+export function summaryOfTarget(
+  summary: SubjectSummary,
+  traits: ActionTraits,
+  target: string,
+  bundles?: Bundles,
+): SubjectSummary {
+  if (traits.fieldWritten !== MEMBERSHIP) return summary;
+  return { ...summary, state: { ...summary.state, [MEMBERSHIP]: membershipOf(bundles, target) } };
+}
+
+// Ceilings: how often an action may be attempted in one run and in 24 hours.
+
+export interface CeilingSettings {
+  run: { max: number; percent: number };
+  day: { max: number; percent: number };
+}
+
+/** Defaults (design, section 9): per run max(50, 5 %), per 24 h max(100, 10 %) of the subjects in the snapshot. */
+export const CEILINGS_DEFAULT: CeilingSettings = { run: { max: 50, percent: 5 }, day: { max: 100, percent: 10 } };
+
+export type CeilingWindow = 'run' | '24h';
+
+/** What a run used of a ceiling, as it is kept with the run. */
+export interface CeilingUse {
+  action: ActionName;
+  window: CeilingWindow;
+  used: number;
+  allowed: number;
+}
+
+/** The subjects that an action's percentages are of: the same for deciding and acting, whoever's rule names it. */
+export function ceilingSubject({ subjects }: Pick<ActionTraits, 'subjects'>): SubjectKind {
+  return subjects[0] ?? 'device';
+}
+
+/** How many attempts of one action are allowed at this moment. */
+export function attemptsAllowed(
+  settings: CeilingSettings,
+  counts: { subjects: number; thisRun: number; lastDay: number },
+): number {
+  const run = ceilingOf(settings.run, counts.subjects) - counts.thisRun;
+  const day = ceilingOf(settings.day, counts.subjects) - counts.lastDay;
+  return Math.max(0, Math.min(run, day));
+}
+
+/** The greater of a number and a share of the subjects. */
+export function ceilingOf({ max, percent }: CeilingSettings['run'], subjects: number): number {
+  return Math.max(max, share(percent, subjects));
+}
+
+/** A percentage of a count, rounded up, so that 2 % of 40 is one. */
+export function share(percent: number, count: number): number {
+  return Math.ceil((percent * count) / 100 - 1e-9);
 }

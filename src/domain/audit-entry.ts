@@ -109,3 +109,76 @@ export type LinkEntry = (prev: string, seq: number, bytes: string) => string;
 export type SignEntry = (prev: string, seq: number, bytes: string) => string;
 
 export const GENESIS = '0'.repeat(64);
+
+// A digest of each table that acting rests on, as audit entries and checkpoints carry it.
+
+/** `ROWS:HASH`: the number of rows, and 32 hex digits over all of them in any order. By the name of the table. */
+export interface TableDigests {
+  readonly [table: string]: string;
+}
+
+/** A table whose rows are not those that the record describes. */
+export interface TableDifference {
+  table: string;
+  /** For people: `2 rows, and the audit records 3`. */
+  text: string;
+}
+
+/** The store as the tables and the record are compared in it. */
+export interface ActingTableReader {
+  /**
+   * All that differ; empty when nothing does. It reads one state of the database, and gives way while it reads. Without `judgeEnd` the
+   * end of the audit is not checked.
+   */
+  tableDifferences(judgeEnd?: JudgeEnd): Promise<readonly TableDifference[]>;
+}
+
+/** The end of the chain, as it is stored: it says what the tables should hold. */
+export interface AuditEnd {
+  sealed: { size: number; line: string } | undefined;
+  /** From the last one on that the checkpoint covers. */
+  entries: readonly AuditEntry[];
+  /** False in a database of a version that did not sign entries. */
+  isSigned: boolean;
+}
+
+/**
+ * What is wrong with an end that the keys of this database did not sign, in words that follow "the audit has"; undefined: nothing.
+ */
+export type JudgeEnd = (end: AuditEnd) => string | undefined;
+
+/** `table \`claims\` has …; table \`plans\` has …`. */
+export function differencesText(differences: readonly TableDifference[]): string {
+  return differences.map(({ table, text }) => `table \`${table}\` has ${text}`).join('; ');
+}
+
+// The result of verifying the audit, the same for a database and for an export.
+
+export interface AuditCheck {
+  ok: boolean;
+  /** The first entry present: 1, or the one after the archived ones. */
+  first: number;
+  /** Entries verified before the first bad one. */
+  entries: number;
+  /** The hash of the last of them. */
+  head: string;
+  /** Checkpoints that they were compared with. */
+  checkpoints: number;
+  /** The last entry that a signed checkpoint covers; 0: none. */
+  sealed: number;
+  /** The first thing that is wrong. */
+  bad: AuditFault | undefined;
+  /** Tables that differ from what the record says of them; empty for an export, which has none. */
+  tables: readonly TableDifference[];
+  /** What a reader should know although nothing is wrong, one line each. */
+  notes: string[];
+}
+
+export interface AuditFault {
+  /** The first bad entry, or the first that may be bad when `checkpoint` is the evidence. */
+  seq: number;
+  /** How many entries are covered by the checkpoint that is bad, or that proves it. */
+  checkpoint?: number;
+  /** In words that follow "entry N" or "the checkpoint over N entries". */
+  reason: string;
+}

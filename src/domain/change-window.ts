@@ -1,7 +1,6 @@
 // domain: windows of time by the wall clock of a zone, in which something is held. In: windows and an instant. Out: the window that is in force
 // and its end; the next one. An hour that comes twice counts twice, and one that is skipped is in no window. The time is handed over, never read.
-import { timeText } from './time-text.ts';
-import { offsetChange, wallMsAt, wallText } from './wall-time.ts';
+import { isTimeZone, offsetChange, timeText, WEEKDAYS, wallMsAt, wallText } from '../base/time.ts';
 
 /** Times are of the zone's wall clock. A beginning belongs to the window, an end does not. */
 export interface ChangeWindow {
@@ -75,7 +74,7 @@ function sinceStart(every: 'day' | 'week', fromMs: number, wallMs: number): numb
   return ((since % period) + period) % period;
 }
 
-export function periodOf(every: 'day' | 'week'): number {
+function periodOf(every: 'day' | 'week'): number {
   return every === 'day' ? DAY_MS : 7 * DAY_MS;
 }
 
@@ -115,7 +114,7 @@ function toEdge({ every, fromMs, toMs }: ChangeWindow, wallMs: number): number |
 const SAMPLES = [Date.UTC(2026, 0, 5), Date.UTC(2026, 6, 6)];
 
 /** Whether those that come again leave no time between them. */
-export function coverEverything(windows: readonly ChangeWindow[]): boolean {
+function coverEverything(windows: readonly ChangeWindow[]): boolean {
   const again = windows.filter(({ every }) => every !== 'once');
   return SAMPLES.some((atMs) => (windowAt(again, atMs)?.endsAtMs ?? atMs) - atMs > 14 * DAY_MS);
 }
@@ -128,4 +127,98 @@ export function untilText({ timeZone, endsAtMs }: Pick<WindowNow, 'timeZone' | '
 /** For people, wherever a freeze holds something. */
 export function freezeText(freeze: WindowNow): string {
   return `the change window \`${freeze.text}\` is in force until ${untilText(freeze)}`;
+}
+
+// Windows as people write them.
+
+interface ParsedWindows {
+  windows: ChangeWindow[];
+  /** Each fits behind "NAME: ". */
+  faults: string[];
+}
+
+const EXPECTED =
+  'expected `Fri 18:00-Mon 06:00`, `22:00-06:00` or `2026-12-20 00:00-2027-01-02 06:00`, and a time zone such as Europe/Berlin behind it';
+/** A dated window that lasts for longer is no exception any more. */
+const DATED_MAX_MS = 366 * DAY_MS;
+
+export function parseWindows(text: string | undefined, timeZone: string): ParsedWindows {
+  const parts = (text ?? '').split(';').map((part) => part.trim().replaceAll(/\s+/g, ' '));
+  const parsed = parts.filter((part) => part !== '').map((part) => parseWindow(part, timeZone));
+  const windows = parsed.flatMap((one) => (typeof one === 'string' ? [] : [one]));
+  const faults = parsed.filter((one) => typeof one === 'string');
+  if (faults.length === 0 && coverEverything(windows))
+    faults.push('the windows leave no time between them: nothing would ever be done; leave some time free');
+  return { windows, faults };
+}
+
+const TIME = String.raw`(\d{1,2}):(\d{2})`;
+const ZONE = String.raw`(?: (\S+))?$`;
+const DAILY = new RegExp(`^${TIME} ?[-–] ?${TIME}${ZONE}`);
+const WEEKLY = new RegExp(`^([A-Za-z]+) ${TIME} ?[-–] ?([A-Za-z]+) ${TIME}${ZONE}`);
+const DATE = String.raw`(\d{4})-(\d{2})-(\d{2})`;
+const DATED = new RegExp(`^${DATE} ${TIME} ?[-–] ?${DATE} ${TIME}${ZONE}`);
+
+/** The window, or its fault. */
+function parseWindow(text: string, fallback: string): ChangeWindow | string {
+  const fault = (why: string) => `\`${text}\`: ${why}`;
+  const [, ...dated] = DATED.exec(text) ?? [];
+  const [, ...weekly] = WEEKLY.exec(text) ?? [];
+  const [, ...daily] = DAILY.exec(text) ?? [];
+  const found = [dated, weekly, daily].find(({ length }) => length > 0);
+  if (!found) return fault(EXPECTED);
+  const zone = found.at(-1);
+  const timeZone = zone ?? fallback;
+  if (!isTimeZone(timeZone)) return fault(`there is no time zone \`${timeZone}\`: expected one such as Europe/Berlin`);
+  const named = { text: zone === undefined ? `${text} ${timeZone}` : text, timeZone };
+  const times = found === dated ? datedTimes(dated) : found === weekly ? weeklyTimes(weekly) : dailyTimes(daily);
+  if (typeof times === 'string') return fault(times);
+  return { ...named, ...times };
+}
+
+type Times = Pick<ChangeWindow, 'every' | 'fromMs' | 'toMs'> | string;
+
+function dailyTimes([hour, minute, toHour, toMinute]: (string | undefined)[]): Times {
+  return repeated('day', timeOf(hour, minute), timeOf(toHour, toMinute));
+}
+
+function weeklyTimes([day, hour, minute, toDay, toHour, toMinute]: (string | undefined)[]): Times {
+  const days = [day, toDay].map((name) => WEEKDAYS.findIndex((one) => one.toLowerCase() === name?.toLowerCase()));
+  const [first, last] = days as [number, number];
+  if (first < 0 || last < 0) return `\`${first < 0 ? day : toDay}\` is no day: expected ${WEEKDAYS.join(', ')}`;
+  const on = (at: number, ms: number | undefined) => (ms === undefined ? undefined : at * DAY_MS + ms);
+  return repeated('week', on(first, timeOf(hour, minute)), on(last, timeOf(toHour, toMinute)));
+}
+
+function repeated(every: 'day' | 'week', fromMs: number | undefined, endMs: number | undefined): Times {
+  if (fromMs === undefined || endMs === undefined) return 'expected times from 00:00 to 24:00';
+  const period = periodOf(every);
+  const length = (((endMs - fromMs) % period) + period) % period;
+  if (length === 0) return `it covers the whole ${every}: nothing would ever be done; leave some time free`;
+  return { every, fromMs, toMs: fromMs + length };
+}
+
+function datedTimes(texts: (string | undefined)[]): Times {
+  const [fromMs, toMs] = [
+    dateOf(texts.slice(0, 3), timeOf(texts[3], texts[4])),
+    dateOf(texts.slice(5, 8), timeOf(texts[8], texts[9])),
+  ];
+  if (fromMs === undefined || toMs === undefined)
+    return 'expected dates of the calendar, and times from 00:00 to 24:00';
+  if (toMs <= fromMs) return 'its end is not after its beginning';
+  if (toMs - fromMs > DATED_MAX_MS) return 'it lasts longer than a year: use TRUSTWARD_MODE=dry-run for that';
+  return { every: 'once', fromMs, toMs };
+}
+
+function dateOf(date: (string | undefined)[], timeMs: number | undefined): number | undefined {
+  const [year, month, day] = date.map(Number) as [number, number, number];
+  const ms = Date.UTC(year, month - 1, day);
+  const isDate = new Date(ms).toISOString().startsWith(date.join('-'));
+  return isDate && timeMs !== undefined ? ms + timeMs : undefined;
+}
+
+/** Ms since midnight; 24:00 is the end of the day. */
+function timeOf(hour: string | undefined, minute: string | undefined): number | undefined {
+  const ms = (Number(hour) * 60 + Number(minute)) * 60_000;
+  return Number(minute) < 60 && ms <= DAY_MS ? ms : undefined;
 }

@@ -1,18 +1,17 @@
 // domain: a check is one safety question about one target: asked by every stage whose list has it, and written once
 // (decide/checks/). In: the facts that a stage has gathered. Out: the answer, or undefined to go on to the next one.
-import type { ActionName, ActionTraits, ReadBack } from './action.ts';
+
+import type { SteadyReading } from '../base/time.ts';
+import type { ActionName, ActionTraits, Effect, ReadBack } from './action.ts';
 import type { WindowNow } from './change-window.ts';
-import type { ClaimStatus } from './claim.ts';
 import type { Decision, StoredDecision } from './decision.ts';
-import type { Effect } from './effect.ts';
+import type { ClaimStatus } from './episode.ts';
 import type { Exemption } from './exemption.ts';
 import type { Fact, Facts } from './facts.ts';
-import type { FleetDevice } from './fleet.ts';
 import type { Intent } from './intent.ts';
-import type { Mode } from './mode.ts';
 import type { Stop } from './operator.ts';
-import type { Rule } from './rule.ts';
-import type { SteadyReading } from './steady-time.ts';
+import type { Mode, Rule } from './rule.ts';
+import type { FleetDevice } from './subjects.ts';
 import type { VerdictName } from './verdict.ts';
 
 /**
@@ -259,3 +258,31 @@ export interface Other {
 export interface Rival extends Other {
   how: 'wants' | 'is_so' | 'not_judged';
 }
+
+// What has changed about the targets of a plan since it was sealed, and why applying it would refuse one now.
+
+/** A field of a subject's record, or a path of the document that would be changed. Without secrets. */
+export interface FieldChange {
+  subject: string;
+  field: string;
+  then: Fact;
+  now: Fact;
+}
+
+/** One intent of a plan, against its target as just read. */
+export interface Drift {
+  /** The intent's, in its plan. */
+  key: string;
+  action: ActionName;
+  target: string;
+  changed: FieldChange[];
+  /** Matched subjects whose records are gone. */
+  gone: string[];
+  /** Why applying the plan would refuse it now: the first check that answers. Undefined: none does. */
+  refused: { check: CheckName; reason: string; reasonText: string } | undefined;
+  /** Why the target could not be read now; then nothing else is known. */
+  unread: string | undefined;
+}
+
+/** Targets of one question. */
+export const DRIFT_TARGETS_MAX = 25;

@@ -1,9 +1,8 @@
 // domain: a checkpoint: a signed statement of the audit chain's length and head, kept in the database and in a file
 // outside it. A plain chain does not notice a cut tail or a full rewrite; a checkpoint outside does.
 import { hash } from 'node:crypto';
-import type { TableDigests } from './acting-tables.ts';
-import type { AuditNote } from './audit-entry.ts';
-import { canonicalJson } from './canonical.ts';
+import { canonicalJson } from '../base/json.ts';
+import type { AuditNote, TableDigests } from './audit-entry.ts';
 import type { Stop } from './operator.ts';
 
 export interface Checkpoint {

@@ -39,3 +39,47 @@ export function demandSqlite(database: Database, instead: string): SqliteDatabas
     `\`${database.url}\` is a PostgreSQL database, and this works on a SQLite file: ${instead}`,
   );
 }
+
+/** Of a database that has one organization, configured by the environment. */
+export const DEFAULT_ORGANIZATION = 'default';
+
+export const ORGANIZATION_ID_MAX = 63;
+const ID = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+
+export function isOrganizationId(text: string): boolean {
+  return text.length <= ORGANIZATION_ID_MAX && ID.test(text);
+}
+
+// What can be wrong with the database and what is below it.
+
+/**
+ * `corrupt`: pages or values differ from what was written. `edited`: rows differ from what the audit records. `replaced`: a file was
+ * deleted or replaced while it was open. `io`: the disk refuses without giving a reason. Of a server: `gone` does not answer, `slow` answers
+ * too late, `crowded` has no connection or memory left.
+ */
+export type StoreFaultKind =
+  | 'full'
+  | 'read_only'
+  | 'busy'
+  | 'corrupt'
+  | 'edited'
+  | 'replaced'
+  | 'io'
+  | 'gone'
+  | 'slow'
+  | 'crowded';
+
+/** INVARIANT: a successful write does not end these: nothing is changed until a restart finds them gone. */
+const LASTING: readonly StoreFaultKind[] = ['corrupt', 'edited', 'replaced'];
+
+export function isLasting({ kind }: Pick<StoreFault, 'kind'>): boolean {
+  return LASTING.includes(kind);
+}
+
+export interface StoreFault {
+  kind: StoreFaultKind;
+  /** When it was first seen, epoch ms. */
+  since: number;
+  /** The fault and the remedy. It names no file, since anybody may read it. */
+  text: string;
+}

@@ -1,19 +1,20 @@
 // domain: decisions, and audit entries of a target, as people ask for them: by a rule, a subject or a target, in any case and by any of its names. In: what was typed.
 // Out: the query, and what it is about. Nothing is ever found by a name that means nothing: that is an error, not an empty list.
-import type { AuditReader } from './audit-store.ts';
-import { AppError } from './errors.ts';
-import type { IdentityReader } from './identity.ts';
-import type { RecordReader } from './record-reader.ts';
-import { demandOne, type Named, resolveName } from './resolve-name.ts';
-import type { DecisionQuery } from './store.ts';
 
-export interface DecisionFilter {
+import { shownName } from '../base/text.ts';
+import { AppError } from './errors.ts';
+import { demandOne, type Identity, type IdentityReader, type Named, resolveAmong, resolveName } from './identity.ts';
+import type { DecisionQuery } from './store.ts';
+import type { AuditReader, RecordReader } from './store-ports.ts';
+import type { SubjectRef } from './subjects.ts';
+
+interface DecisionFilter {
   rule?: string | undefined;
   subject?: string | undefined;
   target?: string | undefined;
 }
 
-export interface NamedDecisions {
+interface NamedDecisions {
   query: Pick<DecisionQuery, 'rule' | 'subjectIds' | 'target'>;
   /** What the names mean, one line each; names in it are as they came. Empty: they are all ids or targets that decisions have. */
   about: string[];
@@ -85,4 +86,49 @@ export async function ruleNamed(
   if (alike !== undefined) return alike;
   const all = known.length > 0 ? [...known].sort().join(', ') : 'none';
   throw new AppError('not_found', `there is no rule \`${name}\`: ${rules ? 'loaded are' : 'the last run had'} ${all}`);
+}
+
+// One subject by its kind and id, as an address or an alert names it.
+
+type SubjectReader = IdentityReader & Pick<RecordReader, 'decisions'>;
+
+/** Its `id` differs from the given one when that is another name of it. Errors: AppError `not_found`; `usage` for a name of several. */
+export async function resolveSubject(reader: SubjectReader, { kind, id }: SubjectRef): Promise<Identity> {
+  const named = await reader.identitiesNamed(id);
+  const exact = named.find(({ identity }) => identity.kind === kind && identity.id === id);
+  if (exact) return exact.identity;
+  const resolved = resolveAmong(named, id, [kind]);
+  return resolved.found === 'none'
+    ? ((await decidedAbout(reader, { kind, id })) ?? demandOne(resolved, id).subjects[0])
+    : demandOne(resolved, id).subjects[0];
+}
+
+async function decidedAbout(reader: SubjectReader, { kind, id }: SubjectRef): Promise<Identity | undefined> {
+  const [decision] = await reader.decisions({ subjectId: id, limit: 1 });
+  if (decision?.subject.kind !== kind) return undefined;
+  const { subjectName: name, effect, since, writtenAt } = decision;
+  const device = effect.devices.find((one) => one.id === id);
+  return {
+    kind,
+    id,
+    name,
+    serial: device?.serial ?? '',
+    platform: device?.platform ?? '',
+    model: device?.model ?? '',
+    owners: device?.owners,
+    firstAt: since,
+    changedAt: writtenAt,
+    goneAt: undefined,
+  };
+}
+
+/** Errors: AppError `not_found` for an address that is neither a user's nor an owner's. */
+export async function demandKnownOwner(reader: Pick<IdentityReader, 'identitiesNamed'>, owner: string): Promise<void> {
+  const named = await reader.identitiesNamed(owner);
+  if (named.some(({ by, identity }) => by === 'owner' || (by === 'id' && identity.kind === 'user'))) return;
+  const what = `nobody is known as \`${shownName(owner)}\``;
+  throw new AppError(
+    'not_found',
+    `${what}: no trusted snapshot has shown this e-mail address as a user's or as the owner of a device`,
+  );
 }

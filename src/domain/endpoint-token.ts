@@ -42,3 +42,76 @@ export interface TokenStore {
   /** Not audited: what was done by it is. */
   noteUse(id: string, at: number): Promise<void>;
 }
+
+// Who is signed in to the page: links that work once, and sessions.
+
+/** The caller: the name is recorded with what they do. It is the token's, or that of a user with it: `ana (token admin)`. */
+export interface Caller {
+  name: string;
+  scope: Scope;
+  /** The hash of the token that they hold: 64 hex digits. Undefined: the right comes from no token. */
+  token?: string | undefined;
+}
+
+export type SignInKind = 'link' | 'session';
+
+export interface KeptSignIn {
+  hash: string;
+  caller: Caller;
+  /** Since its last recorded use, ms. */
+  unusedMs: number;
+}
+
+const MINUTE_MS = 60_000;
+export const LASTS_MS = { link: 10 * MINUTE_MS, session: 12 * 60 * MINUTE_MS };
+export const IDLE_MS = 2 * 60 * MINUTE_MS;
+/** Of one token: the oldest gives way. Whoever makes many loses their own, not those of others. */
+export const KEPT_MAX = { link: 100, session: 1_000 };
+/** A use is recorded when the last recorded one is older than this: not one write per request. */
+export const USE_EVERY_MS = MINUTE_MS;
+
+/** Hashes are 64 hex digits. Errors of all: AppError `store_failed`; then nobody can say who is signed in. */
+export interface SignInStore {
+  add(kind: SignInKind, hash: string, caller: Caller): Promise<void>;
+  /** Those that are not over. It changes nothing. A token that is good no more may be known elsewhere alone: the caller's is to be asked for. */
+  find(kind: SignInKind, hashes: readonly string[]): Promise<KeptSignIn[]>;
+  /** Makes a session of a link. Of several who ask with one link, wherever they are, one gets it; the others get undefined. */
+  redeem(link: string, session: string): Promise<Caller | undefined>;
+  noteUse(session: string): Promise<void>;
+  remove(session: string): Promise<void>;
+}
+
+// Requests that a client may repeat: what became of the first one.
+
+export interface KeptAnswer {
+  status: number;
+  headers: { [name: string]: string };
+  body: Uint8Array;
+}
+
+export interface KeyedRequest {
+  /** A hash of all that must be the same in a repeat. */
+  request: string;
+  /** Epoch ms. */
+  begunAt: number;
+  /** The run that it began. */
+  run: string | undefined;
+  /** Undefined: the process ended before, or it could not be stored. */
+  answer: KeptAnswer | undefined;
+}
+
+/** Each method but `hold` is one unit of work. Errors: AppError `store_failed`. */
+export interface AnswerStore {
+  /**
+   * The right to answer this request, until what is returned is called, which never rejects. Undefined: another one answers it now, here or in
+   * another process.
+   */
+  hold(id: string): Promise<(() => Promise<void>) | undefined>;
+  /** Undefined also for one that is older than a day. */
+  find(id: string): Promise<KeyedRequest | undefined>;
+  /** INVARIANT: before anything is done for it. */
+  begin(id: string, request: string): Promise<void>;
+  keep(id: string, answer: KeptAnswer): Promise<void>;
+  /** It changed nothing: a repeat is a new request. One that began a run is never forgotten. */
+  forget(id: string): Promise<void>;
+}

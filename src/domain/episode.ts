@@ -1,18 +1,42 @@
-// domain: one unbroken time in which a rule matches a subject; acting happens once an episode.
+// domain: an episode's open claim that a target stays in a state. The state is undone only when the last claim ends.
 import type { ActionName } from './action.ts';
 import type { SubjectRef } from './subjects.ts';
+
+/**
+ * standing: in force. orphaned: its rule is missing or off; nothing is undone until an operator or a rule decides.
+ * ended: over (undone, or nothing to undo). overridden: somebody reversed the state. released: an operator released it.
+ */
+export const CLAIM_STATUSES = ['standing', 'orphaned', 'ended', 'overridden', 'released'] as const;
+export type ClaimStatus = (typeof CLAIM_STATUSES)[number];
+
+export interface Claim {
+  id: string;
+  episodeId: string;
+  rule: string;
+  subjectId: string;
+  /** The action whose effect is claimed. */
+  action: ActionName;
+  target: string;
+  /** The intent that set the state; an adopted claim keeps the intent of the claim before it. */
+  intentId: string;
+  status: ClaimStatus;
+  openedAt: number;
+  endedAt: number | undefined;
+}
+
+// One unbroken time in which a rule matches a subject; acting happens once an episode.
 
 /**
  * matching: the last trusted verdict was a match. clearing: no match, but `clear_for` is not over. frozen: the last
  * verdict decided nothing (unknown, error, absent, untrusted); nothing ends and nothing is undone.
  */
-export type EpisodeState = 'matching' | 'clearing' | 'frozen' | 'closed';
+type EpisodeState = 'matching' | 'clearing' | 'frozen' | 'closed';
 
 /** When the reports were made that one verdict rests on, epoch ms by the path of the time; null: this report has none. */
 export type ReportTimes = { readonly [path: string]: number | null };
 
 /** The newest reports that an episode has seen, epoch ms: among those that matched, and among all. */
-export interface SeenReport {
+interface SeenReport {
   matched: number;
   newest: number;
 }

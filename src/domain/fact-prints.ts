@@ -2,8 +2,9 @@
 // both; 128 bits of a whole record, which are the sum of its facts and so do not depend on their order. It runs for every record of a fleet.
 // The four numbers are summed each by itself, modulo 2^32. A record has a path once: so the sums of two records that differ in any fact differ by at
 // least one fingerprint that is in one of them alone. To whoever lacks the key that is a random number of 128 bits, and is 0 once in 2^128.
+
+import { begin, mixUnits, mixWord, type PrintKey, PrintSeeds, sealed } from '../base/print-bits.ts';
 import type { Fact, Facts } from './facts.ts';
-import { begin, mixUnits, mixWord, type PrintKey, PrintSeeds, sealed } from './print-bits.ts';
 
 /** An object with more members, or deeper, is one value. */
 const MEMBERS_MAX = 200;

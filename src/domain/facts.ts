@@ -33,3 +33,23 @@ export function ownTexts(record: Fact | undefined, key: string): string[] | unde
   if (!Array.isArray(value)) return undefined;
   return value.filter((item): item is string => typeof item === 'string');
 }
+
+export function showLiteral(value: Fact): string {
+  if (typeof value === 'bigint') return `${value}`;
+  const text = JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}` : part)) ?? 'null';
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+const ENTITIES: Record<string, string> = { quot: '"', '#34': '"', '#39': "'", apos: "'", lt: '<', gt: '>', amp: '&' };
+
+export function unescapeHtml(text: string): string {
+  return text.replace(/&(quot|#34|#39|apos|lt|gt|amp);/g, (_, name: string) => ENTITIES[name] ?? '');
+}
+
+const INTEGER = new RegExp(`^-?\\d{1,${DIGITS_MAX}}$`);
+
+/** Integers of 19 digits stay exact. A number of more than 400 digits is ±Infinity. */
+export function exactNumber(digits: string): number | bigint {
+  const value = Number(digits);
+  return INTEGER.test(digits) && !Number.isSafeInteger(value) ? BigInt(digits) : value;
+}

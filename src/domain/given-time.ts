@@ -1,5 +1,5 @@
 // domain: times as people give them: a duration from now, or a date. In: the text. Out: epoch ms.
-import { parseDuration } from './duration.ts';
+import { parseDuration } from '../base/time.ts';
 import { AppError } from './errors.ts';
 
 /** Also as reports show times: `2026-12-01 18:00:00 UTC`. */

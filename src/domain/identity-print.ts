@@ -1,8 +1,9 @@
 // domain: keyed fingerprints of identities: 128 bits for all that is kept of a record, so that an unchanged one is known without a look at
 // what is stored. In: a key, a record, or an identity. Out: four numbers. It runs for every record of a fleet.
+
+import { begin, mixUnits, mixWord, type PrintKey, PrintSeeds } from '../base/print-bits.ts';
 import { type Facts, own } from './facts.ts';
 import { FIELDS, fieldText, type IdentitySeen } from './identity.ts';
-import { begin, mixUnits, mixWord, type PrintKey, PrintSeeds } from './print-bits.ts';
 import type { SubjectKind } from './subjects.ts';
 
 export class IdentityPrinter {

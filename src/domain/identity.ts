@@ -1,10 +1,12 @@
 // domain: by which names people know a subject: its id, serial number, name and owners, as a trusted reading has shown them. In: a
 // record. Out: its identity, and a line for people. It only finds names: nothing that acts rests on it.
-import { shownName } from './clip.ts';
+
+import type { PrintKey } from '../base/print-bits.ts';
+import { shownName } from '../base/text.ts';
+import { timeText } from '../base/time.ts';
+import { AppError } from './errors.ts';
 import { type Facts, ownText, ownTexts } from './facts.ts';
-import type { PrintKey } from './print-bits.ts';
-import type { SubjectKind, SubjectRef } from './subjects.ts';
-import { timeText } from './time-text.ts';
+import { SUBJECT_KINDS, type SubjectKind, type SubjectRef } from './subjects.ts';
 
 /** What one reading shows of a subject. Texts are empty where the record has none, or a value of another type. */
 export interface IdentitySeen extends SubjectRef {
@@ -112,6 +114,155 @@ function isSaid(text: string): boolean {
   return text !== '';
 }
 
-export function onOneLine(text: string): string {
+function onOneLine(text: string): string {
   return text.replace(/[\r\n\u2028\u2029]+/g, ' ');
+}
+
+// The one resolver of names. In: what a person typed, and the identities that it names. Out: the subject or target that
+// it names, all that it may name, or nothing. INVARIANT: an id, a serial number or an e-mail address goes before a
+// name: a device is called what its user wants, even like the serial number of another one.
+
+/** One thing that a name names. */
+export interface Named {
+  kind: SubjectKind;
+  by: NamedBy;
+  /** At least one. Several devices share one serial number, and are one target. */
+  subjects: readonly [Identity, ...Identity[]];
+  /** What actions on it are about: a SerialNumber or a ServiceID. Undefined: a user, or a device without a serial number. */
+  target: string | undefined;
+  /** For people, on one line. Names in it are as they came: escape it where it is shown. */
+  text: string;
+}
+
+export type Resolved =
+  | { found: 'one'; named: Named }
+  | { found: 'several'; among: readonly Named[] }
+  | { found: 'none' };
+
+/** `kinds`: what the name may name, all by default. Without `user`, an e-mail address names the devices of that owner. */
+interface ResolveOptions {
+  kinds?: readonly SubjectKind[];
+}
+
+export async function resolveName(
+  reader: IdentityReader,
+  text: string,
+  { kinds = SUBJECT_KINDS }: ResolveOptions = {},
+): Promise<Resolved> {
+  return resolveAmong(await reader.identitiesNamed(text), text, kinds);
+}
+
+/** Pure: the same over identities that were read. */
+export function resolveAmong(
+  identities: readonly NamedIdentity[],
+  text: string,
+  kinds: readonly SubjectKind[] = SUBJECT_KINDS,
+): Resolved {
+  const fitting = identities.filter(({ identity: { kind } }) => kinds.includes(kind));
+  const of = (...ways: NamedBy[]) => fitting.filter(({ by }) => ways.includes(by));
+  const exact = of('id', 'serial').filter(({ identity: { id, serial } }) => id === text || serial === text);
+  const owned = kinds.includes('user')
+    ? ownerOf(
+        identities.filter(({ by }) => by === 'owner'),
+        text,
+      )
+    : of('owner');
+  const tiers = [exact, of('id', 'serial'), owned, presentOf(of('name'))];
+  const among = thingsOf(tiers.find((tier) => tier.length > 0) ?? []);
+  const [named] = among;
+  if (named === undefined) return { found: 'none' };
+  return among.length === 1 ? { found: 'one', named } : { found: 'several', among };
+}
+
+/** A user that no list has shown is known as the owner of devices. */
+function ownerOf(devices: readonly NamedIdentity[], text: string): NamedIdentity[] {
+  const [first] = devices;
+  const email = first?.identity.owners?.find((owner) => nameKey(owner) === nameKey(text));
+  if (first === undefined || email === undefined) return [];
+  const none = { serial: '', name: '', platform: '', model: '', owners: undefined };
+  return [{ by: 'id', identity: { ...first.identity, ...none, kind: 'user', id: email } }];
+}
+
+/** What is gone has given its name away. */
+function presentOf(named: readonly NamedIdentity[]): readonly NamedIdentity[] {
+  const present = named.filter(({ identity: { goneAt } }) => goneAt === undefined);
+  return present.length > 0 ? present : named;
+}
+
+function thingsOf(identities: readonly NamedIdentity[]): Named[] {
+  const groups = new Map<string, NamedIdentity[]>();
+  // Serial numbers first: a device that has its serial number as its id too is one thing.
+  const ordered = identities.toSorted((a, b) => Number(b.by === 'serial') - Number(a.by === 'serial'));
+  const seen = new Set<Identity>();
+  for (const one of ordered) {
+    const { identity, by } = one;
+    if (seen.has(identity)) continue;
+    seen.add(identity);
+    const key = keyOf(identity, by);
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups.values()].map((group) => thingOf(group as [NamedIdentity, ...NamedIdentity[]]));
+}
+
+function keyOf({ kind, id, serial }: Identity, by: NamedBy): string {
+  if (kind === 'user') return `user ${nameKey(id)}`;
+  return kind === 'device' && by !== 'id' && serial !== '' ? `serial ${serial}` : `${kind} ${id}`;
+}
+
+function thingOf(group: readonly [NamedIdentity, ...NamedIdentity[]]): Named {
+  const [{ identity: first, by }, ...others] = group.toSorted(
+    (a, b) => goneAtOf(b) - goneAtOf(a),
+  ) as unknown as typeof group;
+  const { kind, id, serial } = first;
+  if (kind !== 'device') {
+    const target = kind === 'service' ? id : undefined;
+    return { kind, by, subjects: [first], target, text: identityText(first) };
+  }
+  const more = others.length === 0 ? '' : ` and ${others.length} more of this serial number`;
+  return {
+    kind,
+    by,
+    subjects: [first, ...others.map(({ identity }) => identity)],
+    target: serial === '' ? undefined : serial,
+    text: `${identityText(first)}${more}`,
+  };
+}
+
+function goneAtOf({ identity: { goneAt } }: NamedIdentity): number {
+  return goneAt ?? Number.MAX_SAFE_INTEGER;
+}
+
+/** Whether its user may have chosen the name that was given: then nothing is changed without a person's confirmation. */
+export function isChosenName({ kind, by }: Pick<Named, 'kind' | 'by'>): boolean {
+  return by === 'name' && kind !== 'service';
+}
+
+const CANDIDATES_SHOWN = 10;
+
+/** Errors: AppError `usage` that lists what the name may mean, `not_found` when nothing is known by it. */
+export function demandOne(resolved: Resolved, text: string): Named {
+  if (resolved.found === 'one') return resolved.named;
+  if (resolved.found === 'none') throw nothingKnown(text);
+  const shown = resolved.among.slice(0, CANDIDATES_SHOWN).map((named) => named.text);
+  const more = resolved.among.length > shown.length ? `; and ${resolved.among.length - shown.length} more` : '';
+  const what = `\`${shownName(onOneLine(text))}\` names ${resolved.among.length}: ${shown.join('; ')}${more}`;
+  throw new AppError('usage', `${what}; give an id, a serial number or an e-mail address`);
+}
+
+/** The same where something is changed. Errors: also AppError `usage` for a name that its user may have chosen. */
+export function demandOneToChange(resolved: Resolved, text: string): Named {
+  const named = demandOne(resolved, text);
+  if (!isChosenName(named)) return named;
+  const [{ id }] = named.subjects;
+  const give = named.target === undefined ? `its id \`${id}\`` : `its serial number \`${named.target}\``;
+  const what = `\`${shownName(onOneLine(text))}\` is only the name of ${named.text}, and names are chosen by their users`;
+  throw new AppError('usage', `${what}: give ${give}`);
+}
+
+export function nothingKnown(text: string): AppError {
+  const ways = 'has shown it as an id, a serial number, an e-mail address or a name';
+  return new AppError(
+    'not_found',
+    `nothing is known as \`${shownName(onOneLine(text))}\`: no trusted snapshot ${ways}`,
+  );
 }

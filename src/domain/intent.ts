@@ -1,11 +1,9 @@
 // domain: one action of a plan: rules, action, target, episodes, and the facts it was based on; and the table of how its state
 // may change. In: an intent as it is stored. Out: whether a change is allowed. Pure.
-
-import type { ActionName, ActionTraits } from './action.ts';
+import type { ActionName, ActionTraits, Effect } from './action.ts';
 import type { Outcome } from './decision.ts';
-import type { Effect } from './effect.ts';
 import type { Fact, Facts } from './facts.ts';
-import type { Mode } from './mode.ts';
+import type { Mode } from './rule.ts';
 
 /**
  * planned: committed, nothing called. sent: committed before the call. settled: has an outcome. withdrawn: refused
@@ -131,3 +129,14 @@ export interface Intent extends IntentDraft {
 /** What a person knows of an intent in doubt, or wants of it. */
 export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
+
+export const NEXT_OF_DOUBT = 'the next run reads it back';
+export const NEXT_OF_FAILURE = 'a later run tries again while its rule matches';
+
+/** Undefined: nothing is to come. */
+export function nextText(intent: Pick<Intent, 'status' | 'outcome'>): string | undefined {
+  if (isInDoubt(intent)) return NEXT_OF_DOUBT;
+  if (intent.outcome === 'parked') return 'it waits for a person: nothing happens by itself';
+  if (intent.outcome === 'failed') return NEXT_OF_FAILURE;
+  return intent.status === 'planned' ? 'it is under way' : undefined;
+}

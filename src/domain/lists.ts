@@ -11,7 +11,7 @@ export type Lists = (typeof LISTS)[number];
  */
 export type V2Type = 'text' | 'flag' | 'boolean' | 'time' | 'texts';
 
-export interface V2Fact {
+interface V2Fact {
   v1: string;
   v2: string;
   as: V2Type;
@@ -65,4 +65,37 @@ export function lostFactsText(rule: string, subject: string, paths: readonly str
   const named = paths.map((path) => `\`${path}\``).join(', ');
   const verb = paths.length === 1 ? 'it is' : 'they are';
   return `rule \`${rule}\` reads ${named}, which v2 lists do not have: ${verb} unknown for every ${subject}`;
+}
+
+// A piece of a list, unparsed.
+
+/** A whole page, or elements with commas between them. */
+export interface ListPiece {
+  source: 'devices';
+  lists: Lists;
+  form: 'page' | 'elements';
+  /** Its place in the list, counted in pieces: about the same records, reading after reading. */
+  at: number;
+  /** Pages overlap by one record: all but the first repeat the last one of the page before. */
+  isFirst: boolean;
+  /** Not to be used once the piece was handed to its reader. */
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Some records of a piece. */
+export interface RecordBatch {
+  records: unknown[];
+  /** That they were parsed from, perhaps with more of the piece around them. */
+  bytes: Uint8Array;
+}
+
+export interface PieceRead<T> {
+  /** Of its records, also of the repeated one. */
+  count: number;
+  /** What identifies its first and last record; undefined without records. */
+  first: string | undefined;
+  last: string | undefined;
+  /** The server's count, in a page. */
+  total: number | undefined;
+  result: T;
 }

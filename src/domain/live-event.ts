@@ -4,8 +4,7 @@ import { type AuditEntry, entryBody } from './audit-entry.ts';
 import type { StoredDecision } from './decision.ts';
 import { type Facts, ownText } from './facts.ts';
 import type { Intent } from './intent.ts';
-import type { PageReader } from './page-reader.ts';
-import type { RecordReader } from './record-reader.ts';
+import type { PageReader, RecordReader } from './store-ports.ts';
 
 export const LIVE_EVENTS = ['decision', 'outcome'] as const;
 

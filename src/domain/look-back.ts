@@ -1,10 +1,22 @@
 // domain: what rules that look back need: what runs saw of a few paths, in the order of time. In: nothing. Out: the forms that history, run and
 // evaluate share. INVARIANT: only what a trusted reading showed is in it.
 
-import { formatDuration } from './duration.ts';
-import type { FactChange } from './fact-change.ts';
-import type { Facts } from './facts.ts';
+import { formatDuration } from '../base/time.ts';
+import type { Fact, Facts } from './facts.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
+
+/** One fact of one subject that a run saw otherwise than the runs recorded before it. */
+export interface FactChange {
+  kind: SubjectKind;
+  /** The subject's id. */
+  subject: string;
+  /** As rules name it, such as `MdmData.CompromisedStatus`; a list is one value. Empty: the subject itself, which the list no longer has. */
+  path: string;
+  /** Undefined: it is there no longer. */
+  value: Fact | undefined;
+  /** It is there and was not recorded, since it is a secret: `value` is undefined then. */
+  secret?: true;
+}
 
 /** ``rule `x` looks back on `Model`, and no history is kept (TRUSTWARD_HISTORY): it is unknown for every device``. */
 export function beyondHistoryText(rule: string, subject: string, paths: readonly string[], keepMs: number): string {

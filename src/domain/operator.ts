@@ -1,11 +1,11 @@
 // domain: further operator commands: stop, resume, and accept a reading; and what a run saw of them.
-import type { ActionName } from './action.ts';
-import type { CeilingUse } from './ceiling.ts';
+
+import { timeText } from '../base/time.ts';
+import type { ActionName, CeilingUse } from './action.ts';
 import type { WindowNow } from './change-window.ts';
 import type { Intent } from './intent.ts';
 import type { TrustReason } from './snapshot.ts';
 import type { Source } from './subjects.ts';
-import { timeText } from './time-text.ts';
 
 /** What a person writes beside a command (a reason, who is responsible): never empty, and at most this many characters, whichever way it comes. */
 export const GIVEN_TEXT_MAX = 1_000;
@@ -28,7 +28,7 @@ export function stopText({ at, by, reason }: Stop): string {
 }
 
 /** Causes of distrust that an operator can overrule: each compares a whole reading with earlier ones. */
-export const ACCEPTABLE_CAUSES = [
+const ACCEPTABLE_CAUSES = [
   'empty',
   'shrunk',
   'grown',
@@ -87,4 +87,38 @@ export interface Released {
   text: string;
   /** The undo that was sent; undefined when none was needed. */
   intent: Intent | undefined;
+}
+
+// How records name the person who did something. In: the user of the operating system, and the token if one was used.
+// Out: one text. INVARIANT: a token's name has no space and no parenthesis, so neither form is ever the name of a token
+// or of Trustward itself.
+
+/** The header in which the command line names its user to a daemon, percent-encoded. */
+export const USER_HEADER = 'Trustward-User';
+
+const USER = /^[^\p{C}()]{1,64}$/u;
+
+/** Whether records can name a user of the operating system like this. */
+export function isUserName(text: string): boolean {
+  return text.trim() !== '' && USER.test(text);
+}
+
+/** A command without a daemon: `ana (command line)`. */
+export function atCommandLine(user: string): string {
+  return `${user} (command line)`;
+}
+
+/** A command that a daemon does for the holder of a token: `ana (token admin)`. */
+export function withToken(user: string, token: string): string {
+  return `${user} (token ${token})`;
+}
+
+/** A person at the terminal of a daemon who signed in to its page: `ana (page)`. */
+export function onPage(user: string): string {
+  return `${user} (page)`;
+}
+
+/** The token of `ana (token admin)`; a text of another form as it is. */
+export function tokenOf(actor: string): string {
+  return /^[^()]+ \(token ([^()]+)\)$/.exec(actor)?.[1] ?? actor;
 }

@@ -1,8 +1,13 @@
 // domain: what reading and judging one part of a list gives: small and of plain memory, so that another thread can pass it on. In: nothing.
 // Out: nouns. Parts are merged in the order of their records, so that the result is that of one pass over all of them.
+
+import type { PrintKey } from '../base/print-bits.ts';
+import type { TrustEvent } from './event.ts';
 import type { Facts } from './facts.ts';
 import type { IdentitySeen } from './identity.ts';
-import type { JudgementPart } from './verdict.ts';
+import type { ListPiece, PieceRead } from './lists.ts';
+import type { SharedPrints } from './recorded-history.ts';
+import type { Evaluator, JudgeContext, JudgementPart } from './verdict.ts';
 
 /** Keys that are UUIDs in their usual writing, as four numbers each, and all others. */
 export interface KeyPart {
@@ -52,4 +57,62 @@ export interface RecordPart {
   judged: JudgementPart;
   /** Records with a verdict whose flip may be wanted, in order. */
   wanted: Facts[];
+}
+
+type SubjectsByRule = ReadonlyMap<string, ReadonlySet<string>>;
+
+export interface DecidedVerdicts {
+  /** Decisions in force, by verdict. */
+  match: SubjectsByRule;
+  no_match: SubjectsByRule;
+  /** Where `no_match` leads to a decision: an open claim may be undone. */
+  due: SubjectsByRule;
+}
+
+export function isNewVerdict(
+  decided: DecidedVerdicts,
+  rule: string,
+  subjectId: string,
+  verdict: 'match' | 'no_match',
+): boolean {
+  if (decided[verdict].get(rule)?.has(subjectId)) return false;
+  return verdict === 'match' || (decided.due.get(rule)?.has(subjectId) ?? false);
+}
+
+// Reading and judging parts of a large list in other threads, as a run asks for it.
+
+/** What is the same for all parts of a pass, as plain data. */
+export interface PassSetup extends Pick<JudgeContext, 'nowMs' | 'joins' | 'coverage' | 'unavailable'> {
+  source: 'devices';
+  fieldsWritten: readonly string[];
+  /** By subject id: rules with an open episode or claim. */
+  watched: ReadonlyMap<string, ReadonlySet<string>>;
+  decided: DecidedVerdicts;
+  /** Shared: 1 in its only place as long as records are wanted whose verdict is new. */
+  flipsLeft: Uint8Array;
+  /** Shared: by rule, 1 as long as subjects in doubt are wanted as examples. */
+  isExampleWanted: Uint8Array;
+  /** Shared: of identities. */
+  prints: SharedPrints;
+  /** A report with a later time is none. */
+  latestMs: number;
+  /** Shared: of records as they were recorded; undefined: nothing is recorded. */
+  recordPrints: SharedPrints | undefined;
+  /** Of both. */
+  printKey: PrintKey;
+}
+
+export interface PartReaders {
+  /** A smaller list is read in the main thread: passing it on would cost more. */
+  readonly recordsMin: number;
+  /**
+   * Begins a pass; no other one is under way. `events`: all that the windows of this evaluator hold. Undefined when this evaluator
+   * cannot be followed in other threads. Errors of the reader: AppError `api_answer` of a piece, `internal` of a thread.
+   */
+  begin(
+    evaluator: Evaluator,
+    events: () => AsyncIterable<TrustEvent[]>,
+    setup: PassSetup,
+  ): Promise<((piece: ListPiece) => Promise<PieceRead<RecordPart>>) | undefined>;
+  close(): Promise<void>;
 }

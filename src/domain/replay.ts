@@ -2,8 +2,8 @@
 // Nothing of it is sent or kept.
 import type { ActionName } from './action.ts';
 import type { DecisionName, ReasonCode } from './decision.ts';
-import type { Mode } from './mode.ts';
 import type { HistoryGap } from './recorded-history.ts';
+import type { Mode } from './rule.ts';
 import type { TrustReason } from './snapshot.ts';
 import type { Source, SubjectRef } from './subjects.ts';
 
@@ -167,3 +167,172 @@ export interface Replay {
   neverRecorded: { path: string; rules: string[] }[];
   buckets: ReplayBucket[];
 }
+
+export interface ProgressStep {
+  phase: 'reading' | 'deciding' | 'recording' | 'acting' | 'settling doubts' | 'sealing the audit' | 'waiting';
+  /** A source while reading, an action and its target while acting. From devices, and hostile. */
+  what?: string;
+  done?: number;
+  /** As expected; undefined while nobody knows. */
+  total?: number | undefined;
+}
+
+/** Called often: it returns at once and never throws. */
+export type Progress = (step: ProgressStep) => void;
+
+/** A step, and the run, the applied plan or the tried rule whose step it is. */
+export interface WorkProgress extends ProgressStep {
+  run?: string | undefined;
+  plan?: string | undefined;
+  trial?: string | undefined;
+}
+
+// Two rule sets compared over what was recorded.
+
+/** A subject that one of the two rule sets affects, and the other one does not. */
+export interface DifferingSubject {
+  rule: string;
+  subject: SubjectRef;
+  subjectName: string;
+  /** Absent: not known. */
+  owners?: readonly string[] | undefined;
+  /** Now: when it was last seen. Over the time: when it was first acted on. */
+  atMs: number;
+}
+
+export const DIFFERING_MAX = 50;
+
+export interface DifferingSubjects {
+  /** Different subjects. */
+  total: number;
+  /** At most `DIFFERING_MAX`. */
+  first: readonly DifferingSubject[];
+}
+
+/** What one rule does in one of the two sets; undefined figures: the set does not have it, or its mode is `off`. */
+export interface RuleDifference {
+  id: string;
+  /** Of the new set where it has the rule. */
+  title: string;
+  /** Of the rule's text. `same`: another rule of the set changed what it does. */
+  change: 'added' | 'removed' | 'changed' | 'same';
+  /** Subjects that it matches in the last recorded state, and those that it cannot judge. */
+  now: {
+    old: { matches: number; unknown: number } | undefined;
+    new: { matches: number; unknown: number } | undefined;
+    added: DifferingSubjects;
+    gone: DifferingSubjects;
+  };
+  /** Over the stretch, as the two replays found it. `added` and `gone` are of subjects that were acted on, or held. */
+  overTime: {
+    old: ReplayedRule | undefined;
+    new: ReplayedRule | undefined;
+    added: DifferingSubjects;
+    gone: DifferingSubjects;
+  };
+}
+
+export interface RuleSetDifference {
+  /** When the last recorded state was read; undefined without any. */
+  nowAtMs: number | undefined;
+  /** The replayed stretch. */
+  fromMs: number;
+  toMs: number;
+  askedFromMs: number;
+  runs: number;
+  gaps: readonly HistoryGap[];
+  /** Rules that differ in text or in what they do, the order of their ids. Empty: the sets are equal. */
+  rules: readonly RuleDifference[];
+  /** Different subjects over all rules: affected by any rule of the one set and by none of the other. */
+  all: { now: { added: number; gone: number }; overTime: { added: number; gone: number } };
+  /** Of the new set. */
+  untrusted: readonly ReplayedDistrust[];
+  notes: readonly string[];
+  /** Of both sets: what they need and recorded runs did not read. */
+  unread: readonly ReplayedUnread[];
+  /** Paths that a rule of the new set reads and no segment has, with the rules. */
+  neverRecorded: readonly { path: string; rules: readonly string[] }[];
+}
+
+// The port of replays: recorded time, sent once more through evaluating and deciding.
+
+export interface ReplayAsked {
+  /** Epoch ms, inclusive: runs that began from then on. */
+  fromMs: number;
+  toMs: number;
+  /** Only the first whole run of each stretch of this length is decided; undefined: every run. */
+  everyMs: number | undefined;
+  /** Ids of the rules to report; undefined: all. */
+  rules: readonly string[] | undefined;
+}
+
+export interface ReplayWork {
+  /** Aborted: the replay breaks off with AppError `stopped`. */
+  signal?: AbortSignal | undefined;
+  progress?: Progress | undefined;
+}
+
+/** Errors of all: AppError `not_found` when nothing was ever recorded; `io` as of a HistoryReader; `stopped`. */
+export interface Replayer {
+  /** From the first recorded run to the last one, epoch ms; undefined without any. */
+  span(): Promise<{ fromMs: number; toMs: number } | undefined>;
+  /** What rules of these folders need and recorded runs did not read: quickly, from the frames of the runs alone. Errors: as `whatIf`. */
+  unread(asked: ReplayAsked, rulesDirs: readonly string[], work: ReplayWork): Promise<ReplayedUnread[]>;
+  asItWas(asked: ReplayAsked, work: ReplayWork): Promise<Replay>;
+  /** Errors: `rules` for a folder that cannot be loaded; `not_found` for a rule that it does not have. */
+  whatIf(asked: ReplayAsked, rulesDir: string, work: ReplayWork): Promise<Replay>;
+  compare(
+    asked: Omit<ReplayAsked, 'rules'>,
+    sets: { old: string; new: string },
+    work: ReplayWork,
+  ): Promise<RuleSetDifference>;
+}
+
+// The port of replays that a daemon makes for its page: one at a time, in a process of its own.
+
+export interface AskedReplay {
+  way: ReplayWay;
+  /** As a person gives it: a duration back from now, or a date. */
+  since: string;
+  /** Undefined: all rules. */
+  rule: string | undefined;
+}
+
+export interface ReplayBeside {
+  asked: AskedReplay;
+  by: string;
+  startedAt: number;
+  /** Undefined while it is under way. */
+  finishedAt: number | undefined;
+  /** What it found, as `replay --format json` prints it; undefined while it is under way, and when it failed. */
+  found: object | undefined;
+  /** What it says before its work: lists that its rules need and nobody recorded. */
+  notes?: readonly string[] | undefined;
+  /** Why it failed. */
+  fault: string | undefined;
+}
+
+export interface ReplaysBeside {
+  /** Returns when it has begun. Errors: AppError `usage` for a time that is none; `busy` while one is under way. */
+  begin(asked: AskedReplay, by: string): Promise<void>;
+  current(): Promise<ReplayBeside | undefined>;
+}
+
+/** A month of 50 rules over 100,000 devices takes minutes. What takes longer is broken off. */
+export const REPLAY_WITHIN_MS = 30 * 60_000;
+
+/** How a line of the command begins that says what stands in the way, before the work. */
+export const NOTE = 'note: ';
+
+/** Where the one under way, or the last one, is kept. */
+export interface ReplayKeeper {
+  /** In place of the last one. False: one is under way. */
+  begin(replay: ReplayBeside): Promise<boolean>;
+  /** The same, with what is known of it by now. */
+  goesOn(before: ReplayBeside, now: ReplayBeside): Promise<void>;
+  end(begun: ReplayBeside, ended: ReplayBeside): Promise<void>;
+  last(): Promise<ReplayBeside | undefined>;
+}
+
+export const REPORT_FORMATS = ['text', 'json', 'md', 'csv', 'html'] as const;
+export type ReportFormat = (typeof REPORT_FORMATS)[number];

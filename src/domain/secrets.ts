@@ -3,9 +3,8 @@
 // reported name holds a secret. What rules judge and later steps compare (facts, events) is not hidden for its name
 // alone, and its hidden parts still compare.
 import { parse, stringify } from 'lossless-json';
-import { type Fact, type Facts, isFacts, ownText } from './facts.ts';
-import { exactNumber, unescapeHtml } from './json-in-text.ts';
-import { comparable, cutOut, DROPPED, isNoValue, secretsIn, withoutUser } from './secret-texts.ts';
+import { comparable, cutOut, DROPPED, isNoValue, secretsIn, withoutUser } from '../base/secret-texts.ts';
+import { exactNumber, type Fact, type Facts, isFacts, ownText, unescapeHtml } from './facts.ts';
 
 /** A blank stands for what may separate two words of a name: nothing, or one of `-_ .`. */
 const words = (list: readonly string[]): string => list.map((word) => word.replaceAll(' ', '[-_ .]?')).join('|');
@@ -68,7 +67,7 @@ function hasSecretName(pair: Facts): boolean {
   );
 }
 
-export interface RedactOptions {
+interface RedactOptions {
   /** Replaces a secret. Without it members are left out, and items of lists are null: an unknown fact. */
   instead?: (secret: string) => string;
   /** Only the secret part of a text is removed; otherwise all of it. */
@@ -79,7 +78,7 @@ export interface RedactOptions {
   jsonFields?: ReadonlySet<string>;
 }
 
-export interface Kept {
+interface Kept {
   /** Undefined: all of it was secret. */
   value: Fact | undefined;
   /** Paths of what was dropped, such as `spec.backend.password`. */
@@ -256,4 +255,13 @@ function parsed(text: string): Fact | undefined {
     }
   }
   return undefined;
+}
+
+export function shownAddress(text: string): string {
+  const query = text.search(/[?#]/);
+  const user = text.lastIndexOf('@');
+  // A password may hold a `?` and a query an `@`: which of them it is cannot be known.
+  if (query >= 0 && user >= 0) return '…';
+  if (query >= 0) return `${textWithoutSecrets(text.slice(0, query + 1))}…`;
+  return user < 0 ? textWithoutSecrets(text) : `…${textWithoutSecrets(text.slice(user))}`;
 }

@@ -1,7 +1,7 @@
 // history: the JSON text of a fact, exact. In: a fact, or its text. Out: the other of the two, equal in every digit: integers beyond 2^53 are
 // whole numbers in the text and bigints as facts; a number beyond all types is `1e999`. Never: a rounded integer.
 import type { Fact } from '../domain/facts.ts';
-import { parseExact } from '../management/contract/exact-json.ts';
+import { parseExact } from '../platform/contract/exact-json.ts';
 
 export function factText(value: Fact): string {
   switch (typeof value) {

@@ -1,12 +1,16 @@
 // history: one row of a recorded run, as the segments keep it, and which rows hold on. In: nothing. Out: the form of a row and the table of its
 // kinds, which recording, reading, compacting and forgetting share. Never: a secret; it is dropped before a row is made.
+
+import type { TrustEvent } from '../domain/event.ts';
+import type { FactChange } from '../domain/look-back.ts';
+import type { RecordedRuleSet, RecordedRun } from '../domain/recorded-history.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/subjects.ts';
 
 /**
  * standing: holds until a later row of the same kind, subject and path; one without a value ends it, and one with an empty path and no value
  * ends all rows of its subject. momentary: of its run alone. event: of its run alone, and carried on for windows that reach back to it.
  */
-export type RowHold = 'standing' | 'momentary' | 'event';
+type RowHold = 'standing' | 'momentary' | 'event';
 
 /** What deciding found open, each noun by its id or key. */
 const OPEN_ROWS = {
@@ -27,7 +31,7 @@ export type OpenKind = keyof typeof OPEN_ROWS;
 export const OPEN_KINDS = Object.keys(OPEN_ROWS) as readonly OpenKind[];
 
 /** All kinds of rows. INVARIANT: the hold of a kind never changes, since segments of earlier versions have it too. */
-export const ROW_KINDS = {
+const ROW_KINDS = {
   /** Facts of subjects. `subject` is the id, `path` the fact. Value: JSON of the fact (src/history/fact-text.ts). */
   device: 'standing',
   user: 'standing',
@@ -85,3 +89,27 @@ const FACT_KINDS: ReadonlyMap<string, SubjectKind> = new Map(
     [`aside.${kind}`, kind],
   ]),
 );
+
+/** Reads the rows of one stretch of runs, in order; it keeps the standing ones that are no facts. */
+export interface RunDecoder {
+  /** Forgets all it kept. `rows`: the standing rows that are no facts, as they were before the next run, in no order. */
+  begin(rows: Iterable<HistoryRow>): void;
+  /**
+   * The next run. `rows`: all of it that are no facts, in the order in which they were written. `changes`: its facts, those of readings that are
+   * not trusted too. Throws when the rows make no run: it is then counted as damaged.
+   */
+  run(rows: readonly HistoryRow[], changes: Iterable<FactChange>): RecordedRun;
+  /** Events of rows of kind `event`. */
+  events(rows: readonly HistoryRow[]): TrustEvent[];
+  /** A rule set of its rows of kind `rules`; undefined when they are not whole. */
+  ruleSet(hash: string, rows: readonly HistoryRow[]): RecordedRuleSet | undefined;
+}
+
+export interface RunDecoderOptions {
+  /** Open states and decisions may be left out of the runs. */
+  factsOnly: boolean;
+  /** Somebody was forgotten: a run may name what is no longer recorded. */
+  hasForgotten?: boolean;
+}
+
+export type NewRunDecoder = (options: RunDecoderOptions) => RunDecoder;

@@ -1,10 +1,98 @@
 // store: the tables that acting rests on, and what the audit records of them. In: a database. Out: the digests of their rows, and the tables
 // that differ from the record. A writer follows what it changes (`ChangedTables`); it never repairs.
-import type { JudgeEnd, TableDifference, TableDigests } from '../domain/acting-tables.ts';
+
+import { createHash, hash } from 'node:crypto';
+import type { JudgeEnd, TableDifference, TableDigests } from '../domain/audit-entry.ts';
+import type { Checkpoint } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
+import { entryOfRow, lastCheckpoint } from './audit-rows.ts';
 import type { Db, Work } from './queries.ts';
-import { recordedDigests, strangeEnd } from './recorded-digests.ts';
-import { RowSum } from './row-sum.ts';
+import { storedJson } from './stored-json.ts';
+
+// What the audit records of the acting tables: the last checkpoint has the digest of each table, and an entry after it
+// those that its transaction changed.
+
+/** Empty in a database of an older version. Errors: AppError `store_damaged`. */
+export function* recordedDigests(db: Db): Work<TableDigests> {
+  if (!(yield* hasTable(db, 'checkpoints'))) return {};
+  const last = yield* lastCheckpoint(db);
+  const sealed = last && storedJson<Pick<Checkpoint, 'tables'>>(last.line).tables;
+  const sql = `SELECT bytes FROM audit WHERE seq > ? AND instr(bytes, '"digests":') > 0 ORDER BY seq`;
+  const later = yield* db.all<{ bytes: string }>(sql, last?.size ?? 0);
+  return Object.assign({}, sealed, ...later.map(({ bytes }) => storedJson<{ digests?: TableDigests }>(bytes).digests));
+}
+
+/** What is wrong with the end of the chain, in words that follow "the audit has"; undefined: nothing. Errors: AppError `store_damaged`. */
+export function* strangeEnd(db: Db, judge: JudgeEnd | undefined): Work<string | undefined> {
+  if (!judge || !(yield* hasTable(db, 'checkpoints'))) return undefined;
+  const sealed = yield* lastCheckpoint(db);
+  const isSigned = Object.keys(yield* recordedDigests(db)).length > 0;
+  if (!sealed && !isSigned) return undefined; // an older version wrote all of it
+  const rows = yield* db.all(
+    'SELECT seq, at, kind, bytes, prev, hash FROM audit WHERE seq >= ? ORDER BY seq',
+    sealed?.size ?? 0,
+  );
+  const entries = rows.map(entryOfRow);
+  return judge({ sealed, entries, isSigned });
+}
+
+function* hasTable(db: Db, name: string): Work<boolean> {
+  return (yield* db.columnsOf([name])).length > 0;
+}
+
+// A digest of a set of rows that follows every insert and delete without reading the others.
+
+const LANES = 1_024;
+
+export class RowSum {
+  constructor(
+    private rows = 0,
+    private readonly lanes: Uint16Array = new Uint16Array(LANES),
+  ) {}
+
+  add(row: string): void {
+    const own = lanesOf(row);
+    for (let at = 0; at < LANES; at += 1) this.lanes[at] = (this.lanes[at] as number) + (own[at] as number);
+    this.rows += 1;
+  }
+
+  remove(row: string): void {
+    const own = lanesOf(row);
+    for (let at = 0; at < LANES; at += 1) this.lanes[at] = (this.lanes[at] as number) - (own[at] as number);
+    this.rows -= 1;
+  }
+
+  /** As it was stored. */
+  static of(rows: number, bytes: Uint8Array): RowSum {
+    return new RowSum(rows, new Uint16Array(Uint8Array.from(bytes).buffer));
+  }
+
+  get count(): number {
+    return this.rows;
+  }
+
+  bytes(): Uint8Array {
+    return new Uint8Array(this.lanes.buffer, this.lanes.byteOffset, this.lanes.byteLength);
+  }
+
+  copy(): RowSum {
+    return new RowSum(this.rows, this.lanes.slice());
+  }
+
+  digest(): string {
+    return `${this.rows}:${hash('sha256', this.bytes(), 'hex').slice(0, HASH_DIGITS)}`;
+  }
+}
+
+/** 128 bits: finding another input for a given digest is out of reach. */
+const HASH_DIGITS = 32;
+
+function lanesOf(row: string): Uint16Array {
+  const bytes = createHash('shake128', { outputLength: 2 * LANES })
+    .update(row)
+    .digest();
+  return new Uint16Array(bytes.buffer, bytes.byteOffset, LANES);
+}
 
 /** Each with the columns that decide nothing and are written without an audit entry. */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
@@ -49,7 +137,7 @@ export interface ChangedTables {
   rolledBack(): void;
 }
 
-export interface ReadTables {
+interface ReadTables {
   sums: Map<string, RowSum>;
   recorded: TableDigests;
   differing: TableDifference[];

@@ -1,17 +1,15 @@
 // store: appends audit entries within the transaction of the change that they record, and seals them with checkpoints.
 // INVARIANT: `append`, `flush` and `seal` are only called inside a transaction; the head is read there too, so that no two entries
 // share it, and a checkpoint is committed with the entry that it is over.
-import type { JudgeEnd, TableDigests } from '../domain/acting-tables.ts';
-import type { AuditNote, LinkEntry, SignEntry } from '../domain/audit-entry.ts';
-import { canonicalJson } from '../domain/canonical.ts';
+
+import { canonicalJson } from '../base/json.ts';
+import type { AuditNote, JudgeEnd, LinkEntry, SignEntry, TableDigests } from '../domain/audit-entry.ts';
 import { CHECKPOINT_EVERY, type Checkpoint, type SealCheckpoint } from '../domain/checkpoint.ts';
 import type { AppError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { ChangedTables } from './acting-tables.ts';
-import { headOf } from './audit-rows.ts';
-import { insertCheckpoint, lastCheckpoint } from './checkpoint-table.ts';
+import { type ChangedTables, strangeEnd } from './acting-tables.ts';
+import { headOf, insertCheckpoint, lastCheckpoint } from './audit-rows.ts';
 import type { Db, Work } from './queries.ts';
-import { strangeEnd } from './recorded-digests.ts';
 import { editedFault } from './store-fault.ts';
 
 /** How the audit is signed; a database in memory has no file outside, and no key. */
@@ -215,4 +213,23 @@ function dropFault(listener: () => void): void {
 
 function hasAny(digests: TableDigests): boolean {
   return Object.keys(digests).length > 0;
+}
+
+/** How often a large unit is taken back; after that the others wait for it. */
+export const TAKEN_BACK_MAX = 20;
+
+export interface Writer {
+  readonly db: Db;
+  /** INVARIANT: appended to, flushed and sealed only inside a unit of work. */
+  readonly audits: AuditLog;
+  readonly tables: ChangedTables;
+  /** One unit of work: the change and its audit entries. */
+  unit<T>(work: () => Work<T>): Promise<T>;
+  /** The same, which no large one keeps waiting. */
+  unitAtOnce<T>(work: () => Work<T>): Promise<T>;
+  /** A unit that may be large: others get their turn while it is written. INVARIANT: it is one transaction. */
+  unitInTurns(work: (db: Db) => Work<void>, notes: readonly AuditNote[], isLarge: boolean): Promise<void>;
+  /** A unit that shares its transaction with others that are due, and has an error of its own. */
+  grouped(work: () => Work<void>, when: 'at_once' | 'soon'): Promise<void>;
+  close(): Promise<void>;
 }

@@ -1,9 +1,65 @@
 // store: the rows of the audit, read. In: a connection. Out: the end of the chain, entries in order, and what entries say of a plan.
+
 import { type AuditEntry, entryBody, GENESIS } from '../domain/audit-entry.ts';
+import { type ArchivedSegment, type Checkpoint, checkpointLine } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { PlanAuditKind } from '../domain/plan.ts';
-import { lastCheckpoint } from './checkpoint-table.ts';
+import type { AuditQuery } from '../domain/store-ports.ts';
 import type { Db, Row, Work } from './queries.ts';
+import { Where } from './where.ts';
+
+// The tables of the audit's checkpoints and archives. INVARIANT: the functions are called inside the caller's
+// transaction.
+
+interface LineRow {
+  size: number;
+  line: string;
+}
+
+export function* lastCheckpoint(db: Db): Work<LineRow | undefined> {
+  return yield* db.get<LineRow>('SELECT size, line FROM checkpoints WHERE size = (SELECT max(size) FROM checkpoints)');
+}
+
+export function* insertCheckpoint(db: Db, checkpoint: Checkpoint): Work<void> {
+  yield* db.insert('checkpoints', { size: checkpoint.size, line: checkpointLine(checkpoint) });
+}
+
+export function* checkpointAt(db: Db, size: number): Work<string | undefined> {
+  return (yield* db.get<LineRow>('SELECT size, line FROM checkpoints WHERE size = ?', size))?.line;
+}
+
+export function* checkpointLinesAfter(db: Db, size: number): Work<string[]> {
+  return (yield* db.all<LineRow>('SELECT line FROM checkpoints WHERE size > ? ORDER BY size', size)).map(
+    ({ line }) => line,
+  );
+}
+
+/** The id that the first line of the file outside names. */
+export function* readDatabaseId(db: Db): Work<string | undefined> {
+  return (yield* db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', DATABASE_ID))?.value;
+}
+
+export function* saveDatabaseId(db: Db, id: string): Work<void> {
+  yield* db.upsert('meta', { key: DATABASE_ID, value: id }, 'key');
+}
+
+const DATABASE_ID = 'database';
+
+/** All lines; undefined in a database that a version with checkpoints has not opened for writing yet. */
+export function* allCheckpointLines(db: Db): Work<string[] | undefined> {
+  const [table] = yield* db.columnsOf(['checkpoints']);
+  return table && (yield* checkpointLinesAfter(db, 0));
+}
+
+/**
+ * Removes the entries of an archived segment from the table. Its record comes first: without it the trigger refuses.
+ * INVARIANT: the caller appends the entry that records the removal in the same transaction.
+ */
+export function* removeArchived(db: Db, segment: ArchivedSegment, at: number): Work<void> {
+  const { from, to, head, file, digest } = segment;
+  yield* db.insert('audit_archives', { to_seq: to, from_seq: from, head, file, digest, archived_at: at });
+  yield* db.run('DELETE FROM audit WHERE seq <= ?', to);
+}
 
 const BATCH = 1_000;
 
@@ -60,4 +116,47 @@ export function* auditedDigest(db: Db, kind: PlanAuditKind, planId: string): Wor
     if (plan === planId) return typeof digest === 'string' ? digest : undefined;
   }
   return undefined;
+}
+
+// Entries of the audit that people ask for: of a kind, about a target, by a person, since a time. In: filters and a
+// limit. Out: one page of entries. INVARIANT: an index serves every filter (test/store/paged-lists.test.ts).
+
+/** Newest first; with `afterSeq` oldest first. */
+export function* auditEntries(db: Db, query: AuditQuery): Work<AuditEntry[]> {
+  const { auditTarget, auditActor } = db.dialect;
+  const where = new Where();
+  where.add('seq > ?', query.afterSeq);
+  where.add('seq < ?', query.beforeSeq);
+  where.add('kind = ?', query.kind);
+  if (query.hasActor) where.add(`${auditActor} > ?`, '');
+  where.add(`${auditTarget} = ?`, query.target);
+  if (query.actor !== undefined) {
+    const [name = ''] = query.actor.split(' (');
+    where.add(`${auditActor} = ?`, name);
+    if (name !== query.actor) where.add(`json_extract(bytes, '$.body.by') = ?`, query.actor);
+  }
+  if (query.since !== undefined) where.add('seq >= ?', yield* firstSince(db, query.since));
+  const direction = query.afterSeq === undefined ? 'DESC' : 'ASC';
+  // What people did is little.
+  const from = query.hasActor ? `audit ${db.dialect.by('audit_by_actor')}` : 'audit';
+  const sql = `SELECT seq, at, kind, bytes, prev, hash FROM ${from} ${where.text} ORDER BY seq ${direction} LIMIT ?`;
+  return (yield* db.all(sql, ...where.values, query.limit)).map(entryOfRow);
+}
+
+/**
+ * The number of the first entry that was written at this time or later. Entries are in the order of their times, unless the clock was
+ * set back: then it is one of the places where the time is passed.
+ */
+function* firstSince(db: Db, atMs: number): Work<number> {
+  let low = (yield* db.get<{ seq: number }>('SELECT seq FROM audit ORDER BY seq LIMIT 1'))?.seq ?? 1;
+  let high = (yield* headOf(db)).seq + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const at = Number(
+      (yield* db.get<{ at: number }>('SELECT at FROM audit WHERE seq >= ? ORDER BY seq LIMIT 1', middle))?.at,
+    );
+    if (at >= atMs) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -1,10 +1,86 @@
 // store: the events that windows count, and the stretches of time for which the log was read without a gap.
 // Rows and coverage commit together: coverage never includes a stretch whose events are not stored.
+import { canonicalJson } from '../base/json.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Coverage } from '../domain/snapshot.ts';
 import type { ObservedEvents } from '../domain/store.ts';
-import { EVENT_COLUMNS, eventOfRow, rowOfEvent } from './event-rows.ts';
-import type { Db, Work } from './queries.ts';
+import type { Db, Row, Work } from './queries.ts';
+import { storedJson } from './stored-json.ts';
+
+// One stored event of the log ↔ its row.
+
+type Value = string | number | null;
+
+export const EVENT_COLUMNS = [
+  'id',
+  'created_at',
+  'device_id',
+  'serial_number',
+  'email',
+  'service_id',
+  'service_name',
+  'type',
+  'sub_type',
+  'action',
+  'severity',
+  'result',
+  'body',
+] as const;
+
+/** In the order of `EVENT_COLUMNS`. */
+export function rowOfEvent(event: TrustEvent): Value[] {
+  return [
+    event.id,
+    event.createdAtMs,
+    event.deviceId ?? null,
+    event.serialNumber ?? null,
+    event.email ?? null,
+    event.serviceId ?? null,
+    event.serviceName ?? null,
+    event.type,
+    event.subType,
+    event.action,
+    event.severity,
+    event.result,
+    textOfBody(event.body),
+  ];
+}
+
+/** Nothing compares bodies, so their keys keep their order. `JSON.stringify` writes a number that no type can hold as `null`. */
+function textOfBody(body: TrustEvent['body']): string {
+  try {
+    const text = JSON.stringify(body);
+    if (!text.includes('null')) return text;
+  } catch {
+    // a big integer
+  }
+  return canonicalJson(body);
+}
+
+/** Errors: AppError `store_damaged`, when the body is first read. */
+function eventOfRow(row: Row): TrustEvent {
+  let body: TrustEvent['body'] | undefined;
+  return {
+    id: row.id as string,
+    createdAtMs: row.created_at as number,
+    deviceId: orUndefined(row.device_id),
+    serialNumber: orUndefined(row.serial_number),
+    email: orUndefined(row.email),
+    serviceId: orUndefined(row.service_id),
+    serviceName: orUndefined(row.service_name),
+    type: row.type as string,
+    subType: row.sub_type as string,
+    action: row.action as string,
+    severity: row.severity as string,
+    result: row.result as string,
+    get body() {
+      body ??= storedJson<TrustEvent['body']>(row.body);
+      return body;
+    },
+  };
+}
+
+const orUndefined = (value: unknown): string | undefined => (value === null ? undefined : (value as string));
 
 const BATCH = 1_000;
 

@@ -1,12 +1,18 @@
 // store: whom exemptions cover. In: exemptions, members, identities. Out: exemptions with their members, and those that identities show as
 // protected or as joined later. INVARIANT: identities only name members when an exemption is made or confirmed; from then on these rows decide.
+
+import { giveWay } from '../base/turns.ts';
 import type { ReasonCode } from '../domain/decision.ts';
-import { type Exemption, SELECTOR_FIELDS } from '../domain/exemption.ts';
-import { type ExemptionMember, ExemptionMembers, type JoinedLater, membersOf } from '../domain/exemption-members.ts';
-import { giveWay } from '../domain/give-way.ts';
+import {
+  type Exemption,
+  type ExemptionMember,
+  ExemptionMembers,
+  type JoinedLater,
+  membersOf,
+  SELECTOR_FIELDS,
+} from '../domain/exemption.ts';
 import { type Identity, nameKey } from '../domain/identity.ts';
-import { hasAny, keyed, SELECTED } from './identities.ts';
-import { identityOfRow } from './identity-rows.ts';
+import { hasAny, identityOfRow, keyed, SELECTED } from './identities.ts';
 import type { Db, Work } from './queries.ts';
 import { decisionOfRow } from './rows.ts';
 

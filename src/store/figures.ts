@@ -1,12 +1,14 @@
 // store: what the database shows in numbers. In: a connection, the time. Out: figures. INVARIANT: every query here is answered by an index
-// or reads a table of a few rows (test/metrics/parts.test.ts): it is asked every second, also beside a run over 100,000 devices.
+// or reads a table of a few rows (test/runtime/metrics/parts.test.ts): it is asked every second, also beside a run over 100,000 devices.
 
+import type { ReasonCode } from '../domain/decision.ts';
 import { isUsable } from '../domain/snapshot.ts';
-import type { LastFindings, StoreFigures, Waiting } from '../domain/store-figures.ts';
+import type { LastFindings, StoreFigures, Waiting } from '../domain/store.ts';
+import type { HeldSince } from '../domain/store-ports.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
-import type { Dialect } from './dialect.ts';
+import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
 import { readStop } from './operator.ts';
-import type { Db, Work } from './queries.ts';
+import type { Db, Dialect, Work } from './queries.ts';
 import { runOfRow } from './rows.ts';
 
 type Counted = { count: number; at: number | null };
@@ -89,4 +91,39 @@ export function* readLastFindings(db: Db): Work<LastFindings | undefined> {
       judged ? [{ rule, match, no_match, unknown, error }] : [],
     ),
   };
+}
+
+// What decisions of a time hold, counted for a summary.
+
+const HELD = `SELECT rule, reason, target, run_seq, ended_seq IS NULL AS in_force FROM decisions
+  WHERE decision = 'hold' AND rowid >= (${FIRST_OF_RUN}) AND written_at >= ? ORDER BY rowid DESC`;
+
+const inForce = (index: string) => `SELECT count(*) AS held FROM (SELECT DISTINCT action, target FROM decisions ${index}
+  WHERE ended_seq IS NULL AND decision = 'hold' AND reason = ?) AS waiting`;
+
+/** How many actions wait now for this reason. */
+export function* heldInForce(db: Db, reason: ReasonCode): Work<number> {
+  return (yield* db.get<{ held: number }>(inForce(db.dialect.by('decisions_held')), reason))?.held ?? 0;
+}
+
+interface HeldRow {
+  rule: string;
+  reason: string;
+  target: string;
+  run_seq: number;
+  in_force: 0 | 1;
+}
+
+export function* heldSince(db: Db, sinceMs: number, named: number): Work<HeldSince[]> {
+  const groups = new Map<string, HeldSince>();
+  for (const row of yield* db.all<HeldRow>(HELD, yield* firstRunSince(db, sinceMs), sinceMs)) {
+    const { rule, reason, target } = row;
+    const key = `${rule} ${reason}`;
+    const group = groups.get(key) ?? { rule, reason, count: 0, inForce: 0, some: [] };
+    group.count += 1;
+    group.inForce += row.in_force;
+    if (group.some.length < named) group.some.push({ target, run: row.run_seq });
+    groups.set(key, group);
+  }
+  return [...groups.values()].sort((one, other) => other.count - one.count);
 }

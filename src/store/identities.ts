@@ -1,21 +1,236 @@
 // store: identities: by which names people find subjects. In: what a trusted reading changes; a text. Out: rows, by any of their names.
 // Nothing that acts reads these tables: they are written without an audit entry, beside the commit of a run.
+
+import { canonicalJson } from '../base/json.ts';
+import { PRINT_WORDS, type PrintKey } from '../base/print-bits.ts';
+import { giveWay } from '../base/turns.ts';
 import { SELECTOR_FIELDS } from '../domain/exemption.ts';
-import { giveWay } from '../domain/give-way.ts';
 import {
   type Identity,
   type IdentityChanges,
   type IdentitySeen,
   NAMED_MAX,
+  type NamedBy,
   type NamedIdentity,
   nameKey,
+  type PresentPrints,
   type SelectedIdentities,
 } from '../domain/identity.ts';
-import type { SubjectKind } from '../domain/subjects.ts';
-import { hashesOf, hashOf, type KeyedBy, SORTED_AT_ONCE, SortedKeys } from './identity-keys.ts';
-import { COLUMNS, identityOfRow, ownerRows, rowOfIdentity } from './identity-rows.ts';
-import { afterChanges, IDENTITY_WORDS, type PresentIdentities, presentIdentities } from './present-identities.ts';
-import type { Db, Work } from './queries.ts';
+import { IdentityPrinter } from '../domain/identity-print.ts';
+import { isOverlong, type SubjectKind } from '../domain/subjects.ts';
+import type { Db, Row, Work } from './queries.ts';
+import { storedJson } from './stored-json.ts';
+
+// The keys by which identities are found: 32 bits of each name, in one index.
+
+/** Of which an index has a key; owners have a table of their own. */
+type KeyedBy = Exclude<NamedBy, 'owner'>;
+
+/** Of the index alone, and no secret: migrations have it, so it never changes (cyrb53, two characters a step). */
+export function nameHash(by: string, key: string): number {
+  let [a, b] = [0xdeadbeef | 0, 0x41c6ce57];
+  for (const text of [by, key]) {
+    for (let at = 0; at < text.length; at += 2) {
+      const units = text.charCodeAt(at) | (at + 1 < text.length ? text.charCodeAt(at + 1) << 16 : 0);
+      a = Math.imul(a ^ units, 2_654_435_761);
+      b = Math.imul(b ^ units, 1_597_334_677);
+    }
+    // A text of an even length ends with a step of its own.
+    if (text.length % 2 === 0) [a, b] = [Math.imul(a, 2_654_435_761), Math.imul(b, 1_597_334_677)];
+    a ^= text.length;
+    b ^= text.length;
+  }
+  const hash = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
+  return hash >>> 0;
+}
+
+function hashOf(by: KeyedBy, name: string): number {
+  return nameHash(by, nameKey(name));
+}
+
+/** An empty serial number or name is not looked for. */
+function hashesOf({ id, serial, name }: Pick<IdentitySeen, KeyedBy>): number[] {
+  const hashes = [hashOf('id', id)];
+  if (nameKey(serial) !== '') hashes.push(hashOf('serial', serial));
+  if (nameKey(name) !== '') hashes.push(hashOf('name', name));
+  return hashes;
+}
+
+export const HASH_FUNCTION = 'trustward_name_hash';
+
+/** For the migrations: `key` is in the form of `nameKey`. */
+export function hashInSql(by: unknown, key: unknown): number {
+  return nameHash(by as string, key as string);
+}
+
+/** The hash and, below it, a number that is less: in the order of hashes, one number sorts both. */
+const BELOW = 2 ** 21;
+/** Subjects whose keys are sorted at once. */
+const SORTED_AT_ONCE = 50_000;
+
+/** Keys of many identities, in the order of the index: each page of it is written once. */
+class SortedKeys {
+  private readonly keys: Float64Array;
+  private length = 0;
+
+  constructor(identities: number) {
+    this.keys = new Float64Array(3 * identities);
+  }
+
+  /** `index`: of the identity, less than 2 million. */
+  add(identity: Pick<IdentitySeen, KeyedBy>, index: number): void {
+    for (const hash of hashesOf(identity)) {
+      this.keys[this.length] = hash * BELOW + index;
+      this.length += 1;
+    }
+  }
+
+  /** The number of keys. To be called when all have been added. */
+  sort(): number {
+    this.keys.subarray(0, this.length).sort();
+    return this.length;
+  }
+
+  /** `[hash, no]` of some of them, without those that are there twice. `firstNo`: of the identity with the index 0. */
+  part(from: number, to: number, firstNo: number): number[][] {
+    const part: number[][] = [];
+    for (let at = from; at < Math.min(to, this.length); at += 1) {
+      const key = this.keys[at] as number;
+      if (at > 0 && key === this.keys[at - 1]) continue;
+      part.push([Math.floor(key / BELOW), firstNo + (key % BELOW)]);
+    }
+    return part;
+  }
+}
+
+// Identities and owners as rows.
+
+/** In the order of `COLUMNS`. */
+function rowOfIdentity(seen: IdentitySeen, firstAt: number, atMs: number): Row {
+  const { kind, id, serial, name, platform, model, owners } = seen;
+  return {
+    kind,
+    id,
+    serial,
+    name,
+    platform,
+    model,
+    owners: owners === undefined ? null : canonicalJson(owners),
+    first_at: firstAt,
+    changed_at: atMs,
+    gone_at: null,
+    // A neighbouring version compares them, and finds none that it knows: it prints what it reads anew.
+    print: 0,
+    owners_print: owners === undefined ? null : 0,
+  };
+}
+
+const NOBODY: IdentitySeen = {
+  kind: 'device',
+  id: '',
+  serial: '',
+  name: '',
+  platform: '',
+  model: '',
+  owners: undefined,
+};
+const COLUMNS = ['no', ...Object.keys(rowOfIdentity(NOBODY, 0, 0))];
+
+/** By an owner whose name is too long nothing is found; the record has it. */
+function ownerRows({ owners = [] }: IdentitySeen, no: number): [string, number][] {
+  const keys = new Set(owners.map(nameKey).filter((key) => key !== '' && !isOverlong(key)));
+  return [...keys].map((key) => [key, no]);
+}
+
+export function identityOfRow(row: Row): Identity {
+  return {
+    kind: row.kind as SubjectKind,
+    id: row.id as string,
+    serial: row.serial as string,
+    name: row.name as string,
+    platform: row.platform as string,
+    model: row.model as string,
+    owners: row.owners === null ? undefined : storedJson<string[]>(row.owners as string),
+    firstAt: row.first_at as number,
+    changedAt: row.changed_at as number,
+    goneAt: row.gone_at === null ? undefined : (row.gone_at as number),
+  };
+}
+
+// The identities that the last trusted list had, with their keyed fingerprints (domain/identity-print.ts).
+
+/** Without and with owners. */
+const IDENTITY_WORDS = 2 * PRINT_WORDS;
+
+export interface PresentIdentities {
+  /** In any order. */
+  nos: Float64Array;
+  /** In the same order, `IDENTITY_WORDS` of each. */
+  prints: PresentPrints;
+  key: PrintKey;
+}
+
+const ROWS_AT_ONCE = 2_000;
+
+/** There may be a million. */
+export async function presentIdentities(db: Db, kind: SubjectKind, key: PrintKey): Promise<PresentIdentities> {
+  const sql = `SELECT * FROM identities WHERE kind = ? AND gone_at IS NULL AND no > ? ORDER BY no LIMIT ${ROWS_AT_ONCE}`;
+  const parts: PresentIdentities[] = [];
+  for (let last = 0; ; ) {
+    const rows = await db.reading(db.all(sql, kind, last));
+    parts.push(printed(new Map(rows.map((row) => [row.no as number, identityOfRow(row)])), key));
+    if (rows.length < ROWS_AT_ONCE) return joined(parts, key);
+    last = rows.at(-1)?.no as number;
+    await giveWay();
+  }
+}
+
+/** `saved`: new and changed ones, by number. */
+function afterChanges(
+  before: PresentIdentities,
+  gone: ReadonlySet<number>,
+  saved: ReadonlyMap<number, IdentitySeen>,
+): PresentIdentities {
+  if (gone.size === 0 && saved.size === 0) return before;
+  const { key } = before;
+  const nos = new Float64Array(before.nos.length);
+  const prints = new Int32Array(before.prints.length);
+  let count = 0;
+  for (const [index, no] of before.nos.entries()) {
+    if (gone.has(no) || saved.has(no)) continue;
+    const from = IDENTITY_WORDS * index;
+    nos[count] = no;
+    for (let word = 0; word < IDENTITY_WORDS; word += 1)
+      prints[IDENTITY_WORDS * count + word] = before.prints[from + word] as number;
+    count += 1;
+  }
+  const same = { nos: nos.subarray(0, count), prints: prints.subarray(0, IDENTITY_WORDS * count), key };
+  return joined([same, printed(saved, key)], key);
+}
+
+function printed(identities: ReadonlyMap<number, IdentitySeen>, key: PrintKey): PresentIdentities {
+  const printer = new IdentityPrinter(key);
+  const nos = Float64Array.from(identities.keys());
+  const prints = new Int32Array(IDENTITY_WORDS * nos.length);
+  let at = 0;
+  for (const identity of identities.values()) {
+    printer.prints(identity, prints, at);
+    at += IDENTITY_WORDS;
+  }
+  return { nos, prints, key };
+}
+
+function joined(parts: readonly PresentIdentities[], key: PrintKey): PresentIdentities {
+  const count = parts.reduce((sum, { nos }) => sum + nos.length, 0);
+  const all = { nos: new Float64Array(count), prints: new Int32Array(IDENTITY_WORDS * count), key };
+  let at = 0;
+  for (const { nos, prints } of parts) {
+    all.nos.set(nos, at);
+    all.prints.set(prints, IDENTITY_WORDS * at);
+    at += nos.length;
+  }
+  return all;
+}
 
 const PRESENT_FIRST = 'ORDER BY gone_at IS NOT NULL, no';
 const KEYED = 'no IN (SELECT no FROM identity_keys WHERE hash = ?)';

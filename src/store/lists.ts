@@ -2,16 +2,35 @@
 // INVARIANT: every statement here has a LIMIT, and an index serves its order (test/store/paged-lists.test.ts). Each order is total.
 // Errors of all: AppError `usage` when the row that a page follows is gone: an empty page would look like the end of the list.
 import type { StoredDecision } from '../domain/decision.ts';
+import type { Claim } from '../domain/episode.ts';
 import { nameKey } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { PlanStatus } from '../domain/plan.ts';
-import type { Newest, StateFilter } from '../domain/record-reader.ts';
+import {
+  type BegunIntent,
+  episodesOf,
+  type OutlinedIntent,
+  type Plan,
+  type PlanOutline,
+  type PlanProgress,
+  type PlanStatus,
+  progressOf,
+  statusAt,
+} from '../domain/plan.ts';
 import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { DecisionQuery } from '../domain/store.ts';
-import { demandRow } from './demand-row.ts';
+import type {
+  ClaimQuery,
+  Newest,
+  PagedClaims,
+  PageReader,
+  PlanHead,
+  PlanLine,
+  StateFilter,
+} from '../domain/store-ports.ts';
 import { usersOf } from './identities.ts';
-import type { Db, Row, Work } from './queries.ts';
-import { decisionOfRow, intentOfRow, runLineOfRow } from './rows.ts';
+import { type Db, type Dialect, demandRow, ofEach, type Row, type Work } from './queries.ts';
+import { claimOfRow, decisionOfRow, intentOfRow, planOfRow, runLineOfRow } from './rows.ts';
+import { storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
 
 export function* newestIntents(db: Db, filter: StateFilter & { before?: string }, limit: number): Work<Newest<Intent>> {
@@ -131,4 +150,174 @@ export function* newestPlans(
   where.add('(created_at, id) < (SELECT created_at, id FROM plans WHERE id = ?)', before);
   const sql = `SELECT ${columns} FROM plans ${where.text} ORDER BY created_at DESC, id DESC LIMIT ?`;
   return yield* db.all(sql, ...where.values, limit);
+}
+
+// Plans for pages: a list without their intents, which may be megabytes, and how far applying one is.
+
+/** An index, or the row, has the number of intents: they are not read. */
+const linesOf = ({
+  by,
+  planned,
+  releases,
+}: Dialect) => `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped, break_glass,
+    ${planned} AS planned, ${releases} AS releases
+  FROM plans ${by('plans_heads')} WHERE id IN (SELECT value FROM json_each(?))`;
+
+export function* planLines(
+  db: Db,
+  status: PlanStatus | undefined,
+  { before, limit }: { before?: string; limit: number },
+  nowMs: number,
+): Work<PlanLine[]> {
+  const ids = (yield* newestPlans(db, status, nowMs, limit, { columns: 'id', before })).map(({ id }) => id as string);
+  const lines = new Map(
+    (yield* db.all(linesOf(db.dialect), JSON.stringify(ids))).map((row) => [row.id, lineOf(row, nowMs)]),
+  );
+  return ids.flatMap((id) => lines.get(id) ?? []);
+}
+
+function lineOf(row: Row, nowMs: number): PlanLine {
+  const head = planHeadOf(planOfRow(row, []), nowMs);
+  return {
+    ...head,
+    intents: head.dropped?.intents ?? (row.planned as number | null) ?? undefined,
+    releases: (row.releases as string | null) ?? undefined,
+  };
+}
+
+function planHeadOf({ intents: _, ...head }: Plan, nowMs: number): PlanHead {
+  return { ...head, status: statusAt(head, nowMs) };
+}
+
+export function* planProgress(db: Db, plan: PlanOutline): Work<PlanProgress> {
+  return progressOf(plan, yield* liveOf(db, plan));
+}
+
+const LIVE = `SELECT one.episode_id, one.action, one.target, status, outcome, sent_at FROM intent_episodes AS one
+  JOIN intents ON intents.id = one.intent_id WHERE one.live = 1 AND one.episode_id IN (SELECT value FROM json_each(?))`;
+
+/** The live intents of its episodes, without their facts. */
+function* liveOf(db: Db, plan: PlanOutline): Work<BegunIntent[]> {
+  return (yield* db.all(LIVE, JSON.stringify(episodesOf(plan)))).map((row) => ({
+    action: row.action as BegunIntent['action'],
+    target: row.target as string,
+    status: row.status as BegunIntent['status'],
+    outcome: (row.outcome ?? undefined) as BegunIntent['outcome'],
+    sentAt: (row.sent_at ?? undefined) as BegunIntent['sentAt'],
+    basis: [{ episodeId: row.episode_id as string }],
+  }));
+}
+
+// Claims, a page at a time: those in force with their counts, the oldest first; all of a status, the newest first.
+
+type ClaimCounts = Awaited<ReturnType<PageReader['claimCounts']>>;
+
+const IN_FORCE = ['standing', 'orphaned'] as const;
+const COUNT =
+  'SELECT status, rule, action, count(*) AS count FROM claims WHERE status = ? GROUP BY status, rule, action ORDER BY rule, action';
+const BEFORE = '(opened_at, id) < (SELECT opened_at, id FROM claims WHERE id = ?)';
+const AFTER = '(opened_at, id) > (SELECT opened_at, id FROM claims WHERE id = ?)';
+/** Two ways to few rows: an index of each. */
+const ON = `id IN (SELECT id FROM claims WHERE status = ? AND target IN (SELECT value FROM json_each(?))
+  UNION SELECT id FROM claims WHERE status = ? AND subject IN (SELECT value FROM json_each(?)))`;
+
+export function claimsInForce(db: Db, { status, after, limit, ...filter }: ClaimQuery): Work<Newest<Claim>> {
+  const statuses = status === undefined ? IN_FORCE : [status];
+  const wheres = statuses.map((one) => matching(one, filter));
+  return claimPage(db, wheres, { isNewestFirst: false, beyond: after, limit });
+}
+
+/** Errors: AppError `usage` when the claim that the page follows is gone. */
+export function newestClaims(db: Db, { status, before }: PagedClaims, limit: number): Work<Newest<Claim>> {
+  const statuses = status === 'open' ? IN_FORCE : [status];
+  const wheres = statuses.map((one) => matching(one, {}));
+  return claimPage(db, wheres, { isNewestFirst: true, beyond: before, limit });
+}
+
+interface Part {
+  isNewestFirst: boolean;
+  beyond: string | undefined;
+  limit: number;
+}
+
+/** One statement for each status: an index has the claims of one status in their order. */
+function* claimPage(db: Db, wheres: readonly Where[], { isNewestFirst, beyond, limit }: Part): Work<Newest<Claim>> {
+  const sign = isNewestFirst ? -1 : 1;
+  const order = isNewestFirst ? 'opened_at DESC, id DESC' : 'opened_at, id';
+  return yield* db.snapshot(function* () {
+    if (isNewestFirst) yield* demandRow(db, 'claims', beyond);
+    const pages: Newest<Claim>[] = [];
+    for (const where of wheres) {
+      const counted = `SELECT count(*) AS n FROM claims ${where.text}`;
+      const total = Number((yield* db.get<{ n: number }>(counted, ...where.values))?.n);
+      where.add(isNewestFirst ? BEFORE : AFTER, beyond);
+      const sql = `SELECT * FROM claims ${where.text} ORDER BY ${order} LIMIT ?`;
+      pages.push({ total, rows: (yield* db.all(sql, ...where.values, limit)).map(claimOfRow) });
+    }
+    return {
+      total: pages.reduce((sum, page) => sum + page.total, 0),
+      rows: pages
+        .flatMap(({ rows }) => rows)
+        .sort((one, other) => sign * (one.openedAt - other.openedAt || (one.id < other.id ? -1 : 1)))
+        .slice(0, limit),
+    };
+  });
+}
+
+function matching(
+  status: Claim['status'] | undefined,
+  { rule, action, on }: Omit<ClaimQuery, 'status' | 'after' | 'limit'>,
+): Where {
+  const where = new Where();
+  where.add('status = ?', status);
+  where.add('rule = ?', rule);
+  where.add('action = ?', action);
+  if (on && status) where.add(ON, status, JSON.stringify(on.targets), status, JSON.stringify(on.subjectIds));
+  return where;
+}
+
+export function* claimCounts(db: Db): Work<ClaimCounts> {
+  return yield* db.snapshot(() => ofEach(IN_FORCE, (status) => db.all<ClaimCounts[number]>(COUNT, status)));
+}
+
+// A plan with what its decisions and its progress are found by.
+
+const outlineHeadOf = (
+  index: string,
+) => `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped, break_glass
+  FROM plans ${index} WHERE id = ?`;
+
+/** A row for each rule and subject that an intent is based on. An intent is in the plan, or the number of a shared row. */
+const BASES = `SELECT one.no, one.intent ->> '$.action' AS action, one.intent ->> '$.target' AS target,
+    basis.value ->> '$.rule' AS rule, basis.value ->> '$.subjectId' AS "subjectId", basis.value ->> '$.episodeId' AS "episodeId"
+  FROM (SELECT planned.key AS no, CASE WHEN planned.type = 'integer'
+      THEN (SELECT content FROM planned_intents WHERE planned_intents.no = CAST(planned.value AS BIGINT)) ELSE planned.value END AS intent
+    FROM plans, jsonb_each(plans.intents) AS planned WHERE plans.id = ?) AS one, jsonb_each(one.intent, '$.basis') AS basis`;
+
+/** Errors: AppError `store_damaged`. */
+export function* planOutline(db: Db, id: string, nowMs: number): Work<PlanOutline | undefined> {
+  const row = yield* db.get(outlineHeadOf(db.dialect.by('plans_heads')), id);
+  if (!row) return undefined;
+  const { intents: _, ...head } = planOfRow(row, []);
+  return { ...head, status: statusAt(head, nowMs), intents: outlinedIntents(yield* basesOf(db, id)) };
+}
+
+function* basesOf(db: Db, id: string): Work<Row[]> {
+  try {
+    return yield* db.all(BASES, id);
+  } catch (error) {
+    storedJson((yield* db.get<{ intents: string }>('SELECT intents FROM plans WHERE id = ?', id))?.intents); // it names the damage
+    throw error;
+  }
+}
+
+function outlinedIntents(bases: readonly Row[]): OutlinedIntent[] {
+  const intents = new Map<unknown, OutlinedIntent & { basis: OutlinedIntent['basis'][number][] }>();
+  for (const { no, action, target, rule, subjectId, episodeId } of bases) {
+    const basis = { rule, subjectId, episodeId } as OutlinedIntent['basis'][number];
+    const known = intents.get(no);
+    if (known) known.basis.push(basis);
+    else intents.set(no, { action, target, basis: [basis] } as OutlinedIntent & { basis: [typeof basis] });
+  }
+  return [...intents.values()];
 }

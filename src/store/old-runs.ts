@@ -1,8 +1,12 @@
 // store: removes runs that nothing depends on any longer, with the decisions, intents and plans that only they show, and old closed episodes,
 // so that a database does not grow with every run. The audit keeps its entries about them. INVARIANT: called inside a transaction.
+
+import type { AuditNote } from '../domain/audit-entry.ts';
+import { type DroppedIntents, differenceFrom } from '../domain/plan.ts';
 import type { Removed } from '../domain/store.ts';
-import { removeUnshared } from './planned-intents.ts';
+import type { RecordReader } from '../domain/store-ports.ts';
 import type { Db, Work } from './queries.ts';
+import { removeUnshared } from './stored-json.ts';
 
 /** The number of newest runs that are always kept: reports and queries about the last runs look no further back. */
 const NEWEST_KEPT = 1_000;
@@ -116,4 +120,82 @@ function* removeEpisodes(db: Db, beforeMs: number): Work<number> {
   const ids = JSON.stringify((yield* db.all<{ id: string }>(OLD_EPISODES, beforeMs)).map(({ id }) => id));
   yield* db.run('DELETE FROM rejected_intents WHERE episode_id IN (SELECT value FROM json_each(?))', ids);
   return yield* db.run('DELETE FROM episodes WHERE id IN (SELECT value FROM json_each(?))', ids);
+}
+
+// What is not kept of superseded plans.
+
+/** The reports of so many newest runs show what their plans held. */
+const RUNS_WITH_INTENTS = 100;
+const PLANS_AT_ONCE = 5;
+
+/** The oldest first: the difference of each is found before its successor loses its intents. */
+const toDrop = (
+  index: string,
+) => `SELECT id FROM plans ${index} WHERE status = 'superseded' AND dropped IS NULL AND decided_at IS NULL
+    AND json_valid(intents) AND CAST(json_extract(intents, '$[0].released') AS TEXT) IS DISTINCT FROM '1' -- a person made it
+    AND coalesce((SELECT seq FROM runs WHERE runs.id = plans.run_id), 0) <= (SELECT max(seq) FROM runs) - ${RUNS_WITH_INTENTS}
+  ORDER BY created_at, id LIMIT ${PLANS_AT_ONCE}`;
+
+interface PlanToDrop {
+  id: string;
+  dropped: DroppedIntents;
+}
+
+/** It gives way: plans may be long. */
+export async function plansToDrop(db: Db, reader: Pick<RecordReader, 'plan'>): Promise<PlanToDrop[]> {
+  const found: PlanToDrop[] = [];
+  for (const { id } of await db.reading(db.all<{ id: string }>(toDrop(db.dialect.by('plans_to_drop'))))) {
+    const plan = await reader.plan(id);
+    if (!plan) continue;
+    found.push({ id, dropped: { intents: plan.intents.length, difference: await differenceFrom(reader, plan) } });
+  }
+  return found;
+}
+
+/** INVARIANT: called inside a transaction. */
+export function* dropIntents(db: Db, { id, dropped }: PlanToDrop): Work<void> {
+  const row = yield* db.get<{ intents: string }>(
+    "SELECT intents FROM plans WHERE id = ? AND status = 'superseded'",
+    id,
+  );
+  if (!row) return;
+  yield* db.run("UPDATE plans SET intents = '[]', dropped = ? WHERE id = ?", JSON.stringify(dropped), id);
+  yield* removeUnshared(db, row.intents);
+}
+
+// Expires waiting plans, pending or approved: at their end, or all at once. Rows in, audit notes out. INVARIANT: called
+// inside a transaction that also appends the notes.
+
+interface WaitingRow {
+  id: string;
+  status: string;
+  expires_at: number;
+}
+
+/** Expires the plans whose end has come. */
+export function* expireOver(db: Db, nowMs: number): Work<AuditNote[]> {
+  const over = yield* db.all<WaitingRow>(
+    "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved') AND expires_at <= ?",
+    nowMs,
+  );
+  for (const { id } of over) yield* db.run("UPDATE plans SET status = 'expired' WHERE id = ?", id);
+  return over.map(noteOf);
+}
+
+/** Ends all of them now, before their end; this time is recorded as their end. An interrupted one keeps its status. */
+export function* expireAll(db: Db, nowMs: number, why: string): Work<AuditNote[]> {
+  const inTime = yield* db.all<WaitingRow>(
+    "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved', 'applying', 'interrupted') AND expires_at > ?",
+    nowMs,
+  );
+  const over = yield* expireOver(db, nowMs);
+  // Only a writer without a daemon accepts, so a plan that is being applied was cut off.
+  const end = `UPDATE plans SET status = CASE WHEN status IN ('applying', 'interrupted') THEN 'interrupted' ELSE 'expired' END, expires_at = ?
+    WHERE id = ?`;
+  for (const { id } of inTime) yield* db.run(end, nowMs, id);
+  return [...over, ...inTime.map((row) => ({ kind: 'plan.expired' as const, body: { ...noteOf(row).body, why } }))];
+}
+
+function noteOf({ id, status, expires_at }: WaitingRow): AuditNote {
+  return { kind: 'plan.expired', body: { plan: id, was: status, expiresAt: expires_at } };
 }

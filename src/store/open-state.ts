@@ -1,11 +1,20 @@
 // store: all open state that deciding needs, read in one transaction at the start of a run; and the failures that are open.
 import type { ActionName } from '../domain/action.ts';
-import type { ReasonCode } from '../domain/decision.ts';
+import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
+import { intentKey } from '../domain/digest.ts';
+import type { Claim } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
-import { intentKey } from '../domain/intent-key.ts';
-import { attemptKey, latelyKey, latelyOf, type MatchedLately, type OpenState } from '../domain/store.ts';
+import {
+  attemptKey,
+  latelyKey,
+  latelyOf,
+  type MatchedLately,
+  type OpenState,
+  type OpenStateAbout,
+} from '../domain/store.ts';
+import { decisionsOn, episodesInForce, intentsOn, openClaimsOn } from './intent-log.ts';
 import { readExemptions, readStop } from './operator.ts';
-import type { Db, Row, Work } from './queries.ts';
+import { type Db, ofEach, type Row, type Work } from './queries.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 
 const DAY_MS = 86_400_000;
@@ -58,10 +67,7 @@ function* nouns<T>(db: Db, sql: string, nounOf: (row: Row) => T): Work<T[]> {
 }
 
 /** What is the same for every subject. */
-export function* readAround(
-  db: Db,
-  nowMs: number,
-): Work<Pick<OpenState, 'rejected' | 'attempts24h' | 'exemptions' | 'stop'>> {
+function* readAround(db: Db, nowMs: number): Work<Pick<OpenState, 'rejected' | 'attempts24h' | 'exemptions' | 'stop'>> {
   return {
     rejected: yield* readRejected(db),
     attempts24h: yield* readAttempts(db, nowMs - DAY_MS),
@@ -101,7 +107,7 @@ function* readRejected(db: Db): Work<Set<string>> {
 /**
  * By their order, not by their times: an attempt recorded by a clock ahead does not stay the last one forever. `targets`: all by default.
  */
-export function* readLastAttempts(db: Db, targets?: readonly string[]): Work<Map<string, number>> {
+function* readLastAttempts(db: Db, targets?: readonly string[]): Work<Map<string, number>> {
   const about =
     targets === undefined
       ? ''
@@ -123,13 +129,13 @@ const KNOWN_ACTIONS = `known(action) AS (
       SELECT (SELECT min(action) FROM attempts WHERE action > known.action) FROM known WHERE known.action IS NOT NULL)`;
 
 /** Rules with open episodes, one looked up after another. */
-export const OPEN_RULES = `named(rule) AS (
+const OPEN_RULES = `named(rule) AS (
       SELECT min(rule) FROM episodes WHERE state <> 'closed' AND rule > ''
       UNION ALL SELECT (SELECT min(rule) FROM episodes WHERE state <> 'closed' AND rule > named.rule)
       FROM named WHERE named.rule IS NOT NULL)`;
 
 /** `isPart`: also open episodes, which are not all read otherwise. Some were over before `for`: deciding knows that. */
-export function* readLately(db: Db, nowMs: number, isPart = false): Work<ReadonlyMap<string, MatchedLately>> {
+function* readLately(db: Db, nowMs: number, isPart = false): Work<ReadonlyMap<string, MatchedLately>> {
   const lately = new Map<string, MatchedLately>();
   const lasted = ({ since, until = nowMs }: MatchedLately) => until - since;
   const fromMs = nowMs - DAY_MS;
@@ -161,4 +167,66 @@ function* readAttempts(db: Db, sinceMs: number): Work<Map<ActionName, number>> {
     SELECT action, n FROM counted WHERE n > 0`;
   const rows = yield* db.all<{ action: string; n: number }>(sql, sinceMs);
   return new Map(rows.map((row) => [row.action as ActionName, row.n]));
+}
+
+// The open state of a few subjects, for deciding them alone: asking about one subject must not read that of the whole
+// fleet. In: subjects, targets. Out: the same shape. INVARIANT: every query here is answered by an index
+// (test/store/open-state-of.test.ts), and the answer is what `readOpenState` has about them.
+
+export function* readOpenStateOf(db: Db, nowMs: number, about: OpenStateAbout): Work<OpenState> {
+  const episodeIds = yield* openEpisodesOf(db, about);
+  const own = {
+    claims: yield* ofEach(about.subjects, (id) => openClaimsOf(db, id)),
+    decisions: yield* ofEach(about.subjects, (id) => decisionsOf(db, id)),
+  };
+  const targets = [
+    ...new Set([
+      ...about.targets,
+      ...[...own.claims, ...own.decisions].map(({ target }) => target),
+      ...(yield* targetsOfEpisodes(db, episodeIds)),
+    ]),
+  ].filter((target) => target !== '');
+  const claims = unique([...own.claims, ...(yield* ofEach(targets, (target) => openClaimsOn(db, target)))]);
+  const decisions = unique([...own.decisions, ...(yield* ofEach(targets, (target) => decisionsOn(db, target)))]);
+  const intents = unique(yield* ofEach(targets, (target) => intentsOn(db, target)));
+  const restedOn = [...claims, ...decisions, ...intents.flatMap(({ basis }) => basis)];
+  const episodes = yield* episodesInForce(db, [...episodeIds, ...restedOn.flatMap(({ episodeId }) => episodeId ?? [])]);
+  return {
+    episodes,
+    claims,
+    decisions,
+    intents,
+    lastAttempts: yield* readLastAttempts(db, targets),
+    lately: yield* readLately(db, nowMs, true),
+    ...(yield* readAround(db, nowMs)),
+  };
+}
+
+/** Of every rule, also of one that is missing now: the index has them by rule first, so the rules are looked up one after another. */
+function* openEpisodesOf(db: Db, { kinds, subjects }: OpenStateAbout): Work<string[]> {
+  const sql = `WITH RECURSIVE ${OPEN_RULES}
+    SELECT id FROM episodes WHERE state <> 'closed' AND rule IN (SELECT rule FROM named)
+      AND kind IN (SELECT value FROM json_each(?)) AND subject IN (SELECT value FROM json_each(?))`;
+  const rows = yield* db.all<{ id: string }>(sql, JSON.stringify(kinds), JSON.stringify(subjects));
+  return rows.map(({ id }) => id);
+}
+
+function* openClaimsOf(db: Db, subject: string): Work<Claim[]> {
+  const sql = "SELECT * FROM claims WHERE subject = ? AND status IN ('standing', 'orphaned')";
+  return (yield* db.all(sql, subject)).map(claimOfRow);
+}
+
+function* decisionsOf(db: Db, subject: string): Work<StoredDecision[]> {
+  const sql = 'SELECT * FROM decisions WHERE subject = ? AND ended_seq IS NULL';
+  return (yield* db.all(sql, subject)).map(decisionOfRow);
+}
+
+function* targetsOfEpisodes(db: Db, ids: readonly string[]): Work<string[]> {
+  const sql =
+    'SELECT DISTINCT target FROM intent_episodes WHERE live = 1 AND episode_id IN (SELECT value FROM json_each(?))';
+  return (yield* db.all<{ target: string }>(sql, JSON.stringify(ids))).map(({ target }) => target);
+}
+
+function unique<T extends { id: string }>(all: readonly T[]): T[] {
+  return [...new Map(all.map((one) => [one.id, one])).values()];
 }

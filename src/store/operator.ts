@@ -1,14 +1,12 @@
 // store: operator commands: exemptions, the stop switch, accepted readings. Rows to nouns and back.
 // INVARIANT: the writing functions are called inside a transaction that also appends their audit entries.
-import { canonicalJson } from '../domain/canonical.ts';
+import { canonicalJson } from '../base/json.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Acceptance, RunOperatorState, Stop } from '../domain/operator.ts';
-import type { PageReader } from '../domain/page-reader.ts';
-import type { Newest } from '../domain/record-reader.ts';
-import { rowByPrefix } from './by-prefix.ts';
+import type { Newest, PageReader } from '../domain/store-ports.ts';
 import { saveMembers, withMembers } from './exemption-members.ts';
 import { newest } from './lists.ts';
-import type { Db, Row, Work } from './queries.ts';
+import { type Db, type Row, rowByPrefix, type Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
 

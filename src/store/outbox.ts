@@ -1,11 +1,14 @@
 // store: the outbox: notifications that wait for their webhook, and the open alerts. A notification is written in the transaction of
 // its event. The result of a delivery is written to the audit in its own transaction.
+
+import { canonicalJson } from '../base/json.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
-import { canonicalJson } from '../domain/canonical.ts';
 import type {
   Alert,
   ClaimedNotification,
   DeliveryEnd,
+  FeedClaim,
+  FeedPositions,
   Notification,
   NotificationStatus,
   Outbox,
@@ -13,9 +16,8 @@ import type {
   WaitingNotification,
 } from '../domain/notification.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { NotificationFilter } from '../domain/record-reader.ts';
-import { demandRow } from './demand-row.ts';
-import type { Db, Row, Work } from './queries.ts';
+import type { NotificationFilter } from '../domain/store-ports.ts';
+import { type Db, demandRow, type Row, type Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
 
@@ -192,4 +194,43 @@ function notificationOfRow(row: Row): WaitingNotification {
     about: storedJson<Notification['about']>(row.about),
     attempts: row.attempts as number,
   };
+}
+
+// How far each webhook has got in the audit, and which process delivers to it.
+
+const CLAIM = `UPDATE webhook_positions SET saved_at = ?
+  WHERE webhook = ? AND seq = ? AND (saved_at <= ? OR saved_at > ?)`;
+const SAVE = 'UPDATE webhook_positions SET seq = ?, saved_at = ? WHERE webhook = ? AND seq = ? AND saved_at = ?';
+
+export class SqlFeedPositions implements FeedPositions {
+  constructor(
+    private readonly db: Db,
+    private readonly unit: Pick<Unit, 'run'>,
+    private readonly clock: Clock,
+  ) {}
+
+  async positionOf(webhook: string): Promise<number | undefined> {
+    return (
+      await this.db.reading(
+        this.db.get<{ seq: number }>('SELECT seq FROM webhook_positions WHERE webhook = ?', webhook),
+      )
+    )?.seq;
+  }
+
+  async beginAt(webhook: string, seq: number): Promise<void> {
+    const row = { webhook, seq, saved_at: this.clock.nowMs() };
+    await this.unit.run(() => this.db.insert('webhook_positions', row, 'ON CONFLICT DO NOTHING'));
+  }
+
+  async claim(webhook: string, seq: number, ms: number): Promise<FeedClaim | undefined> {
+    const nowMs = this.clock.nowMs();
+    const until = nowMs + ms;
+    // One that ends later than this one is of a clock that was set back, and counts no longer.
+    const claimed = await this.unit.run(() => this.db.run(CLAIM, until, webhook, seq, nowMs, until));
+    return claimed === 0 ? undefined : { webhook, seq, until };
+  }
+
+  async savePosition({ webhook, seq: was, until }: FeedClaim, seq: number): Promise<void> {
+    await this.unit.run(() => this.db.run(SAVE, seq, this.clock.nowMs(), webhook, was, until));
+  }
 }

@@ -1,6 +1,6 @@
 // store: the secret key of the fingerprints of this database. In: a fresh one. Out: the one that is kept. Whoever writes records cannot read it:
 // with it one could make two records whose fingerprints are equal. A copy of the database has it too, and goes on with it.
-import type { PrintKey } from '../domain/print-bits.ts';
+import type { PrintKey } from '../base/print-bits.ts';
 import type { Db, Work } from './queries.ts';
 
 const KEY = 'print_key';

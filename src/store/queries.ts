@@ -1,15 +1,52 @@
 // store: what the statements of the store are written against. In: SQL and values. Out: programs in steps, which a driver takes: SQLite's
 // answers each query at once, so that a program is done in one turn; PostgreSQL's waits for each. So every statement is written once.
-import type { TableDifference } from '../domain/acting-tables.ts';
-import type { AppError } from '../domain/errors.ts';
-import type { DiskUse } from '../domain/store-figures.ts';
-import type { Dialect } from './dialect.ts';
+
+import { giveWay } from '../base/turns.ts';
+import type { TableDifference } from '../domain/audit-entry.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Lists } from '../domain/lists.ts';
+import { isOfLook } from '../domain/run.ts';
+import type { DiskUse, RunRecord } from '../domain/store.ts';
+
+// What the two databases say differently, by name.
+
+export interface Dialect {
+  /** After a table: the index that serves the statement, where the database would take a worse one. */
+  by(index: string): string;
+  /** After a table: no index is believed. */
+  readonly unindexed: string;
+  /** The target of a conflict: the columns of a key. */
+  conflict(columns: string): string;
+  /** How many intents a plan has, and the rule whose claims they release: without reading them, which may be megabytes. */
+  readonly planned: string;
+  readonly releases: string;
+  /** The target and the person that an entry of the audit is about. */
+  readonly auditTarget: string;
+  readonly auditActor: string;
+  /** For a table that acting rests on and no trigger follows: notes its row of an exemption, before or after a change. */
+  noteChange?(table: string, is: 'removed' | 'added'): string;
+}
+
+const member = (name: string) => `json_extract(bytes, '$.body.${name}')`;
+
+/** INVARIANT: the expressions are those of migrations 0016 and 0028: their indexes have the values. */
+export const SQLITE: Dialect = {
+  by: (index) => `INDEXED BY ${index}`,
+  unindexed: 'NOT INDEXED',
+  conflict: (columns) => `ON CONFLICT (${columns})`,
+  planned: 'CASE WHEN json_valid(intents) THEN json_array_length(intents) END',
+  releases:
+    "CASE WHEN json_valid(intents) AND json_extract(intents, '$[0].released') THEN json_extract(intents, '$[0].basis[0].rule') END",
+  auditTarget: `CASE WHEN json_valid(bytes) THEN ${member('target')} END`,
+  auditActor: `CASE WHEN json_valid(bytes)
+  THEN substr(${member('by')}, 1, instr(${member('by')} || ' (', ' (') - 1) END`,
+};
 
 export type Value = string | number | bigint | Uint8Array | null;
 export type Row = { [column: string]: Value };
 
 /** What a program waits for: a query of its database, or nothing: others may go first. */
-export type Step = { sql: string; values: readonly Value[] } | undefined;
+type Step = { sql: string; values: readonly Value[] } | undefined;
 
 /** A program on a database. It takes its steps with `yield*`, and never begins by itself: `Db.reading` or a transaction drives it. */
 export type Work<T> = Generator<Step, T, unknown>;
@@ -73,4 +110,112 @@ export function* ofEach<T, Found>(all: Iterable<T>, work: (one: T) => Work<reado
   const found: Found[] = [];
   for (const one of all) found.push(...(yield* work(one)));
   return found;
+}
+
+// Finds a row by its id or an unambiguous beginning of it, as typed by a person.
+
+const NAMED_MAX = 5;
+
+/** By table: the name of its rows, and the columns that distinguish them. */
+const TABLES = {
+  runs: { noun: 'run', describe: ({ seq }: Row) => `number ${seq}` },
+  plans: { noun: 'plan', describe: ({ run_id }: Row) => `of run ${run_id}` },
+  intents: {
+    noun: 'intent',
+    describe: ({ action, target, status, outcome }: Row) => `${action} ${target}, ${outcome ?? status}`,
+  },
+  exemptions: {
+    noun: 'exemption',
+    describe: ({ subject_id, selector_field, selector_value }: Row) =>
+      subject_id === null ? `${selector_field} = ${selector_value}` : String(subject_id),
+  },
+} as const;
+
+/** Errors: AppError `usage` for a beginning that several ids have, with those ids. An empty text finds nothing. */
+export function* rowByPrefix(db: Db, table: keyof typeof TABLES, idOrPrefix: string): Work<Row | undefined> {
+  const exact = yield* db.get(`SELECT * FROM ${table} WHERE id = ?`, idOrPrefix);
+  if (exact || idOrPrefix === '') return exact;
+  const end = `${idOrPrefix}\u{10ffff}`; // no id has this character: all ids with this beginning come before it
+  const sql = `SELECT * FROM ${table} WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`;
+  const rows = yield* db.all(sql, idOrPrefix, end, NAMED_MAX + 1);
+  if (rows.length <= 1) return rows[0];
+  const { noun, describe } = TABLES[table];
+  const named = rows.slice(0, NAMED_MAX).map((row) => `${row.id} (${describe(row)})`);
+  const more = rows.length > NAMED_MAX ? ' and more' : '';
+  const text = `${noun} \`${idOrPrefix}\` is ambiguous: it begins ${named.join(', ')}${more}; give more of its id`;
+  throw new AppError('usage', text);
+}
+
+/** Errors: AppError `usage` when it is gone, or never was. */
+export function* demandRow(db: Db, table: string, id: string | undefined): Work<void> {
+  if (id === undefined || (yield* db.get(`SELECT id FROM ${table} WHERE id = ?`, id))) return;
+  throw new AppError('usage', `the list has no \`${id}\` to continue from: read it again from its beginning`);
+}
+
+interface InForce {
+  /** A SELECT in brackets. */
+  sql: string;
+  values: (string | number)[];
+}
+
+/** `rule`: only of this one. */
+export function inForceIn({ by }: Dialect, run: RunRecord, columns: string, rule?: string): InForce {
+  const judged = judgedRulesOf(run).filter((one) => rule === undefined || one === rule);
+  // A run of a look is about a few subjects: what earlier runs decided about all others is not its own.
+  const own = isOfLook(run) ? `AND run_seq >= ${run.seq}` : '';
+  const rest = `rule IN (SELECT value FROM json_each(?)) AND run_seq <= ? ${own}`;
+  const open = `SELECT ${columns} FROM decisions ${by('decisions_standing')} WHERE ended_seq IS NULL AND ${rest}`;
+  const ended = `SELECT ${columns} FROM decisions ${by('decisions_ended')} WHERE ended_seq > ? AND ${rest}`;
+  const values = [JSON.stringify(judged), run.seq];
+  return { sql: `(${open} UNION ALL ${ended}) AS in_force`, values: [...values, run.seq, ...values] };
+}
+
+/** Rules whose decisions a run's report shows: those that it judged or, if it broke off, was asked to judge. */
+function judgedRulesOf(run: RunRecord): string[] {
+  return run.findings ? run.findings.tallies.filter((tally) => tally.judged).map((tally) => tally.rule) : [];
+}
+
+const ROWS_MAX = 200;
+const BYTES_MAX = 1_048_576;
+
+export async function readInTurns<T>(
+  found: readonly { id: string; bytes?: number }[],
+  read: (ids: readonly string[]) => Promise<readonly T[]>,
+): Promise<T[]> {
+  const rows: T[] = [];
+  for (let at = 0; at < found.length; ) {
+    const ids: string[] = [];
+    for (let bytes = 0; at < found.length && ids.length < ROWS_MAX && bytes < BYTES_MAX; at += 1) {
+      const { id, bytes: size = 0 } = found[at] as { id: string; bytes?: number };
+      ids.push(id);
+      bytes += size;
+    }
+    for (const row of await read(ids)) rows.push(row);
+    if (at < found.length) await giveWay();
+  }
+  return rows;
+}
+
+const KEY = 'lists';
+
+/** Keeps `lists`; returns what it replaces, undefined when nothing has changed. */
+export function* replaceLists(db: Db, lists: Lists): Work<string | undefined> {
+  const before = (yield* db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', KEY))?.value ?? 'v1';
+  if (before === lists) return undefined;
+  yield* db.upsert('meta', { key: KEY, value: lists }, 'key');
+  return before;
+}
+
+/** Each is one prepared statement. */
+export const ROWS_OF_INSERT = [20, 5, 1];
+const insertions = new Map<string, string>();
+
+export function insertion(table: string, columns: readonly string[], rows: number, conflict: string): string {
+  const key = `${table} ${rows} ${columns} ${conflict}`;
+  const known = insertions.get(key);
+  if (known !== undefined) return known;
+  const row = `(${columns.map(() => '?').join(', ')})`;
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${Array(rows).fill(row).join(', ')} ${conflict}`;
+  insertions.set(key, sql);
+  return sql;
 }

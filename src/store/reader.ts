@@ -1,67 +1,139 @@
 // store: the reading half of the port, over any connection. The HTTP endpoint, lists and the reading commands use it.
-import type { ActingTableReader, JudgeEnd, TableDifference } from '../domain/acting-tables.ts';
-import type { AuditEntry } from '../domain/audit-entry.ts';
-import type { AuditQuery, AuditReader } from '../domain/audit-store.ts';
+
+import type { ClockAgreement } from '../base/time.ts';
+import type { ActingTableReader, AuditEntry, JudgeEnd, TableDifference } from '../domain/audit-entry.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
-import type { Claim } from '../domain/claim.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
-import type { Episode } from '../domain/episode.ts';
+import type { Claim, Episode } from '../domain/episode.ts';
 import type { TrustEvent } from '../domain/event.ts';
-import type { Exemption } from '../domain/exemption.ts';
-import type { ExemptionMember, JoinedLater, MemberReader } from '../domain/exemption-members.ts';
+import type { Exemption, ExemptionMember, JoinedLater, MemberReader } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { Movement } from '../domain/movement.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
-import type { DecisionOutline, HeldSince, PageReader, PlanLine } from '../domain/page-reader.ts';
-import type { PlanAuditKind, PlanOutline, PlanProgress, PlanStatus } from '../domain/plan.ts';
-import { type PlannedCount, plannedCounts } from '../domain/planned-counts.ts';
-import type { PullReader } from '../domain/pull-store.ts';
-import type { KeptLatency } from '../domain/quiet-period.ts';
+import {
+  type PlanAuditKind,
+  type PlannedCount,
+  type PlanOutline,
+  type PlanProgress,
+  type PlanStatus,
+  plannedCounts,
+} from '../domain/plan.ts';
+import type { KeptLatency } from '../domain/ports.ts';
+import type { Baseline, Coverage, Movement } from '../domain/snapshot.ts';
+import type { DiskUse, LastFindings, OpenState, OpenStateAbout, RunRecord, StoreFigures } from '../domain/store.ts';
 import type {
+  AuditQuery,
+  AuditReader,
   ClaimFilter,
+  CountedDecision,
+  DecisionOutline,
+  HeldSince,
   Newest,
+  NewMatch,
   NotificationFilter,
+  OpenStateReader,
   PagedClaims,
+  PageReader,
+  PlanLine,
+  PullReader,
   RecordReader,
   StateFilter,
-} from '../domain/record-reader.ts';
-import type { OpenStateReader } from '../domain/run-store.ts';
-import type { Baseline, Coverage } from '../domain/snapshot.ts';
-import type { ClockAgreement } from '../domain/steady-time.ts';
-import type { OpenState, OpenStateAbout, RunRecord } from '../domain/store.ts';
-import type { DiskUse, LastFindings, StoreFigures } from '../domain/store-figures.ts';
+  WatchReader,
+} from '../domain/store-ports.ts';
 import type { Source } from '../domain/subjects.ts';
-import type { CountedDecision, NewMatch, WatchReader } from '../domain/watch-store.ts';
 import { tableDifferences } from './acting-tables.ts';
-import { auditEntries } from './audit-list.ts';
-import { auditedDigest, entriesFrom, headOf } from './audit-rows.ts';
-import { readBaseline } from './baseline-rows.ts';
-import { rowByPrefix } from './by-prefix.ts';
-import { decisionsOn } from './by-target.ts';
-import { allCheckpointLines, checkpointAt, checkpointLinesAfter, readDatabaseId } from './checkpoint-table.ts';
-import { claimCounts, claimsInForce, newestClaims } from './claim-pages.ts';
-import { readClockAgreement } from './clock-agreement.ts';
-import { decisionsById, decisionsOfRule, outlinesOfRun } from './decision-outlines.ts';
+import {
+  allCheckpointLines,
+  auditEntries,
+  auditedDigest,
+  checkpointAt,
+  checkpointLinesAfter,
+  entriesFrom,
+  headOf,
+  readDatabaseId,
+} from './audit-rows.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { joinedLater, membersNow } from './exemption-members.ts';
-import { readFigures, readLastFindings } from './figures.ts';
-import { heldInForce, heldSince } from './held-since.ts';
-import { readKeptLatency } from './kept-latency.ts';
-import { newestIntents } from './lists.ts';
-import { readOpenFailures, readOpenState } from './open-state.ts';
-import { readOpenStateOf } from './open-state-of.ts';
+import { heldInForce, heldSince, readFigures, readLastFindings } from './figures.ts';
+import { decisionsOn, readKeptLatency } from './intent-log.ts';
+import {
+  claimCounts,
+  claimsInForce,
+  newestClaims,
+  newestIntents,
+  planLines,
+  planOutline,
+  planProgress,
+} from './lists.ts';
+import { readOpenFailures, readOpenState, readOpenStateOf } from './open-state.ts';
 import { exemptionPage, readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
-import { planOutline } from './plan-outlines.ts';
-import { planLines, planProgress } from './plan-pages.ts';
+import { type Db, type Dialect, rowByPrefix, type Work } from './queries.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
-import { SqlRunReader } from './run-reader.ts';
+import { decisionsById, decisionsOfRule, outlinesOfRun, SqlRunReader } from './run-reader.ts';
+import { readBaseline, readClockAgreement } from './run-rows.ts';
 import { storedJson } from './stored-json.ts';
 import { readTokens, tokenPage } from './token-table.ts';
-import { countedSince, eventTimes, failuresOfRun, lastWholeSeq, newMatchesSince } from './watch-queries.ts';
 import { Where } from './where.ts';
+
+// What looks between two whole runs ask. In: the number of the last whole run, a time. Out: nouns. INVARIANT: every
+// query here is answered by an index (test/store/watch-queries.test.ts): it is asked every few seconds.
+
+function* lastWholeSeq(db: Db): Work<number | undefined> {
+  const sql = `SELECT max(seq) AS seq FROM runs ${db.dialect.by('runs_whole')} WHERE status = 'completed' AND scoped = 0`;
+  return (yield* db.get<{ seq: number | null }>(sql))?.seq ?? undefined;
+}
+
+function* eventTimes(db: Db, fromMs: number): Work<Map<string, number>> {
+  const rows = yield* db.all<{ id: string; at: number }>(
+    'SELECT id, created_at AS at FROM events WHERE created_at >= ?',
+    fromMs,
+  );
+  return new Map(rows.map(({ id, at }) => [id, at]));
+}
+
+const OWNERS = `(SELECT json_group_array(owner.value) FROM json_each(effect, '$.devices') AS device,
+  json_each(device.value, '$.owners') AS owner)`;
+
+/** Both halves are looked up by rule: the rules are few. */
+const counted = ({
+  by,
+}: Dialect) => `WITH asked(rule) AS (SELECT DISTINCT value FROM runs, json_each(runs.rules) WHERE seq >= ?)
+  SELECT rule, kind, subject, reason, action, target, mode, capped_by, ${OWNERS} AS owners FROM (
+    SELECT * FROM decisions ${by('decisions_standing')} WHERE ended_seq IS NULL AND rule IN (SELECT rule FROM asked)
+    UNION ALL
+    SELECT * FROM decisions ${by('decisions_ended')} WHERE ended_seq > ? AND rule IN (SELECT rule FROM asked)) AS counted
+  WHERE verdict = 'match' AND reason IN (SELECT value FROM json_each(?))`;
+
+function* countedSince(db: Db, runSeq: number, reasons: readonly string[]): Work<CountedDecision[]> {
+  return (yield* db.all(counted(db.dialect), runSeq, runSeq, JSON.stringify(reasons))).map((row) => ({
+    rule: row.rule as string,
+    subject: { kind: row.kind as CountedDecision['subject']['kind'], id: row.subject as string },
+    reason: row.reason as CountedDecision['reason'],
+    action: row.action as string,
+    target: row.target as string,
+    mode: row.mode as CountedDecision['mode'],
+    cappedBy: (row.capped_by ?? undefined) as CountedDecision['cappedBy'],
+    owners: storedJson<string[]>(row.owners).map((owner) => owner.toLowerCase()),
+  }));
+}
+
+function* newMatchesSince(db: Db, runSeq: number, atMs: number): Work<NewMatch[]> {
+  const sql = `SELECT kind, subject, facts FROM decisions ${db.dialect.by('decisions_by_run')}
+    WHERE run_seq > ? AND verdict = 'match' AND since > ? ORDER BY run_seq, rowid`;
+  return (yield* db.all(sql, runSeq, atMs)).map((row) => ({
+    subject: { kind: row.kind as NewMatch['subject']['kind'], id: row.subject as string },
+    facts: storedJson<NewMatch['facts']>(row.facts),
+  }));
+}
+
+/** An intent that was tried again with success is none. */
+function* failuresOfRun(db: Db, runId: string): Work<number> {
+  const sql = `SELECT count(*) AS n FROM attempts JOIN intents ON intents.id = attempts.intent_id
+    WHERE attempts.run_id = ? AND (attempts.refused = 1 OR outcome IN ('failed', 'unknown', 'parked') OR outcome IS NULL)`;
+  return Number((yield* db.get<{ n: number }>(sql, runId))?.n);
+}
 
 export class SqlReader
   extends SqlRunReader

@@ -1,17 +1,52 @@
 // store: rows to nouns and back. Documents are canonical JSON text, so that equal values are equal bytes.
-import { canonicalJson } from '../domain/canonical.ts';
-import type { Claim } from '../domain/claim.ts';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { canonicalJson } from '../base/json.ts';
 import { currentReason, type Decision, type StoredDecision } from '../domain/decision.ts';
-import type { Episode } from '../domain/episode.ts';
+import type { Claim, Episode } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { RunOperatorState } from '../domain/operator.ts';
 import type { BreakGlass, DroppedIntents, Plan } from '../domain/plan.ts';
-import type { Run } from '../domain/run.ts';
+import type { Run, RunFindings } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Flip } from '../domain/verdict.ts';
-import { hasFindings, unpackFindings } from './packed-findings.ts';
 import type { Row } from './queries.ts';
 import { storedJson } from './stored-json.ts';
+
+// What a run found, as compressed bytes: the texts of its rules and its examples are long, the same in most runs, and
+// read by the report alone.
+
+type Packed = Pick<RunFindings, 'snapshot' | 'tallies'>;
+
+export function packFindings({ snapshot, tallies }: RunFindings): Buffer {
+  return deflateRawSync(canonicalJson({ snapshot, tallies }));
+}
+
+/** What statements read of the tallies. */
+export function talliedCounts({ tallies }: RunFindings): string {
+  return canonicalJson(
+    tallies.map(({ rule, judged, match, no_match, unknown, error }) => {
+      return { rule, judged, match, no_match, unknown, error };
+    }),
+  );
+}
+
+function hasFindings(row: Row): boolean {
+  return row.findings instanceof Uint8Array || row.snapshot !== null;
+}
+
+/** Errors: AppError `store_damaged`. */
+function unpackFindings(row: Row): Packed {
+  if (row.findings instanceof Uint8Array) return storedJson(inflated(row.findings));
+  return { snapshot: storedJson(row.snapshot), tallies: storedJson(row.tallies) };
+}
+
+function inflated(bytes: Uint8Array): string {
+  try {
+    return inflateRawSync(bytes).toString();
+  } catch {
+    return ''; // reading it as JSON names the damage
+  }
+}
 
 const orNull = <T extends string | number>(value: T | undefined): T | null => value ?? null;
 const orUndefined = <T>(value: unknown): T | undefined => (value === null ? undefined : (value as T));

@@ -1,30 +1,136 @@
 // store: runs, what came of them, and names, as reports and short lists read them, over any connection. In: ids, filters. Out:
 // nouns. It loads little, so that a short command starts soon; reader.ts has the rest of the reading half.
+
+import type { PrintKey } from '../base/print-bits.ts';
+import { giveWay } from '../base/turns.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import type { Episode } from '../domain/episode.ts';
 import type { IdentityReader, NamedIdentity, PresentPrints, SelectedIdentities } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Stop } from '../domain/operator.ts';
 import { type Plan, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { PrintKey } from '../domain/print-bits.ts';
-import type { EndedDecision, EndedKey, PlanFilter, RecordReader, RunReader } from '../domain/record-reader.ts';
-import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from '../domain/run.ts';
+import { isLive, leastMode, MODES } from '../domain/rule.ts';
+import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunRuleTally, RunTallies } from '../domain/run.ts';
 import type { DecisionQuery, RunRecord } from '../domain/store.ts';
+import type {
+  DecisionOutline,
+  EndedDecision,
+  EndedKey,
+  Newest,
+  PlanFilter,
+  RecordReader,
+  RunReader,
+} from '../domain/store-ports.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { rowByPrefix } from './by-prefix.ts';
-import { comparedRun, decisionsEnded, endedDecisions, matchesOfRuns } from './compared-runs.ts';
-import { identitiesNamed, identitiesSelected } from './identities.ts';
-import { inForceIn } from './in-force.ts';
+import { identitiesNamed, identitiesSelected, presentIdentities } from './identities.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
-import { hasText, intentsOfPlan } from './planned-intents.ts';
-import { presentIdentities } from './present-identities.ts';
 import { readPrintKey } from './print-key.ts';
-import type { Db, Row } from './queries.ts';
-import { readInTurns } from './read-in-turns.ts';
+import { type Db, inForceIn, type Row, readInTurns, rowByPrefix, type Work } from './queries.ts';
 import { decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
-import { newestRuleTallies } from './rule-tallies.ts';
+import { hasText, intentsOfPlan, storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
+
+// What a report compares a run with: the run before it, the decisions that ended since, and what earlier runs counted.
+
+const LIVE = JSON.stringify(MODES.filter(isLive));
+
+function* comparedRun(db: Db, run: Run): Work<ComparedRun | undefined> {
+  const live = 'SELECT value FROM json_each(?)';
+  const row = yield* db.get<{ id: string; seq: number; started_at: number }>(
+    `SELECT id, seq, started_at FROM runs
+     WHERE seq < ? AND status = 'completed' AND scoped = 0 AND (mode IN (${live}) AND daemon_mode IN (${live})) = ?
+     ORDER BY seq DESC LIMIT 1`,
+    run.seq,
+    LIVE,
+    LIVE,
+    isLive(leastMode(run.mode, run.daemonMode)) ? 1 : 0,
+  );
+  return row && { id: row.id, seq: row.seq, startedAt: row.started_at };
+}
+
+/** Every rule of which a decision has ended, found in the index one after another. */
+const rulesOf = (index: string) => `WITH RECURSIVE named(rule) AS (
+    SELECT min(rule) FROM decisions ${index} WHERE ended_seq IS NOT NULL AND rule > ''
+    UNION ALL SELECT (SELECT min(rule) FROM decisions ${index} WHERE ended_seq IS NOT NULL AND rule > named.rule)
+    FROM named WHERE named.rule IS NOT NULL)
+  SELECT rule FROM named WHERE rule IS NOT NULL`;
+
+function* decisionsEnded(
+  db: Db,
+  { fromSeq, toSeq, rules }: { fromSeq: number; toSeq: number; rules?: readonly string[] },
+): Work<EndedKey[]> {
+  const index = db.dialect.by('decisions_ended'); // by rule, those that ended between: few rows are read
+  const named = rules ?? (yield* db.all<{ rule: string }>(rulesOf(index))).map(({ rule }) => rule);
+  const sql = `SELECT id, rule, kind, subject, action, target
+    FROM decisions ${index}
+    WHERE rule IN (SELECT value FROM json_each(?)) AND ended_seq > ? AND ended_seq <= ? AND run_seq <= ?
+    ORDER BY rule, target, subject, id`;
+  return (yield* db.all(sql, JSON.stringify(named), fromSeq, toSeq, fromSeq)).map((row) => ({
+    id: row.id as string,
+    rule: row.rule as string,
+    subject: { kind: row.kind as SubjectKind, id: row.subject as string },
+    action: row.action as EndedKey['action'],
+    target: row.target as string,
+  }));
+}
+
+/** All that `decisionOfRow` asks but the facts and the flip, which are long. */
+const COLUMNS = `decisions.id, run_id, run_seq, written_at, ended_seq, decisions.rule, rule_hash, decisions.kind, decisions.subject,
+  subject_name, verdict, decisions.since, decision, reason, reason_text, action, target, mode, capped_by, '{}' AS facts, NULL AS flip,
+  effect, episode_id, intent_id, outcome, outcome_text`;
+
+function endedDecisions(db: Db, ids: readonly string[]): Promise<EndedDecision[]> {
+  const sql = `SELECT ${COLUMNS}, episodes.close_reason FROM json_each(?) JOIN decisions ON decisions.id = json_each.value
+    LEFT JOIN episodes ON episodes.id = decisions.episode_id ORDER BY json_each.key`;
+  return readInTurns(
+    ids.map((id) => ({ id })),
+    async (some) =>
+      (await db.reading(db.all(sql, JSON.stringify(some)))).map((row) => ({
+        ...decisionOfRow(row),
+        episodeClosed: (row.close_reason ?? undefined) as Episode['closeReason'],
+      })),
+  );
+}
+
+const WHOLE = `SELECT seq FROM runs
+  WHERE seq <= ? AND status = 'completed' AND scoped = 0 AND tallies IS NOT NULL ORDER BY seq DESC LIMIT ?`;
+const MATCHES = `SELECT tally.value ->> '$.rule' AS rule, seq, started_at AS "startedAt", CAST(tally.value ->> '$.match' AS BIGINT) AS match
+  FROM runs, json_each(runs.tallies) AS tally WHERE seq = ? AND CAST(tally.value ->> '$.judged' AS BIGINT) = 1`;
+
+/** A run at a time: the examples of many rules are long, and others get their turn between. */
+async function matchesOfRuns(db: Db, upToSeq: number, runsMax: number): Promise<RunMatches[]> {
+  const matches: RunMatches[] = [];
+  for (const { seq } of (await db.reading(db.all<{ seq: number }>(WHOLE, upToSeq, runsMax))).reverse()) {
+    matches.push(...(await db.reading(db.all<RunMatches>(MATCHES, seq))));
+    await giveWay();
+  }
+  return matches;
+}
+
+/** The index of statuses has them in their order. */
+const NEWEST = `SELECT seq AS id, octet_length(tallies) AS bytes FROM runs
+  WHERE status = 'completed' AND scoped = 0 AND tallies IS NOT NULL ORDER BY seq DESC LIMIT ?`;
+
+const NAMED = `SELECT runs.seq, runs.started_at AS at, runs.tallies FROM json_each(?)
+  JOIN runs ON runs.seq = CAST(json_each.value AS BIGINT) ORDER BY json_each.key`;
+
+async function newestRuleTallies(db: Db, limit: number): Promise<RunTallies[]> {
+  return readInTurns(await db.reading(db.all<{ id: string; bytes: number }>(NEWEST, limit)), async (seqs) => {
+    const rows = await db.reading(db.all<{ seq: number; at: number; tallies: string }>(NAMED, JSON.stringify(seqs)));
+    return rows.map(({ seq, at, tallies }) => ({
+      seq,
+      at,
+      tallies: storedJson<RunRuleTally[]>(tallies).flatMap(countsOf),
+    }));
+  });
+}
+
+/** A rule that was not judged has no counts: its zeros would show as no match. */
+function countsOf({ rule, match, no_match, unknown, error, judged }: RunRuleTally): RunTallies['tallies'] {
+  return judged ? [{ rule, match, no_match, unknown, error }] : [];
+}
 
 export class SqlRunReader implements RunReader, IdentityReader {
   constructor(
@@ -181,4 +287,71 @@ export class SqlRunReader implements RunReader, IdentityReader {
       "SELECT finished_at FROM runs WHERE status = 'completed' AND counts_with IS NULL ORDER BY seq DESC LIMIT 1";
     return (await this.db.reading(this.db.get<{ finished_at: number }>(sql)))?.finished_at;
   }
+}
+
+// All decisions in force in a run without what makes their rows long, a page of those of one rule, and chosen ones
+// whole: a page counts and groups all of them, and shows few.
+
+const OUTLINE_COLUMNS = `id, run_seq, rule, rule_hash, kind, subject, subject_name, verdict, since, decision, reason, reason_text, action, target, mode,
+  capped_by, intent_id, outcome, effect`;
+const ORDER = "CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, rule, target, subject, id";
+const ROWS_AT_ONCE = 1_000;
+
+export async function outlinesOfRun(db: Db, run: RunRecord): Promise<DecisionOutline[]> {
+  const { sql, values } = inForceIn(db.dialect, run, OUTLINE_COLUMNS);
+  const rows = await db.reading(db.all<Row>(`SELECT * FROM ${sql} ORDER BY ${ORDER}`, ...values));
+  const outlines: DecisionOutline[] = [];
+  for (const [at, row] of rows.entries()) {
+    if (at % ROWS_AT_ONCE === 0) await giveWay();
+    outlines.push(outlineOfRow(row));
+  }
+  return outlines;
+}
+
+function outlineOfRow(row: Row): DecisionOutline {
+  return {
+    id: row.id as string,
+    runSeq: row.run_seq as number,
+    rule: row.rule as string,
+    ruleHash: row.rule_hash as string,
+    subject: { kind: row.kind, id: row.subject } as DecisionOutline['subject'],
+    subjectName: row.subject_name as string,
+    verdict: row.verdict as DecisionOutline['verdict'],
+    since: row.since as number,
+    decision: row.decision as DecisionOutline['decision'],
+    reason: row.reason as DecisionOutline['reason'],
+    reasonText: row.reason_text as string,
+    action: row.action as DecisionOutline['action'],
+    target: row.target as string,
+    mode: row.mode as DecisionOutline['mode'],
+    cappedBy: (row.capped_by ?? undefined) as DecisionOutline['cappedBy'],
+    intentId: (row.intent_id ?? undefined) as DecisionOutline['intentId'],
+    outcome: (row.outcome ?? undefined) as DecisionOutline['outcome'],
+    effect: storedJson(row.effect),
+  };
+}
+
+/** INVARIANT: an index has these columns, so that only the rows of the page are read. */
+const ORDERED = 'id, rule, decision, target, subject';
+
+export async function decisionsOfRule(
+  db: Db,
+  run: RunRecord,
+  rule: string,
+  { after, limit }: { after?: string; limit: number },
+): Promise<Newest<StoredDecision>> {
+  const { sql, values } = inForceIn(db.dialect, run, ORDERED, rule);
+  const ids = (await db.reading(db.all<{ id: string }>(`SELECT id FROM ${sql} ORDER BY ${ORDER}`, ...values))).map(
+    ({ id }) => id,
+  );
+  const from = after === undefined ? 0 : ids.indexOf(after) + 1;
+  const isUnknown = after !== undefined && from === 0;
+  return { rows: await decisionsById(db, isUnknown ? [] : ids.slice(from, from + limit)), total: ids.length };
+}
+
+export function decisionsById(db: Db, ids: readonly string[]): Promise<StoredDecision[]> {
+  const sql =
+    'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key';
+  const found = ids.map((id) => ({ id }));
+  return readInTurns(found, async (some) => (await db.reading(db.all(sql, JSON.stringify(some)))).map(decisionOfRow));
 }

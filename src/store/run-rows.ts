@@ -1,20 +1,43 @@
 // store: all rows of what a run found and decided. In: a run's commit, the connection of its transaction. Out: rows, written in steps of a
 // few milliseconds. It begins and commits nothing, and writes no audit entry: see `unitInTurns`.
-import { canonicalJson } from '../domain/canonical.ts';
+import { canonicalJson } from '../base/json.ts';
+import type { ClockAgreement } from '../base/time.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
+import type { Baseline, KeptReading } from '../domain/snapshot.ts';
 import type { RunCommit } from '../domain/store.ts';
-import { saveBaseline } from './baseline-rows.ts';
-import { saveEpisode } from './by-target.ts';
+import type { Source } from '../domain/subjects.ts';
 import { saveEvents } from './event-log.ts';
-import { addIntent } from './intent-log.ts';
+import { addIntent, saveEpisode } from './intent-log.ts';
 import { saveOperatorState } from './operator.ts';
-import { packFindings, talliedCounts } from './packed-findings.ts';
-import { supersede } from './plan-changes.ts';
 import { type Db, eachWork, type Work } from './queries.ts';
-import { rowOfClaim, rowOfDecision } from './rows.ts';
-import { savePlanInSteps } from './save-plan.ts';
+import { packFindings, rowOfClaim, rowOfDecision, talliedCounts } from './rows.ts';
+import { savePlanInSteps, supersede } from './save-plan.ts';
+import { storedJson } from './stored-json.ts';
+
+const EARLIER = '…earlier';
+
+function* saveBaseline(db: Db, { source, takenAt, count, values, earlier = [] }: Baseline): Work<void> {
+  const kept = earlier.length === 0 ? values : { ...values, [EARLIER]: { readings: earlier } };
+  const row = { source, taken_at: takenAt, count, fact_values: canonicalJson(kept) };
+  yield* db.upsert('baselines', row, 'source');
+}
+
+export function* readBaseline(db: Db, source: Source): Work<Baseline | undefined> {
+  const row = yield* db.get('SELECT * FROM baselines WHERE source = ?', source);
+  if (!row) return undefined;
+  const { [EARLIER]: kept, ...values } = storedJson<Record<string, unknown>>(row.fact_values);
+  const readings = (kept as { readings?: unknown } | undefined)?.readings;
+  const earlier = Array.isArray(readings) ? (readings as KeptReading[]) : [];
+  return {
+    source,
+    takenAt: row.taken_at as number,
+    count: row.count as number,
+    values: values as Baseline['values'],
+    ...(earlier.length > 0 && { earlier }),
+  };
+}
 
 /** From this many rows on, a commit is written in turns. Fewer take some tens of milliseconds at most. */
 export const LARGE_FROM = 500;
@@ -79,4 +102,21 @@ function* addDecisions(
     );
     yield;
   }
+}
+
+const KEY = 'clock_agreement';
+
+type Later = 'seenMs' | 'jumpedMs' | 'setBackMs';
+type Stored = Omit<ClockAgreement, Later> & Partial<Pick<ClockAgreement, Later>>;
+
+export function* readClockAgreement(db: Db): Work<ClockAgreement | undefined> {
+  const row = yield* db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', KEY);
+  if (row === undefined) return undefined;
+  const kept = storedJson<Stored>(row.value);
+  // Written by an earlier version, which looked back only to its last jump or boot.
+  return { seenMs: kept.sinceMs, jumpedMs: kept.sinceMs, setBackMs: kept.sinceMs, ...kept };
+}
+
+export function* saveClockAgreement(db: Db, agreement: ClockAgreement): Work<void> {
+  yield* db.upsert('meta', { key: KEY, value: canonicalJson(agreement) }, 'key');
 }

@@ -1,49 +1,236 @@
 // store: the writing half of the ports, except acting's (sqlite-act-store.ts). Each method is one immediate transaction, with its
 // audit entries inside: a change and its record are committed together or not at all. INVARIANT: what a person says is sealed in the same
 // transaction, so that nobody can take it back by putting an earlier state of the database in its place.
-import type { AuditNote } from '../domain/audit-entry.ts';
-import type { AuditStore } from '../domain/audit-store.ts';
+
+import type { PrintKey } from '../base/print-bits.ts';
+import type { ClockAgreement } from '../base/time.ts';
+import type { ActionName } from '../domain/action.ts';
+import { type AuditNote, differencesText, type TableDifference } from '../domain/audit-entry.ts';
 import type { Accepted, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
+import type { Claim, Episode } from '../domain/episode.ts';
+import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
-import type { Exemption } from '../domain/exemption.ts';
-import type { ExemptionMember } from '../domain/exemption-members.ts';
+import type { Exemption, ExemptionMember } from '../domain/exemption.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Lists } from '../domain/lists.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
-import type { OperatorStore, ReleaseStore } from '../domain/operator-store.ts';
 import type { Plan, PlanStatus } from '../domain/plan.ts';
-import type { PlanStore } from '../domain/plan-store.ts';
-import type { PrintKey } from '../domain/print-bits.ts';
-import type { PullStore } from '../domain/pull-store.ts';
+import type { Clock } from '../domain/ports.ts';
 import type { Run } from '../domain/run.ts';
-import type { RunStore } from '../domain/run-store.ts';
-import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
+import type {
+  ActStore,
+  AuditStore,
+  OperatorStore,
+  PlanStore,
+  PullStore,
+  ReleaseStore,
+  ReopenedIntents,
+  ResolvedIntent,
+  ResolveStore,
+  RunStore,
+  SentIntent,
+  SettledIntent,
+  TransitionEffects,
+  WithdrawnIntent,
+} from '../domain/store-ports.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { bindTo } from './bound-to.ts';
-import { removeArchived, saveDatabaseId } from './checkpoint-table.ts';
-import { saveClockAgreement } from './clock-agreement.ts';
-import { dropIntents, plansToDrop } from './dropped-plans.ts';
+import type { ChangedTables } from './acting-tables.ts';
+import type { AuditLog, Sealing, Writer } from './audit-log.ts';
+import { removeArchived, saveDatabaseId } from './audit-rows.ts';
 import { eventsBetween, lastEventNo, saveEvents } from './event-log.ts';
 import { addMembers } from './exemption-members.ts';
-import { saveIdentities } from './identities.ts';
-import { addIntent, linkDecisions } from './intent-log.ts';
-import { noteRunBegun, SqlAnswers } from './kept-answers.ts';
-import { removeOldRuns } from './old-runs.ts';
+import { type PresentIdentities, presentIdentities, saveIdentities } from './identities.ts';
+import {
+  addIntent,
+  attemptedOn,
+  attemptsSince,
+  episodesInForce,
+  episodesThatSaw,
+  intentsOn,
+  keepLatency,
+  linkDecisions,
+  markSent,
+  openClaimsOn,
+  reopen,
+  resolve,
+  saveEpisode,
+  settle,
+  withdraw,
+} from './intent-log.ts';
+import { dropIntents, expireAll, expireOver, plansToDrop, removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
-import { SqlOutbox, type Unit } from './outbox.ts';
-import { demandStatus, haveAnswer, supersede, suppressRejected } from './plan-changes.ts';
-import { expireAll, expireOver } from './plan-expiry.ts';
-import { type PresentIdentities, presentIdentities } from './present-identities.ts';
+import { addNotification, SqlFeedPositions, SqlOutbox, type Unit } from './outbox.ts';
 import { keepPrintKey } from './print-key.ts';
-import type { Work } from './queries.ts';
-import { rowOfRun } from './rows.ts';
-import { LARGE_FROM, rowsOf, writeRunCommit } from './run-rows.ts';
-import { savePlan } from './save-plan.ts';
-import { SqlActStore } from './sql-act-store.ts';
-import { SqlTokens } from './token-table.ts';
-import { SqlFeedPositions } from './webhook-positions.ts';
+import { type Db, replaceLists, type Work } from './queries.ts';
+import { SqlReader } from './reader.ts';
+import { rowOfClaim, rowOfRun } from './rows.ts';
+import { LARGE_FROM, rowsOf, saveClockAgreement, writeRunCommit } from './run-rows.ts';
+import { demandStatus, haveAnswer, savePlan, supersede, suppressRejected } from './save-plan.ts';
+import { editedFault } from './store-fault.ts';
+import { noteRunBegun, SqlAnswers, SqlTokens } from './token-table.ts';
+
+/** INVARIANT: called inside a transaction. Errors: AppError `bound_elsewhere`. */
+function* bindTo(db: Db, address: string, lists: Lists | undefined): Work<AuditNote[]> {
+  const bound = (yield* db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'"))?.value;
+  if (bound !== undefined && bound !== address) throw boundElsewhere(db.name, bound, address);
+  if (bound === undefined) yield* db.insert('meta', { key: 'address', value: address });
+  const from = lists && (yield* replaceLists(db, lists));
+  return [
+    ...(bound === undefined ? [{ kind: 'database.bound', body: { address } } as const] : []),
+    ...(from === undefined ? [] : [{ kind: 'lists.changed', body: { from, to: lists } } as const]),
+  ];
+}
+
+export function boundElsewhere(file: string, bound: string, address: string): AppError {
+  return new AppError(
+    'bound_elsewhere',
+    `database \`${file}\` belongs to ${bound}, not to ${address}: set TRUSTWARD_DB to another file for this address`,
+  );
+}
+
+// Acting's port: the transitions of an intent, and the reads by target.
+
+class SqlActStore extends SqlReader implements ActStore, ResolveStore {
+  protected readonly audits: AuditLog;
+  protected readonly tables: ChangedTables;
+
+  /**
+   * Without `sealing` there are neither checkpoints nor signatures. A database that differs from its record is opened all the same,
+   * and its fault is noted.
+   */
+  constructor(
+    protected readonly writer: Writer,
+    clock: Clock,
+    private readonly sealing?: Sealing,
+  ) {
+    super(writer.db, clock);
+    this.tables = writer.tables;
+    this.audits = writer.audits;
+    const differences = this.tables.differences();
+    if (differences.length > 0) this.edited(differences);
+  }
+
+  override async tableDifferences(): Promise<readonly TableDifference[]> {
+    return super.tableDifferences(this.sealing?.judgeEnd);
+  }
+
+  async demandIntact(): Promise<void> {
+    await this.db.reading(this.audits.demandOwnEnd(this.db));
+    const differences = await this.tableDifferences();
+    if (differences.length > 0) throw this.edited(differences);
+  }
+
+  async markSent(sent: SentIntent): Promise<void> {
+    await this.writer.grouped(() => this.sending(sent), 'at_once');
+  }
+
+  async settle(settled: SettledIntent): Promise<void> {
+    await this.writer.grouped(() => this.changing(settled, (at) => settle(this.db, settled, at)), 'soon');
+  }
+
+  async withdraw(withdrawn: WithdrawnIntent): Promise<void> {
+    await this.writer.grouped(() => this.changing(withdrawn, (at) => withdraw(this.db, withdrawn, at)), 'soon');
+  }
+
+  async reopen(reopened: ReopenedIntents): Promise<void> {
+    if (reopened.intents.length === 0) return;
+    await this.unit(() => this.reopening(reopened));
+  }
+
+  async resolve(resolved: ResolvedIntent): Promise<void> {
+    await this.unit(() => this.changing(resolved, (at) => resolve(this.db, resolved, at)));
+  }
+
+  private *sending(sent: SentIntent): Work<void> {
+    yield* this.demandSmallIntact();
+    yield* this.changing(sent, (at) => markSent(this.db, sent, at));
+  }
+
+  private *reopening(reopened: ReopenedIntents): Work<void> {
+    const { db } = this;
+    yield* this.changing(reopened, function* (at) {
+      for (const intent of reopened.intents) yield* reopen(db, intent, at);
+    });
+    yield* this.audits.seal(db); // a person's release may be among them
+  }
+
+  private *changing(effects: TransitionEffects, change: (at: number) => Work<void>): Work<void> {
+    yield* change(this.clock.nowMs());
+    yield* this.saveEpisodes(effects.episodes ?? []);
+    yield* this.saveClaims(effects.claims ?? []);
+    if (effects.clocks) yield* saveClockAgreement(this.db, effects.clocks);
+    if (effects.latency) yield* keepLatency(this.db, effects.latency);
+    for (const notification of effects.notifications ?? []) yield* addNotification(this.db, notification);
+    this.audits.append(effects.notes);
+  }
+
+  async openClaimsOn(target: string): Promise<Claim[]> {
+    return this.db.reading(openClaimsOn(this.db, target));
+  }
+
+  async episodesInForce(ids: readonly string[]): Promise<Episode[]> {
+    return this.db.reading(episodesInForce(this.db, ids));
+  }
+
+  async episodesThatSaw(target: string): Promise<Episode[]> {
+    return this.db.reading(episodesThatSaw(this.db, target));
+  }
+
+  async intentsOn(target: string): Promise<Intent[]> {
+    return this.db.reading(intentsOn(this.db, target));
+  }
+
+  async attemptedOn(target: string): Promise<Intent[]> {
+    return this.db.reading(attemptedOn(this.db, target));
+  }
+
+  async intentsIn(state: 'planned' | 'sent' | 'unknown'): Promise<Intent[]> {
+    return this.intents(state === 'unknown' ? { status: 'settled', outcome: state } : { status: state });
+  }
+
+  async attemptsSince(action: ActionName, sinceMs: number): Promise<number> {
+    return this.db.reading(attemptsSince(this.db, action, sinceMs));
+  }
+
+  async attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>> {
+    const sql = 'SELECT action, count(*) AS n FROM attempts WHERE run_id = ? AND refused = 0 GROUP BY action';
+    const rows = await this.db.reading(this.db.all<{ action: ActionName; n: number }>(sql, runId));
+    return new Map(rows.map(({ action, n }) => [action, Number(n)]));
+  }
+
+  /** What stands in the way of a call may have been removed since the run compared everything. Errors: AppError `store_edited`. */
+  private *demandSmallIntact(): Work<void> {
+    for (const table of ['stop_switch', 'exemptions']) {
+      const found = yield* this.tables.differenceOf(this.db, table);
+      if (found) throw this.edited([found]);
+    }
+  }
+
+  private edited(differences: readonly TableDifference[]): AppError {
+    const fault = editedFault(differencesText(differences));
+    this.db.noteFault(fault);
+    return fault;
+  }
+
+  override async close(): Promise<void> {
+    await this.writer.close();
+  }
+
+  /** One unit of work: the change and its audit entries. */
+  protected unit<T>(work: (store: this) => Work<T>): Promise<T> {
+    return this.writer.unit(() => work(this));
+  }
+
+  protected *saveEpisodes(episodes: Episode[]): Work<void> {
+    for (const episode of episodes) yield* saveEpisode(this.db, episode);
+  }
+
+  protected *saveClaims(claims: Claim[]): Work<void> {
+    for (const claim of claims) yield* this.db.upsert('claims', rowOfClaim(claim), 'id');
+  }
+}
 
 export class SqlStore
   extends SqlActStore

@@ -1,4 +1,5 @@
 // store: the WHERE of a statement, built from the filters that are given. In: conditions and values. Out: text and values.
+
 export type Value = string | number;
 
 export class Where {

@@ -1,7 +1,7 @@
 // test console: credentials: lifetimes, revocation, scopes and editions. In: a console whose tokens live for a minute.
 // Out: tests of what each caller may do, and for how long.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KEY_SCOPES } from '../../src/management/contract.ts';
+import { KEY_SCOPES } from '../../src/platform/contract.ts';
 import { type Organization, openOrganization } from '../support/console-organization.ts';
 
 let org: Organization;

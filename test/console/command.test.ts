@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildProgram } from '../../src/commands/program.ts';
+import { buildProgram } from '../../src/faces/cli/program.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/console/store/database.ts';
-import { openDatabase as openEngineDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate, openDatabase as openEngineDatabase } from '../../src/store/sqlite/database.ts';
 import { openOrganization } from '../support/console-organization.ts';
 
 let folder: string;

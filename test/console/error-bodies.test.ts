@@ -1,8 +1,8 @@
 // test console: the bodies of errors: each has a `Message`, whatever the endpoint, the path and the reason. In: every address of the contract and
 // every way to be refused, within the process and over a raw socket. Out: tests. Clients take a body without `Message` for a success.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { OWN_ADDRESSES } from '../../src/console/own-addresses.ts';
-import { ENDPOINT_IDS, ENDPOINTS, type Endpoint } from '../../src/management/contract.ts';
+import { OWN_ADDRESSES } from '../../src/console/console.ts';
+import { ENDPOINT_IDS, ENDPOINTS, type Endpoint } from '../../src/platform/contract.ts';
 import { type Answered, type Organization, openOrganization } from '../support/console-organization.ts';
 import { exchange } from '../support/raw-socket.ts';
 

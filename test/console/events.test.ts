@@ -1,8 +1,8 @@
 // test console: events as clients read them: whole blocks, callers, registrations; and what the log refuses to take. In: a seeded organization, and one
 // that is changed by the API. Out: tests over the list, as a client of recorded events would check each of them.
 import { afterEach, describe, expect, it } from 'vitest';
-import { ACTIONS } from '../../src/act/actions.ts';
-import { readEvent } from '../../src/pull/event-record.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { readEvent } from '../../src/engine/pull/pull-events.ts';
 import { type Organization, openOrganization, START_MS } from '../support/console-organization.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: events as they came

@@ -2,7 +2,7 @@
 // generated digits and names. Out: properties over lists, events and service specs.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseExact } from '../../src/management/contract.ts';
+import { parseExact } from '../../src/platform/contract.ts';
 import { type Organization, openOrganization, readAnswer } from '../support/console-organization.ts';
 
 let org: Organization;

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FaultInput } from '../../src/console/console.ts';
+import type { FaultInput } from '../../src/console/faults/interception.ts';
 import { type Organization, openOrganization } from '../support/console-organization.ts';
 
 let org: Organization;

@@ -2,7 +2,7 @@
 // In: how many. Out: nothing, or the smallest request that breaks a promise. It is seeded: a failing request can be made again.
 import { equal, ok } from 'node:assert/strict';
 import fc from 'fast-check';
-import { ENDPOINT_IDS, ENDPOINTS, type Endpoint, type EndpointId, parseExact } from '../../src/management/contract.ts';
+import { ENDPOINT_IDS, ENDPOINTS, type Endpoint, type EndpointId, parseExact } from '../../src/platform/contract.ts';
 import { type Organization, openOrganization } from '../support/console-organization.ts';
 
 interface FuzzRequest {

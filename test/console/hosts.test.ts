@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { buildProgram } from '../../src/commands/program.ts';
 import type { ConsoleOptions } from '../../src/console/console.ts';
+import { buildProgram } from '../../src/faces/cli/program.ts';
 import { type Organization, openOrganization } from '../support/console-organization.ts';
 import { exchange } from '../support/raw-socket.ts';
 

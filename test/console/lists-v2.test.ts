@@ -2,7 +2,7 @@
 // answers against a naive filter over all records: a filter that is ignored would make a client act on everybody.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DeviceQueryV2, EnduserQueryV2, parseExact } from '../../src/management/contract.ts';
+import { DeviceQueryV2, EnduserQueryV2, parseExact } from '../../src/platform/contract.ts';
 import { type Organization, openOrganization, START_MS } from '../support/console-organization.ts';
 import {
   expected,

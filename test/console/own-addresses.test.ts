@@ -1,7 +1,7 @@
 // test console: the addresses that only this server has. In: callers with and without a credential. Out: tests of what
 // they show, and to whom.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ENDPOINT_IDS, ENDPOINTS } from '../../src/management/contract.ts';
+import { ENDPOINT_IDS, ENDPOINTS } from '../../src/platform/contract.ts';
 import { type Organization, openOrganization } from '../support/console-organization.ts';
 
 let org: Organization;

@@ -1,7 +1,7 @@
 // test console: a seeded organization: the same each time, and as odd as real ones. In: seeds and counts. Out: tests
 // over what the API then shows.
 import { describe, expect, it } from 'vitest';
-import type { SeedOptions } from '../../src/console/console.ts';
+import type { SeedOptions } from '../../src/console/seed/seed.ts';
 import { openOrganization } from '../support/console-organization.ts';
 
 const PATHS = ['/api/v1/devices', '/api/v1/endusers', '/api/v1/registered_services', '/api/v1/events?limit=10000'];

@@ -1,9 +1,8 @@
 // test: windows by the wall clock of a zone: what is in one, when it ends, and when the next begins; across both changes of the clock.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { freezeText, isIn, nextWindow, windowAt } from '../../src/domain/change-window.ts';
-import { parseWindows } from '../../src/domain/parse-windows.ts';
-import { wallMsAt, wallText } from '../../src/domain/wall-time.ts';
+import { wallMsAt, wallText } from '../../src/base/time.ts';
+import { freezeText, isIn, nextWindow, parseWindows, windowAt } from '../../src/domain/change-window.ts';
 
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'UTC'];
 const MINUTE = 60_000;

@@ -1,8 +1,8 @@
 // test: the cheap look at an event gives what looking through it gives, whatever its names and texts are.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { comparable } from '../../src/base/secret-texts.ts';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
-import { comparable } from '../../src/domain/secret-texts.ts';
 import { eventWithoutSecrets, withoutSecrets } from '../../src/domain/secrets.ts';
 
 const word = fc.constantFrom(

@@ -1,9 +1,9 @@
 // Fingerprints are those of Chaskey-12 as it was published, differ between keys and kinds of things, and change with every value.
 import { describe, expect, it } from 'vitest';
+import { begin, mixBytes, mixUnits, mixWord, PrintSeeds } from '../../src/base/print-bits.ts';
 import { FactPaths } from '../../src/domain/fact-prints.ts';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
-import { begin, mixBytes, mixUnits, mixWord, PrintSeeds } from '../../src/domain/print-bits.ts';
-import { nameHash } from '../../src/store/identity-keys.ts';
+import { nameHash } from '../../src/store/identities.ts';
 import { identityOfRecord, PRINT_KEY, printOfFacts } from '../support/print-key.ts';
 
 /** Of the bytes 0, 1, 2 and so on, by their number: http://mouha.be/chaskey/ */

@@ -1,7 +1,14 @@
 // test: what a name means. In: identities by how the name names them. Out: the one thing, all that it may mean, or nothing.
 import { describe, expect, it } from 'vitest';
-import type { Identity, NamedBy, NamedIdentity } from '../../src/domain/identity.ts';
-import { demandOne, demandOneToChange, isChosenName, resolveAmong } from '../../src/domain/resolve-name.ts';
+import {
+  demandOne,
+  demandOneToChange,
+  type Identity,
+  isChosenName,
+  type NamedBy,
+  type NamedIdentity,
+  resolveAmong,
+} from '../../src/domain/identity.ts';
 import { deviceSeen } from '../support/filled-store.ts';
 
 const TIMES = { firstAt: 1, changedAt: 1, goneAt: undefined };

@@ -1,8 +1,8 @@
 // test: the forms of a known secret, and addresses as messages repeat them.
 import { describe, expect, it } from 'vitest';
-import { patternOf } from '../../src/domain/secret-forms.ts';
-import { shownAddress } from '../../src/domain/shown-address.ts';
-import { Redactor } from '../../src/management/client/redactor.ts';
+import { patternOf } from '../../src/base/secret-texts.ts';
+import { shownAddress } from '../../src/domain/secrets.ts';
+import { Redactor } from '../../src/platform/client/redactor.ts';
 
 const SECRET = 'k9"V\\z/Q3+w<7=&Xe!m';
 const base64 = (text: string) => Buffer.from(text).toString('base64');

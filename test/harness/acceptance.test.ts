@@ -1,8 +1,8 @@
 // harness: the planted bug of an acceptance that stays, in a scenario of its own: in no life that a seed leads does the same list shrink twice in the
 // same way, between two readings that are trusted by themselves, with something to act on.
 import { afterEach, describe, expect, it } from 'vitest';
-import { acceptSnapshot } from '../../src/operator/commands.ts';
-import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
+import { acceptSnapshot } from '../../src/engine/operate/commands.ts';
+import { TRUST_DEFAULT } from '../../src/engine/pull/trust-gate.ts';
 import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { unsteered } from './planted-operator-bugs.ts';

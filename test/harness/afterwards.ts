@@ -1,7 +1,7 @@
 // harness: how life goes on with a database that people accepted, though it does not tell what was done: a new judge knows its present state
 // only. In: an accepted database and an engine on it. Out: violations, reported to the checker of the life before.
-import type { Engine } from '../../src/run/engine.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
+import type { Engine } from '../../src/engine/run/engine.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
 import { Checker, type ViolationKind } from './checker.ts';
 import { Ledger } from './ledger.ts';
 import type { SimPlatform } from './platform.ts';

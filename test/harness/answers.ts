@@ -2,10 +2,9 @@
 // releases a rule. In: a living engine. Out: the answer, announced to the checker before it is given. It may end at any await.
 import { AppError } from '../../src/domain/errors.ts';
 import type { Plan, PlannedIntent, PlanSelection } from '../../src/domain/plan.ts';
-import { answerPlan, approvePart } from '../../src/operator/answer-plan.ts';
-import { applyPlan } from '../../src/operator/apply-plan.ts';
-import { planRelease } from '../../src/operator/release-rule.ts';
-import type { Engine } from '../../src/run/engine.ts';
+import { answerPlan, applyPlan, approvePart } from '../../src/engine/operate/plans.ts';
+import { planRelease } from '../../src/engine/operate/release.ts';
+import type { Engine } from '../../src/engine/run/engine.ts';
 import { type Asking, begin } from './asking.ts';
 import type { Dice } from './dice.ts';
 import { PERSON } from './people.ts';

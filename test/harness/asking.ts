@@ -1,7 +1,7 @@
 // harness: what every request to an engine needs, and its announcement to the checker. In: a living engine. Out: the operation, as its
 // caller knows it.
-import type { Mode } from '../../src/domain/mode.ts';
-import type { Engine } from '../../src/run/engine.ts';
+import type { Mode } from '../../src/domain/rule.ts';
+import type { Engine } from '../../src/engine/run/engine.ts';
 import { failuresSinceWhole } from './check-together.ts';
 import type { Checker, Operation } from './checker.ts';
 import type { Dice } from './dice.ts';

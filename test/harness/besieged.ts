@@ -2,7 +2,7 @@
 // between any two awaits; and what the engine must do from then on. In: a life. Out: whether it goes on as if nothing had happened.
 
 import { headOf } from '../../src/store/audit-rows.ts';
-import { answered } from '../../src/store/sqlite-work.ts';
+import { answered } from '../../src/store/sqlite/database.ts';
 import { Life } from '../support/crash.ts';
 import { bytesOf } from '../support/memory-database.ts';
 import { type AcceptedView, goOnAfter, judgeAnew } from './afterwards.ts';

@@ -1,6 +1,6 @@
 // harness: judges answers to plans at their commit: approved is what a person said, and no more; a part and the rest are the plan.
 // In: what people are about to say, and what the audit has as approved. Out: violations, and the plans that may be applied.
-import { canonicalJson } from '../../src/domain/canonical.ts';
+import { canonicalJson } from '../../src/base/json.ts';
 import type { PlannedIntent } from '../../src/domain/plan.ts';
 import type { Checker } from './checker.ts';
 import type { ToldApproval } from './ledger.ts';

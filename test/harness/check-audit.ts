@@ -1,11 +1,10 @@
 // harness: judges the record at the end: the chain, the checkpoints in the database and outside, and that they agree.
 
-import { judgeEndBy } from '../../src/audit/chain-end.ts';
-import { verifyAudit } from '../../src/audit/verify.ts';
-import { differencesText } from '../../src/domain/acting-tables.ts';
-import type { AuditCheck } from '../../src/domain/audit-check.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
-import { SqliteReader } from '../../src/store/sqlite-reader.ts';
+import { type AuditCheck, differencesText } from '../../src/domain/audit-entry.ts';
+import { judgeEndBy } from '../../src/engine/audit/signing-key.ts';
+import { verifyAudit } from '../../src/engine/audit/sources.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
+import { SqliteReader } from '../../src/store/sqlite/sqlite-reader.ts';
 import type { Checker } from './checker.ts';
 import { PUBLIC_KEYS, type SimCheckpointFile } from './checkpoints.ts';
 import type { SimClock } from './sim-clock.ts';

@@ -1,8 +1,7 @@
 // harness: judges a writing request against the change windows of a life: nothing acts in one, except in the moment between preflight and the call.
 // Undoing goes on. In: a request, its intent. Out: violations; how many undos went through.
-import { type ChangeWindow, isIn } from '../../src/domain/change-window.ts';
+import { type ChangeWindow, isIn, parseWindows } from '../../src/domain/change-window.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import { parseWindows } from '../../src/domain/parse-windows.ts';
 import { BETWEEN_MS, type Checker } from './checker.ts';
 import type { PlatformRequest } from './platform.ts';
 

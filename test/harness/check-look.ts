@@ -1,8 +1,8 @@
 // harness: judges looks at the event log: a look acts on subjects that its events name and ends nothing; it counts as one run with the last
 // whole one, which was trusted and is recent. In: a look's requests, commits and result. Out: violations.
 import type { Intent } from '../../src/domain/intent.ts';
+import type { WatchLook } from '../../src/domain/run.ts';
 import type { Source } from '../../src/domain/subjects.ts';
-import type { WatchLook } from '../../src/domain/watch.ts';
 import { partiesOf } from './check-operator.ts';
 import { isBelieved, type ListSeen, SOURCE_OF } from './check-trust.ts';
 import type { Checker } from './checker.ts';

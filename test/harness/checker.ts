@@ -2,7 +2,7 @@
 // commit. In: requests, the ledger, the truth. Out: violations in words. It trusts nothing that the engine reports
 // about itself.
 import type { Intent, IntentBasis } from '../../src/domain/intent.ts';
-import type { Mode } from '../../src/domain/mode.ts';
+import type { Mode } from '../../src/domain/rule.ts';
 import type { Source } from '../../src/domain/subjects.ts';
 import { Answers } from './check-answers.ts';
 import { checkBeside, type Intrusion } from './check-beside.ts';

@@ -1,10 +1,14 @@
 // harness: the file of checkpoints outside the database, in memory: it outlives every crash, and a crash may come before a line is
 // written, in the middle of it, or after it. In: lines. Out: the lines that are whole.
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { keyIdOf } from '../../src/audit/checkpoint.ts';
-import { CheckpointFile, type Outside } from '../../src/audit/checkpoint-file.ts';
-import { databaseLineWith, parseDatabaseLine } from '../../src/audit/database-line.ts';
-import { signingWith } from '../../src/audit/sealing.ts';
+import {
+  CheckpointFile,
+  databaseLineWith,
+  keyIdOf,
+  type Outside,
+  parseDatabaseLine,
+  signingWith,
+} from '../../src/engine/audit/signing-key.ts';
 import type { Life } from '../support/crash.ts';
 
 /** Always the same, so that equal seeds sign equal bytes: an Ed25519 key in PKCS #8. */

@@ -1,8 +1,7 @@
 // harness: the disk below the database in memory: somebody may put another file in the place of the one that is open. In: a process that
 // opens it. Out: faults, to that process's health. It never changes the database.
-import type { InPlace } from '../../src/store/opened-file.ts';
+import type { InPlace, StoreHealth, StoreWatch } from '../../src/store/sqlite/opened-file.ts';
 import { replacedError } from '../../src/store/store-fault.ts';
-import type { StoreHealth, StoreWatch } from '../../src/store/store-health.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 
 export class SimDisk implements InPlace, StoreWatch {

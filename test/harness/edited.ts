@@ -1,12 +1,13 @@
 // harness: after somebody edited the database beside the engine: nothing is called and the difference is named, however often the process
 // starts anew, until people accept the tables and resume. In: the edited database, and how to use it. Out: violations, to the checker.
-import { type AcceptingStore, acceptTables } from '../../src/audit/accept-tables.ts';
-import { judgeEndBy } from '../../src/audit/chain-end.ts';
-import { differencesText } from '../../src/domain/acting-tables.ts';
-import { resumeEverything } from '../../src/operator/commands.ts';
-import type { Engine } from '../../src/run/engine.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
-import { SqliteReader } from '../../src/store/sqlite-reader.ts';
+
+import { differencesText } from '../../src/domain/audit-entry.ts';
+import { type AcceptingStore, acceptTables } from '../../src/engine/audit/archive.ts';
+import { judgeEndBy } from '../../src/engine/audit/signing-key.ts';
+import { resumeEverything } from '../../src/engine/operate/commands.ts';
+import type { Engine } from '../../src/engine/run/engine.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
+import { SqliteReader } from '../../src/store/sqlite/sqlite-reader.ts';
 import { Crash, Life, mortal } from '../support/crash.ts';
 import type { OperationName } from './asking.ts';
 import { verdictOn } from './check-audit.ts';

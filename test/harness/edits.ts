@@ -1,11 +1,10 @@
 // harness: somebody who can write to the database file changes what acting rests on, or appends a well-linked audit entry. In: dice and
 // the database. Out: which table, and whether life goes on as before once people accept it.
 
-import { linkEntry } from '../../src/audit/chain.ts';
-import { canonicalJson } from '../../src/domain/canonical.ts';
+import { canonicalJson } from '../../src/base/json.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import { headOf } from '../../src/store/audit-rows.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
-import { answered } from '../../src/store/sqlite-work.ts';
+import { answered, type SqliteDb } from '../../src/store/sqlite/database.ts';
 import { beside } from '../support/memory-database.ts';
 import type { Dice } from './dice.ts';
 import type { Ledger } from './ledger.ts';

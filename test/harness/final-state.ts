@@ -1,6 +1,6 @@
 // harness: when all is quiet: proposals are fulfilled, ended ones are undone, no doubt is open, and every exception has
 // a reason that the harness can see for itself.
-import type { Claim } from '../../src/domain/claim.ts';
+import type { Claim } from '../../src/domain/episode.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { isAbout } from './check-operator.ts';
 import type { Checker } from './checker.ts';

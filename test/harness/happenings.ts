@@ -1,6 +1,6 @@
 // harness: what happens to the world by itself: matches come and go, services fail, people act, clocks jump, rules
 // change. In: dice and the world. Out: events on the clock, at moments that may fall between any two awaits of a run.
-import type { LoadedRule } from '../../src/evaluate/index.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import type { Dice } from './dice.ts';
 import type { Named } from './event-log.ts';
 import type { Profile } from './profile.ts';

@@ -1,6 +1,6 @@
 // harness: the events of a simulation: in order for a person who examines a failing seed, and as a digest to compare.
 import { createHash } from 'node:crypto';
-import type { SqliteDb } from '../../src/store/database.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
 import type { SimPlatform } from './platform.ts';
 import { START_MS } from './sim-clock.ts';
 import type { World } from './world.ts';

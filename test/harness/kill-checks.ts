@@ -1,13 +1,12 @@
 // harness: what is left after a daemon was killed again and again: the console's true effects and writes against the audit.
 // In: a killed life. Out: figures, and what is wrong in words.
 
-import { verifyChain } from '../../src/audit/chain.ts';
-import { composeReader } from '../../src/compose/reader.ts';
 import type { Console } from '../../src/console/console.ts';
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
-import type { AuditReader } from '../../src/domain/audit-store.ts';
 import { sqliteDatabase } from '../../src/domain/database.ts';
-import type { RecordReader } from '../../src/domain/record-reader.ts';
+import type { AuditReader, RecordReader } from '../../src/domain/store-ports.ts';
+import { verifyChain } from '../../src/engine/audit/signing-key.ts';
+import { composeReader } from '../../src/runtime/compose/reader.ts';
 import type { KilledLife } from './kill-life.ts';
 import { isBanned, type Troubles } from './troubles.ts';
 

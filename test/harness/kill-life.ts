@@ -4,9 +4,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { composeReader } from '../../src/compose/reader.ts';
 import { sqliteDatabase } from '../../src/domain/database.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { composeReader } from '../../src/runtime/compose/reader.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 import { Dice } from './dice.ts';
 import { addCast, changeTroubles, faultsOf, LATER_RULE, RULE, reverseBans, type Troubles } from './troubles.ts';

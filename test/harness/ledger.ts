@@ -1,13 +1,13 @@
 // harness: what the database had committed, and when in true time: read from the audit chain after each commit and before
 // each request is judged. It sees the store from below, past any wrapper, and changes nothing.
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
-import type { Claim } from '../../src/domain/claim.ts';
 import type { Outcome } from '../../src/domain/decision.ts';
+import type { Claim } from '../../src/domain/episode.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
 import type { Row } from '../../src/store/queries.ts';
 import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
 import { storedJson } from '../../src/store/stored-json.ts';
 import type { PlatformRequest } from './platform.ts';
 import type { SimClock } from './sim-clock.ts';

@@ -1,10 +1,10 @@
 // harness: the processes of one simulation, one after another: each operation goes to the one that lives, or to a fresh one, and each may
 // end at any await. In: the world, and what happens to the machine. Out: operations performed, deaths counted.
 import { AppError, lineOf } from '../../src/domain/errors.ts';
-import { leastMode, type Mode } from '../../src/domain/mode.ts';
-import type { Engine } from '../../src/run/engine.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
-import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { leastMode, type Mode } from '../../src/domain/rule.ts';
+import type { Engine } from '../../src/engine/run/engine.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
+import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { Crash, Life } from '../support/crash.ts';
 import type { Asking, OperationName } from './asking.ts';
 import type { Checker } from './checker.ts';
@@ -67,7 +67,7 @@ export class Lives {
     return this.stepsBefore + this.life.steps;
   }
 
-  /** The installation: people command one that has been born (test/audit/birth-killed.test.ts kills that). */
+  /** The installation: people command one that has been born (test/engine/audit/birth-killed.test.ts kills that). */
   async bear(): Promise<void> {
     await startProcess(this.surroundings(this.parts.db), this.life, 'dry-run');
   }

@@ -1,8 +1,7 @@
 // harness: the rows that a look at the event log may or may not change. In: the database, seen from below. Out: counts and contents. It changes
 // nothing.
-import { canonicalJson } from '../../src/domain/canonical.ts';
-import { type Plan, releasedRule } from '../../src/domain/plan.ts';
-import { contentOf } from '../../src/domain/plan-content.ts';
+import { canonicalJson } from '../../src/base/json.ts';
+import { contentOf, type Plan, releasedRule } from '../../src/domain/plan.ts';
 import type { Ledger } from './ledger.ts';
 
 export interface EndedCounts {

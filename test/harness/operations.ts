@@ -1,13 +1,13 @@
 // harness: requests to an engine: runs of every kind, releases of targets, resolved doubts. In: a living engine. Out:
 // the operation, announced to the checker as its caller knows it. It may end at any await.
 
-import { runCycle } from '../../src/cycle.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import type { Mode } from '../../src/domain/mode.ts';
-import { exempt } from '../../src/operator/exempt.ts';
-import { releaseClaims } from '../../src/operator/release-claims.ts';
-import { resolveIntent } from '../../src/operator/resolve-intent.ts';
-import type { Engine } from '../../src/run/engine.ts';
+import type { Mode } from '../../src/domain/rule.ts';
+import { runCycle } from '../../src/engine/cycle.ts';
+import { exempt } from '../../src/engine/operate/exempt.ts';
+import { releaseClaims } from '../../src/engine/operate/release.ts';
+import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
+import type { Engine } from '../../src/engine/run/engine.ts';
 import { answer, answerPart, continueApproved, releaseRule } from './answers.ts';
 import { type Asking, begin, type OperationName } from './asking.ts';
 import { PERSON } from './people.ts';

@@ -6,8 +6,8 @@ import {
   endExemption,
   resumeEverything,
   stopEverything,
-} from '../../src/operator/commands.ts';
-import type { EngineStore } from '../../src/run/engine.ts';
+} from '../../src/engine/operate/commands.ts';
+import type { EngineStore } from '../../src/engine/run/engine.ts';
 import type { Dice } from './dice.ts';
 import { JUMPS, type RuleShelf } from './happenings.ts';
 import type { Ledger } from './ledger.ts';

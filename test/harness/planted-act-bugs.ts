@@ -2,7 +2,7 @@
 // Out: the parts of a sick one. Nothing in the product knows of these.
 import type { Action, ActionName } from '../../src/domain/action.ts';
 import type { Facts } from '../../src/domain/facts.ts';
-import type { EngineStore } from '../../src/run/engine.ts';
+import type { EngineStore } from '../../src/engine/run/engine.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
 
 export function hastyStore(store: EngineStore, bug: PlantedBug | undefined): EngineStore {

@@ -1,13 +1,13 @@
 // harness: bugs planted on purpose, by wrappers around the engine's ports and parts; the checker must find each of them.
 // In: the parts of a healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
 
-import type { SentIntent } from '../../src/domain/act-store.ts';
 import type { Action, ActionName } from '../../src/domain/action.ts';
-import type { Claim } from '../../src/domain/claim.ts';
+import type { Claim } from '../../src/domain/episode.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, WriteAnswer } from '../../src/domain/ports.ts';
+import type { SentIntent } from '../../src/domain/store-ports.ts';
 import type { Judge } from '../../src/domain/verdict.ts';
-import type { ActiveRules, EngineSettings, EngineStore } from '../../src/run/engine.ts';
+import type { ActiveRules, EngineSettings, EngineStore } from '../../src/engine/run/engine.ts';
 import { misheard } from './planted-answer-bugs.ts';
 import { hasty, unsteered } from './planted-operator-bugs.ts';
 

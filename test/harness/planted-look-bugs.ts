@@ -4,7 +4,7 @@ import type { Episode } from '../../src/domain/episode.ts';
 import type { RunFindings } from '../../src/domain/run.ts';
 import type { SourceReading } from '../../src/domain/snapshot.ts';
 import type { Source } from '../../src/domain/subjects.ts';
-import type { EngineStore } from '../../src/run/engine.ts';
+import type { EngineStore } from '../../src/engine/run/engine.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
 
 export function lookingStore(store: EngineStore, bug: PlantedBug | undefined): EngineStore {

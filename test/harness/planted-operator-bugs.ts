@@ -1,17 +1,16 @@
 // harness: more planted bugs: operator commands, time and the checkpoints outside are ignored. In: the parts of a
 // healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
 
-import type { BelongingReader } from '../../src/audit/belonging.ts';
-import type { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
+import type { SteadyTime } from '../../src/base/time.ts';
 import type { Action } from '../../src/domain/action.ts';
 import { GENESIS } from '../../src/domain/audit-entry.ts';
 import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
-import type { KeptLatency, QuietTime } from '../../src/domain/quiet-period.ts';
-import type { SteadyTime } from '../../src/domain/steady-time.ts';
-import type { EngineStore } from '../../src/run/engine.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
-import { readKeptLatency } from '../../src/store/kept-latency.ts';
-import { answered } from '../../src/store/sqlite-work.ts';
+import type { KeptLatency, QuietTime } from '../../src/domain/ports.ts';
+import type { CheckpointFile } from '../../src/engine/audit/signing-key.ts';
+import type { BelongingReader } from '../../src/engine/audit/sources.ts';
+import type { EngineStore } from '../../src/engine/run/engine.ts';
+import { readKeptLatency } from '../../src/store/intent-log.ts';
+import { answered, type SqliteDb } from '../../src/store/sqlite/database.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
 
 /** Nothing that a person accepted is used up. */

@@ -3,10 +3,17 @@
 // witness at the moment when it reaches the platform, before it has any effect.
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
-import type { Api, BundleFacts, EventQuery, Page, ServiceSpecFacts, WriteAnswer } from '../../src/domain/ports.ts';
-import type { Latency } from '../../src/domain/quiet-period.ts';
+import type {
+  Api,
+  BundleFacts,
+  EventQuery,
+  Latency,
+  Page,
+  ServiceSpecFacts,
+  WriteAnswer,
+} from '../../src/domain/ports.ts';
 import type { Source } from '../../src/domain/subjects.ts';
-import { LatencyMeter } from '../../src/management/client/latency.ts';
+import { LatencyMeter } from '../../src/platform/client/transport.ts';
 import type { Dice } from './dice.ts';
 import type { WorldEvent } from './event-log.ts';
 import {

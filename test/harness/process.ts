@@ -1,25 +1,23 @@
 // harness: one life of the engine's process: the real cycle on the surviving store, with ports that may end it at any await.
 // In: what outlives a process. Out: a fresh engine. What it held in memory is gone with it.
 
-import { ACTIONS } from '../../src/act/actions.ts';
-import { linkEntry } from '../../src/audit/chain.ts';
-import { type FileCheckpointer, openCheckpointer } from '../../src/audit/checkpointer.ts';
-import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
-import { leastMode, type Mode } from '../../src/domain/mode.ts';
+import { isLasting } from '../../src/domain/database.ts';
 import type { Api, Ids, Log } from '../../src/domain/ports.ts';
-import { isLasting } from '../../src/domain/store-fault.ts';
-import type { LoadedRule } from '../../src/evaluate/index.ts';
-import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
-import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
-import { activate } from '../../src/rule-set/rule-holder.ts';
-import type { ActiveRules, Engine } from '../../src/run/engine.ts';
-import { readClockAgreement, saveClockAgreement } from '../../src/store/clock-agreement.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { answered } from '../../src/store/sqlite-work.ts';
-import { StoreHealth } from '../../src/store/store-health.ts';
-import { quietTime } from '../../src/system/quiet-time.ts';
-import { steadyTime } from '../../src/system/steady-time.ts';
+import { leastMode, type Mode } from '../../src/domain/rule.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { type FileCheckpointer, openCheckpointer } from '../../src/engine/audit/checkpointer.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import { PLACEHOLDER_SERIALS } from '../../src/engine/decide/earlier-answers.ts';
+import { EVENT_PULL_DEFAULT } from '../../src/engine/pull/pull-events.ts';
+import { TRUST_DEFAULT } from '../../src/engine/pull/trust-gate.ts';
+import type { ActiveRules, Engine } from '../../src/engine/run/engine.ts';
+import { activate } from '../../src/rules/active/rule-holder.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { quietTime, steadyTime } from '../../src/runtime/system/clock.ts';
+import { readClockAgreement, saveClockAgreement } from '../../src/store/run-rows.ts';
+import { answered, type SqliteDb } from '../../src/store/sqlite/database.ts';
+import { StoreHealth } from '../../src/store/sqlite/opened-file.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Life, mortal } from '../support/crash.ts';
 import { PRINT_KEY } from '../support/print-key.ts';
 import { RUN_FAILURES_MAX } from './check-together.ts';

@@ -1,10 +1,10 @@
 // harness: an old copy in the place of the database: nothing is done by it until an operator has accepted it and
 // resumed; and then only current proposals. In: the copy, and how to start a process on it. Out: violations, reported
 // to the checker of the newer one.
-import type { FileCheckpointer } from '../../src/audit/checkpointer.ts';
-import { resumeEverything } from '../../src/operator/commands.ts';
-import type { Engine } from '../../src/run/engine.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
+import type { FileCheckpointer } from '../../src/engine/audit/checkpointer.ts';
+import { resumeEverything } from '../../src/engine/operate/commands.ts';
+import type { Engine } from '../../src/engine/run/engine.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
 import { Crash, Life } from '../support/crash.ts';
 import { type AcceptedView, goOnAfter, judgeAnew } from './afterwards.ts';
 import type { SimCheckpointFile } from './checkpoints.ts';

@@ -1,9 +1,11 @@
 // harness: the rules of a simulation: real rule files, compiled by the real evaluator. Each has its own field, so that
 // several can match one device together. Beside each is the checker's own definition of its match.
-import { ACTIONS } from '../../src/act/actions.ts';
+
 import { digestOf } from '../../src/domain/digest.ts';
-import type { Mode } from '../../src/domain/mode.ts';
-import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
+import type { Mode } from '../../src/domain/rule.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../src/rules/load/load-rules.ts';
 import type { Profile } from './profile.ts';
 import { BUNDLE } from './world.ts';
 

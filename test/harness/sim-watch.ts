@@ -1,9 +1,10 @@
 // harness: the looks of one life: the daemon's own loop, one look at a time, with the whole runs that it asks for. In: a living engine. Out: a
 // look, announced to the checker as its caller knows it. It may end at any await.
-import { watchCycle } from '../../src/cycle.ts';
-import { Watch } from '../../src/daemon/watch.ts';
-import type { WatchRequest } from '../../src/domain/watch.ts';
-import type { Engine } from '../../src/run/engine.ts';
+
+import type { WatchRequest } from '../../src/domain/run.ts';
+import { watchCycle } from '../../src/engine/cycle.ts';
+import type { Engine } from '../../src/engine/run/engine.ts';
+import { Watch } from '../../src/runtime/daemon/readiness.ts';
 import { type Asking, begin } from './asking.ts';
 
 export interface SimWatchParts {

@@ -1,12 +1,11 @@
 // harness: one simulation: a seed's world, its nemeses, and the real engine living and dying in it, until all is quiet.
 // In: a seed. Out: what was found and counted, and a digest of every effect and audited byte: the same for the same seed.
 
-import type { Mode } from '../../src/domain/mode.ts';
-import type { Engine } from '../../src/run/engine.ts';
+import type { Mode } from '../../src/domain/rule.ts';
+import type { Engine } from '../../src/engine/run/engine.ts';
 import { headOf } from '../../src/store/audit-rows.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
-import type { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { answered } from '../../src/store/sqlite-work.ts';
+import { answered, type SqliteDb } from '../../src/store/sqlite/database.ts';
+import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Life } from '../support/crash.ts';
 import { copyOf, freshDatabase } from '../support/memory-database.ts';
 import type { OperationName } from './asking.ts';

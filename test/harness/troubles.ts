@@ -1,6 +1,7 @@
 // harness: devices that begin to match rules and clear again, people who unban some of them, and the faults of a console meanwhile. In: a console, dice. Out: what became true of
 // each device, and how often.
-import type { Console, FaultInput } from '../../src/console/console.ts';
+import type { Console } from '../../src/console/console.ts';
+import type { FaultInput } from '../../src/console/faults/interception.ts';
 import { BAN_BY_PAGES } from '../support/organization.ts';
 import type { Dice } from './dice.ts';
 

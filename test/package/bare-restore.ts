@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Console, startConsole } from '../../src/console/console.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { silentLog } from '../support/organization.ts';
 import { goingThrough, inOneShell, walkOf } from '../support/walk.ts';
 

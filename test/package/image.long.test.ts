@@ -5,10 +5,10 @@ import { chownSync, cpSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { composeReader } from '../../src/compose/reader.ts';
-import type { Effect } from '../../src/console/console.ts';
-import type { FaultInput } from '../../src/console/faults/fault.ts';
+import type { FaultInput } from '../../src/console/faults/interception.ts';
+import type { Effect } from '../../src/console/store/device-changes.ts';
 import { sqliteDatabase } from '../../src/domain/database.ts';
+import { composeReader } from '../../src/runtime/compose/reader.ts';
 import { intentEntries } from '../harness/kill-checks.ts';
 import { BIN, ROOT } from '../support/built.ts';
 import { follow, type Started } from '../support/trustward.ts';

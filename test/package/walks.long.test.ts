@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startConsole } from '../../src/console/console.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { silentLog } from '../support/organization.ts';
 import { goingThrough, inOneShell, WHOLE_WALK, walkOf } from '../support/walk.ts';
 import { restoreOnAnEmptyMachine } from './bare-restore.ts';

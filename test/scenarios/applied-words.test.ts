@@ -1,7 +1,7 @@
 // scenario: an applied plan of which little or nothing could be done: the command, the HTTP view and the report show what was done.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { episodesOf, type Plan } from '../../src/domain/plan.ts';
-import { views } from '../../src/report/index.ts';
+import { views } from '../../src/faces/report/index.ts';
 import { command } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 

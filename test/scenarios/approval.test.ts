@@ -2,8 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { answerPlan } from '../../src/operator/answer-plan.ts';
-import { applyPlan } from '../../src/operator/apply-plan.ts';
+import { answerPlan, applyPlan } from '../../src/engine/operate/plans.ts';
 import { BAN_COMPROMISED, type Organization, type RunResult, startOrganization } from '../support/organization.ts';
 
 const APPROVE = BAN_COMPROMISED.replace('mode: enforce', 'mode: approve');

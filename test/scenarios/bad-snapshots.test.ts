@@ -1,8 +1,8 @@
 // scenario: snapshots that must not be trusted: nothing is done on any of them, and the reason is named.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FaultInput } from '../../src/console/console.ts';
+import type { FaultInput } from '../../src/console/faults/interception.ts';
 import type { Facts } from '../../src/domain/facts.ts';
-import { stringifyExact } from '../../src/management/contract.ts';
+import { stringifyExact } from '../../src/platform/contract.ts';
 import {
   BAN_BY_PAGES,
   BAN_COMPROMISED,

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { openStream } from '../support/event-client.ts';
 import { command } from '../support/in-process.ts';
 import { filesIn } from '../support/stored-bytes.ts';

@@ -3,9 +3,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { formsOf } from '../../src/base/secret-texts.ts';
 import { type Console, startConsole } from '../../src/console/console.ts';
-import { formsOf } from '../../src/domain/secret-forms.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { Canaries, canaryOf } from '../support/canaries.ts';
 import { type EchoingPlatform, startEchoing } from '../support/echoing-platform.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, silentLog } from '../support/organization.ts';

@@ -1,12 +1,13 @@
 // scenario: a change window over a real console: what every face shows of it, one plan that is let through, and what is done when it is over.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readChangeWindows } from '../../src/config/windows.ts';
-import type { ReportFormat } from '../../src/domain/report-format.ts';
-import { whyOf } from '../../src/explain/why.ts';
-import { approvePart } from '../../src/operator/answer-plan.ts';
-import { applyPlan } from '../../src/operator/apply-plan.ts';
-import { buildSummary, changeWindowText, writeReport } from '../../src/report/index.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import type { ReportFormat } from '../../src/domain/replay.ts';
+import { whyOf } from '../../src/engine/explain/why.ts';
+import { applyPlan, approvePart } from '../../src/engine/operate/plans.ts';
+import { writeReport } from '../../src/faces/report/index.ts';
+import { changeWindowText } from '../../src/faces/report/plan-view.ts';
+import { buildSummary } from '../../src/faces/report/summary/build.ts';
+import { readChangeWindows } from '../../src/runtime/config/config.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 
 const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
 // scenario: a fleet of 2,000 devices with 7 compromised ones, over real loopback HTTP and a real SQLite file.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyChain } from '../../src/audit/chain.ts';
+import { verifyChain } from '../../src/engine/audit/signing-key.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../support/organization.ts';
 
 describe('a fleet of 2,000 devices with 7 compromised ones', () => {

@@ -1,14 +1,13 @@
 // scenario: what a deletion of devices really takes, against the real console over HTTP: shown before, and binding
 // afterwards.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ManagementClient } from '../../src/management/client.ts';
-import { answerPlan } from '../../src/operator/answer-plan.ts';
-import { applyPlan } from '../../src/operator/apply-plan.ts';
-import { buildReport } from '../../src/report/build-report.ts';
-import { reportMarkdown } from '../../src/report/markdown.ts';
-import { reportText } from '../../src/report/text.ts';
-import { systemClock } from '../../src/system/clock.ts';
-import { systemRandom } from '../../src/system/ids.ts';
+import { answerPlan, applyPlan } from '../../src/engine/operate/plans.ts';
+import { buildReport } from '../../src/faces/report/build-report.ts';
+import { reportMarkdown } from '../../src/faces/report/markdown.ts';
+import { reportText } from '../../src/faces/report/text.ts';
+import { ManagementClient } from '../../src/platform/client.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
+import { systemRandom } from '../../src/runtime/system/ids.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 
 const [ANN, BOB] = ['ann.deleted@acme.example', 'bob.joined@acme.example'];

@@ -3,17 +3,22 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { acceptTables } from '../../src/audit/accept-tables.ts';
-import { linkEntry } from '../../src/audit/chain.ts';
-import { composeEngine } from '../../src/compose/compose.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { AppError } from '../../src/domain/errors.ts';
-import { addExemption, type ExemptionRequest, resumeEverything, stopEverything } from '../../src/operator/commands.ts';
-import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
-import type { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { systemClock } from '../../src/system/clock.ts';
-import { systemIds } from '../../src/system/ids.ts';
+import { acceptTables } from '../../src/engine/audit/archive.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import {
+  addExemption,
+  type ExemptionRequest,
+  resumeEverything,
+  stopEverything,
+} from '../../src/engine/operate/commands.ts';
+import { addToken, revokeToken } from '../../src/engine/operate/endpoint-tokens.ts';
+import { composeEngine } from '../../src/runtime/compose/compose.ts';
+import { readConfig } from '../../src/runtime/config/config.ts';
+import { startDaemon } from '../../src/runtime/daemon/daemon.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
+import { systemIds } from '../../src/runtime/system/ids.ts';
+import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { command } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 

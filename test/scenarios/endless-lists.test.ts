@@ -5,13 +5,13 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Composition, composeEngine } from '../../src/compose/compose.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { runCycle } from '../../src/cycle.ts';
 import type { SourceReading } from '../../src/domain/snapshot.ts';
 import type { Source } from '../../src/domain/subjects.ts';
-import { acceptSnapshot } from '../../src/operator/commands.ts';
-import { json, KEY, type Loopback, listen, type Seen } from '../management/loopback.ts';
+import { runCycle } from '../../src/engine/cycle.ts';
+import { acceptSnapshot } from '../../src/engine/operate/commands.ts';
+import { type Composition, composeEngine } from '../../src/runtime/compose/compose.ts';
+import { readConfig } from '../../src/runtime/config/config.ts';
+import { json, KEY, type Loopback, listen, type Seen } from '../platform/loopback.ts';
 
 /** Where the server gives up being endless, so that a reader without a bound fails and does not hang. */
 const ENDLESS = 400_000;

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Fact, own } from '../../src/domain/facts.ts';
-import { buildReport } from '../../src/report/build-report.ts';
-import { reportJson } from '../../src/report/json.ts';
-import { reportMarkdown } from '../../src/report/markdown.ts';
-import { reportText } from '../../src/report/text.ts';
+import { buildReport } from '../../src/faces/report/build-report.ts';
+import { reportJson } from '../../src/faces/report/json.ts';
+import { reportMarkdown } from '../../src/faces/report/markdown.ts';
+import { reportText } from '../../src/faces/report/text.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 
 const ruleOver = (path: string) => `

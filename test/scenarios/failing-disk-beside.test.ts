@@ -4,7 +4,7 @@
 import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { DISABLE_FAILING, type Organization, startOrganization } from '../support/organization.ts';
 import { trustward } from '../support/trustward.ts';
 import {

@@ -1,8 +1,8 @@
 // scenario: the disk under a running daemon fails in the middle of its calls, and is repaired: no call without an audit
 // entry, the daemon reports what is wrong, continues without a restart, and loses nothing that was acknowledged.
 import { afterEach, describe, expect, it } from 'vitest';
-import { isoTime } from '../../src/domain/time-text.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { isoTime } from '../../src/base/time.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { committed, disks, type FailingScene, intentsOf, openScene, runUntilSettled } from './failing-disk.ts';
 
 const IN_A_YEAR = isoTime(systemClock.nowMs() + 365 * 86_400_000);

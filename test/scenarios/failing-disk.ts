@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { built } from '../support/built.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 import { type Started, startTrustward } from '../support/trustward.ts';

@@ -3,7 +3,7 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { silenceBefore } from '../../src/run/silence.ts';
+import { silenceBefore } from '../../src/engine/run/pulled-snapshot.ts';
 import { command } from '../support/in-process.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 

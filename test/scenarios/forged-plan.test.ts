@@ -2,10 +2,9 @@
 // or detected.
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { planDigest } from '../../src/approve/plans.ts';
 import type { Plan } from '../../src/domain/plan.ts';
-import { answerPlan } from '../../src/operator/answer-plan.ts';
-import { applyPlan } from '../../src/operator/apply-plan.ts';
+import { planDigest } from '../../src/engine/approve/plans.ts';
+import { answerPlan, applyPlan } from '../../src/engine/operate/plans.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
 let org: Organization;

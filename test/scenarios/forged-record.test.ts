@@ -3,10 +3,15 @@
 import { copyFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { linkEntry } from '../../src/audit/chain.ts';
-import { canonicalJson } from '../../src/domain/canonical.ts';
+import { canonicalJson } from '../../src/base/json.ts';
 import { checkpointHash } from '../../src/domain/checkpoint.ts';
-import { addExemption, type ExemptionRequest, resumeEverything, stopEverything } from '../../src/operator/commands.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import {
+  addExemption,
+  type ExemptionRequest,
+  resumeEverything,
+  stopEverything,
+} from '../../src/engine/operate/commands.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
 const NOBODY = { by: 'ada', reason: 'test' };

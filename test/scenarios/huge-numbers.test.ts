@@ -1,14 +1,14 @@
 // scenario: numbers of a size that no field has: each is an unknown fact at once, and everything else is judged.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ACTIONS } from '../../src/act/actions.ts';
-import { specOf } from '../../src/act/service-spec.ts';
-import type { FaultInput } from '../../src/console/console.ts';
+import type { FaultInput } from '../../src/console/faults/interception.ts';
 import type { TrustEvent } from '../../src/domain/event.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api } from '../../src/domain/ports.ts';
-import { stringifyExact } from '../../src/management/contract.ts';
-import { gather } from '../management/loopback.ts';
-import { scriptedApi } from '../pull/scripted-api.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { specOf } from '../../src/engine/act/context.ts';
+import { stringifyExact } from '../../src/platform/contract.ts';
+import { scriptedApi } from '../engine/pull/scripted-api.ts';
+import { gather } from '../platform/loopback.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 
 const BAN_REPORTED = `

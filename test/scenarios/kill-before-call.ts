@@ -1,5 +1,5 @@
 // test: preloaded into a run (`--import`): the process kills itself exactly between the commit of `sent` and the call.
-import { ManagementClient } from '../../src/management/client.ts';
+import { ManagementClient } from '../../src/platform/client.ts';
 
 const ban = ManagementClient.prototype.updateDevices;
 ManagementClient.prototype.updateDevices = function (serialNumber, devices) {

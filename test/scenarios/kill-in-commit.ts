@@ -1,5 +1,5 @@
 // test: preloaded into a run (`--import`): the process kills itself within the commit of what it decided, before the intent is in it.
-import { SqliteDb } from '../../src/store/database.ts';
+import { SqliteDb } from '../../src/store/sqlite/database.ts';
 
 const insert = SqliteDb.prototype.insert;
 SqliteDb.prototype.insert = function (table, row, conflict) {

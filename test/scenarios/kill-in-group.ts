@@ -1,6 +1,6 @@
 // test: preloaded into a run (`--import`): the process kills itself around a commit of several outcomes, as KILL_GROUP says: within it, so
 // that none is there, or right after it.
-import { GroupCommit } from '../../src/store/group-commit.ts';
+import { GroupCommit } from '../../src/store/sqlite/sqlite-store.ts';
 
 const add = GroupCommit.prototype.add;
 let outcomes = 0;

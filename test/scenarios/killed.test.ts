@@ -3,9 +3,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { verifyChain } from '../../src/audit/chain.ts';
-import type { FaultInput } from '../../src/console/console.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import type { FaultInput } from '../../src/console/faults/interception.ts';
+import { verifyChain } from '../../src/engine/audit/signing-key.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { built } from '../support/built.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 

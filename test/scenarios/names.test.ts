@@ -1,7 +1,7 @@
 // scenario: whatever a person calls a device, a user or a service is resolved by every command and endpoint in the same way. In: one
 // organization with two banned devices, a daemon or none. Out: what is printed and answered, and what was really changed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { type Daemon, startDaemon } from '../../src/runtime/daemon/daemon.ts';
 import { command, commandOrThrow } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ACTIONS } from '../../src/act/actions.ts';
-import type { LoadedRule } from '../../src/evaluate/index.ts';
-import { parseRule } from '../../src/evaluate/index.ts';
-import { flapAlerts } from '../../src/notify/operator-alerts.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { flapAlerts } from '../../src/runtime/notify/alerts.ts';
 import { ROOT } from '../support/built.ts';
 import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 

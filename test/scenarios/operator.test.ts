@@ -1,7 +1,7 @@
 // scenario: operator commands to the real daemon over HTTP, and from the command line, through the daemon or without
 // it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { type Daemon, startDaemon } from '../../src/runtime/daemon/daemon.ts';
 import { commandOrThrow } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 

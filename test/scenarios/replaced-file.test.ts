@@ -2,8 +2,8 @@
 // is in no file that anybody finds again, so nothing is called, nothing counts as committed, and people see what to do.
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
-import { stopEverything } from '../../src/operator/commands.ts';
+import { stopEverything } from '../../src/engine/operate/commands.ts';
+import { type Daemon, startDaemon } from '../../src/runtime/daemon/daemon.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 
 let org: Organization;

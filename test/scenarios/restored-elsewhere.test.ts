@@ -3,10 +3,10 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { composeEngine } from '../../src/compose/compose.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { startDaemon } from '../../src/daemon/daemon.ts';
-import { exempt } from '../../src/operator/exempt.ts';
+import { exempt } from '../../src/engine/operate/exempt.ts';
+import { composeEngine } from '../../src/runtime/compose/compose.ts';
+import { readConfig } from '../../src/runtime/config/config.ts';
+import { startDaemon } from '../../src/runtime/daemon/daemon.ts';
 import { type Answered, command } from '../support/in-process.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
-import { addExemption } from '../../src/operator/commands.ts';
+import { addExemption } from '../../src/engine/operate/commands.ts';
 import { BAN_COMPROMISED, type Organization, type RunResult, startOrganization } from '../support/organization.ts';
 
 const BAN_NAMED = `

@@ -1,6 +1,6 @@
 // scenario: `why` answers what a person asks about one laptop, by any of its names, through a daemon and without one.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { type Daemon, startDaemon } from '../../src/runtime/daemon/daemon.ts';
 import { command } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 

@@ -1,7 +1,7 @@
 // test: what a person types of an id: enough of it finds the row, too little names those that it could be, nothing finds none.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { releaseClaims } from '../../src/operator/release-claims.ts';
-import { resolveIntent } from '../../src/operator/resolve-intent.ts';
+import { releaseClaims } from '../../src/engine/operate/release.ts';
+import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const ANN = { by: 'ann', reason: 'seen in the console' };

@@ -1,11 +1,10 @@
 // test: a process of its own, for what only another process can show: holding the writer's lock or asking for it, migrating at the same time,
 // and writing until the disk is full. Arguments: what to do, and the database. Answers on standard output, one JSON a line.
 import { writeSync } from 'node:fs';
-import { linkEntry } from '../../src/audit/chain.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { takeWriterLock } from '../../src/store/writer-lock.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import { migrate, openDatabase } from '../../src/store/sqlite/database.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { takeWriterLock } from '../../src/store/sqlite/writer-lock.ts';
 import { FakeClock } from '../support/platform.ts';
 
 const ROUNDS_MAX = 100_000;

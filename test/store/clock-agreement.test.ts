@@ -1,13 +1,11 @@
 // test: what was kept of the clocks, also by an earlier version.
 
 import { expect, it } from 'vitest';
-import { canonicalJson } from '../../src/domain/canonical.ts';
-import { elapsedMs } from '../../src/domain/steady-time.ts';
-import { readClockAgreement } from '../../src/store/clock-agreement.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { answered } from '../../src/store/sqlite-work.ts';
-import { steadyTime } from '../../src/system/steady-time.ts';
+import { canonicalJson } from '../../src/base/json.ts';
+import { elapsedMs } from '../../src/base/time.ts';
+import { steadyTime } from '../../src/runtime/system/clock.ts';
+import { readClockAgreement } from '../../src/store/run-rows.ts';
+import { answered, migrate, openDatabase } from '../../src/store/sqlite/database.ts';
 
 it('of an earlier version, it lets no stretch be known or ends one early', () => {
   const db = openDatabase(':memory:');

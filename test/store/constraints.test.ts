@@ -1,7 +1,7 @@
 // test: a change that the tables' own rules refuse reaches a person as a sentence, and changes nothing.
 import { describe, expect, it } from 'vitest';
-import { addExemption } from '../../src/operator/commands.ts';
-import { addToken } from '../../src/operator/endpoint-tokens.ts';
+import { addExemption } from '../../src/engine/operate/commands.ts';
+import { addToken } from '../../src/engine/operate/endpoint-tokens.ts';
 import { bodyOf, openEndpoint } from '../support/endpoint.ts';
 import { countingIds } from '../support/engine-on-platform.ts';
 import { commitOf, episode, intent, openStore, plan, run } from '../support/stored-nouns.ts';

@@ -2,13 +2,11 @@
 
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { planDigest } from '../../src/approve/plans.ts';
-import { verifyChain } from '../../src/audit/chain.ts';
-import type { Plan } from '../../src/domain/plan.ts';
-import { differenceFrom } from '../../src/domain/plan-content.ts';
-import { planText } from '../../src/report/plan-text.ts';
-import { SqliteDb } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { differenceFrom, type Plan } from '../../src/domain/plan.ts';
+import { planDigest } from '../../src/engine/approve/plans.ts';
+import { verifyChain } from '../../src/engine/audit/signing-key.ts';
+import { planText } from '../../src/faces/report/plan-text.ts';
+import { migrate, SqliteDb } from '../../src/store/sqlite/database.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const DEVICES = ['d1', 'd2', 'd3'];

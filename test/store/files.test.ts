@@ -15,13 +15,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { verifyChain } from '../../src/audit/chain.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { openDatabase, openReadOnly } from '../../src/store/database.ts';
-import { migrate, readMigrations } from '../../src/store/migrate.ts';
-import { SqliteReader } from '../../src/store/sqlite-reader.ts';
-import { readDaemonAddress, takeWriterLock } from '../../src/store/writer-lock.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { verifyChain } from '../../src/engine/audit/signing-key.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
+import { migrate, openDatabase, openReadOnly, readMigrations } from '../../src/store/sqlite/database.ts';
+import { SqliteReader } from '../../src/store/sqlite/sqlite-reader.ts';
+import { readDaemonAddress, takeWriterLock } from '../../src/store/sqlite/writer-lock.ts';
 import { built } from '../support/built.ts';
 import { openStore } from '../support/stored-nouns.ts';
 

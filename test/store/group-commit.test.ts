@@ -1,9 +1,9 @@
 // test: several transitions of intents in one transaction: each is there or not, with its own error, and the audit is one chain.
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { verifyChain } from '../../src/audit/chain.ts';
-import { drained } from '../../src/domain/give-way.ts';
-import { GroupCommit } from '../../src/store/group-commit.ts';
+import { drained } from '../../src/base/turns.ts';
+import { verifyChain } from '../../src/engine/audit/signing-key.ts';
+import { GroupCommit } from '../../src/store/sqlite/sqlite-store.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;

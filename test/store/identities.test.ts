@@ -1,12 +1,10 @@
 // test: identities are found by each of their names in any case, and kept up by difference. In: changes of readings. Out: rows.
 import { describe, expect, it } from 'vitest';
-import { linkEntry } from '../../src/audit/chain.ts';
-import type { IdentityChanges } from '../../src/domain/identity.ts';
-import { resolveName } from '../../src/domain/resolve-name.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { nameHash } from '../../src/store/identity-keys.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { type IdentityChanges, resolveName } from '../../src/domain/identity.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import { nameHash } from '../../src/store/identities.ts';
+import { migrate, openDatabase } from '../../src/store/sqlite/database.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { addRun, deviceSeen, fakeClock, openStore, START_MS } from '../support/filled-store.ts';
 import { identityPrints, PRINT_KEY, sortedPrints } from '../support/print-key.ts';
 

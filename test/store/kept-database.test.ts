@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
-import { planDigest } from '../../src/approve/plans.ts';
-import { openReadOnly } from '../../src/store/database.ts';
-import { SqliteReader } from '../../src/store/sqlite-reader.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { planDigest } from '../../src/engine/approve/plans.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
+import { openReadOnly } from '../../src/store/sqlite/database.ts';
+import { SqliteReader } from '../../src/store/sqlite/sqlite-reader.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const KEPT = new URL('./kept/', import.meta.url).pathname;

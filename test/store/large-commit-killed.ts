@@ -1,7 +1,7 @@
 // test: a process of its own that begins a large commit, and kills itself. Arguments: a database with a run under way, and when: after a number
 // of turns, or `before` or `after` its COMMIT.
-import { giveWay } from '../../src/domain/give-way.ts';
-import { SqliteDb } from '../../src/store/database.ts';
+import { giveWay } from '../../src/base/turns.ts';
+import { SqliteDb } from '../../src/store/sqlite/database.ts';
 import { openStore } from '../support/stored-nouns.ts';
 import { commitOfSizes, LARGE_SIZES } from './large-commits.ts';
 

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { verifyChain } from '../../src/audit/chain.ts';
-import { giveWay } from '../../src/domain/give-way.ts';
+import { giveWay } from '../../src/base/turns.ts';
+import { verifyChain } from '../../src/engine/audit/signing-key.ts';
 import { type OpenStore, openStore } from '../support/stored-nouns.ts';
 import { begin, commitOfSizes, contentOf, LARGE_SIZES, type Sizes } from './large-commits.ts';
 

@@ -1,8 +1,8 @@
 // test: commits of a run of any size, with rows in every table that a run writes. In: how many of each. Out: a commit, the same each time.
 import type { PlannedIntent } from '../../src/domain/plan.ts';
 import type { RunCommit } from '../../src/domain/store.ts';
-import type { SqliteDb } from '../../src/store/database.ts';
-import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
+import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { claim, commitOf, decision, episode, intent, plan, run } from '../support/stored-nouns.ts';
 
 export interface Sizes {

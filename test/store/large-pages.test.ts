@@ -3,10 +3,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { episodesOf, type Plan, progressOf } from '../../src/domain/plan.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
-import { historyOf } from '../../src/explain/history-of.ts';
-import { buildOutline, buildReport, wholeDecisions } from '../../src/report/build-report.ts';
-import { buildSummary } from '../../src/report/summary/build.ts';
-import { SqliteReader } from '../../src/store/sqlite-reader.ts';
+import { historyOf } from '../../src/engine/explain/history-of.ts';
+import { buildOutline, buildReport, wholeDecisions } from '../../src/faces/report/build-report.ts';
+import { buildSummary } from '../../src/faces/report/summary/build.ts';
+import { SqliteReader } from '../../src/store/sqlite/sqlite-reader.ts';
 import { type CountingDb, countingDatabase } from '../support/counting-db.ts';
 import { fakeClock } from '../support/filled-store.ts';
 import { fillLarge, idOf, LARGE_END_MS, SMALL } from '../support/large-database.ts';

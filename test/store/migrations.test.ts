@@ -1,15 +1,14 @@
 // test: rows that an earlier version wrote are found by the tables and indexes of this one.
 import { afterEach, describe, expect, it } from 'vitest';
-import { linkEntry } from '../../src/audit/chain.ts';
-import { canonicalJson } from '../../src/domain/canonical.ts';
+import { canonicalJson } from '../../src/base/json.ts';
 import type { StoredDecision } from '../../src/domain/decision.ts';
 import type { PlannedIntent } from '../../src/domain/plan.ts';
-import { decisionView } from '../../src/report/decision-view.ts';
-import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
-import { EVENT_COLUMNS, rowOfEvent } from '../../src/store/event-rows.ts';
-import { migrate, readMigrations } from '../../src/store/migrate.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import { decisionView } from '../../src/faces/report/decision-view.ts';
+import { EVENT_COLUMNS, rowOfEvent } from '../../src/store/event-log.ts';
 import { rowOfDecision, rowOfEpisode, rowOfIntent, rowOfPlan, rowOfRun } from '../../src/store/rows.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { migrate, openDatabase, readMigrations, type SqliteDb } from '../../src/store/sqlite/database.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { decision as decisionWith, deviceSeen, plan as planOf } from '../support/filled-store.ts';
 import { FakeClock } from '../support/platform.ts';
 import { identityPrints, PRINT_KEY } from '../support/print-key.ts';

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
-import { moveLog } from '../../src/store/move-log.ts';
+import { openDatabase, type SqliteDb } from '../../src/store/sqlite/database.ts';
+import { moveLog } from '../../src/store/sqlite/sqlite-store.ts';
 import { built } from '../support/built.ts';
 
 const MB = 1_048_576;
@@ -54,8 +54,8 @@ it('a connection that is closed meanwhile loses nothing', async () => {
 
 it('a process that has nothing else to do waits until the log is moved, and then closes the database', () => {
   const text = `
-    const { openDatabase } = await import(${JSON.stringify(built('src/store/database.ts'))});
-    const { moveLog } = await import(${JSON.stringify(built('src/store/move-log.ts'))});
+    const { openDatabase } = await import(${JSON.stringify(built('src/store/sqlite/database.ts'))});
+    const { moveLog } = await import(${JSON.stringify(built('src/store/sqlite/sqlite-store.ts'))});
     const db = openDatabase(process.argv[1]);
     await moveLog(db);
     db.close();

@@ -2,13 +2,12 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { verifyChain } from '../../src/audit/chain.ts';
 import type { StoredDecision } from '../../src/domain/decision.ts';
-import type { Mode } from '../../src/domain/mode.ts';
 import type { Plan } from '../../src/domain/plan.ts';
+import type { Mode } from '../../src/domain/rule.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
-import { SqliteDb } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { verifyChain } from '../../src/engine/audit/signing-key.ts';
+import { migrate, SqliteDb } from '../../src/store/sqlite/database.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 import type { Answer } from '../support/platform.ts';
 

@@ -1,7 +1,7 @@
 // test: a list of the endpoint reads a page and not the table: each statement behind it has a LIMIT, and an index serves its order.
 import { describe, expect, it } from 'vitest';
-import { linkEntry } from '../../src/audit/chain.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type CountingDb, countingDatabase } from '../support/counting-db.ts';
 import { bodyOf, openEndpoint } from '../support/endpoint.ts';
 import { addRun, decision, fakeClock, intent, plan } from '../support/filled-store.ts';

@@ -2,8 +2,8 @@
 // a statement that runs more often with five is walked once per target, so that a new one cannot escape.
 import { describe, expect, it } from 'vitest';
 import { seenOfKey } from '../../src/domain/episode.ts';
-import { releaseClaims } from '../../src/operator/release-claims.ts';
-import { resolveIntent } from '../../src/operator/resolve-intent.ts';
+import { releaseClaims } from '../../src/engine/operate/release.ts';
+import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
 import { countingDatabase } from '../support/counting-db.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 

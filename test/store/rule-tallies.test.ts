@@ -1,7 +1,7 @@
 // test: the counts of each rule over the newest runs: which runs and rules are counted, in which order, and what is read for them.
 import { describe, expect, it } from 'vitest';
-import { linkEntry } from '../../src/audit/chain.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { countingDatabase } from '../support/counting-db.ts';
 import { addRun, fakeClock, openStore, START_MS, tally } from '../support/filled-store.ts';
 

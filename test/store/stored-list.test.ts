@@ -1,8 +1,8 @@
 // test: a long list of a column is what was written, and is read with turns for others.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { canonicalJson } from '../../src/domain/canonical.ts';
-import { storedList } from '../../src/store/stored-list.ts';
+import { canonicalJson } from '../../src/base/json.ts';
+import { storedList } from '../../src/store/stored-json.ts';
 
 const FILLING = 'x'.repeat(70_000);
 

@@ -11,9 +11,9 @@ import {
   type SettledAs,
   stateOf,
 } from '../../src/domain/intent.ts';
-import { saveEpisode } from '../../src/store/by-target.ts';
+import { saveEpisode } from '../../src/store/intent-log.ts';
 import { rowOfIntent } from '../../src/store/rows.ts';
-import { answered } from '../../src/store/sqlite-work.ts';
+import { answered } from '../../src/store/sqlite/database.ts';
 import { episode, intent, type OpenStore, openStore } from '../support/stored-nouns.ts';
 
 let open: OpenStore;

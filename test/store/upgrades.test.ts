@@ -8,9 +8,8 @@ import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Console, startConsole } from '../../src/console/console.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { migrate, readMigrations } from '../../src/store/migrate.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
+import { migrate, openDatabase, readMigrations } from '../../src/store/sqlite/database.ts';
 import { command } from '../support/in-process.ts';
 import { BAN_COMPROMISED, silentLog } from '../support/organization.ts';
 

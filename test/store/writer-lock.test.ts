@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, expect, test } from 'vitest';
-import { takeWriterLock } from '../../src/store/writer-lock.ts';
+import { takeWriterLock } from '../../src/store/sqlite/writer-lock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'trustward-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

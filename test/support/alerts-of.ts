@@ -1,7 +1,7 @@
 // support: the alerts of an engine on the platform in memory, for one webhook that nobody delivers to.
 
-import { type AlertDeps, Alerts } from '../../src/notify/alerts.ts';
-import { EXEMPTIONS_DEFAULT } from '../../src/run/operator-commands.ts';
+import { EXEMPTIONS_DEFAULT } from '../../src/engine/run/run-commit.ts';
+import { type AlertDeps, Alerts } from '../../src/runtime/notify/alerts.ts';
 import type { OnPlatform } from './engine-on-platform.ts';
 
 export function alertsOf(

@@ -1,6 +1,6 @@
 // support: an endpoint of two organizations that can be attacked over its socket, whichever store it has. In: their ids. Out: its address, what each
 // organization has and knows, and what a request made the endpoint do. This file has the one over SQLite stores, in this process.
-import { type Listening, listen } from '../../src/http/listen.ts';
+import { type Listening, listen } from '../../src/faces/http/listen.ts';
 import { type Credential, openOrganizations } from './organizations.ts';
 
 export interface Attacked {

@@ -1,7 +1,7 @@
 // support: secrets that stand out, and a search for them. In: names; texts, bytes. Out: which of them is there, in which form, also in part: 15
 // characters of one in a row are found. Nothing here is a secret.
 import { createHash } from 'node:crypto';
-import { formsOf } from '../../src/domain/secret-forms.ts';
+import { formsOf } from '../../src/base/secret-texts.ts';
 
 const PIECE = 8;
 /** Of hexadecimal digits: 8 of them occur by chance. */

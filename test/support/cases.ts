@@ -1,11 +1,12 @@
 // support: random cases of whole runs as plain data: rule sets, fleets, and what happens in their history.
 // In: fast-check's chance. Out: data that shrinks well, and the real rule that a shape stands for. It plays nothing.
 import fc from 'fast-check';
-import { ACTIONS } from '../../src/act/actions.ts';
 import type { ActionName } from '../../src/domain/action.ts';
-import type { Mode } from '../../src/domain/mode.ts';
+import type { Mode } from '../../src/domain/rule.ts';
 import type { SubjectKind } from '../../src/domain/subjects.ts';
-import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../src/rules/load/load-rules.ts';
 import type { Answer } from './platform.ts';
 
 // Few of each, so that histories meet.

@@ -1,7 +1,6 @@
 // support: a database in memory that counts each statement as it runs it, and shows what SQLite reads for one.
 import Database from 'better-sqlite3';
-import { SqliteDb } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate, SqliteDb } from '../../src/store/sqlite/database.ts';
 
 type Value = string | number | bigint | null;
 interface Asked {

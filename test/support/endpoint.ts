@@ -1,34 +1,31 @@
 // support: an endpoint over a real store, with tokens of every scope, and ports that record their calls.
 
-import { ACTIONS } from '../../src/act/actions.ts';
-import { decidePlan } from '../../src/approve/plans.ts';
-import { verifyChain } from '../../src/audit/chain.ts';
-import { hashOfToken } from '../../src/domain/endpoint-token.ts';
+import { hashOfToken, SCOPES, type Scope } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { ExplainedSubject } from '../../src/domain/explanation.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
-import type { WhyAnswer } from '../../src/domain/why.ts';
-import { createHttpApp } from '../../src/http/app.ts';
-import type { HttpDeps } from '../../src/http/deps.ts';
-import type { Pages } from '../../src/http/pages.ts';
-import { SignIn } from '../../src/http/sign-in.ts';
-import { SignedInMemory } from '../../src/http/signed-in-memory.ts';
-import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
+import type { ExplainedSubject, WhyAnswer } from '../../src/domain/why.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { decidePlan } from '../../src/engine/approve/plans.ts';
+import { verifyChain } from '../../src/engine/audit/signing-key.ts';
 import {
   acceptSnapshot,
   addExemption,
   endExemption,
   resumeEverything,
   stopEverything,
-} from '../../src/operator/commands.ts';
-import { confirmJoined } from '../../src/operator/confirm-joined.ts';
-import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
-import { resolveIntent } from '../../src/operator/resolve-intent.ts';
-import { views } from '../../src/report/index.ts';
-import { schemas } from '../../src/report/schemas/index.ts';
-import type { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { systemClock } from '../../src/system/clock.ts';
-import { newSecret } from '../../src/system/secrets.ts';
+} from '../../src/engine/operate/commands.ts';
+import { addToken, revokeToken } from '../../src/engine/operate/endpoint-tokens.ts';
+import { confirmJoined } from '../../src/engine/operate/exempt.ts';
+import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
+import { createHttpApp } from '../../src/faces/http/app.ts';
+import type { HttpDeps } from '../../src/faces/http/deps.ts';
+import type { Pages } from '../../src/faces/http/route.ts';
+import { hashVerifier, SignedInMemory, SignIn, tokenHash } from '../../src/faces/http/sign-in.ts';
+import { views } from '../../src/faces/report/index.ts';
+import { schemas } from '../../src/faces/report/schemas/why.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
+import { newSecret } from '../../src/runtime/system/ids.ts';
+import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { countingIds } from './engine-on-platform.ts';
 import { addRun, fakeClock, openStore } from './filled-store.ts';
 import { DRIFTED, RULE, RULE_REPORT, RULE_TEXT, TRIED } from './rule-samples.ts';

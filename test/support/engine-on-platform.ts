@@ -1,30 +1,28 @@
 // support: the real cycle with real rules and a real SQLite store, on the platform in memory. Nothing waits for real time.
 
-import { ACTIONS } from '../../src/act/actions.ts';
-import { linkEntry } from '../../src/audit/chain.ts';
-import { runCycle } from '../../src/cycle.ts';
-import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
-import { CEILINGS_DEFAULT } from '../../src/domain/ceiling.ts';
+import { CEILINGS_DEFAULT } from '../../src/domain/action.ts';
 import type { StoredDecision } from '../../src/domain/decision.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import type { Mode } from '../../src/domain/mode.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import type { Ids, Log } from '../../src/domain/ports.ts';
+import type { Mode } from '../../src/domain/rule.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
-import { compileRules, type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
-import { answerPlan } from '../../src/operator/answer-plan.ts';
-import { type Applied, applyPlan } from '../../src/operator/apply-plan.ts';
-import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
-import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
-import type { ActiveRules, Engine, EngineSettings } from '../../src/run/engine.ts';
-import { readClockAgreement, saveClockAgreement } from '../../src/store/clock-agreement.ts';
-import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
-import { readKeptLatency } from '../../src/store/kept-latency.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { answered } from '../../src/store/sqlite-work.ts';
-import { quietTime } from '../../src/system/quiet-time.ts';
-import { steadyTime } from '../../src/system/steady-time.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import { runCycle } from '../../src/engine/cycle.ts';
+import { PLACEHOLDER_SERIALS } from '../../src/engine/decide/earlier-answers.ts';
+import { type Applied, answerPlan, applyPlan } from '../../src/engine/operate/plans.ts';
+import { EVENT_PULL_DEFAULT } from '../../src/engine/pull/pull-events.ts';
+import { TRUST_DEFAULT } from '../../src/engine/pull/trust-gate.ts';
+import type { ActiveRules, Engine, EngineSettings } from '../../src/engine/run/engine.ts';
+import { compileRules } from '../../src/rules/judge/evaluator.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { quietTime, steadyTime } from '../../src/runtime/system/clock.ts';
+import { readKeptLatency } from '../../src/store/intent-log.ts';
+import { readClockAgreement, saveClockAgreement } from '../../src/store/run-rows.ts';
+import { answered, migrate, openDatabase, type SqliteDb } from '../../src/store/sqlite/database.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { FakeClock, Platform } from './platform.ts';
 import { PRINT_KEY } from './print-key.ts';
 

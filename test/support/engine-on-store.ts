@@ -1,13 +1,13 @@
 // support: the real cycle on any store, on the platform in memory. In: an opened store. Out: an engine of its own whose ids, times and answers
 // are those of every other one that is driven the same way.
-import { ACTIONS } from '../../src/act/actions.ts';
-import { runCycle } from '../../src/cycle.ts';
-import type { Mode } from '../../src/domain/mode.ts';
+
+import type { Mode } from '../../src/domain/rule.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
-import type { LoadedRule } from '../../src/evaluate/index.ts';
-import type { Engine } from '../../src/run/engine.ts';
-import { quietTime } from '../../src/system/quiet-time.ts';
-import { steadyTime } from '../../src/system/steady-time.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { runCycle } from '../../src/engine/cycle.ts';
+import type { Engine } from '../../src/engine/run/engine.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { quietTime, steadyTime } from '../../src/runtime/system/clock.ts';
 import { activate, countingIds, settingsDefault, silent } from './engine-on-platform.ts';
 import { Platform } from './platform.ts';
 import { PRINT_KEY } from './print-key.ts';

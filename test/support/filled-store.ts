@@ -1,9 +1,7 @@
 // support: a real store in memory, filled through its port with runs as the test needs them.
-import { planDigest } from '../../src/approve/plans.ts';
-import { linkEntry } from '../../src/audit/chain.ts';
-import type { Claim } from '../../src/domain/claim.ts';
+
 import type { Decision } from '../../src/domain/decision.ts';
-import type { Episode } from '../../src/domain/episode.ts';
+import type { Claim, Episode } from '../../src/domain/episode.ts';
 import type { IdentityChanges, IdentitySeen } from '../../src/domain/identity.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan } from '../../src/domain/plan.ts';
@@ -12,10 +10,11 @@ import type { Run, RunRuleTally } from '../../src/domain/run.ts';
 import type { SourceReading } from '../../src/domain/snapshot.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
 import { SOURCES, type Source } from '../../src/domain/subjects.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { planDigest } from '../../src/engine/approve/plans.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { migrate, openDatabase } from '../../src/store/sqlite/database.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 
 export const START_MS = Date.UTC(2026, 10, 21, 9, 0, 0);
 

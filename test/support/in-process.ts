@@ -1,7 +1,8 @@
 // support: a command in this process, with its output and the exit code of a process.
-import { faultText, type Io } from '../../src/commands/io.ts';
-import { buildProgram } from '../../src/commands/program.ts';
+
 import { exitCodeOf } from '../../src/domain/errors.ts';
+import { faultText, type Io } from '../../src/faces/cli/io.ts';
+import { buildProgram } from '../../src/faces/cli/program.ts';
 
 export interface Answered {
   code: number;

@@ -1,8 +1,9 @@
 // support: a database as years of running leave it: by default 1,000,000 decisions of 2,000 runs, 10,000 of them in force in the last run. In: a
 // connection and a size. Out: rows of every table that people page through. It writes rows directly, with its indexes made last: the
 // audit is not linked, and no engine can work on it.
-import type { SqliteDb } from '../../src/store/database.ts';
-import { HASH_FUNCTION } from '../../src/store/identity-keys.ts';
+
+import { HASH_FUNCTION } from '../../src/store/identities.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
 
 export interface LargeSize {
   runs: number;

@@ -1,8 +1,9 @@
 // support: looks at the event log between two whole runs, on the platform in memory: events of devices, and the requests that a look makes.
-import { watchCycle } from '../../src/cycle.ts';
+
 import type { Facts } from '../../src/domain/facts.ts';
-import type { Mode } from '../../src/domain/mode.ts';
-import type { WatchLook, WatchRequest } from '../../src/domain/watch.ts';
+import type { Mode } from '../../src/domain/rule.ts';
+import type { WatchLook, WatchRequest } from '../../src/domain/run.ts';
+import { watchCycle } from '../../src/engine/cycle.ts';
 import type { OnPlatform } from './engine-on-platform.ts';
 
 export interface LookOptions extends Partial<Pick<WatchRequest, 'mayStartWhole'>> {

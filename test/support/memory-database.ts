@@ -1,10 +1,8 @@
 // support: a database in memory that outlives every crash of the engine: only what was committed is in it. It starts as a
 // copy of a migrated one, without the waits for a disk, so that thousands of them are made in a minute.
 import Database from 'better-sqlite3';
-import { openDatabase, SqliteDb } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import type { InPlace } from '../../src/store/opened-file.ts';
-import type { StoreWatch } from '../../src/store/store-health.ts';
+import { migrate, openDatabase, SqliteDb } from '../../src/store/sqlite/database.ts';
+import type { InPlace, StoreWatch } from '../../src/store/sqlite/opened-file.ts';
 
 let template: Buffer | undefined;
 

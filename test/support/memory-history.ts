@@ -3,9 +3,9 @@
 import type { TrustEvent } from '../../src/domain/event.ts';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
 import type { PresentPrints } from '../../src/domain/identity.ts';
+import type { FactChange } from '../../src/domain/look-back.ts';
 import {
   type EventRows,
-  type FactChange,
   type HistoryItem,
   type HistoryQuery,
   type HistoryReader,
@@ -17,9 +17,8 @@ import {
   type SeenRun,
 } from '../../src/domain/recorded-history.ts';
 import type { Source, SubjectKind, SubjectRef } from '../../src/domain/subjects.ts';
-import { Decoder } from '../../src/history/codec/decoder.ts';
-import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
-import { Recording } from '../../src/history/record/recording.ts';
+import { Decoder, RunEncoder } from '../../src/history/codec/run-encoder.ts';
+import { Recording } from '../../src/history/record/folder-recording.ts';
 import { factKindOf } from '../../src/history/rows.ts';
 import { PRINT_KEY } from './print-key.ts';
 

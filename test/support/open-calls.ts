@@ -1,6 +1,6 @@
 // support: keeps every writing call of the platform in memory open until the test answers it. In: a platform. Out: which calls are open,
 // and how many were at once. Waits are turns of the event loop, not time.
-import { giveWay } from '../../src/domain/give-way.ts';
+import { giveWay } from '../../src/base/turns.ts';
 import type { WriteAnswer } from '../../src/domain/ports.ts';
 import type { Platform } from './platform.ts';
 

@@ -2,15 +2,15 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Composition, composeEngine } from '../../src/compose/compose.ts';
-import { readConfig } from '../../src/config/config.ts';
 import { type Console, startConsole } from '../../src/console/console.ts';
-import { runCycle } from '../../src/cycle.ts';
 import type { StoredDecision } from '../../src/domain/decision.ts';
-import type { Mode } from '../../src/domain/mode.ts';
 import type { Log } from '../../src/domain/ports.ts';
+import type { Mode } from '../../src/domain/rule.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { runCycle } from '../../src/engine/cycle.ts';
+import { type Composition, composeEngine } from '../../src/runtime/compose/compose.ts';
+import { readConfig } from '../../src/runtime/config/config.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 

@@ -1,18 +1,18 @@
 // support: an endpoint of several organizations over real stores, each filled with runs, plans and what is in force. In: their ids. Out: the
 // app, the tokens of each, and the bytes of their databases. The content of each names a secret word of its own.
-import { linkEntry } from '../../src/audit/chain.ts';
-import type { HttpDeps } from '../../src/http/deps.ts';
-import { createOrganizationsApp, type OrganizationsApp } from '../../src/http/organizations/app.ts';
-import type { OrganizationLine, OrganizationsParts } from '../../src/http/organizations/ports.ts';
-import { SignedInMemory } from '../../src/http/signed-in-memory.ts';
-import { TokenRegister } from '../../src/http/token-register.ts';
-import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
-import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
+
+import { SCOPES, type Scope } from '../../src/domain/endpoint-token.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import { addToken, revokeToken } from '../../src/engine/operate/endpoint-tokens.ts';
+import type { HttpDeps } from '../../src/faces/http/deps.ts';
+import { createOrganizationsApp, type OrganizationsApp } from '../../src/faces/http/organizations/app.ts';
+import type { OrganizationLine, OrganizationsParts } from '../../src/faces/http/organizations/opened.ts';
+import { hashVerifier, SignedInMemory, TokenRegister, tokenHash } from '../../src/faces/http/sign-in.ts';
+import { createOrganizationsPages } from '../../src/faces/web/pages/pages.tsx';
+import { systemClock } from '../../src/runtime/system/clock.ts';
+import { newSecret } from '../../src/runtime/system/ids.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { systemClock } from '../../src/system/clock.ts';
-import { newSecret } from '../../src/system/secrets.ts';
-import { createOrganizationsPages } from '../../src/web/organizations/pages.tsx';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openEndpoint } from './endpoint.ts';
 import { countingIds } from './engine-on-platform.ts';
 import { addRun, decision, deviceSeen, fakeClock, intent, plan, START_MS } from './filled-store.ts';

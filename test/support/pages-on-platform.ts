@@ -1,14 +1,13 @@
 // support: the page over a real engine on the platform in memory: explaining, exempting and releasing are the real ones. In: the engine.
 // Out: pages. The clock of the pages never passes a wait by itself.
 
-import type { LoadedRule } from '../../src/evaluate/index.ts';
-import { explainSubject } from '../../src/explain/explain-subject.ts';
-import { historyOfSubject, whyOf, whyStored } from '../../src/explain/why.ts';
-import type { HttpDeps } from '../../src/http/deps.ts';
-import { endExemption } from '../../src/operator/commands.ts';
-import { confirmJoined } from '../../src/operator/confirm-joined.ts';
-import { exempt } from '../../src/operator/exempt.ts';
-import { releaseClaims } from '../../src/operator/release-claims.ts';
+import { explainSubject } from '../../src/engine/explain/judge-subject.ts';
+import { historyOfSubject, whyOf, whyStored } from '../../src/engine/explain/why.ts';
+import { endExemption } from '../../src/engine/operate/commands.ts';
+import { confirmJoined, exempt } from '../../src/engine/operate/exempt.ts';
+import { releaseClaims } from '../../src/engine/operate/release.ts';
+import type { HttpDeps } from '../../src/faces/http/deps.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import type { OnPlatform } from './engine-on-platform.ts';
 import { openPages } from './pages.ts';
 

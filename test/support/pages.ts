@@ -1,8 +1,9 @@
 // support: the page over a real store, as a browser without JavaScript asks for it: with a session's cookie, and our own origin on forms.
 // In: the ports that differ. Out: answers, and their text as a person reads it.
-import type { HttpDeps } from '../../src/http/deps.ts';
-import type { Scope } from '../../src/http/tokens.ts';
-import { createPages } from '../../src/web/index.ts';
+
+import type { Scope } from '../../src/domain/endpoint-token.ts';
+import type { HttpDeps } from '../../src/faces/http/deps.ts';
+import { createPages } from '../../src/faces/web/index.ts';
 import { type Endpoint, openEndpoint, TOKENS } from './endpoint.ts';
 
 const ORIGIN = 'http://127.0.0.1:8080';

@@ -1,10 +1,11 @@
 // support: pages over a plan in a real store, answered by the code that answers plans. In: what its intents differ in. Out: the pages.
-import { planDigest, sealedNote } from '../../src/approve/plans.ts';
+
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
 import type { Clock } from '../../src/domain/ports.ts';
-import type { HttpDeps } from '../../src/http/deps.ts';
-import { answerPlan, approvePart } from '../../src/operator/answer-plan.ts';
+import { planDigest, sealedNote } from '../../src/engine/approve/plans.ts';
+import { answerPlan, approvePart } from '../../src/engine/operate/plans.ts';
+import type { HttpDeps } from '../../src/faces/http/deps.ts';
 import { countingIds } from './engine-on-platform.ts';
 import { addRun, decision, intent, plan as planOf, START_MS } from './filled-store.ts';
 import { type OpenedPages, openPages } from './pages.ts';

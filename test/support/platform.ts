@@ -7,12 +7,12 @@ import type {
   BundleFacts,
   Clock,
   EventQuery,
+  Latency,
   Page,
   ServiceSpecFacts,
   WriteAnswer,
 } from '../../src/domain/ports.ts';
-import type { Latency } from '../../src/domain/quiet-period.ts';
-import { LatencyMeter } from '../../src/management/client/latency.ts';
+import { LatencyMeter } from '../../src/platform/client/transport.ts';
 
 /**
  * failed: refused as wrong, no effect. unauthorized, forbidden: refused before anything is done. lost: doubtful, no effect. hidden: doubtful, with effect. late: doubtful, its effect comes

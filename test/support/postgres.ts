@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { migratePostgres } from '../../src/store/postgres/migrate.ts';
+import { migratePostgres } from '../../src/store/postgres/organization.ts';
 import { Cluster, startCluster } from './postgres-cluster.ts';
 
 export { Cluster, hasNoPostgres, NEEDS_POSTGRES, OWNER, startCluster } from './postgres-cluster.ts';

@@ -1,9 +1,10 @@
 // support: the key of fingerprints in tests, always the same one. In: nothing. Out: a key, and fingerprints as lists of their own.
+
+import { PRINT_WORDS, type PrintKey } from '../../src/base/print-bits.ts';
 import { FactPaths } from '../../src/domain/fact-prints.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { IdentitySeen } from '../../src/domain/identity.ts';
 import { IdentityPrinter } from '../../src/domain/identity-print.ts';
-import { PRINT_WORDS, type PrintKey } from '../../src/domain/print-bits.ts';
 import type { SubjectKind } from '../../src/domain/subjects.ts';
 
 /** The one of the published test vectors. */

@@ -1,11 +1,11 @@
 // A month of history beside a database, as files: real runs of the real engine over the platform in memory, at injected times that end now. In: a
 // folder for the database, rules. Out: the file of the database; no process has it open.
 import { join } from 'node:path';
+import { TRUST_DEFAULT } from '../../src/engine/pull/trust-gate.ts';
 import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
-import { HistoryWriter } from '../../src/history/files/history-writer.ts';
 import { historyFolderOf } from '../../src/history/files/segment-files.ts';
-import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
-import { systemClock } from '../../src/system/clock.ts';
+import { HistoryWriter } from '../../src/history/files/tidy.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
 import { banRule, type OnPlatform, startOnPlatform } from './engine-on-platform.ts';
 import { MemoryHistory } from './memory-history.ts';
 

@@ -1,13 +1,11 @@
 // support: a recorded past, written down by hand: what was there at each run, what people did, what is missing. In: records, as the API has them.
 // Out: a reader of it, as the segments have one. Facts are told as the recorder tells them: leaves by dotted path, a list is one value.
-import { ACTIONS } from '../../src/act/actions.ts';
-import { mergePatch } from '../../src/act/merge-patch.ts';
-import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
-import { CEILINGS_DEFAULT } from '../../src/domain/ceiling.ts';
+
+import { CEILINGS_DEFAULT } from '../../src/domain/action.ts';
 import type { TrustEvent } from '../../src/domain/event.ts';
 import { type Fact, type Facts, isFacts } from '../../src/domain/facts.ts';
+import type { FactChange } from '../../src/domain/look-back.ts';
 import type {
-  FactChange,
   HistoryGap,
   HistoryItem,
   HistoryReader,
@@ -24,9 +22,13 @@ import {
   type SubjectKind,
   type SubjectRef,
 } from '../../src/domain/subjects.ts';
-import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
-import { sampleRecord } from '../../src/evaluate/record-types/samples.ts';
-import { TRUST_DEFAULT, type TrustSettings } from '../../src/pull/trust-gate.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { mergePatch } from '../../src/engine/act/context.ts';
+import { PLACEHOLDER_SERIALS } from '../../src/engine/decide/earlier-answers.ts';
+import { TRUST_DEFAULT, type TrustSettings } from '../../src/engine/pull/trust-gate.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { sampleRecord } from '../../src/rules/record-types/samples.ts';
 
 export const T0 = Date.UTC(2027, 0, 10, 8);
 export const MINUTE = 60_000;

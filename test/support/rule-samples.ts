@@ -1,8 +1,8 @@
 // support: a rule, and what ports answer about it: its tests, a trial of a changed text, a drift. Some names are hostile.
-import type { Drift } from '../../src/domain/drift.ts';
+import type { Drift } from '../../src/domain/check.ts';
+import type { TriedRule } from '../../src/domain/decision.ts';
 import type { Rule } from '../../src/domain/rule.ts';
-import type { RuleTestReport } from '../../src/domain/rule-tests.ts';
-import type { TriedRule } from '../../src/domain/tried-rule.ts';
+import type { RuleTestReport } from '../../src/domain/verdict.ts';
 import { START_MS } from './filled-store.ts';
 
 export const RULE: Rule = {

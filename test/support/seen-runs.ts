@@ -1,8 +1,7 @@
 // support: a history for rules that look back, written down by hand: when lists were read, and what changed. It answers as the kept history does.
 
-import type { FactChange } from '../../src/domain/fact-change.ts';
 import type { Fact } from '../../src/domain/facts.ts';
-import type { LookBackRun, LookBackSource } from '../../src/domain/look-back.ts';
+import type { FactChange, LookBackRun, LookBackSource } from '../../src/domain/look-back.ts';
 
 export interface SeenRuns extends LookBackSource {
   /** A trusted reading of all devices. */

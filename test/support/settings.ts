@@ -1,6 +1,7 @@
 // support: the names of all settings, as reading the configuration asks the environment for them.
-import { type Environment, readConfig } from '../../src/config/config.ts';
-import { readWorkerSettings } from '../../src/config/worker.ts';
+
+import { readConfig, readWorkerSettings } from '../../src/runtime/config/config.ts';
+import type { Environment } from '../../src/runtime/config/name-reader.ts';
 
 /** In the order of the alphabet. */
 export function namesRead(): string[] {

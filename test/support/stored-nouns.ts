@@ -1,16 +1,15 @@
 // support: one whole noun of each kind, with every optional field said, and a store to keep them in.
-import { linkEntry } from '../../src/audit/chain.ts';
-import type { Claim } from '../../src/domain/claim.ts';
+
 import type { Decision } from '../../src/domain/decision.ts';
-import type { Episode } from '../../src/domain/episode.ts';
+import type { Claim, Episode } from '../../src/domain/episode.ts';
 import type { TrustEvent } from '../../src/domain/event.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import type { Run } from '../../src/domain/run.ts';
 import type { RunCommit } from '../../src/domain/store.ts';
-import { openDatabase, type SqliteDb } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
+import { migrate, openDatabase, type SqliteDb } from '../../src/store/sqlite/database.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { FakeClock, START_MS } from './platform.ts';
 
 export interface OpenStore {

@@ -1,15 +1,14 @@
 // support: the store on each of its databases, for tests of what all of them promise. In: a database. Out: an empty store of an organization
 // that no other test has.
 import { randomBytes } from 'node:crypto';
-import { linkEntry } from '../../src/audit/chain.ts';
 import type { Clock } from '../../src/domain/ports.ts';
+import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import type { Sealing } from '../../src/store/audit-log.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
 import { PostgresPool } from '../../src/store/postgres/pool.ts';
 import { PostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
-import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { migrate, openDatabase } from '../../src/store/sqlite/database.ts';
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { FakeClock } from './platform.ts';
 import { type Cluster, hasNoPostgres, migratedDatabase, sharedCluster } from './postgres.ts';
 

@@ -26,7 +26,7 @@ export interface StartOptions {
   uid?: number;
   /** No file may grow beyond this many bytes: a disk that is full from the start. */
   fileBytesMax?: number;
-  /** Another deadline for its end, as `test/daemon/quick-end.ts` takes it. */
+  /** Another deadline for its end, as `test/runtime/daemon/quick-end.ts` takes it. */
   endWithinMs?: number;
 }
 
@@ -35,7 +35,9 @@ export function startTrustward(args: string[], env: Record<string, string>, opti
   const limit = options.fileBytesMax === undefined ? [] : ['prlimit', `--fsize=${options.fileBytesMax}:`];
   const { endWithinMs } = options;
   const main =
-    endWithinMs === undefined ? [join(BIN, 'trustward')] : [built('test/daemon/quick-end.ts'), String(endWithinMs)];
+    endWithinMs === undefined
+      ? [join(BIN, 'trustward')]
+      : [built('test/runtime/daemon/quick-end.ts'), String(endWithinMs)];
   const [program = '', ...rest] = [...limit, process.execPath, ...main, ...args];
   const child = spawn(program, rest, {
     cwd: ROOT,

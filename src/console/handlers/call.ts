@@ -1,9 +1,9 @@
 // console handlers: one call of one endpoint, already admitted and checked.
 // In: an endpoint's id. Out: the types of its query and body, as the contract gives them.
 import type { z } from 'zod';
-import type { ENDPOINTS, EndpointId } from '../../management/contract.ts';
+import type { ENDPOINTS, EndpointId } from '../../platform/contract.ts';
 import type { Answer } from '../answer.ts';
-import type { RecordForm } from '../store/records.ts';
+import type { RecordForm } from '../store/devices.ts';
 import type { Actor, ConsoleStore } from '../store/store.ts';
 
 type BodyOf<Id extends EndpointId> = (typeof ENDPOINTS)[Id]['body'] extends z.ZodType

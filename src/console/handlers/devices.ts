@@ -1,7 +1,6 @@
 // console handlers: banning, updating and deleting devices. In: checked queries and bodies. Out: `Success` for each
 // object of the body, or a sentence. No change is partial.
-import type { DeviceUpdate } from '../../management/contract.ts';
-import { flagOf, MESSAGE_SUCCESS } from '../../management/contract.ts';
+import { type DeviceUpdate, flagOf, MESSAGE_SUCCESS } from '../../platform/contract.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { Refusal } from '../refusal.ts';
 import { type DevicePatch, deleteDevices, updateDevices } from '../store/device-changes.ts';

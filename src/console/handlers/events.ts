@@ -1,13 +1,19 @@
 // console handlers: the event log: list, count, feed, types, and submitting.
 // In: checked filters, or events as clients send them. Out: events, newest first unless asked otherwise.
 import { AppError } from '../../domain/errors.ts';
-import { EVENT_TYPES, type EventBatch, type EventInput, stringifyExact } from '../../management/contract.ts';
+import { EVENT_TYPES, type EventBatch, type EventInput, stringifyExact } from '../../platform/contract.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../answer.ts';
 import { envelope, Refusal } from '../refusal.ts';
-import { writeEffect } from '../store/effects.ts';
-import { filledBlocks } from '../store/event-blocks.ts';
-import { beginningOfLog, countEvents, listEvents } from '../store/event-queries.ts';
-import { type EventMembers, pruneEvents, writeEvent } from '../store/events.ts';
+import { writeEffect } from '../store/device-changes.ts';
+import {
+  beginningOfLog,
+  countEvents,
+  type EventMembers,
+  filledBlocks,
+  listEvents,
+  pruneEvents,
+  writeEvent,
+} from '../store/events.ts';
 import type { ConsoleStore } from '../store/store.ts';
 import type { Call } from './call.ts';
 

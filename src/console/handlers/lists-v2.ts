@@ -2,15 +2,13 @@
 // In: checked queries. Out: records. Every filter filters, and all of them must match: clients act on what comes back.
 import type { Answer } from '../answer.ts';
 import { envelope } from '../refusal.ts';
-import { DEVICES } from '../store/devices.ts';
-import { ENDUSERS } from '../store/endusers.ts';
+import { DEVICES, ENDUSERS, type Order, readPage } from '../store/devices.ts';
 import {
   DEVICE_ORDER_COLUMNS_V2,
   deviceCriteriaV2,
   ENDUSER_ORDER_COLUMNS_V2,
   enduserCriteriaV2,
 } from '../store/filters-v2.ts';
-import { type Order, readPage } from '../store/listing.ts';
 import type { Call } from './call.ts';
 import { pageAnswer, type Reader } from './lists.ts';
 

@@ -1,9 +1,18 @@
 // console handlers: lists of devices and end users, in version 1: a list, or a page.
 // In: checked queries. Out: records. A page is asked for with Skip, with Limit, or with both.
 import { type Answer, listAnswer, textAnswer } from '../answer.ts';
-import { DEVICE_ORDER_COLUMNS, DEVICES, deviceCriteria } from '../store/devices.ts';
-import { ENDUSER_ORDER_COLUMNS, ENDUSERS, enduserCriteria } from '../store/endusers.ts';
-import { type Order, type RecordPage, readAll, readPage } from '../store/listing.ts';
+import {
+  DEVICE_ORDER_COLUMNS,
+  DEVICES,
+  deviceCriteria,
+  ENDUSER_ORDER_COLUMNS,
+  ENDUSERS,
+  enduserCriteria,
+  type Order,
+  type RecordPage,
+  readAll,
+  readPage,
+} from '../store/devices.ts';
 import type { Call } from './call.ts';
 
 /** The page size that clients request; the size of a page requested by Skip alone. */

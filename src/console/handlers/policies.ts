@@ -1,6 +1,6 @@
 // console handlers: policies, what they are attached to, the shield configuration, and API keys. In: checked queries and bodies. Out: records.
 // An unknown id is a 400, as everywhere else.
-import { flagOf } from '../../management/contract.ts';
+import { flagOf } from '../../platform/contract.ts';
 import { type Answer, jsonAnswer, textAnswer } from '../answer.ts';
 import { envelope } from '../refusal.ts';
 import * as keys from '../store/api-keys.ts';

@@ -1,20 +1,296 @@
 // console live: an organization that changes over time: devices are found tampered with and recover, people log in,
 // services fail. In: a seed and the clock. Out: changed rows, events and effects, a few each second. It must never stop
 // the server: a failure is logged, and life continues.
+
 import { AppError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
-import { choicesFrom } from '../seed/random.ts';
-import { pruneEffects } from '../store/effects.ts';
-import { pruneEvents } from '../store/events.ts';
-import { pruneNotifications } from '../store/services.ts';
-import { type ConsoleStore, nextNumber, setMeta } from '../store/store.ts';
-import { administrate } from './administrator.ts';
-import { openCompromises } from './compromises.ts';
-import type { Life } from './moment.ts';
-import { openOutages } from './outages.ts';
-import { accessUnauthorized, beginIntrusion, logIn, syncMdm } from './people.ts';
-import { catchUpWithTime } from './present.ts';
-import { changeRegistrations } from './registrations.ts';
+import { type Choices, COMPROMISED_FACTORS, choicesFrom, clientOf } from '../seed/random.ts';
+import { patchDevice, pruneEffects, reissueCertificates, updateDevices } from '../store/device-changes.ts';
+import { type DeviceRow, deviceOfId, deviceOfPk, type EnduserRow, ownersOfDevice } from '../store/devices.ts';
+import { pruneEvents, writeEvent } from '../store/events.ts';
+import {
+  accessEvent,
+  livingServices,
+  loginEvent,
+  mdmEvent,
+  pruneNotifications,
+  registrationEvent,
+  resourceEvent,
+  type ServiceRow,
+  serviceOf,
+  trustEvent,
+} from '../store/services.ts';
+import { type Actor, type ConsoleStore, nextNumber, readMeta, setMeta } from '../store/store.ts';
+
+interface Life {
+  store: ConsoleStore;
+  choices: Choices;
+  /** The actor of events that nobody triggers. */
+  actor: Actor;
+  nowMs: number;
+}
+
+// Chooses whom something happens to.
+
+/** Any device. */
+function anyDevice(life: Life): DeviceRow | undefined {
+  const last = life.store.sql.value<number>('SELECT max(pk) FROM device') ?? 0;
+  const pk = life.store.sql.value<number>(
+    'SELECT pk FROM device WHERE pk >= ? ORDER BY pk LIMIT 1',
+    1 + life.choices.int(Math.max(1, last)),
+  );
+  return pk === undefined ? undefined : deviceOfPk(life.store, pk);
+}
+
+/** A device with a unique serial number that MDM reports on, neither banned nor compromised. */
+function ordinaryDevice(life: Life): DeviceRow | undefined {
+  for (let tries = 0; tries < 12; tries++) {
+    const device = anyDevice(life);
+    if (device && isOrdinary(life, device)) return device;
+  }
+  return undefined;
+}
+
+function isOrdinary(life: Life, device: DeviceRow): boolean {
+  return (
+    device.banned === 'FALSE' &&
+    device.mdm_compromised === 'FALSE' &&
+    device.registered === 'TRUE' &&
+    device.mdm_source !== '' &&
+    device.serial.length >= 8 &&
+    !device.serial.includes(' ') &&
+    life.store.sql.value<number>('SELECT count(*) FROM device WHERE serial = ?', device.serial) === 1
+  );
+}
+
+function ownerOf(life: Life, device: DeviceRow): EnduserRow | undefined {
+  return ownersOfDevice(life.store, device.pk)[0];
+}
+
+const ADMINISTRATOR: Actor = { name: 'riley@acme.example', via: 'hand' };
+/** This many stay banned; beyond it somebody is unbanned. */
+const BANNED_SHARE_MAX = 0.02;
+
+function administrate(life: Life): void {
+  const { sql } = life.store;
+  const banned = sql.values<string>(
+    "SELECT serial FROM device WHERE banned = 'TRUE' AND length(serial) >= 8 LIMIT 1000",
+  );
+  const devices = sql.value<number>("SELECT n FROM tally WHERE name = 'device'") ?? 0;
+  const isCrowded = banned.length > devices * BANNED_SHARE_MAX;
+  if (banned.length > 0 && (isCrowded || life.choices.chance(0.4))) {
+    updateDevices(life.store, ADMINISTRATOR, life.choices.pick(banned), { banned: 'FALSE' });
+    return;
+  }
+  const device = ordinaryDevice(life);
+  if (device) updateDevices(life.store, ADMINISTRATOR, device.serial, { banned: 'TRUE' });
+}
+
+// Devices that MDM finds tampered with, and that recover within 20 to 40 seconds.
+
+const SHARE_MAX = 0.015;
+/** Odd and not a multiple of 5: walks through the fleet before it comes back to a device. */
+const STRIDE = 7_919;
+
+function openCompromises(life: Life) {
+  /** When each compromised device recovers, ms. */
+  const recoversAt = new Map<string, number>();
+  for (const id of life.store.sql.values<string>(
+    "SELECT device_id FROM device WHERE mdm_compromised = 'TRUE' LIMIT 10000",
+  )) {
+    recoversAt.set(id, recoveryOf(life));
+  }
+  let step = life.choices.int(STRIDE);
+
+  function begin(present: Life): void {
+    const devices = present.store.sql.value<number>("SELECT n FROM tally WHERE name = 'device'") ?? 0;
+    if (recoversAt.size >= Math.max(1, Math.floor(devices * SHARE_MAX))) return;
+    const device = nextDevice(present);
+    if (!device) return;
+    recoversAt.set(device.device_id, recoveryOf(present));
+    report(present, device, true);
+  }
+
+  function nextDevice(present: Life): DeviceRow | undefined {
+    const last = present.store.sql.value<number>('SELECT max(pk) FROM device') ?? 0;
+    for (let tries = 0; tries < 20 && last > 0; tries++) {
+      step += STRIDE;
+      const device = deviceOfPk(present.store, 1 + (step % last));
+      if (device && isOrdinary(present, device)) return device;
+    }
+    return undefined;
+  }
+
+  function recover(present: Life): void {
+    for (const [id, atMs] of recoversAt) {
+      if (present.nowMs < atMs) continue;
+      recoversAt.delete(id);
+      const device = deviceOfId(present.store, id);
+      if (device?.mdm_compromised === 'TRUE') report(present, device, false);
+    }
+  }
+
+  return { begin, recover };
+}
+
+function recoveryOf(life: Life): number {
+  return life.nowMs + life.choices.between(20_000, 39_000);
+}
+
+/** What MDM reports, and the trust score that follows from it. */
+function report(life: Life, device: DeviceRow, isCompromised: boolean): void {
+  const score = isCompromised ? life.choices.int(16) : life.choices.between(75, 99);
+  const nowNs = BigInt(Math.floor(life.nowMs)) * 1_000_000n + BigInt(life.choices.int(1_000_000));
+  patchDevice(life.store, life.actor, device.device_id, {
+    mdm_compromised: isCompromised ? 'TRUE' : 'FALSE',
+    mdm_compliant: isCompromised ? 'FALSE' : 'TRUE',
+    mdm_timestamp: nowNs,
+    trust_entity: score,
+    trust_override: 0,
+    trust_access: score,
+    override_active: 'FALSE',
+    trust_level: isCompromised ? 'Low' : 'High',
+    trust_updated: nowNs,
+    factors: isCompromised ? COMPROMISED_FACTORS : '[]',
+  });
+  writeEvent(life.store, mdmEvent(life.store, device));
+  writeEvent(life.store, trustEvent(device, score, nowNs, isCompromised ? 'WARN' : 'INFO'));
+}
+
+function openOutages() {
+  const errorsLeft = new Map<string, number>();
+  let turn = 0;
+
+  function begin(life: Life): void {
+    const services = livingServices(life.store).filter((service) => service.enabled === 'TRUE');
+    const service = services[turn % Math.max(1, services.length)];
+    turn += 5;
+    if (service) errorsLeft.set(service.service_id, life.choices.between(6, 10));
+  }
+
+  function goOn(life: Life): void {
+    for (const [id, left] of errorsLeft) {
+      const service = serviceOf(life.store, id);
+      if (service?.enabled === 'TRUE') writeEvent(life.store, resourceEvent(life.store, service, false));
+      if (left <= 1 || service?.enabled !== 'TRUE') errorsLeft.delete(id);
+      else errorsLeft.set(id, left - 1);
+    }
+  }
+
+  return { begin, goOn };
+}
+
+// What people do: they log in, reach services, are refused, and now and then somebody tries again and again.
+
+/** Somebody logs in and reaches a service; from a banned device neither. */
+function logIn(life: Life): void {
+  const device = anyDevice(life);
+  const user = device && ownerOf(life, device);
+  if (!device || !user) return;
+  const client = clientOf(life.choices);
+  writeEvent(life.store, loginEvent(life.store, device, user, client));
+  if (device.banned === 'TRUE') return;
+  reissueCertificates(life.store, life.actor, device.pk);
+  const nowNs = presentNs(life);
+  life.store.sql.run('UPDATE device SET last_login = ?, login_count = login_count + 1 WHERE pk = ?', nowNs, device.pk);
+  life.store.sql.run('UPDATE enduser SET last_login = ?, login_count = login_count + 1 WHERE pk = ?', nowNs, user.pk);
+  const service = anyService(life);
+  if (!service) return;
+  writeEvent(life.store, accessEvent(life.store, device, user, service, true, client));
+  writeEvent(life.store, resourceEvent(life.store, service, true, { device, user, client }));
+}
+
+/** MDM reports on a device; after an unban this (or a login, where there is no MDM) is how it regains its certificates. */
+function syncMdm(life: Life): void {
+  const device = anyDevice(life);
+  if (!device || device.mdm_source === '') return;
+  life.store.sql.run('UPDATE device SET mdm_timestamp = ? WHERE pk = ?', presentNs(life), device.pk);
+  if (device.banned === 'FALSE') reissueCertificates(life.store, life.actor, device.pk);
+  writeEvent(life.store, mdmEvent(life.store, device));
+}
+
+/** One refusal, as happens to everybody. */
+function accessUnauthorized(life: Life): void {
+  const device = anyDevice(life);
+  if (device) refuse(life, device, 1);
+}
+
+/** One device that tries again and again. */
+function beginIntrusion(life: Life): void {
+  const device = ordinaryDevice(life);
+  if (device) refuse(life, device, life.choices.between(6, 9));
+}
+
+function refuse(life: Life, device: DeviceRow, times: number): void {
+  const user = ownerOf(life, device);
+  const client = clientOf(life.choices);
+  for (let time = 0; time < times; time++) {
+    // Over several services, so that none of them seems to fail.
+    const service = anyService(life);
+    if (service) writeEvent(life.store, accessEvent(life.store, device, user, service, false, client));
+  }
+}
+
+function anyService(life: Life): ServiceRow | undefined {
+  const services = livingServices(life.store).filter((service) => service.enabled === 'TRUE');
+  return services.length === 0 ? undefined : life.choices.pick(services);
+}
+
+function presentNs(life: Life): bigint {
+  return BigInt(Math.floor(life.nowMs)) * 1_000_000n + BigInt(life.choices.int(1_000_000));
+}
+
+const STILL_MS_MIN = 10 * 60_000;
+
+function catchUpWithTime(store: ConsoleStore): void {
+  const nowMs = Math.floor(store.clock.nowMs());
+  const still = nowMs - Number(readMeta(store.sql, 'alive_at_ms') ?? nowMs);
+  setMeta(store.sql, 'alive_at_ms', String(nowMs));
+  if (still < STILL_MS_MIN) return;
+  const shift = BigInt(still) * 1_000_000n;
+  store.sql.atomically(() => {
+    store.sql.run(
+      `UPDATE device SET last_login = last_login + ?, trust_updated = trust_updated + ?,
+        mdm_timestamp = iif(mdm_timestamp = 0, 0, mdm_timestamp + ?)`,
+      shift,
+      shift,
+      shift,
+    );
+    store.sql.run('UPDATE enduser SET last_login = last_login + ?, trust_updated = trust_updated + ?', shift, shift);
+  });
+}
+
+// Devices that unregister, and register again later.
+
+const UNREGISTERED_SHARE_MAX = 0.03;
+
+function changeRegistrations(life: Life): void {
+  const { sql } = life.store;
+  const unregistered = sql.values<number>("SELECT pk FROM device WHERE registered = 'FALSE' LIMIT 1000");
+  const devices = sql.value<number>("SELECT n FROM tally WHERE name = 'device'") ?? 0;
+  const isCrowded = unregistered.length > devices * UNREGISTERED_SHARE_MAX;
+  if (unregistered.length > 0 && (isCrowded || life.choices.chance(0.5))) {
+    const device = deviceOfPk(life.store, life.choices.pick(unregistered));
+    if (device) register(life, device);
+    return;
+  }
+  const device = ordinaryDevice(life);
+  if (device) change(life, device, 'Unregister', 'FALSE');
+}
+
+/** A banned device cannot register. */
+function register(life: Life, device: DeviceRow): void {
+  if (device.banned === 'FALSE') {
+    change(life, device, 'Register', 'TRUE');
+    return;
+  }
+  writeEvent(life.store, registrationEvent(device, ownerOf(life, device), 'Register Failed', clientOf(life.choices)));
+}
+
+function change(life: Life, device: DeviceRow, action: 'Register' | 'Unregister', registered: 'TRUE' | 'FALSE'): void {
+  patchDevice(life.store, life.actor, device.device_id, { registered });
+  writeEvent(life.store, registrationEvent(device, ownerOf(life, device), action, clientOf(life.choices)));
+}
 
 export interface LiveOptions {
   /** Choices repeat with it; the organization's own seed when left out. */

@@ -1,10 +1,16 @@
 // console store: API keys as the API shows and changes them. In: checked bodies and ids. Out: records without secrets; a new key's secret once.
 // The credentials themselves are in credentials.ts.
 import { AppError } from '../../domain/errors.ts';
-import type { ApiKeyInput, ApiKeyPatch, KeyScope } from '../../management/contract.ts';
-import { writeAudit } from './audit.ts';
-import { credentialId, hashOf, issueCredential, revokeCredential, scopeOf } from './credentials.ts';
-import { writeEffect } from './effects.ts';
+import type { ApiKeyInput, ApiKeyPatch, KeyScope } from '../../platform/contract.ts';
+import {
+  credentialId,
+  hashOf,
+  issueCredential,
+  revokeCredential,
+  scopeOf,
+  writeAudit,
+  writeEffect,
+} from './device-changes.ts';
 import type { Actor, ConsoleStore } from './store.ts';
 
 interface ApiKeyRecord {

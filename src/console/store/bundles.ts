@@ -1,8 +1,7 @@
 // console store: service bundles and the membership of services in them.
 // In: checked bodies and ids. Out: records, or why not. A bundle never names a service that doesn't exist, and never one twice.
 import { AppError } from '../../domain/errors.ts';
-import { writeAudit } from './audit.ts';
-import { writeEffect } from './effects.ts';
+import { writeAudit, writeEffect } from './device-changes.ts';
 import { hasService } from './services.ts';
 import { type Actor, type ConsoleStore, newUuid } from './store.ts';
 

@@ -1,11 +1,152 @@
 // console store: writing the event log, and its retention. In: what happened, inside the transaction of the change.
 // Out: a row whose body is the event's JSON. Nothing older than the retention, and nothing beyond the last 10,000, is
 // ever returned.
-import { EVENT_SEVERITIES, type EventSeverity } from '../../management/contract.ts';
-import type { EnduserRow } from './endusers.ts';
-import { callerOf, eventService, NOBODY } from './event-blocks.ts';
-import { EVENT_DEVICE_JSON } from './records.ts';
-import { type ConsoleStore, newUuid } from './store.ts';
+
+import { EVENT_SEVERITIES, type EventSeverity } from '../../platform/contract.ts';
+import { type EnduserRow, EVENT_DEVICE_JSON } from './devices.ts';
+import { type ConsoleStore, newUuid, type SqlValue, uuidFrom } from './store.ts';
+
+// The blocks of an event that clients read whole: `role`, `policy`, `link`, `channel`, `workload_principal` and others.
+
+type Fields = { [name: string]: unknown };
+
+const LINK_END = {
+  container_id: '',
+  container_name: '',
+  service_id: '',
+  service_name: '',
+  service_version: '',
+  host_name: '',
+  ip: '',
+};
+const LINK = { source: LINK_END, destination: { ...LINK_END, port: '' } };
+const ROLE = { id: '', name: '', version: '', bound_by: '', bound_at: 0 };
+const POLICY = { id: '', name: '', version: '', attached_by: '', attached_at: 0, enabled: false };
+const CHANNEL = {
+  access_level: { resource: '' },
+  sni_data: { name_requested: '', name_matched: '' },
+  request_data: { protocol: '', type: '', query_crud_types: '', query_resources: '' },
+};
+// biome-ignore format: a list of names
+const WORKLOADS = {
+  workload_set: {
+    container_name: '', container_id: '', image: '', repo: '', tag: '', labels: '', container_ips: '', app_name: '',
+  },
+  host: { host_ips: '', host_name: '', cluster_id: '', port_map: '' },
+};
+const SCORE = { id: '', type: '', timestamp: 0, score: 0 };
+const NO_SERVICE = { id: '', name: '', type: '', version: '' };
+const CLIENT = { user_agent: '', ip_address: '' };
+// biome-ignore format: a list of names
+const DEVICE = {
+  id: '', friendly_name: '', mac_address: '', serial_number: '', registration_status: '', unregistered: false,
+  compromised_status: '', compliance_status: '', oem_info: '', model: '', platform: '', ownership: '', architecture: '',
+  udid: '', source: '', os: '', last_ip_address: '', last_user_agent: '', last_mdm_data_synced_at: 0,
+};
+const USER = { name: '', email: '', groups: [], roles: [] };
+
+/** The principal of an event that no device and no person causes: a Resource event has one all the same. */
+const NOBODY = { device: DEVICE, user: USER, client: CLIENT };
+
+/** A service as events show it: some clients look for its id in the name. */
+function eventService(service: { service_id: string; type: string; version: number } | undefined) {
+  if (!service) return NO_SERVICE;
+  return { id: service.service_id, name: service.service_id, type: service.type, version: String(service.version) };
+}
+
+/** The roles of these names, which administrators bound to a person. */
+export function rolesOf(names: readonly string[], orgId: string, boundBy: string) {
+  return names.map((name) => ({
+    ...ROLE,
+    id: uuidFrom(`${orgId}:role:${name}`),
+    name,
+    version: '1',
+    bound_by: boundBy,
+  }));
+}
+
+export function policyId(name: string, orgId: string): string {
+  return uuidFrom(`${orgId}:policy:${name}`);
+}
+
+export function policyOf(name: string, orgId: string, attachedBy: string) {
+  return { ...POLICY, id: policyId(name, orgId), name, version: '1', attached_by: attachedBy, enabled: true };
+}
+
+/** The user of an audit event: who called, by the name of the credential. */
+function callerOf(name: string) {
+  return { ...USER, email: name };
+}
+
+const BLOCKS: Fields = {
+  link: LINK,
+  policy: POLICY,
+  channel: CHANNEL,
+  workload_principal: WORKLOADS,
+  trustscore: SCORE,
+};
+
+/**
+ * An event with what its blocks lack, and with the blocks that all events of its kind have. A block is whole or absent, never null; one that
+ * older senders give as a name gets its fields. What is no such block stays as it is.
+ */
+export function filledBlocks<T extends Fields>(event: T): T {
+  const filled: Fields = { ...event };
+  for (const name of [...Object.keys(BLOCKS), 'role']) if (event[name] === null) delete filled[name];
+  for (const [name, block] of Object.entries(BLOCKS)) {
+    if (filled[name] !== undefined) filled[name] = whole(block as Fields, named(filled[name]));
+  }
+  if (Array.isArray(event.role)) filled.role = event.role.map((each) => whole(ROLE, named(each)));
+  filled.service = serviceIn(event.service, filled.link);
+  filled.user_principal = principalIn(event.user_principal, event.sub_type === 'Resource');
+  return filled as T;
+}
+
+function named(given: unknown): unknown {
+  return typeof given === 'string' ? { name: given } : given;
+}
+
+/** The fields that are given, and those of the template that are not; also of the blocks inside it. */
+function whole(template: Fields, given: unknown): unknown {
+  if (!isFields(given)) return given;
+  const filled: Fields = { ...template, ...given };
+  for (const [name, inner] of Object.entries(template)) {
+    if (isFields(inner)) filled[name] = whole(inner, given[name] ?? {});
+  }
+  return filled;
+}
+
+function serviceIn(given: unknown, link: unknown): unknown {
+  if (given !== undefined && given !== null) return whole(NO_SERVICE, given);
+  const end = isFields(link) && isFields(link.destination) ? link.destination : {};
+  const id = typeof end.service_id === 'string' ? end.service_id : '';
+  return { ...NO_SERVICE, id, name: id };
+}
+
+function principalIn(given: unknown, isOfResource: boolean): Fields {
+  const sent = Object.entries(isFields(given) ? given : {}).filter(([, part]) => part !== null);
+  const principal: Fields = { ...(isOfResource ? NOBODY : {}), ...Object.fromEntries(sent) };
+  if (isFields(principal.device)) principal.device = whole(DEVICE, withRegistration(principal.device));
+  if (isFields(principal.user)) principal.user = whole(USER, principal.user);
+  if (isFields(principal.client)) principal.client = whole(CLIENT, principal.client);
+  return principal;
+}
+
+/** Both spellings: clients read one or the other. */
+function withRegistration(device: Fields): Fields {
+  const { unregistered, registration_status: status } = device;
+  if (typeof status === 'string' && status !== '' && unregistered === undefined) {
+    return { ...device, unregistered: status.toUpperCase() === 'FALSE' };
+  }
+  if (typeof unregistered === 'boolean' && status === undefined) {
+    return { ...device, registration_status: unregistered ? 'FALSE' : 'TRUE' };
+  }
+  return device;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** Members of the event's JSON beyond those that every event has; values are JSON text. */
 export type EventMembers = { [name: string]: string };
@@ -176,4 +317,119 @@ export function pruneEvents(store: ConsoleStore): void {
       (SELECT seq FROM event ORDER BY created_at DESC, seq DESC LIMIT -1 OFFSET ?)`,
     eventsMax + 1,
   );
+}
+
+// Reading the event log: list, count and feed.
+
+interface EventFilter {
+  before?: number | undefined;
+  after?: number | undefined;
+  /** A minimum. */
+  severity?: EventSeverity | undefined;
+  type?: string[] | undefined;
+  sub_type?: string | undefined;
+  user_email?: string[] | undefined;
+  device_id?: string | undefined;
+  serialnumber?: string[] | undefined;
+  workload_container_id?: string[] | undefined;
+  service_name?: string[] | undefined;
+  service_account_name?: string | undefined;
+  action?: string | undefined;
+  id?: string | undefined;
+  external_id?: string | undefined;
+  start_time?: number | undefined;
+  end_time?: number | undefined;
+}
+
+const LIST_JSON = `'{"message":' || json_quote(message) || ',' || substr(body, 2)`;
+// group_id groups the events of one subject: those of one device, or of one person.
+const FEED_JSON = `'{"messages":' || json_quote(message) || ',"group_id":'
+  || json_quote(iif(device_id <> '', device_id, email)) || ',' || substr(body, 2)`;
+
+export function listEvents(
+  store: ConsoleStore,
+  filter: EventFilter,
+  descending: boolean,
+  skip: number,
+  limit: number,
+  form: 'list' | 'feed',
+): string[] {
+  const { where, values } = conditionsOf(store, filter);
+  const direction = descending ? 'DESC' : 'ASC';
+  return store.sql.values<string>(
+    `SELECT ${form === 'feed' ? FEED_JSON : LIST_JSON} FROM event WHERE ${where}
+      ORDER BY created_at ${direction}, seq ${direction} LIMIT ? OFFSET ?`,
+    ...values,
+    limit,
+    skip,
+  );
+}
+
+/** The number of matches; one more than are kept when there are more than can be counted. */
+export function countEvents(store: ConsoleStore, filter: EventFilter): number {
+  const { where, values } = conditionsOf(store, filter);
+  const seen = store.sql.value<number>(`SELECT count(*) FROM event WHERE ${where}`, ...values) ?? 0;
+  if (seen < store.retention.eventsMax) return seen;
+  const hasMore = store.sql.value<number>('SELECT count(*) FROM event') ?? 0;
+  return hasMore > seen ? seen + 1 : seen;
+}
+
+function conditionsOf(store: ConsoleStore, filter: EventFilter): { where: string; values: SqlValue[] } {
+  const parts: string[] = [];
+  const values: SqlValue[] = [];
+  const add = (text: string, ...bound: SqlValue[]): void => {
+    parts.push(text);
+    values.push(...bound);
+  };
+  const anyOf = (column: string, wanted: string[] | undefined): void => {
+    if (wanted) add(`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(wanted));
+  };
+  const equals = (column: string, wanted: string | undefined): void => {
+    if (wanted !== undefined) add(`${column} = ?`, wanted);
+  };
+  addRetention(store, add);
+  for (const upper of [filter.before, filter.end_time]) if (upper !== undefined) add('created_at <= ?', upper);
+  for (const lower of [filter.after, filter.start_time]) if (lower !== undefined) add('created_at >= ?', lower);
+  if (filter.severity) add('severity >= ?', EVENT_SEVERITIES.indexOf(filter.severity));
+  anyOf('type', filter.type);
+  anyOf('email', filter.user_email);
+  anyOf('serial', filter.serialnumber);
+  anyOf('container_id', filter.workload_container_id);
+  // Events show a service by its ServiceID, people call it by its name: both find it.
+  if (filter.service_name) {
+    const wanted = JSON.stringify(filter.service_name);
+    const isOne = 'IN (SELECT value FROM json_each(?))';
+    add(`(service_name ${isOne} OR container_id ${isOne})`, wanted, wanted);
+  }
+  equals('sub_type', filter.sub_type);
+  equals('device_id', filter.device_id);
+  equals('action', filter.action);
+  equals('id', filter.id);
+  equals('external_id', filter.external_id);
+  equals(`json_extract(body, '$.user_principal.service_account.name')`, filter.service_account_name);
+  return { where: parts.join(' AND '), values };
+}
+
+/** The earliest time (epoch ms) of an event that the log keeps, and what sets it. */
+export function beginningOfLog(store: ConsoleStore): { fromMs: number; why: string } {
+  const { eventsMs, eventsMax } = store.retention;
+  const fromMs = Math.floor(store.clock.nowMs()) - eventsMs;
+  const oldestMs = store.sql.value<number>(
+    'SELECT created_at FROM event ORDER BY created_at DESC, seq DESC LIMIT 1 OFFSET ?',
+    eventsMax - 1,
+  );
+  if (oldestMs !== undefined && oldestMs > fromMs) {
+    return { fromMs: oldestMs, why: `the log keeps the last ${eventsMax} events, and has as many newer ones` };
+  }
+  return { fromMs, why: `the log keeps events for ${Math.round(eventsMs / 86_400_000)} days` };
+}
+
+/** The oldest visible event: of the last 10,000, within the last two weeks. */
+function addRetention(store: ConsoleStore, add: (text: string, ...bound: SqlValue[]) => void): void {
+  add('created_at >= ?', Math.floor(store.clock.nowMs()) - store.retention.eventsMs);
+  const hidden = store.sql.get<{ created_at: number; seq: number }>(
+    'SELECT created_at, seq FROM event ORDER BY created_at DESC, seq DESC LIMIT 1 OFFSET ?',
+    store.retention.eventsMax,
+  );
+  if (hidden) add('(created_at, seq) > (?, ?)', hidden.created_at, hidden.seq);
 }

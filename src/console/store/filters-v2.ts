@@ -1,10 +1,7 @@
 // console store: the filters and orders of the lists of version 2. In: checked queries. Out: criteria and columns. Text compares exactly,
 // e-mail addresses in any case; bounds of time are inclusive, and who never logged in is within none of them.
-import type { DeviceQueryV2, EnduserQueryV2 } from '../../management/contract.ts';
-import { DEVICES_OF_EMAIL } from './devices.ts';
-import { ENDUSERS_OF_SERIAL } from './endusers.ts';
-import { type Criteria, criteriaOf } from './listing.ts';
-import { MDM_PRESENT } from './records.ts';
+import type { DeviceQueryV2, EnduserQueryV2 } from '../../platform/contract.ts';
+import { type Criteria, criteriaOf, DEVICES_OF_EMAIL, ENDUSERS_OF_SERIAL, MDM_PRESENT } from './devices.ts';
 
 export const DEVICE_ORDER_COLUMNS_V2 = {
   created_at: 'created_at',

@@ -1,10 +1,9 @@
 // console store: policies, the services that they are attached to, and the shields that enforce them.
 // In: a checked spec and its text, or ids. Out: records as JSON text: times have 19 digits. Changed rows have their events and effects.
 import { AppError } from '../../domain/errors.ts';
-import type { Flag, PolicySpec } from '../../management/contract.ts';
-import { writeAudit } from './audit.ts';
-import { writeEffect } from './effects.ts';
-import { policyId } from './event-blocks.ts';
+import type { Flag, PolicySpec } from '../../platform/contract.ts';
+import { writeAudit, writeEffect } from './device-changes.ts';
+import { policyId } from './events.ts';
 import { serviceOf } from './services.ts';
 import { type Actor, type ConsoleStore, newUuid, nowNs } from './store.ts';
 

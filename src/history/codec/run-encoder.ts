@@ -1,14 +1,268 @@
 // history codec: recorded runs as rows. In: runs, in their order. Out: the rows of each; of what holds on only what is other than in the runs
 // before it. INVARIANT: what was encoded is what the files have; a row that could not be written makes a new encoder necessary.
+
+import { hash } from 'node:crypto';
+import type { ActionName } from '../../domain/action.ts';
+import type { Decision } from '../../domain/decision.ts';
 import type { TrustEvent } from '../../domain/event.ts';
-import { type FactChange, isMomentary, type RecordedRun, type RunFrame } from '../../domain/recorded-history.ts';
-import type { SubjectKind } from '../../domain/subjects.ts';
-import { dataText, factText, SECRET_TEXT } from '../fact-text.ts';
-import { type HistoryRow, OPEN_KINDS, type RowKind } from '../rows.ts';
-import { FRAME_PARTS, formSubject, framePartsOf } from './frame-rows.ts';
-import { openKeysOf, openRowsOf } from './open-state-rows.ts';
-import { EVENTS_TO, SETTINGS, WHOLE } from './row-paths.ts';
-import { type Make, StandingTexts } from './standing-texts.ts';
+import type { Exemption } from '../../domain/exemption.ts';
+import type { FactChange } from '../../domain/look-back.ts';
+import type { Stop } from '../../domain/operator.ts';
+import {
+  formOf,
+  isMomentary,
+  type RecordedPart,
+  type RecordedRuleSet,
+  type RecordedRun,
+  type RecordedSettings,
+  type RunFrame,
+} from '../../domain/recorded-history.ts';
+import type { OwnRead } from '../../domain/snapshot.ts';
+import type { MatchedLately, OpenState } from '../../domain/store.ts';
+import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import { dataText, factOf, factText, SECRET_TEXT } from '../fact-text.ts';
+import {
+  type HistoryRow,
+  holdOf,
+  OPEN_KINDS,
+  type OpenKind,
+  type RowKind,
+  type RunDecoder,
+  type RunDecoderOptions,
+} from '../rows.ts';
+
+// What deciding found open, as rows: one for each noun, which holds until it is another or ends.
+
+/** Nouns with an id, in the order in which deciding is handed them. */
+const NOUNS = {
+  episode: 'episodes',
+  claim: 'claims',
+  decision: 'decisions',
+  intent: 'intents',
+} as const satisfies Partial<Record<OpenKind, keyof OpenState>>;
+
+type NounKind = keyof typeof NOUNS;
+const NOUN_KINDS = Object.keys(NOUNS) as NounKind[];
+
+/** By kind and key: what is open, as data. */
+type OpenRows = Record<OpenKind, ReadonlyMap<string, unknown>>;
+
+/** There is at most one. */
+const THE_STOP = '';
+/** Beside the subjects: that they are known, even if there are none. Earlier versions did not record them. */
+const IS_KNOWN = '';
+
+function openRowsOf(open: OpenState): OpenRows {
+  const byId = (nouns: readonly { id: string }[]) => new Map(nouns.map((noun) => [noun.id, noun]));
+  return {
+    episode: byId(open.episodes),
+    claim: byId(open.claims),
+    decision: byId(open.decisions),
+    intent: byId(open.intents),
+    rejected: new Map([...open.rejected].map((key) => [key, true])),
+    attempt: open.lastAttempts,
+    attempts: open.attempts24h,
+    lately: new Map<string, unknown>(open.lately ? [[IS_KNOWN, true], ...open.lately] : []),
+    exemption: byId((open.exemptions ?? []).map(({ members: _, ...exemption }) => exemption)),
+    // Apart: an exemption changes whenever it is used, and its members are long.
+    members: new Map(
+      (open.exemptions ?? []).flatMap(({ id, members }) => (members === undefined ? [] : [[id, members]])),
+    ),
+    stop: new Map(open.stop ? [[THE_STOP, open.stop]] : []),
+  };
+}
+
+/** Keys by kind, where only some of what is open was read, or in another order than that of the keys. */
+type OpenKeys = { readonly [kind in OpenKind]?: readonly string[] };
+
+/** Undefined: all keys of each kind, in their order. `isPart`: what is not among these is open nevertheless. */
+function openKeysOf(rows: OpenRows, isPart: boolean): OpenKeys | undefined {
+  const kinds = isPart ? OPEN_KINDS : [...NOUN_KINDS, 'exemption' as const].filter((kind) => !isSorted(rows[kind]));
+  return kinds.length === 0 ? undefined : Object.fromEntries(kinds.map((kind) => [kind, [...rows[kind].keys()]]));
+}
+
+function isSorted(rows: ReadonlyMap<string, unknown>): boolean {
+  let before: string | undefined;
+  for (const key of rows.keys()) {
+    if (before !== undefined && key < before) return false;
+    before = key;
+  }
+  return true;
+}
+
+/** Errors: Error for a key that nothing is recorded of, unless somebody was forgotten. */
+function openStateOf(rows: OpenRows, keys: OpenKeys = {}, hasForgotten = false): OpenState {
+  const chosen = (kind: OpenKind): [string, unknown][] => {
+    const own = rows[kind];
+    const wanted = keys[kind];
+    if (!wanted) return [...own].sort(([a], [b]) => (a < b ? -1 : 1));
+    return (hasForgotten ? wanted.filter((key) => own.has(key)) : wanted).map((key) => {
+      if (!own.has(key)) throw new Error(`it has no ${kind} ${key}`);
+      return [key, own.get(key)];
+    });
+  };
+  const nouns = <K extends NounKind>(kind: K) => chosen(kind).map(([, noun]) => noun) as OpenState[(typeof NOUNS)[K]];
+  const [[, stop] = []] = chosen('stop');
+  const members = new Map(chosen('members') as [string, string][]);
+  return {
+    episodes: nouns('episode'),
+    claims: nouns('claim'),
+    decisions: nouns('decision'),
+    intents: nouns('intent'),
+    rejected: new Set(chosen('rejected').map(([key]) => key)),
+    lastAttempts: new Map(chosen('attempt') as [string, number][]),
+    attempts24h: new Map(chosen('attempts') as [ActionName, number][]),
+    ...latelyIn(new Map(chosen('lately')) as Map<string, MatchedLately>),
+    exemptions: chosen('exemption').map(([id, one]) => {
+      const own = members.get(id);
+      return own === undefined ? (one as Exemption) : { ...(one as Exemption), members: own };
+    }),
+    stop: stop as Stop | undefined,
+  };
+}
+
+function latelyIn(lately: Map<string, MatchedLately>): Pick<OpenState, 'lately'> {
+  return lately.delete(IS_KNOWN) ? { lately } : {};
+}
+
+// The frame of a run as data without maps and sets, in parts that compress well beside those of other runs.
+
+/** `path` of a row of kind `run`, each with the JSON of its part. */
+interface FrameParts {
+  run: RunFrame['run'];
+  frame: Pick<
+    RunFrame,
+    | 'steady'
+    | 'quietMs'
+    | 'freeze'
+    | 'activeRules'
+    | 'judged'
+    | 'unjudged'
+    | 'coverage'
+    | 'unavailable'
+    | 'eventsTo'
+    | 'silentSince'
+    | 'namedActs'
+  > & {
+    /** Ids of bundles; undefined: nothing asked for them. */
+    bundles: readonly string[] | undefined;
+    ownReads?: readonly (readonly [string, OwnRead])[] | undefined;
+  };
+  sources: RunFrame['sources'];
+  decidedOn?: RunFrame['decidedOn'];
+  part?: (Omit<RecordedPart, 'attempts'> & { attempts: readonly (readonly [string, number])[] }) | undefined;
+  /** Kinds of which it read something. */
+  read: readonly SubjectKind[];
+  /** By kind: paths that a reading showed which was not trusted, so that they are not standing ones. */
+  shows?: readonly (readonly [SubjectKind, readonly string[]])[] | undefined;
+  open?: OpenKeys | undefined;
+}
+
+const FRAME_PARTS: readonly (keyof FrameParts)[] = [
+  'run',
+  'frame',
+  'sources',
+  'decidedOn',
+  'part',
+  'read',
+  'shows',
+  'open',
+];
+
+function framePartsOf(frame: RunFrame): FrameParts {
+  const { run, steady, quietMs, freeze, activeRules, judged, unjudged, coverage, unavailable, eventsTo } = frame;
+  const { sources, decidedOn, bundles, ownReads, namedActs, part, silentSince } = frame;
+  return {
+    run,
+    frame: {
+      ...{ steady, quietMs, freeze, activeRules, judged, unjudged, coverage, unavailable, eventsTo, silentSince },
+      bundles: bundles && [...bundles.keys()],
+      ownReads: ownReads && [...ownReads],
+      namedActs,
+    },
+    sources,
+    decidedOn,
+    part: part && { ...part, attempts: [...part.attempts] },
+    read: [...frame.shows.keys()],
+  };
+}
+
+/** `device paged v2`: the subject of the rows of what a form shows. */
+function formSubject(kind: SubjectKind, sources: RunFrame['sources']): string {
+  return `${kind} ${formOf(sources[SOURCE_OF[kind]])}`;
+}
+
+/** What the parts do not have, from the standing rows. */
+type BesideParts = Pick<RunFrame, 'settings' | 'bundles' | 'shows'>;
+
+function frameOf({ run, frame, sources, decidedOn, part }: FrameParts, beside: BesideParts): RunFrame {
+  return {
+    run,
+    ...frame,
+    ...beside,
+    ownReads: frame.ownReads && new Map(frame.ownReads),
+    sources,
+    decidedOn,
+    part: part && { ...part, attempts: new Map(part.attempts) },
+  };
+}
+
+/** The whole of a noun, as JSON. */
+const WHOLE = 'json';
+/** The subject of the settings that deciding reads. */
+const SETTINGS = 'deciding';
+/** The subject of the number of the newest recorded event. */
+export const EVENTS_TO = 'events';
+
+// Which texts of standing nouns are recorded, by kind and key, as a hash each.
+
+/** Makes a row of the run at hand. */
+type Make = (kind: RowKind, subject: string, path: string, value: string | undefined) => HistoryRow;
+
+class StandingTexts {
+  private readonly kinds = new Map<RowKind, Map<string, string>>();
+
+  constructor(before: Iterable<HistoryRow>) {
+    for (const { kind, subject, value } of before) if (value !== undefined) this.of(kind).set(subject, printOf(value));
+  }
+
+  /** `isAll`: what is not among these is gone. */
+  *put(kind: RowKind, nouns: ReadonlyMap<string, unknown>, isAll: boolean, row: Make): Generator<HistoryRow> {
+    const known = this.of(kind);
+    for (const [key, noun] of nouns) {
+      const text = dataText(noun);
+      const print = printOf(text);
+      if (known.get(key) === print) continue;
+      known.set(key, print);
+      yield row(kind, key, WHOLE, text);
+    }
+    if (!isAll || known.size === nouns.size) return;
+    for (const key of known.keys()) {
+      if (nouns.has(key)) continue;
+      known.delete(key);
+      yield row(kind, key, '', undefined);
+    }
+  }
+
+  subjects(kind: RowKind): string[] {
+    return [...this.of(kind).keys()];
+  }
+
+  replace(kind: RowKind, subjects: readonly string[]): void {
+    this.kinds.set(kind, new Map(subjects.map((subject) => [subject, ''])));
+  }
+
+  private of(kind: RowKind): Map<string, string> {
+    const known = this.kinds.get(kind) ?? new Map<string, string>();
+    this.kinds.set(kind, known);
+    return known;
+  }
+}
+
+/** SHA-256: nobody finds two texts of one hash, so it needs no key. */
+function printOf(text: string): string {
+  return hash('sha256', text, 'base64');
+}
 
 type FrameToEncode = Omit<RunFrame, 'shows'>;
 
@@ -99,4 +353,113 @@ function kindOf(frame: FrameToEncode, { kind }: FactChange): RowKind {
 function textOf({ value, secret }: FactChange): string | undefined {
   if (secret) return SECRET_TEXT;
   return value === undefined ? undefined : factText(value);
+}
+
+// Rows as the runs that they were made of.
+
+const NOTHING_OPEN: OpenState = {
+  ...{ episodes: [], claims: [], decisions: [], intents: [] },
+  ...{ rejected: new Set(), lastAttempts: new Map(), attempts24h: new Map() },
+};
+
+export class Decoder implements RunDecoder {
+  private standing = new Map<string, Map<string, unknown>>();
+  /** By kind and form: a fresh set when it grows, since runs before it are handed out. */
+  private forms = new Map<string, Set<string>>();
+
+  constructor(private readonly options: RunDecoderOptions) {}
+
+  begin(rows: Iterable<HistoryRow>): void {
+    this.standing = new Map();
+    this.forms = new Map();
+    for (const row of rows) this.apply(row);
+  }
+
+  run(rows: readonly HistoryRow[], changes: Iterable<FactChange>): RecordedRun {
+    const parts = new Map<string, unknown>();
+    const [written, ended]: [Decision[], string[]] = [[], []];
+    const events: TrustEvent[] = [];
+    const rules = new Map<string, string>();
+    let ruleSetHash: string | undefined;
+    for (const row of rows) {
+      if (row.kind === 'run') parts.set(row.path, dataOf(row));
+      else if (row.kind === 'written') written.push(dataOf(row) as Decision);
+      else if (row.kind === 'ended') ended.push(row.subject);
+      else if (row.kind === 'event') events.push(eventOf(row));
+      else if (row.kind === 'rules' && row.value !== undefined) {
+        ruleSetHash = row.subject;
+        rules.set(row.path, String(dataOf(row)));
+      }
+      if (holdOf(row.kind) === 'standing') this.apply(row);
+    }
+    if (!parts.has('run') || !parts.has('frame') || !parts.has('sources')) throw new Error('its frame is not whole');
+    const own = Object.fromEntries(parts) as unknown as FrameParts;
+    const { factsOnly, hasForgotten = false } = this.options;
+    const openState = factsOnly ? NOTHING_OPEN : openStateOf(this.open(), own.open, hasForgotten);
+    const ruleSet = ruleSetHash === undefined ? {} : { ruleSet: { hash: ruleSetHash, files: rules } };
+    return { frame: this.frame(own), changes, events, openState, written, ended, ...ruleSet };
+  }
+
+  events(rows: readonly HistoryRow[]): TrustEvent[] {
+    return rows.map(eventOf);
+  }
+
+  ruleSet(hash: string, rows: readonly HistoryRow[]): RecordedRuleSet | undefined {
+    const files = rows.filter(({ subject, value }) => subject === hash && value !== undefined);
+    return files.length === 0
+      ? undefined
+      : { hash, files: new Map(files.map((row) => [row.path, String(dataOf(row))])) };
+  }
+
+  private frame(parts: FrameParts): RunFrame {
+    const settings = this.of('setting').get(SETTINGS) as RecordedSettings | undefined;
+    if (!settings) throw new Error('its settings are not recorded');
+    const { bundles } = parts.frame;
+    return frameOf(parts, {
+      settings,
+      bundles: bundles && new Map(bundles.map((id) => [id, new Set(this.of('bundle').get(id) as string[])])),
+      shows: this.shows(parts),
+    });
+  }
+
+  /** By each kind that was read. */
+  private shows({ sources, shows = [], read }: FrameParts): Map<SubjectKind, ReadonlySet<string>> {
+    const aside = new Map(shows);
+    return new Map(
+      SUBJECT_KINDS.filter((kind) => read.includes(kind)).map((kind) => {
+        const known = this.forms.get(formSubject(kind, sources)) ?? new Set<string>();
+        const more = aside.get(kind);
+        return [kind, more ? new Set([...known, ...more]) : known];
+      }),
+    );
+  }
+
+  private open(): OpenRows {
+    return Object.fromEntries(OPEN_KINDS.map((kind) => [kind, this.of(kind)])) as unknown as OpenRows;
+  }
+
+  private apply(row: HistoryRow): void {
+    const { kind, subject, path, value } = row;
+    if (kind === 'form') {
+      if (value !== undefined) this.forms.set(subject, new Set([...(this.forms.get(subject) ?? []), path]));
+      return;
+    }
+    if (kind === 'rules') return;
+    if (value === undefined) this.of(kind).delete(subject);
+    else this.of(kind).set(subject, dataOf(row));
+  }
+
+  private of(kind: string): Map<string, unknown> {
+    const known = this.standing.get(kind) ?? new Map<string, unknown>();
+    this.standing.set(kind, known);
+    return known;
+  }
+}
+
+function dataOf({ value }: HistoryRow): unknown {
+  return value === undefined ? undefined : factOf(value);
+}
+
+function eventOf(row: HistoryRow): TrustEvent {
+  return dataOf(row) as TrustEvent;
 }

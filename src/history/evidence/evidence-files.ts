@@ -3,9 +3,8 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { makeFolderSync, writeWhole } from '../../base/files.ts';
 import type { EvidenceReader, EvidenceThresholds, RuleEvidence } from '../../domain/evidence.ts';
-import { writeWhole } from '../../files/durable-file.ts';
-import { makeFolderSync } from '../../files/make-folder.ts';
 
 const VERSION = 1;
 const NAME = /^[0-9a-f]{64}\.json$/;

@@ -1,20 +1,92 @@
 // history files: removes one subject from every segment. In: a subject. Out: the same segments without it, each written whole before the one with it is
 // removed: repeated after a crash, it does what was left. Rule files are left as they are, since a rule set is found by its hash.
+
+import { relative } from 'node:path';
+import { type ExemptionMember, ExemptionMembers } from '../../domain/exemption.ts';
+import { FIELDS } from '../../domain/identity.ts';
 import type { SubjectRef } from '../../domain/subjects.ts';
 import { factKindOf, type HistoryRow, type RowKind } from '../rows.ts';
-import { ForgottenMember, hasMembers } from './forget-member.ts';
+import { causeOf, Walk } from './begin.ts';
 import { type CodedTexts, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
-import { listHistory, NewSegment, readSegment, removeSegments, type SegmentFile } from './segment-files.ts';
-import { rowsOf } from './segment-rows.ts';
+import { listHistory, NewSegment, readSegment, removeSegments, type SegmentFile, sizeOf } from './segment-files.ts';
+import { decodeGroup, RunBoundaries, rowAt, rowsOf } from './segment-rows.ts';
 
-export interface Forgetting {
+// One subject among the members of exemptions, which are prints: nobody is named there, but whoever guesses an id can
+// ask whether it is one.
+
+function hasMembers({ groups }: SegmentColumns): boolean {
+  return groups.some((group) => group.kind().dictionary.includes('members'));
+}
+
+class ForgottenMember {
+  private all: ExemptionMember[] | undefined;
+  /** By exemption and members: many files have the same ones. */
+  private readonly known = new Map<string, string>();
+
+  constructor(
+    private readonly subject: SubjectRef,
+    private readonly folder: string,
+  ) {}
+
+  /** The same row when the subject is not among its members. */
+  without(row: HistoryRow): HistoryRow {
+    if (row.kind !== 'members' || row.value === undefined) return row;
+    const key = `${row.subject} ${row.value}`;
+    const value = this.known.get(key) ?? this.valueWithout(row.subject, row.value);
+    this.known.set(key, value);
+    return value === row.value ? row : { ...row, value };
+  }
+
+  private valueWithout(exemption: string, value: string): string {
+    const members = ExemptionMembers.of(exemption, JSON.parse(value) as string);
+    this.all ??= membersOf(this.subject, this.folder);
+    const left = members.without(this.all);
+    return left === members ? value : JSON.stringify(left.packed());
+  }
+}
+
+function membersOf({ kind, id }: SubjectRef, folder: string): ExemptionMember[] {
+  if (kind === 'service') return [{ kind, id, serial: '' }];
+  return ['', ...serialsIn(folder)].map((serial) => ({ kind, id, serial }));
+}
+
+function serialsIn(folder: string): Set<string> {
+  const serials = new Set<string>();
+  for (const segment of listHistory(folder).segments) {
+    try {
+      for (const text of textsIn(readSegment(segment))) serials.add(text);
+    } catch (error) {
+      // It is named where it is to be written again.
+      if (!(error instanceof UnreadableSegment)) throw error;
+    }
+  }
+  return serials;
+}
+
+function* textsIn({ groups }: SegmentColumns): Generator<string> {
+  for (const group of groups) {
+    const [kind, path] = [group.kind(), group.path()];
+    const serial = path.dictionary.indexOf(FIELDS.device[1] as string);
+    if (serial === -1) continue;
+    const isDevice = kind.dictionary.map((one) => factKindOf(one) === 'device');
+    const { codes, text } = group.value();
+    for (let row = 0; row < group.rows; row++) {
+      const code = codes[row] as number;
+      if (path.codes[row] !== serial || code === -1 || !isDevice[kind.codes[row] as number]) continue;
+      const value: unknown = JSON.parse(text(code));
+      if (typeof value === 'string') yield value;
+    }
+  }
+}
+
+interface Forgetting {
   subject: SubjectRef;
   atMs: number;
   /** Stands where the subject was named in records of others. It says nothing of the subject. */
   standIn: string;
 }
 
-export interface Forgotten {
+interface Forgotten {
   /** Segments that were written again. */
   segments: number;
   /** Rows that were removed, and rows of others in which it was named, or a member. */
@@ -159,4 +231,132 @@ class Naming {
 
 function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+// Whether a history is whole.
+
+interface HistoryProblem {
+  /** Day and file; undefined: of the history as a whole. */
+  file: string | undefined;
+  text: string;
+}
+
+interface HistoryCheck {
+  ok: boolean;
+  files: number;
+  bytes: number;
+  /** Each recorded run once, also where segments overlap. */
+  runs: number;
+  rows: number;
+  /** The first and the last recorded run, epoch ms. */
+  fromMs: number | undefined;
+  toMs: number | undefined;
+  problems: HistoryProblem[];
+}
+
+/** Errors: AppError `store_failed` when the folder cannot be read. */
+export function verifyHistory(folder: string, address: string | undefined): HistoryCheck {
+  const { segments, foreign } = listHistory(folder);
+  const walk = new Walk(folder, address);
+  const problems: HistoryProblem[] = foreign.map((file) => ({
+    file: relative(folder, file),
+    text: 'it has no name of a segment: move it elsewhere',
+  }));
+  let rows = 0;
+  const places = new Set<number>();
+  for (const segment of segments) {
+    const columns = walk.open(segment);
+    if (columns instanceof UnreadableSegment) {
+      if (columns.reason !== 'gone') problems.push(problemOf(segment, columns.message));
+      continue;
+    }
+    rows += columns.rows;
+    const text = faultOf(segment, columns);
+    if (text !== undefined) problems.push(problemOf(segment, text));
+    else if (segment.level !== 'base')
+      for (let place = segment.first; place <= segment.last; place++) places.add(place);
+  }
+  problems.push(...missingOf(segments, places));
+  const times = segments.filter(({ level }) => level !== 'base').flatMap(({ fromMs, toMs }) => [fromMs, toMs]);
+  return {
+    ok: problems.length === 0,
+    files: segments.length,
+    bytes: segments.reduce((sum, { file }) => sum + sizeOf(file), 0),
+    runs: places.size,
+    rows,
+    fromMs: times.length === 0 ? undefined : Math.min(...times),
+    toMs: times.length === 0 ? undefined : Math.max(...times),
+    problems,
+  };
+}
+
+function problemOf({ day, file }: SegmentFile, text: string): HistoryProblem {
+  return { file: `${day}/${file.split('/').at(-1)}`, text };
+}
+
+/** What the rows do not hold of what the name promises. */
+function faultOf(segment: SegmentFile, columns: SegmentColumns): string | undefined {
+  try {
+    return segment.level === 'base' ? baseFault(columns) : runsFault(segment, columns);
+  } catch (error) {
+    return `it cannot be decoded (${causeOf(error)})`;
+  }
+}
+
+function baseFault({ groups }: SegmentColumns): string | undefined {
+  const isOfRun = groups.some((group) => group.run().dictionary.some((run) => run !== 0));
+  return isOfRun ? 'it is a base with rows of a run' : undefined;
+}
+
+function runsFault({ first, last, fromMs, toMs }: SegmentFile, { groups }: SegmentColumns): string | undefined {
+  const boundaries = new RunBoundaries();
+  const times: number[] = [];
+  for (const group of groups) {
+    const decoded = decodeGroup(group);
+    for (let row = 0; row < decoded.rows; row++) {
+      const { run, at, kind } = rowAt(decoded, row);
+      if (!boundaries.begins(run, at, kind === 'run')) continue;
+      if (kind !== 'run') return `run ${run} in it is not whole`;
+      times.push(at);
+    }
+  }
+  if (times.length !== last - first + 1) return `it has ${times.length} runs instead of ${last - first + 1}`;
+  return times[0] === fromMs && times.at(-1) === toMs ? undefined : 'its runs are of other times than its name';
+}
+
+/** Places that no whole segment has. A history begins with place 1, or with a base. */
+function missingOf(segments: readonly SegmentFile[], places: ReadonlySet<number>): HistoryProblem[] {
+  const last = segments.reduce((most, one) => Math.max(most, one.last), 0);
+  const begin = segments.find(({ level }) => level === 'base');
+  const first = segments.find(({ level }) => level !== 'base');
+  const from = begin && (!first || begin.last < first.first) ? begin.last + 1 : 1;
+  const missing: number[] = [];
+  for (let place = from; place <= last; place++) if (!places.has(place)) missing.push(place);
+  if (missing.length === 0) return [];
+  const text = missing.length === 1 ? 'a recorded run is' : `${missing.length} recorded runs are`;
+  return [{ file: undefined, text: `${text} lost: replays name the time as a gap` }];
+}
+
+interface HistoryDay {
+  day: string;
+  runs: number;
+  files: number;
+  bytes: number;
+  hasBase: boolean;
+}
+
+/** Errors: AppError `store_failed` when the folder cannot be read. */
+export function historyDays(folder: string): HistoryDay[] {
+  const days = new Map<string, { places: Set<number>; files: number; bytes: number; hasBase: boolean }>();
+  for (const { day, file, level, first, last } of listHistory(folder).segments) {
+    const known = days.get(day) ?? { places: new Set(), files: 0, bytes: 0, hasBase: false };
+    days.set(day, known);
+    known.files++;
+    known.bytes += sizeOf(file);
+    if (level === 'base') known.hasBase = true;
+    else for (let place = first; place <= last; place++) known.places.add(place);
+  }
+  return [...days]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([day, { places, ...rest }]) => ({ day, runs: places.size, ...rest }));
 }

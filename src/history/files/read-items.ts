@@ -1,21 +1,120 @@
 // history files: the items of a stretch of time: what held before its first run, its runs, and the gaps. In: a query. Out: items, one at a time: a day
 // at most is in memory. After damage it goes on with the next base; runs that are only missing leave what is known as it is.
-import { giveWay } from '../../domain/give-way.ts';
-import type { HistoryGap, HistoryItem, HistoryQuery } from '../../domain/recorded-history.ts';
-import type { RunDecoder } from '../run-decoder.ts';
-import { Begin, type Begun } from './begin.ts';
-import { type RunBeside, runAfter, runBefore } from './beside.ts';
-import type { HistoryFolder } from './history-folder.ts';
-import { type ScannedRun, scanRuns } from './scan.ts';
-import type { Wanted } from './scan-facts.ts';
-import { UnreadableSegment } from './segment-columns.ts';
-import { dayOf } from './segment-name.ts';
-import { stateOf } from './state-item.ts';
-import { causeOf, type Lost, undecoded, Walk, type WalkedSegment } from './walk.ts';
-import { isRowWanted, wantedBy } from './wanted.ts';
+
+import { giveWay } from '../../base/turns.ts';
+import type { TrustEvent } from '../../domain/event.ts';
+import type { Fact, Facts } from '../../domain/facts.ts';
+import { FIELDS } from '../../domain/identity.ts';
+import type { FactChange } from '../../domain/look-back.ts';
+import type {
+  HistoryGap,
+  HistoryItem,
+  HistoryQuery,
+  HistoryReader,
+  RecordedRuleSet,
+  RunFrame,
+} from '../../domain/recorded-history.ts';
+import { isUsable } from '../../domain/snapshot.ts';
+import { SOURCE_OF, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
+import { factKindOf, type HistoryRow, OPEN_KINDS, type RowKind, type RunDecoder } from '../rows.ts';
+import {
+  Begin,
+  type Begun,
+  causeOf,
+  type HistoryFolder,
+  type Lost,
+  type RunBeside,
+  runAfter,
+  runBefore,
+  type Standing,
+  undecoded,
+  Walk,
+  type WalkedSegment,
+} from './begin.ts';
+import { dayOf } from './segment-bytes.ts';
+import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
+import { rowsOf } from './segment-rows.ts';
+import { changeOf, readValue, type ScannedRun, scanRuns, type Wanted } from './tidy.ts';
+
+// The item that says what held before the next run.
+
+const PIECE = 5_000;
+
+function stateOf(standing: Standing, decoder: RunDecoder, wanted: Wanted, atMs: number): HistoryItem {
+  const isOther = (kind: string) => factKindOf(kind) === undefined && kind !== 'event' && wanted.row(kind);
+  decoder.begin(standing.rows(isOther));
+  return { kind: 'state', atMs, facts: facts(standing, wanted), events: events(standing, decoder) };
+}
+
+async function* facts(standing: Standing, wanted: Wanted): AsyncGenerator<readonly FactChange[]> {
+  const isFact = (kind: string) => factKindOf(kind) !== undefined;
+  for await (const rows of inPieces(standing.rows(isFact, wanted.fact))) {
+    yield rows.map(({ kind, subject, path, value }) =>
+      changeOf(kind as SubjectKind, subject, path, value === undefined ? undefined : readValue(value)),
+    );
+  }
+}
+
+async function* events(standing: Standing, decoder: RunDecoder): AsyncGenerator<readonly TrustEvent[]> {
+  for await (const rows of inPieces(standing.rows((kind) => kind === 'event'))) yield decoder.events(rows);
+}
+
+async function* inPieces(rows: Iterable<HistoryRow>): AsyncGenerator<HistoryRow[]> {
+  let piece: HistoryRow[] = [];
+  for (const row of rows) {
+    piece.push(row);
+    if (piece.length < PIECE) continue;
+    yield piece;
+    piece = [];
+    await giveWay();
+  }
+  if (piece.length > 0) yield piece;
+}
+
+// Which rows of the files a query needs.
+
+/** Beside the fields of identities: who owns what. */
+const OWNING: Record<SubjectKind, readonly string[]> = {
+  device: ['Emails'],
+  user: ['SerialNumbers'],
+  service: [],
+};
+
+type Asked = Pick<HistoryQuery, 'facts' | 'factsOnly' | 'framesOnly'>;
+
+/** Without these a run is still whole, except for what was open and decided. */
+const OPEN_STATE: ReadonlySet<string> = new Set<RowKind>([...OPEN_KINDS, 'written', 'ended']);
+
+function wantedBy({ facts, factsOnly, framesOnly }: Asked): Wanted {
+  const isOpen = (kind: string) => OPEN_STATE.has(kind);
+  if (framesOnly) return { fact: () => false, noFacts: true, row: (kind) => kind !== 'event' && !isOpen(kind) };
+  return {
+    fact: facts ? (kind, path) => isIdentity(kind, path) || isAmong(facts.get(kind), path) : () => true,
+    row: factsOnly === true ? (kind) => !isOpen(kind) : () => true,
+  };
+}
+
+/** The same test for any row. */
+function isRowWanted({ fact, row }: Wanted): (kind: string, path: string) => boolean {
+  return (kind, path) => {
+    const factKind = factKindOf(kind);
+    return factKind === undefined ? row(kind) : fact(factKind, path);
+  };
+}
+
+function isIdentity(kind: SubjectKind, path: string): boolean {
+  return path === '' || FIELDS[kind].includes(path) || OWNING[kind].includes(path);
+}
+
+function isAmong(wanted: ReadonlySet<string> | undefined, path: string): boolean {
+  if (!wanted) return false;
+  if (wanted.has(path)) return true;
+  for (const one of wanted) if (one.startsWith(`${path}.`) || path.startsWith(`${one}.`)) return true;
+  return false;
+}
 
 /** Errors: AppError `store_failed` when the folder cannot be read. */
-export async function* readItems(history: HistoryFolder, query: HistoryQuery): AsyncGenerator<HistoryItem> {
+async function* readItems(history: HistoryFolder, query: HistoryQuery): AsyncGenerator<HistoryItem> {
   const walk = new Walk(history.folder, history.address);
   const first = walk.segments.find(({ fromMs, toMs }) => Math.max(fromMs, toMs) >= query.fromMs);
   const last = walk.segments.findLast(({ fromMs, toMs }) => Math.min(fromMs, toMs) <= query.toMs);
@@ -233,5 +332,124 @@ function nextOf(runs: Iterator<ScannedRun>, walked: WalkedSegment): ScannedRun |
     return step.done ? undefined : step.value;
   } catch (error) {
     return { lost: undecoded(walked, error) };
+  }
+}
+
+// The history of one subject: what was known of it at a time, and how it changed.
+
+async function factsOfSubject(
+  history: HistoryFolder,
+  subject: SubjectRef,
+  atMs: number,
+): Promise<{ facts: Facts; seenAt: number } | undefined> {
+  const walk = new Walk(history.folder, history.address);
+  // What held just after the last run until then is what held before the first run after it.
+  const last = walk.segments.findLast(({ fromMs, toMs }) => Math.min(fromMs, toMs) <= atMs);
+  if (!last) return undefined;
+  const begun = await new Begin(walk, atMs + 1).at(last.first);
+  if ('lost' in begun) return undefined;
+  const facts: Facts = {};
+  for (const row of begun.standing.rowsOf(subject)) {
+    const { value } = changeOf(
+      subject.kind,
+      subject.id,
+      row.path,
+      row.value === undefined ? undefined : readValue(row.value),
+    );
+    if (value !== undefined) setFact(facts, row.path, value);
+  }
+  if (Object.keys(facts).length === 0) return undefined;
+  return { facts, seenAt: await seenAt(history, subject, last.fromMs, atMs) };
+}
+
+/** An id may be any text, and so may a path. */
+function setFact(facts: Facts, path: string, value: Fact): void {
+  Object.defineProperty(facts, path, { value, enumerable: true, writable: true, configurable: true });
+}
+
+/** The last run that read the subject, of those in the last segment: all of an hour or of a day. */
+async function seenAt(history: HistoryFolder, subject: SubjectRef, fromMs: number, atMs: number): Promise<number> {
+  let seen = fromMs;
+  const nothing = new Map();
+  for await (const item of readItems(history, { fromMs, toMs: atMs, facts: nothing, factsOnly: true })) {
+    if (item.kind === 'run' && hasRead(item.run.frame, subject)) seen = item.run.frame.run.startedAt;
+  }
+  return seen;
+}
+
+function hasRead({ part, sources }: RunFrame, { kind, id }: SubjectRef): boolean {
+  if (part) return part.read.some((one) => one.kind === kind && one.id === id);
+  const reading = sources[SOURCE_OF[kind]];
+  return reading.state === 'read' && isUsable(reading);
+}
+
+async function* changesOfSubject(
+  { folder, address }: HistoryFolder,
+  { kind, id }: SubjectRef,
+  fromMs: number,
+  toMs: number,
+): AsyncGenerator<FactChange & { atMs: number; runSeq: number }> {
+  const walk = new Walk(folder, address);
+  const wanted: Wanted = { fact: (one) => one === kind, row: () => false, subject: id, standingOnly: true };
+  const first = walk.segments.find((segment) => Math.max(segment.fromMs, segment.toMs) >= fromMs);
+  for (let place = first?.first ?? 1, last = walk.lastPlace; place <= last; ) {
+    const walked = walk.at(place);
+    if (!walked) return;
+    place = walked.next;
+    if (walked.kind === 'lost') continue;
+    let skip = walked.skip;
+    for (const { run: runSeq, atMs, changes } of scanRuns(walked.columns, wanted)) {
+      if (skip-- > 0 || atMs < fromMs || atMs > toMs) continue;
+      for (const change of changes) yield { ...change, atMs, runSeq };
+    }
+    await giveWay();
+  }
+}
+
+// The history as replays and people read it.
+
+/** Nothing is read before it is asked for; a folder that is not there is an empty history. */
+export function historyReader(history: HistoryFolder): HistoryReader {
+  const { folder, address, newDecoder } = history;
+  return {
+    items: (query: HistoryQuery): AsyncIterable<HistoryItem> => readItems(history, query),
+    span: async () => {
+      const { segments } = new Walk(folder, address);
+      if (segments.length === 0) return undefined;
+      return {
+        fromMs: Math.min(...segments.map(({ fromMs, toMs }) => Math.min(fromMs, toMs))),
+        toMs: Math.max(...segments.map(({ fromMs, toMs }) => Math.max(fromMs, toMs))),
+      };
+    },
+    factsAt: (subject: SubjectRef, atMs: number) => factsOfSubject(history, subject, atMs),
+    changesOf: (
+      subject: SubjectRef,
+      fromMs: number,
+      toMs: number,
+    ): AsyncIterable<FactChange & { atMs: number; runSeq: number }> => changesOfSubject(history, subject, fromMs, toMs),
+    ruleSet: async (hash: string): Promise<RecordedRuleSet | undefined> => {
+      const walk = new Walk(folder, address);
+      const newestFirst = [...walk.segments, ...walk.bases].sort((a, b) => b.last - a.last);
+      for (const segment of newestFirst) {
+        const rows = rulesIn(walk.open(segment), hash);
+        const found = rows.length > 0 ? newDecoder({ factsOnly: false }).ruleSet(hash, rows) : undefined;
+        if (found) return found;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** The files of a rule set; none when they are not there, or cannot be read. */
+function rulesIn(columns: SegmentColumns | UnreadableSegment, hash: string): HistoryRow[] {
+  if (columns instanceof UnreadableSegment) return [];
+  try {
+    if (!columns.groups.some((group) => group.kind().dictionary.includes('rules'))) return [];
+    return [...rowsOf(columns)].filter(
+      ({ kind, subject, value }) => kind === 'rules' && subject === hash && value !== undefined,
+    );
+  } catch (error) {
+    if (error instanceof UnreadableSegment) return [];
+    throw error;
   }
 }

@@ -18,10 +18,17 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/errors.ts';
-import { type SegmentAbout, SegmentBytes } from './segment-bytes.ts';
+import {
+  DAY_FOLDER,
+  dayOf,
+  fileNameOf,
+  parseFileName,
+  type SegmentAbout,
+  SegmentBytes,
+  type SegmentName,
+  type SegmentSource,
+} from './segment-bytes.ts';
 import { bytesOf, readColumns, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
-import { DAY_FOLDER, dayOf, fileNameOf, parseFileName, type SegmentName } from './segment-name.ts';
-import type { SegmentSource } from './segment-pages.ts';
 
 export interface SegmentFile extends SegmentName {
   /** Of the day, below the history's folder. */
@@ -351,4 +358,47 @@ function writeFault(folder: string, error: unknown): AppError {
       : (code ?? 'unknown error');
   const advice = isFull ? 'free space' : code === 'EROFS' ? 'mount it writable' : 'check its owner and mode';
   return new AppError('store_failed', `history \`${folder}\` cannot be written (${why}): ${advice}`, { cause: error });
+}
+
+// A copy of a history, also while a recorder writes to it.
+
+export interface HistoryCopy {
+  files: number;
+  bytes: number;
+  /** Damaged ones, which were not copied. */
+  left: string[];
+}
+
+const ROUNDS_MAX = 5;
+
+/** Errors: AppError `store_failed`. */
+export function copyHistory(source: string, target: string): HistoryCopy {
+  const copied = new Map<string, number>();
+  let left = new Set<string>();
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    let isGone = false;
+    left = new Set();
+    for (const segment of listHistory(source).segments) {
+      const key = `${segment.day}/${segment.sha256}`;
+      if (copied.has(key)) continue;
+      const size = sizeOf(segment.file);
+      const fault = copyWhole(segment, target);
+      if (fault === 'gone') isGone = true;
+      else if (fault) left.add(segment.file);
+      else copied.set(key, size);
+    }
+    if (!isGone) break;
+  }
+  return { files: copied.size, bytes: [...copied.values()].reduce((sum, size) => sum + size, 0), left: [...left] };
+}
+
+function copyWhole(segment: SegmentFile, target: string): UnreadableSegment['reason'] | undefined {
+  try {
+    readSegment(segment);
+    copySegment(segment, target);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UnreadableSegment) return error.reason;
+    throw error;
+  }
 }

@@ -1,16 +1,27 @@
 // history files: what the writer does between two runs: segments of runs become one of an hour, those of a day one of a day, each next day gets its
 // base, and days that are older than they are kept go. In: a folder. Out: the same history in fewer files. Killed at any step it has lost nothing,
 // and the next time goes on: what was made of others takes their place only when it is on the disk.
-import { standingInParts } from './begin.ts';
-import type { SegmentAbout } from './segment-bytes.ts';
-import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
-import { listHistory, NewSegment, readSegment, removeSegments, type SegmentFile } from './segment-files.ts';
-import type { SegmentLevel } from './segment-name.ts';
-import { addRows, decodeGroup } from './segment-rows.ts';
-import type { Standing } from './standing.ts';
-import { Walk } from './walk.ts';
 
-export interface TidyOptions {
+import { AppError } from '../../domain/errors.ts';
+import type { Fact } from '../../domain/facts.ts';
+import type { FactChange } from '../../domain/look-back.ts';
+import type { SubjectKind } from '../../domain/subjects.ts';
+import { factOf, SECRET_TEXT } from '../fact-text.ts';
+import { factKindOf, type HistoryRow } from '../rows.ts';
+import { type Lost, type Standing, standingInParts, Walk } from './begin.ts';
+import { dayOf, type SegmentAbout, type SegmentLevel } from './segment-bytes.ts';
+import { type RowGroup, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
+import {
+  listHistory,
+  NewSegment,
+  readSegment,
+  removeSegments,
+  removeUnfinished,
+  type SegmentFile,
+} from './segment-files.ts';
+import { addRows, type DecodedGroup, decodeGroup, RunBoundaries, rowAt } from './segment-rows.ts';
+
+interface TidyOptions {
   program: string;
   address: string;
   nowMs: number;
@@ -22,7 +33,7 @@ export interface TidyOptions {
   changesMax?: number;
 }
 
-export interface Tidied {
+interface Tidied {
   merged: number;
   bases: number;
   removed: number;
@@ -225,4 +236,272 @@ function prune(folder: string, { nowMs, keepMs }: TidyOptions): number {
   const old = segments.filter(({ level, last }) => last < oldest.last || (level !== 'base' && last === oldest.last));
   if (old.length > 0) removeSegments(folder, old);
   return old.length;
+}
+
+// The facts of one group of rows, as changes.
+
+export interface Wanted {
+  fact(kind: SubjectKind, path: string): boolean;
+  /** No fact is wanted. */
+  noFacts?: boolean;
+  /** Of rows that are no facts. */
+  row(kind: string): boolean;
+  /** Only rows of this subject; undefined: all. */
+  subject?: string | undefined;
+  /** Without facts of readings that were not trusted. */
+  standingOnly?: boolean;
+}
+
+/** It is there, and was not recorded. */
+const SECRET = Symbol('secret');
+
+type Kept = Fact | typeof SECRET | undefined;
+
+class FactScan {
+  readonly #group: DecodedGroup;
+  /** By the code of a kind. */
+  readonly #factKinds: readonly (SubjectKind | undefined)[];
+  /** By the code of a kind, then by that of a path; of kinds that are no facts, by none. */
+  readonly #wantedPaths: readonly (Uint8Array | undefined)[];
+  readonly #isOther: readonly boolean[];
+  /** By the code of a subject; undefined: all are wanted. */
+  readonly #subjects: Uint8Array | undefined;
+  /** Of a value that repeats, one fact: facts are never changed in place. */
+  readonly #known = new Map<number, Kept>();
+
+  constructor(group: DecodedGroup, wanted: Wanted) {
+    const { kind, path, subject } = group;
+    this.#group = group;
+    this.#factKinds = kind.dictionary.map(factKindOf);
+    this.#wantedPaths = kind.dictionary.map((name) => {
+      const factKind = factKindOf(name);
+      if (!factKind) return undefined;
+      const isOut = wanted.standingOnly === true && name.startsWith('aside.');
+      return Uint8Array.from(path.dictionary, (one) => (!isOut && wanted.fact(factKind, one) ? 1 : 0));
+    });
+    this.#isOther = kind.dictionary.map((name) => factKindOf(name) === undefined && wanted.row(name));
+    const { subject: only } = wanted;
+    if (only !== undefined) this.#subjects = Uint8Array.from(subject.dictionary, (one) => (one === only ? 1 : 0));
+  }
+
+  isFact(row: number): boolean {
+    return this.#wantedPaths[this.#group.kind.codes[row] as number] !== undefined;
+  }
+
+  /** Of a fact. */
+  isWanted(row: number): boolean {
+    const { kind, path } = this.#group;
+    const paths = this.#wantedPaths[kind.codes[row] as number] as Uint8Array;
+    return paths[path.codes[row] as number] === 1 && this.#isOfSubject(row);
+  }
+
+  /** No fact, and wanted. */
+  isOther(row: number): boolean {
+    return (this.#isOther[this.#group.kind.codes[row] as number] as boolean) && this.#isOfSubject(row);
+  }
+
+  changeAt(row: number): FactChange {
+    const { kind, subject, path } = this.#group;
+    return changeOf(
+      this.#factKinds[kind.codes[row] as number] as SubjectKind,
+      subject.dictionary[subject.codes[row] as number] as string,
+      path.dictionary[path.codes[row] as number] as string,
+      this.#valueAt(row),
+    );
+  }
+
+  #isOfSubject(row: number): boolean {
+    return this.#subjects === undefined || this.#subjects[this.#group.subject.codes[row] as number] === 1;
+  }
+
+  #valueAt(row: number): Kept {
+    const { codes, repeats, text } = this.#group.value;
+    const code = codes[row] as number;
+    if (code === -1) return undefined;
+    if (!repeats) return readValue(text(code));
+    let fact = this.#known.get(code);
+    if (fact === undefined) {
+      fact = readValue(text(code));
+      this.#known.set(code, fact);
+    }
+    return fact;
+  }
+}
+
+export function changeOf(kind: SubjectKind, subject: string, path: string, value: Kept): FactChange {
+  return value === SECRET ? { kind, subject, path, value: undefined, secret: true } : { kind, subject, path, value };
+}
+
+export function readValue(text: string): Fact | typeof SECRET {
+  return text === SECRET_TEXT ? SECRET : factOf(text);
+}
+
+// The runs of a segment: its facts as changes, its other rows as they are.
+
+export interface ScannedRun {
+  run: number;
+  atMs: number;
+  /** An array, or of a run with very many, what reads them each time it is asked. */
+  changes: Iterable<FactChange>;
+  /** Without facts. */
+  rows: HistoryRow[];
+}
+
+/** More changes than these are not held: the first recorded run has every fact of a fleet. */
+const HELD_MAX = 100_000;
+
+interface Place {
+  group: number;
+  row: number;
+}
+
+interface Scanning {
+  run: number;
+  atMs: number;
+  from: Place;
+  /** Undefined: they are too many. */
+  changes: FactChange[] | undefined;
+  rows: HistoryRow[];
+}
+
+/** Runs in order; a run is given when all its rows were read. */
+export function* scanRuns(columns: SegmentColumns, wanted: Wanted): Generator<ScannedRun> {
+  const boundaries = new RunBoundaries();
+  let current: Scanning | undefined;
+  let at: Place = { group: 0, row: 0 };
+  for (const [index, group] of columns.groups.entries()) {
+    if (hasFactsAlone(group, wanted)) continue;
+    const decoded = decodeGroup(group);
+    const facts = new FactScan(decoded, wanted);
+    const { run, at: times, kind } = decoded;
+    const isFrame = kind.dictionary.map((name) => name === 'run');
+    let before = { run: -1, time: -1, wasFrame: true };
+    for (let row = 0; row < decoded.rows; row++) {
+      const runCode = run.codes[row] as number;
+      const timeCode = times.codes[row] as number;
+      const isFrameNow = isFrame[kind.codes[row] as number] as boolean;
+      if (isFrameNow || before.wasFrame || runCode !== before.run || timeCode !== before.time) {
+        before = { run: runCode, time: timeCode, wasFrame: isFrameNow };
+        const [runNow, atMs] = [run.dictionary[runCode] as number, times.dictionary[timeCode] as number];
+        if (boundaries.begins(runNow, atMs, isFrameNow)) {
+          at = { group: index, row };
+          if (current) yield scanned(current, columns, wanted, at);
+          current = { run: runNow, atMs, from: at, changes: [], rows: [] };
+        }
+      }
+      const now = current as Scanning;
+      if (facts.isFact(row)) {
+        if (!facts.isWanted(row) || !now.changes) continue;
+        now.changes.push(facts.changeAt(row));
+        if (now.changes.length > HELD_MAX) now.changes = undefined;
+      } else if (facts.isOther(row)) now.rows.push(rowAt(decoded, row));
+    }
+  }
+  if (current) yield scanned(current, columns, wanted, { group: columns.groups.length, row: 0 });
+}
+
+/** Nobody wants them, and no run begins there: it would with its frame. */
+function hasFactsAlone(group: RowGroup, { noFacts }: Wanted): boolean {
+  return noFacts === true && group.kind().dictionary.every((kind) => factKindOf(kind) !== undefined);
+}
+
+function scanned({ run, atMs, from, changes, rows }: Scanning, of: SegmentColumns, wanted: Wanted, end: Place) {
+  const again = { [Symbol.iterator]: () => changesBetween(of, wanted, from, end) };
+  return { run, atMs, changes: changes ?? again, rows };
+}
+
+/** One group of rows at a time is in memory. */
+function* changesBetween({ groups }: SegmentColumns, wanted: Wanted, from: Place, end: Place): Generator<FactChange> {
+  for (const [index, group] of groups.entries()) {
+    if (index < from.group || index > end.group || (index === end.group && end.row === 0)) continue;
+    const decoded = decodeGroup(group);
+    const facts = new FactScan(decoded, wanted);
+    const last = index === end.group ? end.row : decoded.rows;
+    for (let row = index === from.group ? from.row : 0; row < last; row++)
+      if (facts.isFact(row) && facts.isWanted(row)) yield facts.changeAt(row);
+  }
+}
+
+// What the one writer of a history does: one segment for each run, and a base when it knows what holds and the files do
+// not. In: rows. Out: segments, each whole or not there. INVARIANT: one process writes, the one that holds the writer
+// lock of the database.
+
+export class HistoryWriter {
+  readonly #folder: string;
+  readonly #about: SegmentAbout;
+  #last: { place: number; toMs: number };
+
+  /** Removes what a killed process left unfinished. Errors: AppError `store_failed`. */
+  constructor(folder: string, about: { program: string; address: string }) {
+    this.#folder = folder;
+    this.#about = { ...about, forgotten: [] };
+    removeUnfinished(folder);
+    const last = listHistory(folder).segments.reduce<SegmentFile | undefined>(
+      (latest, segment) => (latest && latest.last >= segment.last ? latest : segment),
+      undefined,
+    );
+    this.#last = { place: last?.last ?? 0, toMs: last?.toMs ?? 0 };
+  }
+
+  /** The place of the last recorded run; 0 without any. */
+  get place(): number {
+    return this.#last.place;
+  }
+
+  /** The rows of one run, those of kind `run` first. Errors: AppError `store_failed`; then nothing of it is recorded. */
+  writeRun(rows: Iterable<HistoryRow>): SegmentFile {
+    const made = new NewSegment(this.#folder, this.#about);
+    try {
+      for (const row of rows) made.rows.addRow(row);
+      const { times } = made.rows;
+      if (!times) throw new AppError('internal', 'a recorded run has no rows');
+      const place = this.#last.place + 1;
+      const segment = made.finish({ ...SAME, first: place, last: place, level: 'run', ...times });
+      this.#last = { place, toMs: times.toMs };
+      return segment;
+    } finally {
+      made.discard();
+    }
+  }
+
+  /**
+   * What holds after the last recorded run: standing rows, those of one subject one after another. For a recorder whose knowledge the files do not
+   * give: without rows it says that nothing is known, so that the next run's changes are all there is. It stands in the folder of the next run.
+   */
+  writeBase(rows: Iterable<Omit<HistoryRow, 'run'>>, nextAtMs: number = this.#last.toMs): SegmentFile {
+    const made = new NewSegment(this.#folder, this.#about);
+    try {
+      for (const { at, kind, subject, path, value } of rows) made.rows.add(0, at, kind, subject, path, value);
+      const { place, toMs } = this.#last;
+      const atMs = place === 0 ? nextAtMs : toMs;
+      const name = { ...SAME, first: place, last: place, level: 'base', fromMs: atMs, toMs: atMs } as const;
+      return made.finish(name, dayOf(nextAtMs));
+    } finally {
+      made.discard();
+    }
+  }
+}
+
+const SAME = { rewrites: 0 };
+
+/** Without a recorded run there are no rows. Errors: AppError `store_failed` when the folder cannot be read. */
+export async function lastStanding(
+  folder: string,
+  address: string,
+  changesMax?: number,
+): Promise<AsyncIterable<Iterable<HistoryRow>> | undefined> {
+  const walk = new Walk(folder, address);
+  const newest = walk.bases.at(-1);
+  if (walk.lastPlace === 0 && !newest) return nothing();
+  const parts = standingInParts(walk, Math.max(walk.lastPlace, newest?.last ?? 0) + 1, changesMax);
+  const { value: first } = await parts.next();
+  return !first || 'lost' in first ? undefined : rowsOf(first, parts);
+}
+
+async function* nothing(): AsyncGenerator<Iterable<HistoryRow>> {}
+
+async function* rowsOf(first: Standing, parts: AsyncIterable<Standing | { lost: Lost }>) {
+  const noEvents = (kind: string) => kind !== 'event';
+  yield first.rows(noEvents);
+  for await (const part of parts) if (!('lost' in part)) yield part.rows(noEvents);
 }

@@ -1,11 +1,25 @@
 // history/record: a thread that records, as the main thread has it, for one database or for several. In: calls of desks. Out: its answers, in order
 // for each desk. It begins with the first call; one that fails or dies fails the calls under way, and the next call begins another one.
-import { Worker } from 'node:worker_threads';
-import { AppError } from '../../domain/errors.ts';
-import type { FolderSettings } from './folder-recording.ts';
-import type { RecordingDesk } from './recording-desk.ts';
 
-export type DeskMethod = Exclude<keyof RecordingDesk, 'close' | 'restart' | 'steps'>;
+import { deserialize } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import { AS_VALUES, PackedList } from '../../base/packed-list.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { TrustEvent } from '../../domain/event.ts';
+import type { Facts } from '../../domain/facts.ts';
+import type { PresentPrints } from '../../domain/identity.ts';
+import type { RecordForm } from '../../domain/recorded-history.ts';
+import type { SubjectKind } from '../../domain/subjects.ts';
+import {
+  type EventsOfRun,
+  FolderRecording,
+  type FolderSettings,
+  type RecordingDesk,
+  type SentFrame,
+  type SentRun,
+} from './folder-recording.ts';
+
+type DeskMethod = Exclude<keyof RecordingDesk, 'close' | 'restart' | 'steps'>;
 
 export interface DeskCall {
   number: number;
@@ -117,4 +131,100 @@ export class DeskThread {
     this.waiting.clear();
     for (const { reject } of lost) reject(new AppError('internal', why));
   }
+}
+
+// History/record: the desk of one database whose recording is in a thread.
+
+export class ThreadDesk implements RecordingDesk {
+  private readonly number: number;
+  private isEnded = false;
+  /** Threads of it that were given up: one that hangs in a write may finish that write. */
+  private readonly givenUp: Promise<void>[] = [];
+
+  constructor(
+    private readonly settings: FolderSettings,
+    private readonly thread = new DeskThread(),
+  ) {
+    this.number = thread.newDesk();
+  }
+
+  presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints> {
+    return this.call('presentPrints', [kind, form]);
+  }
+
+  eventsAfter(run: EventsOfRun): Promise<number> {
+    return this.call('eventsAfter', [run]);
+  }
+
+  events(batch: readonly TrustEvent[]): Promise<void> {
+    return this.call('events', [batch.map((event) => ({ ...event }))]);
+  }
+
+  /** What its records lie in goes to the thread: a first list of a large fleet is not held twice. */
+  record({ buffers, ...run }: SentRun): Promise<void> {
+    return this.call('record', [{ ...run, buffers: [] } satisfies SentRun], buffers);
+  }
+
+  tidy(nowMs: number): Promise<void> {
+    return this.call('tidy', [nowMs]);
+  }
+
+  get steps(): number {
+    return this.thread.steps;
+  }
+
+  restart(): void {
+    this.givenUp.push(this.thread.close());
+  }
+
+  async close(): Promise<void> {
+    this.isEnded = true;
+    await this.thread.leave(this.number);
+    await Promise.all(this.givenUp);
+  }
+
+  private call<T>(method: DeskMethod, args: unknown[], moved: ArrayBuffer[] = []): Promise<T> {
+    if (this.isEnded) return Promise.reject(new AppError('store_failed', 'the recording was ended'));
+    const { number: desk, settings } = this;
+    return this.thread.call<T>({ desk, settings, method, args }, moved);
+  }
+}
+
+// History/record: the recording in this thread: of the thread that records, and of tests.
+
+export class DirectDesk implements RecordingDesk {
+  private readonly recording: FolderRecording;
+  private waiting = new PackedList<TrustEvent>(AS_VALUES);
+
+  constructor(settings: FolderSettings) {
+    this.recording = new FolderRecording(settings);
+  }
+
+  presentPrints(kind: SubjectKind, form: RecordForm) {
+    return this.recording.presentPrints(kind, form);
+  }
+
+  eventsAfter(run: EventsOfRun): Promise<number> {
+    this.waiting = new PackedList(AS_VALUES);
+    return this.recording.eventsAfter(run);
+  }
+
+  async events(batch: readonly TrustEvent[]): Promise<void> {
+    for (const event of batch) this.waiting.add({ ...event });
+  }
+
+  record({ run, seen }: SentRun): Promise<void> {
+    const events = this.waiting;
+    this.waiting = new PackedList(AS_VALUES);
+    const unpacked = seen.map((one) => ({ ...one, changed: PackedList.ofPacks<Facts>(AS_VALUES, one.changed) }));
+    return this.recording.record({ ...(deserialize(run) as SentFrame), seen: unpacked }, events);
+  }
+
+  tidy(nowMs: number): Promise<void> {
+    return this.recording.tidy(nowMs);
+  }
+
+  restart(): void {}
+
+  async close(): Promise<void> {}
 }

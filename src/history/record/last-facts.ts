@@ -1,9 +1,79 @@
 // history/record: the facts of all subjects of one kind as they were recorded last, packed: a fact is its path and 128 bits that stand for its
 // value. In: the facts of subjects. Out: the same again; fingerprints of whole records. The values themselves are in the segments.
+import { isEqualPrint, PRINT_WORDS } from '../../base/print-bits.ts';
 import { addPrint, type FactPath, type FactPaths } from '../../domain/fact-prints.ts';
-import { PRINT_WORDS } from '../../domain/print-bits.ts';
-import { BlockMemory } from './block-memory.ts';
-import { KnownValues } from './known-values.ts';
+
+// History/record: many short lists of numbers in a few long ones: a list of its own for each subject would take three
+// times the memory.
+
+const SLAB = 262_144;
+
+class BlockMemory {
+  private readonly slabs: Int32Array[] = [];
+  /** Where the last slab is free. */
+  private end = SLAB;
+  /** Places of removed lists, by length. */
+  private readonly free = new Map<number, number[]>();
+
+  add(values: Int32Array): number {
+    const { length } = values;
+    const place = this.free.get(length)?.pop() ?? this.extend(length);
+    this.read(place, length).set(values);
+    return place;
+  }
+
+  read(place: number, length: number): Int32Array {
+    const at = place % SLAB;
+    const slab = this.slabs[(place - at) / SLAB] as Int32Array;
+    return slab.subarray(at, at + length);
+  }
+
+  remove(place: number, length: number): void {
+    const places = this.free.get(length);
+    if (places) places.push(place);
+    else this.free.set(length, [place]);
+  }
+
+  private extend(length: number): number {
+    if (this.end + length > SLAB) {
+      // A list longer than a slab has one of its own.
+      this.slabs.push(new Int32Array(Math.max(SLAB, length)));
+      this.end = 0;
+    }
+    const place = (this.slabs.length - 1) * SLAB + this.end;
+    this.end += length;
+    return place;
+  }
+}
+
+// History/record: the values of one path that many records share: most facts have few of them, so that a number of 16
+// bits stands for one.
+
+const VALUES_MAX = 4_096;
+
+class KnownValues {
+  /** Four numbers of each. */
+  readonly prints: number[] = [];
+  /** By the first number: the value that came last, and by value the one before it. */
+  private readonly last = new Map<number, number>();
+  private readonly before: (number | undefined)[] = [];
+
+  /** Of the value whose four numbers are here. Undefined: there are too many. */
+  noOf(values: Int32Array, at: number): number | undefined {
+    const first = values[at] as number;
+    const last = this.last.get(first);
+    for (let no = last; no !== undefined; no = this.before[no])
+      if (isEqualPrint(this.prints, PRINT_WORDS * no, values, at)) return no;
+    if (this.isFull) return undefined;
+    this.last.set(first, this.before.length);
+    for (let word = at; word < at + PRINT_WORDS; word += 1) this.prints.push(values[word] as number);
+    return this.before.push(last) - 1;
+  }
+
+  get isFull(): boolean {
+    return this.before.length === VALUES_MAX;
+  }
+}
 
 /** The facts of one subject: paths by number, and four numbers for each value. */
 export interface PackedFacts {

@@ -3,8 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { lineOf } from '../../domain/errors.ts';
 import { countStepsIn } from '../files/steps.ts';
-import type { DeskAnswer, DeskCall, DeskEnd, ThreadData } from './desk-thread.ts';
-import { DirectDesk } from './direct-desk.ts';
+import { type DeskAnswer, type DeskCall, type DeskEnd, DirectDesk, type ThreadData } from './desk-thread.ts';
 
 const port = parentPort;
 countStepsIn(workerData as ThreadData);

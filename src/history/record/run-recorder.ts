@@ -1,14 +1,20 @@
 // history/record: the recorder of an engine. In: what runs saw. Out: it is handed to the desk, one run after another; what cannot be recorded is a
 // gap, and is named. INVARIANT: no run waits for it longer than a moment, it never throws into a run, and it holds few runs at most.
 import { serialize } from 'node:v8';
+import { AS_VALUES, PackedList, type Packs } from '../../base/packed-list.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
-import { AS_VALUES, PackedList, type Packs } from '../../domain/packed-list.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
-import type { EventRows, HistoryRecorder, RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
-import { SeenPrints } from '../../domain/seen-prints.ts';
+import {
+  type EventRows,
+  type HistoryRecorder,
+  type RecordForm,
+  SeenPrints,
+  type SeenRun,
+  type SeenSubjects,
+} from '../../domain/recorded-history.ts';
 import type { Source, SubjectKind } from '../../domain/subjects.ts';
-import type { RecordingDesk, SentFrame, SentRun } from './recording-desk.ts';
+import type { RecordingDesk, SentFrame, SentRun } from './folder-recording.ts';
 
 /** More runs than these are not held: the disk is slower than the runs. */
 const WAITING_MAX = 3;

@@ -1,18 +1,19 @@
 // history: two rule sets over the same recorded time, each as a what-if. In: the history, the rules of both. Out: who is added and who goes, now
 // and over that time, by rule and in all. Equal sets give no difference.
-import { canonicalJson } from '../../domain/canonical.ts';
+import { canonicalJson } from '../../base/json.ts';
 import type { HistoryReader } from '../../domain/recorded-history.ts';
-import type { ReplayedRule, ReplayedUnread } from '../../domain/replay.ts';
 import {
   DIFFERING_MAX,
   type DifferingSubject,
   type DifferingSubjects,
+  type ReplayedRule,
+  type ReplayedUnread,
   type RuleDifference,
   type RuleSetDifference,
-} from '../../domain/rule-set-difference.ts';
-import type { LoadedRule } from '../../evaluate/index.ts';
+} from '../../domain/replay.ts';
+import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { type FoundWhatIf, findWhatIf, type WhatIfOptions } from './what-if.ts';
-import type { Concerned } from './what-if-found.ts';
+import type { Concerned } from './what-if-rules.ts';
 
 /** Errors: as `whatIf`. */
 export async function compareRuleSets(

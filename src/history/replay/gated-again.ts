@@ -1,15 +1,103 @@
 // history: which lists of recorded runs a what-if trusts: the gate of production, asked again over the facts that the replayed rules read. In: each
 // run, as the world of the replay shows it. Out: its readings as a life by these rules would have had them. What a reading shows by itself, and what
 // a person accepted, stays as recorded. INVARIANT: what is compared was counted in the same way; what cannot be compared is as recorded.
-import { formOf, type RecordForm, type RunFrame } from '../../domain/recorded-history.ts';
+
+import type { ActionName, ActionTraits } from '../../domain/action.ts';
+import type { Lists } from '../../domain/lists.ts';
+import { formOf, type RecordedRuleSet, type RecordForm, type RunFrame } from '../../domain/recorded-history.ts';
 import type { Baseline, KeptReading, SourceReading, TrustReason } from '../../domain/snapshot.ts';
 import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
-import { valueTallies } from '../../evaluate/index.ts';
-import { earlierReadings } from '../../pull/earlier-readings.ts';
-import { distrust, TRUST_DEFAULT } from '../../pull/trust-gate.ts';
-import { KeptValues } from './kept-values.ts';
+import type { Evaluator } from '../../domain/verdict.ts';
+import { earlierReadings } from '../../engine/pull/stand-still.ts';
+import { distrust, TRUST_DEFAULT } from '../../engine/pull/trust-gate.ts';
+import { type ValueTally, valueTallies } from '../../rules/facts/value-counts.ts';
+import { compileRules } from '../../rules/judge/evaluator.ts';
+import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
+import { problemLine } from '../../rules/language/problem.ts';
+import { parseRule } from '../../rules/load/load-rules.ts';
 import type { RecordedWorld } from './recorded-world.ts';
-import type { RulesAgain } from './rules-again.ts';
+import { valueAt, type WorldKind, type WorldSubject } from './world-kind.ts';
+
+// How often each value stands in the records of one kind, kept from run to run, for the trust gate of a what-if.
+
+interface CountedValues {
+  path: string;
+  counts: Record<string, number>;
+}
+
+class KeptValues {
+  private readonly touched: Set<WorldSubject>;
+  private readonly names: readonly string[];
+  /** By fact, then by the index of a subject: its value's code, plus one; 0: it is not counted. */
+  private readonly codes: Uint32Array[];
+
+  constructor(
+    private readonly world: WorldKind,
+    private readonly tallies: readonly ValueTally[],
+  ) {
+    this.names = tallies.map(({ path }) => path.join('.'));
+    this.codes = tallies.map(() => new Uint32Array(64));
+    const names = new Set(this.names);
+    this.touched = world.touched((_, path) => names.has(path));
+  }
+
+  /** Of the records as they are now. */
+  values(): CountedValues[] {
+    for (const subject of this.touched) for (let at = 0; at < this.tallies.length; at += 1) this.count(subject, at);
+    this.touched.clear();
+    return this.tallies.map((tally, at) => ({ path: this.names[at] as string, counts: tally.result() }));
+  }
+
+  get size(): number {
+    return this.world.size;
+  }
+
+  private count({ index, record }: WorldSubject, at: number): void {
+    const tally = this.tallies[at] as ValueTally;
+    let codes = this.codes[at] as Uint32Array;
+    if (index >= codes.length) {
+      const more = new Uint32Array(2 * Math.max(codes.length, this.world.all.length));
+      more.set(codes);
+      codes = this.codes[at] = more;
+    }
+    const before = codes[index] as number;
+    if (before > 0) tally.remove(before - 1);
+    codes[index] = record ? tally.add(valueAt(record, tally.path)) + 1 : 0;
+  }
+}
+
+// Rule sets of the past, compiled as the daemon that ran them did.
+
+/** A rule set as a replay judges by it. */
+export interface RulesAgain {
+  hash: string;
+  /** In the order of their ids, without those of mode `off`. */
+  rules: readonly LoadedRule[];
+  lists: Lists;
+  /** What all of them read; it judges nothing. */
+  evaluator: Evaluator;
+}
+
+export function rulesAgain(loaded: readonly LoadedRule[], hash: string, lists: Lists): RulesAgain {
+  const rules = loaded.filter(({ mode }) => mode !== 'off').toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return { hash, rules, lists, evaluator: compileRules(rules, lists) };
+}
+
+/** `problems`: one line for each rule that this version refuses. */
+export function recordedRules(
+  { hash, files }: RecordedRuleSet,
+  traits: ReadonlyMap<ActionName, ActionTraits>,
+  lists: Lists,
+): { rules: RulesAgain; problems: string[] } {
+  const loaded: LoadedRule[] = [];
+  const problems: string[] = [];
+  for (const [file, text] of files) {
+    const parsed = parseRule(text, file, { traits });
+    if ('rule' in parsed) loaded.push(parsed.rule);
+    else problems.push(...parsed.problems.map(problemLine));
+  }
+  return { rules: rulesAgain(loaded, hash, lists), problems };
+}
 
 type Sources = RunFrame['sources'];
 

@@ -1,37 +1,370 @@
 // history: verdicts of a rule set over a replayed time. In: the world, events, one run after the other. Out: the judgements of each run, as a
 // pull would have made them. Only subjects that changed, or whose verdict may have changed with time, are judged again.
 // INVARIANT: the result is that of judging everything (test/history/replay/kept-verdicts.test.ts).
+
 import { fieldsWritten, type KnownTraits } from '../../domain/action.ts';
 import type { TrustEvent } from '../../domain/event.ts';
+import { type Facts, own } from '../../domain/facts.ts';
 import type { LookBack } from '../../domain/look-back.ts';
 import type { RunFrame } from '../../domain/recorded-history.ts';
-import type { SubjectKind } from '../../domain/subjects.ts';
-import { SOURCE_OF, SUBJECT_KINDS } from '../../domain/subjects.ts';
-import type { Evaluator, Judgement, Match, OpenVerdict } from '../../domain/verdict.ts';
+import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import type { Evaluator, Joins, JudgeContext, Judgement, Match, OpenVerdict } from '../../domain/verdict.ts';
+import { project } from '../../engine/run/reading-needs.ts';
+import { compileRules } from '../../rules/judge/evaluator.ts';
 import {
   changesWithoutEffect,
-  compileRules,
-  logKnownSince,
   mergedTimes,
   nextChangeMs,
   type TimeTerm,
   type WhenAgain,
   whenAgain,
-} from '../../evaluate/index.ts';
-import { DueTimes } from './due-times.ts';
-import { EventTurns } from './event-turns.ts';
-import { KeptJoins } from './kept-joins.ts';
-import { KeptPass, type PassContext } from './kept-pass.ts';
+} from '../../rules/judge/no-effect.ts';
+import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
+import { logKnownSince, SKEW_MAX_MS } from '../../rules/windows.ts';
+import type { RulesAgain } from './gated-again.ts';
 import type { RecordedWorld, Views } from './recorded-world.ts';
-import type { RulesAgain } from './rules-again.ts';
-import { RuleCounts } from './verdict-counts.ts';
-import type { MayMatter, WorldSubject } from './world-kind.ts';
+import type { MayMatter, View, WorldKind, WorldSubject } from './world-kind.ts';
+
+// What is due at a time of the recorded past.
+
+const BUCKET_MS = 60_000;
+
+class DueTimes<T> {
+  private buckets = new Map<number, { atMs: number; one: T }[]>();
+  private nextBucket = Number.POSITIVE_INFINITY;
+
+  add(atMs: number, one: T): void {
+    if (!Number.isFinite(atMs)) return;
+    const bucket = Math.floor(atMs / BUCKET_MS);
+    const known = this.buckets.get(bucket);
+    if (known) known.push({ atMs, one });
+    else this.buckets.set(bucket, [{ atMs, one }]);
+    this.nextBucket = Math.min(this.nextBucket, bucket);
+  }
+
+  /** Takes those of this time or earlier. */
+  take(nowMs: number): T[] {
+    const last = Math.floor(nowMs / BUCKET_MS);
+    if (this.nextBucket > last) return [];
+    const due: T[] = [];
+    const isOld = last - this.nextBucket > this.buckets.size;
+    const keys = isOld ? [...this.buckets.keys()].filter((key) => key <= last) : range(this.nextBucket, last);
+    for (const key of keys) {
+      const bucket = this.buckets.get(key);
+      if (!bucket) continue;
+      const left = key === last ? bucket.filter(({ atMs }) => atMs > nowMs) : [];
+      for (const { atMs, one } of bucket) if (atMs <= nowMs) due.push(one);
+      if (left.length > 0) this.buckets.set(key, left);
+      else this.buckets.delete(key);
+    }
+    this.nextBucket = this.buckets.has(last) ? last : this.buckets.size === 0 ? Number.POSITIVE_INFINITY : last + 1;
+    return due;
+  }
+
+  clear(): void {
+    this.buckets = new Map();
+    this.nextBucket = Number.POSITIVE_INFINITY;
+  }
+}
+
+function* range(from: number, to: number): Iterable<number> {
+  for (let key = from; key <= to; key += 1) yield key;
+}
+
+// When an event changes what a window counts: when it comes, when it is no longer ahead of the clock, when it leaves a
+// window.
+
+type Keys = Pick<TrustEvent, 'deviceId' | 'serialNumber' | 'email' | 'serviceId' | 'serviceName'>;
+
+export class EventTurns {
+  private readonly due = new DueTimes<Keys>();
+  private fresh: Keys[] = [];
+
+  /** `windowsMs`: the lengths of all windows of the rules. */
+  constructor(private readonly windowsMs: readonly number[]) {}
+
+  observe(events: readonly TrustEvent[]): void {
+    if (this.windowsMs.length === 0) return;
+    for (const { createdAtMs, deviceId, serialNumber, email, serviceId, serviceName } of events) {
+      const keys = { deviceId, serialNumber, email, serviceId, serviceName };
+      this.fresh.push(keys);
+      this.due.add(createdAtMs - SKEW_MAX_MS, keys);
+      for (const withinMs of this.windowsMs) this.due.add(createdAtMs + withinMs + 1, keys);
+    }
+  }
+
+  /** By kind, the subjects whose counts may have changed until now. */
+  take(nowMs: number, world: RecordedWorld): Record<WorldSubject['kind'], Set<WorldSubject>> {
+    const found = { device: new Set<WorldSubject>(), user: new Set<WorldSubject>(), service: new Set<WorldSubject>() };
+    const { device, user, service } = world.kinds;
+    const turned = [...this.fresh, ...this.due.take(nowMs)];
+    this.fresh = [];
+    for (const { deviceId, serialNumber, email, serviceId, serviceName } of turned) {
+      const named = deviceId === undefined ? undefined : device.get(deviceId);
+      if (named) found.device.add(named);
+      if (serialNumber !== undefined) for (const one of device.bySerial.of(serialNumber)) found.device.add(one);
+      if (email !== undefined) for (const one of user.byEmail.of(email.toLowerCase())) found.user.add(one);
+      // There are few services, and an event may name one by its name alone.
+      if (serviceId !== undefined || serviceName !== undefined) for (const one of service.all) found.service.add(one);
+    }
+    return found;
+  }
+}
+
+// Joined records of `$owners` and `$devices`, kept from run to run.
+
+export class KeptJoins implements Joins {
+  readonly users = new Map<string, Facts>();
+  readonly devices = new Map<string, Facts[]>();
+  private readonly touchedUsers: Set<WorldSubject> | undefined;
+  private readonly touchedDevices: Set<WorldSubject> | undefined;
+  private readonly serials = new Map<WorldSubject, string>();
+  private viewKeys = '';
+
+  constructor(
+    private readonly world: RecordedWorld,
+    private readonly evaluator: Evaluator,
+  ) {
+    if (evaluator.needs.owners) this.touchedUsers = world.kinds.user.touched();
+    if (evaluator.needs.devices) this.touchedDevices = world.kinds.device.touched();
+  }
+
+  close(): void {
+    this.world.kinds.user.leave(this.touchedUsers);
+    this.world.kinds.device.leave(this.touchedDevices);
+  }
+
+  /** Returns the devices and users whose owners or devices have changed. */
+  renew(views: Views): { device: Set<WorldSubject>; user: Set<WorldSubject> } {
+    const { user, device } = this.world.kinds;
+    const keys = JSON.stringify([views.user.key, views.device.key]);
+    if (keys !== this.viewKeys) {
+      for (const one of user.all) this.touchedUsers?.add(one);
+      for (const one of device.all) this.touchedDevices?.add(one);
+    }
+    this.viewKeys = keys;
+    return { device: this.renewUsers(views), user: this.renewDevices(views) };
+  }
+
+  private renewUsers({ user: view }: Views): Set<WorldSubject> {
+    const found = new Set<WorldSubject>();
+    if (!this.touchedUsers || this.touchedUsers.size === 0) return found;
+    const { user, device } = this.world.kinds;
+    const paths = this.evaluator.joinedPaths('users');
+    for (const { id } of this.touchedUsers) {
+      const email = id.toLowerCase();
+      const [one] = [...user.byEmail.of(email)].sort((a, b) => (a.id < b.id ? 1 : -1));
+      const record = one && view.of(one);
+      if (record) this.users.set(email, project(record, paths));
+      else this.users.delete(email);
+      for (const owned of device.byEmail.of(email)) found.add(owned);
+    }
+    this.touchedUsers.clear();
+    return found;
+  }
+
+  private renewDevices({ device: view }: Views): Set<WorldSubject> {
+    const found = new Set<WorldSubject>();
+    if (!this.touchedDevices || this.touchedDevices.size === 0) return found;
+    const { user, device } = this.world.kinds;
+    const paths = this.evaluator.joinedPaths('devices');
+    const changed = new Set<string>();
+    for (const one of this.touchedDevices) {
+      const before = this.serials.get(one);
+      if (before !== undefined) changed.add(before);
+      if (!one.record) this.serials.delete(one);
+      else {
+        const serial = String(own(one.record, 'SerialNumber'));
+        this.serials.set(one, serial);
+        changed.add(serial);
+      }
+    }
+    this.touchedDevices.clear();
+    for (const serial of changed) {
+      const those = [...device.bySerial.of(serial)].sort((a, b) => (a.id < b.id ? -1 : 1));
+      if (those.length === 0) this.devices.delete(serial);
+      else
+        this.devices.set(
+          serial,
+          those.map((one) => project(view.of(one) as Facts, paths)),
+        );
+      for (const owner of user.bySerial.of(serial)) found.add(owner);
+    }
+    return found;
+  }
+}
+
+// How many subjects each rule matches and could not judge, now and at any time of a replay.
+
+class Bits {
+  private words = new Uint32Array(64);
+  count = 0;
+
+  add(index: number): void {
+    const word = index >>> 5;
+    if (word >= this.words.length) {
+      const more = new Uint32Array(2 ** Math.ceil(Math.log2(word + 1)));
+      more.set(this.words);
+      this.words = more;
+    }
+    const bit = 1 << (index & 31);
+    if (((this.words[word] as number) & bit) !== 0) return;
+    this.words[word] = (this.words[word] as number) | bit;
+    this.count += 1;
+  }
+}
+
+class RuleCounts {
+  /** Of the present run. */
+  matches = 0;
+  unknown = 0;
+  private readonly everMatched = new Bits();
+  private readonly everUnknown = new Bits();
+  private readonly missingFacts = new Map<string, Bits>();
+
+  /** By different subjects, at any time. */
+  get ever(): { matches: number; unknown: number; missing: { [fact: string]: number } } {
+    const missing = Object.fromEntries([...this.missingFacts].map(([fact, bits]) => [fact, bits.count]));
+    return { matches: this.everMatched.count, unknown: this.everUnknown.count, missing };
+  }
+
+  /** All verdicts are found anew. */
+  beginAgain(): void {
+    this.matches = 0;
+    this.unknown = 0;
+  }
+
+  match({ index }: WorldSubject): void {
+    this.matches += 1;
+    this.everMatched.add(index);
+  }
+
+  /** Whole runs alone say how many match at a time. */
+  matchOfLook({ index }: WorldSubject): void {
+    this.everMatched.add(index);
+  }
+
+  doubt({ index }: WorldSubject, fact: string): void {
+    this.unknown += 1;
+    this.everUnknown.add(index);
+    const bits = this.missingFacts.get(fact) ?? new Bits();
+    this.missingFacts.set(fact, bits);
+    bits.add(index);
+  }
+}
+
+// The verdicts of some rules on all subjects of a kind, kept from run to run.
+
+interface Kept {
+  matches: Match[];
+  open: OpenVerdict[];
+}
+
+type PassContext = Omit<JudgeContext, 'onDoubt' | 'isExampleWanted'>;
+
+class KeptPass {
+  private readonly kept = new Map<WorldSubject, Kept>();
+  /** Rules that are in doubt. */
+  private readonly doubts = new Map<WorldSubject, RuleCounts[]>();
+  private readonly rules: readonly LoadedRule[];
+  private found: { matches: Match[]; open: OpenVerdict[] } | undefined;
+
+  constructor(
+    private readonly kind: SubjectKind,
+    private readonly evaluator: Evaluator,
+    rules: readonly LoadedRule[],
+    private readonly counts: ReadonlyMap<string, RuleCounts>,
+  ) {
+    this.rules = rules.filter(({ subject }) => subject === kind);
+  }
+
+  get isEmpty(): boolean {
+    return this.rules.length === 0;
+  }
+
+  /** Whether something is shown of its record: a match, or a verdict that was asked for. */
+  shows(subject: WorldSubject): boolean {
+    return this.kept.has(subject);
+  }
+
+  judge(subjects: Iterable<WorldSubject>, world: WorldKind, view: View, context: PassContext): void {
+    let present: WorldSubject | undefined;
+    const judge = this.evaluator.judge(this.kind, {
+      ...context,
+      isExampleWanted: NEVER,
+      onDoubt: (rule, _record, fact) => this.doubt(present as WorldSubject, rule, fact),
+    });
+    for (const subject of subjects) {
+      this.forget(subject);
+      const record = view.of(subject);
+      if (!record) continue;
+      present = subject;
+      judge.accept(record);
+    }
+    const { matches, open } = judge.finish();
+    for (const match of matches) {
+      const subject = world.get(match.summary.id);
+      if (!subject) continue; // its record names another id: it is nobody
+      this.of(subject).matches.push(match);
+      this.counts.get(match.rule)?.match(subject);
+    }
+    for (const verdict of open) {
+      const subject = world.get(verdict.summary.id);
+      if (subject) this.of(subject).open.push(verdict);
+    }
+  }
+
+  /** Of all subjects. */
+  all(): { matches: readonly Match[]; open: readonly OpenVerdict[] } {
+    this.found ??= this.gathered();
+    return this.found;
+  }
+
+  private gathered(): { matches: Match[]; open: OpenVerdict[] } {
+    const found: { matches: Match[]; open: OpenVerdict[] } = { matches: [], open: [] };
+    for (const { matches, open } of this.kept.values()) {
+      for (const match of matches) found.matches.push(match);
+      for (const verdict of open) found.open.push(verdict);
+    }
+    return found;
+  }
+
+  private forget(subject: WorldSubject): void {
+    for (const counts of this.doubts.get(subject) ?? []) counts.unknown -= 1;
+    this.doubts.delete(subject);
+    const kept = this.kept.get(subject);
+    if (!kept) return;
+    this.kept.delete(subject);
+    this.found = undefined;
+    for (const { rule } of kept.matches) (this.counts.get(rule) as RuleCounts).matches -= 1;
+  }
+
+  private doubt(subject: WorldSubject, index: number, fact: string): void {
+    const counts = this.counts.get((this.rules[index] as LoadedRule).id) as RuleCounts;
+    counts.doubt(subject, fact);
+    const known = this.doubts.get(subject);
+    if (known) known.push(counts);
+    else this.doubts.set(subject, [counts]);
+  }
+
+  private of(subject: WorldSubject): Kept {
+    let kept = this.kept.get(subject);
+    if (!kept) {
+      kept = { matches: [], open: [] };
+      this.kept.set(subject, kept);
+    }
+    this.found = undefined;
+    return kept;
+  }
+}
+
+const NEVER = (): boolean => false;
 
 /** By subject id, the rules whose verdict is needed whatever it is. */
 export type Watched = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** What judging reads of a run's frame. */
-export type JudgedFrame = Pick<RunFrame, 'run' | 'sources' | 'coverage' | 'unavailable' | 'part'>;
+type JudgedFrame = Pick<RunFrame, 'run' | 'sources' | 'coverage' | 'unavailable' | 'part'>;
 
 interface Found {
   matches: readonly Match[];

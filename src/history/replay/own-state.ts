@@ -1,26 +1,190 @@
 // history: the open state of a what-if: it begins with the recorded one, and goes on by what the production code decides and settles. In: the
 // recorded open state of each run, what was decided. Out: an open state for the next one. What people did is taken from the record at each
 // run; what followed from the recorded rules' own acts is not, from the beginning on. It calls nothing.
-import { episodesAfter } from '../../act/after-own-doing.ts';
-import { isToBeCarriedOut, openAgain, openIntent } from '../../act/gate.ts';
-import { claimsAfter } from '../../act/settle.ts';
-import type { Decided } from '../../decide/input.ts';
-import { COUNTED_REASONS } from '../../decide/part.ts';
 import type { Action, ActionName } from '../../domain/action.ts';
 import type { StoredDecision } from '../../domain/decision.ts';
-import type { Episode } from '../../domain/episode.ts';
+import { intentKey } from '../../domain/digest.ts';
+import { type Claim, type Episode, seenOfKey } from '../../domain/episode.ts';
 import { type Intent, isDone, isUnresolved } from '../../domain/intent.ts';
-import { intentKey } from '../../domain/intent-key.ts';
 import type { Ids } from '../../domain/ports.ts';
 import type { Run } from '../../domain/run.ts';
-import type { OpenState } from '../../domain/store.ts';
-import type { CountedDecision } from '../../domain/watch-store.ts';
-import { withIntents } from '../../run/run-commit.ts';
-import { OwnAttempts } from './own-attempts.ts';
-import { OwnLately } from './own-lately.ts';
-import { OwnRows } from './own-rows.ts';
+import { attemptKey, latelyKey, latelyOf, type MatchedLately, type OpenState } from '../../domain/store.ts';
+import type { ActStore, CountedDecision } from '../../domain/store-ports.ts';
+import { isToBeCarriedOut, openAgain, openIntent } from '../../engine/act/gate.ts';
+import { claimsAfter, episodesAfter } from '../../engine/act/settle.ts';
+import { COUNTED_REASONS, type Decided } from '../../engine/decide/input.ts';
+import { withIntents } from '../../engine/run/run-commit.ts';
 
-export interface OwnStateParts {
+// The attempts of a what-if: those of the 24 hours before its beginning, as recorded, and its own.
+
+const DAY_MS = 86_400_000;
+
+interface Attempt {
+  action: ActionName;
+  atMs: number;
+}
+
+class OwnAttempts {
+  readonly last: Map<string, number>;
+  private recent: Attempt[];
+
+  constructor({ lastAttempts, attempts24h }: Pick<OpenState, 'lastAttempts' | 'attempts24h'>, atMs: number) {
+    this.last = new Map(lastAttempts);
+    this.recent = [...attempts24h].flatMap(([action, count]) => timesOf(action, count, lastAttempts, atMs));
+  }
+
+  add({ action, target, basis }: Pick<Intent, 'action' | 'target' | 'basis'>, atMs: number): void {
+    this.recent.push({ action, atMs });
+    // A replay releases nothing by itself.
+    for (const { rule } of basis) this.last.set(attemptKey(rule, action, target), atMs);
+  }
+
+  /** In the 24 hours before. */
+  inDayBefore(nowMs: number): Map<ActionName, number> {
+    this.recent = this.recent.filter(({ atMs }) => atMs >= nowMs - DAY_MS);
+    const counts = new Map<ActionName, number>();
+    for (const { action } of this.recent) counts.set(action, (counts.get(action) ?? 0) + 1);
+    return counts;
+  }
+}
+
+/** The record has a number, and the time of each rule's last attempt at each target: one whose time is not known counts for a whole day. */
+function timesOf(
+  action: ActionName,
+  count: number,
+  last: ReadonlyMap<string, number>,
+  nowMs: number,
+): readonly Attempt[] {
+  const known = new Map<string, number>();
+  for (const [key, atMs] of last) {
+    const [, name, ...target] = key.split(' ');
+    if (name === action && atMs >= nowMs - DAY_MS) known.set(`${atMs} ${target.join(' ')}`, atMs);
+  }
+  const times = [...known.values()].sort((a, b) => b - a).slice(0, count);
+  const unknown = new Array<number>(count - times.length).fill(nowMs);
+  return [...times, ...unknown].map((atMs) => ({ action, atMs }));
+}
+
+// The subjects that the rules of a what-if newly matched or acted on within 24 hours: those of its beginning, as
+// recorded, and its own.
+
+class OwnLately {
+  private readonly known = new Map<string, { one: MatchedLately; untilMs: number }>();
+
+  /** The record has no time of an act: it counts for a whole day. */
+  constructor({ lately }: Pick<OpenState, 'lately'>, atMs: number) {
+    for (const [key, one] of lately ?? [])
+      this.known.set(key, { one, untilMs: DAY_MS + (one.acted ? atMs : one.since) });
+  }
+
+  /** Of these episodes those that are over. */
+  add(episodes: Iterable<Episode>): void {
+    for (const episode of episodes) if (episode.state === 'closed') this.put(episode, latelyOf(episode), episode.since);
+  }
+
+  /** For these episodes. */
+  did(episodes: readonly Episode[], atMs: number): void {
+    for (const episode of episodes) this.put(episode, { ...latelyOf(episode), acted: true }, atMs);
+  }
+
+  inDayBefore(nowMs: number): ReadonlyMap<string, MatchedLately> {
+    for (const [key, { untilMs }] of this.known) if (untilMs <= nowMs) this.known.delete(key);
+    return new Map([...this.known].map(([key, { one }]) => [key, one]));
+  }
+
+  private put({ rule, subject }: Episode, one: MatchedLately, fromMs: number): void {
+    const key = latelyKey(rule, subject.id);
+    const known = this.known.get(key);
+    const isLonger = known === undefined || lasted(one) > lasted(known.one);
+    const longest = isLonger ? one : known.one;
+    const acted = one.acted ?? known?.one.acted;
+    const untilMs = Math.max(known?.untilMs ?? 0, fromMs + DAY_MS);
+    this.known.set(key, { one: acted ? { ...longest, acted } : longest, untilMs });
+  }
+}
+
+/** One that is not over lasts on. */
+function lasted({ since, until = Number.POSITIVE_INFINITY }: MatchedLately): number {
+  return until - since;
+}
+
+// The rows that a what-if keeps in memory, as the store keeps those of a live process: episodes, claims, decisions in
+// force, intents. In: what was decided and done. Out: what deciding and acting ask of a store. INVARIANT: it keeps what
+// `OpenState` has, and nothing else.
+
+type Rows = Pick<OpenState, 'episodes' | 'claims' | 'decisions' | 'intents'>;
+
+class OwnRows implements Pick<ActStore, 'openClaimsOn' | 'episodesInForce' | 'episodesThatSaw' | 'intentsOn'> {
+  readonly episodes: Map<string, Episode>;
+  readonly claims: Map<string, Claim>;
+  readonly decisions: Map<string, StoredDecision>;
+  readonly intents: Map<string, Intent>;
+
+  constructor({ episodes, claims, decisions, intents }: Rows) {
+    this.episodes = byId(episodes);
+    this.claims = byId(claims);
+    this.decisions = byId(decisions);
+    this.intents = byId(intents);
+  }
+
+  all(): Rows {
+    return {
+      episodes: [...this.episodes.values()],
+      claims: [...this.claims.values()],
+      decisions: [...this.decisions.values()],
+      intents: [...this.intents.values()],
+    };
+  }
+
+  put(changed: { episodes?: readonly Episode[]; claims?: readonly Claim[] }): void {
+    for (const episode of changed.episodes ?? []) this.episodes.set(episode.id, episode);
+    for (const claim of changed.claims ?? []) {
+      if (claim.status === 'standing' || claim.status === 'orphaned') this.claims.set(claim.id, claim);
+      else this.claims.delete(claim.id);
+    }
+  }
+
+  /** Forgets episodes that are over and claim nothing, and intents that nothing in force rests on. */
+  forgetOver(): void {
+    const [claiming, claimed] = [new Set<string>(), new Set<string>()];
+    for (const { episodeId, intentId } of this.claims.values()) {
+      claiming.add(episodeId);
+      claimed.add(intentId);
+    }
+    for (const [id, { state }] of this.episodes) {
+      if (state === 'closed' && !claiming.has(id)) this.episodes.delete(id);
+    }
+    for (const [id, intent] of this.intents) {
+      const isNeeded = isUnresolved(intent) || intent.outcome === 'parked' || claimed.has(id);
+      if (!isNeeded && !intent.basis.some(({ episodeId }) => this.episodes.has(episodeId))) this.intents.delete(id);
+    }
+  }
+
+  async openClaimsOn(target: string): Promise<Claim[]> {
+    const open = [...this.claims.values()].filter((claim) => claim.target === target);
+    return open.sort((a, b) => Number(a.status === 'orphaned') - Number(b.status === 'orphaned'));
+  }
+
+  async episodesInForce(ids: readonly string[]): Promise<Episode[]> {
+    return [...new Set(ids)].flatMap((id) => this.episodes.get(id) ?? []);
+  }
+
+  async episodesThatSaw(target: string): Promise<Episode[]> {
+    const saw = ({ state, seenSo }: Episode) =>
+      state !== 'closed' && seenSo.some((key) => seenOfKey(key).target === target);
+    return [...this.episodes.values()].filter(saw);
+  }
+
+  async intentsOn(target: string): Promise<Intent[]> {
+    return [...this.intents.values()].filter((intent) => intent.target === target);
+  }
+}
+
+function byId<T extends { id: string }>(all: readonly T[]): Map<string, T> {
+  return new Map(all.map((one) => [one.id, one]));
+}
+
+interface OwnStateParts {
   actions: ReadonlyMap<ActionName, Action>;
   ids: Ids;
 }

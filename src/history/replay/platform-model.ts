@@ -1,13 +1,13 @@
 // history: the platform of a what-if: recorded changes come in, those that hold there go out. A field that actions write has the last of what a
 // person set, as recorded, and what the replay did; what Trustward's recorded intents did is left out. A deletion that a person approved stays:
 // nothing more is recorded of its subject. INVARIANT: without acts it gives the record, less Trustward's own effects.
-import type { KnownTraits } from '../../domain/action.ts';
-import { MEMBERSHIP } from '../../domain/bundles.ts';
+import { type KnownTraits, MEMBERSHIP, targetKey } from '../../domain/action.ts';
+import type { Decision } from '../../domain/decision.ts';
 import type { Fact } from '../../domain/facts.ts';
-import type { Intent } from '../../domain/intent.ts';
-import type { FactChange } from '../../domain/recorded-history.ts';
-import type { SubjectKind } from '../../domain/subjects.ts';
-import { flagText } from '../../domain/target.ts';
+import type { Intent, IntentBasis } from '../../domain/intent.ts';
+import type { FactChange } from '../../domain/look-back.ts';
+import type { ReplayedAct } from '../../domain/replay.ts';
+import { flagText, type SubjectKind } from '../../domain/subjects.ts';
 import type { RecordedEffects, UnseenEffect } from './recorded-effects.ts';
 
 /** What the model asks of the present facts, which its own output made. */
@@ -26,7 +26,7 @@ export interface PersonsChange {
 }
 
 /** A field that an act writes, with its value at that time. */
-export interface Reached extends Pick<FactChange, 'kind' | 'subject' | 'path'> {
+interface Reached extends Pick<FactChange, 'kind' | 'subject' | 'path'> {
   value: Fact | undefined;
 }
 
@@ -292,4 +292,108 @@ function flag(value: Fact | undefined): string | undefined {
 /** In the way in which the record has it: some servers send booleans. */
 function likeWritten(before: Fact | undefined, value: string | undefined): Fact | undefined {
   return typeof before === 'boolean' ? value === 'TRUE' : value;
+}
+
+// The acts of a replay, with what became of each.
+
+export interface DoneIntent {
+  intent: Pick<Intent, 'action' | 'target' | 'settings' | 'undo' | 'basis' | 'effect'>;
+  atMs: number;
+  runSeq: number;
+  decisionOf(id: string): Pick<Decision, 'subject' | 'subjectName'> | undefined;
+}
+
+/** Undone within this time: the rule flaps. */
+const FLAP_MS = 3_600_000;
+
+export class TallyActs {
+  readonly acts: ReplayedAct[] = [];
+  /** Acts whose state is in force, and those on the same targets before them, by target. */
+  private readonly open = new Map<string, ReplayedAct[]>();
+  private readonly ofTarget = new Map<string, ReplayedAct[]>();
+  /** Acts that the replay itself took back within the hour. */
+  private readonly flapped = new Set<ReplayedAct>();
+
+  constructor(private readonly traits: KnownTraits) {}
+
+  did({ intent, atMs, runSeq, decisionOf }: DoneIntent): ReplayedAct[] {
+    const { action, target, undo, basis, effect } = intent;
+    const traits = this.traits.get(action);
+    const key = targetKey(intent, this.traits);
+    this.end(key, atMs, (act) => act.action === traits?.inverse, true);
+    const owners = [...new Set(effect.devices.flatMap((device) => device.owners ?? []))];
+    const byRule = new Map<string, IntentBasis>();
+    for (const one of basis) if (!byRule.has(one.rule)) byRule.set(one.rule, one);
+    const made = [...byRule.values()].map(({ rule, subjectId, decisionId }): ReplayedAct => {
+      const decision = decisionOf(decisionId);
+      return {
+        atMs,
+        runSeq,
+        rule,
+        subject: decision?.subject ?? { kind: traits?.subjects[0] ?? 'device', id: subjectId },
+        subjectName: decision?.subjectName ?? '',
+        action,
+        target,
+        ...(owners.length > 0 && { owners }),
+        undo,
+        lastedMs: undefined,
+        isOver: false,
+        personDidAtMs: undefined,
+        personUndidAtMs: undefined,
+      };
+    });
+    this.acts.push(...made);
+    if (undo || traits?.fieldWritten === undefined) return made;
+    this.open.set(key, [...(this.open.get(key) ?? []), ...made]);
+    const name = `${traits.fieldWritten} ${target}`;
+    this.ofTarget.set(name, [...(this.ofTarget.get(name) ?? []), ...made]);
+    return made;
+  }
+
+  /** What a person changed, as it was first seen at this time. */
+  people(changes: readonly PersonsChange[], atMs: number): void {
+    for (const { field, target, value } of changes) {
+      for (const act of this.ofTarget.get(`${field} ${target}`) ?? []) {
+        if (this.traits.get(act.action)?.valueWritten === value) act.personDidAtMs ??= atMs;
+        else if (!act.isOver) {
+          act.personUndidAtMs = atMs;
+          this.endOne(act, atMs);
+        }
+      }
+    }
+  }
+
+  /** What was changed in a gap, by whom nobody knows: what it took back is over. */
+  somebody(changes: readonly PersonsChange[], atMs: number): void {
+    for (const { field, target, value } of changes) {
+      for (const act of this.ofTarget.get(`${field} ${target}`) ?? [])
+        if (!act.isOver && this.traits.get(act.action)?.valueWritten !== value) this.endOne(act, atMs);
+    }
+  }
+
+  /** Those that are in force last until then. */
+  finish(toMs: number): void {
+    for (const act of [...this.open.values()].flat()) act.lastedMs = Math.max(0, toMs - act.atMs);
+  }
+
+  isFlap(act: ReplayedAct): boolean {
+    return this.flapped.has(act);
+  }
+
+  private endOne(act: ReplayedAct, atMs: number): void {
+    this.end(targetKey(act, this.traits), atMs, (one) => one === act, false);
+  }
+
+  private end(key: string, atMs: number, isEnded: (act: ReplayedAct) => boolean, byReplay: boolean): void {
+    const open = this.open.get(key) ?? [];
+    for (const act of open.filter(isEnded)) {
+      act.isOver = true;
+      act.lastedMs = Math.max(0, atMs - act.atMs);
+      if (byReplay && act.lastedMs <= FLAP_MS) this.flapped.add(act);
+    }
+    this.open.set(
+      key,
+      open.filter((act) => !isEnded(act)),
+    );
+  }
 }

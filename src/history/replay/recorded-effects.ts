@@ -3,7 +3,7 @@
 import type { ActionTraits, KnownTraits } from '../../domain/action.ts';
 import type { Outcome } from '../../domain/decision.ts';
 import { type Intent, isDone, isInDoubt } from '../../domain/intent.ts';
-import { isLive } from '../../domain/mode.ts';
+import { isLive } from '../../domain/rule.ts';
 import type { OpenState } from '../../domain/store.ts';
 
 /** Of one field of a target, by the names of its action: `Banned` of a serial number. */

@@ -1,21 +1,68 @@
 // history: the world of a replay: what the lists had at one time of the recorded past. In: facts of the beginning, then the changes of each
 // run. Out: records, the fleet, joined records, owners who are exempt: all that judging and deciding of a run read beside its frame.
-import { Exemptions, type OwnerFacts } from '../../decide/exemptions.ts';
+
+import { timeText } from '../../base/time.ts';
+import { giveWay } from '../../base/turns.ts';
+import type { KnownTraits } from '../../domain/action.ts';
+import { AppError } from '../../domain/errors.ts';
+import { type Exemption, isInForce } from '../../domain/exemption.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
-import { type Fleet, fleetDeviceOf } from '../../domain/fleet.ts';
-import { giveWay } from '../../domain/give-way.ts';
+import type { FactChange } from '../../domain/look-back.ts';
 import {
-  type FactChange,
+  type HistoryGap,
+  type HistoryQuery,
+  type HistoryReader,
   isMomentary,
   type RecordedPart,
   type RecordedRun,
   type RunFrame,
 } from '../../domain/recorded-history.ts';
+import type { Replay, ReplayedUnread } from '../../domain/replay.ts';
 import type { OpenState } from '../../domain/store.ts';
-import { SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
-import { projectedOwner } from '../../run/kept-records.ts';
-import { ExemptOwners } from './exempt-owners.ts';
+import {
+  type Fleet,
+  fleetDeviceOf,
+  SOURCE_OF,
+  SUBJECT_KINDS,
+  type SubjectKind,
+  type SubjectRef,
+} from '../../domain/subjects.ts';
+import { Exemptions, type OwnerFacts } from '../../engine/decide/exemptions.ts';
+import { projectedOwner, readsBundles, unpagedForActions } from '../../engine/run/reading-needs.ts';
+import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { type View, WorldKind, type WorldSubject } from './world-kind.ts';
+
+// The users whom exemptions cover by their name or groups, kept from run to run.
+
+class ExemptOwners {
+  private about = '';
+  private readonly owners = new Map<string, Facts>();
+  private touched: Set<WorldSubject> | undefined;
+
+  of(
+    inForce: Exemptions,
+    all: readonly Exemption[],
+    nowMs: number,
+    users: WorldKind,
+    projected: (record: Facts) => Facts,
+  ): ReadonlyMap<string, Facts> {
+    this.touched ??= users.touched();
+    const about = JSON.stringify(
+      all.flatMap((one) => (isInForce(one, nowMs) ? [[one.id, one.subject ?? null, one.selector ?? null]] : [])),
+    );
+    if (about !== this.about) for (const user of users.all) this.touched.add(user);
+    this.about = about;
+    for (const { id } of this.touched) {
+      const email = id.toLowerCase();
+      this.owners.delete(email);
+      // Servers may list one address in two cases: the greater one counts, as in a pull.
+      for (const { record } of [...users.byEmail.of(email)].sort((a, b) => (a.id < b.id ? -1 : 1)))
+        if (record && inForce.concernsUser(record)) this.owners.set(email, projected(record));
+    }
+    this.touched.clear();
+    return this.owners;
+  }
+}
 
 export type Views = Record<SubjectKind, View & { key: string }>;
 
@@ -153,4 +200,158 @@ function isAny([, serials]: readonly [string, ReadonlySet<string>]): boolean {
 
 function* subjectsOf(kind: SubjectKind, changes: Iterable<FactChange>): Iterable<string> {
   for (const change of changes) if (change.kind === kind) yield change.subject;
+}
+
+// What rules read and the record does not have.
+
+interface Unread {
+  fromMs: number;
+  toMs: number;
+}
+
+/** What a rule or its action is told: a source; who owns devices, and which devices users have; the members of bundles. */
+type Need = ReplayedUnread['list'];
+
+/** What of a frame shows what the run read. */
+type ReadFrame = Pick<RunFrame, 'run' | 'part' | 'sources'>;
+
+const JOINS = { devices: 'Emails', users: 'SerialNumbers' } as const;
+
+const NEED_WORDS: Record<Need, string> = {
+  devices: 'devices were',
+  users: 'users were',
+  services: 'services were',
+  events: 'the event log was',
+  Emails: 'the owners of devices were',
+  SerialNumbers: 'the devices of users were',
+  bundles: 'bundles were',
+};
+
+export class NeverRecorded {
+  /** With the rules that need it. */
+  private readonly needed = new Map<Need, string[]>();
+  private readonly read = new Set<Need>();
+  private readonly unread = new Map<Need, Unread>();
+  /** In all. */
+  private readonly missed = new Map<Need, Unread & { runs: number }>();
+  private wholeRuns = 0;
+  private readonly gaps: HistoryGap[] = [];
+
+  constructor(
+    private readonly rules: readonly LoadedRule[],
+    traits: KnownTraits,
+  ) {
+    for (const rule of rules) {
+      const joins = [...unpagedForActions([rule], traits)].map((source) => JOINS[source]);
+      const bundles = readsBundles(rule.then, traits) ? (['bundles'] as const) : [];
+      for (const need of new Set<Need>([...rule.sources, ...joins, ...bundles]))
+        this.needed.set(need, [...(this.needed.get(need) ?? []), rule.id]);
+    }
+  }
+
+  /** A run over all active rules reads what these need: other rules may need more. */
+  run(frame: ReadFrame, areBundlesTold = true): void {
+    const { startedAt, scoped } = frame.run;
+    if (scoped || frame.part) return;
+    this.wholeRuns += 1;
+    for (const need of this.needed.keys()) {
+      if (need === 'bundles' ? areBundlesTold : isTold(need, frame.sources)) {
+        this.read.add(need);
+        this.endUnread(need);
+      } else {
+        const { fromMs } = this.unread.get(need) ?? { fromMs: startedAt };
+        this.unread.set(need, { fromMs, toMs: startedAt });
+        const missed = this.missed.get(need) ?? { fromMs: startedAt, runs: 0 };
+        this.missed.set(need, { fromMs: missed.fromMs, toMs: startedAt, runs: missed.runs + 1 });
+      }
+    }
+  }
+
+  /** What other rules or their actions need, and runs did not read. */
+  unreadLists(): ReplayedUnread[] {
+    return [...this.missed].map(([list, missed]) => {
+      const found = { list, rules: [...(this.needed.get(list) ?? [])].sort(), ...missed, of: this.wholeRuns };
+      return { ...found, text: textOf(found) };
+    });
+  }
+
+  /** Stretches without a source that was read at other times. */
+  finishGaps(): HistoryGap[] {
+    for (const need of [...this.unread.keys()]) if (this.read.has(need)) this.endUnread(need);
+    return this.gaps;
+  }
+
+  paths(world: RecordedWorld): Replay['neverRecorded'] {
+    const rules = new Map<string, Set<string>>();
+    const add = (path: string, rule: string) => rules.set(path, (rules.get(path) ?? new Set()).add(rule));
+    for (const [need, ids] of this.needed) if (!this.read.has(need)) for (const id of ids) add(need, id);
+    for (const { id, subject, reads } of this.rules) {
+      const of: [SubjectKind, Iterable<string>][] = [
+        [subject, reads.record],
+        ['user', reads.users],
+        ['device', reads.devices],
+      ];
+      for (const [kind, paths] of of) {
+        if (!this.read.has(SOURCE_OF[kind])) continue;
+        for (const path of paths) if (!world.isRecorded(kind, path)) add(path, id);
+      }
+    }
+    return [...rules]
+      .map(([path, ids]) => ({ path, rules: [...ids].sort() }))
+      .sort((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
+  private endUnread(need: Need): void {
+    const stretch = this.unread.get(need);
+    if (!stretch) return;
+    this.unread.delete(need);
+    const when = `from ${timeText(stretch.fromMs)} to ${timeText(stretch.toMs)}`;
+    const ids = this.needed.get(need)?.join(', ');
+    const then = need === 'Emails' || need === 'SerialNumbers' ? 'these were held then' : 'these could not be judged';
+    const text = `${NEED_WORDS[need]} not read ${when}: no active rule needed that; rules that do: ${ids}; ${then}`;
+    this.gaps.push({ ...stretch, cause: 'not_recorded', text });
+  }
+}
+
+/** Before a replay: what these rules or their actions need, and recorded runs did not read. Members of bundles are left to the replay. */
+export async function unreadLists(
+  reader: Pick<HistoryReader, 'items'>,
+  rules: readonly LoadedRule[],
+  {
+    fromMs,
+    toMs,
+    actions,
+    signal,
+  }: Pick<HistoryQuery, 'fromMs' | 'toMs'> & {
+    actions: KnownTraits;
+    signal?: AbortSignal | undefined;
+  },
+): Promise<ReplayedUnread[]> {
+  const never = new NeverRecorded(rules, actions);
+  for await (const item of reader.items({ fromMs, toMs, framesOnly: true })) {
+    if (signal?.aborted) throw new AppError('stopped', 'the replay was stopped');
+    if (item.kind === 'run') never.run(item.run.frame);
+  }
+  return never.unreadLists();
+}
+
+/** `users were not read by any of 12 runs: … is unknown for everybody; TRUSTWARD_RECORD=users has runs record them`. */
+function textOf({ list, rules, runs, of, fromMs, toMs }: Omit<ReplayedUnread, 'text'>): string {
+  const isAll = runs === of;
+  const by = isAll ? 'by any recorded run' : `by ${runs} of ${of} runs, ${timeText(fromMs)} to ${timeText(toMs)}`;
+  const [those, are] = [rules.map((rule) => `\`${rule}\``).join(', '), rules.length === 1 ? 'is' : 'are'];
+  const isOfAction = list === 'Emails' || list === 'SerialNumbers';
+  const what = isOfAction ? `${are} held` : list === 'bundles' ? `cannot be judged` : `${are} unknown for everybody`;
+  const todo =
+    isOfAction || list === 'bundles'
+      ? 'an active rule with this action, also in mode `dry-run`, has runs read it'
+      : `\`TRUSTWARD_RECORD=${list}\` has runs record ${list === 'events' ? 'it' : 'them'} from now on`;
+  return `${NEED_WORDS[list]} not read ${by}, so ${those} ${what}${isAll ? '' : ' then'}; ${todo}`;
+}
+
+/** Of version 1, only unpaged lists name owners, and the devices of users. */
+function isTold(need: Exclude<Need, 'bundles'>, sources: RunFrame['sources']): boolean {
+  if (need !== 'Emails' && need !== 'SerialNumbers') return sources[need].state !== 'skipped';
+  const { state, form, lists } = sources[need === 'Emails' ? 'devices' : 'users'];
+  return state !== 'skipped' && (form !== 'paged' || lists === 'v2');
 }

@@ -1,19 +1,235 @@
 // history: what a replay found, counted while it goes: the same for both ways. In: each run with what was judged and decided in it, acts as they
 // are done, what people did, gaps. Out: a `Replay`. It keeps acts and numbers, and nothing of the fleet.
-import type { KnownTraits } from '../../domain/action.ts';
+
+import { ceilingOf, ceilingSubject, type KnownTraits } from '../../domain/action.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { type HistoryGap, isMomentary, type RunFrame } from '../../domain/recorded-history.ts';
-import type { Replay, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
+import {
+  HELD_EXAMPLES_MAX,
+  type Replay,
+  type ReplayBucket,
+  type ReplayedAct,
+  type ReplayedDistrust,
+  type ReplayedExample,
+  type ReplayedHeld,
+  type ReplayedRule,
+} from '../../domain/replay.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { RuleLimits } from '../../domain/run.ts';
-import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
-import type { PersonsChange } from './platform-model.ts';
-import { type DoneIntent, TallyActs } from './tally-acts.ts';
-import { TallyBuckets } from './tally-buckets.ts';
-import { type EverJudged, TallyRule } from './tally-rule.ts';
-import { TallyTrust } from './tally-trust.ts';
+import { isUsable } from '../../domain/snapshot.ts';
+import { SOURCE_OF, SOURCES, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import { type DoneIntent, type PersonsChange, TallyActs } from './platform-model.ts';
 
-export interface TallyAsked extends Pick<Replay, 'way' | 'askedFromMs' | 'everyMs'> {
+// What rules matched and did, by stretches of the replayed time.
+
+type Counts = ReplayBucket['rules'][string];
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** INVARIANT: each is a multiple of the one before, so that stretches can be joined. */
+const LENGTHS_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * MINUTE_MS).concat(DAY_MS);
+const BUCKETS_MAX = 180;
+
+export class TallyBuckets {
+  private readonly buckets = new Map<number, ReplayBucket>();
+  private lengthMs = MINUTE_MS;
+  private firstMs = Number.POSITIVE_INFINITY;
+  private lastMs = Number.NEGATIVE_INFINITY;
+
+  run(atMs: number): void {
+    this.at(atMs).runs += 1;
+  }
+
+  /** To add to. */
+  countsAt(atMs: number, rule: string): Counts {
+    return countsOf(this.at(atMs), rule);
+  }
+
+  finish(): ReplayBucket[] {
+    return [...this.buckets.values()].sort((a, b) => a.fromMs - b.fromMs);
+  }
+
+  private at(atMs: number): ReplayBucket {
+    this.firstMs = Math.min(this.firstMs, atMs);
+    this.lastMs = Math.max(this.lastMs, atMs);
+    while (this.lastMs - this.firstMs > BUCKETS_MAX * this.lengthMs) this.join();
+    return this.bucket(atMs);
+  }
+
+  private join(): void {
+    const before = this.finish();
+    this.buckets.clear();
+    this.lengthMs = LENGTHS_MS.find((ms) => ms > this.lengthMs) ?? 2 * this.lengthMs;
+    for (const { fromMs, runs, rules } of before) {
+      const bucket = this.bucket(fromMs);
+      bucket.runs += runs;
+      for (const [rule, one] of Object.entries(rules)) {
+        const counts = countsOf(bucket, rule);
+        counts.matches = Math.max(counts.matches, one.matches);
+        counts.unknown = Math.max(counts.unknown, one.unknown);
+        counts.acts += one.acts;
+        counts.undos += one.undos;
+      }
+    }
+  }
+
+  private bucket(atMs: number): ReplayBucket {
+    const { lengthMs } = this;
+    const fromMs = Math.floor(atMs / lengthMs) * lengthMs;
+    const bucket = this.buckets.get(fromMs) ?? { fromMs, toMs: fromMs + lengthMs, runs: 0, rules: {} };
+    this.buckets.set(fromMs, bucket);
+    return bucket;
+  }
+}
+
+function countsOf({ rules }: ReplayBucket, rule: string): Counts {
+  const counts = rules[rule] ?? { matches: 0, acts: 0, undos: 0, unknown: 0 };
+  rules[rule] = counts;
+  return counts;
+}
+
+// What a replay counts of one rule.
+
+const TALLY_RULE_DAY_MS = 86_400_000;
+
+/** By different subjects, at any time. */
+type EverJudged = Pick<ReplayedRule, 'matches' | 'unknown' | 'missing'>;
+
+interface Held extends Pick<ReplayedHeld, 'decision' | 'reason'> {
+  targets: Set<string>;
+  examples: ReplayedExample[];
+}
+
+class TallyRule {
+  private readonly held = new Map<string, Held>();
+  private readonly inRun = new Map<number, { acts: number; atMs: number }>();
+  private readonly actTimes: number[] = [];
+  private readonly acted = new Set<string>();
+  private allowed: ReplayedRule['allowed'];
+  private mostTargets = 0;
+
+  constructor(public rule: Rule) {}
+
+  compared({ allowed, targets }: RuleLimits, { settings, sources }: RunFrame, known: KnownTraits): void {
+    this.mostTargets = Math.max(this.mostTargets, targets);
+    const { run, day } = settings.ceilings;
+    for (const { action } of this.rule.then) {
+      const traits = known.get(action);
+      if (!traits?.changesFleet) continue;
+      const subjects = sources[SOURCE_OF[ceilingSubject(traits)]].count;
+      const least = this.allowed ?? { limits: allowed, run: Number.POSITIVE_INFINITY, day: Number.POSITIVE_INFINITY };
+      this.allowed = {
+        limits: Math.min(least.limits, allowed),
+        run: Math.min(least.run, ceilingOf(run, subjects)),
+        day: Math.min(least.day, ceilingOf(day, subjects)),
+      };
+    }
+  }
+
+  /** A decision that is new, or in force at the beginning. What was done already, or by this rule itself, is not held. */
+  decided(decision: Decision, atMs: number): void {
+    const { decision: name, reason, action, target, verdict } = decision;
+    if (name === 'act' || verdict !== 'match' || reason === 'already_acted') return;
+    if (reason === 'already_so' && this.acted.has(`${action} ${target}`)) return;
+    const key = `${name} ${reason}`;
+    const held = this.held.get(key) ?? { decision: name, reason, targets: new Set(), examples: [] };
+    this.held.set(key, held);
+    if (held.targets.has(target)) return;
+    held.targets.add(target);
+    if (held.examples.length >= HELD_EXAMPLES_MAX) return;
+    const { subject, subjectName, reasonText, effect } = decision;
+    const owners = [...new Set(effect.devices.flatMap((device) => device.owners ?? []))];
+    const named = owners.length > 0 ? { owners } : {};
+    held.examples.push({ atMs, subject, subjectName, action, target, reasonText, ...named });
+  }
+
+  did({ undo, runSeq, atMs, action, target }: ReplayedAct): void {
+    if (undo) return;
+    this.acted.add(`${action} ${target}`);
+    this.actTimes.push(atMs);
+    this.inRun.set(runSeq, { acts: (this.inRun.get(runSeq)?.acts ?? 0) + 1, atMs });
+  }
+
+  finish(own: readonly ReplayedAct[], isFlap: (act: ReplayedAct) => boolean, ever: EverJudged): ReplayedRule {
+    const acts = own.filter(({ undo }) => !undo);
+    const lasted = acts.flatMap(({ lastedMs }) => lastedMs ?? []).sort((a, b) => a - b);
+    const most = [...this.inRun.values()].reduce((a, b) => (b.acts > a.acts ? b : a), { acts: 0, atMs: 0 });
+    const day = mostInDay(this.actTimes);
+    return {
+      id: this.rule.id,
+      title: this.rule.title,
+      hash: this.rule.hash,
+      mode: this.rule.mode,
+      ...ever,
+      acts: acts.length,
+      undos: own.length - acts.length,
+      mostInRun: most.acts,
+      mostInRunAtMs: most.acts > 0 ? most.atMs : undefined,
+      mostInDay: day.acts,
+      mostInDayAtMs: day.atMs,
+      allowed: this.allowed,
+      mostTargets: this.mostTargets,
+      flaps: acts.filter(isFlap).length,
+      lasted:
+        lasted.length > 0
+          ? { medianMs: lasted[lasted.length >> 1] as number, longestMs: lasted.at(-1) as number }
+          : undefined,
+      personDid: acts.filter(({ personDidAtMs }) => personDidAtMs !== undefined).length,
+      personUndid: acts.filter(({ personUndidAtMs }) => personUndidAtMs !== undefined).length,
+      held: [...this.held.values()].map(({ targets, ...held }) => ({ ...held, targets: targets.size })),
+    };
+  }
+}
+
+/** The most of these times within 24 hours, and the first of them. */
+function mostInDay(times: readonly number[]): { acts: number; atMs: number | undefined } {
+  let most = { acts: 0, atMs: undefined as number | undefined };
+  let first = 0;
+  times.forEach((atMs, index) => {
+    while ((times[first] as number) <= atMs - TALLY_RULE_DAY_MS) first += 1;
+    if (index - first + 1 > most.acts) most = { acts: index - first + 1, atMs: times[first] };
+  });
+  return most;
+}
+
+// In which stretches of a replay a list was not trusted.
+
+class TallyTrust {
+  private readonly found: Omit<ReplayedDistrust, 'rules'>[] = [];
+  /** Those that the last run is in. */
+  private readonly open = new Map<Source, Omit<ReplayedDistrust, 'rules'>>();
+
+  run(atMs: number, sources: RunFrame['sources']): void {
+    for (const source of SOURCES) {
+      const reading = sources[source];
+      // A run over chosen rules may have read other lists.
+      if (reading.state === 'skipped') continue;
+      const [reason] = reading.reasons;
+      const open = this.open.get(source);
+      if (isUsable(reading) || !reason) this.open.delete(source);
+      else if (open?.code === reason.code) {
+        open.toMs = atMs;
+        open.runs += 1;
+      } else {
+        const { code, text } = reason;
+        const stretch = { source, code, text, fromMs: atMs, toMs: atMs, runs: 1 };
+        this.open.set(source, stretch);
+        this.found.push(stretch);
+      }
+    }
+  }
+
+  /** Lists that none of the rules reads are left out. */
+  finish(rules: readonly Rule[]): ReplayedDistrust[] {
+    return this.found.flatMap((stretch) => {
+      const reading = rules.filter(({ sources }) => sources.includes(stretch.source)).map(({ id }) => id);
+      return reading.length === 0 ? [] : [{ ...stretch, rules: reading.sort() }];
+    });
+  }
+}
+
+interface TallyAsked extends Pick<Replay, 'way' | 'askedFromMs' | 'everyMs'> {
   /** The end of what was asked for. */
   askedToMs: number;
   traits: KnownTraits;

@@ -1,14 +1,17 @@
 // history: what a recorded run shows to other rules than those that it judged. In: its frame, the rules of a what-if, the gaps of the record. Out:
 // which rules can be judged on it, what they cannot be told. INVARIANT: what a run did not read is unknown there, and never a silent "no match".
+
+import { shownName } from '../../base/text.ts';
 import type { ActionName, ActionTraits } from '../../domain/action.ts';
-import { shownName } from '../../domain/clip.ts';
-import type { Mode } from '../../domain/mode.ts';
 import type { HistoryGap, RecordedPart, RunFrame } from '../../domain/recorded-history.ts';
-import type { Rule } from '../../domain/rule.ts';
+import type { DifferingSubject } from '../../domain/replay.ts';
+import type { Mode, Rule } from '../../domain/rule.ts';
 import { type Coverage, isUsable } from '../../domain/snapshot.ts';
-import { SOURCES, type Source } from '../../domain/subjects.ts';
-import { deletesDevices, readsBundles } from '../../run/reading-needs.ts';
-import { modeAfter, type Silence, silenceBefore } from '../../run/silence.ts';
+import { SOURCES, type Source, type SubjectSummary } from '../../domain/subjects.ts';
+import type { Judgement } from '../../domain/verdict.ts';
+import type { Decided } from '../../engine/decide/input.ts';
+import { modeAfter, type Silence, silenceBefore } from '../../engine/run/pulled-snapshot.ts';
+import { deletesDevices, readsBundles } from '../../engine/run/reading-needs.ts';
 
 export interface RulesOfRun<R extends Rule = Rule> {
   judged: R[];
@@ -151,4 +154,65 @@ function* around({ fromMs, toMs }: Coverage, gap: HistoryGap): Iterable<Coverage
     if (fromMs < gap.fromMs) yield { fromMs, toMs: gap.fromMs - 1 };
     if (toMs > gap.toMs) yield { fromMs: gap.toMs, toMs };
   }
+}
+
+// Whom the rules of a what-if concern, to compare two of them.
+
+/** By subject, of one rule. */
+export type Concerned = ReadonlyMap<string, DifferingSubject>;
+
+export interface MatchesNow {
+  atMs: number;
+  /** By rule. */
+  matches: ReadonlyMap<string, Concerned>;
+  unknown: ReadonlyMap<string, number>;
+}
+
+export class WhatIfFound {
+  /** By rule: acted on, or held. */
+  readonly concerned = new Map<string, Map<string, DifferingSubject>>();
+  private last: { atMs: number; judgements: readonly Judgement[]; unknown: ReadonlyMap<string, number> } | undefined;
+
+  decided({ decisions }: Pick<Decided, 'decisions'>, judgements: readonly Judgement[], atMs: number): void {
+    const acting = decisions.filter(({ decision, verdict }) => decision !== 'skip' && verdict === 'match');
+    if (acting.length === 0) return;
+    const summaries = new Map<string, SubjectSummary>();
+    for (const { matches } of judgements) for (const { summary } of matches) summaries.set(keyOf(summary), summary);
+    for (const { rule, subject, subjectName } of acting) {
+      const owners = ownersOf(summaries.get(keyOf(subject)));
+      add(this.concerned, { rule, subject, subjectName, atMs, ...owners });
+    }
+  }
+
+  /** A whole run: the next one takes its place. */
+  judged(atMs: number, judgements: readonly Judgement[], unknown: ReadonlyMap<string, number>): void {
+    this.last = { atMs, judgements, unknown };
+  }
+
+  /** Undefined: no run was judged. */
+  now(): MatchesNow | undefined {
+    if (!this.last) return undefined;
+    const { atMs, judgements, unknown } = this.last;
+    const matches = new Map<string, Map<string, DifferingSubject>>();
+    for (const { rule, summary } of judgements.flatMap((judgement) => judgement.matches)) {
+      const { kind, id, name } = summary;
+      add(matches, { rule, subject: { kind, id }, subjectName: name, atMs, ...ownersOf(summary) });
+    }
+    return { atMs, matches, unknown };
+  }
+}
+
+function add(byRule: Map<string, Map<string, DifferingSubject>>, one: DifferingSubject): void {
+  const own = byRule.get(one.rule) ?? new Map<string, DifferingSubject>();
+  byRule.set(one.rule, own);
+  const key = keyOf(one.subject);
+  if (!own.has(key)) own.set(key, one);
+}
+
+function keyOf({ kind, id }: Pick<SubjectSummary, 'kind' | 'id'>): string {
+  return `${kind} ${id}`;
+}
+
+function ownersOf(summary: SubjectSummary | undefined): Pick<DifferingSubject, 'owners'> {
+  return summary?.owners && summary.owners.length > 0 ? { owners: summary.owners } : {};
 }

@@ -1,16 +1,24 @@
 // history: a what-if: other rules over recorded time, each as if its mode were `enforce`, through the production evaluating and deciding. In: the
 // history, rules. Out: what they would have done. Its acts take effect in a model of the platform, its open state goes on in memory; what people
 // did stays. Nothing is sent or kept.
-import { deciding } from '../../decide/decide.ts';
-import { type Action, type ActionName, fieldsWritten } from '../../domain/action.ts';
+
+import { drainedInTurns } from '../../base/turns.ts';
+import {
+  type Action,
+  type ActionName,
+  type Bundles,
+  bundleParts,
+  fieldsWritten,
+  type KnownTraits,
+  MEMBERSHIP,
+  membershipOf,
+} from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
-import { drainedInTurns } from '../../domain/give-way.ts';
 import type { Intent } from '../../domain/intent.ts';
-import type { Mode } from '../../domain/mode.ts';
+import type { FactChange } from '../../domain/look-back.ts';
 import type { Ids } from '../../domain/ports.ts';
 import {
-  type FactChange,
   type HistoryGap,
   type HistoryItem,
   type HistoryReader,
@@ -19,39 +27,106 @@ import {
   type RunFrame,
 } from '../../domain/recorded-history.ts';
 import type { Replay } from '../../domain/replay.ts';
+import type { Mode } from '../../domain/rule.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import type { OpenState } from '../../domain/store.ts';
 import { SOURCES } from '../../domain/subjects.ts';
 import type { Judgement } from '../../domain/verdict.ts';
-import type { LoadedRule } from '../../evaluate/index.ts';
-import { readsBundles } from '../../run/reading-needs.ts';
-import { countingIds } from './counting-ids.ts';
-import { DueRuns } from './due-runs.ts';
-import { GatedAgain } from './gated-again.ts';
-import { KeptPast } from './kept-past.ts';
+import { deciding } from '../../engine/decide/decide.ts';
+import { readsBundles } from '../../engine/run/reading-needs.ts';
+import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
+import { GatedAgain, rulesAgain } from './gated-again.ts';
 import { KeptVerdicts } from './kept-verdicts.ts';
-import { ModelledBundles } from './modelled-bundles.ts';
-import { NeverRecorded } from './never-recorded.ts';
 import { OwnState } from './own-state.ts';
-import { PlatformModel } from './platform-model.ts';
-import { factsOf } from './read-on.ts';
+import { type PersonsChange, PlatformModel } from './platform-model.ts';
 import { RecordedEffects } from './recorded-effects.ts';
-import { RecordedSets } from './recorded-sets.ts';
-import { RecordedWorld } from './recorded-world.ts';
-import type { ReplayOptions } from './replay-options.ts';
-import { rulesAgain } from './rules-again.ts';
-import { type SeeingAgain, seenAgain } from './seen-again.ts';
+import {
+  countingIds,
+  DueRuns,
+  factsOf,
+  KeptPast,
+  RecordedSets,
+  type ReplayOptions,
+  type SeeingAgain,
+  seenAgain,
+} from './recorded-sets.ts';
+import { NeverRecorded, RecordedWorld } from './recorded-world.ts';
 import { Tally } from './tally.ts';
-import { type MatchesNow, WhatIfFound } from './what-if-found.ts';
 import {
   asIf,
   coverageWithout,
   eventsKnownFrom,
+  type MatchesNow,
   ModesAgain,
   notesOf,
   type RulesOfRun,
   rulesOn,
+  WhatIfFound,
 } from './what-if-rules.ts';
+
+// The bundles of a what-if: the lists that runs saw, with the last of what a person set and what the replay did.
+
+type Flag = 'TRUE' | 'FALSE';
+
+class ModelledBundles {
+  private last: Bundles | undefined;
+  /** By target, where the model differs from the record. */
+  private readonly apart = new Map<string, Flag>();
+
+  constructor(
+    private readonly traits: KnownTraits,
+    private readonly effects: RecordedEffects,
+  ) {}
+
+  seen(recorded: Bundles | undefined): { bundles: Bundles | undefined; people: PersonsChange[] } {
+    if (!recorded) return { bundles: undefined, people: [] };
+    const people: PersonsChange[] = [];
+    for (const [target, value] of changed(this.last, recorded)) {
+      const why = this.effects.explains({ field: MEMBERSHIP, target }, value);
+      if (why === 'ours') this.keepApart(target, value, this.apart.get(target) ?? opposite(value));
+      else this.apart.delete(target);
+      if (why === undefined) people.push({ field: MEMBERSHIP, target, value });
+    }
+    this.last = recorded;
+    return { bundles: this.modelled(recorded), people };
+  }
+
+  did({ action, target }: Pick<Intent, 'action' | 'target'>): void {
+    const traits = this.traits.get(action);
+    if (traits?.fieldWritten !== MEMBERSHIP) return;
+    this.keepApart(target, membershipOf(this.last, target), traits.valueWritten as Flag);
+  }
+
+  private keepApart(target: string, recorded: Flag | undefined, model: Flag): void {
+    if (recorded === model) this.apart.delete(target);
+    else this.apart.set(target, model);
+  }
+
+  private modelled(recorded: Bundles): Bundles {
+    if (this.apart.size === 0) return recorded;
+    const bundles = new Map<string, Set<string>>([...recorded].map(([id, members]) => [id, new Set(members)]));
+    for (const [target, value] of this.apart) {
+      const { serviceId, bundleId } = bundleParts(target);
+      if (value === 'TRUE') bundles.get(bundleId)?.add(serviceId);
+      else bundles.get(bundleId)?.delete(serviceId);
+    }
+    return bundles;
+  }
+}
+
+/** A bundle that was not listed before shows nothing of what anybody did. */
+function* changed(before: Bundles | undefined, now: Bundles): Generator<[target: string, Flag]> {
+  for (const [bundle, members] of now) {
+    const was = before?.get(bundle);
+    if (!was || was === members) continue;
+    for (const service of members) if (!was.has(service)) yield [`${service} ${bundle}`, 'TRUE'];
+    for (const service of was) if (!members.has(service)) yield [`${service} ${bundle}`, 'FALSE'];
+  }
+}
+
+function opposite(value: Flag): Flag {
+  return value === 'TRUE' ? 'FALSE' : 'TRUE';
+}
 
 export interface WhatIfOptions extends ReplayOptions {
   actions: ReadonlyMap<ActionName, Action>;

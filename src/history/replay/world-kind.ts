@@ -1,10 +1,88 @@
 // history: all subjects of one kind, as the record shows them at one time of a replay. In: changes of facts. Out: records, found by id and by
 // what joins them; which of them changed. Records of runs that did not see all fields are views without these.
 import { type Fact, type Facts, isFacts, ownText, ownTexts } from '../../domain/facts.ts';
-import type { FactChange } from '../../domain/recorded-history.ts';
+import type { FactChange } from '../../domain/look-back.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import { ManyOf } from './many-of.ts';
-import { copyOf, keysOf, setAt, valueAt } from './recorded-record.ts';
+
+// An index from a key to the few things that have it: devices of a serial number, of an owner.
+
+class ManyOf<T> {
+  private readonly byKey = new Map<string, T | Set<T> | undefined>();
+
+  add(key: string, one: T): void {
+    const known = this.byKey.get(key);
+    if (known === undefined) this.byKey.set(key, one);
+    else if (known instanceof Set) known.add(one);
+    else if (known !== one) this.byKey.set(key, new Set([known, one]));
+  }
+
+  /** A key stays: a map in which one key comes and goes a hundred thousand times becomes slow. */
+  delete(key: string, one: T): void {
+    const known = this.byKey.get(key);
+    if (known instanceof Set) {
+      known.delete(one);
+      if (known.size === 0) this.byKey.set(key, undefined);
+    } else if (known === one) this.byKey.set(key, undefined);
+  }
+
+  of(key: string): Iterable<T> {
+    const known = this.byKey.get(key);
+    return known === undefined ? [] : known instanceof Set ? known : [known];
+  }
+
+  clear(): void {
+    this.byKey.clear();
+  }
+}
+
+// A record, put together again from its facts by dotted path.
+
+/** The keys of a path, one for each object on the way. */
+export function keysOf(path: string): string[] {
+  return path.split('.');
+}
+
+export function valueAt(record: Facts, keys: readonly string[]): Fact | undefined {
+  let value: Fact | undefined = record;
+  for (let at = 0; at < keys.length; at += 1) {
+    const key = keys[at] as string;
+    if (!isFacts(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
+  }
+  return value;
+}
+
+/** Sets the value at a path; undefined takes it away, and with it each object that is left empty. */
+export function setAt(record: Facts, keys: readonly string[], value: Fact | undefined): void {
+  const last = keys.length - 1;
+  let holder = record;
+  for (let at = 0; at < last; at += 1) {
+    const key = keys[at] as string;
+    let inner = Object.hasOwn(holder, key) ? holder[key] : undefined;
+    if (!isFacts(inner)) {
+      if (value === undefined) return;
+      inner = {};
+      setOwn(holder, key, inner);
+    }
+    holder = inner;
+  }
+  setOwn(holder, keys[last] as string, value);
+  if (value === undefined && last > 0 && Object.keys(holder).length === 0) setAt(record, keys.slice(0, -1), undefined);
+}
+
+function setOwn(record: Facts, key: string, value: Fact | undefined): void {
+  if (value === undefined) delete record[key];
+  else if (key === '__proto__')
+    Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
+  else record[key] = value;
+}
+
+/** Objects are copied; lists are values, which nobody changes. */
+function copyOf(record: Facts): Facts {
+  const copy: Facts = {};
+  for (const [key, value] of Object.entries(record)) setOwn(copy, key, isFacts(value) ? copyOf(value) : value);
+  return copy;
+}
 
 export interface WorldSubject {
   readonly kind: SubjectKind;

@@ -1,6 +1,12 @@
 // store: the statements of leases, on the table `leases`. The time in it is the database's, never a worker's: workers' clocks may differ by
 // an hour. In: nothing. Out: SQL.
-import { advisoryKey } from './advisory-key.ts';
+import { createHash } from 'node:crypto';
+import type { Hearing } from '../../domain/lease.ts';
+
+/** As the text of a bigint: a number of JavaScript does not hold it. INVARIANT: two processes of neighbouring versions compute the same. */
+export function advisoryKey(name: string): string {
+  return createHash('sha256').update(name).digest().readBigInt64BE().toString();
+}
 
 /**
  * Takes the lock and writes who has it, in one statement: whoever finds the lock taken finds its holder in the row, wherever a process
@@ -73,4 +79,73 @@ export const LOOK = `
 /** The key of the lock of an organization. */
 export function lockKeyOf(organization: string): string {
   return advisoryKey(`trustward acts for ${organization}`);
+}
+
+// What other processes append to the audits of organizations, as one connection of this process hears it.
+
+/** `kinds`: the first words of the kinds of what was appended; undefined: not known. */
+type Heard = (kinds: ReadonlySet<string> | undefined) => void;
+
+/** Listens on `CHANNEL`. */
+export class AuditListener implements Hearing {
+  private readonly listeners = new Map<string, Set<Heard>>();
+
+  /** Returns what ends it. */
+  on(organization: string, listener: Heard): () => void {
+    const all = this.listeners.get(organization) ?? new Set();
+    this.listeners.set(organization, all.add(listener));
+    return () => {
+      all.delete(listener);
+      if (all.size === 0 && this.listeners.get(organization) === all) this.listeners.delete(organization);
+    };
+  }
+
+  heard(payload: string): void {
+    const [organization = '', ...kinds] = payload.split(' ');
+    const words = new Set(kinds);
+    for (const listener of [...(this.listeners.get(organization) ?? [])]) listener(words);
+  }
+
+  missed(): void {
+    for (const all of [...this.listeners.values()]) for (const listener of [...all]) listener(undefined);
+  }
+}
+
+// How a process tells others that it appended to the audit of an organization. In: the entries of a commit. Out: one
+// notice of PostgreSQL for many commits, a moment later. INVARIANT: not in the transaction of the commit: a transaction
+// with a notice commits alone in the whole database, and all units of work would wait for one another. A notice that is
+// lost is made up for by whoever listens, who also looks by itself.
+
+export const CHANNEL = 'trustward_audit';
+/** Each is the name of an organization and the first words of the kinds of entries: `acme run token`. */
+export const TELL = `SELECT pg_notify('${CHANNEL}', value) FROM unnest($1::text[]) AS value`;
+const WITHIN_MS = 100;
+
+export class AuditNotices {
+  private readonly waiting = new Map<string, Set<string>>();
+  private sending: Promise<void> = Promise.resolve();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly send: (notices: string[]) => Promise<unknown>) {}
+
+  tell(organization: string, notes: readonly { kind: string }[]): void {
+    const kinds = this.waiting.get(organization) ?? new Set();
+    this.waiting.set(organization, kinds);
+    for (const { kind } of notes) kinds.add(kind.split('.')[0] as string);
+    this.timer ??= setTimeout(() => void this.flush(), WITHIN_MS);
+  }
+
+  /** What waits is sent when this resolves, or lost. Never rejects. */
+  flush(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const notices = [...this.waiting].map(([organization, kinds]) => [organization, ...kinds].join(' '));
+    this.waiting.clear();
+    if (notices.length > 0)
+      this.sending = Promise.all([this.sending, this.send(notices)]).then(
+        () => {},
+        () => {},
+      );
+    return this.sending;
+  }
 }

@@ -1,7 +1,8 @@
 // harness: what is left after workers, PostgreSQL and the ways between them were tormented: each organization's record against its console, and
 // every request against the fence by which it was allowed. In: a world whose workers have ended. Out: figures, and what is wrong in words.
-import { composeReader } from '../../../src/compose/reader.ts';
-import { composeVerification } from '../../../src/compose/record.ts';
+
+import { composeVerification } from '../../../src/runtime/compose/opened.ts';
+import { composeReader } from '../../../src/runtime/compose/reader.ts';
 import { checkRecord, type KillFigures } from '../kill-checks.ts';
 import { checkFences, type FencedRequests, type FenceFigures } from './fence-checks.ts';
 import { type Fence, readFenceLog, type Sent } from './fence-log.ts';

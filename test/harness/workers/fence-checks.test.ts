@@ -1,6 +1,6 @@
 // harness: the judgement of fences finds what it is for. In: two workers, one after the other, and a request that should not be.
 import { describe, expect, it } from 'vitest';
-import type { WriteRequest } from '../../../src/console/write-log.ts';
+import type { WriteRequest } from '../../../src/console/app.ts';
 import { checkFences, type FencedRequests } from './fence-checks.ts';
 import type { Fence, Sent } from './fence-log.ts';
 import type { Pause } from './worker-lives.ts';

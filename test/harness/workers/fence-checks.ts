@@ -1,6 +1,6 @@
 // harness: every request that a console got, against the fence by which it was allowed. In: the requests of one organization, its leases, what was
 // committed as sent, who was which process. Out: counts, and what is wrong in words.
-import type { WriteRequest } from '../../../src/console/write-log.ts';
+import type { WriteRequest } from '../../../src/console/app.ts';
 import type { Fence, Sent } from './fence-log.ts';
 import type { Pause } from './worker-lives.ts';
 

@@ -1,7 +1,6 @@
 // harness: the leases as PostgreSQL's own log has them: each taking with its fence and holder, each commit of acting by it, and by which fence each
 // `intent.sent` was committed. In: a database. Out: these, with the times of their commits. Nothing is added to the tables: Trustward would notice.
-import type { Cluster } from '../../support/postgres-cluster.ts';
-import { SUPERUSER } from '../../support/postgres-cluster.ts';
+import { type Cluster, SUPERUSER } from '../../support/postgres-cluster.ts';
 
 const SLOT = 'chaos';
 /** INVARIANT: the log is decoded, and the record is compared with what the consoles saw, by the times of the commits. */

@@ -2,7 +2,7 @@
 // noted of it. Meanwhile devices begin to match and clear, the consoles have faults, and persons command.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
 import type { Dice } from '../dice.ts';
 import { changeTroubles, faultsOf } from '../troubles.ts';
 import { type LeaseNow, leasesNow } from './fence-log.ts';

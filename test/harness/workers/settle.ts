@@ -1,7 +1,7 @@
 // harness: the end of a torment: workers go on without any fault until nothing is open, and then end on request. In: a world. Out: nothing;
 // what is still open after the most time is found by the checks.
-import { composeReader } from '../../../src/compose/reader.ts';
-import { systemClock } from '../../../src/system/clock.ts';
+import { composeReader } from '../../../src/runtime/compose/reader.ts';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
 import type { WorkerLives } from './worker-lives.ts';
 import { databaseOf, type WorkersWorld } from './world.ts';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { LEASE_MS } from '../../../src/domain/lease.ts';
-import { systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { settingsFor, type WorkersWorld } from './world.ts';
 
 export interface Pause {

@@ -3,10 +3,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Console, startConsole } from '../../../src/console/console.ts';
-import { addApiKeys } from '../../../src/console/keys.ts';
+import { addApiKeys, type Console, startConsole } from '../../../src/console/console.ts';
 import type { PostgresDatabase } from '../../../src/domain/database.ts';
-import { systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { COMPILED } from '../../support/built.ts';
 import { silentLog } from '../../support/organization.ts';
 import { type Cluster, migratedDatabase, startCluster } from '../../support/postgres.ts';

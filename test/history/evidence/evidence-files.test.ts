@@ -12,18 +12,18 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
 import { EVIDENCE_THRESHOLDS } from '../../../src/domain/evidence.ts';
-import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
-import { contentOf } from '../../../src/history/evidence/content.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
+import { evidenceLine } from '../../../src/faces/report/evidence-words.ts';
 import {
   dropOldEvidence,
   evidenceFolder,
   evidenceReader,
   keepEvidence,
 } from '../../../src/history/evidence/evidence-files.ts';
-import { coveredMs, gatherEvidence } from '../../../src/history/evidence/gather.ts';
-import { evidenceLine } from '../../../src/report/evidence-words.ts';
+import { contentOf, coveredMs, gatherEvidence } from '../../../src/history/evidence/gather.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../../src/rules/load/load-rules.ts';
 import { DAY_MS, evidenceOf, NOW_MS, replayedRule, replayOf } from './figures.ts';
 
 let dir: string;

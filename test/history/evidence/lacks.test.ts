@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { EVIDENCE_THRESHOLDS, earnedMode, type RuleEvidence } from '../../../src/domain/evidence.ts';
-import { daysReplayed, lacksOf } from '../../../src/domain/lacks.ts';
-import { earnedWords, viewOf } from '../../../src/report/evidence-words.ts';
+import {
+  daysReplayed,
+  EVIDENCE_THRESHOLDS,
+  earnedMode,
+  lacksOf,
+  type RuleEvidence,
+} from '../../../src/domain/evidence.ts';
+import { earnedWords, viewOf } from '../../../src/faces/report/evidence-words.ts';
 import { DAY_MS, evidenceOf } from './figures.ts';
 
 const lacks = (evidence: RuleEvidence) => lacksOf(evidence, EVIDENCE_THRESHOLDS);

@@ -1,11 +1,11 @@
 // fidelity: what a killed daemon left of its history, against its database. In: the database and the folder. Out: counts, and one line for each fault:
 // a run that is not whole, or never was; damage; a difference that nothing explains.
 
-import { composeReader } from '../../../src/compose/reader.ts';
 import { sqliteDatabase } from '../../../src/domain/database.ts';
-import { Decoder } from '../../../src/history/codec/decoder.ts';
-import { historyReader } from '../../../src/history/files/history-reader.ts';
+import { Decoder } from '../../../src/history/codec/run-encoder.ts';
+import { historyReader } from '../../../src/history/files/read-items.ts';
 import { historyFolderOf } from '../../../src/history/files/segment-files.ts';
+import { composeReader } from '../../../src/runtime/compose/reader.ts';
 import type { KilledRecording } from './killed-recording.ts';
 import { recordedRuns, replayed } from './replayed.ts';
 import { otherwise } from './what-was-made.ts';

@@ -2,18 +2,17 @@
 // one command, committed or refused.
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
-import { answerPlan, approvePart } from '../../../src/operator/answer-plan.ts';
-import { applyPlan } from '../../../src/operator/apply-plan.ts';
 import {
   acceptSnapshot,
   addExemption,
   endExemption,
   resumeEverything,
   stopEverything,
-} from '../../../src/operator/commands.ts';
-import { releaseClaims } from '../../../src/operator/release-claims.ts';
-import { resolveIntent } from '../../../src/operator/resolve-intent.ts';
-import type { Engine } from '../../../src/run/engine.ts';
+} from '../../../src/engine/operate/commands.ts';
+import { answerPlan, applyPlan, approvePart } from '../../../src/engine/operate/plans.ts';
+import { releaseClaims } from '../../../src/engine/operate/release.ts';
+import { resolveIntent } from '../../../src/engine/operate/resolve-intent.ts';
+import type { Engine } from '../../../src/engine/run/engine.ts';
 import type { Dice } from '../../harness/dice.ts';
 import type { MonthWorld } from './month-world.ts';
 

@@ -2,8 +2,15 @@
 // of the engine. Out: answers, spoilt as the mood of the moment has it: a list that is cut, emptied, forbidden; a write in doubt.
 import { AppError } from '../../../src/domain/errors.ts';
 import { type Facts, isFacts } from '../../../src/domain/facts.ts';
-import type { Api, BundleFacts, EventQuery, Page, ServiceSpecFacts, WriteAnswer } from '../../../src/domain/ports.ts';
-import type { Latency } from '../../../src/domain/quiet-period.ts';
+import type {
+  Api,
+  BundleFacts,
+  EventQuery,
+  Latency,
+  Page,
+  ServiceSpecFacts,
+  WriteAnswer,
+} from '../../../src/domain/ports.ts';
 import { KIND_OF, type Source } from '../../../src/domain/subjects.ts';
 import type { Dice } from '../../harness/dice.ts';
 import type { SimClock } from '../../harness/sim-clock.ts';

@@ -1,26 +1,24 @@
 // fidelity: one life of the engine's process in a month: the real engine on the surviving database, with ports that may end it at any await.
 // In: what outlives a process. Out: a fresh engine.
 
-import { ACTIONS } from '../../../src/act/actions.ts';
-import { linkEntry } from '../../../src/audit/chain.ts';
-import { PLACEHOLDER_SERIALS } from '../../../src/decide/serials.ts';
 import type { ChangeWindow } from '../../../src/domain/change-window.ts';
 import { digestOf } from '../../../src/domain/digest.ts';
 import type { Ids, Log } from '../../../src/domain/ports.ts';
 import type { EventRows, HistoryReader, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
-import type { LoadedRule } from '../../../src/evaluate/index.ts';
-import { EVENT_PULL_DEFAULT } from '../../../src/pull/pull-events.ts';
-import { TRUST_DEFAULT } from '../../../src/pull/trust-gate.ts';
-import { activate } from '../../../src/rule-set/rule-holder.ts';
-import type { ActiveRules, Engine } from '../../../src/run/engine.ts';
-import { recordedLookBack } from '../../../src/run/recorded-look-back.ts';
-import { silenceBefore } from '../../../src/run/silence.ts';
-import { readClockAgreement, saveClockAgreement } from '../../../src/store/clock-agreement.ts';
-import type { SqliteDb } from '../../../src/store/database.ts';
-import { SqliteStore } from '../../../src/store/sqlite-store.ts';
-import { answered } from '../../../src/store/sqlite-work.ts';
-import { quietTime } from '../../../src/system/quiet-time.ts';
-import { steadyTime } from '../../../src/system/steady-time.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
+import { linkEntry } from '../../../src/engine/audit/signing-key.ts';
+import { PLACEHOLDER_SERIALS } from '../../../src/engine/decide/earlier-answers.ts';
+import { EVENT_PULL_DEFAULT } from '../../../src/engine/pull/pull-events.ts';
+import { TRUST_DEFAULT } from '../../../src/engine/pull/trust-gate.ts';
+import type { ActiveRules, Engine } from '../../../src/engine/run/engine.ts';
+import { silenceBefore } from '../../../src/engine/run/pulled-snapshot.ts';
+import { recordedLookBack } from '../../../src/engine/run/reading-needs.ts';
+import { activate } from '../../../src/rules/active/rule-holder.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { quietTime, steadyTime } from '../../../src/runtime/system/clock.ts';
+import { readClockAgreement, saveClockAgreement } from '../../../src/store/run-rows.ts';
+import { answered, type SqliteDb } from '../../../src/store/sqlite/database.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { replaced } from '../../harness/planted-bugs.ts';
 import type { SimClock } from '../../harness/sim-clock.ts';
 import { type Life, mortal } from '../../support/crash.ts';

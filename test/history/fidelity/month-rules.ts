@@ -1,7 +1,8 @@
 // fidelity: the rule files of a month, real ones, drawn from a few forms: over records, ages, freshness, events, owners and devices of users. In:
 // dice. Out: loaded rules; and the sets that people's edits make of them.
-import { ACTIONS } from '../../../src/act/actions.ts';
-import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../../src/rules/load/load-rules.ts';
 import type { Dice } from '../../harness/dice.ts';
 import { BUNDLE, TOKENS } from './month-world.ts';
 

@@ -1,13 +1,13 @@
 // fidelity: one random month: the real engine over a changing fleet, with faults, people, edits and deaths; and what it recorded meanwhile. In: a
 // seed, and who records. Out: a digest of every effect and audited byte, the same with and without recording, and what the harness knows.
 import { createHash } from 'node:crypto';
-import { runCycle, watchCycle } from '../../../src/cycle.ts';
+import { parseWindows } from '../../../src/domain/change-window.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { parseWindows } from '../../../src/domain/parse-windows.ts';
 import type { EventRows, HistoryReader, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
 import type { Source } from '../../../src/domain/subjects.ts';
-import type { Engine } from '../../../src/run/engine.ts';
-import type { SqliteDb } from '../../../src/store/database.ts';
+import { runCycle, watchCycle } from '../../../src/engine/cycle.ts';
+import type { Engine } from '../../../src/engine/run/engine.ts';
+import type { SqliteDb } from '../../../src/store/sqlite/database.ts';
 import { Dice } from '../../harness/dice.ts';
 import { SimClock, START_MS } from '../../harness/sim-clock.ts';
 import { Crash, Life } from '../../support/crash.ts';

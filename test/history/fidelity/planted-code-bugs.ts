@@ -1,12 +1,9 @@
 // fidelity: bugs planted on purpose inside the recorder, its differ, the world of a replay and its kept verdicts; the proof must find each of them.
 // In: the name of a bug. Out: the product with the bug in it, until it is taken out again. Nothing in the product knows of these.
 import type { TrustEvent } from '../../../src/domain/event.ts';
-import type { FactChange } from '../../../src/domain/recorded-history.ts';
-import { DiffPass } from '../../../src/history/record/diff-pass.ts';
-import { Recording } from '../../../src/history/record/recording.ts';
-import { EventTurns } from '../../../src/history/replay/event-turns.ts';
-import { KeptJoins } from '../../../src/history/replay/kept-joins.ts';
-import { KeptVerdicts } from '../../../src/history/replay/kept-verdicts.ts';
+import type { FactChange } from '../../../src/domain/look-back.ts';
+import { DiffPass, Recording } from '../../../src/history/record/folder-recording.ts';
+import { EventTurns, KeptJoins, KeptVerdicts } from '../../../src/history/replay/kept-verdicts.ts';
 import { RecordedWorld } from '../../../src/history/replay/recorded-world.ts';
 import { WorldKind } from '../../../src/history/replay/world-kind.ts';
 

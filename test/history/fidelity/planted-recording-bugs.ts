@@ -1,6 +1,7 @@
 // fidelity: bugs planted on purpose into what was recorded; the proof must find each of them. In: the items of a healthy history. Out: those of a
 // sick one. Nothing in the product knows of these.
-import type { FactChange, HistoryItem, HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
+import type { FactChange } from '../../../src/domain/look-back.ts';
+import type { HistoryItem, HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import { isUsable } from '../../../src/domain/snapshot.ts';
 import { SOURCE_OF } from '../../../src/domain/subjects.ts';
 

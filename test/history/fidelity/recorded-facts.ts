@@ -1,10 +1,11 @@
 // fidelity: the facts that a record gives for each run, put together again without the replay's own code, against the lists that the platform
 // really answered. In: items of a history, what was listed in each run. Out: where a run saw something else.
-import { canonicalJson } from '../../../src/domain/canonical.ts';
+import { canonicalJson } from '../../../src/base/json.ts';
 import { type Fact, type Facts, isFacts } from '../../../src/domain/facts.ts';
-import { type FactChange, isMomentary, type RecordedRun } from '../../../src/domain/recorded-history.ts';
+import type { FactChange } from '../../../src/domain/look-back.ts';
+import { isMomentary, type RecordedRun } from '../../../src/domain/recorded-history.ts';
 import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind } from '../../../src/domain/subjects.ts';
-import { dropSecrets } from '../../../src/pull/secrets.ts';
+import { dropSecrets } from '../../../src/engine/pull/trust-gate.ts';
 
 /** By kind, the last list of a run. */
 export type Listed = { readonly [kind in SubjectKind]?: readonly Facts[] };

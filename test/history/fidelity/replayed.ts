@@ -1,8 +1,9 @@
 // fidelity: a month replayed as it was, through the product's own replay; each recorded run is shown on the way. In: a history. Out: what the replay
 // found.
-import { ACTIONS } from '../../../src/act/actions.ts';
+
 import type { HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 
 export async function replayed(reader: HistoryReader): Promise<Replay> {

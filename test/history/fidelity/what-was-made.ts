@@ -1,6 +1,6 @@
 // fidelity: what a month's runs really decided, as they committed it: the harness knows it beside any recording. In: the commits of the store. Out:
 // each run's new and ended decisions, as comparable text; where what was recorded, or replayed, differs from it.
-import { canonicalJson } from '../../../src/domain/canonical.ts';
+import { canonicalJson } from '../../../src/base/json.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import type { RecordedRun } from '../../../src/domain/recorded-history.ts';
 import type { RunCommit } from '../../../src/domain/store.ts';

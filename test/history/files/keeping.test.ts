@@ -3,15 +3,12 @@ import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ExemptionMembers, membersOf } from '../../../src/domain/exemption-members.ts';
-import { copyHistory } from '../../../src/history/files/copy.ts';
-import { forgetSubject } from '../../../src/history/files/forget.ts';
-import { historyReader } from '../../../src/history/files/history-reader.ts';
-import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
-import { listHistory, readSegment } from '../../../src/history/files/segment-files.ts';
+import { ExemptionMembers, membersOf } from '../../../src/domain/exemption.ts';
+import { forgetSubject, verifyHistory } from '../../../src/history/files/forget.ts';
+import { historyReader } from '../../../src/history/files/read-items.ts';
+import { copyHistory, listHistory, readSegment } from '../../../src/history/files/segment-files.ts';
 import { rowsOf } from '../../../src/history/files/segment-rows.ts';
-import { tidyHistory } from '../../../src/history/files/tidy.ts';
-import { verifyHistory } from '../../../src/history/files/verify.ts';
+import { HistoryWriter, tidyHistory } from '../../../src/history/files/tidy.ts';
 import { plainDecoder } from './plain-decoder.ts';
 import { DAY, HOUR, runRows, type Said, START } from './rows.ts';
 

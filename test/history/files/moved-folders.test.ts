@@ -4,10 +4,10 @@ import { mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { historyReader } from '../../../src/history/files/history-reader.ts';
-import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
+import { verifyHistory } from '../../../src/history/files/forget.ts';
+import { historyReader } from '../../../src/history/files/read-items.ts';
 import { listHistory } from '../../../src/history/files/segment-files.ts';
-import { verifyHistory } from '../../../src/history/files/verify.ts';
+import { HistoryWriter } from '../../../src/history/files/tidy.ts';
 import { plainDecoder } from './plain-decoder.ts';
 import { DAY, HOUR, runRows, START } from './rows.ts';
 

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FactChange, HistoryGap, HistoryQuery } from '../../../src/domain/recorded-history.ts';
-import { historyReader } from '../../../src/history/files/history-reader.ts';
-import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
+import type { FactChange } from '../../../src/domain/look-back.ts';
+import type { HistoryGap, HistoryQuery } from '../../../src/domain/recorded-history.ts';
+import { verifyHistory } from '../../../src/history/files/forget.ts';
+import { historyReader } from '../../../src/history/files/read-items.ts';
 import { listHistory } from '../../../src/history/files/segment-files.ts';
-import { tidyHistory } from '../../../src/history/files/tidy.ts';
-import { verifyHistory } from '../../../src/history/files/verify.ts';
+import { HistoryWriter, tidyHistory } from '../../../src/history/files/tidy.ts';
 import { type PlainRun, plainDecoder } from './plain-decoder.ts';
 import { DAY, HOUR, MINUTE, runRows, type Said, START } from './rows.ts';
 

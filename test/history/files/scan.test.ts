@@ -1,8 +1,8 @@
 // test: a run with more changes than are held in memory gives the same as its rows, each time they are asked for, and so do the runs beside it.
 import { expect, it } from 'vitest';
-import { scanRuns } from '../../../src/history/files/scan.ts';
 import { SegmentBytes } from '../../../src/history/files/segment-bytes.ts';
 import { bytesOf, readColumns } from '../../../src/history/files/segment-columns.ts';
+import { scanRuns } from '../../../src/history/files/tidy.ts';
 
 const ABOUT = { program: 'test', address: 'http://platform.test', forgotten: [] };
 /** More than a group of rows has, so that the run begins in one group and ends in the next one. */

@@ -3,12 +3,10 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { historyReader } from '../../../src/history/files/history-reader.ts';
-import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
-import { lastStanding } from '../../../src/history/files/last-standing.ts';
+import { historyReader } from '../../../src/history/files/read-items.ts';
 import { listHistory, readSegment, type SegmentFile } from '../../../src/history/files/segment-files.ts';
 import { rowsOf } from '../../../src/history/files/segment-rows.ts';
-import { tidyHistory } from '../../../src/history/files/tidy.ts';
+import { HistoryWriter, lastStanding, tidyHistory } from '../../../src/history/files/tidy.ts';
 import { plainDecoder } from './plain-decoder.ts';
 import { DAY, HOUR, lastRows, MINUTE, runRows, START } from './rows.ts';
 

@@ -1,7 +1,7 @@
 // test: a process that records and tidies until it is killed. In: a folder. Out: a line when it begins, and one when it has recorded a few runs.
-import { HistoryWriter } from '../../../src/history/files/history-writer.ts';
+
 import { listHistory } from '../../../src/history/files/segment-files.ts';
-import { tidyHistory } from '../../../src/history/files/tidy.ts';
+import { HistoryWriter, tidyHistory } from '../../../src/history/files/tidy.ts';
 import { HOUR, MINUTE, runRows, START } from './rows.ts';
 
 const ABOUT = { program: 'trustward 0.1.0', address: 'http://127.0.0.1:1' };

@@ -1,9 +1,9 @@
 // test: a process whose runs end while they are still being recorded, under the writer's lock of a database each. In: a folder, how many databases.
 // Out: a line when the last run of one is about to end; its lock is released when its recorder is closed. It ends when all its threads have.
 import { join } from 'node:path';
+import { ThreadDesk } from '../../../src/history/record/desk-thread.ts';
 import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
-import { ThreadDesk } from '../../../src/history/record/thread-desk.ts';
-import { takeWriterLock } from '../../../src/store/writer-lock.ts';
+import { takeWriterLock } from '../../../src/store/sqlite/writer-lock.ts';
 import { startOnPlatform } from '../../support/engine-on-platform.ts';
 import { PRINT_KEY } from '../../support/print-key.ts';
 

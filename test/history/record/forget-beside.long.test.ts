@@ -12,7 +12,7 @@ import { expect, it } from 'vitest';
 import { forgetSubject } from '../../../src/history/files/forget.ts';
 import { listHistory, readSegment } from '../../../src/history/files/segment-files.ts';
 import { rowsOf } from '../../../src/history/files/segment-rows.ts';
-import { takeWriterLock, type WriterLock } from '../../../src/store/writer-lock.ts';
+import { takeWriterLock, type WriterLock } from '../../../src/store/sqlite/writer-lock.ts';
 import { built } from '../../support/built.ts';
 import { command } from '../../support/in-process.ts';
 import { startOrganization } from '../../support/organization.ts';

@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FactPaths } from '../../../src/domain/fact-prints.ts';
 import type { Fact, Facts } from '../../../src/domain/facts.ts';
-import type { FactChange, RecordForm, SeenSubjects } from '../../../src/domain/recorded-history.ts';
-import { Recording } from '../../../src/history/record/recording.ts';
-import { SubjectDiffer } from '../../../src/history/record/subject-differ.ts';
-import { skippedReading } from '../../../src/pull/pull-source.ts';
-import { RecordPass } from '../../../src/pull/record-pass.ts';
+import type { FactChange } from '../../../src/domain/look-back.ts';
+import type { RecordForm, SeenSubjects } from '../../../src/domain/recorded-history.ts';
+import { skippedReading } from '../../../src/engine/pull/pull-source.ts';
+import { RecordPass } from '../../../src/engine/pull/record-pass.ts';
+import { Recording, SubjectDiffer } from '../../../src/history/record/folder-recording.ts';
 import { PRINT_KEY } from '../../support/print-key.ts';
 
 const value: fc.Arbitrary<Fact> = fc.oneof(

@@ -1,8 +1,8 @@
 // test: what changed in a gap. In: runs of a real engine, of which some are not in the record. Out: a replay says of no such change that a person
 // made it: Trustward itself may have, in a run that is not recorded.
 import { expect, it } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
 import type { HistoryItem, HistoryReader } from '../../../src/domain/recorded-history.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
 import { banRule, startOnPlatform } from '../../support/engine-on-platform.ts';

@@ -1,14 +1,15 @@
 // test: a real engine with a history over many runs, replayed as it was: each decision is made again, one for one. Faults, untrusted lists, events,
 // owners, people's commands, plans, chosen rules, looks and edited rules are among them.
 import { describe, expect, it } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
 import type { HistoryItem, HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
-import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
+import { addExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
-import { addExemption, resumeEverything, stopEverything } from '../../../src/operator/commands.ts';
-import { seeded } from '../../evaluate/typed-grammar.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { seeded } from '../../rules/typed-grammar.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';

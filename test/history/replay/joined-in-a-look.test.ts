@@ -1,11 +1,12 @@
 // test: what looks and runs read beside their subjects, live and then replayed as it was: who is joined, a list that one run reads twice, rules that
 // change between a look and the next whole run. Found by random months, and kept here in small.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
-import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
+import { recordedLookBack } from '../../../src/engine/run/reading-needs.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
-import { recordedLookBack } from '../../../src/run/recorded-look-back.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../../src/rules/load/load-rules.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';

@@ -1,19 +1,21 @@
 // test: judging only what may have changed finds what judging everything finds, run after run: random rules over the record, over ages, windows of
 // events and joined records; random changes, events, gaps of the log, hidden fields, brief readings, clocks that are set back.
 import { describe, expect, it } from 'vitest';
-import { Exemptions } from '../../../src/decide/exemptions.ts';
 import type { TrustEvent } from '../../../src/domain/event.ts';
 import type { Fact, Facts } from '../../../src/domain/facts.ts';
-import type { FactChange, RunFrame } from '../../../src/domain/recorded-history.ts';
+import type { FactChange } from '../../../src/domain/look-back.ts';
+import type { RunFrame } from '../../../src/domain/recorded-history.ts';
 import { SOURCES, SUBJECT_KINDS, type SubjectKind } from '../../../src/domain/subjects.ts';
-import { compileRules, type LoadedRule } from '../../../src/evaluate/index.ts';
+import { Exemptions } from '../../../src/engine/decide/exemptions.ts';
+import { skippedReading } from '../../../src/engine/pull/pull-source.ts';
+import { KeptRecords } from '../../../src/engine/run/reading-needs.ts';
+import { rulesAgain } from '../../../src/history/replay/gated-again.ts';
 import { KeptVerdicts, type Watched } from '../../../src/history/replay/kept-verdicts.ts';
 import { RecordedWorld } from '../../../src/history/replay/recorded-world.ts';
-import { rulesAgain } from '../../../src/history/replay/rules-again.ts';
-import { skippedReading } from '../../../src/pull/pull-source.ts';
-import { KeptRecords } from '../../../src/run/kept-records.ts';
-import { problemsOf, ruleOf, TRAITS } from '../../evaluate/sample-traits.ts';
-import { Grammar, seeded } from '../../evaluate/typed-grammar.ts';
+import { compileRules } from '../../../src/rules/judge/evaluator.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { problemsOf, ruleOf, TRAITS } from '../../rules/sample-traits.ts';
+import { Grammar, seeded } from '../../rules/typed-grammar.ts';
 import { leavesOf } from '../../support/recorded.ts';
 
 const T0 = Date.UTC(2027, 0, 10);

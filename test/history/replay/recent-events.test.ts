@@ -1,7 +1,7 @@
 // test: what a replay keeps of the event log for rule sets that come later is what the store keeps.
 import { describe, expect, it } from 'vitest';
 import type { TrustEvent } from '../../../src/domain/event.ts';
-import { RecentEvents } from '../../../src/history/replay/recent-events.ts';
+import { RecentEvents } from '../../../src/history/replay/as-it-was.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,8 +1,8 @@
 // replay: what was done in the replayed time, and nothing of before: a window may begin with a look, which sees a few of the open rows.
 import { expect, test } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
 import type { Episode } from '../../../src/domain/episode.ts';
 import type { Intent } from '../../../src/domain/intent.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 import { doneIntent } from '../../support/filled-store.ts';
 import { DAY, MINUTE, NOTHING_OPEN, Recording, ruleOf, T0 } from '../../support/recorded.ts';

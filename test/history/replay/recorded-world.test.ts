@@ -1,11 +1,12 @@
 // test: the world of a replay keeps what trusted readings showed, also where a run is read again; and rules that look back keep no time of a run that
 // saw nothing.
 import { expect, it } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
-import type { FactChange } from '../../../src/domain/fact-change.ts';
+import type { FactChange } from '../../../src/domain/look-back.ts';
 import type { HistoryItem, RunFrame } from '../../../src/domain/recorded-history.ts';
-import { compileRules, parseRule } from '../../../src/evaluate/index.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { RecordedWorld } from '../../../src/history/replay/recorded-world.ts';
+import { compileRules } from '../../../src/rules/judge/evaluator.ts';
+import { parseRule } from '../../../src/rules/load/load-rules.ts';
 import { Recording } from '../../support/recorded.ts';
 
 const changes: FactChange[] = [{ kind: 'device', subject: 'd1', path: 'Model', value: 'M1' }];

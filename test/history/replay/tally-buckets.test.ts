@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TallyBuckets } from '../../../src/history/replay/tally-buckets.ts';
+import { TallyBuckets } from '../../../src/history/replay/tally.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1_440 * MINUTE_MS;

@@ -1,7 +1,6 @@
 // test: a difference of a replay has the reason that the record shows, also where it comes from another rule about the same target.
 import { describe, expect, it } from 'vitest';
-import type { DecisionDiffers } from '../../../src/history/replay/decisions-compared.ts';
-import { explainedDifferences, type KnownOfRun } from '../../../src/history/replay/why-different.ts';
+import { type DecisionDiffers, explainedDifferences, type KnownOfRun } from '../../../src/history/replay/as-it-was.ts';
 
 const HOUR_MS = 3_600_000;
 const OF_EVENTS = { id: 'ban-failing', subject: 'device', sources: [], reads: readsOf(true) };

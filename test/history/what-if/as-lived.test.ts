@@ -1,11 +1,11 @@
 // what if: what a life by the replayed rules would have met, and the recorded one did not: lists that these rules' facts show to be wrong, owners
 // whom nobody read, lists that lack a device once, a day without a run.
 import { expect, test } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
-import type { LoadedRule } from '../../../src/evaluate/index.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
+import { TRUST_DEFAULT } from '../../../src/engine/pull/trust-gate.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
-import { TRUST_DEFAULT } from '../../../src/pull/trust-gate.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { DAY, HOUR, MINUTE, Recording, ruleOf, T0, untrusted } from '../../support/recorded.ts';
 
 const COMPROMISED = { MdmData: { CompromisedStatus: 'TRUE' } };

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
-import type { RuleSetDifference } from '../../../src/domain/rule-set-difference.ts';
-import type { LoadedRule } from '../../../src/evaluate/index.ts';
+import type { RuleSetDifference } from '../../../src/domain/replay.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { compareRuleSets } from '../../../src/history/replay/compare-rule-sets.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { DAY, MINUTE, Recording, ruleOf, T0 } from '../../support/recorded.ts';
 
 const LIMITS = { max: 25, percent: 100 };

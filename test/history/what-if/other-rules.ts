@@ -2,12 +2,12 @@
 // what B would have done as a replay of A's record finds it. With outages, lists that lack a device once, silence, owners that A did not read.
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
+import { TRUST_DEFAULT } from '../../../src/engine/pull/trust-gate.ts';
+import { silenceBefore } from '../../../src/engine/run/pulled-snapshot.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
-import { TRUST_DEFAULT } from '../../../src/pull/trust-gate.ts';
-import { silenceBefore } from '../../../src/run/silence.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';
 import { START_MS } from '../../support/platform.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
 import type { Fact } from '../../../src/domain/facts.ts';
 import type { Intent } from '../../../src/domain/intent.ts';
-import type { FactChange } from '../../../src/domain/recorded-history.ts';
+import type { FactChange } from '../../../src/domain/look-back.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { type ModelledWorld, PlatformModel } from '../../../src/history/replay/platform-model.ts';
 import { RecordedEffects } from '../../../src/history/replay/recorded-effects.ts';
 import { doneIntent } from '../../support/filled-store.ts';

@@ -1,10 +1,11 @@
 // test: lists that no active rule reads: a run reads them for the record alone when it is asked to, and a replay names them before its work.
 import { afterEach, expect, test } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
 import type { Source } from '../../../src/domain/subjects.ts';
-import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
-import { unreadLists } from '../../../src/history/replay/never-recorded.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
+import { unreadLists } from '../../../src/history/replay/recorded-world.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../../src/rules/load/load-rules.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';
 import { START_MS } from '../../support/platform.ts';

@@ -2,9 +2,9 @@
 // one: real runs over a platform in memory, random fleets, rules, gaps between runs.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
-import type { LoadedRule } from '../../../src/evaluate/index.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';

@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
-import type { Claim } from '../../../src/domain/claim.ts';
 import type { StoredDecision } from '../../../src/domain/decision.ts';
-import type { Episode } from '../../../src/domain/episode.ts';
+import { intentKey } from '../../../src/domain/digest.ts';
+import type { Claim, Episode } from '../../../src/domain/episode.ts';
 import type { Exemption } from '../../../src/domain/exemption.ts';
 import type { Intent } from '../../../src/domain/intent.ts';
-import { intentKey } from '../../../src/domain/intent-key.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
 import type { OpenState } from '../../../src/domain/store.ts';
-import type { LoadedRule } from '../../../src/evaluate/index.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { doneIntent } from '../../support/filled-store.ts';
 import { DAY, HOUR, MINUTE, NOTHING_OPEN, Recording, ruleOf, T0, untrusted } from '../../support/recorded.ts';
 

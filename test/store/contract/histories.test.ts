@@ -1,10 +1,9 @@
 // test: the same history, on each database, gives the same answer to every question, in the same order, and the same audit to the byte.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { verifyChain } from '../../../src/audit/chain.ts';
-import { answerPlan } from '../../../src/operator/answer-plan.ts';
-import { applyPlan } from '../../../src/operator/apply-plan.ts';
-import { addExemption, endExemption, resumeEverything, stopEverything } from '../../../src/operator/commands.ts';
+import { verifyChain } from '../../../src/engine/audit/signing-key.ts';
+import { addExemption, endExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
+import { answerPlan, applyPlan } from '../../../src/engine/operate/plans.ts';
 import { banRule } from '../../support/engine-on-platform.ts';
 import { engineOnStore, type OnStore } from '../../support/engine-on-store.ts';
 import { everythingRead } from '../../support/everything-read.ts';

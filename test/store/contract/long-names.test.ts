@@ -2,9 +2,10 @@
 // rejection of its record alone.
 import { randomBytes, randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { ACTIONS } from '../../../src/act/actions.ts';
-import { KEPT_NAME_BYTES_MAX } from '../../../src/domain/kept-name.ts';
-import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
+import { KEPT_NAME_BYTES_MAX } from '../../../src/domain/subjects.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../../src/rules/load/load-rules.ts';
 import { banRule } from '../../support/engine-on-platform.ts';
 import { engineOnStore } from '../../support/engine-on-store.ts';
 import { databases } from '../../support/stores.ts';

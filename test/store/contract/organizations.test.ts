@@ -2,7 +2,7 @@
 // its own that names another organization, or none.
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { WORK_ROLE } from '../../../src/store/postgres/migrate.ts';
+import { WORK_ROLE } from '../../../src/store/postgres/organization.ts';
 import { ownerOf } from '../../../src/store/postgres/tokens-of-all.ts';
 import { everythingRead } from '../../support/everything-read.ts';
 import { CALLS, outcomeOf } from '../../support/ports-script.ts';

@@ -1,6 +1,6 @@
 // test: each method of the ports does the same on each database: the same answers, the same errors, and the same to be read after it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { linkEntry, verifyChain } from '../../../src/audit/chain.ts';
+import { linkEntry, verifyChain } from '../../../src/engine/audit/signing-key.ts';
 import type { Sealing } from '../../../src/store/audit-log.ts';
 import { everythingRead } from '../../support/everything-read.ts';
 import { CALLS, outcomeOf } from '../../support/ports-script.ts';

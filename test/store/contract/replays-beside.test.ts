@@ -1,9 +1,9 @@
 // store: the replay that a page asked for, in memory and in PostgreSQL: one at a time, and its end is seen by all who share it.
 import { serialize } from 'node:v8';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ReplayInMemory } from '../../../src/daemon/replays.ts';
-import { REPLAY_WITHIN_MS, type ReplayBeside, type ReplayKeeper } from '../../../src/domain/replay-beside.ts';
-import { PostgresReplays } from '../../../src/store/postgres/replays-beside.ts';
+import { REPLAY_WITHIN_MS, type ReplayBeside, type ReplayKeeper } from '../../../src/domain/replay.ts';
+import { ReplayInMemory } from '../../../src/runtime/daemon/http-deps.ts';
+import { PostgresReplays } from '../../../src/store/postgres/pool.ts';
 import { InPostgres, newOrganization } from '../../support/stores.ts';
 
 const postgres = new InPostgres();

@@ -1,10 +1,10 @@
 // store: who is signed in, in memory and in PostgreSQL: once, for a time, no more than a bound, and never a secret.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Caller, SignInStore } from '../../../src/domain/sign-in.ts';
-import { SignedInMemory } from '../../../src/http/signed-in-memory.ts';
+import type { Caller, SignInStore } from '../../../src/domain/endpoint-token.ts';
+import { SignedInMemory } from '../../../src/faces/http/sign-in.ts';
 import { PostgresPool } from '../../../src/store/postgres/pool.ts';
-import { PostgresSignIns } from '../../../src/store/postgres/sign-ins.ts';
+import { PostgresSignIns } from '../../../src/store/postgres/tokens-of-all.ts';
 import { fakeClock } from '../../support/filled-store.ts';
 import { InPostgres, newOrganization } from '../../support/stores.ts';
 

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { openForWriting } from '../../../src/compose/opened.ts';
-import { systemClock } from '../../../src/system/clock.ts';
-import { systemLog } from '../../../src/system/log.ts';
+import { openForWriting } from '../../../src/runtime/compose/opened.ts';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
+import { systemLog } from '../../../src/runtime/system/log.ts';
 import { hasNoPostgres, NEEDS_POSTGRES } from '../../support/postgres.ts';
 import { InPostgres, newOrganization } from '../../support/stores.ts';
 

@@ -1,7 +1,7 @@
 // store: requests with a key that a process answers, as two processes on one PostgreSQL know of them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { PostgresPool } from '../../../src/store/postgres/pool.ts';
-import { systemClock } from '../../../src/system/clock.ts';
 import { hasNoPostgres, NEEDS_POSTGRES } from '../../support/postgres.ts';
 import { InPostgres } from '../../support/stores.ts';
 

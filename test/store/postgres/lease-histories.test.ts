@@ -2,8 +2,8 @@
 // what each was allowed to write: never two actors at the same time, and never an earlier one after a later one.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
 import type { PostgresLease } from '../../../src/store/postgres/lease.ts';
-import { systemClock } from '../../../src/system/clock.ts';
 import { hasNoPostgres, NEEDS_POSTGRES, sharedCluster } from '../../support/postgres.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { clockApart, type LeaseWorld, leaseWorld } from './lease-world.ts';

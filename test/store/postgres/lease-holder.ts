@@ -3,8 +3,8 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lineOf } from '../../../src/domain/errors.ts';
-import { PostgresLeases } from '../../../src/store/postgres/leases.ts';
-import { systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
+import { PostgresLeases } from '../../../src/store/postgres/lease.ts';
 import { memoryPositions, open } from './lease-world.ts';
 
 const [, , url, organization, leaseMs, quietMs] = process.argv as [string, string, string, string, string, string];

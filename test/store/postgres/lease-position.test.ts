@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { positionFiles } from '../../../src/audit/position-file.ts';
-import { type Position, whatIsMissing } from '../../../src/domain/lease-position.ts';
+import { type Position, whatIsMissing } from '../../../src/domain/lease.ts';
+import { positionFiles } from '../../../src/engine/audit/position-file.ts';
 import { Cluster, hasNoPostgres, NEEDS_POSTGRES, startCluster } from '../../support/postgres.ts';
 import { leaseWorld, worldOn } from './lease-world.ts';
 

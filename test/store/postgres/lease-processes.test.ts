@@ -4,7 +4,7 @@ import { on } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { built } from '../../support/built.ts';
 import { type Cluster, hasNoPostgres, NEEDS_POSTGRES, startCluster } from '../../support/postgres.ts';
 import { type LeaseWorld, leaseWorld, newOrganization } from './lease-world.ts';

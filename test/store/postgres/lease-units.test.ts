@@ -1,6 +1,6 @@
 // The store of an organization on the connection of its lease: what acts commits with the lease or not at all.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { linkEntry, verifyChain } from '../../../src/audit/chain.ts';
+import { linkEntry, verifyChain } from '../../../src/engine/audit/signing-key.ts';
 import { PostgresPool } from '../../../src/store/postgres/pool.ts';
 import { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { FakeClock } from '../../support/platform.ts';

@@ -1,11 +1,11 @@
 // test support: a database, and workers that take them over connections, clocks and proxies of their own.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import type { Position, Positions } from '../../../src/domain/lease-position.ts';
+import type { Position, Positions } from '../../../src/domain/lease.ts';
 import type { Clock } from '../../../src/domain/ports.ts';
-import { PostgresLeases } from '../../../src/store/postgres/leases.ts';
-import { WORK_ROLE } from '../../../src/store/postgres/migrate.ts';
-import { systemClock } from '../../../src/system/clock.ts';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
+import { PostgresLeases } from '../../../src/store/postgres/lease.ts';
+import { WORK_ROLE } from '../../../src/store/postgres/organization.ts';
 import { type Cluster, migratedDatabase, OWNER } from '../../support/postgres.ts';
 
 /** Each row is one commit of acting. */

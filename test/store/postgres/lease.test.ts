@@ -1,7 +1,7 @@
 // The lease of an organization on a real PostgreSQL: who has it, how it is given on, and what ends it.
 import { afterAll, beforeAll, describe, type TestContext, test } from 'vitest';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
 import type { PostgresLease } from '../../../src/store/postgres/lease.ts';
-import { systemClock } from '../../../src/system/clock.ts';
 import { hasNoPostgres, NEEDS_POSTGRES, sharedCluster } from '../../support/postgres.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { clockApart, type LeaseWorld, leaseWorld, newOrganization } from './lease-world.ts';

@@ -1,8 +1,8 @@
 // store: hearing a channel of PostgreSQL over a connection that breaks in each way that connections break.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Listening } from '../../../src/domain/listening.ts';
-import { listening } from '../../../src/store/postgres/listening.ts';
+import type { Listening } from '../../../src/domain/lease.ts';
+import { listening } from '../../../src/store/postgres/lease.ts';
 import { PostgresPool } from '../../../src/store/postgres/pool.ts';
 import { hasNoPostgres, NEEDS_POSTGRES, sharedCluster } from '../../support/postgres.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';

@@ -2,9 +2,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ACTING_TABLES } from '../../../src/store/acting-tables.ts';
-import { openDatabase } from '../../../src/store/database.ts';
-import { migrate, readMigrations } from '../../../src/store/migrate.ts';
-import { migratePostgres, postgresVersion, readPostgresMigrations } from '../../../src/store/postgres/migrate.ts';
+import { migratePostgres, postgresVersion, readPostgresMigrations } from '../../../src/store/postgres/organization.ts';
+import { migrate, openDatabase, readMigrations } from '../../../src/store/sqlite/database.ts';
 import {
   type Cluster,
   hasNoPostgres,

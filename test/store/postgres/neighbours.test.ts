@@ -1,9 +1,9 @@
 // test: two neighbouring versions on one schema: what a process prepared before the other one migrated is still answered, and what it writes beside
 // columns and tables that it does not know is whole.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { verifyChain } from '../../../src/audit/chain.ts';
-import { composeReader } from '../../../src/compose/reader.ts';
-import { composeRunReader } from '../../../src/compose/run-reader.ts';
+import { verifyChain } from '../../../src/engine/audit/signing-key.ts';
+import { composeReader } from '../../../src/runtime/compose/reader.ts';
+import { composeRunReader } from '../../../src/runtime/compose/run-reader.ts';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { FakeClock } from '../../support/platform.ts';
 import { hasNoPostgres, NEEDS_POSTGRES } from '../../support/postgres.ts';

@@ -1,7 +1,7 @@
 // test: a pooler of transactions is refused before anything is made or locked through it, and a server is not.
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Asked, demandOwnSessions } from '../../../src/store/postgres/own-sessions.ts';
+import { type Asked, demandOwnSessions } from '../../../src/store/postgres/pool.ts';
 import { hasNoPostgres, NEEDS_POSTGRES, sharedCluster } from '../../support/postgres.ts';
 
 describe.skipIf(hasNoPostgres)(`two connections${NEEDS_POSTGRES}`, () => {

@@ -2,9 +2,9 @@
 // take turns at what they record.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AGREED_MS, type ClockAgreement, elapsedMs } from '../../../src/domain/steady-time.ts';
-import { ServerClock } from '../../../src/store/postgres/server-clock.ts';
-import { steadyTime } from '../../../src/system/steady-time.ts';
+import { AGREED_MS, type ClockAgreement, elapsedMs } from '../../../src/base/time.ts';
+import { steadyTime } from '../../../src/runtime/system/clock.ts';
+import { ServerClock } from '../../../src/store/postgres/lease.ts';
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;

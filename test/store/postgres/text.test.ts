@@ -3,8 +3,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PostgresWork } from '../../../src/store/postgres/postgres-work.ts';
-import { numbered } from '../../../src/store/postgres/statement.ts';
-import { fromStored, toStored } from '../../../src/store/postgres/text.ts';
+import { fromStored, numbered, toStored } from '../../../src/store/postgres/shared-tables.ts';
 import { hasNoPostgres, NEEDS_POSTGRES } from '../../support/postgres.ts';
 import { InPostgres, newOrganization } from '../../support/stores.ts';
 

@@ -2,8 +2,8 @@
 // by each of them, before it acts.
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { verifyChain } from '../../../src/audit/chain.ts';
 import type { Exemption } from '../../../src/domain/exemption.ts';
+import { verifyChain } from '../../../src/engine/audit/signing-key.ts';
 import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { FakeClock } from '../../support/platform.ts';
 import { hasNoPostgres, NEEDS_POSTGRES } from '../../support/postgres.ts';

@@ -1,0 +1,104 @@
+// domain: long texts from outside, made short enough to be read. In: any text. Out: its beginning, cut between whole
+// characters, and an ellipsis that marks the cut. JSON never passes here: it has everything.
+import type { z } from 'zod';
+
+/** A name is as long as its owner wants: a device, a user and a service choose their own. */
+export const NAME_MAX = 120;
+
+let graphemes: Intl.Segmenter | undefined;
+
+/** A name as people see it, in tables, sentences and messages. */
+export function shownName(name: string): string {
+  return clip(name, NAME_MAX);
+}
+
+/** At most `max` code points. Letters with marks and joined emoji stay whole, unless one alone is longer. */
+export function clip(text: string, max: number): string {
+  if (text.length <= max) return text;
+  // INVARIANT: only the beginning is looked at, whatever the length: a code point has at most two units.
+  const characters = [...text.slice(0, 2 * max + 2)];
+  if (characters.length <= max) return text;
+  const kept = characters.slice(0, max - 1).join('');
+  // Made when it is needed: few texts are cut, and the first one of a process takes long.
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  const cut = graphemes.segment(characters.slice(0, max).join('')).containing(kept.length)?.index ?? 0;
+  return `${cut === 0 ? kept : kept.slice(0, cut)}…`;
+}
+
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+// The faults that a zod schema found in an input from outside, in words for people.
+
+type Issue = z.core.$ZodIssue;
+
+/** The first issue; for a union, that of the branch that got furthest into the value. */
+export function deepest(issues: readonly Issue[], prefix: PropertyKey[] = []): Issue {
+  const first = issues[0] as Issue;
+  let best: Issue = { ...first, path: [...prefix, ...first.path] };
+  if (first.code !== 'invalid_union') return best;
+  const outer = best.path;
+  for (const branch of first.errors) {
+    if (branch.length === 0) continue;
+    const inner = deepest(branch, outer);
+    if (inner.path.length > best.path.length) best = inner;
+  }
+  return best;
+}
+
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, key) => {
+    const safe = String(key).slice(0, 100);
+    if (typeof key === 'number') return `${text}[${safe}]`;
+    return text === '' ? safe : `${text}.${safe}`;
+  }, '');
+}
+
+/** Unknown members that are named. */
+const KEYS_MAX = 20;
+
+/** Follows the name of the faulty value: "must be a string". */
+export function wordsOf(issue: Issue, input: unknown): string {
+  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
+    return valueAt(input, issue.path) === undefined ? 'is required' : `must be ${article(issue.expected)}`;
+  }
+  if (issue.code === 'invalid_value')
+    return `must be one of ${issue.values.map((each) => `\`${String(each)}\``).join(', ')}`;
+  if (issue.code === 'unrecognized_keys') {
+    const shown = issue.keys.slice(0, KEYS_MAX).map((key) => `\`${key.slice(0, 100)}\``);
+    const more = issue.keys.length - shown.length;
+    const names = more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
+    return issue.keys.length === 1 ? `has an unknown member: ${names}` : `has unknown members: ${names}`;
+  }
+  if (issue.code === 'too_small' && issue.message.startsWith('Too small')) {
+    return issue.minimum === 1 && !isNumber(issue)
+      ? 'must not be empty'
+      : `must be at least ${issue.minimum}${unit(issue)}`;
+  }
+  if (issue.code === 'too_big' && issue.message.startsWith('Too big')) {
+    return `must be at most ${issue.maximum}${unit(issue)}`;
+  }
+  if (issue.code === 'invalid_union' && issue.message === 'Invalid input') return 'is not of the expected form';
+  return issue.message;
+}
+
+const isNumber = ({ origin }: { origin: string }): boolean => ['number', 'int', 'bigint'].includes(origin);
+
+function unit(issue: { origin: string }): string {
+  if (isNumber(issue)) return '';
+  return issue.origin === 'string' ? ' characters long' : ' in number';
+}
+
+function article(type: string): string {
+  const noun = type === 'record' ? 'object' : type;
+  return /^[aeio]/.test(noun) ? `an ${noun}` : `a ${noun}`;
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined,
+    input,
+  );
+}

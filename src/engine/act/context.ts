@@ -1,0 +1,351 @@
+// act: the context of acting: the ports, the actions, the checks, and the settings.
+
+import { parse } from 'lossless-json';
+import { canonicalJson } from '../../base/json.ts';
+import { DROPPED } from '../../base/secret-texts.ts';
+import { elapsedMs, type SteadyTime } from '../../base/time.ts';
+import {
+  type Action,
+  type ActionName,
+  type ActionTraits,
+  attemptsAllowed,
+  type CeilingSettings,
+  type Change,
+  ceilingSubject,
+  isSameTarget,
+  type ReadBack,
+} from '../../domain/action.ts';
+import type { WindowNow } from '../../domain/change-window.ts';
+import type { Ask, BasisFacts, ClaimFacts, TargetFacts } from '../../domain/check.ts';
+import { type Claim, type Episode, seenKey } from '../../domain/episode.ts';
+import { lineOf } from '../../domain/errors.ts';
+import { exactNumber, type Fact, type Facts, isBeyondTypes, isFacts, own, unescapeHtml } from '../../domain/facts.ts';
+import { contradicts, type Intent, type IntentBasis, isDone, isInDoubt } from '../../domain/intent.ts';
+import type { Api, Clock, Ids, Log, QuietTime } from '../../domain/ports.ts';
+import type { Progress } from '../../domain/replay.ts';
+import type { Mode, Rule } from '../../domain/rule.ts';
+import { isSecretMember, withoutSecrets } from '../../domain/secrets.ts';
+import type { ActStore } from '../../domain/store-ports.ts';
+import { flagText, type SubjectKind } from '../../domain/subjects.ts';
+import type { VerdictName } from '../../domain/verdict.ts';
+import type { Door, RunCounts } from './door.ts';
+
+export interface ActSettings {
+  ceilings: CeilingSettings;
+  /** Definite failures of one intent before it is parked. */
+  attemptsMax: number;
+  /** Attempts without a success in one run, failed or doubtful, after which the run stops acting. */
+  runFailuresMax: number;
+  /** How many targets are acted on at once. */
+  concurrency: number;
+  /** The time between the two reads that must agree before a retry. */
+  rereadMs: number;
+  /** A mark of the credential in use. */
+  credential?: string | undefined;
+}
+
+export type SubjectCounts = Record<SubjectKind, number>;
+
+/** Judges a fresh record by a rule again; undefined for a rule that this run does not judge. */
+type Recheck = (rule: string, record: Facts) => VerdictName | undefined;
+
+export interface ActContext {
+  runId: string;
+  api: Api;
+  store: ActStore;
+  clock: Clock;
+  steady: SteadyTime;
+  /** How long after a doubtful attempt its effect may still appear, or reads may be stale. */
+  quiet: QuietTime;
+  ids: Ids;
+  log: Log;
+  actions: ReadonlyMap<ActionName, Action>;
+  /** The lower of the run's and the daemon's mode: below `approve`, open intents of earlier runs are not sent again. */
+  mode: Mode;
+  /** The safety checks; each stage has its list of them. */
+  ask: Ask;
+  /** The change window in force at this moment; undefined for a plan that a person let through. */
+  freezeNow(): WindowNow | undefined;
+  /** The current form of a rule; undefined when it is missing or off. */
+  ruleNow(rule: string): Rule | undefined;
+  /** False for an active rule that this run does not judge: it was not chosen, or one of its sources is unread or untrusted. */
+  canJudge(rule: string): boolean;
+  recheck: Recheck;
+  /** A record as rules see it: no secret is compared, judged or reported. */
+  withoutSecrets(record: Facts): Facts;
+  /** What protects the target as just read, or what it joined; asked of the store each time. Errors: those of reading the API. */
+  exemptionOf(intent: Intent, records: readonly Facts[]): Promise<Pick<TargetFacts, 'exemption' | 'joined'>>;
+  /** The number of subjects, for the percentages of ceilings. */
+  subjects: SubjectCounts;
+  settings: ActSettings;
+  /** Through it every call goes. Before the first it asks whether the database is as this engine left it (AppError `store_edited`). */
+  door: Door;
+  /** What this run has attempted so far: mutable, shared by all that acts in it. */
+  counts: RunCounts;
+  /** Aborted: nothing new is begun. */
+  signal: AbortSignal;
+  progress?: Progress | undefined;
+}
+
+/** A stored intent may name an action of another version: this version does not read its target or call anything for it. */
+export function noSuchAction({ action }: Pick<Intent, 'action'>): string {
+  return `this version has no action \`${action}\``;
+}
+
+/** A read as rules see it. Only the request uses the records themselves, since it may have to send a whole spec back. */
+function asRulesSee(context: Pick<ActContext, 'withoutSecrets'>, read: ReadBack): ReadBack {
+  return { ...read, records: read.records.map((record) => context.withoutSecrets(record)) };
+}
+
+// The facts that checks get about an intent before a call.
+
+const DAY_MS = 86_400_000;
+
+type ExemptionFacts = Pick<TargetFacts, 'exemption' | 'joined' | 'exemptionUnread'>;
+
+/** `exempt`: as `exemptionFacts` read it a moment ago: it may have asked the platform. */
+export async function targetFacts(
+  context: ActContext,
+  intent: Intent,
+  read: ReadBack,
+  exempt?: ExemptionFacts,
+): Promise<TargetFacts> {
+  const { actions, clock, settings, counts, signal, store } = context;
+  const action = actions.get(intent.action) as Action;
+  const fresh = asRulesSee(context, read);
+  return {
+    traits: action,
+    target: intent.target,
+    undo: intent.undo,
+    nowMs: clock.nowMs(),
+    settings: intent.settings,
+    effect: intent.effect,
+    approved: intent.approved,
+    released: intent.released ?? false,
+    isDoubt: isInDoubt(intent),
+    doubtRetries: intent.doubtRetries,
+    state: fresh.state,
+    fresh,
+    mode: context.mode,
+    failures: { count: counts.failuresAtMost(settings.runFailuresMax), max: settings.runFailuresMax },
+    ...(exempt ?? (await exemptionFacts(context, intent, read))),
+    ...(await factsInStore(context, action, intent, fresh)),
+    // Read last: a person's command that comes while the rest is read counts.
+    stop: await store.stop(),
+    freeze: context.freezeNow(),
+    isStopping: signal.aborted,
+  };
+}
+
+export async function exemptionFacts(context: ActContext, intent: Intent, read: ReadBack): Promise<ExemptionFacts> {
+  if (intent.undo) return {};
+  try {
+    return await context.exemptionOf(intent, asRulesSee(context, read).records);
+  } catch (error) {
+    return { exemptionUnread: lineOf(error) };
+  }
+}
+
+type FactsInStore = Pick<TargetFacts, 'basis' | 'claims' | 'doubt' | 'justDoneMs' | 'refused' | 'room'>;
+
+/** An action that changes nothing outside has no target that claims, doubts or ceilings could be about. */
+async function factsInStore(
+  context: ActContext,
+  action: Action,
+  intent: Intent,
+  fresh: ReadBack,
+): Promise<FactsInStore> {
+  if (!action.changesFleet) return { basis: intent.basis.map((basis) => ruleFacts(context, basis)) };
+  const { store, actions } = context;
+  const claims = await store.openClaimsOn(intent.target);
+  const ids = [...intent.basis, ...claims].map(({ episodeId }) => episodeId);
+  const episodes = new Map((await store.episodesInForce([...new Set(ids)])).map((episode) => [episode.id, episode]));
+  const isLost = ({ action: name, subjectId, openedAt }: Claim) => {
+    const traits = actions.get(name);
+    if (traits === undefined || leftOfQuietMs(context, openedAt) > 0) return false;
+    return (stateIn(fresh, traits, subjectId) ?? traits.valueWritten) !== traits.valueWritten;
+  };
+  const claimed = claims.map((claim): ClaimFacts => {
+    const { rule, action: name, episodeId, status } = claim;
+    const isOver = episodes.get(episodeId)?.state === 'closed';
+    return { rule, action: name, episodeId, status, isOver, isLost: isLost(claim) };
+  });
+  const others = (await store.intentsOn(intent.target)).filter(
+    (other) => other.id !== intent.id && mayHaveChanged(other, intent, actions),
+  );
+  return {
+    basis: intent.basis.map((basis) => ({
+      ...ruleFacts(context, basis),
+      ...recordFacts(context, basis, fresh),
+      ...episodeFacts(intent, basis, episodes.get(basis.episodeId), claimed),
+    })),
+    claims: claimed,
+    doubt: others.find(isInDoubt),
+    justDoneMs: await justDoneMs(context, action, intent, fresh),
+    refused: action.refuse?.(fresh),
+    room: await roomOf(context, action),
+  };
+}
+
+/** What was done last to the target, within the quiet period, and what was read contradicts it. A person who releases it sees what is there. */
+async function justDoneMs(
+  context: ActContext,
+  action: Action,
+  intent: Intent,
+  fresh: ReadBack,
+): Promise<number | undefined> {
+  if (intent.released) return undefined;
+  const { store, actions } = context;
+  const last = (await store.attemptedOn(intent.target)).find(
+    (other) =>
+      other.id !== intent.id &&
+      isSameTarget(other, intent, actions) &&
+      actions.get(other.action)?.fieldWritten === action.fieldWritten,
+  );
+  const did = last && isDone(last) ? actions.get(last.action) : undefined;
+  if (!did || !contradicts(last as Intent, did, (id) => stateIn(fresh, did, id))) return undefined;
+  const leftMs = leftOfQuietMs(context, (last as Intent).settledAt ?? 0);
+  return leftMs > 0 ? leftMs : undefined;
+}
+
+function leftOfQuietMs({ steady, quiet }: ActContext, atMs: number): number {
+  return quiet.read().ms - elapsedMs(steady.read(), atMs);
+}
+
+function stateIn({ records }: ReadBack, { fieldWritten }: ActionTraits, subjectId: string): string | undefined {
+  const record = recordOf(records, subjectId);
+  return record && fieldWritten && flagText(record, fieldWritten);
+}
+
+/** For an action that this version does not have, only the target's text is known: an equal text is enough. */
+function mayHaveChanged(other: Intent, intent: Intent, actions: ActContext['actions']): boolean {
+  const action = actions.get(other.action);
+  return action === undefined || (action.changesFleet && isSameTarget(other, intent, actions));
+}
+
+function ruleFacts(context: ActContext, { rule, ruleHash, subjectId, episodeId, facts }: IntentBasis): BasisFacts {
+  const now = { ruleNow: context.ruleNow(rule), canJudge: context.canJudge(rule) };
+  return { rule, ruleHash, subjectId, episodeId, facts, ...now };
+}
+
+/** The subject's record among those just read, found by key. */
+function recordFacts(
+  { recheck }: ActContext,
+  { rule, subjectId }: IntentBasis,
+  { records }: ReadBack,
+): Pick<BasisFacts, 'record' | 'verdict'> {
+  const record = recordOf(records, subjectId);
+  return { record, verdict: record && recheck(rule, record) };
+}
+
+function recordOf(records: readonly Facts[], subjectId: string): Facts | undefined {
+  const keys = ['DeviceID', 'ServiceID', 'Email'];
+  return records.find((one) => keys.some((key) => Object.hasOwn(one, key) && one[key] === subjectId));
+}
+
+/** Its episode may have seen the target in its state, no matter who changed it, or seen a person reverse it. */
+function episodeFacts(
+  { action, target }: Intent,
+  { episodeId }: IntentBasis,
+  episode: Episode | undefined,
+  claims: readonly ClaimFacts[],
+): Pick<BasisFacts, 'isOver' | 'wasSeenDone'> {
+  const isClaimed = claims.some((claim) => claim.episodeId === episodeId && claim.action === action);
+  const hasSeen = episode?.seenSo.includes(seenKey(action, target)) || episode?.overriddenAt !== undefined;
+  return { isOver: (episode?.state ?? 'closed') === 'closed', wasSeenDone: isClaimed || hasSeen };
+}
+
+async function roomOf({ store, clock, counts, subjects, settings }: ActContext, action: Action): Promise<number> {
+  const lastDay = (await store.attemptsSince(action.name, clock.nowMs() - DAY_MS)) + counts.unsentOf(action.name);
+  const thisRun = counts.attemptsOf(action.name);
+  return attemptsAllowed(settings.ceilings, { subjects: subjects[ceilingSubject(action)], thisRun, lastDay });
+}
+
+// JSON merge patches (RFC 7386): applies a patch to a document, and lists the changes as people and the audit see them.
+
+/** Services' specs lie a handful of levels deep. */
+export const PATCH_DEPTH_MAX = 32;
+
+/** The patched document: members that are `null` in the patch are removed, objects merged, all others replaced. */
+export function mergePatch(document: Fact | undefined, patch: Fact): Fact {
+  if (!isFacts(patch)) return patch;
+  const merged = new Map(Object.entries(isFacts(document) ? document : {}));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergePatch(merged.get(key), value));
+  }
+  return Object.fromEntries(merged);
+}
+
+/** Whether the patch would change nothing. A member that is null counts as absent: clients marshal empty lists so. */
+export function isPatched(document: Facts, patch: Facts): boolean {
+  return canonicalJson(withoutNulls(mergePatch(document, patch))) === canonicalJson(withoutNulls(document));
+}
+
+function withoutNulls(value: Fact): Fact {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isFacts(value)) return value;
+  const kept = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)]));
+}
+
+/** The differences, member by member; lists are compared whole. Secret values show as `[dropped]`. */
+export function changesBetween(before: Fact | undefined, after: Fact | undefined): Change[] {
+  return differences(before, after, [], false);
+}
+
+function differences(before: Fact | undefined, after: Fact | undefined, path: string[], isSecret: boolean): Change[] {
+  if (isFacts(before) && isFacts(after)) {
+    const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+    const secret = (key: string) => isSecret || isSecretMember(before, key) || isSecretMember(after, key);
+    return keys.flatMap((key) => differences(own(before, key), own(after, key), [...path, key], secret(key)));
+  }
+  if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
+  return [{ path: path.join('.'), from: shown(before, isSecret), to: shown(after, isSecret) }];
+}
+
+function shown(value: Fact = null, isSecret: boolean): Fact {
+  if (isSecret && value !== null) return DROPPED;
+  return withoutSecrets(value, { instead: () => DROPPED }).value ?? null;
+}
+
+/** Every value that a patch sets, with its path; `null`: it is removed. An empty object counts as a value. */
+export function settingsOfPatch(patch: Fact, path: string[] = []): { path: string[]; value: Fact }[] {
+  if (!isFacts(patch) || Object.keys(patch).length === 0) return [{ path, value: patch }];
+  return Object.entries(patch).flatMap(([key, value]) => settingsOfPatch(value, [...path, key]));
+}
+
+// The spec inside a service's record: JSON as text, HTML-escaped by some servers.
+
+const TEXT_MAX = 1_000_000;
+
+/** Undefined when the record has no readable spec. */
+export function specOfRecord(record: Facts): Facts | undefined {
+  return specOf(own(record, 'ServiceSpec'));
+}
+
+/** The same for the field's value only. */
+export function specOf(text: Fact | undefined): Facts | undefined {
+  if (isFacts(text)) return text;
+  if (typeof text !== 'string' || text.length > TEXT_MAX) return undefined;
+  // Text that parses may contain its own `&amp;`: only text that does not parse was escaped as a whole.
+  return parseObject(text) ?? parseObject(unescapeHtml(text));
+}
+
+/** A number that cannot be sent back as it came makes the spec unreadable. */
+function sendableNumber(digits: string): number | bigint {
+  const value = exactNumber(digits);
+  if (isBeyondTypes(value)) throw new RangeError('a number that no type can hold');
+  return value;
+}
+
+function parseObject(text: string): Facts | undefined {
+  try {
+    // The plain parser does not recurse: text that is nested too deep never reaches the other parser.
+    JSON.parse(text);
+    const value = parse(text, undefined, sendableNumber) as Fact;
+    return isFacts(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

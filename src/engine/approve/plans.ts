@@ -1,0 +1,327 @@
+// approve: the life of a plan until it is applied: pending, approved, rejected, superseded, expired. Pure: plans in, plans and
+// notes out. A plan is content-addressed: the digest covers rule hashes, intents and the facts behind them.
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../base/json.ts';
+import { formatDuration, timeText } from '../../base/time.ts';
+import { drained } from '../../base/turns.ts';
+import type { EffectDevice } from '../../domain/action.ts';
+import type { AuditNote } from '../../domain/audit-entry.ts';
+import { digestOf } from '../../domain/digest.ts';
+import { AppError } from '../../domain/errors.ts';
+import {
+  contentOf,
+  type Plan,
+  type PlanAuditKind,
+  type PlannedIntent,
+  type PlanSelection,
+  releasedRule,
+  SELECTION_MAX,
+  statusAt,
+} from '../../domain/plan.ts';
+import type { Mode } from '../../domain/rule.ts';
+
+export interface SealInput {
+  id: string;
+  runId: string;
+  mode: Mode;
+  nowMs: number;
+  ttlMs: number;
+  planned: readonly PlannedIntent[];
+  /** False if some rule was not judged, or on untrusted data: the run shows nothing about what waits of it. */
+  isWhole: boolean;
+  /** Pending plans. */
+  pending: readonly Plan[];
+  /** Approved plans: what such a plan has, with the same content, waits for nobody and is in no other plan of its kind. */
+  approved: readonly Plan[];
+}
+
+export interface Sealed {
+  /** The run's plan: a pending one with the same digest is kept; undefined when nothing is planned. */
+  plan: Plan | undefined;
+  /** The digest of the plan, also when nothing is planned. */
+  digest: string;
+  superseded: string[];
+  notes: AuditNote[];
+}
+
+/**
+ * Seals what a run or a person planned. A pending plan of the same kind is kept while its digest is unchanged, otherwise superseded.
+ */
+export function sealPlan(input: SealInput): Sealed {
+  return drained(sealing(input));
+}
+
+/** The same in steps of a few milliseconds. */
+export function* sealing(input: SealInput): Generator<void, Sealed> {
+  const kind = kindOf({ mode: input.mode, intents: input.planned });
+  const isRival = (plan: Plan) => kindOf(plan) === kind;
+  const approved = input.approved.filter((plan) => isRival(plan) && plan.expiresAt > input.nowMs);
+  const planned = withoutThoseOf(approved, input.planned);
+  const digest = yield* digesting(planned);
+  const rivals = input.pending.filter(isRival);
+  const kept = rivals.find((plan) => plan.digest === digest && plan.expiresAt > input.nowMs);
+  const superseded = input.isWhole ? rivals.filter((plan) => plan !== kept) : [];
+  const plan = kept ?? (planned.length > 0 ? newPlan({ ...input, planned }, digest) : undefined);
+  const notes: AuditNote[] = superseded.map(({ id }) => ({
+    kind: 'plan.superseded',
+    body: { plan: id, by: plan?.id },
+  }));
+  if (plan && plan !== kept) notes.push(sealedNote(plan));
+  return { plan, digest, superseded: superseded.map(({ id }) => id), notes };
+}
+
+/** Plans of one kind are in each other's place: those of dry runs, those of live ones, releases of one rule's claims. */
+function kindOf(plan: { mode: Mode; intents: readonly PlannedIntent[] }): string {
+  const rule = releasedRule(plan);
+  if (rule !== undefined) return `release ${rule}`;
+  return plan.mode === 'dry-run' ? 'dry' : 'live';
+}
+
+function withoutThoseOf(approved: readonly Plan[], planned: readonly PlannedIntent[]): readonly PlannedIntent[] {
+  const answered = new Set(approved.flatMap(({ intents }) => intents.map((one) => digestOf(contentOf(one)))));
+  return answered.size === 0 ? planned : planned.filter((one) => !answered.has(digestOf(contentOf(one))));
+}
+
+export function sealedNote({ id, digest, runId, intents }: Plan): AuditNote {
+  return { kind: 'plan.sealed', body: { plan: id, digest, run: runId, intents: intents.length } };
+}
+
+export function planDigest(planned: readonly PlannedIntent[]): string {
+  return drained(digesting(planned));
+}
+
+const INTENTS_OF_STEP = 50;
+
+/** Of the canonical JSON of the list: each intent is written apart, since all together may be megabytes. */
+export function* digesting(planned: readonly PlannedIntent[]): Generator<void, string> {
+  const hash = createHash('sha256').update('[');
+  const sorted = [...planned].sort((a, b) => (a.key < b.key ? -1 : 1));
+  for (const [at, one] of sorted.entries()) {
+    hash.update(`${at === 0 ? '' : ','}${canonicalJson(contentOf(one))}`);
+    if (at % INTENTS_OF_STEP === INTENTS_OF_STEP - 1) yield;
+  }
+  return hash.update(']').digest('hex');
+}
+
+function newPlan(input: SealInput, digest: string): Plan {
+  return {
+    id: input.id,
+    digest,
+    runId: input.runId,
+    mode: input.mode,
+    status: 'pending',
+    intents: [...input.planned],
+    createdAt: input.nowMs,
+    expiresAt: input.nowMs + input.ttlMs,
+    decidedAt: undefined,
+    decidedBy: undefined,
+    decidedReason: undefined,
+  };
+}
+
+/**
+ * `audited`: the digest that the audit has for this plan, under the required kind of entry: sealed before it is
+ * approved, approved before it is applied. Editing a stored plan, digest, status and all, then requires forging the
+ * chain too. Errors: AppError `conflict` when they differ.
+ */
+export function demandAudited(plan: Plan, kind: PlanAuditKind, audited: string | undefined): void {
+  const wrong = whyNotAudited(plan, kind, audited);
+  if (wrong === undefined) return;
+  const advice = 'nothing of it is done; check the record with `audit verify`';
+  throw new AppError('conflict', `plan ${plan.id} differs from what was ${AUDITED_AS[kind]}: ${wrong}; ${advice}`);
+}
+
+const AUDITED_AS: Record<PlanAuditKind, string> = {
+  'plan.sealed': 'sealed',
+  'plan.approved': 'approved',
+  'plan.glass_broken': 'let through the change windows',
+};
+
+function whyNotAudited(plan: Plan, kind: string, audited: string | undefined): string | undefined {
+  if (planDigest(plan.intents) !== plan.digest) return 'its intents do not match its digest';
+  if (audited === undefined) return `the audit has no entry \`${kind}\` for it, or the entry was archived`;
+  return audited === plan.digest ? undefined : `the audit's entry \`${kind}\` has another digest for it`;
+}
+
+/** Expiry denies. Errors: AppError `conflict` for an expired plan, approved or not, or interrupted. */
+export function demandInTime(plan: Plan, nowMs: number): void {
+  const isOver = plan.status === 'interrupted' && plan.expiresAt <= nowMs;
+  if (statusAt(plan, nowMs) !== 'expired' && !isOver) return;
+  const ttl = formatDuration(plan.expiresAt - plan.createdAt);
+  throw new AppError(
+    'conflict',
+    `plan ${plan.id} expired at ${timeText(plan.expiresAt)} (${ttl} after it was made): the next run makes a new one`,
+  );
+}
+
+/**
+ * An operator's yes or no. Single use: only a pending plan that has not expired can be answered. A yes needs
+ * `demandAudited` too.
+ */
+export function decidePlan(
+  plan: Plan,
+  answer: 'approved' | 'rejected',
+  by: string,
+  reason: string | undefined,
+  nowMs: number,
+): Plan {
+  demandInTime(plan, nowMs);
+  if (plan.status !== 'pending')
+    throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: only a pending plan can be ${answer}`);
+  return { ...plan, status: answer, decidedAt: nowMs, decidedBy: by, decidedReason: reason };
+}
+
+// A part of a plan: the intents that a person chose become a plan of their own, and the rest waits on as another one.
+
+interface Chosen {
+  chosen: PlannedIntent[];
+  rest: PlannedIntent[];
+}
+
+/** Errors: AppError `usage` when the plan does not have what is named, or when nothing of it is chosen. */
+export function chooseFrom(plan: Plan, selection: PlanSelection): Chosen {
+  demandBounded(selection);
+  const rules = new Set(selection.rules);
+  const [only, except] = [namesOf(selection.only), namesOf(selection.except)];
+  const keys = selection.keys && new Set(selection.keys);
+  demandKeys(plan, selection.keys ?? []);
+  demandRules(plan, selection.rules);
+  demandTargets(plan, 'only', selection.only);
+  demandTargets(plan, 'except', selection.except);
+  demandOwners(plan, selection.except);
+  const isChosen = (intent: PlannedIntent) =>
+    keys?.has(intent.key) !== false &&
+    (rules.size === 0 || intent.basis.every(({ rule }) => rules.has(rule))) &&
+    (only.size === 0 || isNamed(intent, only)) &&
+    !isNamed(intent, except);
+  const chosen = plan.intents.filter(isChosen);
+  if (chosen.length > 0) return { chosen, rest: plan.intents.filter((intent) => !isChosen(intent)) };
+  throw new AppError('usage', `nothing of plan ${plan.id} is chosen: ${whyNothing(plan, rules)}`);
+}
+
+function demandBounded(selection: PlanSelection): void {
+  const long = (['rules', 'only', 'except'] as const).find((name) => selection[name].length > SELECTION_MAX);
+  if (long === undefined) return;
+  throw new AppError('usage', `${long}: ${selection[long].length} names: at most ${SELECTION_MAX} are taken`);
+}
+
+function namesOf(texts: readonly string[]): ReadonlySet<string> {
+  return new Set(texts.map((text) => text.toLowerCase()));
+}
+
+/** By its target, a subject, or the e-mail address of an owner. A device's name is chosen by its user: it names nothing here. */
+function isNamed({ target, basis, effect }: PlannedIntent, names: ReadonlySet<string>): boolean {
+  const owners = effect.devices.flatMap((device) => device.owners ?? []);
+  return [target, ...basis.map(({ subjectId }) => subjectId), ...owners].some((one) => names.has(one.toLowerCase()));
+}
+
+function demandKeys({ id, intents }: Plan, keys: readonly string[]): void {
+  const known = new Set(intents.map(({ key }) => key));
+  const unknown = keys.filter((key) => !known.has(key));
+  if (unknown.length === 0) return;
+  throw new AppError('usage', `plan ${id} has no action of the key ${quoted(unknown.slice(0, 3))}: read it again`);
+}
+
+function demandRules(plan: Plan, rules: readonly string[]): void {
+  const known = rulesOf(plan.intents);
+  const unknown = rules.filter((rule) => !known.includes(rule));
+  if (unknown.length === 0) return;
+  throw new AppError(
+    'usage',
+    `plan ${plan.id} has nothing of rule ${quoted(unknown)}: its rules are ${known.join(', ')}`,
+  );
+}
+
+/** A name that nothing has may be a mistake: as an exception it would approve what it was to leave out. */
+function demandTargets(plan: Plan, name: 'only' | 'except', texts: readonly string[]): void {
+  const unknown = texts.filter((text) => !plan.intents.some((intent) => isNamed(intent, namesOf([text]))));
+  if (unknown.length === 0) return;
+  const called = plan.intents.find(({ effect }) =>
+    effect.devices.some((one) => unknown.some((text) => isCalled(one, text))),
+  );
+  if (called) {
+    const what = `${name}: ${quoted(unknown)} is only the name of a device, and names are chosen by their users`;
+    throw new AppError('usage', `${what}: give its serial number \`${called.target}\``);
+  }
+  const advice = `\`trustward plans ${plan.id}\` lists its targets`;
+  throw new AppError('usage', `${name}: plan ${plan.id} has no target or subject ${quoted(unknown)}: ${advice}`);
+}
+
+function isCalled({ name }: EffectDevice, text: string): boolean {
+  return name.toLowerCase() === text.toLowerCase();
+}
+
+/** An address leaves out all devices of an owner, or nothing: one whose owners are not known may be theirs. */
+function demandOwners({ id, intents }: Plan, except: readonly string[]): void {
+  if (!except.some((text) => text.includes('@'))) return;
+  // An action about a user has that address itself.
+  const doubtful = intents.find(
+    ({ basis, effect }) =>
+      effect.devices.some(({ owners }) => owners === undefined) &&
+      !basis.some(({ subjectId }) => subjectId.includes('@')),
+  );
+  if (!doubtful) return;
+  const what = `except: the owners of \`${doubtful.target}\` in plan ${id} are not known`;
+  throw new AppError('usage', `${what}: give serial numbers instead of an e-mail address`);
+}
+
+/** An intent of several rules is chosen only when all of them are named: nobody approves for a rule that they did not name. */
+function whyNothing({ intents }: Plan, rules: ReadonlySet<string>): string {
+  const shared = intents.find(
+    ({ basis }) => basis.some(({ rule }) => rules.has(rule)) && basis.some(({ rule }) => !rules.has(rule)),
+  );
+  if (!shared) return 'no action fits all that is named';
+  const others = rulesOf([shared]).filter((rule) => !rules.has(rule));
+  return `\`${shared.action} ${shared.target}\` is of rule ${quoted(others)} too: name each of its rules`;
+}
+
+function rulesOf(intents: readonly PlannedIntent[]): string[] {
+  return [...new Set(intents.flatMap(({ basis }) => basis.map(({ rule }) => rule)))].sort();
+}
+
+function quoted(texts: readonly string[]): string {
+  return texts.map((text) => `\`${text}\``).join(', ');
+}
+
+interface Split {
+  /** Sealed and approved. */
+  part: Plan;
+  /** Sealed, and waits on. */
+  rest: Plan;
+  notes: AuditNote[];
+}
+
+/** `ids`: of the part and of the rest. Both keep the run, the kind and the end of the plan. */
+export function splitPlan(
+  plan: Plan,
+  { chosen, rest }: Chosen,
+  ids: readonly [part: string, rest: string],
+  answer: { by: string; reason: string | undefined; nowMs: number },
+): Split {
+  const { by, reason, nowMs } = answer;
+  const made = (id: string, intents: PlannedIntent[]): Plan => ({
+    ...plan,
+    id,
+    intents,
+    digest: planDigest(intents),
+    createdAt: nowMs,
+  });
+  const part: Plan = {
+    ...made(ids[0], chosen),
+    status: 'approved',
+    decidedAt: nowMs,
+    decidedBy: by,
+    decidedReason: reason,
+  };
+  const waiting = made(ids[1], rest);
+  return {
+    part,
+    rest: waiting,
+    notes: [
+      { kind: 'plan.superseded', body: { plan: plan.id, by: [part.id, waiting.id] } },
+      sealedNote(part),
+      sealedNote(waiting),
+      { kind: 'plan.approved', body: { plan: part.id, digest: part.digest, by, reason, partOf: plan.id } },
+    ],
+  };
+}

@@ -1,0 +1,306 @@
+// operator: applies an approved plan: exactly its intents or fewer; an interrupted one, the rest of them. Capped by the rules' and the daemon's modes, not by the mode of
+// the run that made it. A target whose record fields drifted is refused by field, and the other intents go on.
+
+import type { AuditNote } from '../../domain/audit-entry.ts';
+import type { Ask } from '../../domain/check.ts';
+import { AppError, type ErrorCode } from '../../domain/errors.ts';
+import type { Intent } from '../../domain/intent.ts';
+import { stopText } from '../../domain/operator.ts';
+import {
+  episodesOf,
+  type Plan,
+  type PlannedIntent,
+  type PlanSelection,
+  releasedRule,
+  restOf,
+} from '../../domain/plan.ts';
+import { leastMode, type Mode } from '../../domain/rule.ts';
+import type { PlanStore } from '../../domain/store-ports.ts';
+import { type ActContext, noSuchAction } from '../act/context.ts';
+import { isOpen, openAgain, openIntent, reopened } from '../act/gate.ts';
+import { carryOut, resolveLeftovers, sideBySide } from '../act/resolve.ts';
+import { chooseFrom, decidePlan, demandAudited, demandInTime, splitPlan } from '../approve/plans.ts';
+import type { Engine } from '../run/engine.ts';
+import type { Freezing } from '../run/pulled-snapshot.ts';
+import { filledReason } from './commands.ts';
+import { breakGlass, demandInPlace, type FactsOfPlanned, foundPlan, planContext, planFacts } from './plan-drift.ts';
+import { releasePlanned } from './release.ts';
+
+// Applies an approved release of a rule's claims: several targets at once, with the checks, the gate and the commits of
+// a release of one target, within the ceilings of the plan's run.
+
+export interface Applied {
+  plan: Plan;
+  intents: Intent[];
+  /** Planned intents that were not begun, each with the reason. */
+  refused: { action: string; target: string; reason: string }[];
+  /** Undos that needed no call: their claims have ended. */
+  needless?: { action: string; target: string; reason: string }[];
+}
+
+/** Errors: AppError `conflict` when nothing may be called now, then the plan keeps its status; those that end a run. */
+async function applyRelease(
+  engine: Engine,
+  context: ActContext,
+  plan: Plan,
+  rest: readonly PlannedIntent[],
+  by: string,
+): Promise<Applied> {
+  const { store, signal } = engine;
+  const stop = await store.stop();
+  if (stop)
+    throw new AppError('conflict', `${stopText(stop)}; plan ${plan.id} stays ${plan.status}: \`resume\` comes first`);
+  demandOpen(engine, plan);
+  const applying: Plan = { ...plan, status: 'applying' };
+  const body = { plan: plan.id, digest: plan.digest, by, intents: [], refused: [] };
+  await store.changePlan(applying, [], [{ kind: 'plan.applying', body }], plan.status);
+  const applied = { intents: [] as Intent[], refused: [] as Applied['refused'], needless: [] as Applied['refused'] };
+  let ended: Plan = { ...applying, status: 'interrupted' };
+  try {
+    let begun = 0;
+    await sideBySide(context, rest, async (planned, done) => {
+      if (signal.aborted) return;
+      begun += 1;
+      const { action, target } = planned;
+      context.progress?.({ phase: 'acting', what: `${action} ${target}`, done, total: rest.length });
+      await releaseOne(engine, context, plan, planned, by, applied);
+    });
+    const isWhole = begun === rest.length && (!signal.aborted || applied.intents.every(isSettled));
+    if (isWhole) ended = { ...applying, status: 'applied' };
+  } finally {
+    const kind = ended.status === 'applied' ? 'plan.applied' : 'plan.interrupted';
+    await store.changePlan(ended, [], [{ kind, body: { plan: plan.id } }], 'applying');
+    await engine.afterwards?.();
+  }
+  return { plan: ended, ...applied };
+}
+
+function isSettled({ status }: Intent): boolean {
+  return status === 'settled';
+}
+
+/** One target that is refused or cannot be read does not keep the others. */
+const OF_ONE_TARGET: ReadonlySet<ErrorCode> = new Set(['conflict', 'api_unreachable', 'api_answer', 'api_forbidden']);
+
+async function releaseOne(
+  engine: Engine,
+  context: ActContext,
+  plan: Plan,
+  planned: PlannedIntent,
+  by: string,
+  applied: Required<Omit<Applied, 'plan'>>,
+): Promise<void> {
+  const { action, target } = planned;
+  try {
+    const who = { by, reason: plan.decidedReason ?? `plan ${plan.id}` };
+    const { intent, text } = await releasePlanned(engine, context, planned, plan.id, who);
+    if (intent) applied.intents.push(intent);
+    else applied.needless.push({ action, target, reason: text });
+  } catch (error) {
+    if (!(error instanceof AppError && OF_ONE_TARGET.has(error.code))) throw error;
+    applied.refused.push({ action, target, reason: error.message });
+  }
+}
+
+/** Errors: AppError `conflict` in a mode in which nothing is changed: the plan keeps its status. */
+function demandOpen({ daemonMode }: Engine, plan: Plan): void {
+  if (isOpen(daemonMode)) return;
+  const text = `the daemon has mode ${daemonMode}, in which nothing is changed: plan ${plan.id} stays ${plan.status}`;
+  throw new AppError('conflict', text);
+}
+
+/**
+ * `glass`: why it may be done in a change window. Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may
+ * be done. Single use, unless interrupted; one of which a change window holds a part is interrupted.
+ */
+export async function applyPlan(
+  engine: Engine,
+  planId: string,
+  by: string,
+  glass?: { reason: string },
+): Promise<Applied> {
+  const found = await applicablePlan(engine, planId);
+  const plan = glass ? await letThrough(engine, found, by, glass.reason) : found;
+  const context = await planContext(engine, plan);
+  const rest = await restToApply(engine, context, plan);
+  if (releasedRule(plan) !== undefined) return applyRelease(engine, context, plan, rest, by);
+  const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest, context));
+  const applying: Plan = { ...plan, status: 'applying' };
+  const ids = [...opened.fresh, ...opened.again].map(({ id }) => id);
+  const notes: AuditNote[] = [
+    { kind: 'plan.applying', body: { plan: plan.id, digest: plan.digest, by, intents: ids, refused: opened.refused } },
+  ];
+  await engine.store.changePlan(applying, opened.fresh, notes, plan.status);
+  let ended: Plan = { ...applying, status: 'interrupted' };
+  try {
+    await engine.store.reopen(reopened(plan.runId, opened.again));
+    await carryOut(context, [...opened.fresh, ...opened.again]);
+    if (await isWhole(engine, context, opened, ids)) ended = { ...applying, status: 'applied' };
+  } finally {
+    const kind = ended.status === 'applied' ? 'plan.applied' : 'plan.interrupted';
+    await engine.store.changePlan(ended, [], [{ kind, body: { plan: plan.id } }], 'applying');
+    await engine.afterwards?.();
+  }
+  return { plan: ended, intents: await engine.store.intents({ ids }), refused: opened.refused };
+}
+
+/** The entry is committed, and people are alerted, before anything is done. */
+async function letThrough(engine: Engine, was: Plan, by: string, reason: string): Promise<Plan> {
+  const { plan, note } = breakGlass(engine, was, by, reason);
+  await engine.store.changePlan(plan, [], [note], was.status);
+  void engine.afterwards?.();
+  return plan;
+}
+
+/** What a change window held, before or while it was applied, is done when it is applied again after the window. */
+async function isWhole(
+  { signal, store }: Engine,
+  { freezeNow }: ActContext,
+  { frozen }: OpenedIntents,
+  ids: string[],
+): Promise<boolean> {
+  if (frozen !== undefined) return false;
+  const intents = await store.intents({ ids });
+  if (freezeNow() !== undefined && intents.some(({ status }) => status === 'withdrawn')) return false;
+  return !signal.aborted || intents.every(isSettled);
+}
+
+/** INVARIANT: what an interrupted attempt left is settled first: what was sent is in doubt, and what was not is begun anew. */
+async function restToApply(engine: Engine, context: ActContext, plan: Plan): Promise<PlannedIntent[]> {
+  if (plan.status !== 'interrupted') return plan.intents;
+  await resolveLeftovers(context);
+  return restOf(plan, await engine.store.intents({ liveFor: episodesOf(plan) }));
+}
+
+async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
+  const plan = await foundPlan(engine.store, planId);
+  await demandInPlace(engine.store, plan);
+  demandInTime(plan, engine.clock.nowMs());
+  if (plan.status !== 'approved' && plan.status !== 'interrupted') {
+    const only = 'only an approved or interrupted plan can be applied';
+    throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: ${only}`);
+  }
+  for (const kind of ['plan.sealed', 'plan.approved'] as const)
+    demandAudited(plan, kind, await engine.store.auditedDigest(kind, plan.id));
+  return plan;
+}
+
+interface OpenedIntents {
+  fresh: Intent[];
+  /** Live intents that failed before, and are tried again. */
+  again: Intent[];
+  refused: Applied['refused'];
+  /** Why a change window holds some of them. */
+  frozen: string | undefined;
+}
+
+/** Errors: AppError `conflict` when nothing may be called now; the plan keeps its status. */
+function openIntents(
+  engine: Engine,
+  plan: Plan,
+  rest: readonly PlannedIntent[],
+  ask: Ask,
+  factsOf: FactsOfPlanned,
+): OpenedIntents {
+  const opened: OpenedIntents = { fresh: [], again: [], refused: [], frozen: undefined };
+  for (const planned of rest) {
+    const { action, target, basis, settings, effect } = planned;
+    if (!engine.actions.has(action)) {
+      opened.refused.push({ action, target, reason: noSuchAction(planned) });
+      continue;
+    }
+    const facts = factsOf(planned);
+    const refused = ask('applying', facts);
+    if (refused?.check === 'stopped')
+      throw new AppError(
+        'conflict',
+        `${refused.reasonText}; plan ${plan.id} stays ${plan.status}: \`resume\` comes first`,
+      );
+    if (refused?.check === 'frozen') opened.frozen = refused.reasonText;
+    const failed = facts.basis.find(({ earlier }) => earlier?.outcome === 'failed')?.earlier;
+    const mode = leastMode(...facts.basis.map(({ ruleNow }) => ruleNow?.mode ?? 'off'), engine.daemonMode);
+    if (refused) opened.refused.push({ action, target, reason: refused.reasonText });
+    else if (failed) opened.again.push(openAgain({ ...failed, basis, settings, effect, approved: true }, mode));
+    else opened.fresh.push(intentOf(engine, plan, planned, mode));
+  }
+  demandOpen(engine, plan);
+  if (opened.frozen !== undefined && opened.fresh.length + opened.again.length === 0)
+    throw new AppError('conflict', frozenText(opened.frozen, plan));
+  return opened;
+}
+
+function frozenText(reason: string, { id, status }: Plan): string {
+  return `${reason}; plan ${id} stays ${status}: apply it after the window, or with \`--break-glass --reason TEXT\``;
+}
+
+function intentOf(engine: Engine, plan: Plan, planned: PlannedIntent, mode: Mode): Intent {
+  const { action, target, settings, undo, basis, effect } = planned;
+  const opening = {
+    id: engine.ids.next(),
+    runId: plan.runId,
+    planId: plan.id,
+    approved: true,
+    nowMs: engine.clock.nowMs(),
+  };
+  return openIntent({ action, target, settings, undo, basis, effect }, mode, opening);
+}
+
+// A person approves or rejects a plan, or approves a part of it, recorded with who and why.
+
+type Answering = Pick<Engine, 'clock'> & Freezing & { store: PlanStore };
+
+/** Errors: AppError `not_found`, `usage` for an ambiguous prefix or an empty reason, `conflict` when it no longer waits. */
+export async function answerPlan(
+  engine: Answering,
+  planId: string,
+  answer: 'approve' | 'reject',
+  by: string,
+  given: string | undefined,
+  glass = false,
+): Promise<Plan> {
+  const { store } = engine;
+  const reason = filledReason(given);
+  const plan = await foundPlan(store, planId);
+  await demandInPlace(store, plan);
+  const decided = decidePlan(plan, answer === 'approve' ? 'approved' : 'rejected', by, reason, engine.clock.nowMs());
+  const broken = glass ? breakGlass(engine, decided, by, reason) : undefined;
+  if (answer === 'approve') demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
+  const kind = answer === 'approve' ? 'plan.approved' : 'plan.rejected';
+  const notes: AuditNote[] = [{ kind, body: { plan: plan.id, digest: plan.digest, by, reason } }];
+  if (broken) notes.push(broken.note);
+  const answered = broken?.plan ?? decided;
+  await store.changePlan(answered, [], notes, 'pending');
+  return answered;
+}
+
+/** The plan that is approved, and the one in which the rest waits; no rest when all of it was chosen. */
+interface ApprovedPart {
+  plan: Plan;
+  rest: Plan | undefined;
+}
+
+/** Errors: those of `answerPlan`, and AppError `usage` when the plan does not have what is named. */
+export async function approvePart(
+  engine: Answering & Pick<Engine, 'ids'>,
+  planId: string,
+  selection: PlanSelection,
+  by: string,
+  given: string | undefined,
+  glass = false,
+): Promise<ApprovedPart> {
+  const { store, clock, ids } = engine;
+  const reason = filledReason(given);
+  const plan = await foundPlan(store, planId);
+  await demandInPlace(store, plan);
+  decidePlan(plan, 'approved', by, reason, clock.nowMs());
+  const chosen = chooseFrom(plan, selection);
+  if (chosen.rest.length === 0)
+    return { plan: await answerPlan(engine, plan.id, 'approve', by, reason, glass), rest: undefined };
+  demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
+  const answer = { by, reason, nowMs: clock.nowMs() };
+  const { part, rest, notes } = splitPlan(plan, chosen, [ids.next(), ids.next()], answer);
+  const broken = glass ? breakGlass(engine, part, by, reason) : undefined;
+  const approved = broken?.plan ?? part;
+  await store.replacePlans([plan.id], [approved, rest], broken ? [...notes, broken.note] : notes);
+  return { plan: approved, rest };
+}

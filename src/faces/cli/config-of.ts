@@ -1,0 +1,48 @@
+// commands: the settings of a command: the environment, with those of the organization that it is about, and its options, which win. Apart from
+// io.ts, since the whole configuration loads much and few commands need it.
+import type { Config } from '../../runtime/config/config.ts';
+import {
+  chosenOrganization,
+  type Environment,
+  type Flags,
+  isPostgres,
+  NameReader,
+  readDatabasePath,
+} from '../../runtime/config/name-reader.ts';
+import type { OrganizationFile } from '../../runtime/organizations/organization-file.ts';
+import { databaseOf, flagsOf, type Io } from './io.ts';
+
+/** `seen`: what the configuration is read from. Errors: AppError `config` with every mistake, one per line; those of `--org`. */
+export async function configOf(
+  io: Io,
+  options: Flags,
+  seen: (env: Environment) => Environment = (env) => env,
+): Promise<Config> {
+  const organization = await organizationOf(io, options);
+  if (organization) {
+    const { configOf: configOfOrganization } = await import('../../runtime/organizations/load-organizations.ts');
+    return configOfOrganization(organization, io.env, flagsOf(options), seen);
+  }
+  const { readConfig } = await import('../../runtime/config/config.ts');
+  return readConfig(seen(io.env), flagsOf(options));
+}
+
+/** The command with the settings of its organization as its environment. Errors: as of `configOf`, for the file of the organization alone. */
+export async function withSettings(io: Io, options: Flags): Promise<Io> {
+  const organization = await organizationOf(io, options);
+  if (!organization) return io;
+  const { environmentOf } = await import('../../runtime/organizations/load-organizations.ts');
+  return { ...io, env: environmentOf(organization, io.env) };
+}
+
+/** Undefined where the environment alone configures the one that there is. */
+async function organizationOf(io: Io, options: Flags): Promise<OrganizationFile | undefined> {
+  const reader = new NameReader(io.env);
+  const folder = reader.text('TRUSTWARD_ORGANIZATIONS');
+  if (folder === undefined || !isPostgres(readDatabasePath(io.env, options))) {
+    if (options.org !== undefined) databaseOf(io, options); // it is refused, or the one that there is
+    return undefined;
+  }
+  const { readOneOrganization } = await import('../../runtime/organizations/load-organizations.ts');
+  return readOneOrganization(folder, chosenOrganization(reader, options));
+}

@@ -1,0 +1,176 @@
+// commands: while a daemon runs it is the only writer; writing commands go through its HTTP endpoint.
+
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { AppError, type ErrorCode } from '../../domain/errors.ts';
+import { atCommandLine, USER_HEADER } from '../../domain/operator.ts';
+import type { Config } from '../../runtime/config/config.ts';
+import { type DatabaseAccess, readDatabaseAccess } from '../../runtime/config/name-reader.ts';
+import { readDaemonAddress } from '../../store/sqlite/writer-lock.ts';
+import { type CommonOptions, flagsOf, type Io } from './io.ts';
+
+const NAME_MAX = 64;
+
+/** `ana`, or `uid 1000` for a user without a name. */
+export function userHere(): string {
+  const name = nameHere()
+    .replace(/[\p{C}()]/gu, '_')
+    .slice(0, NAME_MAX);
+  return name.trim() === '' ? 'nameless' : name;
+}
+
+/** Who does something without a daemon: `ana (command line)`. */
+export function actorHere(): string {
+  return atCommandLine(userHere());
+}
+
+function nameHere(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
+  }
+}
+
+export interface DaemonClient {
+  url: string;
+  /** The folder of its rules. */
+  rulesDir: string | undefined;
+  /** Errors: AppError with the endpoint's message. */
+  call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<string>;
+}
+
+/** The active daemon of this database, or undefined when none announced itself or it does not answer. */
+export async function findDaemon({ database, token: given }: DatabaseAccess): Promise<DaemonClient | undefined> {
+  if (database.kind === 'postgres') return undefined; // every process may write to it
+  const address = readDaemonAddress(database.file);
+  if (!address) return undefined;
+  if (!(await isTrustward(address.url))) return undefined; // a leftover file
+  const token = given ?? readTokenFile(`${database.beside}.token`);
+  const { rulesDir } = address;
+  return { url: address.url, rulesDir, call: (method, path, body) => call(address.url, token, method, path, body) };
+}
+
+/** Another process may listen there by now: it must not receive the token. */
+async function isTrustward(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000), redirect: 'error' });
+    const health = (await answer.json()) as { status?: unknown };
+    return answer.ok && health.status === 'ok';
+  } catch {
+    return false;
+  }
+}
+
+async function call(url: string, token: string, method: string, path: string, body: unknown): Promise<string> {
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${token}`,
+    [USER_HEADER]: encodeURIComponent(userHere()),
+  };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    redirect: 'error',
+    headers,
+    body: body === undefined ? undefined : JSON.stringify(body),
+  }).catch((error) => {
+    throw new AppError('api_unreachable', `the daemon at ${url} no longer answers: ${(error as Error).message}`);
+  });
+  const text = await answer.text();
+  if (!answer.ok)
+    throw new AppError(
+      codeOf(answer.status),
+      `the daemon at ${url} answered: ${detailOf(text) ?? `HTTP ${answer.status}`}`,
+    );
+  return text;
+}
+
+const CODES: Record<number, ErrorCode> = {
+  400: 'usage',
+  401: 'config',
+  403: 'config',
+  404: 'not_found',
+  409: 'conflict',
+  422: 'usage',
+  429: 'busy',
+};
+
+function codeOf(status: number): ErrorCode {
+  return CODES[status] ?? 'internal';
+}
+
+function detailOf(text: string): string | undefined {
+  try {
+    const problem = JSON.parse(text) as { detail?: unknown; title?: unknown };
+    return typeof problem.detail === 'string'
+      ? problem.detail
+      : typeof problem.title === 'string'
+        ? problem.title
+        : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readTokenFile(file: string): string {
+  if (!existsSync(file)) {
+    throw new AppError(
+      'config',
+      `the daemon's token is not in \`${file}\`: set TRUSTWARD_TOKEN to the one that it was started with`,
+    );
+  }
+  return readFileSync(file, 'utf8').trim();
+}
+
+/** Where the credential is read from: a file, or else the setting that has it. */
+export function credentialName({ api, secretFiles }: Config): string {
+  const setting = api?.credential.kind === 'refresh_token' ? 'TRUSTWARD_REFRESH_TOKEN' : 'TRUSTWARD_API_KEY';
+  const file = secretFiles.get(setting);
+  return file === undefined ? setting : `the credential in \`${file}\``;
+}
+
+/** Runs work that calls the API. Errors: those of the work; errors of the API also name its address. */
+export async function namingApi<T>(config: Config, work: () => Promise<T>): Promise<T> {
+  const { api } = config;
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppError) || !api || !/^api_/.test(error.code)) throw error;
+    const { code, message, options } = error;
+    const hint = code === 'api_refused' ? ` (${credentialName(config)})` : '';
+    throw new AppError(code, `Management API at ${api.url}: ${message}${hint}`, options);
+  }
+}
+
+// `open`: a link that signs in to the page of the daemon, once and within ten minutes.
+
+export async function openCommand(io: Io, options: CommonOptions & { print?: boolean }): Promise<number> {
+  const access = readDatabaseAccess(io.env, flagsOf(options));
+  if (access.database.kind === 'postgres') throw new AppError('usage', NOT_HERE);
+  const daemon = await findDaemon(access);
+  if (!daemon) throw new AppError('not_found', 'no daemon runs on this database: start `trustward serve`');
+  const { url } = JSON.parse(await daemon.call('POST', '/api/sign-in-links', {})) as { url: string };
+  io.out(`${url}\n`);
+  const browser = browserOf(process.platform, io.env);
+  if (browser && !options.print && process.stdout.isTTY) openIn(browser, url);
+  return 0;
+}
+
+/** Any number of endpoints may be there, on other machines. */
+const NOT_HERE =
+  'with PostgreSQL there is no link: open the address of `trustward serve`, and sign in with a token of `trustward tokens add`';
+
+/** The program that opens an address, and its first arguments; undefined without a desktop. */
+export function browserOf(platform: NodeJS.Platform, env: Io['env']): readonly [string, ...string[]] | undefined {
+  if (platform === 'darwin') return ['open'];
+  if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
+  return env.DISPLAY || env.WAYLAND_DISPLAY ? ['xdg-open'] : undefined;
+}
+
+/** Without one the printed link is enough: a failure is not reported. */
+function openIn([program, ...args]: readonly [string, ...string[]], url: string): void {
+  const child = spawn(program, [...args, url], { detached: true, stdio: 'ignore' });
+  child.on('error', () => {});
+  child.unref();
+}

@@ -1,0 +1,226 @@
+// commands: `exempt list`, `intents list`, `claims list`, `notifications`: exemptions, attempts, claims, and messages
+// to people. Reading only.
+
+import type { EffectDevice } from '../../domain/action.ts';
+import { AppError } from '../../domain/errors.ts';
+import { coveredText, type MemberReader } from '../../domain/exemption.ts';
+import type { IdentityReader } from '../../domain/identity.ts';
+import type { Intent } from '../../domain/intent.ts';
+import { NOTIFICATION_STATUSES } from '../../domain/notification.ts';
+import type { PageReader, RecordReader } from '../../domain/store-ports.ts';
+import { composeReader } from '../../runtime/compose/reader.ts';
+import { withReader } from '../../runtime/compose/with-reader.ts';
+import { systemClock } from '../../runtime/system/clock.ts';
+import { type CellLine, whoLines, whole } from '../report/fact-text.ts';
+import { views } from '../report/index.ts';
+import { joinedText } from '../report/plan-view.ts';
+import { type Cell, terminalTable } from '../report/terminal-table.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+
+const FORMATS = ['text', 'json'] as const;
+
+export interface Listing<T extends object> {
+  name: string;
+  rows: T[];
+  /** What the JSON has beside the rows: how many there are, and where the next page begins. */
+  page?: { total: number; next: string | null };
+  head: string[];
+  cells(row: T): Cell[];
+}
+
+export async function list<T extends object>(
+  io: Io,
+  options: CommonOptions,
+  read: (reader: RecordReader & PageReader & IdentityReader & MemberReader) => Promise<Listing<T>>,
+): Promise<number> {
+  outputOf(options, FORMATS, 'text');
+  return withReader(composeReader(databaseOf(io, options)), async (reader) =>
+    writeList(io, options, await read(reader)),
+  );
+}
+
+export function writeList<T extends object>(
+  io: Io,
+  options: CommonOptions,
+  { name, rows, page, head, cells }: Listing<T>,
+): number {
+  const format = outputOf(options, FORMATS, 'text');
+  if (format === 'json') write(io, options, JSON.stringify({ [name]: rows, ...page }, null, 2));
+  else if (rows.length === 0) write(io, options, `no ${name}`);
+  else
+    write(io, options, [terminalTable(head, rows.map(cells), widthOf(options)), ...moreLines(rows, page)].join('\n'));
+  return 0;
+}
+
+function moreLines(rows: readonly object[], page: Listing<object>['page']): string[] {
+  if (!page?.next || page.total <= rows.length) return [];
+  return [`${rows.length} of ${page.total}; the next ones: --before ${page.next}`];
+}
+
+export interface PageOptions extends CommonOptions {
+  all?: boolean;
+  limit: string;
+  before?: string;
+}
+
+function pageOf({ limit, before }: PageOptions) {
+  return { limit: countOf(limit, '--limit', 10_000), ...(before !== undefined && { before }) };
+}
+
+type Exemptions = Awaited<ReturnType<typeof views.exemptions>>['exemptions'];
+
+/** Exemptions in force; with `--all` also ended ones. JSON is that of `GET /api/exemptions`. */
+export async function exemptListCommand(io: Io, options: PageOptions): Promise<number> {
+  const query = { inForce: !options.all, ...pageOf(options) };
+  return list<Exemptions[number]>(io, options, async (reader) => ({
+    ...listingOf('exemptions', await views.exemptions(reader, query, systemClock.nowMs())),
+    head: ['Exemption', 'About', 'Until', 'Why', 'Used'],
+    cells: ({
+      id,
+      about,
+      covers,
+      joinedLater,
+      acceptForgeable,
+      inForce,
+      expiresAt,
+      endedAt,
+      owner,
+      reason,
+      usedAt,
+    }) => [
+      whole(id),
+      [
+        whole(about),
+        ...(inForce && covers?.count === 0 ? [`warning: ${coveredText(covers)}`] : []),
+        ...(acceptForgeable ? ['devices report this themselves'] : []),
+        ...[joinedText(joinedLater) ?? []].flat(),
+      ],
+      endedAt === null ? minuteOf(expiresAt) : `ended ${minuteOf(endedAt)}`,
+      [reason, `${owner} is responsible for it`],
+      usedAt === null ? 'never' : minuteOf(usedAt),
+    ],
+  }));
+}
+
+function listingOf<Name extends string, T extends object>(
+  name: Name,
+  { total, next, ...rows }: { [key in Name]: T[] } & { total: number; next: string | null },
+) {
+  return { name, rows: (rows as unknown as Record<Name, T[]>)[name], page: { total, next } };
+}
+
+/** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37Z`: tables are narrow, and the JSON has the full time. */
+export function minuteOf(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)}Z`;
+}
+
+const STATES = ['planned', 'sent', 'settled', 'withdrawn'] as const;
+const OUTCOMES = ['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run'] as const;
+
+/** Without `--state` those that an operator may have to resolve: unknown, parked, and failed ones still to be done. Oldest first. */
+export async function intentListCommand(io: Io, options: CommonOptions & { state?: string }): Promise<number> {
+  return list<ReturnType<typeof views.intent>>(io, options, async (reader) => ({
+    name: 'intents',
+    rows: (await intentsOf(reader, options.state)).map(views.intent),
+    head: ['Intent', 'Action', 'State', 'Since', 'Note'],
+    cells: (intent) => [
+      whole(intent.id),
+      [intent.action, whole(intent.target), ...namesOf(intent)],
+      intent.outcome ?? intent.status,
+      minuteOf(intent.settledAt ?? intent.sentAt ?? intent.createdAt),
+      intent.note ?? '',
+    ],
+  }));
+}
+
+/** The devices that it touches, as its effect names them. */
+function namesOf({ effect: { devices }, target }: Pick<Intent, 'effect' | 'target'>): CellLine[] {
+  const shown = devices.slice(0, DEVICES_MAX);
+  const more = devices.length - shown.length;
+  return [...shown.flatMap((device) => whoLines(device, target)), ...(more > 0 ? [`and ${more} more`] : [])];
+}
+
+const DEVICES_MAX = 3;
+
+export async function intentsToResolve(reader: Pick<RecordReader, 'intents' | 'openFailures'>): Promise<Intent[]> {
+  const doubts = await reader.intents({ outcome: 'unknown' });
+  return [...doubts, ...(await reader.intents({ outcome: 'parked' })), ...(await reader.openFailures())];
+}
+
+async function intentsOf(reader: RecordReader, state: string | undefined): Promise<Intent[]> {
+  if (state === undefined) return intentsToResolve(reader);
+  const status = STATES.find((known) => known === state);
+  const outcome = OUTCOMES.find((known) => known === state);
+  if (!status && !outcome)
+    throw new AppError('usage', `--state is \`${state}\`: expected ${[...STATES, ...OUTCOMES].join(', ')}`);
+  return reader.intents({ ...(status && { status }), ...(outcome && { outcome }) });
+}
+
+/** Open and orphaned claims; with `--all` also ended ones. Newest first. JSON is that of `GET /api/claims?status=open`. */
+export async function claimListCommand(io: Io, options: PageOptions): Promise<number> {
+  const query = { ...(!options.all && { status: 'open' as const }), ...pageOf(options) };
+  return list<ReturnType<typeof views.claim>>(io, options, async (reader) => {
+    const listing = listingOf('claims', await views.claims(reader, query));
+    const devices = await devicesOfIntents(
+      reader,
+      listing.rows.map(({ intentId }) => intentId),
+    );
+    return {
+      ...listing,
+      head: ['Target', 'Done', 'Rule and subject', 'State', 'Since'],
+      cells: (claim) => [
+        whole(claim.target),
+        claim.action,
+        [whole(claim.rule), ...whoLines(devices.get(claim.subjectId) ?? { id: claim.subjectId }, claim.target)],
+        claim.status,
+        minuteOf(claim.openedAt),
+      ],
+    };
+  });
+}
+
+/** By id, the devices as the intents behind the claims read them. */
+async function devicesOfIntents(reader: RecordReader, ids: readonly string[]): Promise<Map<string, EffectDevice>> {
+  const intents = await reader.intents({ ids: [...new Set(ids)] });
+  return new Map(intents.flatMap(({ effect }) => effect.devices.map((device) => [device.id, device])));
+}
+
+/** Notifications of the last 30 days that wait or were given up; with `--all` also delivered ones. Newest first. */
+export async function notificationListCommand(
+  io: Io,
+  options: CommonOptions & { all?: boolean; limit: string },
+): Promise<number> {
+  const limit = countOf(options.limit, '--limit', 10_000);
+  const nowMs = systemClock.nowMs();
+  return list<ReturnType<typeof views.notification>>(io, options, async (reader) => ({
+    name: 'notifications',
+    rows: (await reader.notifications({ statuses: options.all ? NOTIFICATION_STATUSES : UNDELIVERED }, limit)).map(
+      (one) => views.notification(one, nowMs),
+    ),
+    head: ['To', 'What', 'State', 'Since', 'Last answer'],
+    cells: ({ to, kind, text, status, attempts, at, ageSeconds, nextAttemptAt, lastAnswer }) => [
+      [to, kind],
+      text,
+      [
+        status.replace('_', ' '),
+        `${attempts} attempt${attempts === 1 ? '' : 's'}`,
+        ...(nextAttemptAt === null ? [] : [`next ${minuteOf(nextAttemptAt)}`]),
+      ],
+      [minuteOf(at), `${ageOf(ageSeconds)} ago`],
+      lastAnswer ?? 'not tried yet',
+    ],
+  }));
+}
+
+const UNDELIVERED = ['waiting', 'given_up'] as const;
+
+/** `3h`: whole units, the largest that fits. */
+function ageOf(seconds: number): string {
+  const units = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'm'],
+  ] as const;
+  const [size, unit] = units.find(([one]) => seconds >= one) ?? [1, 's'];
+  return `${Math.floor(seconds / size)}${unit}`;
+}

@@ -1,0 +1,82 @@
+// commands: `plans`: the plans that wait and those before, or one with all of its actions. Reading only, also while a daemon writes.
+
+import { AppError } from '../../domain/errors.ts';
+import type { EvidenceReader } from '../../domain/evidence.ts';
+import { differenceFrom, liveIntentsOf, PLAN_STATUSES, type Plan, type PlanStatus } from '../../domain/plan.ts';
+import type { RecordReader } from '../../domain/store-ports.ts';
+import { composeReader } from '../../runtime/compose/reader.ts';
+import { withReader } from '../../runtime/compose/with-reader.ts';
+import { systemClock } from '../../runtime/system/clock.ts';
+import { views } from '../report/index.ts';
+import { plansText, planText } from '../report/plan-text.ts';
+import { withSettings } from './config-of.ts';
+import { evidenceOf } from './evidence-of.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+
+export interface PlansOptions extends CommonOptions {
+  status?: string;
+  limit: string;
+}
+
+/** JSON is that of `GET /api/plans`, or of `GET /api/plans/PLAN`. */
+export async function plansCommand(io: Io, planId: string | undefined, options: PlansOptions): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const limit = countOf(options.limit, '--limit', 1_000);
+  const status = statusOf(options.status);
+  const database = databaseOf(io, options);
+  const evidence = await evidenceOf(await withSettings(io, options), database);
+  return withReader(composeReader(database), async (reader) => {
+    const text =
+      planId === undefined
+        ? await listed(reader, status, limit, format, options, evidence)
+        : await shown(reader, planId, format, options, evidence);
+    write(io, options, text);
+    return 0;
+  });
+}
+
+function statusOf(text: string | undefined): PlanStatus | undefined {
+  const status = PLAN_STATUSES.find((known) => known === text);
+  if (text !== undefined && status === undefined)
+    throw new AppError('usage', `--status is \`${text}\`: expected ${PLAN_STATUSES.join(', ')}`);
+  return status;
+}
+
+type Format = 'text' | 'json';
+
+async function listed(
+  reader: RecordReader,
+  status: PlanStatus | undefined,
+  limit: number,
+  format: Format,
+  options: CommonOptions,
+  evidence: EvidenceReader | undefined,
+): Promise<string> {
+  const plans = status === undefined ? await pendingFirst(reader, limit) : await reader.plans({ status }, limit);
+  if (format === 'text') return plansText(plans, systemClock.nowMs(), widthOf(options));
+  const rows: object[] = [];
+  for (const plan of plans) rows.push(views.plan(plan, await liveIntentsOf(reader, plan), null, evidence));
+  return JSON.stringify({ plans: rows }, null, 2);
+}
+
+async function pendingFirst(reader: RecordReader, limit: number): Promise<Plan[]> {
+  const pending = await reader.plans({ status: 'pending' }, limit);
+  const others = (await reader.plans({}, limit)).filter(({ status }) => status !== 'pending');
+  return [...pending, ...others].slice(0, limit);
+}
+
+async function shown(
+  reader: RecordReader,
+  planId: string,
+  format: Format,
+  options: CommonOptions,
+  evidence: EvidenceReader | undefined,
+): Promise<string> {
+  const plan = await reader.plan(planId);
+  if (!plan) throw new AppError('not_found', `there is no plan \`${planId}\`: \`trustward plans\` lists them`);
+  const live = await liveIntentsOf(reader, plan);
+  const difference = await differenceFrom(reader, plan);
+  if (format === 'json') return JSON.stringify(views.plan(plan, live, difference, evidence), null, 2);
+  const run = (await reader.run(plan.runId))?.seq;
+  return planText(plan, { nowMs: systemClock.nowMs(), run, live, difference, evidence }, widthOf(options));
+}

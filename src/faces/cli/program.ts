@@ -1,0 +1,79 @@
+// commands: the command line as a whole: its grammar (a file a group, in grammar/), and what it answers to a wrong one. In:
+// arguments. Out: an exit code. It loads no command but the one that runs.
+import { Command, CommanderError } from 'commander';
+import { AppError } from '../../domain/errors.ts';
+import { versionOf } from '../../runtime/system/process.ts';
+import type { Bind } from './grammar/bind.ts';
+import { groupsFor } from './grammar/groups.ts';
+import { asInvoked, type Io, invocation, withoutUnseen } from './io.ts';
+
+/** Returns a function from arguments to an exit code. Errors: AppError `usage` for what the grammar refuses. */
+export function buildProgram(io: Io): (args: string[]) => Promise<number> {
+  return async (args) => {
+    let code = 0;
+    const bind: Bind =
+      (action) =>
+      async (...values: unknown[]) => {
+        code = await (action as (...all: unknown[]) => Promise<number>)(...values);
+      };
+    const program = await grammar(withoutUnseen(io), bind, args[0]);
+    try {
+      await program.parseAsync(args, { from: 'user' });
+      return code;
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error;
+      if (error.exitCode === 0) return 0; // help and version
+      if (error.code === 'commander.help') return 2; // no command given: help was shown, on standard error
+      const mistake = error.message.replace(/^error: |\.$/g, '').replace(/\s*\n\s*/g, ' ');
+      throw new AppError('usage', `${mistake}; \`trustward --help\` lists the commands`);
+    }
+  };
+}
+
+const AFTERWORD = `
+Exit codes:
+  0  done; a dry run that could be done, whatever it found
+  1  failed
+  2  wrong usage, configuration or rules
+  3  done in mode approve or enforce, but something waits for a person or a
+     source was untrusted
+
+Start with a run that changes nothing: \`trustward run --mode dry-run\`.
+Without TRUSTWARD_API_URL an embedded, made-up organization is used.
+\`trustward COMMAND --help\` lists a command's options, with examples;
+README.md lists every setting.`;
+
+/** The caller reports mistakes in one line; only unrequested help goes to standard error here. */
+function outputTo(io: Io) {
+  const width = () => process.stdout.columns ?? 100;
+  return {
+    writeOut: (text: string) => io.out(asInvoked(text)),
+    writeErr: io.err,
+    outputError: () => undefined,
+    getOutHelpWidth: width,
+    getErrHelpWidth: width,
+  };
+}
+
+async function grammar(io: Io, bind: Bind, first: string | undefined): Promise<Command> {
+  const program = new Command('trustward')
+    .description('Reads trust data of devices, users and services, judges it by rules, and acts.')
+    .version(versionOf())
+    .exitOverride()
+    .configureOutput(outputTo(io))
+    .showHelpAfterError(false)
+    .showSuggestionAfterError(true);
+  for (const add of await groupsFor(first)) add(program, io, bind);
+  program.hook('preAction', (_, command) => {
+    invocation.organization = command.opts().org;
+  });
+  for (const group of program.commands.filter(({ commands }) => commands.length > 0))
+    group.description(`${group.description()}: ${group.commands.map((child) => child.name()).join(', ')}`);
+  program.addHelpText('after', AFTERWORD);
+  for (const command of allCommands(program)) command.exitOverride().configureOutput(outputTo(io));
+  return program;
+}
+
+function allCommands(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...allCommands(child)]);
+}

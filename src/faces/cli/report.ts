@@ -1,0 +1,53 @@
+// commands: `report`: the report of one run. Reading only, also while a daemon writes. It loads what a report needs and no more.
+import type { KnownTraits } from '../../domain/action.ts';
+import { AppError } from '../../domain/errors.ts';
+import { REPORT_FORMATS, type ReportFormat } from '../../domain/replay.ts';
+import { composeRunReader } from '../../runtime/compose/run-reader.ts';
+import { withReader } from '../../runtime/compose/with-reader.ts';
+import { buildReport } from '../report/build-report.ts';
+import type { Report } from '../report/report.ts';
+import { withSettings } from './config-of.ts';
+import { evidenceOf } from './evidence-of.ts';
+import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { lastRunOf } from './last-run.ts';
+
+export async function renderReport(report: Report, format: ReportFormat, options: { width: number }): Promise<string> {
+  switch (format) {
+    case 'json':
+      return (await import('../report/json.ts')).reportJson(report);
+    case 'md':
+      return (await import('../report/markdown.ts')).reportMarkdown(report, await actionsFor(report));
+    case 'csv':
+      return [...(await import('../report/csv.ts')).reportCsvPieces(report)].join('');
+    case 'html':
+      return [...(await import('../report/html/picture.tsx')).reportHtmlPieces(report)].join('');
+    case 'text':
+      return (await import('../report/text.ts')).reportText(report, { ...options, ...(await actionsFor(report)) });
+  }
+}
+
+async function actionsFor({ decisions }: Report): Promise<{ actions?: KnownTraits }> {
+  const { namesOwnTarget } = await import('../report/decision-words.ts');
+  return decisions.some(namesOwnTarget) ? { actions: (await import('../../engine/act/actions.ts')).ACTIONS } : {};
+}
+
+export async function reportCommand(
+  io: Io,
+  runId: string | undefined,
+  options: CommonOptions & { completed?: boolean },
+): Promise<number> {
+  const format = outputOf(options, REPORT_FORMATS, 'text');
+  if (runId !== undefined && options.completed) throw new AppError('usage', 'give either a run or --completed');
+  const database = databaseOf(io, options);
+  return withReader(composeRunReader(database), async (reader) => {
+    const isLast = runId === undefined || runId === 'latest';
+    const { run, note } = isLast
+      ? await lastRunOf(reader, database, options)
+      : { run: await reader.run(runId), note: undefined };
+    if (!run) throw new AppError('not_found', `there is no run \`${runId}\``);
+    const evidence = await evidenceOf(await withSettings(io, options), database);
+    write(io, options, await renderReport(await buildReport(reader, run, evidence), format, widthOf(options)));
+    if (note !== undefined) io.err(`${note}\n`);
+    return 0;
+  });
+}

@@ -1,0 +1,119 @@
+// commands: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files alone; no database, no API.
+
+import { formatDuration } from '../../base/time.ts';
+import { lostFactsText } from '../../domain/lists.ts';
+import { beyondHistoryText } from '../../domain/look-back.ts';
+import { CLEAR_FOR_LEAST_MS, hastyRules } from '../../domain/rule.ts';
+import { ACTIONS } from '../../engine/act/actions.ts';
+import { loadRuleFolder } from '../../rules/active/rule-holder.ts';
+import { rulesThatLose } from '../../rules/compile/expressions.ts';
+import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
+import { rulesJsonSchema } from '../../rules/load/read-rule.ts';
+import { rulesBeyondHistory } from '../../rules/look-back.ts';
+import { formatTestReport } from '../../rules/rule-tests/format-report.ts';
+import { runRuleTests } from '../../rules/rule-tests/run-tests.ts';
+import { readHistory } from '../../runtime/config/evidence.ts';
+import type { Environment } from '../../runtime/config/name-reader.ts';
+import { ConfigReader, listsOf } from '../../runtime/config/reader.ts';
+import { evidenceLine, evidenceView } from '../report/evidence-words.ts';
+import { whole } from '../report/fact-text.ts';
+import { terminalTable } from '../report/terminal-table.ts';
+import { withSettings } from './config-of.ts';
+import { evidenceOf } from './evidence-of.ts';
+import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+
+async function rulesDirOf(io: Io, options: CommonOptions): Promise<string> {
+  const { env } = await withSettings(io, options);
+  return options.rules ?? (env.TRUSTWARD_RULES?.trim() || 'rules');
+}
+
+/** Errors: AppError `config`. */
+function historyMsOf(env: Environment): number {
+  const reader = new ConfigReader(env);
+  const { historyMs } = readHistory(reader);
+  reader.finish();
+  return historyMs;
+}
+
+/** Errors: as loadRuleFolder. */
+async function load(io: Io, options: CommonOptions): Promise<readonly LoadedRule[]> {
+  return (await loadRuleFolder(await rulesDirOf(io, options), ACTIONS)).rules;
+}
+
+export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const rules = await load(io, options);
+  const ids = rules.map(({ id }) => id);
+  const { env } = await withSettings(io, options);
+  const lists = listsOf(env);
+  const lost = lists === 'v1' ? [] : rulesThatLose(rules);
+  const keepMs = historyMsOf(env);
+  const beyond = rulesBeyondHistory(rules, keepMs);
+  const hasty = hastyRules(rules);
+  write(
+    io,
+    options,
+    format === 'json'
+      ? JSON.stringify({
+          ok: true,
+          rules: ids,
+          ...(lists !== 'v1' && { lists, lost }),
+          ...(beyond.length > 0 && { beyondHistory: beyond }),
+          ...(hasty.length > 0 && { clearForBelow30m: hasty.map(({ id }) => id) }),
+        })
+      : [
+          `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded`,
+          ...lost.map(({ rule, subject, facts }) => lostFactsText(rule, subject, facts)),
+          ...beyond.map(({ rule, subject, facts }) => beyondHistoryText(rule, subject, facts, keepMs)),
+          ...hasty.map(hastyText),
+        ].join('\n'),
+  );
+  return 0;
+}
+
+function hastyText({ id, clearForMs }: LoadedRule): string {
+  const [is, least] = [clearForMs === 0 ? '0s' : formatDuration(clearForMs), formatDuration(CLEAR_FOR_LEAST_MS)];
+  return `rule \`${id}\` undoes what it did with \`clear_for: ${is}\`: one report that is wrong is enough; write at least \`clear_for: ${least}\``;
+}
+
+export async function rulesListCommand(io: Io, options: CommonOptions): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const rules = await load(io, options);
+  const kept = await evidenceOf(await withSettings(io, options), databaseOf(io, options));
+  const rows = rules.map(({ id, title, severity, subject, mode, watch, then, hash, file, sources }) => ({
+    id,
+    title,
+    severity,
+    subject,
+    mode,
+    watch,
+    then: then.map(({ action }) => action),
+    sources,
+    file,
+    hash,
+    evidence: evidenceView({ mode, hash }, kept),
+  }));
+  const cells = rows.map(({ mode, watch, severity, subject, id, title, then, hash }) => [
+    [whole(id), title, ...[evidenceLine({ mode, hash }, kept) ?? []].flat()],
+    [mode, ...(watch ? [] : ['whole runs only'])],
+    severity,
+    [subject, ...then],
+  ]);
+  const text = () => terminalTable(['Rule', 'Mode', 'Severity', 'Subject and actions'], cells, widthOf(options));
+  write(io, options, format === 'json' ? JSON.stringify(rows, null, 2) : text());
+  return 0;
+}
+
+/** Exit code 1: a test failed, a rule has none, or (with `--mutate`) no test notices a change of a rule. */
+export async function rulesTestCommand(io: Io, options: CommonOptions & { mutate?: boolean }): Promise<number> {
+  const format = outputOf(options, ['text', 'json', 'junit'] as const, 'text');
+  const report = runRuleTests(await load(io, options), { mutate: options.mutate ?? false });
+  write(io, options, formatTestReport(report, format));
+  return report.ok ? 0 : 1;
+}
+
+export async function rulesSchemaCommand(io: Io, options: CommonOptions): Promise<number> {
+  const format = outputOf(options, ['json'] as const, 'json');
+  write(io, { ...options, format }, JSON.stringify(rulesJsonSchema(), null, 2));
+  return 0;
+}

@@ -1,0 +1,27 @@
+// commands: `summary`: what happened since a time, on one screen. Reading only, also while a daemon writes.
+
+import { givenTime } from '../../domain/given-time.ts';
+import { composeReader } from '../../runtime/compose/reader.ts';
+import { withReader } from '../../runtime/compose/with-reader.ts';
+import { readChangeWindows } from '../../runtime/config/config.ts';
+import { systemClock } from '../../runtime/system/clock.ts';
+import { buildSummary } from '../report/summary/build.ts';
+import { summaryMarkdown, summaryText } from '../report/summary/words.ts';
+import { withSettings } from './config-of.ts';
+import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+
+export async function summaryCommand(io: Io, options: CommonOptions & { since: string }): Promise<number> {
+  const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
+  const nowMs = systemClock.nowMs();
+  const since = givenTime(options.since, '--since', nowMs, 'before');
+  return withReader(composeReader(databaseOf(io, options)), async (reader) => {
+    const summary = await buildSummary(reader, since, nowMs, readChangeWindows((await withSettings(io, options)).env));
+    const written = {
+      text: () => summaryText(summary, widthOf(options)),
+      md: () => summaryMarkdown(summary),
+      json: () => JSON.stringify(summary, null, 2),
+    };
+    write(io, options, written[format]());
+    return 0;
+  });
+}

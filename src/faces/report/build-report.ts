@@ -1,0 +1,298 @@
+// report: a run in the store → its report. It only reads the store: a report shows what was recorded, whenever it is
+// requested.
+
+import { giveWay } from '../../base/turns.ts';
+import type { EvidenceReader } from '../../domain/evidence.ts';
+import type { Intent } from '../../domain/intent.ts';
+import { differenceFrom, hasProgress, liveIntentsOf, type PlannedIntent, type PlanOutline } from '../../domain/plan.ts';
+import { isLive, leastMode } from '../../domain/rule.ts';
+import { isOfLook } from '../../domain/run.ts';
+import type { RunRecord } from '../../domain/store.ts';
+import type { DecisionOutline, PageReader, ReportReader } from '../../domain/store-ports.ts';
+import type { SubjectKind, SubjectRef } from '../../domain/subjects.ts';
+import {
+  outlineViews,
+  ruleViews,
+  runDecisionViews,
+  runView,
+  snapshotView,
+  summaryOf,
+  wholeDecision,
+} from './decision-view.ts';
+import { actKindOf } from './decision-words.ts';
+import { evidenceView } from './evidence-words.ts';
+import { countText, plural } from './fact-text.ts';
+import { ceilingsOf, grouped, limitsOf, trendOf } from './grouped.ts';
+import { operatorView, reportPlan, reportPlanHead } from './plan-view.ts';
+import {
+  type Changes,
+  changesOf,
+  type Report,
+  type ReportDecision,
+  type ReportEffect,
+  type ReportRun,
+  type RunDecision,
+} from './report.ts';
+
+// What a group of decisions affects, in devices and people.
+
+type EffectCounts = Omit<ReportEffect, 'rule' | 'action' | 'decision'>;
+
+export function countEffect(
+  decisions: readonly { subject: SubjectRef; effect: ReportDecision['effect'] }[],
+): EffectCounts {
+  const [devices, people, ownersUnknown] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const { subject, effect } of decisions) {
+    if (subject.kind === 'user') people.add(subject.id.toLowerCase());
+    for (const { id, owners } of effect.devices) {
+      devices.add(id);
+      if (owners === undefined) ownersUnknown.add(id);
+      for (const owner of owners ?? []) people.add(owner.toLowerCase());
+    }
+  }
+  return {
+    decisions: decisions.length,
+    devices: devices.size,
+    people: people.size,
+    ownersUnknown: ownersUnknown.size,
+  };
+}
+
+/** In the order of the decisions. */
+function effectsOf(decisions: readonly RunDecision[]): ReportEffect[] {
+  return grouped(decisions, ({ rule, action, decision }) => `${rule} ${action} ${decision}`).map((group) => {
+    const { rule, action, decision } = group[0] as RunDecision;
+    return { rule, action, decision, ...countEffect(group) };
+  });
+}
+
+/** `3 devices of 2 people`, `1 device (owners not known)`; undefined: neither devices nor people. */
+export function effectWords({ devices, people, ownersUnknown }: EffectCounts): string | undefined {
+  const persons = plural(people, 'person', 'people');
+  if (devices === 0) return people === 0 ? undefined : persons;
+  const unknown =
+    ownersUnknown === 0
+      ? ''
+      : ownersUnknown === devices
+        ? ' (owners not known)'
+        : ` (owners of ${plural(ownersUnknown, 'device')} not known)`;
+  return `${plural(devices, 'device')}${people === 0 ? '' : ` of ${persons}`}${unknown}`;
+}
+
+// What happened or would happen, in one sentence.
+
+const ACTIONS_MAX = 3;
+
+/** `Would ban 3 devices of 3 people and hold 12 more for approval; nothing was changed.` */
+function sentenceOf(run: ReportRun, decisions: readonly RunDecision[]): string {
+  if (run.status === 'running') return 'This run is still under way.';
+  if (run.status === 'aborted') return `This run was aborted: ${run.error ?? 'no reason was recorded'}.`;
+  const done = decisions.filter((one) => actKindOf(one) === 'done');
+  const would = decisions.filter((one) => actKindOf(one) === 'would');
+  const held = heldWords(decisions, done.length + would.length > 0);
+  if (done.length === 0) return `${wouldWords(run, would, held)}; nothing was changed.`;
+  const also = would.length === 0 ? [] : [`would ${actsWords(would)} if the mode allowed it`];
+  return `${listed([`Acted to ${actsWords(done)} (${outcomeWords(done)})`, ...also, ...prefixed('held', held)])}.`;
+}
+
+function wouldWords(run: ReportRun, would: readonly RunDecision[], held: readonly string[]): string {
+  const isDry = run.whatIf || !isLive(leastMode(run.mode, run.daemonMode));
+  const begin = run.whatIf ? 'If these rules were active, a run would' : 'Would';
+  if (would.length > 0) return `${begin} ${listed([actsWords(would), ...prefixed('hold', held)])}`;
+  if (held.length === 0) return run.whatIf ? `${begin} do nothing` : 'Nothing to do';
+  if (isDry) return `${begin} ${listed(prefixed('hold', held))}`;
+  return listed(prefixed('Held', held));
+}
+
+function prefixed(verb: string, held: readonly string[]): string[] {
+  return held.length === 0 ? [] : [`${verb} ${held.join(', ')}`];
+}
+
+/** `12 more for approval`. */
+function heldWords(decisions: readonly RunDecision[], isMore: boolean): string[] {
+  const held = decisions.filter(({ decision }) => decision === 'hold');
+  const ceiling = held.filter(({ reason }) => reason === 'ceiling').length;
+  const frozen = held.filter(({ reason }) => reason === 'frozen').length;
+  const person = held.length - ceiling - frozen;
+  const more = isMore ? ' more' : '';
+  return [
+    ...(person === 0 ? [] : [`${countText(person)}${more} for approval`]),
+    ...(ceiling === 0 ? [] : [`${countText(ceiling)}${more} until a ceiling allows it`]),
+    ...(frozen === 0 ? [] : [`${countText(frozen)}${more} until the change window ends`]),
+  ];
+}
+
+/** `ban 3 devices of 3 people, disable 1 service and do 2 other actions`. */
+function actsWords(decisions: readonly RunDecision[]): string {
+  const all = grouped(decisions, ({ action }) => action).map(actionWords);
+  const more = all.length - ACTIONS_MAX;
+  return listed(more > 0 ? [...all.slice(0, ACTIONS_MAX), `do ${plural(more, 'other action')}`] : all);
+}
+
+interface Proposed extends Pick<RunDecision, 'action' | 'effect'> {
+  subject: SubjectRef;
+}
+
+/** The name of an action is its verb, and mostly the kind of its subjects. */
+function actionWords(decisions: readonly Proposed[]): string {
+  const { action, subject } = decisions[0] as Proposed;
+  const words = action.replaceAll('_', ' ');
+  const subjects = new Set(decisions.map(({ subject }) => subject.id)).size;
+  const counted = effectWords(countEffect(decisions)) ?? plural(subjects, subject.kind);
+  const verb = /^([a-z]+) (device|user|service)$/.exec(words);
+  return verb ? `${verb[1]} ${counted}` : `${words} for ${counted}`;
+}
+
+function outcomeWords(done: readonly RunDecision[]): string {
+  const counts = new Map<string, number>();
+  for (const { outcome } of done) {
+    const name = outcome === 'confirmed' ? 'succeeded' : outcome === 'unknown' ? 'in doubt' : (outcome ?? 'pending');
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].map(([name, count]) => `${countText(count)} ${name}`).join(', ');
+}
+
+/** `a, b and c`. */
+export function listed(parts: readonly string[]): string {
+  const before = parts.slice(0, -1).join(', ');
+  return `${before}${before === '' ? '' : ' and '}${parts.at(-1)}`;
+}
+
+/** The whole report of one run. `evidence`: kept evidence of its rules. Errors: AppError `store_failed`. */
+export async function buildReport(reader: ReportReader, run: RunRecord, evidence?: EvidenceReader): Promise<Report> {
+  const stored = await reader.decisionsOfRun(run);
+  const intents = await intentsOf(reader, stored);
+  const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
+  const live = plan ? await liveIntentsOf(reader, plan) : [];
+  const { changes, changeOf } = await readChanges(reader, run, stored);
+  return reportOf(reader, run, {
+    changes,
+    plan: reportPlan(plan, live, run.findings?.planDigest ?? '', plan && (await differenceFrom(reader, plan))),
+    decisions: runDecisionViews(stored, { run, intents, plan, changeOf }),
+    evidence,
+  });
+}
+
+/**
+ * The same figures, of which few decisions will be shown: they have no facts, flips and times, and intents only where figures need them;
+ * the plan does not name what it holds. `wholeDecisions` completes the decisions that are shown.
+ */
+export async function buildOutline(
+  reader: ReportReader & PageReader,
+  run: RunRecord,
+  evidence?: EvidenceReader,
+): Promise<Report> {
+  const outlines = await reader.outlinesOfRun(run);
+  const intents = await intentsOf(
+    reader,
+    outlines.filter(({ reason }) => reason === 'in_doubt'),
+  );
+  const plan = run.planId === undefined ? undefined : await reader.planOutline(run.planId);
+  const { changes, changeOf } = await readChanges(reader, run, outlines);
+  return reportOf(reader, run, {
+    changes,
+    plan: { ...(await outlinedPlan(reader, run, plan)), held: [] },
+    decisions: outlineViews(outlines, { run, intents, plan, changeOf }),
+    evidence,
+  });
+}
+
+async function outlinedPlan(reader: ReportReader & PageReader, run: RunRecord, plan: PlanOutline | undefined) {
+  const progress = plan && hasProgress(plan) ? await reader.planProgress(plan) : null;
+  const whole = plan?.supersededBy && (await reader.plan(plan.id));
+  const difference = whole ? await differenceFrom(reader, whole) : null;
+  return reportPlanHead(plan, progress, run.findings?.planDigest ?? '', difference);
+}
+
+/** Decisions of an outline as the whole report has them. */
+export async function wholeDecisions(
+  reader: ReportReader & PageReader,
+  outlines: readonly RunDecision[],
+): Promise<RunDecision[]> {
+  const stored = await reader.decisionsById(outlines.map(({ id }) => id));
+  const intents = new Map((await intentsOf(reader, stored)).map((intent) => [intent.id, intent]));
+  const byId = new Map(outlines.map((outline) => [outline.id, outline]));
+  return stored.flatMap((decision) => {
+    const outline = byId.get(decision.id);
+    return outline ? [wholeDecision(outline, decision, intents.get(decision.intentId ?? ''))] : [];
+  });
+}
+
+async function reportOf(
+  reader: ReportReader,
+  run: RunRecord,
+  {
+    changes,
+    plan,
+    decisions,
+    evidence,
+  }: Pick<Report, 'changes' | 'plan' | 'decisions'> & { evidence: EvidenceReader | undefined },
+): Promise<Report> {
+  const rules = ruleViews(run).map((rule) => ({ ...rule, evidence: evidenceView(rule, evidence) }));
+  const judged = rules.filter(({ judged }) => judged).map(({ id }) => id);
+  return {
+    sentence: sentenceOf(runView(run), decisions),
+    run: runView(run),
+    changes,
+    effects: effectsOf(decisions),
+    snapshot: snapshotView(run),
+    plan,
+    rules,
+    limits: limitsOf(run),
+    ceilings: ceilingsOf(run),
+    trend: isOfLook(run) ? [] : trendOf(judged, await reader.matchesOfRuns(run.seq, TREND_RUNS_MAX)),
+    decisions,
+    summary: summaryOf(decisions),
+    operator: operatorView(run, await reader.stop(), decisions.filter(isFrozen).length),
+  };
+}
+
+function isFrozen({ decision, reason }: RunDecision): boolean {
+  return decision === 'hold' && reason === 'frozen';
+}
+
+const TREND_RUNS_MAX = 30;
+
+async function readChanges(
+  reader: ReportReader,
+  run: RunRecord,
+  decisions: readonly DecisionOutline[],
+): Promise<Changes> {
+  const since = run.findings && !isOfLook(run) ? await reader.comparedRun(run) : undefined;
+  const between = since && { fromSeq: since.seq, toSeq: run.seq, ...(run.scoped && { rules: run.rules }) };
+  const ended = between ? await reader.decisionsEnded(between) : [];
+  return changesOf(run, decisions, since, ended, (ids) => reader.endedDecisions(ids));
+}
+
+const INTENTS_AT_ONCE = 200;
+
+async function intentsOf(reader: ReportReader, decisions: readonly DecisionOutline[]): Promise<Intent[]> {
+  const ids = [...new Set(decisions.flatMap(({ intentId }) => intentId ?? []))];
+  const intents: Intent[] = [];
+  for (let at = 0; at < ids.length; at += INTENTS_AT_ONCE) {
+    intents.push(...(await reader.intents({ ids: ids.slice(at, at + INTENTS_AT_ONCE) })));
+    await giveWay();
+  }
+  return intents;
+}
+
+export type KindOf = (rule: string) => SubjectKind | undefined;
+
+/** `ban 12 devices of 9 people and disable 1 service. It deletes 2 users left without a device.` */
+export function allowedWords(intents: readonly PlannedIntent[], kindOf: KindOf): string {
+  const proposed = intents.flatMap(({ action, basis, effect }) =>
+    basis.map(({ rule, subjectId }) => {
+      const kind = kindOf(rule) ?? kindLike(subjectId, effect);
+      return { action, effect, subject: { kind, id: subjectId } };
+    }),
+  );
+  const deleted = new Set(intents.flatMap(({ effect }) => effect.deletion?.users ?? []));
+  const also = deleted.size === 0 ? '' : ` It deletes ${plural(deleted.size, 'user')} left without a device.`;
+  return `${listed(grouped(proposed, ({ action }) => action).map(actionWords))}.${also}`;
+}
+
+/** Of a rule that is not loaded any more. */
+export function kindLike(id: string, { devices }: Pick<PlannedIntent['effect'], 'devices'>): SubjectKind {
+  if (devices.some((device) => device.id === id)) return 'device';
+  return id.includes('@') ? 'user' : 'service';
+}

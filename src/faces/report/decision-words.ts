@@ -1,0 +1,207 @@
+// report: times of a document as text for people. In: ISO 8601 in UTC. Out: the same without what nobody reads.
+
+import { deletionTexts, type EffectDevice, type KnownTraits } from '../../domain/action.ts';
+import {
+  type CellLine,
+  changeTexts,
+  factTexts,
+  flipWords,
+  joinedLine,
+  marked,
+  whoLine,
+  whoLines,
+  whole,
+} from './fact-text.ts';
+import type { ReportDecision, ReportRun, RunDecision } from './report.ts';
+
+/** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37:02 UTC`. */
+export function timeWords(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+}
+
+/** The same for a column, where it may wrap between date and time: `2026-11-21 09:37:02Z`. */
+export function timeCell(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)}Z`;
+}
+
+/**
+ * `done`: this run did it or was to do it. `would`: a live run would do it if the mode were not lowered. `reported`:
+ * its rule's own mode is `dry-run`, so no run does it.
+ */
+export type ActKind = 'done' | 'would' | 'reported';
+
+/** The kind of a decision to act; undefined for one that holds or skips. */
+export function actKindOf({ decision, mode, cappedBy, outcome }: ReportDecision): ActKind | undefined {
+  if (decision !== 'act') return undefined;
+  const dry = outcome === 'dry_run' || (outcome === null && mode === 'dry-run');
+  if (!dry) return 'done';
+  // What lowered the mode is named; a mode that nothing lowered is the rule's own, even of a rule that is no longer
+  // loaded.
+  return mode === 'dry-run' && cappedBy === null ? 'reported' : 'would';
+}
+
+// One decision in plain words, for Markdown and terminal alike: who, why, since when, and the outcome.
+
+/** Devices that the action affects beside its subject: several may share its serial number. */
+export function alsoTouched({ effect, subject }: ReportDecision): EffectDevice[] {
+  return effect.devices.filter((device) => subject.kind !== 'device' || device.id !== subject.id);
+}
+
+type OnTarget = Pick<ReportDecision, 'subject' | 'target' | 'action'>;
+
+/** What the targets of one rule and action are: a ban hits a serial number, not a device. An earlier version's action is not known. */
+export function targetNoun(decisions: readonly OnTarget[], actions?: KnownTraits): string {
+  for (const decision of decisions) {
+    const shown = nounShown(decision);
+    if (shown !== undefined) return shown;
+  }
+  return actions?.get(decisions[0]?.action ?? '')?.target.noun ?? 'Target';
+}
+
+/** Whether `targetNoun` needs the actions: the record does not show what a target is. */
+export function namesOwnTarget(decision: OnTarget): boolean {
+  return decision.target !== decision.subject.id && nounShown(decision) === undefined;
+}
+
+function nounShown({ subject, target }: OnTarget): string | undefined {
+  if (subject.kind === 'device' && target === subject.serial) return 'Serial number';
+  return subject.kind === 'user' && target.endsWith(` ${subject.id}`) ? 'Serial number and user' : undefined;
+}
+
+/** `succeeded 2026-11-21 09:37:02Z: Success`; an act without an outcome shows how far it got. */
+export function outcomeWords(decision: RunDecision): string {
+  const { outcome, outcomeText, intent } = decision;
+  const at = intent?.settledAt ?? intent?.sentAt ?? null;
+  const name = outcome ?? (intent?.status === 'sent' ? 'sent, not answered yet' : 'not done yet');
+  if (outcome === 'dry_run') return 'dry run';
+  return [name, ...(at === null ? [] : [` ${timeCell(at)}`]), ...(outcomeText ? [`: ${outcomeText}`] : [])].join('');
+}
+
+/** A dry run does not act. */
+export function decisionWords(decision: ReportDecision): string {
+  const kind = actKindOf(decision);
+  return kind === 'would' ? 'would act' : kind === 'reported' ? 'only reported' : decision.decision;
+}
+
+/** `rule mode enforce, lowered to dry-run by the run`. */
+export function capWordsOf({ mode, cappedBy }: ReportDecision): string | undefined {
+  if (cappedBy === null) return undefined;
+  // `daemon` is TRUSTWARD_MODE, also of a run without a daemon.
+  return `lowered to mode ${mode}${cappedBy === 'run' ? ' by the run' : ': no more was allowed'}`;
+}
+
+/** The run that wrote a decision that is still in force. */
+export function unchangedWords({ unchanged, runSeq, writtenAt }: RunDecision): string | undefined {
+  return unchanged ? `decided in run ${runSeq}, ${timeCell(writtenAt)}` : undefined;
+}
+
+// The columns of a table of decisions, for Markdown and terminal alike.
+
+export interface DecisionColumn {
+  head: string;
+  /** What an HTML report shows in its own way. */
+  kind?: 'who' | 'since' | 'facts';
+  lines(decision: RunDecision): CellLine[];
+}
+
+const ALSO_MAX = 5;
+
+const WHO: DecisionColumn = {
+  head: 'Who',
+  kind: 'who',
+  lines: (decision) => [...whoLines(decision.subject, decision.target), ...alsoHit(decision)],
+};
+/** The changed values, before and after: this is what an operator approves. */
+const CHANGE: DecisionColumn = {
+  head: 'Change',
+  lines: ({ effect }) =>
+    effect.changes?.length === 0 ? ['nothing: already in this state'] : changeTexts(effect.changes ?? []),
+};
+/** What a deletion takes from whom: the devices, their owners' certificates, the users who have no other device. */
+const TAKES: DecisionColumn = {
+  head: 'Takes',
+  lines: ({ effect }) => (effect.deletion ? deletionTexts(effect.deletion) : []),
+};
+export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
+export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
+export const SKIPPED_BECAUSE: DecisionColumn = { head: 'Skipped because', lines: ({ reasonText }) => [reasonText] };
+
+/**
+ * Who, the target if it is not the subject itself, what is changed or taken, why, since when; then `more`. Ages are those at the
+ * start of the run.
+ */
+export function decisionColumns(
+  decisions: readonly RunDecision[],
+  more: readonly DecisionColumn[],
+  { startedAt }: Pick<ReportRun, 'startedAt'>,
+  actions?: KnownTraits,
+): DecisionColumn[] {
+  const why: DecisionColumn = {
+    head: 'Why',
+    kind: 'facts',
+    lines: (decision) => whyLines(decision, Date.parse(startedAt)),
+  };
+  const target: DecisionColumn = {
+    head: targetNoun(decisions, actions),
+    lines: (decision) => [whole(decision.target)],
+  };
+  // Where all are new, or none is, the line above the table says so.
+  const isMixed = new Set(decisions.map(({ change }) => change)).size > 1;
+  const since: DecisionColumn = {
+    head: 'Seen since',
+    kind: 'since',
+    lines: ({ since: at, change }) => [timeCell(at), ...(isMixed && change !== 'still' ? [change] : [])],
+  };
+  const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);
+  const change = decisions.some(({ effect }) => effect.changes !== undefined) ? [CHANGE] : [];
+  const takes = decisions.some(({ effect }) => effect.deletion !== undefined) ? [TAKES] : [];
+  return [WHO, ...(isSubject ? [] : [target]), ...change, ...takes, why, since, ...more];
+}
+
+/** Several devices may share a serial number: all are affected. */
+export function alsoHit(decision: RunDecision): CellLine[] {
+  if (decision.subject.kind !== 'device') return [];
+  const also = alsoTouched(decision);
+  if (also.length === 0) return [];
+  const more = also.length > ALSO_MAX ? ` and ${also.length - ALSO_MAX} more` : '';
+  const named = also.slice(0, ALSO_MAX).map(({ id, name, owners }) => whoLine({ id, name, owners }));
+  return [marked('also affects ', joinedLine(named, '; '), more)];
+}
+
+function whyLines(decision: RunDecision, atMs: number): string[] {
+  const unchanged = unchangedWords(decision);
+  return [
+    ...factTexts(decision.facts, atMs),
+    ...(decision.flip ? [flipWords(decision.flip, atMs)] : []),
+    ...(decision.decision === 'act' && decision.reason !== 'rule_matches' ? [decision.reasonText] : []),
+    ...(unchanged ? [`(${unchanged})`] : []),
+  ];
+}
+
+// A report in pieces, so that whoever writes it can give way between them.
+
+/** Parts without text are left out. */
+export function* joinedParts(parts: Iterable<Iterable<string>>, between: string): Generator<string> {
+  let isFirst = true;
+  for (const part of parts) {
+    let hasBegun = false;
+    for (const piece of part) {
+      if (piece !== '' && !hasBegun) {
+        if (!isFirst) yield between;
+        hasBegun = true;
+        isFirst = false;
+      }
+      yield piece;
+    }
+  }
+}
+
+/** Each item's part, made when its turn comes. */
+export function* eachOf<T>(items: Iterable<T>, make: (item: T) => Iterable<string>): Generator<Iterable<string>> {
+  for (const item of items) yield make(item);
+}
+
+/** A part of one piece. */
+export function* piece(make: () => string): Generator<string> {
+  yield make();
+}

@@ -1,0 +1,203 @@
+// report: the evidence of a rule in one short line, and as data. In: the rule's mode and hash, kept evidence. Out: words without names of
+// subjects.
+
+import { formatDuration, isoTime } from '../../base/time.ts';
+import {
+  daysReplayed,
+  type EvidenceReader,
+  earnedMode,
+  type Lack,
+  type Lacks,
+  lacksOf,
+  type RuleEvidence,
+  unknownPercent,
+} from '../../domain/evidence.ts';
+import type { Plan } from '../../domain/plan.ts';
+import { type ActionOfRule, leastMode, type Mode, type Rule } from '../../domain/rule.ts';
+import { countText, plural } from './fact-text.ts';
+
+interface Judged {
+  mode: Mode;
+  hash: string;
+}
+
+/** As the JSON report has it. */
+export interface ReportEvidence {
+  madeAt: string;
+  tests: { passed: number; failed: number; coveredPercent: number; mutants: number; survived: number };
+  /** Null: no recorded time was replayed. */
+  replayed: {
+    from: string;
+    to: string;
+    days: number;
+    gaps: number;
+    matches: number;
+    acts: number;
+    mostInRun: number;
+    flaps: number;
+    unknown: number;
+    unknownPercent: number | null;
+  } | null;
+  earned: 'dry-run' | 'approve' | 'enforce';
+  /** By mode, what is missing. */
+  missing: { approve: string[]; enforce: string[] };
+  /** All of it in one line. */
+  text: string;
+}
+
+/** `evidence: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour, 2 unknown; enforce is earned`. Undefined: no history is kept at all. */
+export function evidenceLine(rule: Judged, reader: EvidenceReader | undefined): string | undefined {
+  if (!reader?.isKept()) return undefined;
+  return evidenceView(rule, reader)?.text ?? 'no evidence yet';
+}
+
+/** Of the rules that have some. */
+export function evidenceLines(
+  rules: readonly { id: string; evidence?: Pick<ReportEvidence, 'text'> | null }[],
+): { rule: string; text: string }[] {
+  // A report of an earlier version, as JSON, has none.
+  return rules.flatMap(({ id, evidence }) => (evidence ? [{ rule: id, text: evidence.text }] : []));
+}
+
+/** Null: there is none. */
+export function evidenceView({ mode, hash }: Judged, reader: EvidenceReader | undefined): ReportEvidence | null {
+  const evidence = reader?.of(hash);
+  if (reader === undefined || evidence === undefined) return null;
+  return viewOf(mode, evidence, lacksOf(evidence, reader.thresholds));
+}
+
+export function viewOf(mode: Mode, evidence: RuleEvidence, lacks: Lacks): ReportEvidence {
+  const { passed, failed, coveredPercent, mutants } = evidence.tests;
+  const { replayed } = evidence;
+  return {
+    madeAt: isoTime(evidence.madeAtMs),
+    tests: { passed, failed, coveredPercent, mutants: mutants.tried, survived: mutants.survived },
+    replayed: replayed
+      ? {
+          from: isoTime(replayed.fromMs),
+          to: isoTime(replayed.toMs),
+          days: daysReplayed(replayed),
+          gaps: replayed.gaps,
+          matches: replayed.matches,
+          acts: replayed.acts,
+          mostInRun: replayed.mostInRun,
+          flaps: replayed.flaps,
+          unknown: replayed.unknown,
+          unknownPercent: unknownPercent(replayed) ?? null,
+        }
+      : null,
+    earned: earnedMode(lacks),
+    missing: { approve: lacks.approve.map(textOf), enforce: lacks.enforce.map(textOf) },
+    text: `evidence: ${figureWords(evidence)}; ${earnedWords(mode, lacks)}`,
+  };
+}
+
+function figureWords({ replayed, tests }: RuleEvidence): string {
+  if (replayed === undefined) return `${plural(tests.passed + tests.failed, 'test')}, nothing replayed`;
+  const { matches, mostInRun, flaps, unknown } = replayed;
+  return [
+    plural(daysReplayed(replayed), 'day'),
+    plural(matches, 'match', 'matches'),
+    `at most ${countText(mostInRun)} in a run`,
+    `${countText(flaps)} undone within the hour`,
+    // No matches, where nobody could be judged, are no evidence of none.
+    ...(unknown > 0 ? [`${countText(unknown)} unknown`] : []),
+  ].join(', ');
+}
+
+/** What the rule's own mode lacks goes before what the next one lacks. */
+export function earnedWords(mode: Mode, lacks: Lacks): string {
+  if ((mode === 'approve' || mode === 'enforce') && lacks[mode].length > 0)
+    return `its mode ${mode} is not earned: it needs ${lackWords(lacks[mode])}`;
+  const earned = earnedMode(lacks);
+  if (earned === 'enforce') return 'enforce is earned';
+  if (earned === 'approve') return `approve is earned; enforce needs ${lackWords(lacks.enforce)}`;
+  return `approve needs ${lackWords(lacks.approve)}`;
+}
+
+const LACKS_MAX = 2;
+
+function lackWords(lacks: readonly Lack[]): string {
+  const more = lacks.length - LACKS_MAX;
+  return [...lacks.slice(0, LACKS_MAX).map(textOf), ...(more > 0 ? [`${more} more`] : [])].join('; ');
+}
+
+function textOf({ text }: Lack): string {
+  return text;
+}
+
+interface PlannedEvidence extends ReportEvidence {
+  rule: string;
+}
+
+/** Of the rules of a plan that have some. Their own modes are not known here. */
+export function evidenceOfPlan(
+  { intents }: Pick<Plan, 'intents'>,
+  reader: EvidenceReader | undefined,
+): PlannedEvidence[] {
+  const hashes = new Map(intents.flatMap(({ basis }) => basis.map(({ rule, ruleHash }) => [ruleHash, rule])));
+  return [...hashes].flatMap(([hash, rule]) => {
+    const view = evidenceView({ mode: 'off', hash }, reader);
+    return view ? [{ rule, ...view }] : [];
+  });
+}
+
+// The settings of a rule in words.
+
+const MODE_WORDS: Record<Mode, string> = {
+  off: 'it is not judged',
+  'dry-run': 'it judges and reports, and changes nothing',
+  approve: 'it does only what a person approved',
+  enforce: 'it acts by itself, within limits and ceilings',
+};
+
+/** What the mode in force means, and what lowered it. */
+export function ruleModeWords({ mode }: Pick<Rule, 'mode'>, daemonMode: Mode): string {
+  const inForce = leastMode(mode, daemonMode);
+  const lowered = inForce === mode ? '' : `; the daemon's mode ${daemonMode} lowers its own, ${mode}`;
+  return `${MODE_WORDS[inForce]}${lowered}`;
+}
+
+/** `25 targets at once, and 2 % of the subjects; twice that within 24 hours`. */
+export function limitWords({ limits: { max, percent, perDay } }: Pick<Rule, 'limits'>): string {
+  const inDay = perDay === undefined ? 'twice that' : plural(perDay, 'subject');
+  return `${plural(max, 'target')} at once, and ${percent} % of the subjects; ${inDay} within 24 hours`;
+}
+
+/** `with` of an action as JSON; empty without settings. */
+export function settingsOfAction({ with: settings }: ActionOfRule): string {
+  if (Object.keys(settings).length === 0) return '';
+  return JSON.stringify(settings, (_key, member) => (typeof member === 'bigint' ? member.toString() : member));
+}
+
+/** By the names that rule files have. */
+export function ruleSettings(rule: Rule): { name: string; text: string }[] {
+  const { forMs, clearForMs, cooldownMs, revert, owners, watch } = rule;
+  const lasting = (ms: number, what: string) =>
+    ms === 0 ? `${what} at once` : `${what} after ${formatDuration(ms)} without a break`;
+  return [
+    { name: 'for', text: lasting(forMs, 'a match counts') },
+    { name: 'clear_for', text: lasting(clearForMs, 'the end of a match counts') },
+    { name: 'cooldown', text: `at least ${formatDuration(cooldownMs)} between two attempts on one target` },
+    {
+      name: 'revert',
+      text: revert
+        ? 'what it did is undone when it no longer matches'
+        : 'what it did stays until somebody undoes it by hand',
+    },
+    { name: 'limits', text: `${limitWords(rule)}; more holds the whole rule` },
+    {
+      name: 'owners',
+      text:
+        owners === 'one'
+          ? 'two or more devices of one owner in one run are held'
+          : 'one run can take two or more devices of one owner',
+    },
+    {
+      name: 'watch',
+      text: watch
+        ? 'between two runs, it judges the subjects that new events name'
+        : 'only whole runs judge it: new events do not',
+    },
+  ];
+}

@@ -1,0 +1,86 @@
+// report: what the rest of the product may use of it. Reads the store only. It loads every view and writer: a command that starts soon
+// imports the file of the writer that it uses.
+
+import { inTurns } from '../../base/turns.ts';
+import type { EvidenceReader } from '../../domain/evidence.ts';
+import type { ReportFormat } from '../../domain/replay.ts';
+import type { RunRecord } from '../../domain/store.ts';
+import type { ReportReader } from '../../domain/store-ports.ts';
+import type { ExplainedSubject, WhyAnswer } from '../../domain/why.ts';
+import { buildReport } from './build-report.ts';
+import { reportCsvPieces } from './csv.ts';
+import { decisionView, runSummaryView } from './decision-view.ts';
+import { reportJsonPieces } from './json.ts';
+import { auditView, historyView } from './lists-text.ts';
+import { reportMarkdownPieces } from './markdown.ts';
+import {
+  acceptanceView,
+  claimList,
+  claimView,
+  exemptionList,
+  exemptionView,
+  intentView,
+  planView,
+  releasedView,
+  stopView,
+} from './plan-view.ts';
+import type { Report } from './report.ts';
+import { buildSummary } from './summary/build.ts';
+import { reportTextPieces, type TextOptions } from './text.ts';
+import { liveEventView, notificationView, tokenView } from './token-view.ts';
+
+/** The report of a run in one of its formats, in chunks between which others are given way. Errors: AppError `store_failed`. */
+export async function* writeReport(
+  reader: ReportReader,
+  run: RunRecord,
+  format: ReportFormat,
+  options: TextOptions & { evidence?: EvidenceReader } = {},
+): AsyncGenerator<string> {
+  yield* inTurns(await reportPieces(await buildReport(reader, run, options.evidence), format, options));
+}
+
+/** What HTML needs is loaded with the first such report: no other command has to wait for it. */
+const htmlWriter = () => import('./html/picture.tsx');
+
+async function reportPieces(report: Report, format: ReportFormat, options: TextOptions): Promise<Generator<string>> {
+  switch (format) {
+    case 'json':
+      return reportJsonPieces(report);
+    case 'md':
+      return reportMarkdownPieces(report, options);
+    case 'text':
+      return reportTextPieces(report, options);
+    case 'csv':
+      return reportCsvPieces(report);
+    case 'html':
+      return (await htmlWriter()).reportHtmlPieces(report);
+  }
+}
+
+/** Schemas are loaded with the first answer that needs them. */
+const answers = () => import('./answers.ts');
+
+/** How stored nouns are shown to other programs. */
+export const views = {
+  report: writeReport,
+  reportFilePolicy: async () => (await import('./html/file.tsx')).filePolicy(),
+  run: runSummaryView,
+  summary: buildSummary,
+  history: historyView,
+  decision: decisionView,
+  plan: planView,
+  intent: intentView,
+  claim: claimView,
+  claims: claimList,
+  why: async (answer: WhyAnswer) => (await answers()).whyJson(answer),
+  explained: async (answer: ExplainedSubject) => (await answers()).explainedJson(answer),
+  auditEntry: auditView,
+  liveEvent: liveEventView,
+  notification: notificationView,
+  exemption: exemptionView,
+  exemptions: exemptionList,
+  stop: stopView,
+  acceptance: acceptanceView,
+  released: releasedView,
+  token: tokenView,
+};

@@ -1,0 +1,228 @@
+// report: decisions and audit entries as tables for a terminal: the output of `decisions` and `audit list`. In: rows of
+// the store. Out: text whose only control characters are line feeds.
+
+import { clip, NAME_MAX } from '../../base/text.ts';
+import { formatDuration, isoTime } from '../../base/time.ts';
+import { deletionTexts } from '../../domain/action.ts';
+import { type AuditCheck, type AuditEntry, type AuditFault, differencesText } from '../../domain/audit-entry.ts';
+import { currentReason, type StoredDecision } from '../../domain/decision.ts';
+import { type Fact, isFacts } from '../../domain/facts.ts';
+import { leastMode } from '../../domain/rule.ts';
+import type { Run, RunCounts } from '../../domain/run.ts';
+import type { HistoryLine } from '../../domain/why.ts';
+import { decisionView, runView } from './decision-view.ts';
+import { actKindOf, capWordsOf, decisionWords, timeCell } from './decision-words.ts';
+import { type CellLine, changeTexts, countText, factTexts, marked, whoLines, whole } from './fact-text.ts';
+import type { ReportDecision, ReportRun } from './report.ts';
+import { type Cell, type TerminalOptions, terminalTable } from './terminal-table.ts';
+
+export function auditView({ seq, at, kind, bytes, prev, hash }: AuditEntry) {
+  return { seq, at: isoTime(at), kind, body: bodyOf(kind, bytes), prev, hash };
+}
+
+/** Bytes that are not JSON were tampered with: they are shown unchanged, and verification names them. */
+function bodyOf(kind: string, bytes: string): Fact {
+  try {
+    const { body = null } = JSON.parse(bytes) as { body?: Fact };
+    if (kind !== 'decision.made' || !isFacts(body) || typeof body.reason !== 'string') return body;
+    return { ...body, reason: currentReason(body.reason) };
+  } catch {
+    return bytes;
+  }
+}
+
+/** One row per decision, in the given order. */
+export function decisionsText(decisions: readonly StoredDecision[], options: TerminalOptions = {}): string {
+  if (decisions.length === 0) return 'no decisions\n';
+  const rows = decisions.map(decisionView).map((decision) => [
+    [timeCell(decision.writtenAt), `run ${decision.runSeq}`],
+    [
+      ...whoLines(decision.subject, decision.target),
+      actionLine(decision),
+      ...changeTexts(decision.effect.changes ?? []),
+      ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
+    ],
+    [
+      whole(decision.rule),
+      `${decisionWords(decision)}: ${decision.reasonText}`,
+      ...(actKindOf(decision) === 'would' ? [capWordsOf(decision) ?? []].flat() : []),
+      ...outcomeLines(decision),
+    ],
+    [...factTexts(decision.facts, Date.parse(decision.writtenAt)), `seen since ${timeCell(decision.since)}`],
+  ]);
+  return `${terminalTable(['When', 'Subject and action', 'Rule and decision', 'Why'], rows, options)}\n`;
+}
+
+/** The target where it is not the subject itself. */
+function actionLine({ action, target, subject }: ReportDecision): CellLine {
+  return target === subject.id ? action : marked(`${action} `, whole(target));
+}
+
+/** What a dry run would do or report has no outcome beside that. */
+function outcomeLines({ outcome, outcomeText }: ReportDecision): string[] {
+  if (outcome === null || outcome === 'dry_run') return [];
+  return [outcomeText ? `${outcome}: ${outcomeText}` : outcome];
+}
+
+/** One row per entry, in the given order; the body as its members, the most informative first. JSON has all of it. */
+export function auditText(entries: readonly AuditEntry[], options: TerminalOptions = {}): string {
+  if (entries.length === 0) return 'no audit entries\n';
+  const rows = entries
+    .map(auditView)
+    .map(({ seq, at, kind, body, hash }) => [
+      String(seq),
+      timeCell(at),
+      kind,
+      [...entryTexts(body, Date.parse(at)), `[${hash.slice(0, 12)}]`],
+    ]);
+  return `${terminalTable(['Entry', 'When', 'What', 'Content and hash'], rows, options)}\n`;
+}
+
+/** What a reader looks for first; identifiers come last. */
+const FIRST = [
+  'rule',
+  'subject',
+  'action',
+  'target',
+  'answer',
+  'outcome',
+  'reasonText',
+  'error',
+  'mode',
+  'facts',
+  'by',
+];
+const LONG_HASH = /^[0-9a-f]{64}$/;
+
+/** The members of an entry's body, the most informative first, each cut to the length of a name. */
+export function entryTexts(body: Fact, atMs: number): string[] {
+  if (!isFacts(body)) return factTexts({ content: body }, atMs);
+  const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  const members = Object.entries(body).sort(([a], [b]) => rank(a) - rank(b));
+  return members.flatMap(([name, value]) => memberTexts(name, value, atMs)).map((text) => clip(text, NAME_MAX));
+}
+
+function memberTexts(name: string, value: Fact, atMs: number): string[] {
+  if (name === 'facts' && isFacts(value)) return factTexts(value, atMs);
+  return factTexts(
+    { [name]: typeof value === 'string' && LONG_HASH.test(value) ? `${value.slice(0, 12)}…` : value },
+    atMs,
+  );
+}
+
+// The result of verifying the audit, for people.
+
+export function auditCheckText(check: AuditCheck): string {
+  if (check.bad) return `the audit is broken at ${faultText(check.bad)}; ${check.entries} entries before it are whole`;
+  if (check.tables.length > 0) {
+    return `${check.entries} entries are whole, but the database was changed beside the engine: ${differencesText(check.tables)}`;
+  }
+  const lines = [
+    `the audit is whole: ${check.entries} entries, head ${check.head}`,
+    ...(check.first > 1
+      ? [`entries before ${check.first} are missing here: archived, or not part of this export`]
+      : []),
+    ...(check.checkpoints > 0
+      ? [
+          check.checkpoints === 1
+            ? `1 signed checkpoint agrees, over entry ${check.sealed}`
+            : `${check.checkpoints} signed checkpoints agree, the last over entry ${check.sealed}`,
+        ]
+      : []),
+    ...check.notes,
+  ];
+  return lines.join('\n');
+}
+
+function faultText({ seq, checkpoint, reason }: AuditFault): string {
+  if (checkpoint === undefined) return `entry ${seq}: ${reason}`;
+  return `entry ${seq}: the checkpoint over ${checkpoint} entries ${reason}`;
+}
+
+// The history of a target or subject: JSON for programs, lines for a terminal.
+
+export function historyView({ at, kind, text, action, target, rules, run, by, id }: HistoryLine) {
+  return {
+    at: isoTime(at),
+    kind,
+    text,
+    action: action ?? null,
+    target: target ?? null,
+    rules,
+    run: run ?? null,
+    by: by ?? null,
+    id,
+  };
+}
+
+/** Empty without lines. */
+export function historyText(lines: readonly HistoryLine[], options: TerminalOptions = {}): string {
+  if (lines.length === 0) return '';
+  const rows = lines.map(({ at, kind, text, run, by }) => [
+    timeCell(isoTime(at)),
+    [kind, ...(run === undefined ? [] : [`run ${run}`])],
+    by ?? '',
+    text,
+  ]);
+  return `History\n\n${terminalTable(['When', 'What', 'Who', 'How'], rows, options)}\n`;
+}
+
+// Runs as a list: JSON for programs, a table for a terminal.
+
+export interface CountedRun {
+  run: Run;
+  counts: RunCounts;
+}
+
+export function runLineView({ run, counts }: CountedRun) {
+  const { rulesDir, rules, ...view } = runView(run);
+  return {
+    ...view,
+    /** The lower of the run's and the daemon's mode: how far it could go. */
+    modeInForce: leastMode(run.mode, run.daemonMode),
+    tookMs: run.finishedAt === undefined ? null : run.finishedAt - run.startedAt,
+    rules,
+    rulesDir,
+    counts,
+  };
+}
+
+/** What started a run, and what it left out. */
+export function triggerWords({ trigger, scoped, rules }: Pick<ReportRun, 'trigger' | 'scoped' | 'rules'>): string[] {
+  if (trigger === 'watch') return [trigger, scoped ? 'only subjects of new events' : 'all subjects, after new events'];
+  return [trigger, ...(scoped ? [`only ${rules.join(', ')}`] : [])];
+}
+
+/** One row per run, in the given order. */
+export function runsText(runs: readonly CountedRun[], options: TerminalOptions = {}): string {
+  if (runs.length === 0) return 'no runs\n';
+  const rows = runs
+    .map(runLineView)
+    .map((run): Cell[] => [
+      String(run.seq),
+      timeCell(run.startedAt),
+      triggerWords(run),
+      run.modeInForce,
+      [run.status, ...(run.error === null ? [] : [run.error])],
+      run.tookMs === null ? '' : formatDuration(run.tookMs),
+      countWords(run.counts),
+    ]);
+  return `${terminalTable(['Run', 'Started', 'Trigger', 'Mode', 'Status', 'Took', 'Newly decided, and done'], rows, options)}\n`;
+}
+
+/** Each that is not zero, the decisions first. */
+export function countWords({ act, hold, skip, done, failed, open }: RunCounts): string[] {
+  const words = (counts: readonly [string, number][]) =>
+    counts.filter(([, count]) => count > 0).map(([word, count]) => `${countText(count)} ${word}`);
+  const decided = words([
+    ['act', act],
+    ['hold', hold],
+    ['skip', skip],
+  ]);
+  const called = words([
+    ['done', done],
+    ['failed', failed],
+    ['open', open],
+  ]);
+  return [decided, called].filter((part) => part.length > 0).map((part) => part.join(', '));
+}

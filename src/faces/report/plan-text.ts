@@ -1,0 +1,157 @@
+// report: plans for a terminal: a list of them, and one with its actions, what its approval does, and the commands. In: plans, the time.
+// Out: text of visible characters. Names from devices are clipped and escaped.
+
+import { timeText } from '../../base/time.ts';
+import { deletionTexts } from '../../domain/action.ts';
+import type { EvidenceReader } from '../../domain/evidence.ts';
+import {
+  type Plan,
+  type PlanDifference,
+  type PlannedIntent,
+  plannedCounts,
+  releasedRule,
+  sizeOf,
+  successorText,
+} from '../../domain/plan.ts';
+import { evidenceOfPlan } from './evidence-words.ts';
+import { changeTexts, factTexts, plural, showHidden, whoLines, whole } from './fact-text.ts';
+import { appliedWords, breakGlassWords, countLines, reportPlan } from './plan-view.ts';
+import type { ReportPlan } from './report.ts';
+import { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { progressWords } from './words.ts';
+
+export function plansText(plans: readonly Plan[], nowMs: number, options: TerminalOptions = {}): string {
+  const rows = plans.map((plan): Cell[] => [
+    plan.id,
+    [plan.status, kindWords(plan)],
+    [timeText(plan.createdAt), ...endWords(plan, nowMs)],
+    plannedCounts(plan.intents).flatMap(({ rules, action, count }) => [`${count} ${action}`, rules.join(', ')]),
+  ]);
+  return plans.length === 0 ? 'no plans' : terminalTable(['Plan', 'Status', 'Made', 'Actions'], rows, options);
+}
+
+export interface PlanContext {
+  nowMs: number;
+  /** The number of its run. */
+  run: number | undefined;
+  live: Parameters<typeof reportPlan>[1];
+  difference: PlanDifference | null;
+  evidence?: EvidenceReader | undefined;
+}
+
+export function planText(plan: Plan, context: PlanContext, options: TerminalOptions = {}): string {
+  const { nowMs, run } = context;
+  const ofRun = run === undefined ? '' : `, of run ${run}`;
+  const times = [`made ${timeText(plan.createdAt)}`, ...endWords(plan, nowMs)].join(', ');
+  const head = `Plan ${plan.id} is ${plan.status}: ${plural(sizeOf(plan), 'action')}, ${kindWords(plan)}${ofRun}, ${times}.`;
+  const decided =
+    plan.decidedBy === undefined
+      ? ''
+      : `Answered by ${plan.decidedBy}${plan.decidedReason === undefined ? '' : `: ${plan.decidedReason}`}.`;
+  const view = reportPlan(plan, context.live, plan.digest);
+  const progress = progressWords(view) ?? doneWords(view);
+  const replaced = plan.supersededBy && `It is superseded by ${successorText(plan.supersededBy, context.difference)}.`;
+  const sentences = [
+    head,
+    decided,
+    breakGlassWords(plan),
+    replaced,
+    droppedWords(plan),
+    progress,
+    ...approvalWords(plan),
+  ].filter((one) => one !== undefined);
+  return [
+    ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),
+    countLines(plan.intents).map(showHidden).join('\n'),
+    terminalTable(
+      HEAD,
+      plan.intents.map((intent) => cellsOf(intent, plan.createdAt)),
+      options,
+    ),
+    evidenceOfPlan(plan, context.evidence)
+      .map(({ rule, text }) => paragraph(`${rule}: ${text}`, options))
+      .join('\n'),
+    commandsOf(plan).map(showHidden).join('\n'),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** Undefined while its intents are kept. */
+export function droppedWords({ dropped }: Plan): string | undefined {
+  return dropped && 'It was superseded long ago: its actions are no longer kept.';
+}
+
+/** What was done of an applied plan: nothing of it may have been. */
+export function doneWords({ status, progress }: ReportPlan): string | undefined {
+  if (status !== 'applied' || !progress) return undefined;
+  return `It was applied: ${appliedWords(progress.outcomes, progress.notBegun.length)}.`;
+}
+
+const HEAD = ['Action', 'Target and devices', 'Rule', 'Why', 'Effect'];
+
+function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedIntent, atMs: number): Cell[] {
+  const shown = effect.devices.slice(0, NAMES_MAX);
+  const more = effect.devices.length > shown.length ? [`and ${effect.devices.length - shown.length} more`] : [];
+  const known = new Set(shown.map(({ id }) => id));
+  return [
+    action,
+    [whole(target), ...shown.flatMap((device) => whoLines(device, target)), ...more],
+    basis.slice(0, NAMES_MAX).flatMap(({ rule, subjectId }) => [rule, ...(known.has(subjectId) ? [] : [subjectId])]),
+    [...new Set(basis.slice(0, NAMES_MAX).flatMap(({ facts }) => factTexts(facts, atMs))), reasonText || reason],
+    [effect.text, ...changeTexts(effect.changes ?? []), ...(effect.deletion ? deletionTexts(effect.deletion) : [])],
+  ];
+}
+
+const NAMES_MAX = 5;
+
+function kindWords(plan: Plan): string {
+  return kindWordsOf(plan.mode, releasedRule(plan));
+}
+
+/** `released`: the rule whose claims it undoes. */
+export function kindWordsOf(mode: Plan['mode'], released: string | undefined): string {
+  if (released !== undefined) return `undoes what rule ${released} did`;
+  return mode === 'dry-run' ? 'of a dry run' : 'of a live run';
+}
+
+/** What a person's yes does, and does not do; nothing of a plan that does not wait. */
+export function approvalWords(plan: Plan): string[] {
+  if (plan.status !== 'pending') return [];
+  const rule = releasedRule(plan);
+  const matching = plan.intents.filter(({ reason }) => reason === 'rule_matches').length;
+  const released =
+    rule === undefined
+      ? []
+      : [
+          `${matching} of ${plural(plan.intents.length, 'target')} still match rule ${rule}: they are not acted on again while the match lasts.`,
+        ];
+  const approved =
+    'Approving it allows exactly these actions. A daemon, or with PostgreSQL a worker, in mode `approve` or `enforce` applies them; otherwise `apply` does. Each target is read again before its call, and one that differs is left out.';
+  return [...released, approved];
+}
+
+/** None for a plan that was answered for good. */
+function endWords({ status, expiresAt }: Plan, nowMs: number): string[] {
+  const isOpen = status === 'pending' || status === 'approved' || status === 'interrupted';
+  if (!isOpen && status !== 'expired') return [];
+  if (!isOpen || expiresAt <= nowMs) return [`expired ${timeText(expiresAt)}`];
+  return [`expires in ${durationLeft(expiresAt - nowMs)}`];
+}
+
+/** Whole minutes: `23h 10m`. */
+function durationLeft(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  const [days, hours, rest] = [Math.floor(minutes / 1_440), Math.floor((minutes % 1_440) / 60), minutes % 60];
+  if (days > 0) return `${days}d ${hours}h`;
+  if (hours > 0) return `${hours}h ${rest}m`;
+  return minutes > 0 ? `${minutes}m` : 'less than a minute';
+}
+
+/** Not wrapped, so that each can be copied whole. */
+function commandsOf({ id, status, intents }: Plan): string[] {
+  if (status === 'approved' || status === 'interrupted') return [`  trustward apply ${id}`];
+  if (status !== 'pending') return [];
+  const part = intents.length > 1 ? [`  trustward approve ${id} --only TARGET   (or --rule ID, --except TARGET)`] : [];
+  return [`  trustward approve ${id}`, ...part, `  trustward reject ${id}`];
+}

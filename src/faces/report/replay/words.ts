@@ -1,0 +1,579 @@
+// report: what a replay found, in words for all its writers: its way, its figures, what stands in the way of reading too much into it. In:
+// a replay as a document. Out: plain text that may hold hostile names: each writer escapes it.
+
+import { clip, NAME_MAX } from '../../../base/text.ts';
+import { formatDuration, spanText } from '../../../base/time.ts';
+import type { GapCause } from '../../../domain/recorded-history.ts';
+import { type CsvColumns, csvPieces } from '../csv.ts';
+import { timeCell, timeWords } from '../decision-words.ts';
+import {
+  asSentence,
+  type CellLine,
+  countText,
+  joinedLine,
+  type Marked,
+  md,
+  mdLine,
+  mdSentences,
+  mdTable,
+  plural,
+  whoLine,
+  whoLines,
+  whole,
+} from '../fact-text.ts';
+import { paragraph, type TerminalOptions, terminalTable } from '../terminal-table.ts';
+import { chart } from '../words.ts';
+import type {
+  ReplayActView,
+  ReplayBucketView,
+  ReplayDifferenceView,
+  ReplayDocument,
+  ReplayHeldView,
+  ReplayRuleView,
+  ReplaySubject,
+} from './document.ts';
+
+export function replayHeadline({ way, from, to }: Pick<ReplayDocument, 'way' | 'from' | 'to'>): string {
+  return `Trustward: replay ${way === 'as_was' ? 'as it was' : 'what if'}, ${timeWords(from)} to ${timeWords(to)}`;
+}
+
+/** What the way means, in one sentence or two: it stands above everything that was found. */
+export function wayWords({ way, rulesDir }: Pick<ReplayDocument, 'way' | 'rulesDir'>): string {
+  if (way === 'as_was')
+    return 'As it was: the rules that were active then, over what the runs saw, with the outcomes that calls had. Nothing is sent or kept.';
+  const rules = rulesDir === null ? 'these rules' : `the rules in \`${clip(rulesDir, NAME_MAX)}\``;
+  return `What if: ${rules}, each as if its mode were enforce, over what the runs saw. Actions take effect in a model of the platform, and what the runs saw people do stays. Nothing is sent or kept.`;
+}
+
+/** Sentences of one paragraph. */
+export function replaySummary(replay: ReplayDocument): string[] {
+  return [
+    ...runsWords(replay),
+    ...whatFollowed(replay),
+    ...unknownWords(replay),
+    ...neverWords(replay),
+    ...unreadWords(replay),
+    ...replay.notes,
+  ];
+}
+
+function runsWords(replay: ReplayDocument): string[] {
+  const { runs, wholeRuns, from, to, askedFrom, recorded } = replay;
+  if (runs === 0)
+    return recorded === null ? [] : [`The history goes from ${timeWords(recorded.from)} to ${timeWords(recorded.to)}.`];
+  const looks = runs - wholeRuns;
+  const of = looks === 0 ? '' : `, ${countText(looks)} of them over a few subjects after new events`;
+  const later = Date.parse(from) - Date.parse(askedFrom);
+  const begin =
+    later > 24 * 3_600_000 ? ` The record begins ${spanText(later)} after the time that was asked for.` : '';
+  const over = spanText(Date.parse(to) - Date.parse(from));
+  return [`It replayed ${plural(runs, 'run')}${of}, over ${over}.${everyWords(replay)}${begin}`];
+}
+
+/** How many were decided, when not all had to be. */
+function everyWords({ runs, decidedRuns, everyMs }: ReplayDocument): string {
+  if (everyMs === null) return '';
+  const every = formatDuration(everyMs);
+  if (decidedRuns === runs) return ` It decided each of them: no two began in the same ${every}.`;
+  return ` It decided ${countText(decidedRuns)} of them: the first whole run of each ${every}.`;
+}
+
+/** Undone soon, done by a person anyway, taken back by a person. */
+function whatFollowed({ rules, way }: ReplayDocument): string[] {
+  const sum = (of: (rule: ReplayRuleView) => number) => rules.reduce((total, rule) => total + of(rule), 0);
+  const [flaps, did, undid] = [
+    sum(({ flaps: one }) => one),
+    sum(({ personDid }) => personDid),
+    sum(({ personUndid }) => personUndid),
+  ];
+  const would = way === 'what_if' ? 'would have been' : flaps === 1 ? 'was' : 'were';
+  return [
+    ...(flaps === 0 ? [] : [`${countText(flaps)} ${would} undone within the hour.`]),
+    ...(did === 0 ? [] : [`A person did the same to ${countText(did)} of the targets.`]),
+    ...(undid === 0 ? [] : [`A person took ${countText(undid)} back.`]),
+  ];
+}
+
+function unknownWords({ rules }: ReplayDocument): string[] {
+  const unknown = rules.filter((rule) => rule.unknown > 0);
+  if (unknown.length === 0) return [];
+  const most = unknown.reduce((found, rule) => (rule.unknown > found.unknown ? rule : found));
+  const of = unknown.length === 1 ? '' : ' by one rule';
+  return [`Up to ${plural(most.unknown, 'subject')}${of} could not be judged at some time: a fact was missing.`];
+}
+
+function neverWords({ neverRecorded }: ReplayDocument): string[] {
+  if (neverRecorded.length === 0) return [];
+  const named = neverRecorded
+    .slice(0, 5)
+    .map(({ path, rules }) => `${clip(path, NAME_MAX)} (rule ${rules.join(', ')})`);
+  const more = neverRecorded.length - named.length;
+  const rest = more > 0 ? ` and ${countText(more)} more` : '';
+  return [`NEVER RECORDED, so unknown all the time: ${named.join(', ')}${rest}.`];
+}
+
+/** Why, and what to do. */
+export function unreadWords({ unread }: Pick<ReplayDocument, 'unread'>): string[] {
+  return unread.map(({ text }) => `${asSentence(text)}.`);
+}
+
+/** What is not in the record; undefined without gaps. */
+export function gapsWords({
+  gaps,
+  from,
+  askedFrom,
+  to,
+}: Pick<ReplayDocument, 'gaps' | 'from' | 'askedFrom' | 'to'>): string | undefined {
+  const forgotten = gaps.filter(({ cause }) => cause === 'forgotten').length;
+  const words: string[] = [];
+  if (forgotten < gaps.length) {
+    const missing = missingMs(gaps.filter(({ cause }) => cause !== 'forgotten'));
+    const all = Date.parse(to) - Math.min(Date.parse(from), Date.parse(askedFrom));
+    words.push(
+      `${plural(gaps.length - forgotten, 'gap')}, ${spanText(missing)} of ${spanText(Math.max(all, missing))}: what happened then is not known, and nothing here counts it.`,
+    );
+  }
+  if (forgotten > 0)
+    words.push(
+      `An operator removed the records of ${plural(forgotten, 'subject')}: what was so of ${forgotten === 1 ? 'it' : 'them'} is not known.`,
+    );
+  return words.length === 0 ? undefined : words.join(' ');
+}
+
+/** Lists that were not trusted, or would not have been; undefined: all were. */
+export function untrustedWords({ untrusted, way }: Pick<ReplayDocument, 'untrusted' | 'way'>): string | undefined {
+  if (untrusted.length === 0) return undefined;
+  const [was, done] =
+    way === 'as_was' ? ['was not', 'was done'] : ['would not have been', 'would have been done without a person'];
+  const shown = untrusted.slice(0, UNTRUSTED_SHOWN).map(({ source, text, from, to, runs }) => {
+    const when =
+      runs === 1
+        ? `in one run, ${timeWords(from)}`
+        : `in ${countText(runs)} runs, ${timeWords(from)} to ${timeWords(to)}`;
+    return `The list of ${source} ${was} trusted ${when} (${text}).`;
+  });
+  const more = untrusted.length - shown.length;
+  const rest = more > 0 ? ` So ${more === 1 ? 'it was once' : `it was ${countText(more)} times`} more.` : '';
+  return `${shown.join(' ')}${rest} Nothing ${done} by it then.`;
+}
+
+const UNTRUSTED_SHOWN = 3;
+
+/** Each moment counts once. */
+function missingMs(gaps: ReplayDocument['gaps']): number {
+  let [missing, doneMs] = [0, Number.NEGATIVE_INFINITY];
+  const times = gaps.map((gap) => ({ fromMs: Date.parse(gap.from), toMs: Date.parse(gap.to) }));
+  for (const { fromMs, toMs } of times.sort((one, other) => one.fromMs - other.fromMs)) {
+    missing += Math.max(0, toMs - Math.max(fromMs, doneMs));
+    doneMs = Math.max(doneMs, toMs);
+  }
+  return missing;
+}
+
+/** Whether the replay made the decisions that the runs made. Undefined for a what-if, which is not compared. */
+export function differencesWords({ way, differences, runs, decidedRuns }: ReplayDocument): string | undefined {
+  if (way !== 'as_was' || runs === 0) return undefined;
+  const unexplained = differences.filter(({ explained }) => !explained).length;
+  if (differences.length === 0)
+    return decidedRuns < runs
+      ? 'Every decision of those is as the run made it.'
+      : 'Every decision is as the runs made it.';
+  const differ = `${plural(differences.length, 'decision')} ${differences.length === 1 ? 'differs' : 'differ'} from what the runs decided`;
+  if (unexplained === 0) return `${differ}, each for a reason in the record.`;
+  return `${differ}. Nothing in the record explains ${countText(unexplained)} of them: that is a fault of Trustward.`;
+}
+
+/** `rule x: hold limits`, or nothing. */
+function differenceWords({ was, is }: ReplayDifferenceView): { was: string; is: string } {
+  return { was: was ?? 'nothing', is: is ?? 'nothing' };
+}
+
+/** How long it lasted, and what a person did. */
+function followedLines(act: ReplayActView): string[] {
+  const { undo, lastedMs, isOver, personDidAt, personUndidAt } = act;
+  if (undo) return ['undoes an earlier one'];
+  return [
+    ...(lastedMs === null ? [] : [isOver ? `lasted ${spanText(lastedMs)}` : `${spanText(lastedMs)} so far`]),
+    ...(personDidAt === null ? [] : [`a person did the same ${timeCell(personDidAt)}`]),
+    ...(personUndidAt === null ? [] : [`a person took it back ${timeCell(personUndidAt)}`]),
+  ];
+}
+
+/** `38 (allowed 25)`, with when on a line of its own. */
+function mostLines(count: number, allowed: number | undefined, at: string | null): CellLine[] {
+  if (count === 0) return ['0'];
+  return [
+    `${countText(count)}${allowed === undefined ? '' : ` of ${countText(allowed)}`}`,
+    ...(at === null ? [] : [timeCell(at)]),
+  ];
+}
+
+/** What its actions are allowed in one run: the least of its limits and of their ceilings. */
+export function allowedInRun({ allowed }: ReplayRuleView): number | undefined {
+  return allowed === null ? undefined : Math.min(allowed.limits, allowed.run);
+}
+
+function lastedWords({ lasted }: ReplayRuleView): string {
+  if (lasted === null) return '';
+  const [median, longest] = [spanText(lasted.medianMs), spanText(lasted.longestMs)];
+  return median === longest ? median : `half up to ${median}, longest ${longest}`;
+}
+
+function missingLines({ missing }: ReplayRuleView): CellLine[] {
+  const sorted = Object.entries(missing).sort(([, one], [, other]) => other - one);
+  const shown = sorted.slice(0, 5).map(([fact, count]) => joinedLine([whole(fact), `(${countText(count)})`], ' '));
+  const more = sorted.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${countText(more)} more`] : [])];
+}
+
+// The tables of a replay, for all its writers: by rule, what was done, what was held, what could not be judged, gaps,
+// differences.
+
+export interface ReplayCell {
+  lines: readonly CellLine[];
+  /** Whom it is about: a page links to it. */
+  subject?: ReplaySubject;
+}
+
+export interface ReplayTable {
+  id: 'rules' | 'acts' | 'held' | 'unknown' | 'gaps' | 'differences';
+  title: string;
+  columns: readonly { head: string; isNumber?: boolean }[];
+  rows: readonly (readonly ReplayCell[])[];
+  /** Of all, also those that are not shown. */
+  total: number;
+}
+
+const NAMES_MAX = 5;
+const number = (head: string) => ({ head, isNumber: true });
+const cell = (...lines: CellLine[]): ReplayCell => ({ lines });
+const text = (head: string) => ({ head });
+
+/** Those that have rows, the most important first. `rowsMax`: of each. */
+export function replayTables(replay: ReplayDocument, rowsMax: number): ReplayTable[] {
+  const tables = [
+    rulesTable(replay),
+    differencesTable(replay),
+    actsTable(replay, rowsMax),
+    heldTable(replay, rowsMax),
+    unknownTable(replay),
+    gapsTable(replay),
+  ];
+  return tables.filter(({ total }) => total > 0).map((table) => ({ ...table, rows: table.rows.slice(0, rowsMax) }));
+}
+
+function rulesTable({ rules }: ReplayDocument): ReplayTable {
+  return {
+    id: 'rules',
+    title: 'By rule',
+    columns: [
+      text('Rule'),
+      number('Matched'),
+      number('Acted'),
+      text('Most in a run'),
+      text('Most in 24 h'),
+      number('Undone within 1 h'),
+      text('Lasted'),
+      text('People'),
+      number('Unknown'),
+    ],
+    rows: rules.map((rule) => [
+      cell(whole(rule.id), rule.title),
+      cell(countText(rule.matches)),
+      cell(countText(rule.acts)),
+      cell(...mostLines(rule.mostInRun, allowedInRun(rule), rule.mostInRunAt), ...targetLines(rule)),
+      cell(...mostLines(rule.mostInDay, rule.allowed?.day, rule.mostInDayAt)),
+      cell(countText(rule.flaps)),
+      cell(lastedWords(rule)),
+      cell(...peopleLines(rule)),
+      cell(countText(rule.unknown)),
+    ]),
+    total: rules.length,
+  };
+}
+
+/** Where more were asked for than were done. */
+function targetLines({ mostTargets, mostInRun, allowed }: ReplayRuleView): string[] {
+  if (mostTargets <= mostInRun) return [];
+  return [
+    `up to ${countText(mostTargets)} at once${allowed && mostTargets > allowed.limits ? `, limit ${countText(allowed.limits)}` : ''}`,
+  ];
+}
+
+function peopleLines({ personDid, personUndid }: ReplayRuleView): string[] {
+  return [
+    ...(personDid === 0 ? [] : [`${countText(personDid)} done anyway`]),
+    ...(personUndid === 0 ? [] : [`${countText(personUndid)} taken back`]),
+  ];
+}
+
+/** Without undos, whose actions say how long they lasted; but with those of actions from before the replay. */
+function actsTable({ acts, way, rules }: ReplayDocument, rowsMax: number): ReplayTable {
+  const done = new Set<string>();
+  const shown = acts.filter(({ undo, rule, target }) => {
+    if (!undo) done.add(`${rule} ${target}`);
+    return !undo || !done.has(`${rule} ${target}`);
+  });
+  const isOne = rules.length === 1 && new Set(shown.map(({ action }) => action)).size <= 1;
+  const by = isOne && shown[0] ? `: ${shown[0].action}` : '';
+  return {
+    id: 'acts',
+    title: `${way === 'what_if' ? 'What it would have done' : 'What was done'}${by}`,
+    columns: [
+      text('When'),
+      ...(isOne ? [] : [text('Rule and action')]),
+      text('Who'),
+      text('Target'),
+      text('What followed'),
+    ],
+    rows: shown
+      .slice(0, rowsMax)
+      .map((act) => [
+        cell(timeCell(act.at)),
+        ...(isOne ? [] : [cell(whole(act.rule), act.action)]),
+        { lines: nameLines(act.subject, act.target), subject: act.subject },
+        cell(...(act.target === act.subject.id ? [] : [whole(act.target)])),
+        cell(...followedLines(act)),
+      ]),
+    total: shown.length,
+  };
+}
+
+/** The target stands beside it: an id is shown only where there is no name. */
+function nameLines(subject: ReplaySubject, target: string): CellLine[] {
+  const isNamed = subject.name !== '' && subject.name !== subject.id;
+  const lines = whoLines(subject);
+  return isNamed && target !== subject.id ? lines.slice(0, -1) : lines;
+}
+
+/** A row for each target that is known, or for the whole reason when none is. */
+function heldTable({ rules, way }: ReplayDocument, rowsMax: number): ReplayTable {
+  const all = rules.flatMap((rule) => rule.held.map((held) => ({ rule: rule.id, held })));
+  return {
+    id: 'held',
+    title: way === 'what_if' ? 'What would have been held or skipped' : 'What was held or skipped',
+    columns: [text('Rule'), text('Reason'), number('Targets'), text('Who, the first ones')],
+    rows: all
+      .slice(0, rowsMax)
+      .map(({ rule, held }) => [
+        cell(whole(rule)),
+        cell(`${held.decision}: ${held.reasonText}`),
+        cell(countText(held.targets)),
+        cell(...exampleLines(held)),
+      ]),
+    total: all.length,
+  };
+}
+
+function exampleLines({ examples, targets }: ReplayHeldView): CellLine[] {
+  if (examples.length === 0) return [];
+  const shown = examples.slice(0, NAMES_MAX).map(({ subject }) => whoLine(subject));
+  const more = targets - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${countText(more)} more`] : [])];
+}
+
+function unknownTable({ rules }: ReplayDocument): ReplayTable {
+  const unknown = rules.filter((rule) => rule.unknown > 0);
+  return {
+    id: 'unknown',
+    title: 'What could not be judged',
+    columns: [text('Rule'), number('Subjects'), text('Missing facts')],
+    rows: unknown.map((rule) => [cell(whole(rule.id)), cell(countText(rule.unknown)), cell(...missingLines(rule))]),
+    total: unknown.length,
+  };
+}
+
+const CAUSES: Record<GapCause, string> = {
+  not_recorded: 'not recorded',
+  damaged: 'damaged',
+  foreign: 'not of Trustward',
+  version: 'another version',
+  forgotten: 'a person forgotten',
+};
+
+function gapsTable(replay: ReplayDocument): ReplayTable {
+  return {
+    id: 'gaps',
+    title: 'What is not in the record',
+    columns: [text('From'), text('To'), text('Length'), text('Cause'), text('Which')],
+    rows: replay.gaps.map(({ from, to, cause, text: which }) => [
+      cell(timeCell(from)),
+      cell(timeCell(to)),
+      cell(spanText(Date.parse(to) - Date.parse(from))),
+      cell(CAUSES[cause]),
+      cell(which),
+    ]),
+    total: replay.gaps.length,
+  };
+}
+
+/** Those that nothing explains come first. */
+function differencesTable(replay: ReplayDocument): ReplayTable {
+  const all = [...replay.differences].sort((one, other) => Number(one.explained) - Number(other.explained));
+  return {
+    id: 'differences',
+    title: 'Otherwise than the runs decided',
+    columns: [text('When'), text('Rule'), text('Target'), text('The run'), text('The replay'), text('Reason')],
+    rows: all.map((one) => [
+      cell(timeCell(one.at), `run ${one.run}`),
+      cell(whole(one.rule)),
+      cell(whole(one.target)),
+      cell(differenceWords(one).was),
+      cell(differenceWords(one).is),
+      cell(...(one.explained ? [] : ['UNEXPLAINED']), one.reason),
+    ]),
+    total: all.length,
+  };
+}
+
+/** What stands under a table that was cut. */
+export function leftWords({ rows, total }: ReplayTable): string | undefined {
+  const left = total - rows.length;
+  return left > 0 ? `and ${countText(left)} more: the JSON form has them all` : undefined;
+}
+
+// Matches over the replayed time as a line of signs, for text.
+
+const SIGNS_MAX = 40;
+const RULES_MAX = 20;
+
+/** The same stretches, fewer: the most that matched, and all that was done. */
+export function mergedBuckets(buckets: readonly ReplayBucketView[], most: number): ReplayBucketView[] {
+  const size = Math.max(1, Math.ceil(buckets.length / most));
+  const merged: ReplayBucketView[] = [];
+  for (let at = 0; at < buckets.length; at += size) merged.push(oneOf(buckets.slice(at, at + size)));
+  return merged;
+}
+
+function oneOf(buckets: readonly ReplayBucketView[]): ReplayBucketView {
+  const [first, last] = [buckets[0] as ReplayBucketView, buckets.at(-1) as ReplayBucketView];
+  const rules: ReplayBucketView['rules'] = {};
+  for (const bucket of buckets)
+    for (const [id, one] of Object.entries(bucket.rules)) {
+      const sum = rules[id] ?? { matches: 0, acts: 0, undos: 0, unknown: 0 };
+      rules[id] = {
+        matches: Math.max(sum.matches, one.matches),
+        acts: sum.acts + one.acts,
+        undos: sum.undos + one.undos,
+        unknown: Math.max(sum.unknown, one.unknown),
+      };
+    }
+  const runs = buckets.reduce((sum, bucket) => sum + bucket.runs, 0);
+  return { from: first.from, to: last.to, runs, rules };
+}
+
+/** A sign for each stretch; `·` where no run is recorded. */
+function sparkText({ rules, buckets }: ReplayDocument): Marked[][] {
+  const merged = mergedBuckets(buckets, SIGNS_MAX);
+  if (merged.length < 2) return [];
+  return rules
+    .filter((rule) => rule.matches > 0)
+    .slice(0, RULES_MAX)
+    .map(({ id }) => {
+      const counts = merged.map((bucket) => bucket.rules[id]?.matches ?? 0);
+      const signs = [...chart(counts)].map((sign, at) => (merged[at]?.runs === 0 ? '·' : sign)).join('');
+      const seen = counts.filter((_, at) => merged[at]?.runs !== 0);
+      const words = `${countText(Math.min(...seen))} to ${countText(Math.max(...seen))}, last ${countText(seen.at(-1) ?? 0)}`;
+      return [whole(id), whole(signs), whole(words)];
+    });
+}
+
+// A replay for a terminal.
+
+const ROWS_MAX = 50;
+
+export function replayText(replay: ReplayDocument, options: TerminalOptions = {}): string {
+  const tables = replayTables(replay, ROWS_MAX);
+  const parts = [
+    [paragraph(replayHeadline(replay), options), paragraph(wayWords(replay), options)].join('\n'),
+    paragraph(replay.sentence, options),
+    paragraph(
+      [
+        ...replaySummary(replay),
+        differencesWords(replay) ?? '',
+        untrustedWords(replay) ?? '',
+        gapsWords(replay) ?? '',
+      ].filter((one) => one !== ''),
+      options,
+    ),
+    overTime(replay, options),
+    ...tables.map((table) => tableText(table, options)),
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function tableText(table: ReplayTable, options: TerminalOptions): string {
+  const head = table.columns.map((column) => column.head);
+  const rows = table.rows.map((row) => row.map(({ lines }) => lines));
+  return [headingOf(table), terminalTable(head, rows, options), leftWords(table)].filter(Boolean).join('\n');
+}
+
+/** The name of an action stays as it is. */
+function headingOf({ title }: ReplayTable): string {
+  const [what = '', ...action] = title.split(':');
+  return [what.toUpperCase(), ...action].join(':');
+}
+
+function overTime(replay: ReplayDocument, options: TerminalOptions): string {
+  const rows = sparkText(replay);
+  if (rows.length === 0) return '';
+  return ['MATCHES OVER TIME', terminalTable(['Rule', 'Oldest first', 'Matches'], rows, options)].join('\n');
+}
+
+// A replay as Markdown, for a ticket or a pull request. In: a replay as a document. Out: Markdown; long tables are
+// folded and cut. INVARIANT: text from a record or a rule is only printed through `md` or `code`.
+
+const MARKDOWN_ROWS_MAX = 40;
+
+export function replayMarkdown(replay: ReplayDocument): string {
+  const more = [
+    ...replaySummary(replay),
+    differencesWords(replay) ?? '',
+    untrustedWords(replay) ?? '',
+    gapsWords(replay) ?? '',
+  ];
+  const parts = [
+    `# ${md(replayHeadline(replay))}`,
+    md(wayWords(replay)),
+    `**${md(replay.sentence)}**`,
+    mdSentences(more.filter((one) => one !== '')),
+    ...replayTables(replay, MARKDOWN_ROWS_MAX).map(tablePart),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+function tablePart(table: ReplayTable): string {
+  const left = leftWords(table);
+  return [`## ${md(table.title)}`, tableMarkdown(table), ...(left === undefined ? [] : [`${left}.`])].join('\n\n');
+}
+
+function tableMarkdown({ columns, rows }: Pick<ReplayTable, 'columns' | 'rows'>): string {
+  const cells = rows.map((row) => row.map(({ lines }) => lines.map(mdLine).join('<br>') || '—'));
+  return [
+    ...mdTable(
+      columns.map(({ head }) => head),
+      cells,
+    ),
+  ].join('');
+}
+
+const COLUMNS: CsvColumns<ReplayActView> = {
+  at: ({ at }) => at,
+  run: ({ run }) => run,
+  rule: ({ rule }) => rule,
+  subject_kind: ({ subject }) => subject.kind,
+  subject_id: ({ subject }) => subject.id,
+  subject_name: ({ subject }) => subject.name,
+  owners: ({ subject }) => subject.owners?.join('; ') ?? null,
+  action: ({ action }) => action,
+  target: ({ target }) => target,
+  undo: ({ undo }) => (undo ? 'yes' : 'no'),
+  lasted_seconds: ({ lastedMs }) => (lastedMs === null ? null : Math.round(lastedMs / 1_000)),
+  over: ({ undo, isOver }) => (undo ? null : isOver ? 'yes' : 'no'),
+  person_did_at: ({ personDidAt }) => personDidAt,
+  person_undid_at: ({ personUndidAt }) => personUndidAt,
+};
+
+export function replayCsv({ acts }: Pick<ReplayDocument, 'acts'>): string {
+  return [...csvPieces(COLUMNS, acts)].join('');
+}

@@ -1,0 +1,309 @@
+// report: a comparison of two rule sets as Markdown, short enough for a comment on a pull request. In: the comparison as a document. Out:
+// Markdown. INVARIANT: text from a record or a rule is only printed through `md`, and the whole has at most `LENGTH_MAX` characters.
+
+import { clip, NAME_MAX } from '../../../base/text.ts';
+import { isoTime } from '../../../base/time.ts';
+import type { DifferingSubjects, RuleDifference, RuleSetDifference } from '../../../domain/replay.ts';
+import { isoOrNull } from '../decision-view.ts';
+import { timeCell, timeWords } from '../decision-words.ts';
+import {
+  asSentence,
+  type CellLine,
+  countText,
+  md,
+  mdLine,
+  mdSentences,
+  mdTable,
+  plural,
+  whoLine,
+  whole,
+} from '../fact-text.ts';
+import { replayRuleView, replaySubjectView, unreadView, untrustedView } from '../replay/build.ts';
+import type { ReplayDocument, ReplayRuleView, ReplaySubject } from '../replay/document.ts';
+import { gapsWords, unreadWords, untrustedWords } from '../replay/words.ts';
+import { paragraph, type TerminalOptions, terminalTable } from '../terminal-table.ts';
+
+// The comparison of two rule sets as a document: the one form that its writers read, and that other programs get as
+// JSON.
+
+export interface DifferingView {
+  total: number;
+  subjects: { at: string; subject: ReplaySubject }[];
+}
+
+export interface RuleDiffView {
+  id: string;
+  title: string;
+  change: RuleDifference['change'];
+  now: {
+    old: { matches: number; unknown: number } | null;
+    new: { matches: number; unknown: number } | null;
+    added: DifferingView;
+    gone: DifferingView;
+  };
+  overTime: { old: ReplayRuleView | null; new: ReplayRuleView | null; added: DifferingView; gone: DifferingView };
+}
+
+export interface RulesDiffDocument
+  extends Pick<
+    ReplayDocument,
+    'from' | 'to' | 'askedFrom' | 'runs' | 'gaps' | 'untrusted' | 'notes' | 'unread' | 'neverRecorded'
+  > {
+  sentence: string;
+  old: string;
+  new: string;
+  /** Of the last recorded state; null: nothing is recorded. */
+  now: string | null;
+  rules: RuleDiffView[];
+  all: RuleSetDifference['all'];
+}
+
+/** `sets`: the two folders as they were given. */
+export function rulesDiffDocument(found: RuleSetDifference, sets: { old: string; new: string }): RulesDiffDocument {
+  return {
+    sentence: sentenceOf(found),
+    ...sets,
+    now: isoOrNull(found.nowAtMs),
+    from: isoTime(found.fromMs),
+    to: isoTime(found.toMs),
+    askedFrom: isoTime(found.askedFromMs),
+    runs: found.runs,
+    gaps: found.gaps.map(({ fromMs, toMs, cause, text }) => ({
+      from: isoTime(fromMs),
+      to: isoTime(toMs),
+      cause,
+      text,
+    })),
+    rules: found.rules.map(ruleView),
+    all: found.all,
+    untrusted: found.untrusted.map(untrustedView),
+    notes: [...found.notes],
+    unread: found.unread.map(unreadView),
+    neverRecorded: found.neverRecorded.map(({ path, rules }) => ({ path, rules: [...rules] })),
+  };
+}
+
+function ruleView({ id, title, change, now, overTime }: RuleDifference): RuleDiffView {
+  return {
+    id,
+    title,
+    change,
+    now: {
+      old: now.old ?? null,
+      new: now.new ?? null,
+      added: differing(now.added),
+      gone: differing(now.gone),
+    },
+    overTime: {
+      old: overTime.old ? replayRuleView(overTime.old) : null,
+      new: overTime.new ? replayRuleView(overTime.new) : null,
+      added: differing(overTime.added),
+      gone: differing(overTime.gone),
+    },
+  };
+}
+
+function differing({ total, first }: DifferingSubjects): DifferingView {
+  return { total, subjects: first.map((one) => ({ at: isoTime(one.atMs), subject: replaySubjectView(one) })) };
+}
+
+/** `Now 3 subjects would be added and 38 would go; over the recorded time 5 would be added and 40 would go.` */
+function sentenceOf({ rules, all, runs, nowAtMs }: RuleSetDifference): string {
+  if (runs === 0 && nowAtMs === undefined) return 'Nothing is recorded, so only the texts of the rules were compared.';
+  if (rules.length === 0) return 'The two rule sets do the same.';
+  const count = (subjects: number) => (subjects === 0 ? 'nobody' : plural(subjects, 'subject'));
+  const words = ({ added, gone }: { added: number; gone: number }) =>
+    `${count(added)} would be added and ${count(gone)} would go`;
+  const parts = [
+    ...(nowAtMs === undefined ? [] : [`now ${words(all.now)}`]),
+    ...(runs === 0 ? ['no run is recorded in this time'] : [`over the recorded time ${words(all.overTime)}`]),
+  ];
+  const why = areCountedElsewhere({ rules, all }) ? ` ${BY_RULE}` : '';
+  return `${asSentence(parts.join('; '))}.${why}`;
+}
+
+const BY_RULE =
+  'A subject is counted once, and not where another rule affects it before and after; the figures by rule may add up to more.';
+
+function areCountedElsewhere({ rules, all }: Pick<RuleSetDifference, 'rules' | 'all'>): boolean {
+  return (['now', 'overTime'] as const).some((when) =>
+    (['added', 'gone'] as const).some(
+      (which) => rules.reduce((sum, rule) => sum + rule[when][which].total, 0) !== all[when][which],
+    ),
+  );
+}
+
+// The tables of a comparison of two rule sets, for its writers: figures by rule, and who differs.
+
+interface DiffTable {
+  head: readonly string[];
+  rows: readonly (readonly (readonly CellLine[])[])[];
+}
+
+const RULES_MAX = 40;
+const LISTS_MAX = 24;
+
+const CHANGES: Record<RuleDiffView['change'], string> = {
+  added: 'new',
+  removed: 'removed',
+  changed: 'changed',
+  same: 'same text; others changed what it does',
+};
+
+/** Before → after. */
+function figuresTable({ rules }: RulesDiffDocument): DiffTable {
+  return {
+    head: [
+      'Rule',
+      'Matches now',
+      'Added and gone now',
+      'Acts over time',
+      'Added and gone over time',
+      'Most in a run',
+      'Undone within 1 h',
+      'Unknown',
+    ],
+    rows: rules
+      .slice(0, RULES_MAX)
+      .map(({ id, change, now, overTime }) => [
+        [whole(id), CHANGES[change]],
+        [arrow(now.old?.matches, now.new?.matches)],
+        [signed(now)],
+        [arrow(overTime.old?.acts, overTime.new?.acts)],
+        [signed(overTime)],
+        [arrow(overTime.old?.mostInRun, overTime.new?.mostInRun), ...limitLines(overTime.new)],
+        [arrow(overTime.old?.flaps, overTime.new?.flaps)],
+        [arrow(overTime.old?.unknown, overTime.new?.unknown)],
+      ]),
+  };
+}
+
+function limitLines(rule: RuleDiffView['overTime']['new']): string[] {
+  if (!rule?.allowed || rule.mostTargets <= rule.allowed.limits) return [];
+  return [`up to ${countText(rule.mostTargets)} at once, limit ${countText(rule.allowed.limits)}`];
+}
+
+function arrow(before: number | undefined, after: number | undefined): string {
+  const [one, other] = [before, after].map((count) => (count === undefined ? '—' : countText(count)));
+  return one === other ? `${one}` : `${one} → ${other}`;
+}
+
+function signed({ added, gone }: { added: DifferingView; gone: DifferingView }): string {
+  return added.total + gone.total === 0 ? 'none' : `+${countText(added.total)} −${countText(gone.total)}`;
+}
+
+interface DiffList {
+  title: string;
+  table: DiffTable;
+  /** How many are not shown. */
+  left: number;
+}
+
+/** Who differs, by rule: at most this many lists, of at most `most` subjects each. */
+function diffLists({ rules }: RulesDiffDocument, most: number): { lists: DiffList[]; left: number } {
+  const all = rules.flatMap(({ id, now, overTime }) => [
+    listOf(`Rule ${id}: added now`, 'Seen', now.added, most),
+    listOf(`Rule ${id}: gone now`, 'Seen', now.gone, most),
+    listOf(`Rule ${id}: added over the recorded time`, 'First', overTime.added, most),
+    listOf(`Rule ${id}: gone over the recorded time`, 'First', overTime.gone, most),
+  ]);
+  const filled = all.filter(({ table }) => table.rows.length > 0);
+  return { lists: filled.slice(0, LISTS_MAX), left: Math.max(0, filled.length - LISTS_MAX) };
+}
+
+function listOf(title: string, when: string, { total, subjects }: DifferingView, most: number): DiffList {
+  const shown = subjects.slice(0, most);
+  return {
+    title: `${title} (${countText(total)})`,
+    table: { head: ['Who', when], rows: shown.map(({ at, subject }) => [[whoLine(subject)], [timeCell(at)]]) },
+    left: total - shown.length,
+  };
+}
+
+// A comparison of two rule sets in words, for its writers.
+
+function diffHeadline({ old, new: changed }: Pick<RulesDiffDocument, 'old' | 'new'>): string {
+  return `Trustward: rules in ${clip(changed, NAME_MAX)} compared with ${clip(old, NAME_MAX)}`;
+}
+
+/** What was compared, and what stands in the way. */
+function diffSummary(found: RulesDiffDocument): string[] {
+  const { now, runs, from, to, rules, neverRecorded } = found;
+  const lost = neverRecorded.slice(0, 5).map(({ path }) => clip(path, NAME_MAX));
+  const gaps = gapsWords(found);
+  const untrusted = untrustedWords({ ...found, way: 'what_if' });
+  return [
+    ...(rules.length === 0 ? [] : [`${plural(rules.length, 'rule')} ${rules.length === 1 ? 'differs' : 'differ'}.`]),
+    ...(now === null ? [] : [`Now: as recorded at ${timeWords(now)}.`]),
+    ...(runs === 0
+      ? []
+      : [
+          `Over the recorded time: ${plural(runs, 'run')}, ${timeWords(from)} to ${timeWords(to)}, both sets as a what-if.`,
+        ]),
+    ...(untrusted === undefined ? [] : [untrusted]),
+    ...(gaps === undefined ? [] : [gaps]),
+    ...(lost.length === 0
+      ? []
+      : [
+          `NEVER RECORDED, so unknown all the time: ${lost.join(', ')}${neverRecorded.length > lost.length ? ` and ${countText(neverRecorded.length - lost.length)} more` : ''}.`,
+        ]),
+    ...unreadWords(found),
+    ...found.notes,
+  ];
+}
+
+const NAMES_MAX = 20;
+/** What code hosts take as one comment is a little more. */
+const LENGTH_MAX = 60_000;
+
+export function rulesDiffMarkdown(found: RulesDiffDocument): string {
+  const figures = figuresTable(found);
+  const head = [
+    `## ${md(diffHeadline(found))}`,
+    `**${md(found.sentence)}**`,
+    mdSentences(diffSummary(found)),
+    ...(figures.rows.length === 0 ? [] : [tableMarkdown(figures)]),
+  ].filter((part) => part !== '');
+  const { lists, left } = diffLists(found, NAMES_MAX);
+  let text = head.join('\n\n');
+  let leftOut = left;
+  for (const list of lists) {
+    const part = foldedList(list);
+    if (text.length + part.length > LENGTH_MAX) leftOut += 1;
+    else text += `\n\n${part}`;
+  }
+  return `${text}${leftOut > 0 ? `\n\nand ${countText(leftOut)} more lists: \`--format json\` has them all.` : ''}\n`;
+}
+
+function foldedList({ title, table, left }: DiffList): string {
+  const more = left > 0 ? `\n\nand ${countText(left)} more` : '';
+  return `<details><summary>${md(title)}</summary>\n\n${tableMarkdown(table)}${more}\n\n</details>`;
+}
+
+function tableMarkdown({ head, rows }: DiffTable): string {
+  return [
+    ...mdTable(
+      head,
+      rows.map((row) => row.map((lines) => lines.map(mdLine).join('<br>') || '—')),
+    ),
+  ].join('');
+}
+
+export function rulesDiffText(found: RulesDiffDocument, options: TerminalOptions = {}): string {
+  const { head, rows } = figuresTable(found);
+  const { lists, left } = diffLists(found, NAMES_MAX);
+  const parts = [
+    paragraph(diffHeadline(found), options),
+    paragraph(found.sentence, options),
+    paragraph(diffSummary(found), options),
+    ...(rows.length === 0 ? [] : [`BY RULE, BEFORE → AFTER\n${terminalTable(head, rows, options)}`]),
+    ...lists.map((list) => listText(list, options)),
+    ...(left > 0 ? [`and ${countText(left)} more lists: the JSON form has them all`] : []),
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function listText({ title, table, left }: DiffList, options: TerminalOptions): string {
+  const more = left > 0 ? [`and ${countText(left)} more`] : [];
+  return [paragraph(title, options), terminalTable(table.head, table.rows, options), ...more].join('\n');
+}

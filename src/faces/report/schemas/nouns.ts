@@ -1,0 +1,238 @@
+// report: the schemas of single nouns as views show them: runs, decisions, plans, intents, claims and the rest. In: nothing. Out: zod
+// schemas. INVARIANT, checked by the types: each describes its view, no more and no less.
+import { z } from 'zod';
+import { AUDIT_KINDS } from '../../../domain/audit-entry.ts';
+import { SCOPES } from '../../../domain/endpoint-token.ts';
+import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../../../domain/notification.ts';
+import { PLAN_STATUSES } from '../../../domain/plan.ts';
+import { HISTORY_KINDS } from '../../../domain/why.ts';
+import type { decisionView, runSummaryView } from '../decision-view.ts';
+import type { auditView, historyView } from '../lists-text.ts';
+import type {
+  acceptanceView,
+  claimView,
+  exemptionView,
+  intentView,
+  planView,
+  releasedView,
+  stopView,
+} from '../plan-view.ts';
+import {
+  count,
+  effect,
+  fact,
+  judgedRule,
+  kind,
+  mode,
+  outcome,
+  plan as reportPlan,
+  run as reportRun,
+  ruleEvidence,
+  runDecision,
+  snapshot,
+  source,
+  text,
+  time,
+  trustReason,
+} from '../schema-parts.ts';
+import type { notificationView, tokenView } from '../token-view.ts';
+
+export const facts = z.record(text, fact);
+export const intentStatus = z.enum(['planned', 'sent', 'settled', 'withdrawn']);
+export const claimStatus = z.enum(['standing', 'orphaned', 'ended', 'overridden', 'released']);
+
+export const run = z
+  .strictObject({ ...reportRun.shape, snapshot, rulesJudged: z.array(judgedRule), planId: text.nullable() })
+  .meta({ id: 'Run' });
+
+export const decision = runDecision
+  .omit({ unchanged: true, change: true, inPlan: true, intent: true })
+  .meta({ id: 'Decision' });
+
+const basis = z.array(
+  z.strictObject({ rule: text, ruleHash: text, subjectId: text, episodeId: text, decisionId: text, facts }),
+);
+/** What an intent does. */
+export const draft = { action: text, target: text, settings: facts, undo: z.boolean(), basis, effect };
+
+export const plan = z
+  .strictObject({
+    id: text,
+    digest: text,
+    runId: text,
+    mode,
+    status: z.enum(PLAN_STATUSES),
+    createdAt: time,
+    expiresAt: time,
+    decidedAt: time.nullable(),
+    decidedBy: text.nullable(),
+    decidedReason: text.nullable(),
+    breakGlass: reportPlan.shape.breakGlass,
+    releases: text.nullable().describe('the rule whose claims it undoes, if a person asked for that'),
+    supersededBy: reportPlan.shape.supersededBy,
+    difference: reportPlan.shape.difference,
+    intents: z.array(
+      z.strictObject({
+        ...draft,
+        released: z.boolean().optional(),
+        key: text,
+        held: z.boolean(),
+        reason: text,
+        reasonText: text,
+      }),
+    ),
+    dropped: count.nullable().describe('how many intents it had, when they are no longer kept'),
+    progress: reportPlan.shape.progress,
+    evidence: z
+      .array(z.strictObject({ rule: text, ...ruleEvidence.shape }))
+      .describe('kept evidence of its rules; of those that have some'),
+  })
+  .meta({ id: 'Plan' });
+
+export const history = z
+  .strictObject({
+    at: time,
+    kind: z.enum(HISTORY_KINDS),
+    text,
+    action: text.nullable(),
+    target: text.nullable(),
+    rules: z.array(text).readonly(),
+    run: count.nullable(),
+    by: text.nullable(),
+    id: text.describe('of the decision, intent, episode, claim or exemption; of a fact the number of the run'),
+  })
+  .meta({ id: 'HistoryLine' });
+
+export const intent = z
+  .strictObject({
+    id: text,
+    runId: text,
+    planId: text.nullable(),
+    ...draft,
+    mode,
+    approved: z.boolean(),
+    status: intentStatus,
+    outcome: outcome.nullable(),
+    note: text.nullable(),
+    attempts: count,
+    refusals: count.describe('how often in a row the server refused it before doing anything'),
+    doubtRetries: count,
+    createdAt: time,
+    sentAt: time.nullable(),
+    settledAt: time.nullable(),
+  })
+  .meta({ id: 'Intent' });
+
+export const claimed = {
+  id: text,
+  episodeId: text,
+  rule: text,
+  subjectId: text,
+  action: text,
+  target: text,
+  intentId: text,
+  status: claimStatus,
+};
+export const claim = z.strictObject({ ...claimed, openedAt: time, endedAt: time.nullable() }).meta({ id: 'Claim' });
+
+const subject = z.strictObject({ kind, id: text });
+export const about = {
+  subject: subject.nullable(),
+  selector: z.strictObject({ kind, field: text, value: text }).nullable(),
+};
+
+export const exemption = z
+  .strictObject({
+    id: text,
+    about: text,
+    ...about,
+    owner: text,
+    reason: text,
+    expiresAt: time,
+    createdAt: time,
+    createdBy: text,
+    endedAt: time.nullable(),
+    endedBy: text.nullable(),
+    endedReason: text.nullable(),
+    usedAt: time.nullable().describe('when it last held back a match'),
+    inForce: z.boolean(),
+    acceptForgeable: z
+      .boolean()
+      .describe('devices report the field of the selector themselves, and a person accepted that'),
+  })
+  .meta({ id: 'Exemption' });
+
+export const stop = z.strictObject({ at: time, by: text, reason: text }).meta({ id: 'Stop' });
+
+export const acceptance = z
+  .strictObject({ source, at: time, by: text, reason: text, run: text, causes: z.array(trustReason.shape.code), count })
+  .meta({ id: 'Acceptance' });
+
+export const released = z
+  .strictObject({
+    target: text,
+    action: text,
+    state: z.enum(['released', 'dry_run', 'standing']),
+    text,
+    intent: z.union([intent, z.null()]).describe('the undo that was sent, if one was needed'),
+  })
+  .meta({ id: 'Released' });
+
+export const auditEntry = z
+  .strictObject({ seq: count, at: time, kind: z.enum(AUDIT_KINDS), body: fact, prev: text, hash: text })
+  .meta({ id: 'AuditEntry' });
+
+export const notification = z
+  .strictObject({
+    id: text,
+    to: text.describe('the name of the webhook'),
+    kind: z.enum(NOTIFICATION_KINDS),
+    status: z.enum(NOTIFICATION_STATUSES),
+    at: time,
+    ageSeconds: count,
+    text,
+    attempts: count,
+    nextAttemptAt: time.nullable(),
+    lastAnswer: text.nullable().describe('the result of the last attempt; null before the first'),
+    about: facts,
+  })
+  .meta({ id: 'Notification' });
+
+export const token = z
+  .strictObject({
+    id: text,
+    name: text,
+    scope: z.enum(SCOPES),
+    createdAt: time,
+    createdBy: text,
+    expiresAt: time.nullable(),
+    revokedAt: time.nullable(),
+    revokedBy: text.nullable(),
+    usedAt: time.nullable(),
+    good: z.boolean(),
+  })
+  .meta({ id: 'Token' });
+
+type Same<Schema extends z.ZodType, View extends (...given: never[]) => unknown> = [
+  z.infer<Schema>,
+  ReturnType<View>,
+] extends [ReturnType<View>, z.infer<Schema>]
+  ? true
+  : never;
+
+/** Fails to compile when a view and its schema differ. */
+export const DESCRIBES_VIEWS: [
+  Same<typeof run, typeof runSummaryView>,
+  Same<typeof decision, typeof decisionView>,
+  Same<typeof plan, typeof planView>,
+  Same<typeof intent, typeof intentView>,
+  Same<typeof claim, typeof claimView>,
+  Same<typeof exemption, typeof exemptionView>,
+  Same<typeof stop, typeof stopView>,
+  Same<typeof acceptance, typeof acceptanceView>,
+  Same<typeof released, typeof releasedView>,
+  Same<typeof auditEntry, typeof auditView>,
+  Same<typeof notification, typeof notificationView>,
+  Same<typeof token, typeof tokenView>,
+  Same<typeof history, typeof historyView>,
+] = [true, true, true, true, true, true, true, true, true, true, true, true, true];

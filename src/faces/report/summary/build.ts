@@ -1,0 +1,341 @@
+// report: the record since a time → a summary. In: a reader, and the time. Out: counts with examples. It reads the store only, a page at a
+// time, and keeps no more than the counts and some examples.
+
+import { isoTime } from '../../../base/time.ts';
+import { giveWay } from '../../../base/turns.ts';
+import { type AuditKind, entryBody } from '../../../domain/audit-entry.ts';
+import type { ChangeWindow } from '../../../domain/change-window.ts';
+import { aboutText } from '../../../domain/exemption.ts';
+import { isOfLook, type Run } from '../../../domain/run.ts';
+import type { AuditQuery } from '../../../domain/store-ports.ts';
+import { plural } from '../fact-text.ts';
+import { changeWindowNow } from '../plan-view.ts';
+import type {
+  Counted,
+  Summary,
+  SummaryCalls,
+  SummaryDeed,
+  SummaryReader,
+  SummaryRuns,
+  SummaryUntrusted,
+} from './words.ts';
+
+// The audit entries of one kind since a time, a page at a time, with their bodies read.
+
+const PAGE = 500;
+
+interface ReadEntry {
+  seq: number;
+  at: number;
+  kind: AuditKind;
+  body: Readonly<Record<string, unknown>>;
+}
+
+async function* entriesSince(
+  reader: Pick<SummaryReader, 'audit'>,
+  kind: AuditKind,
+  since: number,
+  only: Pick<AuditQuery, 'hasActor'> = {},
+): AsyncGenerator<ReadEntry> {
+  for (let afterSeq = 0; ; ) {
+    const page = await reader.audit({ kind, since, afterSeq, limit: PAGE, ...only });
+    for (const entry of page)
+      if (entry.at >= since) yield { seq: entry.seq, at: entry.at, kind, body: entryBody(entry) };
+    if (page.length < PAGE) return;
+    afterSeq = page.at(-1)?.seq as number;
+    await giveWay();
+  }
+}
+
+/** A member of a body that is a text; empty otherwise. */
+function textIn({ body }: ReadEntry, name: string): string {
+  const value = body[name];
+  return typeof value === 'string' ? value : '';
+}
+
+// The runs of a summary: how they ended, and where none was made.
+
+const RUNS_PAGE = 200;
+const RUNS_MAX = 20_000;
+const NAMED_MAX = 5;
+/** Every number of a run is smaller. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+/** Fewer intervals show no habit. */
+const INTERVALS_MIN = 3;
+
+interface SummedRuns {
+  summary: SummaryRuns;
+  /** The number of a run of this time, by its id. */
+  seqOf(id: unknown): number | null;
+}
+
+async function sumRuns(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<SummedRuns> {
+  const { runs, isCut } = await runsSince(reader, sinceMs);
+  const newest = await reader.runLines({ before: AFTER_ALL, limit: RUNS_PAGE, overLists: true });
+  const usualMs = usualOf(newest);
+  const [oldest] = runs;
+  const [earlier] = await reader.runLines({ before: oldest?.seq ?? AFTER_ALL, limit: 1, overLists: true });
+  // Looks go on while whole runs are missing.
+  const others = runs.filter((run) => !isOfLook(run));
+  const outages =
+    usualMs === null ? [] : outagesOf(sinceSchedule(earlier ? [earlier, ...others] : others, newest), usualMs, untilMs);
+  const aborted = runs.filter(({ status }) => status === 'aborted').reverse();
+  const count = (status: Run['status']) => runs.filter((run) => run.status === status).length;
+  const aborts = aborted.slice(0, NAMED_MAX).map(({ seq, startedAt, error }) => {
+    return { run: seq, at: isoTime(startedAt), error: error ?? 'no reason was recorded' };
+  });
+  const numbers = new Map(runs.map(({ id, seq }) => [id, seq]));
+  return {
+    seqOf: (id) => numbers.get(String(id)) ?? null,
+    summary: {
+      completed: count('completed'),
+      aborted: aborted.length,
+      running: count('running'),
+      afterEvents: runs.length - others.length,
+      first: oldest?.seq ?? null,
+      last: runs.at(-1)?.seq ?? null,
+      usualMs,
+      aborts: { count: aborted.length, some: aborts },
+      outages: { count: outages.length, some: outages.reverse().slice(0, NAMED_MAX) },
+      isCut,
+    },
+  };
+}
+
+/** Oldest first. */
+async function runsSince(reader: SummaryReader, since: number): Promise<{ runs: Run[]; isCut: boolean }> {
+  const runs: Run[] = [];
+  for (let before = AFTER_ALL; ; ) {
+    const page = await reader.runLines({ since, before, limit: RUNS_PAGE });
+    runs.push(...page);
+    if (page.length < RUNS_PAGE || runs.length >= RUNS_MAX)
+      return { runs: runs.reverse(), isCut: page.length === RUNS_PAGE };
+    before = page.at(-1)?.seq as number;
+    await giveWay();
+  }
+}
+
+/** The median between the starts of scheduled runs that follow each other. */
+function usualOf(newest: readonly Run[]): number | null {
+  const starts = newest.filter(({ trigger }) => trigger === 'schedule').map(({ startedAt }) => startedAt);
+  const intervals = starts.slice(1).map((start, at) => (starts[at] as number) - start);
+  const sorted = intervals.filter((ms) => ms > 0).sort((one, other) => one - other);
+  return sorted.length < INTERVALS_MIN ? null : (sorted[Math.floor(sorted.length / 2)] as number);
+}
+
+/** Without the runs before the first scheduled one: where no schedule was, none was missed. */
+function sinceSchedule(runs: readonly Run[], newest: readonly Run[]): Run[] {
+  const first = newest.length < RUNS_PAGE ? newest.findLast(({ trigger }) => trigger === 'schedule') : undefined;
+  return runs.filter(({ seq }) => seq >= (first?.seq ?? 0));
+}
+
+/** A schedule allows one interval between two runs; a run that takes longer than that joins the next one. */
+function outagesOf(runs: readonly Run[], usualMs: number, untilMs: number): SummaryRuns['outages']['some'] {
+  return runs.flatMap((run, at) => {
+    const next = runs[at + 1];
+    const from = run.finishedAt ?? run.startedAt;
+    if ((run.status === 'running' && !next) || (next?.startedAt ?? untilMs) - from <= 2 * usualMs) return [];
+    return [{ from: isoTime(from), to: next ? isoTime(next.startedAt) : null, after: run.seq }];
+  });
+}
+
+// What people did, for a summary.
+
+const PEOPLE_NAMED_MAX = 15;
+
+/** In words, after the name; undefined: the entry is not a person's. */
+type Words = (entry: ReadEntry) => string | undefined;
+
+const of = (entry: ReadEntry, ...names: string[]) => names.map((name) => textIn(entry, name)).join(' ');
+const hasActor = (entry: ReadEntry) => textIn(entry, 'by') !== '';
+
+const DEEDS: { readonly [kind in AuditKind]?: Words } = {
+  'plan.approved': (entry) => `approved plan ${of(entry, 'plan')}`,
+  'plan.rejected': (entry) => `rejected plan ${of(entry, 'plan')}`,
+  'plan.glass_broken': (entry) => `BROKE THE GLASS: let plan ${of(entry, 'plan')} through the change windows`,
+  'plan.applying': (entry) => `applied plan ${of(entry, 'plan')}`,
+  'intent.planned': (entry) => (hasActor(entry) ? `released a claim: ${of(entry, 'action', 'target')}` : undefined),
+  'claim.released': (entry) =>
+    hasActor(entry) ? `released a claim without a call: ${of(entry, 'action', 'target')}` : undefined,
+  'intent.resolved': (entry) => `resolved ${of(entry, 'action', 'target')} as ${of(entry, 'as')}`,
+  'exemption.added': (entry) => `exempted ${of(entry, 'about')} (exemption ${of(entry, 'exemption')})`,
+  'exemption.confirmed': (entry) =>
+    `confirmed what joined the exemption of ${of(entry, 'about')} (${of(entry, 'count')})`,
+  'exemption.ended': (entry) => `ended the exemption of ${of(entry, 'about')}`,
+  'stop.set': () => 'stopped everything',
+  'stop.lifted': () => 'resumed',
+  'snapshot.accepted': (entry) => `accepted the next reading of ${of(entry, 'source')}`,
+  'token.added': (entry) => `made the token ${of(entry, 'name')} of scope ${of(entry, 'scope')}`,
+  'token.revoked': (entry) => `revoked the token ${of(entry, 'name')}`,
+  'restore.accepted': () => 'accepted a restored database',
+  'tables.accepted': () => 'accepted tables that were changed beside the engine',
+  'audit.key_replaced': () => 'replaced the signing key',
+  'history.forgotten': (entry) => `removed the records of a ${of(entry, 'subject')} from the history`,
+  'audit.archived': () => 'archived audit entries',
+  // A release has a line of its own.
+  'episode.overridden': (entry) =>
+    hasActor(entry) ? undefined : `reversed ${of(entry, 'action', 'target')} of rule ${of(entry, 'rule')}`,
+};
+
+/** Runs write most entries of these kinds. */
+const DONE_BY_RUNS_TOO: ReadonlySet<AuditKind> = new Set(['intent.planned', 'claim.released']);
+
+async function sumPeople(reader: SummaryReader, sinceMs: number, { seqOf }: SummedRuns): Promise<Counted<SummaryDeed>> {
+  const newest = new Newest();
+  for (const [kind, words] of Object.entries(DEEDS) as [AuditKind, Words][]) {
+    const only = DONE_BY_RUNS_TOO.has(kind) ? { hasActor: true as const } : {};
+    for await (const entry of entriesSince(reader, kind, sinceMs, only)) {
+      const text = words(entry);
+      if (text === undefined) continue;
+      const { at, seq } = entry;
+      const [by, reason] = [textIn(entry, 'by') || null, textIn(entry, 'reason') || null];
+      newest.add({ at: isoTime(at), by, text, reason, entry: seq });
+    }
+  }
+  for (const deed of await requestedRuns(reader, sinceMs, seqOf)) newest.add(deed);
+  return newest.counted();
+}
+
+/** One line for all runs of a person. */
+async function requestedRuns(
+  reader: SummaryReader,
+  sinceMs: number,
+  seqOf: SummedRuns['seqOf'],
+): Promise<SummaryDeed[]> {
+  const asked = new Map<string, { count: number; last: ReadEntry }>();
+  for await (const entry of entriesSince(reader, 'run.started', sinceMs, { hasActor: true })) {
+    const by = textIn(entry, 'by');
+    if (by !== '') asked.set(by, { count: (asked.get(by)?.count ?? 0) + 1, last: entry });
+  }
+  return [...asked].map(([by, { count, last }]) => {
+    const run = seqOf(last.body.run);
+    const named = run === null ? '' : count === 1 ? ` (run ${run})` : ` (the last is run ${run})`;
+    const text = `asked for ${plural(count, 'run')}${named}`;
+    return { at: isoTime(last.at), by, text, reason: null, entry: count === 1 ? last.seq : null };
+  });
+}
+
+/** Keeps the newest of any number. */
+class Newest {
+  private count = 0;
+  private some: SummaryDeed[] = [];
+
+  add(deed: SummaryDeed): void {
+    this.count += 1;
+    this.some.push(deed);
+    if (this.some.length > 10 * PEOPLE_NAMED_MAX) this.trim();
+  }
+
+  counted(): Counted<SummaryDeed> {
+    this.trim();
+    return { count: this.count, some: this.some };
+  }
+
+  private trim(): void {
+    this.some = this.some.sort((one, other) => (one.at < other.at ? 1 : -1)).slice(0, PEOPLE_NAMED_MAX);
+  }
+}
+
+/** What was done, without what is only held: that takes as long as all the rest. Errors: AppError `store_failed`. */
+export async function buildDone(
+  reader: SummaryReader,
+  sinceMs: number,
+  untilMs: number,
+): Promise<Pick<Summary, 'runs' | 'calls' | 'people'>> {
+  const runs = await sumRuns(reader, sinceMs, untilMs);
+  const [calls, people] = [await sumCalls(reader, sinceMs, runs), await sumPeople(reader, sinceMs, runs)];
+  return { runs: runs.summary, calls, people };
+}
+
+/** Errors: AppError `store_failed`. */
+export async function buildSummary(
+  reader: SummaryReader,
+  sinceMs: number,
+  untilMs: number,
+  changeWindows: readonly ChangeWindow[] = [],
+): Promise<Summary> {
+  const runs = await sumRuns(reader, sinceMs, untilMs);
+  return {
+    since: isoTime(sinceMs),
+    until: isoTime(untilMs),
+    runs: runs.summary,
+    calls: await sumCalls(reader, sinceMs, runs),
+    // A decision that is held again by a later run for another reason counts again.
+    held: await reader.heldSince(sinceMs, NAMED_MAX),
+    expired: await sumExpired(reader, sinceMs, untilMs),
+    people: await sumPeople(reader, sinceMs, runs),
+    untrusted: await sumUntrusted(reader, sinceMs, runs),
+    changeWindow: (await changeWindowNow(reader, changeWindows, untilMs)) ?? null,
+  };
+}
+
+const OUTCOMES: { readonly [outcome: string]: SummaryCalls['outcome'] } = {
+  succeeded: 'done',
+  confirmed: 'done',
+  failed: 'failed',
+  unknown: 'in_doubt',
+  parked: 'in_doubt',
+};
+
+/** By its last outcome in this time: one that failed and was done later is done. */
+async function sumCalls(reader: SummaryReader, sinceMs: number, { seqOf }: SummedRuns): Promise<SummaryCalls[]> {
+  const groups = new Map<string, SummaryCalls>();
+  const undone = new Map<string, ReadEntry>();
+  const released = await releasedSince(reader, sinceMs);
+  const count = (entry: ReadEntry) => {
+    const action = textIn(entry, 'action');
+    const outcome = OUTCOMES[textIn(entry, 'outcome')];
+    if (outcome === undefined) return;
+    const key = `${outcome} ${action}`;
+    const group = groups.get(key) ?? { action, outcome, count: 0, some: [] };
+    const [target, intent, note] = [textIn(entry, 'target'), textIn(entry, 'intent'), textIn(entry, 'note')];
+    const run = released.has(intent) ? null : seqOf(entry.body.run);
+    group.some = [{ target, intent, run, note }, ...group.some].slice(0, NAMED_MAX);
+    groups.set(key, { ...group, count: group.count + 1 });
+  };
+  for await (const entry of entriesSince(reader, 'intent.settled', sinceMs)) {
+    const intent = textIn(entry, 'intent');
+    undone.delete(intent);
+    // What is done changes no more: only the others are kept.
+    if (OUTCOMES[textIn(entry, 'outcome')] === 'done') count(entry);
+    else undone.set(intent, entry);
+  }
+  for (const entry of undone.values()) count(entry);
+  const order = ['done', 'failed', 'in_doubt'];
+  return [...groups.values()].sort((one, other) => order.indexOf(one.outcome) - order.indexOf(other.outcome));
+}
+
+/** Intents that a person commanded: the last run before them did not do them. */
+async function releasedSince(reader: SummaryReader, sinceMs: number): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for await (const entry of entriesSince(reader, 'intent.planned', sinceMs, { hasActor: true })) {
+    if (entry.body.released === true) ids.add(textIn(entry, 'intent'));
+  }
+  return ids;
+}
+
+async function sumExpired(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<Summary['expired']> {
+  const plans: Summary['expired']['plans'] = { count: 0, some: [] };
+  for await (const entry of entriesSince(reader, 'plan.expired', sinceMs)) {
+    plans.count += 1;
+    plans.some = [{ id: textIn(entry, 'plan'), at: isoTime(entry.at) }, ...plans.some].slice(0, NAMED_MAX);
+  }
+  const ended = (await reader.exemptions())
+    .filter(({ endedAt, expiresAt }) => endedAt === undefined && expiresAt >= sinceMs && expiresAt <= untilMs)
+    .map((one) => ({ id: one.id, about: aboutText(one), at: isoTime(one.expiresAt) }));
+  return { plans, exemptions: { count: ended.length, some: ended.slice(0, NAMED_MAX) } };
+}
+
+async function sumUntrusted(reader: SummaryReader, sinceMs: number, runs: SummedRuns): Promise<SummaryUntrusted[]> {
+  const groups = new Map<string, SummaryUntrusted>();
+  for await (const entry of entriesSince(reader, 'source.untrusted', sinceMs)) {
+    const source = textIn(entry, 'source');
+    const run = runs.seqOf(entry.body.run);
+    for (const { code, text } of (entry.body.reasons ?? []) as { code: string; text: string }[]) {
+      const group = groups.get(`${source} ${code}`);
+      const [readings, firstRun] = [(group?.readings ?? 0) + 1, group?.firstRun ?? run];
+      groups.set(`${source} ${code}`, { source, code, text, readings, firstRun, lastRun: run });
+    }
+  }
+  return [...groups.values()];
+}

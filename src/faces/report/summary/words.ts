@@ -1,0 +1,212 @@
+// report: a summary in words: for a terminal and for Markdown. In: a summary. Out: text of visible characters; hostile names are escaped for
+// each medium.
+
+import { formatDuration } from '../../../base/time.ts';
+import type { AuditReader, HeldSince, PageReader, RecordReader } from '../../../domain/store-ports.ts';
+import { timeWords } from '../decision-words.ts';
+import { countText, md, plural } from '../fact-text.ts';
+import { paragraph, type TerminalOptions } from '../terminal-table.ts';
+
+// The shape of a summary: what happened since a time, in counts with examples whose ids and run numbers lead on.
+
+export type SummaryReader = Pick<RecordReader, 'runLines' | 'exemptions'> &
+  Pick<AuditReader, 'audit'> &
+  Pick<PageReader, 'heldSince' | 'heldInForce'>;
+
+export interface Summary {
+  since: string;
+  until: string;
+  runs: SummaryRuns;
+  /** Intents that were settled in this time, by action and outcome. */
+  calls: SummaryCalls[];
+  /** Decisions of this time that hold something, by rule and reason. */
+  held: HeldSince[];
+  expired: {
+    plans: Counted<{ id: string; at: string }>;
+    exemptions: Counted<{ id: string; about: string; at: string }>;
+  };
+  /** What people did, and what somebody unknown reversed (`by` is null). The newest first. */
+  people: Counted<SummaryDeed>;
+  untrusted: SummaryUntrusted[];
+  /** In words: the change window in force, or the next one. Null: none is configured. */
+  changeWindow: string | null;
+}
+
+/** All of them are counted; some of them are named. */
+export interface Counted<T> {
+  count: number;
+  some: T[];
+}
+
+export interface SummaryRuns {
+  completed: number;
+  aborted: number;
+  running: number;
+  /** How many of them were only over the subjects that new events named. */
+  afterEvents: number;
+  /** Numbers; null without a run. */
+  first: number | null;
+  last: number | null;
+  /** The usual time between two scheduled runs; null when too few were made to know it. */
+  usualMs: number | null;
+  aborts: Counted<{ run: number; at: string; error: string }>;
+  /** No run in this time, which is longer than twice the usual one. `to` is null while it lasts. */
+  outages: Counted<{ from: string; to: string | null; after: number }>;
+  /** Older runs of this time are not counted: there are too many. */
+  isCut: boolean;
+}
+
+export interface SummaryCalls {
+  action: string;
+  outcome: 'done' | 'failed' | 'in_doubt';
+  count: number;
+  some: { target: string; intent: string; run: number | null; note: string }[];
+}
+
+export interface SummaryDeed {
+  at: string;
+  by: string | null;
+  text: string;
+  reason: string | null;
+  /** The audit entry; null for several. */
+  entry: number | null;
+}
+
+export interface SummaryUntrusted {
+  source: string;
+  code: string;
+  /** In words, of the last such reading. */
+  text: string;
+  readings: number;
+  firstRun: number | null;
+  lastRun: number | null;
+}
+
+interface Section {
+  title: string;
+  lines: string[];
+}
+
+/** Sections without lines are left out. */
+export function summaryText(summary: Summary, options: TerminalOptions = {}): string {
+  const width = (options.width ?? 100) - 2 * INDENT.length;
+  const hanging = (line: string) => `${INDENT}${paragraph(line, { width }).replaceAll('\n', `\n${INDENT}${INDENT}`)}`;
+  const parts = sectionsOf(summary).map(({ title, lines }) => [title.toUpperCase(), ...lines.map(hanging)].join('\n'));
+  return `${[headlineOf(summary), ...parts].join('\n\n')}\n`;
+}
+
+const INDENT = '  ';
+
+export function summaryMarkdown(summary: Summary): string {
+  const parts = sectionsOf(summary).map(({ title, lines }) => {
+    return [`## ${md(title)}`, '', ...lines.map((line) => `- ${md(line)}`)].join('\n');
+  });
+  return `${[`# ${md(headlineOf(summary))}`, ...parts].join('\n\n')}\n`;
+}
+
+function headlineOf({ since, until }: Summary): string {
+  return `Trustward: summary, ${timeWords(since)} to ${timeWords(until)}`;
+}
+
+function sectionsOf(summary: Summary): Section[] {
+  const { runs, held, expired, people, untrusted } = summary;
+  const callsOf = (outcome: SummaryCalls['outcome']) =>
+    summary.calls.filter((group) => group.outcome === outcome).map(callsLine);
+  const sections = [
+    { title: 'Runs', lines: runLines(runs) },
+    { title: 'Change window', lines: summary.changeWindow === null ? [] : [summary.changeWindow] },
+    { title: 'Done', lines: callsOf('done') },
+    { title: 'Failed', lines: callsOf('failed') },
+    { title: 'In doubt', lines: callsOf('in_doubt') },
+    { title: 'Held', lines: held.map(heldLine) },
+    { title: 'Expired', lines: expiredLines(expired) },
+    { title: 'What people did', lines: peopleLines(people) },
+    { title: 'Not trusted', lines: untrusted.map(untrustedLine) },
+  ].filter(({ lines }) => lines.length > 0);
+  const told = sections.filter(({ title }) => title !== 'Change window').length;
+  const isQuiet = told === 1 && runs.aborts.count + runs.outages.count === 0;
+  return isQuiet ? [...sections, { title: 'Nothing else', lines: ['Nothing was done, held or expired.'] }] : sections;
+}
+
+function runLines({
+  completed,
+  aborted,
+  running,
+  afterEvents,
+  first,
+  last,
+  usualMs,
+  aborts,
+  outages,
+  isCut,
+}: SummaryRuns): string[] {
+  const all = completed + aborted + running;
+  const usual = usualMs === null ? '' : `; a scheduled run usually begins every ${tookWords(usualMs)}`;
+  const events = afterEvents === 0 ? '' : `, ${countText(afterEvents)} of them after new events only`;
+  const under = running === 0 ? '' : `, ${running} not over`;
+  const which = first === last ? `run ${first}` : `run ${first} to run ${last}`;
+  return [
+    all === 0
+      ? `no run${usual}`
+      : `${plural(all, 'run')} (${which}): ${countText(completed)} completed, ${countText(aborted)} aborted${under}${events}${usual}`,
+    ...(isCut ? ['there are older runs in this time: they are not counted'] : []),
+    ...outages.some.map(outageLine),
+    ...moreOf(outages, 'outage'),
+    ...aborts.some.map(({ run, at, error }) => `run ${run} at ${timeWords(at)} was aborted: ${error}`),
+    ...moreOf(aborts, 'aborted run'),
+  ];
+}
+
+function outageLine({ from, to, after }: SummaryRuns['outages']['some'][number]): string {
+  if (to === null) return `NO RUN since ${timeWords(from)}, after run ${after}`;
+  return `no run from ${timeWords(from)} to ${timeWords(to)} (${tookWords(Date.parse(to) - Date.parse(from))}), after run ${after}`;
+}
+
+/** In whole seconds, and from an hour on in whole minutes. */
+function tookWords(ms: number): string {
+  const unit = ms < 3_600_000 ? 1_000 : 60_000;
+  return formatDuration(Math.max(Math.round(ms / unit), 1) * unit);
+}
+
+function callsLine({ action, count, some }: SummaryCalls): string {
+  const named = some.map(({ target, run, intent, note }) => {
+    const where = run === null ? `intent ${intent}` : `run ${run}`;
+    return `${target} (${where}${note === '' || note === 'Success' ? '' : `: ${note}`})`;
+  });
+  return `${action}: ${countText(count)}: ${named.join(', ')}${rest(count, some.length)}`;
+}
+
+function heldLine({ rule, reason, count, inForce, some }: Summary['held'][number]): string {
+  const named = some.map(({ target, run }) => `${target} (run ${run})`);
+  return `${rule}, ${reason}: ${countText(count)}, ${countText(inForce)} still: ${named.join(', ')}${rest(count, some.length)}`;
+}
+
+function expiredLines({ plans, exemptions }: Summary['expired']): string[] {
+  return [
+    ...plans.some.map(({ id, at }) => `plan ${id}, recorded at ${timeWords(at)}`),
+    ...moreOf(plans, 'plan'),
+    ...exemptions.some.map(({ id, about, at }) => `exemption ${id} of ${about} at ${timeWords(at)}`),
+    ...moreOf(exemptions, 'exemption'),
+  ];
+}
+
+function peopleLines(people: Summary['people']): string[] {
+  const lines = people.some.map(({ at, by, text, reason, entry }) => {
+    const where = entry === null ? '' : ` [entry ${entry}]`;
+    return `${timeWords(at)}: ${by ?? 'somebody'} ${text}${reason === null ? '' : `: ${reason}`}${where}`;
+  });
+  return [...lines, ...moreOf(people, 'entry', 'entries')];
+}
+
+function untrustedLine({ source, readings, firstRun, lastRun, text }: Summary['untrusted'][number]): string {
+  const which = firstRun === lastRun ? `run ${lastRun}` : `run ${firstRun} to run ${lastRun}`;
+  return `${source}, ${plural(readings, 'reading')} (${lastRun === null ? 'of removed runs' : which}): ${text}`;
+}
+
+function moreOf({ count, some }: Counted<unknown>, one: string, many = `${one}s`): string[] {
+  return count === some.length ? [] : [`and ${plural(count - some.length, one, many)} more`];
+}
+
+function rest(count: number, named: number): string {
+  return count === named ? '' : ` and ${countText(count - named)} more`;
+}

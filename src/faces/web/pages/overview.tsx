@@ -1,0 +1,291 @@
+// web: the first page: is all well, what waits for a person, what was done in the last 24 hours, and the switch that stops everything.
+// In: the store, and the readiness of the daemon. Out: a page whose parts read themselves again while it is open.
+
+import { z } from 'zod';
+import { windowAt } from '../../../domain/change-window.ts';
+import type { PlanStatus } from '../../../domain/plan.ts';
+import type { HttpDeps } from '../../http/deps.ts';
+import { type Ctx, givenText, type Route, readForm } from '../../http/route.ts';
+import { snapshotView } from '../../report/decision-view.ts';
+import { asSentence, countText, plural } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
+import { Code, Mark, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { changeWindowNow } from '../../report/plan-view.ts';
+import { buildDone } from '../../report/summary/build.ts';
+import { sourceWords } from '../../report/words.ts';
+import { formPage, mayDo, readPage } from '../answer.tsx';
+import { Act, Live } from '../parts/act.tsx';
+import { countedPlans, DryRun, planLine, RUN_COLUMNS, runRow } from './plans.tsx';
+
+// What waits for a person, on the first page: plans, and actions in doubt, parked or failed.
+
+const PLANS = 5;
+
+async function waits({ reader }: HttpDeps) {
+  const { plans, isMore } = await waitingPlans(reader);
+  const unsettled = await Promise.all(
+    (['unknown', 'parked'] as const).map(async (outcome) => ({
+      outcome,
+      total: (await reader.newestIntents({ outcome }, 1)).total,
+    })),
+  );
+  const inDoubt = unsettled.filter(({ total }) => total > 0);
+  const failures = await reader.openFailures();
+  const isNothing = plans.length === 0 && inDoubt.length === 0 && failures.length === 0;
+  return (
+    <section class="card">
+      <h2>Waits for a person</h2>
+      {isNothing ? <p class="empty">Nothing waits.</p> : null}
+      <ul class="list">
+        {plans.map((plan) => (
+          <li data-row>{planLine(plan)}</li>
+        ))}
+        {isMore ? (
+          <li data-row>
+            <Link href="/plans">more plans</Link>
+          </li>
+        ) : null}
+        {inDoubt.map(({ outcome, total }) => (
+          <li data-row>
+            <Link href="/in-doubt">
+              {plural(total, 'action')} {outcome === 'unknown' ? 'in doubt' : 'parked'}
+            </Link>
+          </li>
+        ))}
+        {failures.length > 0 ? (
+          <li data-row>
+            <Link href="/in-doubt">{plural(failures.length, 'action')} failed and still to be done</Link>
+          </li>
+        ) : null}
+      </ul>
+    </section>
+  );
+}
+
+/** The first of them, and whether there are more. */
+async function waitingPlans(reader: HttpDeps['reader']) {
+  const ofStatus = (status: PlanStatus) => reader.planLines({ status }, { limit: PLANS + 1 });
+  const all = (await Promise.all((['pending', 'approved', 'interrupted'] as const).map(ofStatus))).flat();
+  return { plans: await countedPlans(reader, all.slice(0, PLANS)), isMore: all.length > PLANS };
+}
+
+const DAY_MS = 86_400_000;
+const RUNS = 5;
+const LIVE = 'run plan intent stop';
+
+const reasonForm = z.strictObject({ reason: givenText });
+
+export function overviewPages(deps: HttpDeps): Route[] {
+  const by = (context: Ctx) => context.var.caller.name;
+  return [
+    readPage(deps, '/', async (context) => {
+      const now = await stateNow(deps);
+      return {
+        title: 'Overview',
+        section: '/',
+        live: LIVE,
+        body: (
+          <>
+            <h1>Overview</h1>
+            <Live id="well" on="run stop" path="/">
+              {wellLine(now)}
+            </Live>
+            <Live id="waits" on={LIVE} path="/">
+              <div class="cards">
+                {await waits(deps)}
+                {await lastDay(deps)}
+              </div>
+            </Live>
+            <Live id="state" on="run stop" path="/">
+              {state(deps, now)}
+            </Live>
+            <Live id="recent" on="run" path="/">
+              {await recentRuns(deps)}
+            </Live>
+            {mayDo(context, 'trigger') ? <RunNow /> : null}
+            {await switches(deps, context)}
+          </>
+        ),
+      };
+    }),
+    formPage(deps, '/stop', 'approve', async (context) => {
+      const { reason } = await readForm(context, reasonForm);
+      await deps.operator.stop({ by: by(context), reason });
+      return '/';
+    }),
+    formPage(deps, '/resume', 'approve', async (context) => {
+      const { reason } = await readForm(context, reasonForm);
+      await deps.operator.resume({ by: by(context), reason });
+      return '/';
+    }),
+  ];
+}
+
+async function stateNow({ readiness, reader, clock, changeWindows = [] }: HttpDeps) {
+  const checks = await readiness();
+  const [newest, before] = await reader.runsOverLists(2);
+  // A run that still reads has no snapshot yet: the one before it is the last that has.
+  const run = newest?.status === 'running' && newest.findings === undefined ? before : newest;
+  const snapshot = run && snapshotView(run);
+  const isStopped = (await reader.stop()) !== undefined;
+  const nowMs = clock.nowMs();
+  const frozen = windowAt(changeWindows, nowMs) && (await changeWindowNow(reader, changeWindows, nowMs));
+  return { nowMs, checks, snapshot: snapshot?.id === null ? undefined : snapshot, isStopped, frozen };
+}
+
+type StateNow = Awaited<ReturnType<typeof stateNow>>;
+
+function wellLine({ nowMs, checks, snapshot, isStopped, frozen }: StateNow) {
+  const wrong = checks.filter(({ ok }) => !ok);
+  const untrusted = snapshot !== undefined && !snapshot.trusted;
+  const isWell = wrong.length === 0 && !untrusted;
+  return (
+    <div class={`notice ${!isWell ? 'bad' : isStopped || frozen ? 'wait' : 'good'}`}>
+      <b>{!isWell ? 'Something is wrong.' : isStopped ? 'Stopped by a person: nothing is called.' : 'All is well.'}</b>{' '}
+      {wrong.map(({ name, text }) => (
+        <span>
+          <b>{name}:</b> <Words>{text}</Words>.{' '}
+        </span>
+      ))}
+      {frozen === undefined ? null : (
+        <span>
+          <Words>{asSentence(frozen)}</Words>.{' '}
+        </span>
+      )}
+      {untrusted ? 'The last run did not trust what it read; nothing is done on that.' : null}
+      <span class="quiet">
+        As of <When at={nowMs} />.
+      </span>
+      <p id="progress" class="quiet" aria-live="polite"></p>
+    </div>
+  );
+}
+
+function state(deps: HttpDeps, { checks, snapshot }: StateNow) {
+  return (
+    <div class="cards">
+      <section class="card">
+        <h2>State</h2>
+        <dl class="facts">
+          {[...checks].sort(modeFirst).map(({ name, ok, text }) => (
+            <>
+              <dt>{name}</dt>
+              <dd>
+                {ok ? null : <Mark word="failed" text="not ok" />} <Words>{text}</Words>
+              </dd>
+            </>
+          ))}
+          <dt>next run</dt>
+          <dd>{nextRun(deps)}</dd>
+        </dl>
+      </section>
+      <section class="card">
+        <h2>Sources</h2>
+        {snapshot === undefined ? (
+          <p class="empty">Nothing was read yet.</p>
+        ) : (
+          <Table
+            caption="Sources, as the last run read them"
+            columns={['Source', 'Read', 'Trust', 'Notes']}
+            rows={Object.entries(snapshot.sources).map(([source, reading]) => {
+              const { read, trust, notes } = sourceWords(reading);
+              return {
+                cells: [
+                  <Term>{source}</Term>,
+                  read,
+                  reading.state !== 'read' ? trust : <Mark word={trust} tone={reading.trusted ? 'good' : 'bad'} />,
+                  notes.map((note) => (
+                    <div>
+                      <Words>{note}</Words>
+                    </div>
+                  )),
+                ],
+              };
+            })}
+          />
+        )}
+      </section>
+    </div>
+  );
+}
+
+function modeFirst(one: { name: string }, other: { name: string }): number {
+  return Number(other.name === 'mode') - Number(one.name === 'mode');
+}
+
+function nextRun(deps: HttpDeps) {
+  const atMs = deps.nextRunAtMs();
+  return atMs === undefined ? 'none is scheduled' : <When at={atMs} />;
+}
+
+async function lastDay({ reader, clock }: HttpDeps) {
+  const nowMs = clock.nowMs();
+  const { calls, runs, people } = await buildDone(reader, nowMs - DAY_MS, nowMs);
+  return (
+    <section class="card">
+      <h2>Last 24 hours</h2>
+      <p>
+        {plural(runs.completed, 'run')} completed
+        {runs.aborted > 0 ? `, ${countText(runs.aborted)} aborted` : ''}
+        {runs.afterEvents > 0 ? `, ${countText(runs.afterEvents)} after new events only` : ''}.
+      </p>
+      {calls.length === 0 ? <p class="empty">Nothing was called.</p> : null}
+      <ul class="list">
+        {calls.map(({ action, outcome, count }) => (
+          <li>
+            {countText(count)} × <Code>{action}</Code>{' '}
+            <Mark
+              word={outcome === 'in_doubt' ? 'unknown' : outcome}
+              text={outcome === 'in_doubt' ? 'in doubt' : outcome}
+            />
+          </li>
+        ))}
+      </ul>
+      {people.count > 0 ? (
+        <>
+          <h3>People</h3>
+          <ul class="list">
+            {people.some.map(({ at, by, text, reason }) => (
+              <li>
+                <When at={at} /> <Words>{`${by ?? 'somebody'}: ${text}${reason === null ? '' : ` (${reason})`}`}</Words>
+              </li>
+            ))}
+          </ul>
+        </>
+      ) : null}
+    </section>
+  );
+}
+
+async function recentRuns({ reader }: HttpDeps) {
+  const runs = await reader.runLines({ limit: RUNS });
+  const counted = await Promise.all(runs.map(async (run) => ({ run, counts: await reader.countsOfRun(run) })));
+  return (
+    <section class="card">
+      <h2>
+        <Link href="/runs">Last runs</Link>
+      </h2>
+      <Table caption="The last runs" columns={RUN_COLUMNS} rows={counted.map(runRow)} empty="No run was made yet." />
+    </section>
+  );
+}
+
+function RunNow() {
+  return (
+    <section class="card">
+      <h2>Run now</h2>
+      <DryRun />
+    </section>
+  );
+}
+
+async function switches({ reader }: HttpDeps, context: Ctx) {
+  if (!mayDo(context, 'approve') || (await reader.stop()) !== undefined) return null;
+  return (
+    <section class="card">
+      <h2>Stop everything</h2>
+      <p>Nothing is called from now on, also not by a run under way: no action, no undo, no plan. Runs still judge.</p>
+      <Act to="/stop" label="Stop" reason="required" tone="danger" />
+    </section>
+  );
+}

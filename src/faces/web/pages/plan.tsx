@@ -1,0 +1,539 @@
+// web: one plan: exactly what approving it does, by rule and action, the answer of a person, and how it is applied. In: the store, and the
+// ports that answer a plan. Out: a page; after an answer the plan, or the part, that has it.
+
+import { z } from 'zod';
+import { deletionTexts } from '../../../domain/action.ts';
+import { DRIFT_TARGETS_MAX } from '../../../domain/check.ts';
+import { AppError } from '../../../domain/errors.ts';
+import {
+  differenceFrom,
+  type Plan,
+  type PlannedIntent,
+  type PlanSelection,
+  successorText,
+} from '../../../domain/plan.ts';
+import { demandScope } from '../../http/auth.ts';
+import type { HttpDeps } from '../../http/deps.ts';
+import { pageAsked } from '../../http/mount.ts';
+import {
+  type Ctx,
+  givenText,
+  leadTo,
+  listField,
+  param,
+  positionField,
+  type Route,
+  readForm,
+  readQuery,
+} from '../../http/route.ts';
+import { type KindOf, kindLike } from '../../report/build-report.ts';
+import { changeTexts, countText, factTexts, flipWords, plural } from '../../report/fact-text.ts';
+import { subjectPath, Who } from '../../report/html/groups.tsx';
+import { Form, Link } from '../../report/html/link.tsx';
+import { Code, Mark, type Row, Table, When, Words } from '../../report/html/text.tsx';
+import { answerPage, mayDo, readPage } from '../answer.tsx';
+import { Live, Pager } from '../parts/act.tsx';
+import {
+  AnswerForm,
+  DriftPart,
+  DriftTable,
+  driftOf,
+  FORM,
+  groupsOf,
+  type PlanGroup,
+  type PlanQuery,
+  Progress,
+  pathOf,
+  RuleButton,
+  rulesOf,
+  storiesOf,
+  type TargetStory,
+} from './answer-form.tsx';
+import { AnswerFact, Answering, canBeCalled, freezeOn, kindsOf, PlanHead, Successors } from './head.tsx';
+
+// An answer to a plan as a form, and the page when somebody was there first.
+
+/** Errors: AppError `not_found`; `usage` for a beginning that fits several. */
+async function foundPlan({ reader }: Pick<HttpDeps, 'reader'>, context: Ctx): Promise<Plan> {
+  const id = param(context, 'id');
+  const plan = await reader.plan(id);
+  if (!plan) throw new AppError('not_found', `there is no plan \`${id}\`: \`/plans\` lists them`);
+  return plan;
+}
+
+/** `answer` returns the id of the plan to show. */
+function answerRoute(deps: HttpDeps, path: string, answer: (context: Ctx, plan: Plan) => Promise<string>): Route {
+  return {
+    method: 'POST',
+    path,
+    scope: 'approve',
+    handle: async (context) => {
+      try {
+        return leadTo(context, pathOf({ id: await answer(context, await foundPlan(deps, context)) }));
+      } catch (error) {
+        const plan = await deps.reader.plan(param(context, 'id'));
+        if (!plan || !(error instanceof AppError && error.code === 'conflict')) throw error;
+        return answerPage(deps, context, await conflictPage(deps, plan, error.message), 409);
+      }
+    },
+  };
+}
+
+async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
+  const { id, status, supersededBy } = plan;
+  const isReplaced = status === 'superseded' && supersededBy !== undefined;
+  const text = isReplaced ? successorText(supersededBy, await differenceFrom(reader, plan)) : undefined;
+  // An answer to a part of it is on the plan of that part.
+  const parts = await Promise.all((supersededBy ?? []).map((one) => reader.plan(one)));
+  const answered = parts.filter((part) => part !== undefined && part.decidedAt !== undefined) as Plan[];
+  return {
+    title: 'Your answer was not used',
+    section: '/plans' as const,
+    body: (
+      <article class="card">
+        <h1>Your answer was not used</h1>
+        <p>
+          <Words>{why}</Words>
+        </p>
+        <dl class="facts">
+          <dt>status</dt>
+          <dd>
+            <Mark word={status} />
+          </dd>
+          <AnswerFact plan={plan} />
+          {answered.map((part) => (
+            <AnswerFact plan={part} />
+          ))}
+        </dl>
+        <Successors text={text} ids={supersededBy ?? []} />
+        <p>
+          <Link href={pathOf(plan)}>Plan {id} as it is now</Link>
+        </p>
+      </article>
+    ),
+  };
+}
+
+// The cells of a planned target: the box to tick, who has it, the facts behind it, what changes, and what came of it.
+
+const DEVICES_MAX = 5;
+
+/** Named by its key: exactly this action is meant, whatever else has the same target. */
+function Tick({ intent: { key, action, target }, group }: { intent: PlannedIntent; group: string }) {
+  return (
+    <label>
+      <input type="checkbox" name="target" value={key} form={FORM} data-ticked-by={group} />
+      <span class="unseen">
+        Tick <Words>{`${action} ${target}`}</Words>
+      </span>
+    </label>
+  );
+}
+
+function Target({ intent, kindOf }: { intent: PlannedIntent; kindOf: KindOf }) {
+  const { target, basis, effect } = intent;
+  const devices = effect.devices.slice(0, DEVICES_MAX);
+  const known = new Set(effect.devices.map(({ id }) => id));
+  const others = new Map(
+    basis.filter(({ subjectId }) => !known.has(subjectId)).map((one) => [one.subjectId, one.rule]),
+  );
+  return (
+    <>
+      {others.has(target) ? null : (
+        <div>
+          <Code>{target}</Code>
+        </div>
+      )}
+      {[...others].slice(0, DEVICES_MAX).map(([id, rule]) => (
+        <div>
+          <Who who={{ id }} href={subjectPath(kindOf(rule) ?? kindLike(id, effect), id)} />
+        </div>
+      ))}
+      {devices.map((device) => (
+        <div>
+          <Who who={device} href={subjectPath('device', device.id)} shown={target} />
+        </div>
+      ))}
+      {effect.devices.length > devices.length ? (
+        <div>and {countText(effect.devices.length - devices.length)} more</div>
+      ) : null}
+    </>
+  );
+}
+
+interface FactsProps {
+  intent: PlannedIntent;
+  atMs: number;
+  flip: TargetStory['flip'];
+  /** Something of the plan may still be called: what holds it matters. */
+  isOpen: boolean;
+}
+
+function Facts({ intent: { basis, held, reasonText, reason }, atMs, flip, isOpen }: FactsProps) {
+  const texts = [...new Set(basis.slice(0, DEVICES_MAX).flatMap(({ facts }) => factTexts(facts, atMs)))];
+  return (
+    <>
+      <Lines texts={flip ? [...texts, flipWords(flip, atMs)] : texts} />
+      {held && isOpen ? (
+        <div>
+          <Mark word="hold" text="held" /> <Words>{reasonText || reason}</Words>
+        </div>
+      ) : null}
+    </>
+  );
+}
+
+function EffectCell({ intent: { effect } }: { intent: PlannedIntent }) {
+  const { text, changes = [], deletion, ends = [] } = effect;
+  return (
+    <Lines
+      texts={[
+        text,
+        ...changeTexts(changes),
+        ...(deletion ? deletionTexts(deletion) : []),
+        ...ends.map((one) => `ends ${one}`),
+      ]}
+    />
+  );
+}
+
+function Lines({ texts }: { texts: readonly string[] }) {
+  return (
+    <>
+      {texts.map((text) => (
+        <div>
+          <Words>{text}</Words>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function hasWords(story: TargetStory | undefined): boolean {
+  return story?.outcome !== undefined || story?.before !== undefined;
+}
+
+function Story({ story }: { story: TargetStory | undefined }) {
+  if (story === undefined) return null;
+  const { outcome, text, before } = story;
+  return (
+    <>
+      {outcome === undefined ? null : (
+        <div>
+          <Mark word={outcome.word} text={outcome.text} />
+        </div>
+      )}
+      {text === undefined ? null : (
+        <div>
+          <Words>{text}</Words>
+        </div>
+      )}
+      {before === undefined ? null : (
+        <div class="quiet">
+          before: <Code>{before.action}</Code> <When at={before.at} />
+        </div>
+      )}
+    </>
+  );
+}
+
+// What a plan does, by rule and action: each group with a page of its targets.
+
+interface Shown {
+  plan: Plan;
+  kindOf: KindOf;
+  query: PlanQuery;
+  /** Its targets have boxes to tick. */
+  canAnswer: boolean;
+  /** Whether targets can be compared with now. */
+  hasDrift: boolean;
+  /** By key: what was done to the target before, and for this plan. */
+  stories: ReadonlyMap<string, TargetStory>;
+}
+
+function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
+  const { plan, canAnswer, query } = shown;
+  const { at, rules, action, total, found, from, intents } = group;
+  const id = `group-${at}`;
+  const isSearched = (query.q ?? '') !== '';
+  const ofRules = plan.intents.length === total ? 0 : countOf(plan, rules);
+  const hasStory = intents.some(({ key }) => hasWords(shown.stories.get(key)));
+  const columns = [
+    ...(canAnswer ? ['Tick'] : []),
+    'Target and devices',
+    { head: 'Facts when the plan was made', kind: 'facts' as const },
+    'Effect',
+    ...(hasStory ? [canAnswer ? 'Before' : 'Outcome'] : []),
+  ];
+  return (
+    <section class="card" id={id} aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>
+        {countText(total)} × <Code>{action}</Code> by {rules.join(', ')}
+      </h2>
+      {canAnswer && ofRules > 0 ? (
+        <p>
+          <RuleButton rules={rules} count={ofRules} />
+        </p>
+      ) : null}
+      {intents.length > 1 ? <GroupTools id={id} canTick={canAnswer} /> : null}
+      <Table
+        caption={`${action} by ${rules.join(', ')}`}
+        columns={columns}
+        rows={intents.map((intent) => rowOf(intent, id, hasStory, shown))}
+        empty={isSearched ? 'Nothing of it has this text.' : 'See the group by itself.'}
+      />
+      {found > intents.length ? (
+        <p class="quiet">
+          {intents.length === 0 ? 'None' : `${countText(from + 1)} to ${countText(from + intents.length)}`} of{' '}
+          {countText(found)}
+          {isSearched ? ` with this text (${plural(total, 'action')} in all)` : ''}.
+        </p>
+      ) : null}
+      <Pager next={nextOf(group, shown)} text={`More of ${action} by ${rules.join(', ')}`} />
+      {shown.hasDrift
+        ? chunksOf(intents).map((chunk, part) => (
+            <DriftPart
+              id={`drift-${at}-${from + part * DRIFT_TARGETS_MAX}`}
+              path={`${pathOf(plan)}/drift?${new URLSearchParams({
+                ...(isSearched && { q: query.q as string }),
+                group: String(at),
+                from: String(from + part * DRIFT_TARGETS_MAX),
+                rows: String(chunk.length),
+              })}`}
+              count={chunk.length}
+            />
+          ))
+        : null}
+    </section>
+  );
+}
+
+const counted = new WeakMap<Plan, ReadonlyMap<string, number>>();
+
+/** Of all actions of exactly these rules. Every group asks: the intents are counted once. */
+function countOf(plan: Plan, rules: readonly string[]): number {
+  const counts = counted.get(plan) ?? countsByRules(plan);
+  counted.set(plan, counts);
+  return counts.get(rules.join(' ')) ?? 0;
+}
+
+function countsByRules({ intents }: Plan): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const intent of intents) {
+    const key = rulesOf(intent).join(' ');
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function chunksOf(intents: readonly PlannedIntent[]): PlannedIntent[][] {
+  const chunks: PlannedIntent[][] = [];
+  for (let at = 0; at < intents.length; at += DRIFT_TARGETS_MAX) chunks.push(intents.slice(at, at + DRIFT_TARGETS_MAX));
+  return chunks;
+}
+
+function nextOf({ at, from, found, intents }: PlanGroup, { plan, query }: Shown): string | undefined {
+  const next = from + intents.length;
+  if (next >= found) return undefined;
+  const params = new URLSearchParams({ ...(query.q && { q: query.q }), group: String(at), from: String(next) });
+  return `${pathOf(plan)}?${params}`;
+}
+
+/** Both need JavaScript, which shows them. */
+function GroupTools({ id, canTick }: { id: string; canTick: boolean }) {
+  return (
+    <div class="tools" hidden>
+      <label>
+        Filter <input type="search" data-filter={id} aria-describedby={`${id}-count`} />
+      </label>
+      <span id={`${id}-count`} class="quiet" aria-live="polite"></span>
+      {canTick ? (
+        <label>
+          <input type="checkbox" data-ticks={id} /> Tick all that is shown here
+        </label>
+      ) : null}
+    </div>
+  );
+}
+
+function rowOf(intent: PlannedIntent, group: string, hasStory: boolean, shown: Shown): Row {
+  const { plan, canAnswer, stories } = shown;
+  const cells = [
+    <Target intent={intent} kindOf={shown.kindOf} />,
+    <Facts intent={intent} atMs={plan.createdAt} flip={stories.get(intent.key)?.flip} isOpen={shown.hasDrift} />,
+    <EffectCell intent={intent} />,
+    ...(hasStory ? [<Story story={stories.get(intent.key)} />] : []),
+  ];
+  return { cells: canAnswer ? [<Tick intent={intent} group={group} />, ...cells] : cells };
+}
+
+const LIVE = 'plan intent stop';
+
+const text = z.string().max(1_000).optional();
+const shown = { q: text, group: positionField.optional(), from: positionField.optional() };
+const query = z.strictObject(shown);
+const driftQuery = z.strictObject({ ...shown, rows: z.coerce.number().int().min(1).max(DRIFT_TARGETS_MAX).optional() });
+const digest = z.string().max(100);
+const approveForm = z.strictObject({
+  digest,
+  reason: givenText.optional(),
+  choice: z.string().max(100_000),
+  breakGlass: z.literal('yes').optional(),
+  target: listField(z.string().max(100)),
+});
+const rejectForm = z.strictObject({ digest, reason: givenText });
+const applyForm = z.strictObject({
+  digest,
+  reason: givenText.optional(),
+  breakGlass: z.literal('yes').optional(),
+});
+
+export function planPages(deps: HttpDeps): Route[] {
+  const answering = new Answering(deps);
+  const { plans } = deps;
+  return [
+    readPage(deps, '/plans/:id', async (context) => {
+      const plan = await foundPlan(deps, context);
+      return {
+        title: `Plan ${plan.id}`,
+        section: '/plans',
+        live: LIVE,
+        body: await body(deps, answering, context, plan, readQuery(context, query)),
+      };
+    }),
+    readPage(deps, '/plans/:id/drift', async (context) => {
+      const plan = await foundPlan(deps, context);
+      const asked = readQuery(context, driftQuery);
+      const id = `drift-${asked.group ?? 0}-${asked.from ?? 0}`;
+      return {
+        title: `Plan ${plan.id}, compared with now`,
+        section: '/plans',
+        body: (
+          <>
+            <h1>Plan {plan.id}, compared with now</h1>
+            <section class="card">
+              <DriftTable id={id} drifts={await driftOf(deps, plan, asked)} />
+              <Link href={pathOf(plan)}>Plan {plan.id}</Link>
+            </section>
+          </>
+        ),
+      };
+    }),
+    answerRoute(deps, '/plans/:id/approve', async (context, plan) => {
+      const form = await readForm(context, approveForm);
+      demandSeen(plan, form.digest);
+      demandPending(plan);
+      const part = partOf(plan, form.choice, new Set(form.target));
+      const by = context.var.caller.name;
+      const glass = demandGlass(context, form);
+      return answering.begin(plan.id, 'approve', by, () =>
+        plans.approve(plan.id, by, form.reason, part, glass !== undefined),
+      );
+    }),
+    answerRoute(deps, '/plans/:id/reject', async (context, plan) => {
+      const form = await readForm(context, rejectForm);
+      demandSeen(plan, form.digest);
+      demandPending(plan);
+      const by = context.var.caller.name;
+      return answering.begin(plan.id, 'reject', by, () => plans.reject(plan.id, by, form.reason));
+    }),
+    answerRoute(deps, '/plans/:id/apply', async (context, plan) => {
+      const form = await readForm(context, applyForm);
+      demandSeen(plan, form.digest);
+      const by = context.var.caller.name;
+      const glass = demandGlass(context, form);
+      return answering.begin(plan.id, 'apply', by, () => plans.apply(plan.id, by, glass));
+    }),
+  ];
+}
+
+async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Plan, asked: PlanQuery) {
+  const { status } = plan;
+  const canAnswer = status === 'pending' && mayDo(context, 'approve');
+  const canBreak = mayDo(context, 'admin') && freezeOn(deps, plan) !== undefined;
+  const groups = groupsOf(plan, asked);
+  const stories = await storiesOf(
+    deps,
+    plan,
+    groups.flatMap(({ intents }) => intents),
+  );
+  const rows = groups.reduce((sum, { intents }) => sum + intents.length, 0);
+  const hasDrift = canBeCalled(plan);
+  const shown = { plan, kindOf: kindsOf(deps), query: asked, canAnswer, hasDrift, stories };
+  // What a person is filling in, and what is compared with now, stays while the plan has the same status.
+  const stays = status === 'applying' || status === 'applied' ? undefined : 'true';
+  return (
+    <>
+      <h1>Plan {plan.id}</h1>
+      <Live id="plan" on={LIVE} path={pageAsked(context)}>
+        <PlanHead deps={deps} answering={answering} plan={plan} />
+        <Progress deps={deps} plan={plan} mayApply={mayDo(context, 'approve')} canBreak={canBreak} />
+        {canAnswer ? <AnswerForm plan={plan} paged={rows < plan.intents.length} canBreak={canBreak} /> : null}
+        <div id={`targets-${status}`} hx-preserve={stays}>
+          <Search plan={plan} asked={asked} isWhole={rows === plan.intents.length} />
+          {groups.map((group) => (
+            <Group group={group} shown={shown} />
+          ))}
+        </div>
+      </Live>
+    </>
+  );
+}
+
+/** For a plan that is longer than a page. */
+function Search({ plan, asked, isWhole }: { plan: Plan; asked: PlanQuery; isWhole: boolean }) {
+  const isPart = asked.q !== undefined || asked.group !== undefined;
+  if (isWhole && !isPart) return null;
+  return (
+    <Form method="get" action={pathOf(plan)} class="act">
+      <label>
+        Find in this plan{' '}
+        <input type="search" name="q" value={asked.q} maxlength={1000} placeholder="Target, name, owner" />
+      </label>
+      <button type="submit">Find</button>
+      {isPart ? <Link href={pathOf(plan)}>All {countText(plan.intents.length)} of it</Link> : null}
+    </Form>
+  );
+}
+
+/** Why it may go through the change windows; undefined: it is not asked. Errors: AppError `usage` without a reason, Problem 403. */
+function demandGlass(
+  context: Ctx,
+  { breakGlass, reason }: { breakGlass?: 'yes' | undefined; reason?: string | undefined },
+): { reason: string } | undefined {
+  if (breakGlass === undefined) return undefined;
+  demandScope(context.var.caller, 'admin');
+  if (reason === undefined) throw new AppError('usage', 'break glass needs a reason: say why the plan may not wait');
+  return { reason };
+}
+
+/** A person answers what they saw. Errors: AppError `conflict`. */
+function demandSeen(plan: Plan, seen: string): void {
+  if (plan.digest === seen) return;
+  throw new AppError('conflict', `plan ${plan.id} is not what your page showed: nothing was done; read it again`);
+}
+
+/** Of two who answer, the second learns it at once; the port asks again in its turn. Errors: AppError `conflict`. */
+function demandPending({ id, status }: Plan): void {
+  if (status === 'pending') return;
+  throw new AppError('conflict', `plan ${id} is ${status} by now and no longer waits: nothing was changed`);
+}
+
+/** Errors: AppError `usage` for a choice that names nothing. */
+function partOf(plan: Plan, choice: string, ticked: ReadonlySet<string>): PlanSelection {
+  const whole = { rules: [], only: [], except: [] };
+  if (choice === 'all') return whole;
+  if (choice === 'only' || choice === 'except') {
+    if (ticked.size === 0) throw new AppError('usage', 'nothing is ticked: tick targets of the plan, or approve all');
+    const isOnly = choice === 'only';
+    return { ...whole, keys: keysOf(plan, ({ key }) => ticked.has(key) === isOnly) };
+  }
+  const [kind, ...rules] = choice.split(' ');
+  if (kind !== 'rules') throw new AppError('usage', `\`choice\` is \`${choice}\`: expected all, only, except or rules`);
+  const wanted = rules.join(' ');
+  return { ...whole, keys: keysOf(plan, (one) => rulesOf(one).join(' ') === wanted) };
+}
+
+function keysOf({ intents }: Plan, isChosen: (intent: Plan['intents'][number]) => boolean): string[] {
+  return intents.filter(isChosen).map(({ key }) => key);
+}

@@ -1,0 +1,282 @@
+// web: the plans: first those that wait for a person, then all others, newest first, a page at a time. In: the store. Out: a page.
+
+import { z } from 'zod';
+import { formatDuration } from '../../../base/time.ts';
+import { PLAN_STATUSES, type PlannedCount, type PlanStatus } from '../../../domain/plan.ts';
+import type { RunStatus } from '../../../domain/run.ts';
+import type { PlanLine } from '../../../domain/store-ports.ts';
+import type { HttpDeps } from '../../http/deps.ts';
+import { pageAsked } from '../../http/mount.ts';
+import { nameField, positionField, type Route, readForm, readQuery } from '../../http/route.ts';
+import { beginRun } from '../../http/routes/runs.ts';
+import { countText, plural } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
+import { Code, Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
+import { type CountedRun, countWords, runLineView, triggerWords } from '../../report/lists-text.ts';
+import { kindWordsOf } from '../../report/plan-text.ts';
+import { addressOf } from '../address.ts';
+import { formPage, mayDo, readPage } from '../answer.tsx';
+import { Act, Live, Pager, StatusFilter } from '../parts/act.tsx';
+
+// A plan that waits, as an entry of a list: its status, what it does by rule and action, and its end.
+
+interface CountedPlan {
+  line: PlanLine;
+  counts: readonly PlannedCount[];
+}
+
+/** By digest, which seals what a plan has: its intents are counted once, however often a list shows it. */
+const kept = new Map<string, readonly PlannedCount[]>();
+const KEPT_MAX = 100;
+
+export function countedPlans(reader: HttpDeps['reader'], lines: readonly PlanLine[]): Promise<CountedPlan[]> {
+  return Promise.all(lines.map(async (line) => ({ line, counts: await countsOf(reader, line) })));
+}
+
+async function countsOf(reader: HttpDeps['reader'], { id, digest }: PlanLine): Promise<readonly PlannedCount[]> {
+  const known = kept.get(digest);
+  if (known) return known;
+  const counts = await reader.countsOfPlan(id);
+  if (kept.size >= KEPT_MAX) kept.clear();
+  kept.set(digest, counts);
+  return counts;
+}
+
+export function planLine({ line: { id, status, mode, expiresAt }, counts }: CountedPlan) {
+  return (
+    <>
+      <Link href={`/plans/${encodeURIComponent(id)}`}>Plan {id}</Link> <Mark word={status} />{' '}
+      {mode === 'dry-run' ? <Mark word="dry-run" text="of a dry run" /> : null}
+      {counts.map(({ rules, action, count }) => (
+        <div>
+          {countText(count)} × <Code>{action}</Code> by {rules.join(', ')}
+        </div>
+      ))}
+      <div class="quiet">
+        expires <When at={expiresAt} />
+      </div>
+    </>
+  );
+}
+
+const PAGE = 50;
+const WAITING_MAX = 10;
+const WAITING = ['pending', 'approved', 'interrupted', 'applying'] as const satisfies readonly PlanStatus[];
+
+const query = z.strictObject({
+  status: z.preprocess((value) => (value === '' ? undefined : value), z.enum(PLAN_STATUSES).optional()),
+  before: nameField.optional(),
+});
+
+export function plansPages(deps: HttpDeps): Route[] {
+  return [
+    readPage(deps, '/plans', async (context) => {
+      const { status, before } = readQuery(context, query);
+      const isFirst = status === undefined && before === undefined;
+      return {
+        title: 'Plans',
+        section: '/plans',
+        live: 'plan',
+        body: (
+          <>
+            <h1>Plans</h1>
+            <Live id="plans" on="plan" path={pageAsked(context)}>
+              {isFirst ? await waiting(deps) : null}
+              {await others(deps, status, before)}
+            </Live>
+          </>
+        ),
+      };
+    }),
+  ];
+}
+
+async function waiting({ reader }: HttpDeps) {
+  const found = await Promise.all(WAITING.map((status) => reader.planLines({ status }, { limit: WAITING_MAX })));
+  const plans = await countedPlans(reader, found.flat());
+  return (
+    <section class="card">
+      <h2>Wait for an answer</h2>
+      {plans.length === 0 ? <p class="empty">No plan waits for a person.</p> : null}
+      <ul class="list">
+        {plans.map((plan) => (
+          <li data-row>{planLine(plan)}</li>
+        ))}
+      </ul>
+      {found.some(({ length }) => length === WAITING_MAX) ? (
+        <p class="quiet">These are the newest {WAITING_MAX} of each status; choose a status for the rest.</p>
+      ) : null}
+    </section>
+  );
+}
+
+async function others({ reader }: HttpDeps, status: PlanStatus | undefined, before: string | undefined) {
+  const plans = await reader.planLines(status === undefined ? {} : { status }, {
+    ...(before !== undefined && { before }),
+    limit: PAGE,
+  });
+  const isShownAbove = (plan: PlanLine) => status === undefined && (WAITING as readonly string[]).includes(plan.status);
+  const last = plans.at(-1);
+  const params = last && new URLSearchParams({ ...(status && { status }), before: last.id });
+  return (
+    <section class="card">
+      <h2>{status === undefined ? 'All others' : `Plans that are ${status}`}</h2>
+      <StatusFilter path="/plans" statuses={PLAN_STATUSES} chosen={status} />
+      <Table
+        caption="Plans, newest first"
+        columns={['Plan', 'Status', 'Actions', 'Kind', 'Made', 'Answered']}
+        rows={plans.filter((plan) => !isShownAbove(plan)).map(rowOf)}
+        empty="There is none."
+      />
+      <Pager next={plans.length === PAGE && params ? `/plans?${params}` : undefined} />
+    </section>
+  );
+}
+
+function rowOf({ id, status, mode, releases, intents, createdAt, decidedBy, decidedAt }: PlanLine): Row {
+  return {
+    cells: [
+      <Link href={`/plans/${encodeURIComponent(id)}`}>{id}</Link>,
+      <Mark word={status} />,
+      intents === undefined ? 'not readable' : plural(intents, 'action'),
+      kindWordsOf(mode, releases),
+      <When at={createdAt} />,
+      decidedBy === undefined ? (
+        ''
+      ) : (
+        <>
+          <Name>{decidedBy}</Name>
+          {decidedAt === undefined ? null : (
+            <div>
+              <When at={decidedAt} />
+            </div>
+          )}
+        </>
+      ),
+    ],
+  };
+}
+
+// What lists of runs share: a run as a row of a table, and the button that makes a dry run.
+
+export const RUN_COLUMNS = ['Run', 'Started', 'Trigger', 'Mode', 'Status', 'Took', 'Newly decided, and done'];
+
+export function DryRun() {
+  return (
+    <>
+      <Act to="/runs" label="Dry run" fields={{ mode: 'dry-run' }} tone="main" />
+      <p class="quiet">It judges everything, changes nothing, and shows its report.</p>
+    </>
+  );
+}
+
+export function runRow(counted: CountedRun): Row {
+  const run = runLineView(counted);
+  return {
+    cells: [
+      <Link href={`/runs/${run.seq}`}>{run.seq}</Link>,
+      <When at={run.startedAt} />,
+      triggerWords(run).map((words) => <div>{words}</div>),
+      <Mark word={run.modeInForce} />,
+      <>
+        <Mark word={run.status} />
+        {run.error === null ? null : (
+          <div>
+            <Words>{run.error}</Words>
+          </div>
+        )}
+      </>,
+      run.tookMs === null ? '' : formatDuration(run.tookMs),
+      countWords(run.counts).map((words) => <div>{words}</div>),
+    ],
+  };
+}
+
+// All runs, the newest first, and the way to make one.
+
+const RUNS_ON_PAGE = 50;
+const STATUSES = ['completed', 'aborted', 'running'] as const satisfies readonly RunStatus[];
+
+const listQuery = z.strictObject({
+  status: z.enum(STATUSES).or(z.literal('')).optional(),
+  before: positionField.optional(),
+});
+const runForm = z.strictObject({ mode: z.enum(['dry-run', 'approve', 'enforce']) });
+
+export function runsPages(deps: HttpDeps): Route[] {
+  return [
+    readPage(deps, '/runs', async (context) => {
+      const { status, before } = readQuery(context, listQuery);
+      const chosen = status === '' ? undefined : status;
+      return {
+        title: 'Runs',
+        section: '/runs',
+        live: 'run',
+        body: (
+          <>
+            <h1>Runs</h1>
+            {mayDo(context, 'trigger') ? <NewRun /> : null}
+            <StatusFilter path="/runs" statuses={STATUSES} chosen={chosen} />
+            <Live id="runs" on="run" path={addressOf('/runs', { status: chosen, before })}>
+              <p id="progress" class="quiet" aria-live="polite"></p>
+              {await list(deps, chosen, before)}
+            </Live>
+          </>
+        ),
+      };
+    }),
+    formPage(deps, '/runs', 'trigger', async (context) => {
+      const { mode } = await readForm(context, runForm);
+      const { run } = await beginRun(deps, context, { mode, rules: undefined });
+      return `/runs/${run.seq}`;
+    }),
+  ];
+}
+
+async function list({ reader }: HttpDeps, status: RunStatus | undefined, before: number | undefined) {
+  const found = await reader.runLines({
+    limit: RUNS_ON_PAGE + 1,
+    ...(status && { status }),
+    ...(before !== undefined && { before }),
+  });
+  const runs = found.slice(0, RUNS_ON_PAGE);
+  const counted = await Promise.all(runs.map(async (run) => ({ run, counts: await reader.countsOfRun(run) })));
+  const last = found.length > RUNS_ON_PAGE ? runs.at(-1) : undefined;
+  return (
+    <section class="card">
+      <Table
+        caption="Runs, the newest first"
+        columns={RUN_COLUMNS}
+        rows={counted.map(runRow)}
+        empty="There is no such run."
+      />
+      <Pager next={last && addressOf('/runs', { status, before: last.seq })} />
+    </section>
+  );
+}
+
+function NewRun() {
+  return (
+    <section class="card">
+      <h2>Run now</h2>
+      <DryRun />
+      <details>
+        <summary>A run that acts</summary>
+        <Act
+          to="/runs"
+          label="Run in mode approve"
+          fields={{ mode: 'approve' }}
+          confirm="Run now, and put everything that the rules want into a plan?"
+        />
+        <Act
+          to="/runs"
+          label="Run in mode enforce"
+          fields={{ mode: 'enforce' }}
+          tone="danger"
+          confirm="Run now, and act on what the rules match?"
+        />
+        <p class="quiet">Rules, ceilings and the configured mode still lower what is done.</p>
+      </details>
+    </section>
+  );
+}

@@ -1,0 +1,460 @@
+// web: one rule: its settings, who it matches now, its matches over time, what its own tests show, and its text. In: the rule as loaded, the
+// last runs. Out: a page; another with all decisions that it led to. A rule that is not loaded any more still has those.
+import { z } from 'zod';
+import { spanText } from '../../../base/time.ts';
+import type { ReplayBeside } from '../../../domain/replay.ts';
+import type { Rule } from '../../../domain/rule.ts';
+import type { RunRecord } from '../../../domain/store.ts';
+import { type RuleTestReport, unseenOf } from '../../../domain/verdict.ts';
+import type { HttpDeps } from '../../http/deps.ts';
+import { type Ctx, nameField, param, type Route, readForm, readQuery } from '../../http/route.ts';
+import { evidenceLine, ruleModeWords, ruleSettings, settingsOfAction } from '../../report/evidence-words.ts';
+import { countText, plural } from '../../report/fact-text.ts';
+import { Form, Link } from '../../report/html/link.tsx';
+import { ReplayParts } from '../../report/html/picture.tsx';
+import { Code, Mark, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { replaySchema } from '../../report/replay/document.ts';
+import { addressOf } from '../address.ts';
+import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
+import type { PageContent } from '../layout.tsx';
+import { Pager } from '../parts/act.tsx';
+import {
+  DECISION_COLUMNS,
+  decisionRow,
+  lastTallies,
+  OverTime,
+  RuleMode,
+  type RunTally,
+  rulePath,
+  Source,
+} from './rules.tsx';
+
+// Replays: a form that asks for one, and what the last one found.
+
+/** Rows of each table: more make a page that is slow to read. */
+const ROWS_MAX = 100;
+const AGAIN_SECONDS = 3;
+
+const replayForm = z.strictObject({
+  way: z.enum(['what_if', 'as_was']).default('what_if'),
+  since: z.string().max(40).default('30d'),
+  rule: nameField.optional(),
+});
+
+/** Where a rule's page leads to. */
+function replayPath(rule: string): string {
+  return addressOf('/replay', { rule });
+}
+
+export function replayPages(deps: HttpDeps): Route[] {
+  return [
+    { method: 'GET', path: '/replay', scope: 'read', handle: (context) => showPage(deps, context) },
+    formPage(deps, '/replay', 'trigger', async (context) => {
+      const { way, since, rule } = await readForm(context, replayForm);
+      await deps.replays.begin({ way, since, rule }, context.var.caller.name);
+      return rule === undefined ? '/replay' : replayPath(rule);
+    }),
+  ];
+}
+
+async function showPage(deps: HttpDeps, context: Ctx): Promise<Response> {
+  const { rule } = readQuery(context, z.strictObject({ rule: nameField.optional() }));
+  const last = await deps.replays.current();
+  const answer = await answerPage(deps, context, pageOf(deps, last, rule, mayDo(context, 'trigger')));
+  if (last && last.finishedAt === undefined) answer.headers.set('Refresh', `${AGAIN_SECONDS}`);
+  return answer;
+}
+
+function pageOf(
+  deps: HttpDeps,
+  last: ReplayBeside | undefined,
+  rule: string | undefined,
+  mayAsk: boolean,
+): PageContent {
+  const isUnderWay = last !== undefined && last.finishedAt === undefined;
+  return {
+    title: 'Replay',
+    section: '/rules',
+    body: (
+      <>
+        <h1>Replay</h1>
+        <p>
+          What would a rule have done over the recorded time? It goes through the same code that decides a run. Nothing
+          is sent, and the result is kept until the next replay,{' '}
+          {deps.isDaemon ? 'or the end of the daemon' : 'for a day at most'}.
+        </p>
+        {mayAsk ? <Ask deps={deps} rule={rule ?? last?.asked.rule} isUnderWay={isUnderWay} /> : null}
+        {last === undefined ? <p class="empty">No replay is kept.</p> : <Last deps={deps} last={last} />}
+      </>
+    ),
+  };
+}
+
+function Ask({ deps, rule, isUnderWay }: { deps: HttpDeps; rule: string | undefined; isUnderWay: boolean }) {
+  return (
+    <Form method="post" action="/replay" class="card">
+      <h2>New replay</h2>
+      <label class="field">
+        <span>Rule</span>
+        <select name="rule">
+          <option value="">all rules</option>
+          {deps.rules().map(({ id }) => (
+            <option value={id} selected={id === rule}>
+              {id}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        <span>Since: a duration such as 30d, or a date</span>
+        <input type="text" name="since" value="30d" required maxlength={40} />
+      </label>
+      <label class="field">
+        <span>Way</span>
+        <select name="way">
+          <option value="what_if">what if: the present rules, enforced</option>
+          <option value="as_was">as it was: the rules of that time</option>
+        </select>
+      </label>
+      <button type="submit" class="main" disabled={isUnderWay}>
+        Replay
+      </button>
+      {isUnderWay ? <p class="quiet">One replay runs at a time: wait until this one ends.</p> : null}
+    </Form>
+  );
+}
+
+function Last({ deps, last }: { deps: HttpDeps; last: ReplayBeside }) {
+  const { asked, by, startedAt, finishedAt, notes, found, fault } = last;
+  const took = spanText((finishedAt ?? deps.clock.nowMs()) - startedAt);
+  return (
+    <section>
+      <h2>
+        {finishedAt === undefined ? 'Under way' : 'The last one'}:{' '}
+        {asked.rule === undefined ? 'all rules' : <Code>{asked.rule}</Code>}, since <Words>{asked.since}</Words>
+      </h2>
+      <p class="quiet" role={finishedAt === undefined ? 'status' : undefined}>
+        Asked for by <Name>{by}</Name>, <When at={startedAt} />.{' '}
+        {finishedAt === undefined ? `It has run for ${took}; this page reloads by itself.` : `It took ${took}.`}{' '}
+        {finishedAt === undefined ? <Link href="/replay">Reload now</Link> : null}
+      </p>
+      {finishedAt === undefined
+        ? notes?.map((note) => (
+            <div class="notice wait" role="status">
+              <Words>{note}</Words>
+            </div>
+          ))
+        : null}
+      {fault === undefined ? null : (
+        <div class="notice bad" role="alert">
+          <b>There is no result:</b> <Words>{fault}</Words>
+        </div>
+      )}
+      {found === undefined ? null : <Found found={found} />}
+    </section>
+  );
+}
+
+/** It may have been kept since before an update, or come from an endpoint of another version. */
+function Found({ found }: { found: object }) {
+  const { success, data } = replaySchema.safeParse(found);
+  if (success) return <ReplayParts replay={data} rowsMax={ROWS_MAX} isPage={true} />;
+  return (
+    <div class="notice wait" role="status">
+      The result cannot be shown, since another version of Trustward made it: ask for it again.
+    </div>
+  );
+}
+
+// What the tests inside a rule show: their results, which conditions no test decides, which changes of the rule no test
+// notices.
+
+function RuleTests({ report }: { report: RuleTestReport }) {
+  const { tests, problems, coverage, coveredPercent, mutants } = report;
+  const gaps = coverage.map((atom) => ({ text: atom.text, unseen: unseenOf(atom) })).filter((one) => one.unseen.length);
+  // They have a section of their own.
+  const others = problems.filter((problem) => !mutants?.survivors.some((survivor) => problem.endsWith(survivor)));
+  const failed = tests.filter(({ ok }) => !ok).length;
+  return (
+    <section class="card">
+      <h2>Its own tests</h2>
+      <p>
+        {plural(tests.length - failed, 'test')} passed, {failed} failed. They see {coveredPercent} % of the values that
+        its conditions can have.
+      </p>
+      {others.length === 0 ? null : (
+        <div class="notice wait">
+          <ul>
+            {others.map((problem) => (
+              <li>
+                <Words>{problem}</Words>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <details open={failed > 0}>
+        <summary>All {plural(tests.length, 'test')}</summary>
+        <Table
+          caption="The tests of the rule"
+          columns={['Test', 'Result', 'Expected', 'Got', 'Line']}
+          rows={tests.map(({ name, ok, expected, got, message, line }) => ({
+            cells: [
+              <>
+                <Words>{name}</Words>
+                {message === undefined ? null : (
+                  <div class="quiet">
+                    <Words>{message}</Words>
+                  </div>
+                )}
+              </>,
+              <Mark word={ok ? 'passed' : 'failed'} tone={ok ? 'good' : 'bad'} />,
+              expected,
+              got,
+              <Link href={`#L${line}`}>line {line}</Link>,
+            ],
+          }))}
+          empty="The rule has no tests."
+        />
+      </details>
+      <h3>Conditions that no test decides</h3>
+      <Table
+        caption="Conditions that tests did not see with each value"
+        columns={['Condition', 'Never seen']}
+        rows={gaps.map(({ text, unseen }) => ({ cells: [<Code>{text}</Code>, `${unseen.join(' or ')}`] }))}
+        empty="None: tests saw each condition with each value that it can have."
+      />
+      {mutants === undefined ? null : (
+        <>
+          <h3>Changes of the rule that no test notices</h3>
+          <p>
+            {plural(mutants.tried, 'small change')} of the condition {mutants.tried === 1 ? 'was' : 'were'} tried
+            {mutants.survivors.length === 0 ? ', and tests noticed each.' : ':'}
+          </p>
+          {mutants.survivors.length === 0 ? null : (
+            <ul>
+              {mutants.survivors.map((survivor) => (
+                <li>
+                  <Code>{survivor}</Code>
+                </li>
+              ))}
+            </ul>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+const PAGE = 50;
+
+export function rulePages(deps: HttpDeps): Route[] {
+  return [
+    readPage(deps, '/rules/:id', (context) => rulePage(deps, context)),
+    readPage(deps, '/rules/:id/decisions', (context) => decisionsPage(deps, context)),
+  ];
+}
+
+async function rulePage(deps: HttpDeps, context: Ctx): Promise<PageContent> {
+  const id = param(context, 'id');
+  const { after } = readQuery(context, z.strictObject({ after: nameField.optional() }));
+  if (!deps.rules().some((rule) => rule.id === id) && (await decidedBefore(deps, id))) return notLoaded(id);
+  const { rule, text, report } = await deps.ruleDetail(id);
+  const tallies = (await lastTallies(deps)).get(id) ?? [];
+  return {
+    title: rule.title,
+    section: '/rules',
+    chart: tallies.length > 1,
+    body: (
+      <>
+        <h1>
+          <Words>{rule.title}</Words>
+        </h1>
+        <p>
+          <Code>{id}</Code> <Mark word={rule.severity} />
+        </p>
+        <div class="cards">
+          <Settings deps={deps} rule={rule} />
+          {await now(deps, rule, tallies[0])}
+        </div>
+        <OverTime tallies={tallies} />
+        <p>
+          <Link href={replayPath(id)}>What it would have done over the recorded time</Link>
+        </p>
+        {await matching(deps, id, tallies[0], after)}
+        <RuleTests report={report} />
+        <section class="card">
+          <h2>
+            Its file <Code>{rule.file}</Code>
+          </h2>
+          {mayDo(context, 'trigger') ? (
+            <p>
+              <Link class="button" href={`${rulePath(id)}/try`}>
+                Try a change of this rule
+              </Link>
+            </p>
+          ) : null}
+          <Source text={text} label={`The text of rule ${id}`} />
+        </section>
+      </>
+    ),
+  };
+}
+
+async function decidedBefore({ reader }: HttpDeps, rule: string): Promise<boolean> {
+  return (await reader.decisions({ rule, limit: 1 })).length > 0;
+}
+
+function notLoaded(id: string): PageContent {
+  return {
+    title: id,
+    section: '/rules',
+    body: (
+      <>
+        <h1>
+          <Words>{id}</Words>
+        </h1>
+        <section class="card">
+          <p>This rule is not loaded: its file was removed, or has another id now. What it did stays as it is.</p>
+          <p>
+            <Link href={addressOf('/in-force', { rule: id })}>What it has in force</Link>
+          </p>
+          <p>
+            <Link href={`${rulePath(id)}/decisions`}>The decisions that it led to</Link>
+          </p>
+        </section>
+      </>
+    ),
+  };
+}
+
+function Settings({ deps, rule }: { deps: HttpDeps; rule: Rule }) {
+  const daemonMode = deps.daemonMode();
+  const evidence = evidenceLine(rule, deps.evidence);
+  return (
+    <section class="card">
+      <h2>Settings</h2>
+      <dl class="facts">
+        <dt>mode</dt>
+        <dd>
+          <RuleMode rule={rule} daemonMode={daemonMode} /> {ruleModeWords(rule, daemonMode)}
+          {evidence === undefined ? null : <div class="quiet">{evidence}</div>}
+        </dd>
+        <dt>judges</dt>
+        <dd>
+          each {rule.subject}; it reads {rule.sources.join(', ')}
+        </dd>
+        <dt>does</dt>
+        <dd>
+          {rule.then.map((one) => (
+            <div>
+              <Term>{one.action}</Term> <Words>{settingsOfAction(one)}</Words>
+            </div>
+          ))}
+        </dd>
+        {ruleSettings(rule).map(({ name, text }) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{text}</dd>
+          </>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+async function now({ reader }: HttpDeps, { id }: Rule, last: RunTally | undefined) {
+  const claims = (await reader.claimCounts()).filter(({ rule }) => rule === id);
+  return (
+    <section class="card">
+      <h2>Now</h2>
+      {last === undefined ? (
+        <p class="empty">No run has judged it yet.</p>
+      ) : (
+        <>
+          <span class="figure">{countText(last.match)}</span>
+          <p>
+            {last.match === 1 ? 'matches' : 'match'} as of <Link href={`/runs/${last.seq}`}>run {last.seq}</Link>,{' '}
+            <When at={last.at} />. {countText(last.no_match)} {last.no_match === 1 ? 'does' : 'do'} not;{' '}
+            {countText(last.unknown)} unknown
+            {last.error > 0 ? `, ${countText(last.error)} failed` : ''}.
+          </p>
+        </>
+      )}
+      <h3>In force</h3>
+      {claims.length === 0 ? <p class="empty">It has nothing in force.</p> : null}
+      <ul class="list">
+        {claims.map(({ action, status, count }) => (
+          <li>
+            <Link href={addressOf('/in-force', { rule: id, action, status })}>
+              {countText(count)} × {action}
+            </Link>{' '}
+            <Mark word={status} tone={status === 'orphaned' ? 'wait' : 'good'} />
+          </li>
+        ))}
+      </ul>
+      <p>
+        <Link href={`${rulePath(id)}/decisions`}>All decisions that it led to</Link>
+      </p>
+    </section>
+  );
+}
+
+async function matching({ reader }: HttpDeps, id: string, last: RunTally | undefined, after: string | undefined) {
+  const run: RunRecord | undefined = last && (await reader.run(String(last.seq)));
+  if (!run) return null;
+  const query = { limit: PAGE + 1, ...(after !== undefined && { after }) };
+  const { rows, total } = await reader.decisionsOfRule(run, id, query);
+  const shown = rows.slice(0, PAGE);
+  const next = rows.length > PAGE ? addressOf(rulePath(id), { after: shown.at(-1)?.id }) : undefined;
+  return (
+    <section class="card" id="now">
+      <h2>Decisions in force: {countText(total)}</h2>
+      <p>
+        As of <Link href={`/runs/${run.seq}`}>the report of run {run.seq}</Link>.
+      </p>
+      <Table
+        caption={`Decisions of rule ${id} in force`}
+        columns={DECISION_COLUMNS}
+        rows={shown.map(decisionRow)}
+        empty={after === undefined ? 'It matches nobody.' : 'There are no more.'}
+      />
+      <Pager next={next && `${next}#now`} text={`The next ${PAGE}`} />
+    </section>
+  );
+}
+
+async function decisionsPage({ reader, rules }: HttpDeps, context: Ctx): Promise<PageContent> {
+  const id = param(context, 'id');
+  const { before } = readQuery(context, z.strictObject({ before: nameField.optional() }));
+  const found = await reader.decisions({ rule: id, limit: PAGE + 1, ...(before !== undefined && { before }) });
+  const shown = found.slice(0, PAGE);
+  const next = found.length > PAGE ? addressOf(`${rulePath(id)}/decisions`, { before: shown.at(-1)?.id }) : undefined;
+  const title = rules().find((rule) => rule.id === id)?.title;
+  return {
+    title: `Decisions of ${id}`,
+    section: '/rules',
+    body: (
+      <>
+        <h1>
+          Decisions of <Words>{id}</Words>
+        </h1>
+        <p>
+          <Link href={rulePath(id)}>
+            <Words>{title ?? `Rule ${id}`}</Words>
+          </Link>
+          . The newest first, also those that are not in force any more.
+        </p>
+        <section class="card">
+          <Table
+            caption={`Decisions of rule ${id}`}
+            columns={DECISION_COLUMNS}
+            rows={shown.map(decisionRow)}
+            empty={before === undefined ? 'It has led to no decision.' : 'There are no more.'}
+          />
+          <Pager next={next} />
+        </section>
+      </>
+    ),
+  };
+}

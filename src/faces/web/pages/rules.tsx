@@ -1,0 +1,398 @@
+// web: the loaded rules: what each does, how far it may go, how many it matches, what it has in force, whether its own tests pass. In: the
+// rules, the last runs. Out: a page; a refused folder is shown with each of its problems.
+
+import type { Child } from 'hono/jsx';
+import type { StoredDecision } from '../../../domain/decision.ts';
+import { leastMode, type Mode, type Rule } from '../../../domain/rule.ts';
+import type { RunTallies } from '../../../domain/run.ts';
+import type { RuleTestReport } from '../../../domain/verdict.ts';
+import type { HttpDeps } from '../../http/deps.ts';
+import type { Route } from '../../http/route.ts';
+import { decisionView } from '../../report/decision-view.ts';
+import { decisionWords } from '../../report/decision-words.ts';
+import { evidenceLine } from '../../report/evidence-words.ts';
+import { countText, factTexts, meanwhileText, plural, showHidden } from '../../report/fact-text.ts';
+import { Sparkline, subjectPath, Who } from '../../report/html/groups.tsx';
+import { Link } from '../../report/html/link.tsx';
+import { Code, Mark, type Row, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { reasonWords } from '../../report/words.ts';
+import { addressOf, within } from '../address.ts';
+import { readPage } from '../answer.tsx';
+import { Chart, Live, Narrow } from '../parts/act.tsx';
+
+export function RuleMode({ rule: { mode }, daemonMode }: { rule: Pick<Rule, 'mode'>; daemonMode: Mode }) {
+  const inForce = leastMode(mode, daemonMode);
+  return (
+    <>
+      <Mark word={mode} />
+      {inForce === mode ? null : (
+        <div>
+          in force: <Mark word={inForce} />
+        </div>
+      )}
+    </>
+  );
+}
+
+const RUNS = 30;
+
+export interface RunTally extends Omit<RunTallies['tallies'][number], 'rule'> {
+  seq: number;
+  at: number;
+}
+
+export async function lastTallies({ reader }: Pick<HttpDeps, 'reader'>): Promise<Map<string, RunTally[]>> {
+  const byRule = new Map<string, RunTally[]>();
+  for (const { seq, at, tallies } of await reader.ruleTallies(RUNS)) {
+    for (const { rule, ...counts } of tallies) {
+      const known = byRule.get(rule);
+      if (known) known.push({ seq, at, ...counts });
+      else byRule.set(rule, [{ seq, at, ...counts }]);
+    }
+  }
+  return byRule;
+}
+
+const PATH = '/rules';
+/** Tests run once for each loaded rule. A page does not wait longer for them. */
+const TESTS_MS_MAX = 100;
+const ON = 'run rules claim';
+
+export function rulesPages(deps: HttpDeps): Route[] {
+  return [
+    readPage(deps, PATH, async () => ({
+      title: 'Rules',
+      section: PATH,
+      live: ON,
+      body: (
+        <>
+          <h1>Rules</h1>
+          <Narrow scope="rules" noun="rules" />
+          <Live id="rules" on={ON} path={PATH}>
+            <Refusal lines={deps.ruleRefusal()} meanwhile={meanwhileText(deps.rules().length, deps.isDaemon)} />
+            {await loaded(deps)}
+          </Live>
+        </>
+      ),
+    })),
+  ];
+}
+
+export function rulePath(id: string): string {
+  return `${PATH}/${encodeURIComponent(id)}`;
+}
+
+function Refusal({ lines, meanwhile }: { lines: readonly string[] | undefined; meanwhile: string }) {
+  if (lines === undefined) return null;
+  return (
+    <div class="notice bad" role="alert">
+      <b>The rules folder was refused:</b> {plural(lines.length, 'problem')}. Until it is in order, {meanwhile}.
+      <ul>
+        {lines.map((line) => (
+          <li>
+            <Words>{line}</Words>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+async function loaded(deps: HttpDeps) {
+  const rules = [...deps.rules()].sort((one, other) => (one.id < other.id ? -1 : 1));
+  const daemonMode = deps.daemonMode();
+  const tallies = await lastTallies(deps);
+  const inForce = await claimsByRule(deps);
+  const reports = await testReports(deps, rules);
+  return (
+    <section class="card">
+      <p>
+        {plural(rules.length, 'rule')} {rules.length === 1 ? 'is' : 'are'} loaded. The configured mode is{' '}
+        <Mark word={daemonMode} />: no rule goes further than that.
+      </p>
+      <Table
+        caption="The loaded rules"
+        columns={COLUMNS}
+        rows={rules.map((rule) =>
+          ruleRow(rule, {
+            daemonMode,
+            tallies: tallies.get(rule.id) ?? [],
+            inForce: inForce.get(rule.id) ?? 0,
+            report: reports.get(rule.id),
+            evidence: evidenceLine(rule, deps.evidence),
+          }),
+        )}
+        empty="No rule is loaded."
+      />
+    </section>
+  );
+}
+
+async function claimsByRule({ reader }: HttpDeps): Promise<Map<string, number>> {
+  const byRule = new Map<string, number>();
+  for (const { rule, count } of await reader.claimCounts()) byRule.set(rule, (byRule.get(rule) ?? 0) + count);
+  return byRule;
+}
+
+/** Of those rules whose tests end in time. */
+async function testReports(deps: HttpDeps, rules: readonly Rule[]): Promise<Map<string, RuleTestReport>> {
+  const reports = new Map<string, RuleTestReport>();
+  const ended = rules.map(async ({ id }) => {
+    // A rule that was unloaded meanwhile has none.
+    const detail = await deps.ruleDetail(id).catch(() => undefined);
+    if (detail) reports.set(id, detail.report);
+  });
+  await within(deps, TESTS_MS_MAX, Promise.all(ended));
+  return reports;
+}
+
+const COLUMNS = [
+  'Rule',
+  'Severity',
+  'Subject',
+  'Does',
+  'Mode',
+  { head: 'Matches', kind: 'number' as const },
+  'Last runs',
+  { head: 'In force', kind: 'number' as const },
+  'Own tests',
+];
+
+interface AboutRule {
+  daemonMode: Mode;
+  tallies: readonly RunTally[];
+  inForce: number;
+  report: RuleTestReport | undefined;
+  evidence: string | undefined;
+}
+
+function ruleRow(rule: Rule, { daemonMode, tallies, inForce, report, evidence }: AboutRule): Row {
+  const { id, title, severity, subject, then } = rule;
+  const [last] = tallies;
+  const counts = tallies.map(({ match }) => match).reverse();
+  return {
+    cells: [
+      <>
+        <Link href={rulePath(id)}>
+          <Words>{title}</Words>
+        </Link>
+        <div class="quiet">
+          <Code>{id}</Code>
+        </div>
+        {evidence === undefined ? null : <div class="quiet">{evidence}</div>}
+      </>,
+      <Mark word={severity} />,
+      subject,
+      then.map(({ action }) => (
+        <div>
+          <Term>{action}</Term>
+        </div>
+      )),
+      <RuleMode rule={rule} daemonMode={daemonMode} />,
+      last === undefined ? (
+        '—'
+      ) : (
+        <>
+          {countText(last.match)}
+          {last.unknown + last.error > 0 ? (
+            <div class="quiet">{countText(last.unknown + last.error)} unknown</div>
+          ) : null}
+        </>
+      ),
+      counts.length === 0 ? (
+        <span class="quiet">not judged yet</span>
+      ) : (
+        <Sparkline
+          counts={counts}
+          label={`matches of the last ${plural(counts.length, 'run')}: ${counts.join(', ')}`}
+        />
+      ),
+      inForce === 0 ? '0' : <Link href={addressOf('/in-force', { rule: id })}>{countText(inForce)}</Link>,
+      <TestsMark report={report} />,
+    ],
+  };
+}
+
+function TestsMark({ report }: { report: RuleTestReport | undefined }) {
+  if (report === undefined) return <span class="quiet">still running</span>;
+  const { tests, ok } = report;
+  if (tests.length === 0) return <Mark word="none" tone="wait" />;
+  const failed = tests.filter((test) => !test.ok).length;
+  const text = failed > 0 ? `${failed} of ${tests.length} failed` : `${tests.length} passed`;
+  return (
+    <>
+      <Mark word={text} tone={failed > 0 ? 'bad' : 'good'} />
+      {ok || failed > 0 ? null : <div class="quiet">with gaps</div>}
+    </>
+  );
+}
+
+// The text of a rule file with line numbers, and what is wrong at a line.
+
+const LINES_MAX = 2_000;
+const AROUND = 2;
+
+export function Source({ text, label }: { text: string; label: string }) {
+  const lines = linesOf(text);
+  return (
+    <>
+      <SourceBox label={label}>
+        {lines.slice(0, LINES_MAX).map((line, at) => (
+          <Line no={at + 1} text={line} id={`L${at + 1}`} />
+        ))}
+      </SourceBox>
+      {lines.length > LINES_MAX ? <p class="quiet">The rest of {lines.length} lines is left out.</p> : null}
+    </>
+  );
+}
+
+interface SourceProblem {
+  /** From 1; undefined: of the whole text. */
+  line: number | undefined;
+  text: string;
+}
+
+/** `x.yaml:3:7: message`, as loading reports them, one a line. */
+export function problemsIn(message: string, file: string): SourceProblem[] {
+  return message.split('\n').map((text) => {
+    const rest = text.startsWith(`${file}:`) ? text.slice(file.length + 1) : '';
+    const [, line, column, words] = /^(\d+):(\d+): (.*)$/s.exec(rest) ?? [];
+    return words === undefined ? { line: undefined, text } : { line: Number(line), text: `column ${column}: ${words}` };
+  });
+}
+
+/** Each problem below its line, with the lines around it. */
+export function SourceProblems({ text, problems }: { text: string; problems: readonly SourceProblem[] }) {
+  const lines = linesOf(text);
+  const near = (no: number) => problems.some(({ line }) => line !== undefined && Math.abs(line - no) <= AROUND);
+  const shown = lines.flatMap((line, at) => (near(at + 1) ? [{ no: at + 1, line }] : []));
+  return (
+    <>
+      <ul>
+        {problems.map(({ line, text: words }) => (
+          <li>
+            {line === undefined ? null : <b>Line {line}, </b>}
+            <Words>{words}</Words>
+          </li>
+        ))}
+      </ul>
+      {shown.length === 0 ? null : (
+        <SourceBox label="The lines with problems">
+          {shown.map(({ no, line }, at) => (
+            <>
+              {at > 0 && shown[at - 1]?.no !== no - 1 ? '⋮\n' : ''}
+              <Line no={no} text={line} />
+              {problems.map((problem) =>
+                problem.line === no ? <b class="wrong">{`▲ ${showHidden(problem.text)}\n`}</b> : null,
+              )}
+            </>
+          ))}
+        </SourceBox>
+      )}
+    </>
+  );
+}
+
+/** Long lines are reached with the keyboard, too. */
+export function SourceBox({ label, children }: { label: string; children?: Child }) {
+  return (
+    <section class="scroll" aria-label={label} tabindex={0}>
+      <pre class="source">{children}</pre>
+    </section>
+  );
+}
+
+function Line({ no, text, id }: { no: number; text: string; id?: string }) {
+  return (
+    <>
+      <span class="no" id={id}>
+        {`${no} `}
+      </span>
+      {`${lineText(text)}\n`}
+    </>
+  );
+}
+
+export function lineText(line: string): string {
+  return showHidden(line.replaceAll('\t', '  '));
+}
+
+export function linesOf(text: string): string[] {
+  const lines = text.split(/\r\n|\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+export function OverTime({ tallies }: { tallies: readonly RunTally[] }) {
+  if (tallies.length < 2) return null;
+  const number = (head: string) => ({ head, kind: 'number' as const });
+  return (
+    <section class="card">
+      <h2>Matches over time</h2>
+      <Chart
+        id="matches"
+        caption={`Matches in the last ${plural(tallies.length, 'run')}`}
+        columns={['Run', 'Started', number('Match'), number('Unknown'), number('Error')]}
+        rows={tallies.map(({ seq, at, match, unknown, error }) => ({
+          cells: [
+            <Link href={`/runs/${seq}`} aria-label={`the report of run ${seq}`}>
+              {seq}
+            </Link>,
+            <When at={at} />,
+            ...[match, unknown, error].map(countText),
+          ],
+        }))}
+      />
+    </section>
+  );
+}
+
+// Decisions of one rule as rows: who, what was decided and why, since when, the facts, in which run.
+
+export const DECISION_COLUMNS = ['Who', 'Decided', 'Why', { head: 'Facts', kind: 'facts' }, 'Since', 'Run'] as const;
+
+export function decisionRow(stored: StoredDecision): Row {
+  const decision = decisionView(stored);
+  const { subject, action, target, reason, reasonText, facts, since, runSeq, writtenAt } = decision;
+  return {
+    cells: [
+      <Who who={subject} href={subjectPath(subject.kind, subject.id)} shown={target} />,
+      <>
+        <Mark word={decision.decision} text={decisionWords(decision)} />
+        <div>
+          <Term>{action}</Term> on <Code>{target}</Code>
+        </div>
+      </>,
+      <>
+        {reasonWords(reason)}
+        {reasonText === reasonWords(reason) ? null : (
+          <div class="quiet">
+            <Words>{reasonText}</Words>
+          </div>
+        )}
+      </>,
+      <Facts facts={facts} atMs={stored.writtenAt} />,
+      <When at={since} />,
+      <>
+        <Link href={`/runs/${runSeq}`} aria-label={`the report of run ${runSeq}`}>
+          {runSeq}
+        </Link>
+        <div class="quiet">
+          <When at={writtenAt} />
+        </div>
+      </>,
+    ],
+  };
+}
+
+export function Facts({ facts, atMs }: { facts: StoredDecision['facts']; atMs: number }) {
+  return (
+    <>
+      {factTexts(facts, atMs).map((text) => (
+        <div>
+          <Words>{text}</Words>
+        </div>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,273 @@
+// web: a form with one button, with which a person changes something. In: where it goes, and what is asked. Out: a form that works without
+// JavaScript; with it, a button that cannot be taken back asks first.
+import type { Child } from 'hono/jsx';
+import type { AuditEntry } from '../../../domain/audit-entry.ts';
+import { ownText } from '../../../domain/facts.ts';
+import type { Intent, IntentBasis } from '../../../domain/intent.ts';
+import type { Released } from '../../../domain/operator.ts';
+import { showHidden, spellHidden } from '../../report/fact-text.ts';
+import { subjectPath, Who } from '../../report/html/groups.tsx';
+import { Form, Link, useAddress } from '../../report/html/link.tsx';
+import { Code, type Column, Mark, type Row, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { auditView, entryTexts } from '../../report/lists-text.ts';
+import { addressOf } from '../address.ts';
+
+interface ActProps {
+  to: string;
+  label: string;
+  /** Whether a reason is asked for. */
+  reason?: 'required' | 'optional';
+  tone?: 'main' | 'danger';
+  /** Asked before it is sent. */
+  confirm?: string;
+  /** Sent as they are. */
+  fields?: Readonly<Record<string, string>>;
+  /** Further fields. */
+  children?: Child;
+  /** The beginning of a reason. */
+  suggestion?: string;
+}
+
+export function Act({ to, label, reason, tone, confirm, fields = {}, children, suggestion }: ActProps) {
+  return (
+    <Form class="act" method="post" action={to}>
+      {Object.entries(fields).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      {children}
+      {reason === undefined ? null : (
+        <label>
+          <span class="unseen">Reason to {label.toLowerCase()}</span>
+          <input
+            type="text"
+            name="reason"
+            placeholder={reason === 'required' ? 'Reason' : 'Reason (optional)'}
+            required={reason === 'required'}
+            maxlength={1000}
+            value={suggestion}
+          />
+        </label>
+      )}
+      <button type="submit" class={tone} data-confirm={confirm && showHidden(confirm)}>
+        {label}
+      </button>
+    </Form>
+  );
+}
+
+export function Pager({ next, text = 'Older' }: { next: string | undefined; text?: string }) {
+  if (next === undefined) return null;
+  return (
+    <nav aria-label="More">
+      <Link class="button" href={next} rel="next">
+        {text}
+      </Link>
+    </nav>
+  );
+}
+
+export function Narrow({ scope, noun = 'rows' }: { scope: string; noun?: string }) {
+  const [input, count] = [`${scope}-narrow`, `${scope}-count`];
+  return (
+    <div class="tools" hidden>
+      <label for={input}>Show only {noun} with</label>
+      <input id={input} type="search" data-filter={scope} aria-describedby={count} />
+      <span id={count} class="quiet" aria-live="polite"></span>
+    </div>
+  );
+}
+
+interface LiveProps {
+  id: string;
+  /**
+   * Families such as `run plan`; the page's content names them as `live`, too. Undefined: nothing happens to it any more. INVARIANT: a page
+   * that was live has the part also when it is read again: what is not found is replaced by nothing.
+   */
+  on: string | undefined;
+  path: string;
+  children: Child;
+}
+
+export function Live({ id, on, path, children }: LiveProps) {
+  const at = useAddress();
+  if (on === undefined) return <section id={id}>{children}</section>;
+  const trigger = on
+    .split(' ')
+    .map((family) => `live-${family} from:body throttle:1s`)
+    .join(', ');
+  return (
+    <section id={id} hx-get={at(path)} hx-select={`#${id}`} hx-trigger={trigger} hx-swap="outerHTML" hx-disinherit="*">
+      {children}
+    </section>
+  );
+}
+
+/** `max`: characters that are shown. */
+export function Whole({ children, max }: { children: string; max: number }) {
+  const shown = children.slice(0, max);
+  return (
+    <>
+      <pre class="whole">
+        {shown
+          .split('\n')
+          .map((line) => spellHidden(line))
+          .join('\n')}
+      </pre>
+      {shown.length < children.length ? (
+        <p class="quiet">The rest of {children.length} characters is left out.</p>
+      ) : null}
+    </>
+  );
+}
+
+// An entry of the audit as a row: when, what, who, and its content.
+
+export const AUDIT_COLUMNS = ['Entry', 'When', 'Kind', 'Who', 'What'];
+
+const TEXTS = 4;
+/** More is on the entry's own page. */
+const BODY_MAX = 1_500;
+
+export function auditRow(entry: AuditEntry): Row {
+  const { seq, at, kind, body } = auditView(entry);
+  const by = ownText(body, 'by');
+  const texts = entryTexts(body, Date.parse(at)).filter((text) => by === undefined || !text.startsWith('by = '));
+  return {
+    id: `entry-${seq}`,
+    cells: [
+      <Link href={`/audit/${seq}`} aria-label={`entry ${seq} of the audit`}>
+        {seq}
+      </Link>,
+      <When at={at} />,
+      <Term>{kind}</Term>,
+      by === undefined ? null : <Words>{by}</Words>,
+      <>
+        <Words>{texts.slice(0, TEXTS).join('; ')}</Words>
+        <details>
+          <summary>All of entry {seq}</summary>
+          <Whole max={BODY_MAX}>{JSON.stringify(body, null, 2)}</Whole>
+        </details>
+      </>,
+    ],
+  };
+}
+
+// What a release has done, target by target, where no one action shows it.
+
+const TONES = { released: 'good', dry_run: 'calm', standing: 'wait' } as const;
+const WORDS = { released: 'released', dry_run: 'dry run', standing: 'still in force' } as const;
+
+export function ReleasedTable({ released }: { released: readonly Released[] }) {
+  return (
+    <Table
+      caption="What was released"
+      columns={['Undone', 'Target', 'Result', 'How']}
+      rows={released.map(({ action, target, state, text, intent }) => ({
+        cells: [
+          intent ? (
+            <Link href={`/intents/${encodeURIComponent(intent.id)}`}>
+              <Term>{intent.action}</Term>
+            </Link>
+          ) : (
+            <Term>{action}</Term>
+          ),
+          <Code>{target}</Code>,
+          <Mark word={WORDS[state]} tone={TONES[state]} />,
+          <Words>{text}</Words>,
+        ],
+      }))}
+      empty="Nothing was in force that it protects."
+    />
+  );
+}
+
+/** What the page of the audit takes. */
+const TARGET_MAX = 1_000;
+
+export function AuditLink({ target, children }: { target: string; children: Child }) {
+  if (target.length > TARGET_MAX) return <span>{children}</span>;
+  return <Link href={addressOf('/audit', { target })}>{children}</Link>;
+}
+
+export function OutcomeMark({ intent: { outcome, status } }: { intent: Pick<Intent, 'outcome' | 'status'> }) {
+  const word = outcome ?? status;
+  return <Mark word={word} text={word === 'unknown' ? 'in doubt' : word} />;
+}
+
+// What an action is about: the target, and the devices that it touches as its effect names them.
+
+const DEVICES_MAX = 3;
+
+interface About extends Pick<Intent, 'target' | 'effect'> {
+  basis: readonly Pick<IntentBasis, 'subjectId'>[];
+}
+
+export function Target({ target, effect: { devices }, basis }: About) {
+  const shown = devices.slice(0, DEVICES_MAX);
+  const known = new Set(devices.map(({ id }) => id));
+  const others = [...new Set(basis.map(({ subjectId }) => subjectId))].filter((id) => !known.has(id) && id !== target);
+  return (
+    <>
+      <Code>{target}</Code>
+      {shown.map((device) => (
+        <div>
+          <Who who={device} href={subjectPath('device', device.id)} shown={target} />
+        </div>
+      ))}
+      {devices.length > shown.length ? <div>and {devices.length - shown.length} more</div> : null}
+      {others.slice(0, DEVICES_MAX).map((id) => (
+        <div class="quiet">
+          by <Code>{id}</Code>
+        </div>
+      ))}
+    </>
+  );
+}
+
+// A list of one status alone.
+
+interface StatusFilterProps {
+  path: string;
+  statuses: readonly string[];
+  /** Undefined: all. */
+  chosen: string | undefined;
+}
+
+export function StatusFilter({ path, statuses, chosen }: StatusFilterProps) {
+  return (
+    <Form class="act" method="get" action={path}>
+      <label>
+        Status
+        <select name="status">
+          <option value="">all</option>
+          {statuses.map((status) => (
+            <option value={status} selected={status === chosen}>
+              {status}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit">Show</button>
+    </Form>
+  );
+}
+
+interface ChartProps {
+  id: string;
+  caption: string;
+  /** Those of kind `number` are drawn; each row has one `When`. */
+  columns: readonly (Column | string)[];
+  rows: readonly Row[];
+}
+
+export function Chart({ id, caption, columns, rows }: ChartProps) {
+  return (
+    <figure class="over-time">
+      <div class="chart" data-chart={id} role="img" aria-label={caption} hidden></div>
+      <details open>
+        <summary>{caption}: the numbers</summary>
+        <Table id={id} caption={caption} columns={columns} rows={rows} />
+      </details>
+    </figure>
+  );
+}

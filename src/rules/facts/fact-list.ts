@@ -1,0 +1,235 @@
+// evaluate: every fact that a rule can read, made from the record schemas, each with its type, its unit, known values and an
+// example. In: a kind of record, and perhaps some records. Out: rows; with records, how often each fact has no value in
+// them. Records are only counted: no value of theirs is in a row.
+import { type Fact, type Facts, isFacts, unescapeHtml } from '../../domain/facts.ts';
+import { nameInV2 as nameOfV2 } from '../../domain/lists.ts';
+import { SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
+import type { JudgeContext } from '../../domain/verdict.ts';
+import { type Frame, isAbsent, isOfType, ownPart, type Reasons, type Value } from '../language/expression.ts';
+import {
+  NOW_TYPE,
+  recordType,
+  UNIT_NAMES,
+  type ValueType,
+  VIRTUAL_NAMES,
+  virtualType,
+} from '../record-types/field-types.ts';
+import { nanoseconds, sampleEvent, sampleFactor, sampleRecord } from '../record-types/samples.ts';
+
+// What `$owners`, `$devices` and `$spec` are for a record.
+
+const SPEC_MAX = 1_000_000;
+
+export function virtualReader(
+  context: Pick<JudgeContext, 'joins' | 'unavailable'>,
+  reasons: Reasons,
+): Frame['readVirtual'] {
+  const unknown = (name: string, why: string): Value => reasons.unknown(name, `\`${name}\` ${why}`);
+  return (name, frame) => {
+    if (name === '$spec')
+      return specOf(frame.record) ?? unknown(name, 'cannot be read: ServiceSpec is missing or no JSON object');
+    const source = name === '$owners' ? 'users' : 'devices';
+    if (context.unavailable.has(source)) return unknown(name, `cannot be known: ${source} are unavailable`);
+    const keys = ownPart(frame.record, name === '$owners' ? 'Emails' : 'SerialNumbers');
+    if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'string')) {
+      return unknown(name, `cannot be known: \`${name === '$owners' ? 'Emails' : 'SerialNumbers'}\` is missing`);
+    }
+    const found: Fact[] = [];
+    for (const key of keys as string[]) {
+      const records =
+        name === '$owners'
+          ? listed(context.joins.users.get(key.toLowerCase()))
+          : (context.joins.devices.get(key) ?? []);
+      if (records.length === 0)
+        return unknown(name, `cannot be known whole: one of the ${source} is not in the snapshot`);
+      found.push(...records);
+    }
+    return found;
+  };
+}
+
+const listed = (record: Facts | undefined): Facts[] => (record ? [record] : []);
+
+/** The ServiceSpec text parsed; some servers send it HTML-escaped. Undefined unless it is a JSON object. */
+function specOf(record: Facts): Facts | undefined {
+  const text = ownPart(record, 'ServiceSpec');
+  if (isFacts(text as Fact)) return text as Facts;
+  if (typeof text !== 'string' || text.length > SPEC_MAX) return undefined;
+  return parsed(text) ?? (text.includes('&') ? parsed(unescapeHtml(text)) : undefined);
+}
+
+function parsed(text: string): Facts | undefined {
+  try {
+    const value: Fact = JSON.parse(text);
+    return isFacts(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const FACT_KINDS = ['device', 'user', 'service', 'event'] as const satisfies readonly (SubjectKind | 'event')[];
+export type FactKind = (typeof FACT_KINDS)[number];
+
+export interface FactRow {
+  /** As a rule writes it. What stands behind `[]` is read of an element, inside `some`, `count`, … */
+  fact: string;
+  type: string;
+  /** Of a number or a time; else undefined. */
+  unit: string | undefined;
+  /** Known ones; those of a text are not a closed set. */
+  values: readonly string[];
+  /** Undefined where there is nothing typical, and for lists of records. */
+  example: Fact | undefined;
+  /** Only the unpaged list has it, as the specification says. */
+  unpagedOnly: boolean;
+  /** Of a device or a user: its name in v2 lists; null when they do not have it. */
+  v2?: string | null;
+  /** Undefined: nothing was looked at. */
+  missing: MissingCount | undefined;
+}
+
+/** In how many of the places where a fact can be, it has no value that a rule can use. */
+interface MissingCount {
+  count: number;
+  of: number;
+}
+
+/** The time of the examples: 2026-01-15T12:00:00Z. */
+const EXAMPLE_NOW_MS = 1_768_478_400_000;
+const ELEMENT = '[]';
+
+interface Leaf {
+  path: string[];
+  type: ValueType;
+  unpagedOnly: boolean;
+}
+
+/** `sample`: records without secrets; undefined: none were read. */
+export function factRows(kind: FactKind, sample: readonly Facts[] | undefined): FactRow[] {
+  const example = exampleRecord(kind);
+  const records = sample && (kind === 'service' ? sample.map(withSpec) : sample);
+  return leavesOfKind(kind).map((leaf): FactRow => {
+    const { path, type, unpagedOnly } = leaf;
+    const fact = path.join('.').replaceAll(`.${ELEMENT}`, ELEMENT);
+    return {
+      fact,
+      ...typeWords(path, type),
+      example: exampleOf(valuesAt(example, path)[0], type),
+      unpagedOnly,
+      ...((kind === 'device' || kind === 'user') && fact !== '$now' && { v2: nameInV2(kind, fact) ?? null }),
+      missing: records && missingIn(records, leaf),
+    };
+  });
+}
+
+/** Owners are found by the addresses in a device's record, a user's devices by the serial numbers in the user's. */
+function nameInV2(kind: 'device' | 'user', fact: string): string | undefined {
+  const path = fact === '$owners' ? 'Emails' : fact === '$devices' ? 'SerialNumbers' : fact;
+  return nameOfV2(SOURCE_OF[kind] as 'devices' | 'users', path);
+}
+
+function leavesOfKind(kind: FactKind): Leaf[] {
+  const virtual = VIRTUAL_NAMES[kind].flatMap((name): Leaf[] => {
+    const type = virtualType(kind, name);
+    // Owners and devices have the facts of users and devices, which are listed there.
+    return type?.kind === 'record'
+      ? leavesOf(type, [name])
+      : [{ path: [name], type: type ?? NOW_TYPE, unpagedOnly: false }];
+  });
+  return [...leavesOf(recordType(kind), []), ...virtual];
+}
+
+function leavesOf(type: ValueType, path: string[], unpagedOnly = false): Leaf[] {
+  if (type.kind === 'record') {
+    return [...type.fields].flatMap(([name, field]) =>
+      leavesOf(field.type, [...path, name], unpagedOnly || field.unpagedOnly === true),
+    );
+  }
+  const leaf: Leaf = { path, type, unpagedOnly };
+  return type.kind === 'list' && type.of.kind === 'record'
+    ? [leaf, ...leavesOf(type.of, [...path, ELEMENT], unpagedOnly)]
+    : [leaf];
+}
+
+function typeWords([first]: readonly string[], type: ValueType): Pick<FactRow, 'type' | 'unit' | 'values'> {
+  const joined = { $owners: 'list of users', $devices: 'list of devices' }[first ?? ''];
+  return { type: joined ?? wordOf(type), unit: unitOf(type), values: valuesOf(type) };
+}
+
+function wordOf(type: ValueType): string {
+  if (type.kind === 'text') return type.style ?? 'text';
+  if (type.kind === 'list') return type.of.kind === 'any' ? 'list' : `list of ${wordOf(type.of)}s`;
+  return type.kind;
+}
+
+function unitOf(type: ValueType): string | undefined {
+  if (type.kind === 'time') return UNIT_NAMES[type.unit];
+  return type.kind === 'score' ? '0 to 100' : undefined;
+}
+
+function valuesOf(type: ValueType): readonly string[] {
+  if (type.kind === 'flag') return ['TRUE', 'FALSE'];
+  if (type.kind === 'boolean') return ['true', 'false'];
+  return type.kind === 'text' ? (type.values ?? []) : [];
+}
+
+function exampleRecord(kind: FactKind): Facts {
+  if (kind === 'event') return sampleEvent(EXAMPLE_NOW_MS);
+  const record: Facts = { ...sampleRecord(kind, EXAMPLE_NOW_MS), $now: EXAMPLE_NOW_MS };
+  if (kind === 'service') return withSpec(record);
+  const TrustData = { ...(record.TrustData as Facts), Factors: [sampleFactor()] };
+  return { ...record, TrustData };
+}
+
+/** Its spec is parsed once, not for each fact. */
+function withSpec(record: Facts): Facts {
+  return { ...record, $spec: specOf(record) ?? null };
+}
+
+/** The sample's value, or one of the type where the sample has none. */
+function exampleOf(value: Fact | undefined, type: ValueType): Fact | undefined {
+  if (type.kind === 'any' || (type.kind === 'list' && type.of.kind === 'record')) return undefined;
+  const isUsable = value !== undefined && !isAbsent(value, type.kind === 'time') && isOfType(value, type);
+  return isUsable && !(Array.isArray(value) && value.length === 0) ? value : exampleOfType(type);
+}
+
+function exampleOfType(type: ValueType): Fact | undefined {
+  switch (type.kind) {
+    case 'boolean':
+      return true;
+    case 'number':
+    case 'score':
+      return 50;
+    case 'time':
+      return nanoseconds(EXAMPLE_NOW_MS);
+    case 'list': {
+      const element = exampleOfType(type.of);
+      return element === undefined ? undefined : [element];
+    }
+    case 'text':
+      return type.values?.[0];
+    default:
+      return valuesOf(type)[0];
+  }
+}
+
+function missingIn(sample: readonly Facts[], { path, type, unpagedOnly }: Leaf): MissingCount | undefined {
+  if (path[0]?.startsWith('$') && path[0] !== '$spec') return undefined;
+  const found = sample.flatMap((record) => valuesAt(record, path));
+  const usable = found.filter((value) => !isAbsent(value, type.kind === 'time') && isOfType(value as Fact, type));
+  // A sample of pages says nothing about what the specification gives in the unpaged list alone.
+  if (found.length === 0 || (unpagedOnly && usable.length === 0)) return undefined;
+  return { count: found.length - usable.length, of: found.length };
+}
+
+/** The value at a path, undefined where there is none; behind `[]` the values of all elements. */
+function valuesAt(record: Facts, path: readonly string[]): (Fact | undefined)[] {
+  let values: (Fact | undefined)[] = [record];
+  for (const key of path) {
+    values = values.flatMap((value): (Fact | undefined)[] => {
+      if (key === ELEMENT) return Array.isArray(value) ? value : [];
+      return [ownPart(value, key)];
+    });
+  }
+  return values;
+}

@@ -1,0 +1,102 @@
+// evaluate: the problems of a rule file, collected so that all are reported together.
+// In: a code, a message and where. Out: problems with file, line and column, in the order of the file.
+
+export type ProblemCode =
+  | 'unreadable' // the file could not be read
+  | 'syntax' // no YAML or JSON
+  | 'too_large'
+  | 'too_deep'
+  | 'format' // a key or a value that the rule format does not have
+  | 'duplicate_id'
+  | 'operator' // no such operator, or wrong operands in number
+  | 'path' // no such field
+  | 'type' // an operand of the wrong type
+  | 'unit' // a duration or a timestamp in the wrong unit
+  | 'value' // a value that the field cannot have
+  | 'action' // no such action, or not for this subject, or wrong settings
+  | 'reads_own_effect' // `when` reads the field that the action writes
+  | 'fresh';
+
+export interface RuleProblem {
+  file: string;
+  /** From 1. */
+  line: number;
+  column: number;
+  code: ProblemCode;
+  /** One line: what was expected, and the nearest right name. */
+  message: string;
+}
+
+/** A place inside a file's value: the keys and indices that lead to it. */
+export type Place = readonly (string | number)[];
+
+export interface Position {
+  line: number;
+  column: number;
+}
+
+export class Problems {
+  readonly list: RuleProblem[] = [];
+  constructor(
+    private readonly file: string,
+    private readonly positionOf: (place: Place) => Position,
+  ) {}
+
+  add(code: ProblemCode, place: Place, message: string): void {
+    if (this.list.length < 100) this.list.push({ file: this.file, ...this.positionOf(place), code, message });
+  }
+}
+
+/** `rules/x.yaml:3:7: message`, as editors and terminals understand it. */
+export function problemLine(problem: RuleProblem): string {
+  return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
+}
+
+export function byPosition(a: RuleProblem, b: RuleProblem): number {
+  return a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column;
+}
+
+// Suggests a name for a misspelt one.
+
+/** The candidate nearest to `written`, ignoring case; undefined when none is near enough. */
+export function nearestName(written: string, candidates: Iterable<string>): string | undefined {
+  if (written.length > 200) return undefined;
+  const lower = written.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(written.length / 3)) + 1;
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - written.length) >= bestDistance) continue;
+    const distance = editDistance(lower, candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** "; did you mean `x`?", or nothing. */
+export function didYouMean(written: string, candidates: Iterable<string>): string {
+  const nearest = nearestName(written, candidates);
+  return nearest === undefined ? '' : `; did you mean \`${nearest}\`?`;
+}
+
+/** Insertions, deletions, substitutions and swaps of neighbours. */
+function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      let least = Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (previous[j - 1] ?? 0) + same);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        least = Math.min(least, (beforePrevious[j - 2] ?? 0) + 1);
+      }
+      row.push(least);
+    }
+    beforePrevious = previous;
+    previous = row;
+  }
+  return previous[b.length] ?? 0;
+}

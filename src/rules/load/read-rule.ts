@@ -1,0 +1,589 @@
+// evaluate: a rule file's value → a loaded rule, every part of it checked. In: the value, where its parts stand, the actions' traits.
+// Out: the rule, or all of its problems.
+import { z } from 'zod';
+import { parseDuration } from '../../base/time.ts';
+import type { ActionName, ActionTraits } from '../../domain/action.ts';
+import { digestOf } from '../../domain/digest.ts';
+import { AppError } from '../../domain/errors.ts';
+import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.ts';
+import type { Lists } from '../../domain/lists.ts';
+import type { ActionOfRule } from '../../domain/rule.ts';
+import { SOURCE_OF, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import type { PortableRules } from '../../domain/verdict.ts';
+import { checkConstants, measure, refuseInverses, refuseOwnEffect } from '../check/effects.ts';
+import { checkCondition, durationFault, type Language, type Scope } from '../check/scope.ts';
+import { type Expression, type Freshness, ownAt, ownPart, walk } from '../language/expression.ts';
+import { type LoadedRule, noReads, type Reads, type RuleTest } from '../language/loaded-rule.ts';
+import { didYouMean, nearestName, type Place, Problems } from '../language/problem.ts';
+import { LANGUAGE } from '../operators/operators.ts';
+import {
+  BOOLEAN,
+  type Field,
+  FLAG,
+  fieldAt,
+  listOf,
+  NUMBER,
+  pathsOf,
+  recordType,
+  SCORE,
+  TEXT,
+  typeName,
+  type ValueType,
+  virtualType,
+} from '../record-types/field-types.ts';
+import { KEYS, RULE_FORMAT_VERSION, type RuleFile, ruleSchema, type TestFile } from './rule-format.ts';
+
+// Zod's issues about a rule file → problems in plain words: what was expected, what was found, and the nearest known
+// name.
+
+const DURATION_KEYS = new Set(['for', 'clear_for', 'cooldown', 'ago', 'from', 'to']);
+
+/** Reports all issues of a file; `value` is what the file contains. */
+function reportFormat(issues: readonly z.core.$ZodIssue[], value: Fact, problems: Problems): void {
+  for (const issue of issues) reportIssue(issue, value, problems);
+}
+
+function reportIssue(issue: z.core.$ZodIssue, value: Fact, problems: Problems): void {
+  const place = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  const found = ownAt(value, place.map(String));
+  const name = place.length > 0 ? `\`${nameOf(place)}\`: ` : '';
+  if (issue.code === 'unrecognized_keys') {
+    for (const key of issue.keys) {
+      const known = KEYS[lastName(place)] ?? [];
+      problems.add(
+        'format',
+        [...place, key],
+        `${name}there is no \`${key}\` in a rule${place.length > 0 ? ' here' : ''}${didYouMean(key, known)}`,
+      );
+    }
+    return;
+  }
+  if (found === undefined && isMissing(issue)) {
+    problems.add('format', place.slice(0, -1), `\`${nameOf(place)}\` is missing${expectation(issue)}`);
+    return;
+  }
+  if (isDurationPlace(place)) {
+    problems.add('unit', place, `${name}${durationFault(found)}`);
+    return;
+  }
+  problems.add('format', place, `${name}${sentence(issue, found)}`);
+}
+
+const isMissing = (issue: z.core.$ZodIssue): boolean =>
+  ['invalid_type', 'invalid_value', 'invalid_union'].includes(issue.code);
+
+function isDurationPlace(place: Place): boolean {
+  const last = place.at(-1);
+  return (typeof last === 'string' && DURATION_KEYS.has(last)) || place.at(-2) === 'fresh';
+}
+
+function sentence(issue: z.core.$ZodIssue, found: Fact | undefined): string {
+  const shown = found === undefined ? 'nothing' : `\`${showLiteral(found)}\``;
+  switch (issue.code) {
+    case 'invalid_value': {
+      const values = issue.values.map(String);
+      const hint = typeof found === 'string' ? didYouMean(found, values) : '';
+      return `expected ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}, found ${shown}${hint}`;
+    }
+    case 'invalid_type':
+      return `expected ${TYPE_WORDS[issue.expected] ?? issue.expected}, found ${shown}`;
+    case 'invalid_format':
+      return `expected lower-case words joined by hyphens (kebab-case), found ${shown}`;
+    case 'too_small':
+      return `expected at least ${issue.minimum}${isFacts(found) || Array.isArray(found) ? ' entry' : ''}, found ${shown}`;
+    case 'too_big':
+      return `expected at most ${issue.maximum}, found ${shown}`;
+    case 'invalid_union':
+      return `expected ${UNION_WORDS[lastName(issue.path.map((part) => String(part)))] ?? 'another form'}, found ${shown}`;
+    default:
+      return issue.message;
+  }
+}
+
+const TYPE_WORDS: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  record: 'an object',
+  object: 'an object',
+  array: 'a list',
+};
+const UNION_WORDS: Record<string, string> = {
+  then: 'the name of an action, or {action: NAME, with: {…}}, or a list of these',
+  expect: 'a verdict (match, no_match, unknown, error), or {verdict: …, reasons: […]}',
+};
+
+function expectation(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_value') return `; expected one of ${issue.values.map(String).join(', ')}`;
+  return '';
+}
+
+const lastName = (place: Place): string =>
+  String(place.filter((part) => typeof part === 'string' && !/^\d+$/.test(part)).at(-1) ?? '');
+const nameOf = (place: Place): string =>
+  place.map((part, i) => (typeof part === 'number' ? `[${part}]` : i > 0 ? `.${part}` : part)).join('');
+
+function readTests(file: RuleFile, lineOf: (test: number) => number): RuleTest[] {
+  return file.tests.map((test, index) => readTest(test, lineOf(index)));
+}
+
+function readTest(test: TestFile, line: number): RuleTest {
+  const ms = (duration: string): number => parseDuration(duration) ?? 0;
+  const joined = test.owners ?? test.devices;
+  return {
+    name: test.name,
+    given: test.given as Facts,
+    joined: joined as Facts[] | undefined,
+    events: test.events.map(({ ago, times, ...body }) => ({ agoMs: ms(ago), times, body: body as Facts })),
+    history: test.history.map(({ ago, ...values }) => ({ agoMs: ms(ago), values: values as Facts })),
+    gaps: test.gaps.map(({ from, to }) => ({ fromAgoMs: ms(from), toAgoMs: ms(to) })),
+    eventsUnavailable: test.unavailable.includes('events'),
+    expect: typeof test.expect === 'string' ? test.expect : test.expect.verdict,
+    reasons: typeof test.expect === 'string' ? [] : test.expect.reasons,
+    line,
+  };
+}
+
+// Fields that a rule declares, added to its subject's schema (or to the event's, under `event.`).
+
+const TYPES: Record<RuleFile['declares'][string], ValueType> = {
+  text: TEXT,
+  version: { kind: 'text', style: 'version' },
+  flag: FLAG,
+  boolean: BOOLEAN,
+  number: NUMBER,
+  score: SCORE,
+  time: { kind: 'time', unit: 'any' },
+  time_ns: { kind: 'time', unit: 'ns' },
+  time_ms: { kind: 'time', unit: 'ms' },
+  time_s: { kind: 'time', unit: 's' },
+  texts: listOf(TEXT),
+  numbers: listOf(NUMBER),
+};
+
+function declareFields(
+  subject: SubjectKind,
+  declares: RuleFile['declares'],
+  problems: Problems,
+): { root: ValueType; eventRoot: ValueType } {
+  let root: ValueType = recordType(subject);
+  let eventRoot: ValueType = recordType('event');
+  for (const [path, name] of Object.entries(declares)) {
+    const ofEvent = path.startsWith('event.');
+    const segments = (ofEvent ? path.slice('event.'.length) : path).split('.');
+    if (segments.some((segment) => segment === '') || segments[0]?.startsWith('$') || segments.length > 8) {
+      problems.add(
+        'path',
+        ['declares', path],
+        `\`${path}\` is no path of a field; write it as \`Name\` or \`Part.Name\``,
+      );
+      continue;
+    }
+    const type = TYPES[name];
+    const known = fieldAt(ofEvent ? eventRoot : root, segments);
+    if (known && known.type.kind !== 'any' && known.type.kind !== type.kind) {
+      problems.add('type', ['declares', path], `\`${path}\` is known already, as ${typeName(known.type)}`);
+    } else if (!known || hasKnownValues(known.type)) {
+      const widened = widen(ofEvent ? eventRoot : root, segments, type);
+      if (!widened)
+        problems.add('path', ['declares', path], `\`${path}\` cannot be declared: a part of it is no record`);
+      else if (ofEvent) eventRoot = widened;
+      else root = widened;
+    }
+  }
+  return { root, eventRoot };
+}
+
+/** Declaring such a field means that the server has other values for it. */
+function hasKnownValues(type: ValueType): boolean {
+  return type.kind === 'text' && type.values !== undefined;
+}
+
+/** The schema with one field added or changed; undefined when a part of the path is not a record. */
+function widen(type: ValueType, segments: readonly string[], leaf: ValueType): ValueType | undefined {
+  const [first, ...rest] = segments;
+  if (first === undefined) return leaf;
+  if (type.kind !== 'record') return undefined;
+  const before = type.fields.get(first);
+  const inner = widen(before?.type ?? { kind: 'record', fields: new Map() }, rest, leaf);
+  if (!inner) return undefined;
+  const field: Field = { ...before, type: inner };
+  return { kind: 'record', fields: new Map([...type.fields, [first, field]]) };
+}
+
+// A rule's condition, with its freshness timestamps and the fields it declares → a typed condition.
+
+/** Checks a rule's `when` with its `fresh` and `declares`, and fills `reads`. Undefined when there are problems. */
+function readWhen(
+  value: Facts,
+  subject: SubjectKind,
+  language: Language,
+  reads: Reads,
+  problems: Problems,
+): Expression | undefined {
+  const when = ownPart(value, 'when');
+  if (when === undefined) {
+    problems.add('format', [], '`when` is missing; expected a condition in JSON Logic');
+    return undefined;
+  }
+  const tooMuch = measure(when);
+  if (tooMuch) {
+    problems.add(tooMuch.code, ['when'], tooMuch.message);
+    return undefined;
+  }
+  const declares = declaresOf(value);
+  const { root, eventRoot } = declareFields(subject, declares, problems);
+  const fresh = readFresh(ownPart(value, 'fresh'), root, problems);
+  const before = problems.list.length;
+  const scope: Scope = {
+    language,
+    eventRoot,
+    subject,
+    root,
+    item: undefined,
+    itemSource: undefined,
+    fresh,
+    reads,
+    problem: (code, place, message) => problems.add(code, place, message),
+  };
+  let condition = checkCondition(when, ['when'], scope);
+  if (problems.list.length > before) return undefined;
+  // A timestamp covers the facts beside it. Where the rule reads none of these, it covers the whole record.
+  if (fresh.some((each) => !each.used)) {
+    for (const each of fresh) if (!each.used) each.parent = [];
+    condition = checkCondition(when, ['when'], scope);
+    fresh.forEach(({ freshness, used }) => {
+      if (!used)
+        problems.add(
+          'fresh',
+          ['fresh', freshness.label],
+          `\`${freshness.label}\` has no effect: \`when\` reads no fact of the record`,
+        );
+    });
+  }
+  if (!readsSomething(condition)) {
+    problems.add('format', ['when'], '`when` reads no fact, so it would be the same for every subject');
+  } else checkConstants(condition, (place, message) => problems.add('value', place, message));
+  return problems.list.length > before ? undefined : condition;
+}
+
+/** A condition that reads nothing is the same for every subject. */
+function readsSomething(condition: Expression): boolean {
+  let reads = false;
+  walk(condition, (part) => {
+    if (part.op === 'fact' || (part.op === 'call' && part.operator.looksIn)) reads = true;
+  });
+  return reads;
+}
+
+function declaresOf(value: Facts): RuleFile['declares'] {
+  const parsed = ruleSchema.shape.declares.safeParse(ownPart(value, 'declares'));
+  return parsed.success ? parsed.data : {};
+}
+
+function readFresh(
+  raw: Fact | undefined,
+  root: ValueType,
+  problems: Problems,
+): { freshness: Freshness; parent: string[]; used: boolean }[] {
+  if (!isFacts(raw)) return [];
+  return Object.entries(raw).flatMap(([path, written]) => {
+    const ms = typeof written === 'string' ? parseDuration(written) : undefined;
+    const segments = path.split('.');
+    const field = fieldAt(root, segments);
+    if (!field)
+      problems.add('path', ['fresh', path], `there is no field \`${path}\`${didYouMean(path, pathsOf(root))}`);
+    else if (field.type.kind !== 'time') {
+      problems.add(
+        'fresh',
+        ['fresh', path],
+        `\`fresh\` takes timestamps, but \`${path}\` is ${typeName(field.type)}${timestampHint(root, segments)}`,
+      );
+    } else if (ms !== undefined)
+      return [{ freshness: { path: segments, label: path, ms }, parent: segments.slice(0, -1), used: false }];
+    return [];
+  });
+}
+
+function timestampHint(root: ValueType, segments: readonly string[]): string {
+  const parent = segments.slice(0, -1);
+  const beside = pathsOf(root).find(
+    (path) =>
+      path.split('.').slice(0, -1).join('.') === parent.join('.') &&
+      fieldAt(root, path.split('.'))?.type.kind === 'time',
+  );
+  return beside ? `; did you mean \`${beside}\`?` : '';
+}
+
+// Which sources a rule needs.
+
+function sourcesOf(subject: SubjectKind, reads: Reads): Source[] {
+  const sources = new Set<Source>([SOURCE_OF[subject]]);
+  if (reads.owners) sources.add('users');
+  if (reads.joinedDevices) sources.add('devices');
+  if (reads.events) sources.add('events');
+  return [...sources];
+}
+
+/** By kind: a part of the record and the platform's time of it; the empty part is the whole record. */
+const PLATFORM_TIMES: Record<SubjectKind, readonly (readonly [part: string, time: string])[]> = {
+  device: [
+    ['MdmData', 'MdmData.Timestamp'],
+    ['TrustData', 'TrustData.UpdatedAt'],
+  ],
+  user: [['TrustData', 'TrustData.UpdatedAt']],
+  service: [['', 'LastUpdatedAt']],
+};
+
+/**
+ * The times that date what a rule reads: those of `fresh`, or else the platform's own of the parts of the record that it reads. What it reads
+ * beyond the record, or only looks back on, has none.
+ */
+function reportTimesOf({ fresh, subject }: Pick<RuleFile, 'fresh' | 'subject'>, reads: Reads): string[] {
+  const named = Object.keys(fresh);
+  if (named.length > 0) return named;
+  const read = [...reads.places.keys()].filter((path) => path !== '$now' && !reads.lookBack.has(path));
+  return PLATFORM_TIMES[subject].flatMap(([part, time]) =>
+    read.some((path) => part === '' || path === part || path.startsWith(`${part}.`)) ? [time] : [],
+  );
+}
+
+// Checks the data of a rule's tests: a misspelt field would test nothing, and the test would pass.
+
+/** `lookBack`: the paths that `when` looks back on. */
+function checkTests(file: RuleFile, subject: SubjectKind, lookBack: ReadonlySet<string>, problems: Problems): void {
+  const { root, eventRoot } = declareFields(subject, file.declares, new Problems('', () => ({ line: 1, column: 1 })));
+  const check = (value: Fact, type: ValueType, place: Place) => checkFields(value, type, place, problems);
+  const names = new Set<string>();
+  file.tests.forEach((test, index) => {
+    const place: Place = ['tests', index];
+    if (names.has(test.name)) problems.add('format', [...place, 'name'], `two tests are named \`${test.name}\``);
+    names.add(test.name);
+    const { $spec, ...given } = test.given as Facts;
+    check(given, root, [...place, 'given']);
+    if ($spec !== undefined) checkSpec($spec, subject, [...place, 'given', '$spec'], problems);
+    for (const [name, of] of [
+      ['owners', 'device'],
+      ['devices', 'user'],
+    ] as const) {
+      if (test[name] === undefined) continue;
+      if (of === subject) check(test[name] as Fact, virtualType(subject, `$${name}`) as ValueType, [...place, name]);
+      else
+        problems.add(
+          'format',
+          [...place, name],
+          `\`${name}\` are given to rules over a ${of}; this one is over a ${subject}`,
+        );
+    }
+    test.history.forEach(({ ago: _, ...values }, at) => {
+      for (const path of Object.keys(values))
+        checkSeen(path, root, lookBack, [...place, 'history', at, path], problems);
+    });
+    test.events.forEach(({ ago: _, times: __, ...body }, at) => {
+      check(body as Facts, eventRoot, [...place, 'events', at]);
+    });
+  });
+}
+
+/** What a run saw of a field that the rule does not look back on would test nothing. */
+function checkSeen(path: string, root: ValueType, lookBack: ReadonlySet<string>, place: Place, problems: Problems) {
+  if (lookBack.has(path)) return;
+  const what = fieldAt(root, path.split('.'))
+    ? `\`when\` does not look back on \`${path}\``
+    : `there is no field \`${path}\``;
+  problems.add('path', place, `${what}${didYouMean(path, lookBack)}`);
+}
+
+function checkSpec(spec: Fact, subject: SubjectKind, place: Place, problems: Problems): void {
+  const type = virtualType(subject, '$spec');
+  if (type) checkFields(spec, type, place, problems);
+  else problems.add('path', place, `\`$spec\` is a service's; this rule is over a ${subject}`);
+}
+
+function checkFields(value: Fact, type: ValueType, place: Place, problems: Problems): void {
+  if (Array.isArray(value) && type.kind === 'list') {
+    value.forEach((item, index) => {
+      checkFields(item, type.of, [...place, index], problems);
+    });
+  }
+  if (!isFacts(value) || type.kind !== 'record') return;
+  for (const [name, inner] of Object.entries(value)) {
+    const field = fieldAt(type, [name]);
+    if (field) checkFields(inner, field.type, [...place, name], problems);
+    else {
+      const hint = didYouMean(name, type.fields.keys()) || '; one that your server adds is named in `declares`';
+      problems.add('path', [...place, name], `there is no field \`${name}\`${hint}`);
+    }
+  }
+}
+
+export interface ReadOptions {
+  traits: ReadonlyMap<string, ActionTraits>;
+  /** The operators that conditions can use; the shipped ones by default. */
+  language?: Language;
+}
+
+/** The rule, or undefined when there are problems. */
+export function readRule(
+  value: Fact,
+  text: string,
+  file: string,
+  lineOf: (test: number) => number,
+  options: ReadOptions,
+  problems: Problems,
+): LoadedRule | undefined {
+  if (!isFacts(value)) {
+    problems.add('format', [], 'expected a rule: an object with `id`, `subject`, `when` and `then`');
+    return undefined;
+  }
+  const parsed = ruleSchema.safeParse(value);
+  if (!parsed.success) reportFormat(parsed.error.issues, value, problems);
+  const subject = SUBJECT_KINDS.find((kind) => kind === own(value, 'subject'));
+  if (!subject) return undefined;
+  const reads = noReads();
+  const condition = readWhen(value, subject, options.language ?? LANGUAGE, reads, problems);
+  const proposals = readActions(own(value, 'then'), subject, options, problems);
+  refuseInverses(proposals, options.traits, problems);
+  // A condition that fails its checks still has reads: both problems are reported.
+  refuseOwnEffect(reads, proposals, options.traits, problems);
+  if (parsed.success) checkTests(parsed.data, subject, reads.lookBack, problems);
+  if (!parsed.success || !condition || problems.list.length > 0) return undefined;
+  const rule = assemble(parsed.data, value, file, proposals, condition, reads, readTests(parsed.data, lineOf));
+  return { ...rule, text };
+}
+
+const own = (value: Facts, key: string): Fact | undefined => (Object.hasOwn(value, key) ? value[key] : undefined);
+
+function assemble(
+  data: RuleFile,
+  raw: Facts,
+  file: string,
+  proposals: ActionOfRule[],
+  condition: Expression,
+  reads: Reads,
+  tests: LoadedRule['tests'],
+): Omit<LoadedRule, 'text'> {
+  const { tests: _, ...meaning } = raw;
+  return {
+    id: data.id,
+    title: data.title ?? data.id,
+    severity: data.severity,
+    subject: data.subject,
+    when: own(raw, 'when') as Fact,
+    then: proposals,
+    mode: data.mode,
+    forMs: parseDuration(data.for) ?? 0,
+    clearForMs: parseDuration(data.clear_for) ?? 0,
+    cooldownMs: parseDuration(data.cooldown) ?? 0,
+    revert: data.revert,
+    reportTimes: data.revert ? reportTimesOf(data, reads) : [],
+    limits: limitsOf(data),
+    owners: data.owners,
+    watch: data.watch,
+    hash: digestOf(meaning),
+    file,
+    sources: sourcesOf(data.subject, reads),
+    condition,
+    reads,
+    tests,
+    raw,
+  };
+}
+
+function limitsOf({ limits: { max, percent, per_day: perDay } }: RuleFile): LoadedRule['limits'] {
+  return { max, percent, ...(perDay !== undefined && { perDay }) };
+}
+
+function readActions(
+  raw: Fact | undefined,
+  subject: SubjectKind,
+  { traits }: ReadOptions,
+  problems: Problems,
+): ActionOfRule[] {
+  const list = Array.isArray(raw) ? raw : raw === undefined ? [] : [raw];
+  const proposals: ActionOfRule[] = [];
+  list.forEach((item, index) => {
+    const place = Array.isArray(raw) ? ['then', index] : ['then'];
+    const name = isFacts(item) ? own(item, 'action') : item;
+    const settings = isFacts(item) ? own(item, 'with') : undefined;
+    if (typeof name !== 'string') return; // the format check said so already
+    const trait = traits.get(name);
+    if (!trait) {
+      const fitting = [...traits.values()].filter((each) => each.subjects.includes(subject)).map((each) => each.name);
+      const hint = nearestName(name, traits.keys())
+        ? didYouMean(name, traits.keys())
+        : `; a ${subject} rule can name ${fitting.join(', ')}`;
+      problems.add('action', place, `unknown action \`${name}\`${hint}`);
+    } else if (!trait.subjects.includes(subject)) {
+      problems.add(
+        'action',
+        place,
+        `\`${name}\` acts on a ${trait.subjects.join(' or a ')}, and this rule's subject is a ${subject}`,
+      );
+    } else {
+      const given = isFacts(settings) ? settings : {};
+      const refusal = trait.refuseSettings(given);
+      if (refusal) problems.add('action', [...place, 'with'], refusal);
+      if (proposals.some((proposal) => proposal.action === name))
+        problems.add('action', place, `\`${name}\` is named twice`);
+      proposals.push({ action: name as ActionName, with: given });
+    }
+  });
+  return proposals;
+}
+
+/** The rule with another `when` or `fresh`; undefined when the result fails its checks. */
+export function withChanges(
+  rule: Omit<LoadedRule, 'condition' | 'reads'>,
+  changes: Facts,
+  language: Language,
+): LoadedRule | undefined {
+  const raw = { ...rule.raw, ...changes };
+  const problems = new Problems(rule.file, () => ({ line: 1, column: 1 }));
+  const reads = noReads();
+  const condition = readWhen(raw, rule.subject, language, reads, problems);
+  if (!condition || problems.list.length > 0) return undefined;
+  return { ...rule, when: raw.when as Fact, raw, condition, reads, sources: sourcesOf(rule.subject, reads) };
+}
+
+type PlainRule = Omit<LoadedRule, 'condition' | 'reads'>;
+
+export function portableRules(rules: readonly LoadedRule[], lists: Lists): PortableRules {
+  return {
+    lists,
+    rules: rules.map(({ condition: _, reads: __, ...plain }): PlainRule => ({ ...plain, tests: [], text: '' })),
+  };
+}
+
+export function rulesOf({ rules }: Pick<PortableRules, 'rules'>): LoadedRule[] {
+  return (rules as PlainRule[]).map((plain) => {
+    const rule = withChanges(plain, {}, LANGUAGE);
+    if (!rule) throw new AppError('internal', `rule \`${plain.id}\` cannot be read in another thread`);
+    return rule;
+  });
+}
+
+/** The JSON Schema of a rule file, for editors (draft 2020-12). */
+export function rulesJsonSchema(): object {
+  const schema = z.toJSONSchema(ruleSchema, { io: 'input', target: 'draft-2020-12' }) as {
+    properties?: Record<string, unknown>;
+  };
+  const names = [...LANGUAGE.keys()];
+  const condition = {
+    description: 'JSON Logic over the record: the problem, not the state that the action sets',
+    anyOf: [
+      { type: ['string', 'number', 'boolean'] },
+      { type: 'array', items: { $ref: '#/$defs/condition' } },
+      { $ref: '#/$defs/operation' },
+    ],
+  };
+  const operation = { type: 'object', minProperties: 1, maxProperties: 1, propertyNames: { enum: names } };
+  return {
+    ...schema,
+    $id: `urn:trustward:rule:${RULE_FORMAT_VERSION}`,
+    title: 'Trustward rule',
+    properties: { ...schema.properties, when: { $ref: '#/$defs/condition' } },
+    $defs: { condition, operation },
+  };
+}

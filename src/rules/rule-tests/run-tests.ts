@@ -1,0 +1,520 @@
+// evaluate: runs the tests inside rules. In: loaded rules and a now. Out: a report: results, which conditions were seen
+// true, false and unknown, tests that cannot fail, mutants that no test notices. Pure: the same rules, the same report.
+
+import type { RulesLogic } from 'json-logic-js';
+import jsonLogic from 'json-logic-js';
+import { formatDuration, parseDuration } from '../../base/time.ts';
+import { giveWay } from '../../base/turns.ts';
+import type { TrustEvent } from '../../domain/event.ts';
+import { type Fact, type Facts, isFacts, ownText } from '../../domain/facts.ts';
+import { type FactChange, LOOK_BACK_GAP_MS, type LookBackItem } from '../../domain/look-back.ts';
+import type { Coverage } from '../../domain/snapshot.ts';
+import { summaryOf } from '../../domain/subjects.ts';
+import type { AtomCoverage, RuleTestReport, TestResult } from '../../domain/verdict.ts';
+import type { Language } from '../check/scope.ts';
+import { findFlips } from '../judge/flips.ts';
+import { type FactsContext, type Judged, prepareRule, slotValue } from '../judge/judge-once.ts';
+import {
+  type Expression,
+  FALSE,
+  keyOf,
+  ownAt,
+  partsOf,
+  Span,
+  TRUE,
+  textOf,
+  Unknown,
+  virtualOf,
+  walk,
+} from '../language/expression.ts';
+import {
+  type Edit,
+  type EditsOf,
+  type LoadedRule,
+  literalEdits,
+  type RuleTest,
+  type TestEvent,
+  within,
+} from '../language/loaded-rule.ts';
+import type { Place } from '../language/problem.ts';
+import { withChanges } from '../load/read-rule.ts';
+import { LANGUAGE } from '../operators/operators.ts';
+import { fieldAt, recordType, type ValueType } from '../record-types/field-types.ts';
+import { nanoseconds, sampleRecord, sampleSpec } from '../record-types/samples.ts';
+
+/** Undefined when it is not written as a time. */
+function timeOf(written: Facts, type: ValueType | undefined, nowMs: number): Fact | undefined {
+  const ago =
+    Object.keys(written).length === 1 && typeof written.ago === 'string' ? parseDuration(written.ago) : undefined;
+  if (ago === undefined) return undefined;
+  const epochMs = nowMs - ago;
+  const unit = type?.kind === 'time' ? type.unit : 'ns';
+  return unit === 'ns' ? nanoseconds(epochMs) : unit === 's' ? Math.trunc(epochMs / 1_000) : epochMs;
+}
+
+// The history of a rule test → what runs saw of its subject.
+
+/** Undefined for a rule that does not look back. */
+function arrangeHistory(
+  { subject, reads }: Pick<LoadedRule, 'subject' | 'reads'>,
+  { history, gaps }: Pick<RuleTest, 'history' | 'gaps'>,
+  record: Facts,
+  { nowMs, pastMs }: { nowMs: number; pastMs: number },
+): LookBackItem[] | undefined {
+  if (reads.lookBack.size === 0) return undefined;
+  const { id } = summaryOf(subject, record);
+  const said = history.toSorted((a, b) => b.agoMs - a.agoMs);
+  const isInGap = (agoMs: number) => gaps.some(({ fromAgoMs, toAgoMs }) => agoMs < fromAgoMs && agoMs > toAgoMs);
+  const daily = Array.from({ length: Math.floor(pastMs / LOOK_BACK_GAP_MS) }, (_, day) => (day + 1) * LOOK_BACK_GAP_MS);
+  const edges = gaps.flatMap(({ fromAgoMs, toAgoMs }) => [fromAgoMs, toAgoMs]);
+  const quiet = [...daily, ...edges].filter((agoMs) => agoMs > 0 && !isInGap(agoMs));
+  const times = [...new Set([...quiet, ...said.map(({ agoMs }) => agoMs)])].sort((a, b) => b - a);
+  const change = (path: string, value: Fact | undefined): FactChange => ({ kind: subject, subject: id, path, value });
+  const seen = (path: string, value: Fact): FactChange => {
+    const type = fieldAt(recordType(subject), path.split('.'))?.type;
+    return change(path, value === null ? undefined : isFacts(value) ? timeOf(value, type, nowMs) : value);
+  };
+  const first = [...reads.lookBack].map((path) => {
+    const earliest = said.find(({ values }) => Object.hasOwn(values, path));
+    return earliest ? seen(path, earliest.values[path] as Fact) : change(path, ownAt(record, path.split('.')));
+  });
+  return times.map((agoMs, index): LookBackItem => {
+    const now = said.filter((each) => each.agoMs === agoMs).flatMap(({ values }) => Object.entries(values));
+    const changes = [...(index === 0 ? first : []), ...now.map(([path, value]) => seen(path, value))];
+    return { kind: 'run', run: { atMs: nowMs - agoMs, read: [subject], singly: [], changes } };
+  });
+}
+
+// A rule test → the record, the events, the joins and the coverage that it is judged with.
+
+export interface Arranged {
+  record: Facts;
+  events: TrustEvent[];
+  context: FactsContext;
+  /** What runs saw before; undefined for a rule that does not look back. */
+  past: LookBackItem[] | undefined;
+}
+
+const PAST_MS = 400 * 86_400_000;
+
+export function arrangeTest(rule: LoadedRule, test: RuleTest, nowMs: number): Arranged {
+  const { $spec: specChanges, ...changes } = test.given;
+  const sample = sampleRecord(rule.subject, nowMs);
+  if (isFacts(specChanges)) sample.ServiceSpec = JSON.stringify(merged(sampleSpec(), specChanges, undefined, nowMs));
+  const joined = joinedRecords(rule, test, nowMs);
+  if (test.joined && rule.subject === 'device') sample.Emails = joined.map((user) => ownText(user, 'Email') ?? '');
+  if (test.joined && rule.subject === 'user')
+    sample.SerialNumbers = joined.map((device) => ownText(device, 'SerialNumber') ?? '');
+  const record = merged(sample, changes, recordType(rule.subject), nowMs);
+  return {
+    record,
+    past: arrangeHistory(rule, test, record, { nowMs, pastMs: PAST_MS }),
+    events: test.events.flatMap((event, index) => eventsOf(event, index, rule, record, nowMs)),
+    context: {
+      nowMs,
+      joins: {
+        users: new Map(
+          rule.subject === 'device' ? joined.map((user) => [(ownText(user, 'Email') ?? '').toLowerCase(), user]) : [],
+        ),
+        devices: bySerial(rule.subject === 'user' ? joined : []),
+      },
+      coverage: coverageOf(test, nowMs),
+      unavailable: new Set(test.eventsUnavailable ? ['events' as const] : []),
+    },
+  };
+}
+
+function joinedRecords(rule: LoadedRule, test: RuleTest, nowMs: number): Facts[] {
+  const kind = rule.subject === 'device' ? 'user' : 'device';
+  const given = test.joined ?? [{}];
+  return given.map((changes, index) => merged(sampleRecord(kind, nowMs, index + 1), changes, recordType(kind), nowMs));
+}
+
+function bySerial(devices: readonly Facts[]): Map<string, Facts[]> {
+  const map = new Map<string, Facts[]>();
+  for (const device of devices) {
+    const serial = ownText(device, 'SerialNumber') ?? '';
+    map.set(serial, [...(map.get(serial) ?? []), device]);
+  }
+  return map;
+}
+
+/** A merge patch: `null` removes a field, objects are merged, other values replace. `{ago: "90d"}` is a time. */
+function merged(base: Facts, changes: Facts, type: ValueType | undefined, nowMs: number): Facts {
+  const result: Facts = { ...base };
+  for (const [key, change] of Object.entries(changes)) {
+    const inner = type && fieldAt(type, [key])?.type;
+    const before = Object.hasOwn(base, key) ? base[key] : undefined;
+    if (change === null) delete result[key];
+    else set(result, key, changed(before, change, inner, nowMs));
+  }
+  return result;
+}
+
+function changed(before: Fact | undefined, change: Fact, type: ValueType | undefined, nowMs: number): Fact {
+  if (!isFacts(change)) return change;
+  const time = timeOf(change, type, nowMs);
+  if (time !== undefined) return time;
+  return merged(isFacts(before) ? before : {}, change, type, nowMs);
+}
+
+function set(record: Facts, key: string, value: Fact): void {
+  Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function coverageOf({ gaps }: RuleTest, nowMs: number): Coverage[] {
+  let known: Coverage[] = [{ fromMs: nowMs - PAST_MS, toMs: nowMs }];
+  for (const { fromAgoMs, toAgoMs } of gaps) {
+    const [from, to] = [nowMs - fromAgoMs, nowMs - toAgoMs];
+    known = known.flatMap((part) => [
+      { fromMs: part.fromMs, toMs: Math.min(part.toMs, from - 1) },
+      { fromMs: Math.max(part.fromMs, to + 1), toMs: part.toMs },
+    ]);
+    known = known.filter((part) => part.fromMs <= part.toMs);
+  }
+  return known;
+}
+
+const EVENT_SAMPLE: Facts = {
+  type: 'Access',
+  sub_type: 'Connection',
+  action: 'Authorized',
+  severity: 'INFO',
+  result: '',
+};
+
+function eventsOf(event: TestEvent, index: number, rule: LoadedRule, record: Facts, nowMs: number): TrustEvent[] {
+  return Array.from({ length: event.times }, (_, time): TrustEvent => {
+    const createdAtMs = nowMs - event.agoMs;
+    const body: Facts = { id: `event-${index}-${time}`, created_at: createdAtMs, ...EVENT_SAMPLE, ...event.body };
+    const text = (key: string): string => ownText(body, key) ?? '';
+    return {
+      id: `event-${index}-${time}`,
+      createdAtMs,
+      deviceId: rule.subject === 'device' ? ownText(record, 'DeviceID') : undefined,
+      serialNumber: rule.subject === 'device' ? ownText(record, 'SerialNumber') : undefined,
+      email: rule.subject === 'user' ? ownText(record, 'Email')?.toLowerCase() : undefined,
+      serviceId: rule.subject === 'service' ? ownText(record, 'ServiceID') : undefined,
+      serviceName: rule.subject === 'service' ? ownText(record, 'ServiceName') : undefined,
+      type: text('type'),
+      subType: text('sub_type'),
+      action: text('action'),
+      severity: text('severity'),
+      result: text('result'),
+      body,
+    };
+  });
+}
+
+function canBeUnknown(expression: Expression): boolean {
+  if (expression.op === 'fact' || expression.op === 'item') return true;
+  const { isDoubtful, looksIn } = expression.op === 'call' ? expression.operator : {};
+  if (isDoubtful || (looksIn && readsVirtual(expression))) return true;
+  return partsOf(expression).some(canBeUnknown);
+}
+
+/** `missing` of a part of `$owners`, `$devices` or `$spec` is unknown while these are. */
+function readsVirtual(paths: Expression): boolean {
+  if (paths.op === 'literal') return typeof paths.value === 'string' && paths.value.startsWith('$');
+  return partsOf(paths).some(readsVirtual);
+}
+
+// Small changes to a rule's condition, each of which some test of the rule should notice.
+
+interface Mutant {
+  description: string;
+  rule: LoadedRule;
+}
+
+const MUTANTS_MAX = 400;
+
+/** One after the other, as they are asked for. */
+function* mutantsOf(rule: LoadedRule, language: Language): Generator<Mutant> {
+  const edits = [
+    ...editsOfWritten(rule.when, 'values', language).map(({ description, value }) => ({
+      description,
+      changes: { when: value } as Facts,
+    })),
+    ...freshEdits(rule.raw),
+  ];
+  for (const { description, changes } of edits.slice(0, MUTANTS_MAX)) {
+    const changed = withChanges(rule, changes, language);
+    if (changed) yield { description, rule: changed };
+  }
+}
+
+function freshEdits(raw: Facts): { description: string; changes: Facts }[] {
+  const fresh = raw.fresh;
+  if (!isFacts(fresh)) return [];
+  return Object.entries(fresh).flatMap(([path, written]) => {
+    const { [path]: _, ...others } = fresh;
+    const ms = typeof written === 'string' ? parseDuration(written) : undefined;
+    const half =
+      ms === undefined
+        ? []
+        : [
+            {
+              description: `fresh ${path}: ${written} → half`,
+              changes: { fresh: { ...fresh, [path]: formatDuration(ms / 2) } },
+            },
+          ];
+    return [{ description: `fresh ${path}: ${written} → left out`, changes: { fresh: others } }, ...half];
+  });
+}
+
+/** All single changes of a condition. Each operator has its own. */
+function editsOfWritten(value: Fact, texts: 'values' | 'paths', language: Language): Edit[] {
+  const editsOf: EditsOf = (inner, innerTexts) => editsOfWritten(inner, innerTexts, language);
+  if (Array.isArray(value)) return listEdits(value, texts, editsOf);
+  if (!isFacts(value)) return texts === 'paths' ? [] : literalEdits(value);
+  const name = Object.keys(value)[0];
+  if (name === undefined) return [];
+  const written = value[name] as Fact;
+  const form = language.get(name);
+  const swaps = (form?.swaps ?? []).map(
+    (other): Edit => ({ description: `${name} → ${other}`, value: { [other]: written } }),
+  );
+  const inner = form?.innerEdits ? form.innerEdits(written, editsOf) : editsOf(written, 'values');
+  return [...swaps, ...(form?.edits?.(written, name) ?? []), ...within(inner, (part) => ({ [name]: part }))];
+}
+
+function listEdits(list: Fact[], texts: 'values' | 'paths', editsOf: EditsOf): Edit[] {
+  const isValues =
+    texts === 'values' && list.length > 1 && list.every((item) => typeof item === 'string' || typeof item === 'number');
+  const shorter = isValues
+    ? list.map((item, index) => ({ description: `${String(item)} left out`, value: list.toSpliced(index, 1) }))
+    : [];
+  const changed = list.flatMap((item, index) => within(editsOf(item, texts), (edited) => list.with(index, edited)));
+  return [...shorter, ...changed];
+}
+
+// The answer of json-logic-js to a rule test whose data is complete.
+
+interface Replacement {
+  place: Place;
+  value: Fact;
+}
+
+/** The answer of json-logic-js, or undefined. */
+function secondOpinion(judged: Judged): boolean | undefined {
+  const { rule, frame, verdict } = judged;
+  if (verdict === 'unknown' || verdict === 'error') return undefined;
+  const isWhole = rule.slots.every((slot) => {
+    const value = slotValue(slot, frame);
+    return value !== undefined && !(value instanceof Unknown) && !(value instanceof Span);
+  });
+  if (!isWhole) return undefined;
+  const { condition, raw } = rule.rule;
+  const replacements: Replacement[] = [];
+  if (!collect(condition, false, judged, replacements)) return undefined;
+  let when = raw.when as Fact;
+  for (const { place, value } of replacements) when = replaced(when, place.slice(1), value);
+  const text = JSON.stringify(when, (_, part) => (typeof part === 'bigint' ? Number(part) : part));
+  if (text.includes('"log"')) return undefined; // json-logic-js would print
+  const data: { [key: string]: unknown } = { ...frame.record, $now: frame.nowMs };
+  for (const name of ['$owners', '$devices', '$spec']) {
+    if (text.includes(`"${name}`)) data[name] = virtualOf(frame, name);
+  }
+  return jsonLogic.truthy(jsonLogic.apply(when as RulesLogic, data)) as boolean;
+}
+
+/** Notes what json-logic-js cannot evaluate itself, with its value; false when that depends on an element. */
+function collect(expression: Expression, inElement: boolean, judged: Judged, found: Replacement[]): boolean {
+  if (isForeign(expression)) {
+    if (inElement) return false;
+    const { compiler } = judged.program;
+    const value = compiler.value(expression)(judged.frame);
+    if (value instanceof Unknown || value instanceof Span) return false;
+    // An expression's place names its operator, which stands inside the operation.
+    found.push({ place: expression.place.slice(0, -1), value });
+    return true;
+  }
+  if (expression.op === 'literal' && expression.text !== undefined) {
+    found.push({ place: expression.place, value: expression.value });
+    return true;
+  }
+  const body = expression.op === 'call' ? expression.operator.body?.arg : undefined;
+  return partsOf(expression).every((part, index) => collect(part, inElement || index === body, judged, found));
+}
+
+function isForeign(expression: Expression): boolean {
+  if (expression.op === 'fact') return expression.fact.kind !== 'path';
+  return expression.op === 'call' && expression.operator.isForeign === true;
+}
+
+function replaced(value: Fact, place: Place, by: Fact): Fact {
+  const [step, ...rest] = place;
+  if (step === undefined) return by;
+  if (Array.isArray(value)) return value.with(Number(step), replaced(value[Number(step)] as Fact, rest, by));
+  if (isFacts(value)) return { ...value, [step]: replaced(value[step] as Fact, rest, by) };
+  return by;
+}
+
+/** Rule tests are judged at this time unless another is given: 2026-01-15T12:00:00Z. */
+const TEST_NOW_MS = 1_768_478_400_000;
+
+export interface TestReport {
+  ok: boolean;
+  rules: RuleTestReport[];
+  passed: number;
+  failed: number;
+}
+
+interface TestOptions {
+  nowMs?: number;
+  /** Also find the changes of a rule that no test notices. */
+  mutate?: boolean;
+  /** The operators that the rules can use; the shipped ones by default. */
+  language?: Language;
+}
+
+export function runRuleTests(rules: readonly LoadedRule[], options: TestOptions = {}): TestReport {
+  const reports = rules.map((rule) => {
+    const steps = testRule(rule, options);
+    let step = steps.next();
+    while (!step.done) step = steps.next();
+    return step.value;
+  });
+  const tests = reports.flatMap((report) => report.tests);
+  const passed = tests.filter((test) => test.ok).length;
+  return { ok: reports.every((report) => report.ok), rules: reports, passed, failed: tests.length - passed };
+}
+
+/** The same report of one rule, with others given way to between two tests and two mutants. */
+export async function testRuleInTurns(rule: LoadedRule, options: TestOptions = {}): Promise<RuleTestReport> {
+  const steps = testRule(rule, options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    await giveWay();
+  }
+}
+
+/** Each step is short: a test, or a mutant over all tests. */
+function* testRule(
+  rule: LoadedRule,
+  { nowMs = TEST_NOW_MS, mutate = false, language = LANGUAGE }: TestOptions,
+): Generator<void, RuleTestReport> {
+  const atoms = new Map<string, AtomCoverage>();
+  const judge = prepareRule(rule, (expression, truth) => note(atoms, expression, truth));
+  const judged: Judged[] = [];
+  const tests: TestResult[] = [];
+  for (const test of rule.tests) {
+    const { record, events, context, past } = arrangeTest(rule, test, nowMs);
+    const one = judge(record, events, context, past);
+    judged.push(one);
+    tests.push(resultOf(test, one));
+    yield;
+  }
+  const mutants = mutate ? yield* tryMutants(rule, judged, nowMs, language) : undefined;
+  const survivors = rule.tests.length === 0 ? [] : (mutants?.survivors ?? []);
+  const unnoticed = survivors.map((survivor) => `no test notices: ${survivor}`);
+  const problems = [...(yield* problemsOf(rule, judged, nowMs)), ...unnoticed];
+  const coverage = [...atoms.values()];
+  return {
+    rule: rule.id,
+    file: rule.file,
+    ok: problems.length === 0 && tests.every((test) => test.ok),
+    tests,
+    problems,
+    coverage,
+    coveredPercent: percentOf(coverage),
+    mutants,
+  };
+}
+
+function note(atoms: Map<string, AtomCoverage>, expression: Expression, truth: number): void {
+  const key = keyOf(expression);
+  let atom = atoms.get(key);
+  if (!atom) {
+    atom = {
+      text: textOf(expression),
+      seenTrue: false,
+      seenFalse: false,
+      seenUnknown: canBeUnknown(expression) ? false : 'never',
+    };
+    atoms.set(key, atom);
+  }
+  if (truth === TRUE) atom.seenTrue = true;
+  else if (truth === FALSE) atom.seenFalse = true;
+  else atom.seenUnknown = true;
+}
+
+function resultOf(test: RuleTest, judged: Judged): TestResult {
+  const got = judged.verdict;
+  const message = failureOf(test, judged);
+  return { name: test.name, line: test.line, expected: test.expect, got, ok: message === undefined, message };
+}
+
+function failureOf(test: RuleTest, judged: Judged): string | undefined {
+  if (judged.verdict !== test.expect) {
+    const why = judged.missing.length > 0 ? ` (${judged.program.reasons.of(judged.truth).text})` : '';
+    return `expected ${test.expect}, got ${judged.verdict}${why}`;
+  }
+  const absent = test.reasons.filter((reason) => !judged.missing.includes(reason));
+  if (absent.length > 0) {
+    return `expected the reason ${absent.map((each) => `\`${each}\``).join(', ')}, got ${judged.missing.map((each) => `\`${each}\``).join(', ') || 'none'}`;
+  }
+  const opinion = secondOpinion(judged);
+  if (opinion === undefined || opinion === (judged.verdict === 'match')) return undefined;
+  return `json-logic-js disagrees: it gives ${opinion ? 'match' : 'no_match'}`;
+}
+
+function* problemsOf(rule: LoadedRule, judged: readonly Judged[], nowMs: number): Generator<void, string[]> {
+  const first = judged[0];
+  if (!first) return ['the rule has no tests'];
+  if (!rule.tests.some((test) => test.expect === 'match'))
+    return ['no test expects `match`: that the rule ever acts is not tested'];
+  const differ = judged.some((each) => each.verdict !== first.verdict);
+  if (differ || !isFlippable(rule)) return [];
+  for (const test of rule.tests) {
+    yield;
+    if (hasFlip(rule, test, nowMs)) return [];
+  }
+  return [`its tests cannot fail: no change of facts was found that gives another verdict than ${first.verdict}`];
+}
+
+function hasFlip(rule: LoadedRule, test: RuleTest, nowMs: number): boolean {
+  const { record, events, context, past } = arrangeTest(rule, test, nowMs);
+  return findFlips(rule, record, prepareRule(rule)(record, events, context, past)).length > 0;
+}
+
+/** Whether flips can be found for everything that the rule reads. Elements and joined records are not changed. */
+function isFlippable(rule: LoadedRule): boolean {
+  let flippable = true;
+  walk(rule.condition, (part) => {
+    if (part.op === 'call' && part.operator.body) flippable = false;
+    if (part.op === 'fact' && part.fact.label.startsWith('$')) flippable = false;
+  });
+  return flippable;
+}
+
+/** Survivors are the mutants that give every test the same verdict. */
+function* tryMutants(
+  rule: LoadedRule,
+  judged: readonly Judged[],
+  nowMs: number,
+  language: Language,
+): Generator<void, { tried: number; survivors: string[] }> {
+  const arranged = rule.tests.map((test) => arrangeTest(rule, test, nowMs));
+  const found = { tried: 0, survivors: [] as string[] };
+  for (const mutant of mutantsOf(rule, language)) {
+    const judge = prepareRule(mutant.rule);
+    const survives = arranged.every(
+      ({ record, events, context, past }, index) =>
+        judge(record, events, context, past).verdict === judged[index]?.verdict,
+    );
+    found.tried += 1;
+    if (survives) found.survivors.push(mutant.description);
+    yield;
+  }
+  return found;
+}
+
+function percentOf(coverage: readonly AtomCoverage[]): number {
+  const seen = coverage.flatMap(({ seenTrue, seenFalse, seenUnknown }) =>
+    seenUnknown === 'never' ? [seenTrue, seenFalse] : [seenTrue, seenFalse, seenUnknown],
+  );
+  if (seen.length === 0) return 0;
+  return Math.floor((100 * seen.filter(Boolean).length) / seen.length);
+}

@@ -1,0 +1,387 @@
+// notify: the configured webhooks. In: configuration names and the file that they name. Out: checked settings, or
+// faults that each name the webhook, what is wrong and what to do. It never repeats a secret.
+
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { parse as parseYaml } from 'yaml';
+import { z } from 'zod';
+import { parseDuration } from '../../base/time.ts';
+import { lineOf } from '../../domain/errors.ts';
+import { LIVE_EVENTS, type LiveEvent } from '../../domain/live-event.ts';
+import type { Clock, Log } from '../../domain/ports.ts';
+import { shownAddress } from '../../domain/secrets.ts';
+import { type Destination, isPublicAddress, sendChecked } from './checked-request.ts';
+
+// Which decisions and outcomes a webhook receives, and how many at once.
+
+export interface FeedSettings {
+  events: readonly LiveEvent['event'][];
+  /** Undefined: of all rules. */
+  rules: readonly string[] | undefined;
+  /** Events of one delivery. */
+  most: number;
+  /** How long the first one of a delivery waits for more. */
+  waitMs: number;
+}
+
+const WAIT_MAX_MS = 3_600_000;
+
+/** Members of an entry. */
+const feedFields = {
+  events: z.array(z.enum(LIVE_EVENTS)).min(1).optional(),
+  rules: z.array(z.string().min(1)).min(1).optional(),
+  batch: z.strictObject({ most: z.int().min(1).max(1_000).default(100), wait: z.string().default('10s') }).optional(),
+};
+
+type Given = z.infer<z.ZodObject<typeof feedFields>>;
+
+/** Undefined: it receives none, or `fault` was called. */
+function feedOf({ events, rules, batch }: Given, fault: (text: string) => undefined): FeedSettings | undefined {
+  if (!events) {
+    const alone = rules ? 'rules' : 'batch';
+    return rules || batch
+      ? fault(`${alone} is set but events is not: add events, such as [decision, outcome]`)
+      : undefined;
+  }
+  const { most = 100, wait = '10s' } = batch ?? {};
+  const waitMs = parseDuration(wait);
+  if (waitMs === undefined || waitMs > WAIT_MAX_MS)
+    return fault(`batch.wait is \`${wait}\`: expected a duration of at most 1h, such as 10s`);
+  return { events, rules, most, waitMs };
+}
+
+export interface Webhook {
+  name: string;
+  url: URL;
+  /** Replaced when its file changes. Empty: it cannot be read, and nothing is sent. */
+  secret: string;
+  /** Where it was read from; undefined: an environment variable. */
+  secretFile?: string | undefined;
+  timeoutMs: number;
+  /** Deliveries attempted before a notification is given up. */
+  attemptsMax: number;
+  /** Loopback and private addresses may be connected to. */
+  allowPrivate: boolean;
+  /** A private certificate authority, as PEM. */
+  ca: string | undefined;
+  /** The decisions and outcomes that it receives. */
+  feed?: FeedSettings | undefined;
+}
+
+export interface NotifySettings {
+  webhooks: ReadonlyMap<string, Webhook>;
+  /** Names of webhooks that alerts go to. */
+  alertsTo: string[];
+  /** Messages link to pages under this address; without a slash at its end. */
+  publicUrl: string | undefined;
+  /** A daemon alerts when it had no trusted snapshot for this long; 0: never. */
+  silenceMs: number;
+}
+
+/** Reads names of the configuration; faults are collected, not thrown. */
+interface Names {
+  text(name: string): string | undefined;
+  duration(name: string, fallback: string, least: string): number;
+  /** `of`: the settings, the most telling one first. */
+  fault(of: string | readonly string[], text: string): void;
+  /** What is missing is no fault then. */
+  mayLack?: readonly ('secrets' | 'webhook_secrets' | 'webhooks')[];
+}
+
+const WEBHOOKS = 'TRUSTWARD_WEBHOOKS';
+const PUBLIC_URL = 'TRUSTWARD_PUBLIC_URL';
+
+/** Positions are stored by it. */
+const NAME_MAX = 100;
+
+const entry = z.strictObject({
+  url: z.string(),
+  secretFile: z.string().optional(),
+  secretEnv: z.string().optional(),
+  timeout: z.string().default('10s'),
+  attempts: z.int().min(1).max(100).default(10),
+  allowPrivate: z.boolean().default(false),
+  caFile: z.string().optional(),
+  ...feedFields,
+});
+const file = z.record(
+  z
+    .string()
+    .max(NAME_MAX)
+    .regex(/^[a-z0-9][a-z0-9_-]*$/i),
+  entry,
+);
+type Entry = z.infer<typeof entry>;
+
+const SECRET_MIN = 16;
+const NO_FAULTS = { fault: () => {} };
+
+export function readNotifySettings(names: Names): NotifySettings {
+  const { mayLack = [] } = names;
+  const { faults, ...read } = readWebhooks(names, mayLack.includes('secrets') || mayLack.includes('webhook_secrets'));
+  const areLeftOut = faults.length > 0 && mayLack.includes('webhooks');
+  if (!areLeftOut) for (const { of, text } of faults) names.fault(of, text);
+  const found = areLeftOut ? { webhooks: new Map(), alertsTo: [] } : read;
+  const silenceMs = names.duration('TRUSTWARD_ALERT_SILENCE', '30m', '0s');
+  return { ...found, publicUrl: publicUrlOf(names), silenceMs };
+}
+
+/** What is wrong with the webhooks, their secrets included; empty when nothing is. */
+export function faultsOfWebhooks(names: Pick<Names, 'text'>): string[] {
+  return readWebhooks(names).faults.map(({ text }) => text);
+}
+
+interface Fault {
+  of: string | readonly string[];
+  text: string;
+}
+
+type NotingNames = Pick<Names, 'text' | 'fault'>;
+type Read = Pick<NotifySettings, 'webhooks' | 'alertsTo'> & { faults: Fault[] };
+
+function readWebhooks(given: Pick<Names, 'text'>, mayLackSecrets = false): Read {
+  const faults: Fault[] = [];
+  const names: NotingNames = {
+    text: (name) => given.text(name),
+    fault: (of, text) => void faults.push({ of, text }),
+  };
+  const hosts = allowedHosts(names);
+  const path = names.text(WEBHOOKS);
+  const entries = path === undefined ? {} : readFile(path, names);
+  const webhooks = Object.entries(entries).flatMap(([name, one]) => {
+    const webhook = webhookOf(name, one, hosts, names, mayLackSecrets);
+    return webhook ? [[name, webhook] as const] : [];
+  });
+  const alertsTo = listOf(names.text('TRUSTWARD_ALERTS_TO'));
+  const unknown = alertsTo.find((name) => !Object.hasOwn(entries, name));
+  if (unknown !== undefined)
+    names.fault(
+      ['TRUSTWARD_ALERTS_TO', WEBHOOKS],
+      `TRUSTWARD_ALERTS_TO names \`${unknown}\`, and ${WEBHOOKS} has no webhook of that name`,
+    );
+  return { webhooks: new Map(webhooks), alertsTo, faults };
+}
+
+/** The only hosts that a message may go to. */
+function allowedHosts(names: Pick<Names, 'text'>): string[] {
+  return listOf(names.text('TRUSTWARD_WEBHOOK_HOSTS')).map((host) => host.toLowerCase());
+}
+
+export function publicUrlOf(names: Pick<Names, 'text' | 'fault'>): string | undefined {
+  const text = names.text(PUBLIC_URL);
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // The address is not repeated where it holds a password.
+  if (url?.username || url?.password)
+    names.fault(PUBLIC_URL, `${PUBLIC_URL} holds a user name or password: leave them out`);
+  else if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
+    names.fault(
+      PUBLIC_URL,
+      `${PUBLIC_URL} is \`${shownAddress(text)}\`: expected an address such as https://trustward.example.com, without query or fragment`,
+    );
+  return url && `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+}
+
+function listOf(text: string | undefined): string[] {
+  return (text ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+}
+
+function readFile(path: string, names: NotingNames): Record<string, Entry> {
+  const where = `${WEBHOOKS}: \`${path}\``;
+  const text = readText(path, WEBHOOKS, where, names);
+  if (text === undefined) return {};
+  let value: unknown;
+  try {
+    value = path.endsWith('.json') ? JSON.parse(text) : parseYaml(text);
+  } catch {
+    names.fault(WEBHOOKS, `${where} is not valid ${path.endsWith('.json') ? 'JSON' : 'YAML'}`);
+    return {};
+  }
+  const parsed = file.safeParse(value ?? {});
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues)
+    names.fault(WEBHOOKS, `${where}: ${issue.path.join('.') || 'the file'}: ${issue.message}`);
+  return {};
+}
+
+/** `setting`: which led to the file; `where`: what a fault begins with. */
+function readText(path: string, setting: string, where: string, names: Pick<Names, 'fault'>): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    names.fault(setting, `${where} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    return undefined;
+  }
+}
+
+function webhookOf(
+  name: string,
+  given: Entry,
+  hosts: readonly string[],
+  names: NotingNames,
+  mayLackSecrets: boolean,
+): Webhook | undefined {
+  const fault = (text: string): undefined => names.fault(WEBHOOKS, `webhook \`${name}\`: ${text}`) as undefined;
+  const url = urlOf(given, hosts, fault);
+  const timeoutMs = parseDuration(given.timeout);
+  if (timeoutMs === undefined || timeoutMs < 100 || timeoutMs > 60_000)
+    return fault(`timeout is \`${given.timeout}\`: expected a duration of at most 60s, such as 10s`);
+  const feed = feedOf(given, fault);
+  const secret = secretOf(name, given, fault, names, mayLackSecrets);
+  const ca =
+    given.caFile === undefined ? undefined : readText(given.caFile, WEBHOOKS, `webhook \`${name}\`: caFile`, names);
+  if (!url || secret === undefined) return undefined;
+  const { secretFile } = given;
+  return {
+    name,
+    url,
+    secret,
+    secretFile,
+    timeoutMs,
+    attemptsMax: given.attempts,
+    allowPrivate: given.allowPrivate,
+    ca,
+    feed,
+  };
+}
+
+/** Undefined for an address that must not be used; `fault` is given the reason, which never repeats the address. */
+function urlOf(
+  given: Pick<Entry, 'url' | 'allowPrivate'>,
+  hosts: readonly string[],
+  fault: (text: string) => undefined,
+): URL | undefined {
+  const url = URL.canParse(given.url) ? new URL(given.url) : undefined;
+  // The address is not repeated: many receivers have a token in the path.
+  if (url?.protocol !== 'https:') return fault('its url must be an address that begins with https://');
+  if (url.username || url.password) return fault('its url holds a user name or password: leave them out');
+  if (!hosts.includes(url.hostname) && !hosts.includes(url.host))
+    return fault(`\`${url.hostname}\` is not among TRUSTWARD_WEBHOOK_HOSTS: add it there, or correct the url`);
+  const literal = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(literal) && !given.allowPrivate && !isPublicAddress(literal))
+    return fault(`${literal} is not a public address`);
+  return url;
+}
+
+/** What is wrong with a webhook's secret; undefined when nothing is. */
+export function secretFault(secret: string): string | undefined {
+  return secret.length < SECRET_MIN ? `is shorter than ${SECRET_MIN} characters` : undefined;
+}
+
+function secretOf(
+  name: string,
+  given: Entry,
+  fault: (text: string) => undefined,
+  names: NotingNames,
+  mayLackSecrets: boolean,
+): string | undefined {
+  if ((given.secretFile === undefined) === (given.secretEnv === undefined))
+    return fault('give its secret in secretFile or in secretEnv, one of them');
+  const mayLack = mayLackSecrets && given.secretFile !== undefined;
+  const secret =
+    given.secretEnv !== undefined
+      ? names.text(given.secretEnv)
+      : readText(given.secretFile as string, WEBHOOKS, `webhook \`${name}\`: secretFile`, mayLack ? NO_FAULTS : names)
+          ?.split('\n')[0]
+          ?.trim();
+  if (mayLack) return secret === undefined || secretFault(secret) !== undefined ? '' : secret;
+  if (secret === undefined) return given.secretEnv === undefined ? undefined : fault(`${given.secretEnv} is not set`);
+  const wrong = secretFault(secret);
+  if (wrong !== undefined) return fault(`its secret ${wrong}`);
+  return secret;
+}
+
+// The heartbeat: one GET to an address after each completed whole run, so that its absence alerts elsewhere.
+
+export interface HeartbeatState {
+  /** When the last one was accepted, epoch ms. */
+  acceptedAt: number | undefined;
+  /** Since when none is; undefined while all is well. */
+  failingSince: number | undefined;
+}
+
+/** Between the attempts for one run. The next run sends its own. */
+const PAUSES_MS = [5_000, 15_000];
+
+export class Heartbeat {
+  readonly state: HeartbeatState = { acceptedAt: undefined, failingSince: undefined };
+  private latest = new AbortController();
+  private underWay: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly parts: {
+      destination: Destination;
+      clock: Clock;
+      log: Log;
+      send?: typeof sendChecked;
+    },
+  ) {}
+
+  /** A whole run has completed. Returns at once; a heartbeat that is still being tried gives way to this one. */
+  beat(): void {
+    this.latest.abort();
+    this.latest = new AbortController();
+    this.underWay = this.try(this.latest.signal);
+  }
+
+  /** Resolves when the last heartbeat has ended, or been cut. Never rejects. */
+  async end(cut: AbortSignal): Promise<void> {
+    const stop = () => this.latest.abort();
+    if (cut.aborted) stop();
+    cut.addEventListener('abort', stop, { once: true });
+    await this.underWay;
+    cut.removeEventListener('abort', stop);
+  }
+
+  private async try(signal: AbortSignal): Promise<void> {
+    const { destination, clock, log, send = sendChecked } = this.parts;
+    const { host } = destination.url;
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      const sent = { method: 'GET', headers: { 'User-Agent': 'trustward' } } as const;
+      const { ok, note } = await send(destination, sent, signal).catch((error: unknown) => ({
+        ok: false,
+        note: lineOf(error),
+      }));
+      if (ok) return this.accepted();
+      if (signal.aborted) return;
+      this.state.failingSince ??= clock.nowMs();
+      const pauseMs = PAUSES_MS[attempt];
+      if (pauseMs === undefined) return log.warn({}, `the heartbeat to ${host} is not accepted: ${note}`);
+      await clock.sleep(pauseMs, signal).catch(() => {}); // the next one, or the end
+    }
+  }
+
+  private accepted(): void {
+    const { destination, clock, log } = this.parts;
+    if (this.state.failingSince !== undefined)
+      log.info({}, `the heartbeat to ${destination.url.host} is accepted again`);
+    this.state.acceptedAt = clock.nowMs();
+    this.state.failingSince = undefined;
+  }
+}
+
+interface HeartbeatNames extends Pick<Names, 'text' | 'fault'> {
+  secret(name: string): string | undefined;
+  choice<const T extends string>(name: string, choices: readonly T[], fallback: T): T;
+}
+
+const NAME = 'TRUSTWARD_HEARTBEAT_URL';
+const CA = 'TRUSTWARD_HEARTBEAT_CA';
+/** The receiver is asked for nothing: a slow one is not waited for. */
+const TIMEOUT_MS = 10_000;
+
+/** Undefined: none is sent. */
+export function readHeartbeat(names: HeartbeatNames): Destination | undefined {
+  const text = names.secret(NAME);
+  const caFile = names.text(CA);
+  const allowPrivate = names.choice('TRUSTWARD_HEARTBEAT_PRIVATE', ['yes', 'no'], 'no') === 'yes';
+  const hosts = allowedHosts(names);
+  if (text === undefined) return undefined;
+  const fault = (why: string) => names.fault(NAME, `${NAME}: ${why}`) as undefined;
+  const url = urlOf({ url: text, allowPrivate }, hosts, fault);
+  const ca = caFile === undefined ? undefined : readText(caFile, CA, CA, names);
+  return url && { url, timeoutMs: TIMEOUT_MS, allowPrivate, ca };
+}

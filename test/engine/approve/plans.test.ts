@@ -1,0 +1,120 @@
+// test: a plan's digest, and when a waiting plan is kept, superseded, expired or answered.
+import { describe, expect, it } from 'vitest';
+import type { Plan, PlannedIntent } from '../../../src/domain/plan.ts';
+import { decidePlan, planDigest, type SealInput, sealPlan } from '../../../src/engine/approve/plans.ts';
+import { intent, plan } from '../../support/stored-nouns.ts';
+
+const { action, target, settings, undo, basis, effect } = intent;
+const planned: PlannedIntent = {
+  action,
+  target,
+  settings,
+  undo,
+  basis,
+  effect,
+  key: 'k1',
+  held: true,
+  reason: 'limits',
+  reasonText: '3 targets',
+};
+const other: PlannedIntent = { ...planned, key: 'k2', target: 'S-2' };
+const [fact] = basis as [PlannedIntent['basis'][number]];
+
+function deletionOf(owners: string[]) {
+  return { devices: ['d1'], owners, certificates: owners.length, users: [] };
+}
+
+function sealed(fields: Partial<SealInput> = {}) {
+  return sealPlan({
+    id: 'new',
+    runId: 'r1',
+    mode: 'enforce',
+    nowMs: 100,
+    ttlMs: 1_000,
+    isWhole: true,
+    planned: [planned],
+    pending: [],
+    approved: [],
+    ...fields,
+  });
+}
+
+const pending: Plan = { ...plan, id: 'old', digest: planDigest([planned]), intents: [planned], expiresAt: 1_000 };
+
+describe('a digest', () => {
+  it.each<[string, PlannedIntent]>([
+    ['a rule', { ...planned, basis: [{ ...fact, ruleHash: 'edited' }] }],
+    ['a fact', { ...planned, basis: [{ ...fact, facts: { 'MdmData.Timestamp': '1234567890123456788' } }] }],
+    ['a setting', { ...planned, settings: { depth: 2 } }],
+    ['the devices of the serial number', { ...planned, effect: { ...effect, devices: [] } }],
+    ['whether it waits', { ...planned, held: false }],
+  ])('changes with %s', (_, changed) => {
+    expect(planDigest([changed])).not.toBe(planDigest([planned]));
+  });
+
+  it('of a deletion changes with what it takes from whom', () => {
+    const digests = [
+      deletionOf(['ann']),
+      deletionOf(['ann', 'bob']),
+      { ...deletionOf(['ann']), users: ['ann'] },
+      { ...deletionOf(['ann']), certificates: 2 },
+      { ...deletionOf(['ann']), devices: [] },
+    ].map((deletion) => planDigest([{ ...planned, effect: { ...effect, deletion } }]));
+    expect(new Set(digests).size).toBe(5);
+  });
+
+  it('of a deletion changes with what ends with its target', () => {
+    const [one, two] = ['ban_device of rule ban', 'ban_device of rule second'] as const;
+    const digests = [undefined, [one], [two], [one, two]].map((ends) =>
+      planDigest([{ ...planned, effect: { ...effect, ...(ends && { ends }) } }]),
+    );
+    expect(new Set(digests).size).toBe(4);
+    expect(digests[0]).toBe(planDigest([planned]));
+  });
+
+  it('does not change with the order, the wording, or windows and ages that change by themselves', () => {
+    expect(planDigest([other, planned])).toBe(planDigest([planned, other]));
+    expect(planDigest([{ ...planned, reasonText: '4 targets' }])).toBe(planDigest([planned]));
+    const moving = { ...fact.facts, 'event_count(severity=ERROR, within=10m)': 7, $now: 5 };
+    expect(planDigest([{ ...planned, basis: [{ ...fact, facts: moving }] }])).toBe(planDigest([planned]));
+  });
+});
+
+describe('a waiting plan', () => {
+  it('is kept while its digest is unchanged, without a new audit entry', () => {
+    expect(sealed({ pending: [pending] })).toMatchObject({ plan: pending, superseded: [], notes: [] });
+  });
+
+  it('is superseded by another content, and by nothing to do', () => {
+    expect(sealed({ planned: [other], pending: [pending] })).toMatchObject({
+      plan: { id: 'new' },
+      superseded: ['old'],
+    });
+    expect(sealed({ planned: [], pending: [pending] })).toMatchObject({ plan: undefined, superseded: ['old'] });
+  });
+
+  it('that expired returns as a new one', () => {
+    expect(sealed({ pending: [pending], nowMs: 1_000 })).toMatchObject({
+      plan: { id: 'new', expiresAt: 2_000 },
+      superseded: ['old'],
+    });
+  });
+
+  it('of a live run is left alone by a dry one', () => {
+    expect(sealed({ mode: 'dry-run', planned: [other], pending: [pending] })).toMatchObject({ superseded: [] });
+  });
+});
+
+describe('an operator', () => {
+  it('answers once, with name and reason', () => {
+    const decided = decidePlan(pending, 'approved', 'ann', 'seen', 500);
+    expect(decided).toMatchObject({ status: 'approved', decidedAt: 500, decidedBy: 'ann', decidedReason: 'seen' });
+    expect(() => decidePlan(decided, 'rejected', 'bob', undefined, 501)).toThrow('only a pending plan can be rejected');
+  });
+
+  it('cannot answer an expired plan', () => {
+    expect(() => decidePlan(pending, 'approved', 'ann', undefined, 1_000)).toThrow(
+      'expired at 1970-01-01 00:00:01 UTC',
+    );
+  });
+});

@@ -1,0 +1,30 @@
+// http: whom the records name: the token, or with scope `admin` the user that its holder names.
+import { expect, it } from 'vitest';
+import { tokenOf } from '../../../src/domain/operator.ts';
+import { openEndpoint } from '../../support/endpoint.ts';
+
+it.each([
+  ['admin', 'ana', 'ana (token adminer)'],
+  ['admin', encodeURIComponent('Аня Б'), 'Аня Б (token adminer)'],
+  ['approve', 'ana', 'approveer'],
+] as const)('a token of scope %s that names the user %s acts as %s', async (scope, user, by) => {
+  const { ask, store } = openEndpoint();
+  const headers = { 'Trustward-User': user };
+  expect((await ask('POST', '/api/stop', { scope, headers, body: { reason: 'x' } })).status).toBe(200);
+  expect(await store.stop()).toMatchObject({ by });
+});
+
+it.each(['', 'x'.repeat(65), 'ana (token boss)', '%00', '%E0%A4%A', '%E2%80%AEana'])(
+  'a user named `%s` is refused, since it could pass for another form',
+  async (user) => {
+    const { ask, store } = openEndpoint();
+    const headers = { 'Trustward-User': user };
+    const answer = await ask('POST', '/api/stop', { headers, body: { reason: 'x' } });
+    expect(answer.status).toBe(400);
+    expect(await store.stop()).toBeUndefined();
+  },
+);
+
+it('the places of a token are counted under its name, whoever holds it', () => {
+  expect(['ana (token admin)', 'ci', 'ana (command line)'].map(tokenOf)).toEqual(['admin', 'ci', 'ana (command line)']);
+});

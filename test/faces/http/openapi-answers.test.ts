@@ -1,0 +1,145 @@
+// http: the answers of a daemon over a real organization are those that its OpenAPI document describes: each operation is asked, and a name
+// that the document does not have fails.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Exemption } from '../../../src/domain/exemption.ts';
+import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import {
+  answerCheck,
+  type Check,
+  type DescribedOperation,
+  type OpenApi,
+  operationsOf,
+} from '../../support/openapi-document.ts';
+import { DISABLE_FAILING } from '../../support/organization.ts';
+import { startWhole, type WholeOrganization } from '../web/whole-organization.ts';
+
+let whole: WholeOrganization;
+let operations: DescribedOperation[];
+let check: Check;
+/** Statuses below 300, by operation. */
+const answered = new Map<string, Set<number>>();
+const faults: string[] = [];
+
+beforeAll(async () => {
+  whole = await startWhole();
+  const document = (await (await fetch(`${whole.url}/openapi.json`)).json()) as OpenApi;
+  operations = operationsOf(document);
+  check = answerCheck(document, { isClosed: true });
+}, 120_000);
+afterAll(() => whole.close());
+
+/** Asks by the name of an operation; returns the body of the answer. */
+async function ask(
+  operationId: string,
+  {
+    path = {},
+    query = {},
+    body,
+  }: { path?: Record<string, string>; query?: Record<string, string>; body?: object } = {},
+) {
+  const operation = operations.find((one) => one.operationId === operationId);
+  if (!operation) throw new Error(`there is no operation ${operationId}`);
+  const place = operation.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(path[name] as string));
+  const answer = await fetch(`${whole.url}${place}?${new URLSearchParams(query)}`, {
+    method: operation.method,
+    headers: { authorization: `Bearer ${whole.token}` },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const type = answer.headers.get('content-type') ?? '';
+  const isEndless = type === 'text/event-stream';
+  if (isEndless) await answer.body?.cancel();
+  const text = isEndless ? '' : await answer.text();
+  const fault = check(operation, answer.status, type, text);
+  if (fault) faults.push(fault);
+  if (answer.status < 300) answered.set(operationId, (answered.get(operationId) ?? new Set()).add(answer.status));
+  else faults.push(`${operationId} answered ${answer.status}: ${text}`);
+  return /json$/.test(type) ? JSON.parse(text) : text;
+}
+
+const why = { reason: 'a test' };
+/** All devices of the platform have joined it since. */
+const NOBODY_COVERED = {
+  subject: undefined,
+  selector: { kind: 'device', field: 'Platform', value: 'macOS' },
+  members: '',
+} as const;
+
+it('every operation answers as the document describes it', { timeout: 120_000 }, async () => {
+  const { of, org } = whole;
+  const store = org.composition.engine.store as SqliteStore;
+  await store.outbox().raise([{ key: 'a test', code: 'silence', text: 'no run', about: {} }], ['ops'], () => 'note1');
+
+  for (const id of ['healthz', 'readyz', 'getOpenapi', 'getMetrics', 'stream']) await ask(id);
+  const rows: Record<string, { id: string; seq: number }[]> = {};
+  const lists = { listRuns: 'runs', listPlans: 'plans', listDecisions: 'decisions', listIntents: 'intents' };
+  const others = { listClaims: 'claims', listNotifications: 'notifications', listExemptions: 'exemptions' };
+  const last = { listRules: 'rules', listAudit: 'entries' };
+  for (const [id, key] of Object.entries({ ...lists, ...others, ...last })) {
+    const body = await ask(id, { query: { limit: '1000' } });
+    rows[key] = body[key];
+    expect(body[key].length, key).toBeGreaterThan(0);
+  }
+  for (const { id } of rows.runs ?? []) await ask('getRun', { path: { id } });
+  for (const format of ['json', 'md', 'text', 'csv', 'html'])
+    await ask('getReport', { path: { id: 'latest' }, query: { format } });
+  for (const { id } of rows.plans ?? []) await ask('getPlan', { path: { id } });
+  await ask('getRule', { path: { id: 'ban-compromised-device' } });
+  for (const [kind, id] of [
+    ['device', of.device],
+    ['user', 'owner0@acme.example'],
+    ['service', of.service],
+  ] as const) {
+    await ask('why', { query: { of: id } });
+    if (kind !== 'user') await ask('getSubject', { path: { kind, id } });
+    await ask('getTimeline', { path: { kind, id } });
+  }
+  await ask('getSummary', { query: { since: '1d' } });
+  await ask('explainRule', { path: { id: 'ban-compromised-device' }, body: { subject: of.device } });
+  await ask('explainRule', { path: { id: 'disable-failing-service' }, body: { subject: of.service } });
+  const text = DISABLE_FAILING.replace('}, 5]', '}, 3]').replace('times: 5', 'times: 3');
+  await ask('tryRule', { path: { id: 'disable-failing-service' }, body: { text } });
+  await ask('verifyAudit');
+
+  const about = { owner: 'ana', until: '30d', ...why };
+  const exemption = await ask('addExemption', { body: { ...about, subject: { kind: 'device', id: of.device } } });
+  const stored = (await store.exemption(exemption.id)) as Exemption;
+  await store.saveExemption({ ...stored, id: '01joined', ...NOBODY_COVERED }, []);
+  await ask('confirmExemption', { path: { id: '01joined' }, body: { ...why } });
+  await ask('endExemption', { path: { id: exemption.id }, body: why });
+
+  await ask('addExemption', { body: { ...about, selector: { field: 'Model', value: 'none' }, acceptForgeable: true } });
+
+  await ask('addToken', { body: { name: 'made', scope: 'read', expires: '1d' } });
+  expect((await ask('listTokens')).tokens).toHaveLength(1);
+  await ask('revokeToken', { path: { name: 'made' } });
+  await ask('addSignInLink');
+
+  await ask('resolveIntent', { path: { id: of.doubt }, body: { as: 'not-done', ...why } });
+  // While everything is stopped, what is approved is not applied at once.
+  await ask('stop', { body: why });
+  const plan = await ask('getPlan', { path: { id: of.pending } });
+  const only = [plan.intents[0].target];
+  const approved = await ask('approvePlan', { path: { id: of.pending }, body: { only } });
+  expect(approved).toMatchObject({ status: 'approved', applied: null, rest: { status: 'pending' } });
+  await ask('resume', { body: why });
+  expect((await ask('applyPlan', { path: { id: approved.id } })).applied.intents).toHaveLength(1);
+  await ask('rejectPlan', { path: { id: approved.rest.id }, body: why });
+
+  const claims = (await ask('listClaims', { query: { status: 'standing' } })).claims;
+  expect((await ask('releaseClaims', { body: { target: claims[0].target, ...why } })).released).toHaveLength(1);
+  expect((await ask('releaseClaims', { body: { rule: claims[1].rule } })).plan.releases).toBe(claims[1].rule);
+
+  await ask('triggerRun', { body: { mode: 'dry-run', wait: true } });
+  for (let at = 0; at < 150; at += 1)
+    org.console.fleet.addDevice({ serial: `NEW-${at}`, mdm_compromised: 'TRUE' } as never, []);
+  await ask('triggerRun', { body: { mode: 'dry-run', wait: true } });
+  await ask('acceptSnapshot', { body: { source: 'devices', ...why } });
+  await ask('triggerRun', { body: { mode: 'dry-run' } });
+
+  expect(faults).toEqual([]);
+  expect(
+    operations.filter(({ operationId }) => !answered.has(operationId)).map(({ operationId }) => operationId),
+  ).toEqual([]);
+  expect(answered.get('triggerRun')).toEqual(new Set([200, 202]));
+});

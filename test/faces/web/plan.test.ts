@@ -1,0 +1,374 @@
+// What the page of a plan shows before an answer, what each answer does, and what a person sees whose answer came too late.
+import { describe, expect, it } from 'vitest';
+import type { Drift } from '../../../src/domain/check.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import type { PlanAnswer } from '../../../src/faces/http/deps.ts';
+import { addRun, decision, intent, START_MS } from '../../support/filled-store.ts';
+import { openPlan, type PlanPages, planned } from '../../support/plan-pages.ts';
+
+const HOSTILE = '<script>alert(1)</script>\u202e\n';
+const both = () => [planned(1), planned(2), planned(3, { basis: [{ ...planned(3).basis[0]!, rule: 'other' }] })];
+const keysOf = (...at: number[]) => at.map((one) => planned(one).key);
+const targetsOf = async (pages: PlanPages, id: string) => (await pages.stored(id)).intents.map(({ target }) => target);
+const approve = (pages: PlanPages, fields: Record<string, string | readonly string[]>) =>
+  pages.post(`/plans/${pages.plan.id}/approve`, { digest: pages.plan.digest, ...fields });
+const idIn = ({ headers }: { headers: Headers }) => (headers.get('location') as string).replace('/plans/', '');
+
+function linkIn(html: string, link: RegExp): string {
+  return String(link.exec(html)?.[1]).replaceAll('&amp;', '&');
+}
+
+describe('the page of a plan', () => {
+  it('names what approving allows, by rule and action, with each target, its facts and why it is held', async () => {
+    const { get } = await openPlan(both());
+    const { status, text } = await get('/plans/plan1', 'read');
+    expect(status).toBe(200);
+    expect(text).toContain('Approving it allows Trustward to ban 3 devices of 3 people.');
+    expect(text).toContain('2 × ban_device by ban-compromised-device');
+    expect(text).toContain('1 × ban_device by other');
+    expect(text).toContain('Laptop 1 owner-1@example.com device-1');
+    expect(text).toContain('MdmData.CompromisedStatus = "TRUE"');
+    expect(text).toContain('held the rule has mode approve');
+    expect(text).toContain('of a live run');
+    expect(text).toContain('run 1');
+    expect(text).toContain('The configured mode is enforce : what you approve is applied at once');
+  });
+
+  it('is found by the beginning of its id, and is 404 without such a plan', async () => {
+    const { get } = await openPlan(both());
+    expect((await get('/plans/plan')).text).toContain('Plan plan1');
+    expect((await get('/plans/nothing')).status).toBe(404);
+  });
+
+  it('shows hostile names as text, shortened and without hidden characters', async () => {
+    const effect = {
+      text: `ban ${HOSTILE}`,
+      devices: [{ ...planned(1).effect.devices[0]!, name: HOSTILE.repeat(500) }],
+    };
+    const basis = [{ ...planned(1).basis[0]!, subjectId: HOSTILE, facts: { Name: HOSTILE } }];
+    const { get } = await openPlan([planned(1, { target: HOSTILE, effect, basis }), planned(2)]);
+    const { html, text } = await get('/plans/plan1');
+    expect(html).not.toContain('<script>alert');
+    expect(html).not.toContain('\u202e');
+    expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=/);
+    expect(text).toContain('<script>alert(1)</script>⟨U+202E⟩');
+    expect(html.length).toBeLessThan(30_000);
+  });
+
+  it('has no forms for a reader, and refuses what a reader sends', async () => {
+    const pages = await openPlan(both());
+    const { html } = await pages.get('/plans/plan1', 'trigger');
+    expect(html).not.toContain('type="checkbox"');
+    expect(html).not.toContain('/approve"');
+    const fields = { digest: pages.plan.digest, choice: 'all' };
+    expect((await pages.post('/plans/plan1/approve', fields, 'trigger')).status).toBe(403);
+    expect((await pages.stored()).status).toBe('pending');
+  });
+
+  it('says that a dry run made it, what a daemon of mode dry-run does, and that everything is stopped', async () => {
+    const { get, store } = await openPlan(both(), { deps: { daemonMode: () => 'dry-run' }, over: { mode: 'dry-run' } });
+    const { text } = await get('/plans/plan1');
+    expect(text).toContain('of a dry run: it holds everything that a live run would do');
+    expect(text).toContain('The configured mode is dry-run : nothing is applied');
+    await store.setStop({ by: 'ada', reason: 'nonsense', at: START_MS }, []);
+    expect((await get('/plans/plan1')).text).toContain('It is applied after resuming.');
+  });
+
+  it('says that a release undoes what a rule did, and how many still match', async () => {
+    const undo = { action: 'unban_device', undo: true, released: true, reason: 'rule_matches' };
+    const { get } = await openPlan([planned(1, undo), planned(2, { ...undo, reason: 'cleared' })]);
+    const { text } = await get('/plans/plan1');
+    expect(text).toContain('undoes what rule ban-compromised-device did');
+    expect(text).toContain('1 of 2 targets still match rule ban-compromised-device');
+  });
+
+  it('says which holds no approval lifts', async () => {
+    const { get } = await openPlan([planned(1, { reason: 'ceiling', reasonText: '50 of 50 calls are used' })]);
+    expect((await get('/plans/plan1')).text).toMatch(/1 held: 50 of 50 calls are used \. No approval lifts a ceiling/);
+  });
+
+  it('shows 50 targets of a group, leads to the others, and finds one by a part of its name', async () => {
+    const { get } = await openPlan(Array.from({ length: 120 }, (_, at) => planned(at)));
+    const { html, text } = await get('/plans/plan1');
+    expect(html.match(/data-ticked-by/g)).toHaveLength(50);
+    expect(text).toContain('1 to 50 of 120');
+    expect(text).toContain('only its ticks count');
+    const next = linkIn(html, /href="([^"]*)" rel="next"/);
+    expect((await get(next)).text).toContain('51 to 100 of 120');
+    const found = await get('/plans/plan1?q=LAPTOP%20117');
+    expect(found.html.match(/data-ticked-by/g)).toHaveLength(1);
+    expect(found.text).toContain('SERIAL-117');
+  });
+});
+
+describe('an answer on the page', () => {
+  it('approves all of it, in the name and with the reason of who is signed in', async () => {
+    const pages = await openPlan(both());
+    const answer = await approve(pages, { choice: 'all', reason: 'looked at each' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/plans/plan1']);
+    expect(await pages.stored()).toMatchObject({
+      status: 'approved',
+      decidedBy: 'adminer',
+      decidedReason: 'looked at each',
+    });
+    expect((await pages.get('/plans/plan1')).text).toContain('approved by adminer');
+  });
+
+  it.each<[string, Record<string, string | readonly string[]>, string[]]>([
+    ['the ticked', { choice: 'only', target: keysOf(2) }, ['SERIAL-2']],
+    ['all but the ticked', { choice: 'except', target: keysOf(2, 3) }, ['SERIAL-1']],
+    ["one rule's", { choice: 'rules other' }, ['SERIAL-3']],
+  ])('approves %s, and the rest waits on', async (_, fields, expected) => {
+    const pages = await openPlan(both());
+    const answer = await approve(pages, fields);
+    expect(answer.status).toBe(303);
+    expect(await targetsOf(pages, idIn(answer))).toEqual(expected);
+    const was = await pages.stored();
+    expect(was.status).toBe('superseded');
+    const rest = was.supersededBy?.find((id) => id !== idIn(answer)) as string;
+    expect((await pages.stored(rest)).status).toBe('pending');
+    const { text, html } = await pages.get('/plans/plan1');
+    expect(text).toContain('It is superseded by plans');
+    expect(html).toContain(`href="/plans/${rest}"`);
+  });
+
+  it('approves only the ticked action of a target that has two', async () => {
+    const pages = await openPlan([planned(1), planned(2, { target: 'SERIAL-1', action: 'notify' })]);
+    const answer = await approve(pages, { choice: 'only', target: keysOf(1) });
+    expect((await pages.stored(idIn(answer))).intents.map(({ action }) => action)).toEqual(['ban_device']);
+  });
+
+  it.each<[string, Record<string, string | readonly string[]>]>([
+    ['nothing is ticked', { choice: 'except' }],
+    ['the plan has no such action', { choice: 'only', target: 'x' }],
+    ['the choice is unknown', { choice: 'everything' }],
+    ['nothing is chosen', {}],
+  ])('is refused when %s', async (_, fields) => {
+    const pages = await openPlan(both());
+    expect((await approve(pages, fields)).status).toBe(400);
+    expect((await pages.stored()).status).toBe('pending');
+  });
+
+  it('rejects with a reason, and not without one', async () => {
+    const pages = await openPlan(both());
+    const { digest } = pages.plan;
+    expect((await pages.post('/plans/plan1/reject', { digest })).status).toBe(400);
+    expect((await pages.post('/plans/plan1/reject', { digest, reason: 'theirs' })).status).toBe(303);
+    expect((await pages.get('/plans/plan1')).text).toContain('rejected by adminer');
+  });
+
+  it('is refused when the page showed another plan', async () => {
+    const pages = await openPlan(both());
+    const { status, text } = await pages.post('/plans/plan1/approve', { digest: 'another', choice: 'all' });
+    expect([status, (await pages.stored()).status]).toEqual([409, 'pending']);
+    expect(text).toContain('is not what your page showed');
+  });
+
+  it('that comes second names who answered, when and how, with a link', async () => {
+    const pages = await openPlan(both());
+    await approve(pages, { choice: 'all', reason: '<i>first</i>' });
+    const { digest } = pages.plan;
+    const { status, text, html } = await pages.post('/plans/plan1/reject', { digest, reason: 'second' }, 'approve');
+    expect(status).toBe(409);
+    expect(text).toMatch(/status approved answered approved by adminer , 2026-11-21 09:00:00 UTC : <i>first<\/i>/);
+    expect(html).toContain('href="/plans/plan1"');
+    expect((await pages.stored()).status).toBe('approved');
+  });
+
+  it('to a superseded plan names the plans in its place, and what differs', async () => {
+    const pages = await openPlan(both());
+    const part = idIn(await approve(pages, { choice: 'only', target: keysOf(1) }));
+    const { status, text, html } = await approve(pages, { choice: 'all' });
+    expect(status).toBe(409);
+    expect(text).toContain('the same actions');
+    expect(text).toContain('status superseded answered approved by adminer');
+    expect(html).toContain(`href="/plans/${part}"`);
+  });
+});
+
+describe('a plan that is applied', () => {
+  /** The first is done, the second is sent, the third was refused before it began, the fourth is withdrawn. */
+  async function applying(): Promise<PlanPages> {
+    const pages = await openPlan([planned(1), planned(2), planned(3), planned(4)]);
+    await approve(pages, { choice: 'all' });
+    const { store } = pages;
+    const intents = [1, 2, 4].map((at) =>
+      intent({ id: `i${at}`, planId: 'plan1', approved: true, target: `SERIAL-${at}`, basis: planned(at).basis }),
+    );
+    const refused = [{ action: 'ban_device', target: 'SERIAL-3', reason: 'the rule has changed' }];
+    const body = { plan: 'plan1', intents: intents.map(({ id }) => id), refused };
+    await store.changePlan({ ...(await pages.stored()), status: 'applying' }, intents, [
+      { kind: 'plan.applying', body },
+    ]);
+    for (const id of ['i1', 'i2']) await store.markSent({ intentId: id, run: 'run1', notes: [] });
+    await store.settle({ intentId: 'i1', outcome: 'succeeded', note: 'Success', notes: [] });
+    const why = { decision: 'skip', reason: 'drifted', reasonText: 'Name has changed' } as const;
+    await store.withdraw({ intentId: 'i4', why, notes: [] });
+    return pages;
+  }
+
+  it('shows each target with its outcome, while it lasts and after it', async () => {
+    const pages = await applying();
+    const during = await pages.get('/plans/plan1');
+    expect(during.text).toContain('2 of 4 begun: 1 succeeded, 1 under way or in doubt, 2 not begun or refused.');
+    expect(during.text).toMatch(/Laptop 1 .* succeeded Success .*Laptop 2 .* under way .*Laptop 3/);
+    expect(during.text).toContain('refused the rule has changed');
+    expect(during.text).toContain('refused Name has changed');
+    expect(during.html).toContain('live-intent from:body');
+    expect(during.html).not.toContain('action="/plans/plan1/apply"');
+    await pages.store.settle({ intentId: 'i2', outcome: 'failed', note: '<u>no</u>', notes: [] });
+    await pages.store.changePlan({ ...(await pages.stored()), status: 'applied' }, [], []);
+    expect((await pages.get('/plans/plan1')).text).toContain('1 of 4 done, 1 failed, 2 refused.');
+  });
+
+  it('can be continued when it was interrupted, by who may answer', async () => {
+    const pages = await applying();
+    await pages.store.settle({ intentId: 'i2', outcome: 'unknown', note: 'no answer', notes: [] });
+    await pages.store.changePlan({ ...(await pages.stored()), status: 'interrupted' }, [], []);
+    const { text, html } = await pages.get('/plans/plan1');
+    expect(text).toContain('in doubt no answer');
+    expect(text).toContain('Applying it again continues it');
+    expect(html).toContain('action="/plans/plan1/apply"');
+    expect((await pages.get('/plans/plan1', 'read')).html).not.toContain('action="/plans/plan1/apply"');
+  });
+
+  it('is applied by the button of an approved one, and leads back to it', async () => {
+    const asked: string[][] = [];
+    const apply = async (id: string, by: string) => {
+      asked.push([id, by]);
+      return { plan: await pages.stored() };
+    };
+    const pages: PlanPages = await openPlan(both(), { apply });
+    await approve(pages, { choice: 'all' });
+    expect((await pages.get('/plans/plan1')).text).toContain('Nothing of it was begun yet.');
+    const answer = await pages.post('/plans/plan1/apply', { digest: pages.plan.digest });
+    expect([answer.status, idIn(answer), asked]).toEqual([303, 'plan1', [['plan1', 'adminer']]]);
+  });
+
+  it('shows what was done to a target before', async () => {
+    const { get, store } = await openPlan(both(), { over: { createdAt: START_MS + 60_000 } });
+    const basis = [{ ...planned(1).basis[0]!, episodeId: 'earlier', subjectId: 'device-99' }];
+    const done = intent({
+      id: 'before',
+      basis,
+      target: 'SERIAL-1',
+      status: 'settled',
+      outcome: 'succeeded',
+      settledAt: START_MS,
+    });
+    await addRun(store, { id: 'run2', intents: [{ ...done, runId: 'run2' }] });
+    expect((await get('/plans/plan1')).text).toContain('before: ban_device 2026-11-21 09:00:00 UTC');
+  });
+});
+
+describe('the facts of a target', () => {
+  it('come with what would end the match, as it was found when it began, whatever was decided since', async () => {
+    const { get, store } = await openPlan(both());
+    const changes = [{ fact: 'MdmData.CompromisedStatus', from: 'TRUE', to: 'FALSE' }];
+    const flip = { verdict: 'no_match', changes } as const;
+    const decided = { id: 'decision-2', subject: { kind: 'device', id: 'device-2' } } as const;
+    await addRun(store, {
+      id: 'run2',
+      decisions: [decision({ ...decided, flip: { ...flip, changes: [...changes] } })],
+    });
+    const later = Array.from({ length: 25 }, (_, at) =>
+      decision({ ...decided, id: `later-${at}`, rule: `rule-${at}` }),
+    );
+    await addRun(store, { id: 'run3', decisions: later });
+    const { text } = await get('/plans/plan1');
+    expect(text).toContain('it would not match if MdmData.CompromisedStatus were "FALSE"');
+  });
+});
+
+describe('an answer that takes long', () => {
+  const soon = { nowMs: () => START_MS, monotonicMs: () => 0, sleep: async () => {} };
+
+  it('leads to the plan, which shows that it is under way, and later why it failed', async () => {
+    let fail: (error: Error) => void = () => {};
+    const work = new Promise<PlanAnswer>((_, reject) => {
+      fail = reject;
+    });
+    const plans = { approve: () => work, reject: () => work, apply: () => work };
+    const pages = await openPlan(both(), { deps: { clock: soon, plans } });
+    expect((await approve(pages, { choice: 'all' })).headers.get('location')).toBe('/plans/plan1');
+    expect((await pages.get('/plans/plan1')).text).toContain('The approval by adminer');
+    expect((await pages.get('/plans/plan1')).text).toContain('is under way');
+    const second = await approve(pages, { choice: 'all' });
+    expect([second.status, second.text.includes('approve by adminer')]).toEqual([409, true]);
+    fail(new AppError('api_unreachable', 'the API does not answer'));
+    await work.catch(() => {});
+    const { text } = await pages.get('/plans/plan1');
+    expect(text).toContain('failed: the API does not answer');
+    expect(pages.complaints).toHaveLength(1);
+  });
+});
+
+describe('targets compared with now', () => {
+  const drift = (at: number, over: Partial<Drift> = {}): Drift => ({
+    key: planned(at).key,
+    action: 'ban_device',
+    target: `SERIAL-${at}`,
+    changed: [],
+    gone: [],
+    refused: undefined,
+    unread: undefined,
+    ...over,
+  });
+
+  it('name each field that differs, then and now, what applying refuses, and what cannot be read', async () => {
+    const asked: string[][] = [];
+    const changed = [{ subject: 'device-1', field: 'Name', then: 'a', now: HOSTILE }];
+    const refused = { check: 'changed-since', reason: 'drifted', reasonText: 'Name has changed' } as const;
+    const planDrift = async (_: string, targets: readonly string[]) => {
+      asked.push([...targets]);
+      return [drift(1, { changed, refused }), drift(2, { unread: 'the API does not answer' })];
+    };
+    const { get } = await openPlan([planned(1), planned(2), planned(4)], { deps: { planDrift } });
+    const page = await get('/plans/plan1');
+    const path = linkIn(page.html, /hx-get="(\/plans\/plan1\/drift[^"]*)"/);
+    const { text, html } = await get(path, 'read');
+    expect(asked).toEqual([['SERIAL-1', 'SERIAL-2', 'SERIAL-4']]);
+    expect(text).toContain('Name: "a" → "<script>alert(1)</script>⟨U+202E⟩');
+    expect(text).toContain('refused: Name has changed');
+    expect(text).toContain('cannot be read now: the API does not answer');
+    expect(html).not.toContain('<script>alert');
+    expect(html).toContain('id="drift-0-0"');
+  });
+
+  it('are asked for 25 at a time', async () => {
+    const asked: number[] = [];
+    const planDrift = async (_: string, targets: readonly string[]) => {
+      asked.push(targets.length);
+      return [];
+    };
+    const { get } = await openPlan(
+      Array.from({ length: 40 }, (_, at) => planned(at)),
+      { deps: { planDrift } },
+    );
+    const { html } = await get('/plans/plan1');
+    for (const [, path] of html.matchAll(/hx-get="(\/plans\/plan1\/drift[^"]*)"/g))
+      await get((path as string).replaceAll('&amp;', '&'));
+    expect(asked).toEqual([25, 15]);
+  });
+
+  it('are those that the page shows, also where many groups share it', async () => {
+    const asked: string[][] = [];
+    const planDrift = async (_: string, targets: readonly string[]) => {
+      asked.push([...targets]);
+      return [];
+    };
+    const [basis] = planned(1).basis;
+    const ofRule = (at: number) => planned(at, { basis: [{ ...basis!, rule: `rule-${at % 20}` }] });
+    const { get } = await openPlan(
+      Array.from({ length: 1_000 }, (_, at) => ofRule(at)),
+      { deps: { planDrift } },
+    );
+    const { html } = await get('/plans/plan1');
+    const shown = new Set(html.match(/SERIAL-\d+/g));
+    expect(shown.size).toBe(100);
+    for (const [, path] of html.matchAll(/hx-get="(\/plans\/plan1\/drift[^"]*)"/g))
+      await get((path as string).replaceAll('&amp;', '&'));
+    expect(new Set(asked.flat())).toEqual(shown);
+    expect(asked.flat()).toHaveLength(100);
+  });
+});
