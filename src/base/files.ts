@@ -1,4 +1,4 @@
-// files: files that survive a power cut: the content is on the disk, and so is the name, before the call returns. A
+// base: files that survive a power cut: the content is on the disk, and so is the name, before the call returns. A
 // file is either old or new: it is written to a temporary file, then renamed; an appended line is whole or torn.
 import {
   closeSync,

@@ -1,4 +1,4 @@
-// domain: the allow-list of hosts of a server. In: the host that a request names, and our own names. Out: why it is not
+// base: the allow-list of hosts of a server. In: the host that a request names, and our own names. Out: why it is not
 // served, or nothing. A stranger's page can point its own name at our address (DNS rebinding); Host and Origin then both
 // have that name, and only a list of our own names exposes it.
 import { isIP } from 'node:net';

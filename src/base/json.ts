@@ -1,4 +1,4 @@
-// domain: canonical JSON: one byte sequence for one value, for digests, the audit chain and stored documents.
+// base: canonical JSON: one byte sequence for one value, for digests, the audit chain and stored documents.
 // Keys are sorted by code unit, big integers become strings of digits, undefined members are left out. ±Infinity is a
 // number that the API wrote and no type can hold: it stays one, as `1e999`.
 

@@ -1,4 +1,4 @@
-// domain: a long list in little memory. In: items one by one, or packs that another thread has made. Out: the items, in order of their packs;
+// base: a long list in little memory. In: items one by one, or packs that another thread has made. Out: the items, in order of their packs;
 // the packs. It takes a third of the memory of its items, and a tenth for most items of a long one.
 import { deserialize, serialize } from 'node:v8';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';

@@ -1,4 +1,4 @@
-// domain: the arithmetic of fingerprints: Chaskey-12 (ISO/IEC 29192-6), a keyed hash of 128 bits for processors of 32 bits. In: a key, then words,
+// base: the arithmetic of fingerprints: Chaskey-12 (ISO/IEC 29192-6), a keyed hash of 128 bits for processors of 32 bits. In: a key, then words,
 // texts and bytes in order. Out: four times 32 bits, which nobody without the key can foresee or make equal for two inputs. It runs for every value
 // of a fleet, so the state is one of the module. INVARIANT: whoever begins finishes before anybody else begins, and what is mixed in between can be
 // read back in only one way.

@@ -1,4 +1,4 @@
-// domain: secrets inside a text that is not JSON. In: a text, hostile. Out: where secrets are in it, or the text with
+// base: secrets inside a text that is not JSON. In: a text, hostile. Out: where secrets are in it, or the text with
 // something else in their place. The caller decides which names are secret: `secrets.ts` has the one list.
 import { hash } from 'node:crypto';
 

@@ -1,4 +1,4 @@
-// domain: long texts from outside, made short enough to be read. In: any text. Out: its beginning, cut between whole
+// base: long texts from outside, made short enough to be read. In: any text. Out: its beginning, cut between whole
 // characters, and an ellipsis that marks the cut. JSON never passes here: it has everything.
 import type { z } from 'zod';
 

@@ -1,4 +1,9 @@
-// domain: times as text: UTC, ISO 8601. Only converts; the clock alone knows the time.
+// base: time. Spans and dates as people write them, UTC and the wall of a time zone, timestamps of any unit, and the least time that passed since something.
+// In: text, milliseconds. Out: the other. It only converts: the clock alone knows the time.
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
 
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
@@ -122,10 +127,6 @@ export function throughout(before: SteadyReading, after: SteadyReading): SteadyR
 // Spans of time and ages for people.
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
-
 /** Whole units, the two largest: `12 s`, `5 min 20 s`, `2 h 5 min`; from two days on whole days alone. */
 export function spanText(ms: number): string {
   const span = Math.abs(ms);

@@ -1,4 +1,4 @@
-// domain: long work in turns, so that a stop, a probe and other requests are answered meanwhile. In: pieces of text in
+// base: long work in turns, so that a stop, a probe and other requests are answered meanwhile. In: pieces of text in
 // order. Out: the same text in larger chunks, the event loop given way to between them.
 import { setImmediate } from 'node:timers/promises';
 

@@ -1,6 +1,6 @@
 // domain: windows of time by the wall clock of a zone, in which something is held. In: windows and an instant. Out: the window that is in force
 // and its end; the next one. An hour that comes twice counts twice, and one that is skipped is in no window. The time is handed over, never read.
-import { isTimeZone, offsetChange, timeText, WEEKDAYS, wallMsAt, wallText } from '../base/time.ts';
+import { DAY_MS, isTimeZone, offsetChange, timeText, WEEKDAYS, wallMsAt, wallText } from '../base/time.ts';
 
 /** Times are of the zone's wall clock. A beginning belongs to the window, an end does not. */
 export interface ChangeWindow {
@@ -20,7 +20,6 @@ export interface WindowNow {
   endsAtMs: number;
 }
 
-const DAY_MS = 86_400_000;
 /** 1970-01-04 was a Sunday. */
 const SUNDAY_MS = 3 * DAY_MS;
 /** A window that lasts for longer is refused when it is configured. */

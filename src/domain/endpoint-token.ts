@@ -1,6 +1,8 @@
 // domain: a bearer token of the HTTP endpoint: its owner, scope and end. The token itself is not stored: it is shown
 // once when it is made, and its hash is kept.
+
 import { hash } from 'node:crypto';
+import { MINUTE_MS } from '../base/time.ts';
 import type { AuditNote } from './audit-entry.ts';
 
 /** Each scope includes the ones before it. */
@@ -62,7 +64,6 @@ export interface KeptSignIn {
   unusedMs: number;
 }
 
-const MINUTE_MS = 60_000;
 export const LASTS_MS = { link: 10 * MINUTE_MS, session: 12 * 60 * MINUTE_MS };
 export const IDLE_MS = 2 * 60 * MINUTE_MS;
 /** Of one token: the oldest gives way. Whoever makes many loses their own, not those of others. */

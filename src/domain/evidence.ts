@@ -1,5 +1,6 @@
 // domain: the evidence of a rule, by its content: what its own tests show, and what a replay of recorded time found. In: nothing. Out: its
 // forms, and the thresholds that a mode is earned by. It holds figures alone: no subject is named in it.
+import { DAY_MS } from '../base/time.ts';
 import type { Mode } from './rule.ts';
 
 /** A mode that a rule has to earn, the lower one first. */
@@ -106,8 +107,6 @@ export function earnedMode({ approve, enforce }: Lacks): Extract<Mode, 'dry-run'
 }
 
 // What a rule's evidence lacks for the modes that it can earn.
-
-const DAY_MS = 86_400_000;
 
 type Judged = Pick<RuleEvidence, 'tests' | 'replayed'>;
 

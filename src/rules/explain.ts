@@ -1,4 +1,4 @@
-// evaluate: why a rule has its verdict on one record: the tree with operand values, the facts read with their age and
+// rules: why a rule has its verdict on one record: the tree with operand values, the facts read with their age and
 // source, and the smallest change of at most two facts that would flip it. In: a rule, a record, a context. Out: data.
 
 import { epochMsOf } from '../base/time.ts';

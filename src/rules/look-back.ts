@@ -1,4 +1,4 @@
-// evaluate: what a rule set knows of the past: a track for each subject and fact that some rule looks back on. In: what runs saw, first from the
+// rules: what a rule set knows of the past: a track for each subject and fact that some rule looks back on. In: what runs saw, first from the
 // history, then as it is judged. Out: tracks. It never asks for the history: what it was not given is not known.
 import { canonicalJson } from '../base/json.ts';
 import { type Fact, type Facts, ownText } from '../domain/facts.ts';

@@ -1,4 +1,4 @@
-// evaluate: all event windows of a rule set. In: events, once each, in any order, and the time. Out: counts per subject.
+// rules: all event windows of a rule set. In: events, once each, in any order, and the time. Out: counts per subject.
 // It never asks for events: what it was not given is a gap, and a gap makes a count a lower bound.
 import type { TrustEvent } from '../domain/event.ts';
 import { isBeyondTypes } from '../domain/facts.ts';

@@ -3,6 +3,7 @@
 // A repeated intent (same action, target and episode) is refused by the table itself, not by a query before the insert.
 
 import { canonicalJson } from '../base/json.ts';
+import { MINUTE_MS } from '../base/time.ts';
 import type { ActionName } from '../domain/action.ts';
 import type { Outcome, StoredDecision } from '../domain/decision.ts';
 import { intentKey } from '../domain/digest.ts';
@@ -18,8 +19,6 @@ import { storedJson } from './stored-json.ts';
 // Acting's queries about one target, and the side tables that answer them. In: a target, ids, an action. Out: nouns. It
 // changes only the side tables. INVARIANT: every query here is answered by an index
 // (test/store/per-target-queries.test.ts).
-
-const MINUTE_MS = 60_000;
 
 export function* openClaimsOn(db: Db, target: string): Work<Claim[]> {
   const sql = `SELECT * FROM claims WHERE status IN ('standing', 'orphaned') AND target = ?

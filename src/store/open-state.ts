@@ -1,4 +1,5 @@
 // store: all open state that deciding needs, read in one transaction at the start of a run; and the failures that are open.
+import { DAY_MS } from '../base/time.ts';
 import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import { intentKey } from '../domain/digest.ts';
@@ -16,8 +17,6 @@ import { decisionsOn, episodesInForce, intentsOn, openClaimsOn } from './intent-
 import { readExemptions, readStop } from './operator.ts';
 import { type Db, ofEach, type Row, type Work } from './queries.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow } from './rows.ts';
-
-const DAY_MS = 86_400_000;
 
 const LARGE_FROM = 1_000;
 

@@ -1,6 +1,7 @@
 // console seed: a whole made-up organization.
 // In: a seed and counts. Out: the same organization each time for the same seed and start time, in one transaction.
 
+import { DAY_MS } from '../../base/time.ts';
 import { PolicySpec, ServiceSpec } from '../../platform/contract.ts';
 import {
   type DeviceColumns,
@@ -40,7 +41,6 @@ import {
 
 // Devices, and who is registered on them.
 
-const DAY_MS = 86_400_000;
 const ROLE_SETS = ['["mdm-managed"]', '["mdm-managed","employee"]', '[]', '["contractor"]'];
 
 interface FleetPlan {

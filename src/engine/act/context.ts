@@ -3,7 +3,7 @@
 import { parse } from 'lossless-json';
 import { canonicalJson } from '../../base/json.ts';
 import { DROPPED } from '../../base/secret-texts.ts';
-import { elapsedMs, type SteadyTime } from '../../base/time.ts';
+import { DAY_MS, elapsedMs, type SteadyTime } from '../../base/time.ts';
 import {
   type Action,
   type ActionName,
@@ -98,8 +98,6 @@ function asRulesSee(context: Pick<ActContext, 'withoutSecrets'>, read: ReadBack)
 }
 
 // The facts that checks get about an intent before a call.
-
-const DAY_MS = 86_400_000;
 
 type ExemptionFacts = Pick<TargetFacts, 'exemption' | 'joined' | 'exemptionUnread'>;
 

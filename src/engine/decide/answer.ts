@@ -3,7 +3,7 @@
 // on those of other proposals. Pure.
 
 import { canonicalJson } from '../../base/json.ts';
-import { timeText } from '../../base/time.ts';
+import { DAY_MS, timeText } from '../../base/time.ts';
 import { eachInSteps } from '../../base/turns.ts';
 import { type ActionName, type ActionTraits, attemptsAllowed, ceilingSubject, share } from '../../domain/action.ts';
 import {
@@ -86,8 +86,6 @@ function weighLimits(asked: readonly Proposal[], { proposals, input, compared }:
   }
   return added;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * By rule: the subjects that it newly matched or acted on within 24 hours, and those that it would act on now. One that matched again counts once,

@@ -1,7 +1,7 @@
 // explain: one line of time of one subject, newest first: what changed of its facts, what was decided, what was called, what people did. In: the
 // store, the history if any, a subject. Out: lines. Values come from devices: whoever shows them escapes them.
 import { clip } from '../../base/text.ts';
-import { epochMsOf, isoTime } from '../../base/time.ts';
+import { DAY_MS, epochMsOf, isoTime } from '../../base/time.ts';
 import type { Fact } from '../../domain/facts.ts';
 import type { Identity } from '../../domain/identity.ts';
 import type { FactChange } from '../../domain/look-back.ts';
@@ -17,7 +17,6 @@ export interface TimelineDeps {
   clock: Clock;
 }
 
-const DAY_MS = 86_400_000;
 /** Newest days first, and no further back than needed. */
 const STRETCHES_MS = [DAY_MS, 7 * DAY_MS, 30 * DAY_MS, 400 * DAY_MS];
 const CHANGES_SHOWN_MAX = 6;

@@ -2,7 +2,7 @@
 // form of `why`, with the run whose record it is. INVARIANT: it asks the platform nothing, and changes nothing.
 
 import { shellWord } from '../../base/text.ts';
-import { spanText, timeText } from '../../base/time.ts';
+import { DAY_MS, spanText, timeText } from '../../base/time.ts';
 import type { Action } from '../../domain/action.ts';
 import { resolveSubject } from '../../domain/decision-filter.ts';
 import { CLAIM_STATUSES, type Claim } from '../../domain/episode.ts';
@@ -38,7 +38,6 @@ interface Moment {
   forgotten: readonly HistoryGap[];
 }
 
-const DAY_MS = 86_400_000;
 /** A run that is older than this says nothing of a time. */
 const RUN_WITHIN_MS = DAY_MS;
 

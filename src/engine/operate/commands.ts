@@ -1,4 +1,4 @@
-// operator: commands that change what may be done: exemptions, the stop switch, an accepted reading.
+// operate: commands that change what may be done: exemptions, the stop switch, an accepted reading.
 // In: who, what and why. Out: what is in force now. Each is one transaction with its audit entry; nothing is called from here.
 
 import { timeText } from '../../base/time.ts';

@@ -1,4 +1,4 @@
-// operator: a person makes or revokes a token of the HTTP endpoint. In: who, and what the token may do. Out: the token's record; the
+// operate: a person makes or revokes a token of the HTTP endpoint. In: who, and what the token may do. Out: the token's record; the
 // token itself is returned once, when it is made. Each command is one transaction with its audit entry, which never contains the
 // token.
 

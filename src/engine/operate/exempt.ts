@@ -1,4 +1,4 @@
-// operator: adds an exemption and, on request, releases the open claims on the targets that it protects.
+// operate: adds an exemption and, on request, releases the open claims on the targets that it protects.
 // In: a person's request. Out: the exemption and what was released. Without `release`, bans in force stay.
 
 import { targetKey } from '../../domain/action.ts';

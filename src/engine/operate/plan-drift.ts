@@ -1,4 +1,4 @@
-// operator: how far the targets of a plan have drifted since it was sealed, by the checks of applying and of preflight. In: a plan and
+// operate: how far the targets of a plan have drifted since it was sealed, by the checks of applying and of preflight. In: a plan and
 // some of its targets. Out: what changed, and why applying would refuse each now. It reads single records; it changes and calls nothing.
 
 import type { AuditNote } from '../../domain/audit-entry.ts';

@@ -1,4 +1,4 @@
-// operator: applies an approved plan: exactly its intents or fewer; an interrupted one, the rest of them. Capped by the rules' and the daemon's modes, not by the mode of
+// operate: applies an approved plan: exactly its intents or fewer; an interrupted one, the rest of them. Capped by the rules' and the daemon's modes, not by the mode of
 // the run that made it. A target whose record fields drifted is refused by field, and the other intents go on.
 
 import type { AuditNote } from '../../domain/audit-entry.ts';

@@ -1,4 +1,4 @@
-// operator: the undo of one target, as a person asked for it: through act's gate, preflight and ceilings. In: open claims of one action
+// operate: the undo of one target, as a person asked for it: through act's gate, preflight and ceilings. In: open claims of one action
 // on the target. Out: the result. Its episodes are overridden: it is not done again while their matches last.
 // The claims end with the undo, in one commit with its outcome: an undo that fails leaves them open.
 

@@ -1,4 +1,4 @@
-// operator: a person resolves a doubt or a failure: they record what an intent did (done, not done), or allow one more try.
+// operate: a person resolves a doubt or a failure: they record what an intent did (done, not done), or allow one more try.
 // In: an intent that is unknown, parked, or failed and still to be done. Out: the changed intent. Nothing is called here: the next run does that.
 
 import type { Action } from '../../domain/action.ts';

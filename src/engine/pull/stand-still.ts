@@ -1,6 +1,6 @@
 // pull: whether a source stands still: for longer than it ever does, learned from its own readings. In: what is known of how it moves, what a
 // whole reading shows. Out: the same with this reading, and why it is not trusted. Pure. It does not ask which rules read it.
-import { spanText, timeText } from '../../base/time.ts';
+import { DAY_MS, HOUR_MS, spanText, timeText } from '../../base/time.ts';
 import type { Baseline, KeptReading, Movement, Sight, Sign } from '../../domain/snapshot.ts';
 
 export interface StandStillSettings {
@@ -8,7 +8,6 @@ export interface StandStillSettings {
   stillMs: number;
 }
 
-const DAY_MS = 86_400_000;
 /** What is learned: the longest rests of so many days. */
 const LEARNED_DAYS = 14;
 /** So many lists are known again. */
@@ -147,9 +146,7 @@ function stillText({ source, signs: { content, newest }, firstAt, readAt }: Move
 // readings to compare with. INVARIANT: their number is bounded, and so are the values of each. A person's acceptance
 // begins again with none.
 
-const HOUR_MS = 3_600_000;
-const EARLIER_READINGS_DAY_MS = 24 * HOUR_MS;
-const WEEK_MS = 7 * EARLIER_READINGS_DAY_MS;
+const WEEK_MS = 7 * DAY_MS;
 /** Of the last day one reading is kept in each of these stretches, before that one a day. */
 const FINE_MS = 3 * HOUR_MS;
 
@@ -180,7 +177,7 @@ export function readingsToCompare(
     const reading = readingBefore(baseline, spanMs);
     return reading ? [{ reading, percentMax, ago: agoText(nowMs - reading.takenAt) }] : [];
   };
-  return [...of(EARLIER_READINGS_DAY_MS, driftDayPercent), ...of(WEEK_MS, driftWeekPercent)];
+  return [...of(DAY_MS, driftDayPercent), ...of(WEEK_MS, driftWeekPercent)];
 }
 
 function readingBefore({ takenAt, earlier = [] }: Baseline, spanMs: number): KeptReading | undefined {
@@ -189,7 +186,7 @@ function readingBefore({ takenAt, earlier = [] }: Baseline, spanMs: number): Kep
 
 /** From an hour to two days whole hours. */
 function agoText(ageMs: number): string {
-  if (ageMs < HOUR_MS || ageMs >= 2 * EARLIER_READINGS_DAY_MS) return `${spanText(ageMs)} ago`;
+  if (ageMs < HOUR_MS || ageMs >= 2 * DAY_MS) return `${spanText(ageMs)} ago`;
   const hours = Math.round(ageMs / HOUR_MS);
   return `${hours} hour${hours === 1 ? '' : 's'} ago`;
 }
@@ -205,7 +202,7 @@ export function earlierReadings(last: Baseline | undefined, takenAt: number): re
   const kept: KeptReading[] = [];
   for (const one of known) {
     const before = kept.at(-1);
-    const stepMs = takenAt - one.takenAt > EARLIER_READINGS_DAY_MS + FINE_MS ? EARLIER_READINGS_DAY_MS : FINE_MS;
+    const stepMs = takenAt - one.takenAt > DAY_MS + FINE_MS ? DAY_MS : FINE_MS;
     if (!before || one.takenAt - before.takenAt >= stepMs) kept.push(one);
   }
   const oldest = kept.findLastIndex((one) => one.takenAt <= takenAt - WEEK_MS);

@@ -1,7 +1,7 @@
 // run: what a run receives, and how each stage's input is built from it.
 
 import type { PrintKey } from '../../base/print-bits.ts';
-import { formatDuration, type SteadyTime } from '../../base/time.ts';
+import { DAY_MS, formatDuration, type SteadyTime } from '../../base/time.ts';
 import { drainedInTurns, giveWay } from '../../base/turns.ts';
 import type { Action, ActionName } from '../../domain/action.ts';
 import { type ChangeWindow, windowAt } from '../../domain/change-window.ts';
@@ -385,8 +385,6 @@ async function removeOld(engine: Engine): Promise<void> {
 function keptMs({ settings: { keepRunsMs, planTtlMs }, active }: Engine): number {
   return Math.max(keepRunsMs, planTtlMs, DAY_MS, ...active().rules.map(({ cooldownMs }) => cooldownMs));
 }
-
-const DAY_MS = 86_400_000;
 
 /** The run is over and recorded: a failed checkpoint does not undo it, and the next one covers it. */
 async function sealAudit(engine: Engine, run: Run): Promise<void> {

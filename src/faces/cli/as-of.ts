@@ -1,4 +1,4 @@
-// commands: `why WHAT --at TIME` and `facts WHAT --at TIME`: what was so of one subject, from what runs recorded then. In: a name, a time. Out: text
+// cli: `why WHAT --at TIME` and `facts WHAT --at TIME`: what was so of one subject, from what runs recorded then. In: a name, a time. Out: text
 // or JSON. Reading only, also while a daemon writes; the platform is not asked, and no credential is read.
 import { existsSync } from 'node:fs';
 import { databaseName } from '../../domain/database.ts';

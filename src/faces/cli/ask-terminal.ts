@@ -1,4 +1,4 @@
-// commands: asks the person at the terminal. In: a question. Out: the line that was typed; empty at the end of the input or on Ctrl-C.
+// cli: asks the person at the terminal. In: a question. Out: the line that was typed; empty at the end of the input or on Ctrl-C.
 // The question goes to standard error: standard output has only the result.
 
 export async function askTerminal(question: string): Promise<string> {

@@ -1,4 +1,4 @@
-// commands: `audit list`: reading only, also while a daemon writes.
+// cli: `audit list`: reading only, also while a daemon writes.
 
 import { auditedTarget } from '../../domain/decision-filter.ts';
 import { givenTime } from '../../domain/given-time.ts';

@@ -1,9 +1,9 @@
-// commands: `audit …` except its list: verifying and exporting the record (also while a daemon writes), and an operator's
+// cli: `audit …` except its list: verifying and exporting the record (also while a daemon writes), and an operator's
 // changes of it, which are recorded in it: archiving, accepting a restored backup, a new key (only without a daemon).
 
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { timeText } from '../../base/time.ts';
+import { DAY_MS, timeText } from '../../base/time.ts';
 import type { AuditCheck } from '../../domain/audit-entry.ts';
 import { databaseName } from '../../domain/database.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -127,8 +127,6 @@ function restoreAcceptedText({ aside, plans, stop }: RestoreAccepted): string {
     'next: `trustward run --mode dry-run` shows what a resume would do; read it, then `trustward resume --reason …`',
   ].join('\n');
 }
-
-const DAY_MS = 86_400_000;
 
 function auditCheckJson(check: AuditCheck): string {
   return JSON.stringify({ ...check, bad: check.bad ?? null }, null, 2);

@@ -1,4 +1,4 @@
-// commands: the settings of a command: the environment, with those of the organization that it is about, and its options, which win. Apart from
+// cli: the settings of a command: the environment, with those of the organization that it is about, and its options, which win. Apart from
 // io.ts, since the whole configuration loads much and few commands need it.
 import type { Config } from '../../runtime/config/config.ts';
 import {

@@ -1,4 +1,4 @@
-// commands: `console`: the reference server of the Management API, alone, for other clients and for tests. The first
+// cli: `console`: the reference server of the Management API, alone, for other clients and for tests. The first
 // start prints the credentials once, one per line; each start prints the API keys that it made, and the address.
 // Credentials are stored hashed. `console keys add` makes API keys for a database, also while a console runs on it.
 

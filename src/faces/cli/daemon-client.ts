@@ -1,4 +1,4 @@
-// commands: while a daemon runs it is the only writer; writing commands go through its HTTP endpoint.
+// cli: while a daemon runs it is the only writer; writing commands go through its HTTP endpoint.
 
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// commands: `db backup FILE`: a copy of the database, also while a daemon runs: one verified file, and the commands
+// cli: `db backup FILE`: a copy of the database, also while a daemon runs: one verified file, and the commands
 // that restore it. It only reads, so it works whoever writes, and when nobody can; the copy's own head shows when it
 // was taken.
 import { existsSync } from 'node:fs';

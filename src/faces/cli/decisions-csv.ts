@@ -1,4 +1,4 @@
-// commands: `decisions --format csv`: any number of decisions, read and written in pages. In: the first page, and how to read the one before.
+// cli: `decisions --format csv`: any number of decisions, read and written in pages. In: the first page, and how to read the one before.
 // Out: CSV on standard output as it is read, or a file, whole or not at all (0600).
 import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import type { StoredDecision } from '../../domain/decision.ts';

@@ -1,4 +1,4 @@
-// commands: `doctor`: whether this installation can work, and what to do where it cannot. It only reads: it sends no
+// cli: `doctor`: whether this installation can work, and what to do where it cannot. It only reads: it sends no
 // writing request and writes no file. Exit code 0 when nothing is a problem, 1 when something is, 2 for the
 // configuration.
 

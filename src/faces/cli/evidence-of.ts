@@ -1,4 +1,4 @@
-// commands: kept evidence of rules, for a report. In: the environment, the database. Out: a reader; undefined where none was made, which then
+// cli: kept evidence of rules, for a report. In: the environment, the database. Out: a reader; undefined where none was made, which then
 // costs nothing.
 import { existsSync } from 'node:fs';
 import type { Database } from '../../domain/database.ts';

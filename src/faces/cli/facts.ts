@@ -1,4 +1,4 @@
-// commands: `facts [SUBJECT]`: all facts that rules can read, from the schemas that check the rules, and how often each is
+// cli: `facts [SUBJECT]`: all facts that rules can read, from the schemas that check the rules, and how often each is
 // missing in some records that are read now. In: a kind of subject, or `event`; all by default. Nothing is stored, and
 // no database is needed.
 

@@ -1,4 +1,4 @@
-// commands: `rules diff`: what one rule set does that another does not, over what was recorded. It reads the history beside the database, and
+// cli: `rules diff`: what one rule set does that another does not, over what was recorded. It reads the history beside the database, and
 // sends and keeps nothing. Exit codes as of `diff`: 0 equal, 1 different, 2 could not be compared.
 import { isoTime, parseDuration, timeText } from '../../base/time.ts';
 import { digestOf } from '../../domain/digest.ts';

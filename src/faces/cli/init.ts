@@ -1,4 +1,4 @@
-// commands: `init [DIR]`: lays out a new installation: settings, a file for the API key, the shipped rules in mode
+// cli: `init [DIR]`: lays out a new installation: settings, a file for the API key, the shipped rules in mode
 // dry-run, a folder for data. In: a folder. Out: all of these or none; nothing is overwritten. It calls no API and
 // opens no database.
 

@@ -1,4 +1,4 @@
-// commands: what every command receives, and how it writes. Standard output has only the result; everything else goes
+// cli: what every command receives, and how it writes. Standard output has only the result; everything else goes
 // to standard error. A command returns its exit code; failures are thrown and become one line and a code in main.ts.
 
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';

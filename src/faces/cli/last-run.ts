@@ -1,4 +1,4 @@
-// commands: which run `report` shows when none is named. In: a reader. Out: the run, and what is under way meanwhile. Reading only.
+// cli: which run `report` shows when none is named. In: a reader. Out: the run, and what is under way meanwhile. Reading only.
 
 import { timeText } from '../../base/time.ts';
 import type { Database } from '../../domain/database.ts';

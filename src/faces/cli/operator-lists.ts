@@ -1,4 +1,4 @@
-// commands: `exempt list`, `intents list`, `claims list`, `notifications`: exemptions, attempts, claims, and messages
+// cli: `exempt list`, `intents list`, `claims list`, `notifications`: exemptions, attempts, claims, and messages
 // to people. Reading only.
 
 import type { EffectDevice } from '../../domain/action.ts';

@@ -1,4 +1,4 @@
-// commands: `exempt add|end`, `stop`, `resume`, `snapshot accept`, `intents resolve`, `claims release`: the operator
+// cli: `exempt add|end`, `stop`, `resume`, `snapshot accept`, `intents resolve`, `claims release`: the operator
 // commands. Each defines the request to the endpoint, what to do without a daemon, and the text of its result.
 
 import type { Database } from '../../domain/database.ts';

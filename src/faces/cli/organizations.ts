@@ -1,4 +1,4 @@
-// commands: `organizations check`, `organizations list`: about the files of organizations. In: their folder. Out: text or JSON. No database, no API;
+// cli: `organizations check`, `organizations list`: about the files of organizations. In: their folder. Out: text or JSON. No database, no API;
 // of a credential only whether its file can be read.
 
 import { lineOf } from '../../domain/errors.ts';

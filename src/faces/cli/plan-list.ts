@@ -1,4 +1,4 @@
-// commands: `plans`: the plans that wait and those before, or one with all of its actions. Reading only, also while a daemon writes.
+// cli: `plans`: the plans that wait and those before, or one with all of its actions. Reading only, also while a daemon writes.
 
 import { AppError } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';

@@ -1,4 +1,4 @@
-// commands: the command line as a whole: its grammar (a file a group, in grammar/), and what it answers to a wrong one. In:
+// cli: the command line as a whole: its grammar (a file a group, in grammar/), and what it answers to a wrong one. In:
 // arguments. Out: an exit code. It loads no command but the one that runs.
 import { Command, CommanderError } from 'commander';
 import { AppError } from '../../domain/errors.ts';

@@ -1,4 +1,4 @@
-// commands: `decisions`: reading only, also while a daemon writes. Without a name in question it loads no more than a report does.
+// cli: `decisions`: reading only, also while a daemon writes. Without a name in question it loads no more than a report does.
 
 import type { Database } from '../../domain/database.ts';
 import type { StoredDecision } from '../../domain/decision.ts';

@@ -1,4 +1,4 @@
-// commands: `report`: the report of one run. Reading only, also while a daemon writes. It loads what a report needs and no more.
+// cli: `report`: the report of one run. Reading only, also while a daemon writes. It loads what a report needs and no more.
 import type { KnownTraits } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../domain/replay.ts';

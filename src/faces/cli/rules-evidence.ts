@@ -1,4 +1,4 @@
-// commands: `rules evidence [ID]`: what each rule's tests and recorded time show, and what is missing for the next mode. In: the rules folder, the
+// cli: `rules evidence [ID]`: what each rule's tests and recorded time show, and what is missing for the next mode. In: the rules folder, the
 // history beside the database, if any. Out: text, Markdown or JSON; kept evidence beside the history. It asks no API, and needs no database.
 
 import { existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// commands: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files alone; no database, no API.
+// cli: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files alone; no database, no API.
 
 import { formatDuration } from '../../base/time.ts';
 import { lostFactsText } from '../../domain/lists.ts';

@@ -1,4 +1,4 @@
-// commands: `plan`, `approve`, `reject`, `apply`: a sealed plan and its life. Through the daemon when one is active.
+// cli: `plan`, `approve`, `reject`, `apply`: a sealed plan and its life. Through the daemon when one is active.
 
 import { AppError } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';

@@ -1,4 +1,4 @@
-// commands: `runs`: the list of runs, newest first, each with what it did. Reading only.
+// cli: `runs`: the list of runs, newest first, each with what it did. Reading only.
 
 import { givenTime } from '../../domain/given-time.ts';
 import type { RunQuery, RunStatus } from '../../domain/run.ts';

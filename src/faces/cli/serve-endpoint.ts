@@ -1,4 +1,4 @@
-// commands: `serve` with PostgreSQL: the endpoint and its pages, beside any number of its kind; workers make the runs. It ends on SIGTERM or SIGINT.
+// cli: `serve` with PostgreSQL: the endpoint and its pages, beside any number of its kind; workers make the runs. It ends on SIGTERM or SIGINT.
 
 import { LastGoodRules } from '../../rules/active/rule-folders.ts';
 import { KnownRules } from '../../rules/load/load-rules.ts';

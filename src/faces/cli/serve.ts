@@ -1,4 +1,4 @@
-// commands: `serve`: the daemon: schedule, HTTP endpoint, rules reloaded when they change. It ends on SIGTERM or
+// cli: `serve`: the daemon: schedule, HTTP endpoint, rules reloaded when they change. It ends on SIGTERM or
 // SIGINT: nothing new begins, and work under way is finished; `system/ending.ts` has the one deadline for all of it.
 import { existsSync } from 'node:fs';
 import { formatDuration } from '../../base/time.ts';

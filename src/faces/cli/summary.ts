@@ -1,4 +1,4 @@
-// commands: `summary`: what happened since a time, on one screen. Reading only, also while a daemon writes.
+// cli: `summary`: what happened since a time, on one screen. Reading only, also while a daemon writes.
 
 import { givenTime } from '../../domain/given-time.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';

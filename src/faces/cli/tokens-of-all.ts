@@ -1,4 +1,4 @@
-// commands: `tokens … --all-organizations`: tokens that open every organization of a PostgreSQL database. In: the settings of the database, of no
+// cli: `tokens … --all-organizations`: tokens that open every organization of a PostgreSQL database. In: the settings of the database, of no
 // single organization. Out: the same texts and JSON as of the tokens of one.
 
 import { DEFAULT_ORGANIZATION, type PostgresDatabase } from '../../domain/database.ts';

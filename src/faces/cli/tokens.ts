@@ -1,4 +1,4 @@
-// commands: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new
+// cli: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new
 // token alone, for a script or a file; notes for people go to standard error. It is shown this once.
 import type { EndpointToken, TokenStore } from '../../domain/endpoint-token.ts';
 import type { Clock } from '../../domain/ports.ts';

@@ -1,4 +1,4 @@
-// commands: all that is known of one subject, for the terminal: one screen. In: what explaining answered. Out: text as wide as the
+// cli: all that is known of one subject, for the terminal: one screen. In: what explaining answered. Out: text as wide as the
 // terminal; hidden characters are shown.
 
 import { shownName } from '../../base/text.ts';

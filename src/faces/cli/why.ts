@@ -1,4 +1,4 @@
-// commands: `explain RULE SUBJECT`: the tree, the facts, the flip, and the decision. Through the daemon when one is
+// cli: `explain RULE SUBJECT`: the tree, the facts, the flip, and the decision. Through the daemon when one is
 // active.
 
 import { leastMode } from '../../domain/rule.ts';

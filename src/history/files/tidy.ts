@@ -2,6 +2,7 @@
 // base, and days that are older than they are kept go. In: a folder. Out: the same history in fewer files. Killed at any step it has lost nothing,
 // and the next time goes on: what was made of others takes their place only when it is on the disk.
 
+import { HOUR_MS } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Fact } from '../../domain/facts.ts';
 import type { FactChange } from '../../domain/look-back.ts';
@@ -81,8 +82,6 @@ function opened(segment: SegmentFile): SegmentColumns | undefined {
 function runSegments(folder: string): SegmentFile[] {
   return listHistory(folder).segments.filter(({ level }) => level !== 'base');
 }
-
-const HOUR_MS = 3_600_000;
 
 function mergeAll(folder: string, options: TidyOptions): number {
   const segments = runSegments(folder);

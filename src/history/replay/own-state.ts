@@ -1,6 +1,7 @@
 // history: the open state of a what-if: it begins with the recorded one, and goes on by what the production code decides and settles. In: the
 // recorded open state of each run, what was decided. Out: an open state for the next one. What people did is taken from the record at each
 // run; what followed from the recorded rules' own acts is not, from the beginning on. It calls nothing.
+import { DAY_MS } from '../../base/time.ts';
 import type { Action, ActionName } from '../../domain/action.ts';
 import type { StoredDecision } from '../../domain/decision.ts';
 import { intentKey } from '../../domain/digest.ts';
@@ -16,8 +17,6 @@ import { COUNTED_REASONS, type Decided } from '../../engine/decide/input.ts';
 import { withIntents } from '../../engine/run/run-commit.ts';
 
 // The attempts of a what-if: those of the 24 hours before its beginning, as recorded, and its own.
-
-const DAY_MS = 86_400_000;
 
 interface Attempt {
   action: ActionName;

@@ -1,6 +1,7 @@
 // history: what a replay found, counted while it goes: the same for both ways. In: each run with what was judged and decided in it, acts as they
 // are done, what people did, gaps. Out: a `Replay`. It keeps acts and numbers, and nothing of the fleet.
 
+import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
 import { ceilingOf, ceilingSubject, type KnownTraits } from '../../domain/action.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { type HistoryGap, isMomentary, type RunFrame } from '../../domain/recorded-history.ts';
@@ -24,9 +25,6 @@ import { type DoneIntent, type PersonsChange, TallyActs } from './platform-model
 
 type Counts = ReplayBucket['rules'][string];
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** INVARIANT: each is a multiple of the one before, so that stretches can be joined. */
 const LENGTHS_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * MINUTE_MS).concat(DAY_MS);
 const BUCKETS_MAX = 180;
@@ -90,8 +88,6 @@ function countsOf({ rules }: ReplayBucket, rule: string): Counts {
 }
 
 // What a replay counts of one rule.
-
-const TALLY_RULE_DAY_MS = 86_400_000;
 
 /** By different subjects, at any time. */
 type EverJudged = Pick<ReplayedRule, 'matches' | 'unknown' | 'missing'>;
@@ -187,7 +183,7 @@ function mostInDay(times: readonly number[]): { acts: number; atMs: number | und
   let most = { acts: 0, atMs: undefined as number | undefined };
   let first = 0;
   times.forEach((atMs, index) => {
-    while ((times[first] as number) <= atMs - TALLY_RULE_DAY_MS) first += 1;
+    while ((times[first] as number) <= atMs - DAY_MS) first += 1;
     if (index - first + 1 > most.acts) most = { acts: index - first + 1, atMs: times[first] };
   });
   return most;

@@ -9,6 +9,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
+import { MINUTE_MS } from '../../base/time.ts';
 import { type Clock, type Latency, MEASURED_MS } from '../../domain/ports.ts';
 import type { EndpointId } from '../contract/endpoints.ts';
 import { type Settings, TransportFault } from './fault.ts';
@@ -275,7 +276,6 @@ interface Bucket {
 /** By the power of the fourth root of two. */
 type Histogram = Map<number, Bucket>;
 
-const MINUTE_MS = 60_000;
 const MINUTES = MEASURED_MS / MINUTE_MS;
 const BUCKETS_PER_DOUBLING = 4;
 const BUCKET_MAX = 24 * BUCKETS_PER_DOUBLING;

@@ -1,4 +1,4 @@
-// threads: the reading threads of a process, as the main thread has them. In: passes and pieces of a list. Out: each piece read by some
+// platform: the reading threads of a process, as the main thread has them. In: passes and pieces of a list. Out: each piece read by some
 // thread. Threads begin with the first pass and end with the process; a thread that fails ends all of them, and its pieces fail.
 
 import { availableParallelism } from 'node:os';

@@ -1,4 +1,4 @@
-// threads: the whole of a reading thread. In: messages with rules, events, what judging needs, and pieces of a list. Out: for each piece what
+// platform: the whole of a reading thread. In: messages with rules, events, what judging needs, and pieces of a list. Out: for each piece what
 // it had, read and judged. It asks nobody for anything, keeps no record, and ends with its process.
 import { deserialize } from 'node:v8';
 import { parentPort, type Transferable } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-// evaluate: a rule's actions against its condition and against each other. In: what `when` reads, the proposals, the actions' traits.
+// rules: a rule's actions against its condition and against each other. In: what `when` reads, the proposals, the actions' traits.
 // Out: problems: `when` must not read what the rule's own action writes, and no action may undo another of the same rule.
 
 import { canonicalJson } from '../../base/json.ts';

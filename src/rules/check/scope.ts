@@ -1,4 +1,4 @@
-// evaluate: what the checks of a condition share: the scope (which fields and operators can be used here), the operands as
+// rules: what the checks of a condition share: the scope (which fields and operators can be used here), the operands as
 // written, and how an operand is refused. In: the subject's schema, the rule's declarations. Out: a scope that checks pass down.
 
 import { parseDuration } from '../../base/time.ts';

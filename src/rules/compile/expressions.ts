@@ -1,4 +1,4 @@
-// evaluate: typed expressions → closures: conditions that answer a truth, and values. Each operator compiles itself; this file
+// rules: typed expressions → closures: conditions that answer a truth, and values. Each operator compiles itself; this file
 // compiles facts, elements and lists, shares equal conditions, and gives each condition its budget of steps.
 // In: an expression. Out: (frame) → truth, or (frame) → value. No code is generated; nothing throws.
 

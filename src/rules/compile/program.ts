@@ -1,4 +1,4 @@
-// evaluate: all rules of one subject kind, compiled together: equal conditions once, and what one fact alone decides first.
+// rules: all rules of one subject kind, compiled together: equal conditions once, and what one fact alone decides first.
 // In: loaded rules. Out: slots to read, which rules each fact can rule out, and the conditions of those that are left.
 
 import type { Fact } from '../../domain/facts.ts';

@@ -1,4 +1,4 @@
-// evaluate: every fact that a rule can read, made from the record schemas, each with its type, its unit, known values and an
+// rules: every fact that a rule can read, made from the record schemas, each with its type, its unit, known values and an
 // example. In: a kind of record, and perhaps some records. Out: rows; with records, how often each fact has no value in
 // them. Records are only counted: no value of theirs is in a row.
 import { type Fact, type Facts, isFacts, unescapeHtml } from '../../domain/facts.ts';

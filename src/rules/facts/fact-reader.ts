@@ -1,4 +1,4 @@
-// evaluate: reads the facts of one record into its frame's slots, typed and fresh, and counts their values for the trust gate.
+// rules: reads the facts of one record into its frame's slots, typed and fresh, and counts their values for the trust gate.
 // In: a record. Out: slots. INVARIANT: only own properties are read. The hot path checks an object's prototype once instead.
 
 import { epochMsOf } from '../../base/time.ts';

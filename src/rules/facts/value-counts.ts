@@ -1,4 +1,4 @@
-// evaluate: how often each value of one fact was seen in one pass, for the trust gate. Cheap: it runs for every record.
+// rules: how often each value of one fact was seen in one pass, for the trust gate. Cheap: it runs for every record.
 // Values as they are up to 64 different ones, the rest as `…other`; times and numbers as `zero` or `set`; absence as `∅`.
 
 import type { Fact } from '../../domain/facts.ts';

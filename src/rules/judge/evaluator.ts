@@ -1,4 +1,4 @@
-// evaluate: a rule set → an Evaluator. In: loaded rules. Out: programs by subject kind, event windows, and what must be pulled.
+// rules: a rule set → an Evaluator. In: loaded rules. Out: programs by subject kind, event windows, and what must be pulled.
 // Compiled once for a rule set; nothing here reads files, time or network, and no code is generated.
 import { canonicalJson } from '../../base/json.ts';
 import type { TrustEvent } from '../../domain/event.ts';

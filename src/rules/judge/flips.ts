@@ -1,4 +1,4 @@
-// evaluate: the smallest change of at most two facts that gives a rule another verdict on a record.
+// rules: the smallest change of at most two facts that gives a rule another verdict on a record.
 // In: a judged rule. Out: for each verdict that can be reached, the fewest facts to change. Bounded; changes nothing.
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import type { Flip, VerdictName } from '../../domain/verdict.ts';

@@ -1,4 +1,4 @@
-// evaluate: one rule judges one record, and everything stays available: for rule tests, mutants and explanations.
+// rules: one rule judges one record, and everything stays available: for rule tests, mutants and explanations.
 // In: a rule, a record, its events and context. Out: the truth, and the frame it was found in.
 
 import { epochMsOf } from '../../base/time.ts';

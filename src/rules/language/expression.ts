@@ -1,4 +1,4 @@
-// evaluate: a rule's condition after checking: a tree whose every part has a type, and whose every operation has its operator.
+// rules: a rule's condition after checking: a tree whose every part has a type, and whose every operation has its operator.
 // Made by the checks, read by everything after them. What an operator means is in its family's file under operators/. Walks
 // over this tree ask the operator; they know none by name.
 import { type Fact, type Facts, isBeyondTypes, showLiteral } from '../../domain/facts.ts';

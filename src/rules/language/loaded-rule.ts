@@ -1,4 +1,4 @@
-// evaluate: a loaded rule: its checked condition, what it reads, and its tests. Compiling and testing need nothing else.
+// rules: a loaded rule: its checked condition, what it reads, and its tests. Compiling and testing need nothing else.
 
 import { formatDuration, parseDuration } from '../../base/time.ts';
 import { type Fact, type Facts, showLiteral } from '../../domain/facts.ts';

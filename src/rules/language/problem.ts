@@ -1,4 +1,4 @@
-// evaluate: the problems of a rule file, collected so that all are reported together.
+// rules: the problems of a rule file, collected so that all are reported together.
 // In: a code, a message and where. Out: problems with file, line and column, in the order of the file.
 
 export type ProblemCode =

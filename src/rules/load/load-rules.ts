@@ -1,4 +1,4 @@
-// evaluate: a folder of rules, or several → loaded rules, and every problem of every file.
+// rules: a folder of rules, or several → loaded rules, and every problem of every file.
 // In: folders and the actions' traits. Out: rules in the order of their ids; a broken file never hides the others.
 import { digestOf } from '../../domain/digest.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';

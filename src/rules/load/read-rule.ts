@@ -1,4 +1,4 @@
-// evaluate: a rule file's value → a loaded rule, every part of it checked. In: the value, where its parts stand, the actions' traits.
+// rules: a rule file's value → a loaded rule, every part of it checked. In: the value, where its parts stand, the actions' traits.
 // Out: the rule, or all of its problems.
 import { z } from 'zod';
 import { parseDuration } from '../../base/time.ts';

@@ -1,4 +1,4 @@
-// evaluate: the format of a rule file as a zod schema, the JSON Schema made from it, and what is wrong with it in plain words.
+// rules: the format of a rule file as a zod schema, the JSON Schema made from it, and what is wrong with it in plain words.
 // In: a file's value. Out: the fields with their defaults, or what is wrong and where. The condition is checked elsewhere.
 import { z } from 'zod';
 import { LIMITS_DEFAULT, MODES } from '../../domain/rule.ts';

@@ -1,4 +1,4 @@
-// evaluate: the text of a rule file, or of another file of ours → its value, and the place of each part. YAML or JSON.
+// rules: the text of a rule file, or of another file of ours → its value, and the place of each part. YAML or JSON.
 // It must survive any text: size, depth and aliases are bounded before anything recursive sees them.
 
 import { constants, type Dir } from 'node:fs';

@@ -1,4 +1,4 @@
-// evaluate: `==`, `===`, `!=`, `!==`, `<`, `<=`, `>` and `>=`: two values of one kind, or a value between two others.
+// rules: `==`, `===`, `!=`, `!==`, `<`, `<=`, `>` and `>=`: two values of one kind, or a value between two others.
 // In: operands of one kind, in one unit. Out: a condition; unknown when a count's bounds lie on both sides.
 
 import { epochMsOf } from '../../base/time.ts';

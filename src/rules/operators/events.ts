@@ -1,4 +1,4 @@
-// evaluate: `event_count`, `event_distinct` and `since_last_event` over the subject's own events in a sliding window.
+// rules: `event_count`, `event_distinct` and `since_last_event` over the subject's own events in a sliding window.
 // In: a filter. Out: a fact, read when it is first asked for: with a gap in the event log it is a number between two bounds.
 import { formatDuration, parseDuration } from '../../base/time.ts';
 import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.ts';

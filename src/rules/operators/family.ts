@@ -1,4 +1,4 @@
-// evaluate: a family of operators, and the language that families make up. In: families. Out: all operators by name.
+// rules: a family of operators, and the language that families make up. In: families. Out: all operators by name.
 // A family's file has everything about its operators: how they are written and checked, what they compile to, their text,
 // when they are constant, their mutants. A new family is one file and one line in index.ts.
 import type { Form, Language } from '../check/scope.ts';

@@ -1,4 +1,4 @@
-// evaluate: `in`: is a value among those of a list, or a text a part of a field's text. In: a value and a list, or two texts.
+// rules: `in`: is a value among those of a list, or a text a part of a field's text. In: a value and a list, or two texts.
 // A list that holds something of another type is in doubt, unless the value is found in it.
 import type { Fact } from '../../domain/facts.ts';
 import {

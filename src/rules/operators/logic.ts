@@ -1,4 +1,4 @@
-// evaluate: `missing` and `missing_some`: which of some paths have no value. They are how a rule asks for absence, and are
+// rules: `missing` and `missing_some`: which of some paths have no value. They are how a rule asks for absence, and are
 // never unknown themselves. Absent, null and the empty text count as missing, as in json-logic-js; so does a timestamp of 0,
 // which was never set.
 

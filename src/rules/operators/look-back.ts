@@ -1,4 +1,4 @@
-// evaluate: `previous`, `changed_within` and `unchanged_for`: what runs saw of a field of the subject before. In: the path of a field, written out,
+// rules: `previous`, `changed_within` and `unchanged_for`: what runs saw of a field of the subject before. In: the path of a field, written out,
 // and how far back. Out: a fact, read when it is first asked for: unknown where a gap in the history may hide another answer.
 import { formatDuration, parseDuration } from '../../base/time.ts';
 import { type Fact, isFacts } from '../../domain/facts.ts';

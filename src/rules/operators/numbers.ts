@@ -1,4 +1,4 @@
-// evaluate: `+`, `-`, `*`, `/`, `%`, `min` and `max` over exact numbers and counts between bounds. In: numbers.
+// rules: `+`, `-`, `*`, `/`, `%`, `min` and `max` over exact numbers and counts between bounds. In: numbers.
 // A result that is no number (division by zero, too large) is unknown. Of one text, `+` makes the number it begins with.
 
 import type { SemVer } from 'semver';

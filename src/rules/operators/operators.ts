@@ -1,4 +1,4 @@
-// evaluate: the rule language: one line for each family of operators.
+// rules: the rule language: one line for each family of operators.
 
 import { COMPARISONS } from './comparisons.ts';
 import { EVENTS } from './events.ts';

@@ -1,4 +1,4 @@
-// evaluate: `cat` and `substr`: texts made of texts and numbers, and parts of texts, as json-logic-js makes them.
+// rules: `cat` and `substr`: texts made of texts and numbers, and parts of texts, as json-logic-js makes them.
 
 import { RE2JS } from 're2js';
 import { call, check, checkText, type Form, isNumeric, isTextual, refuse, settle } from '../check/scope.ts';

@@ -1,4 +1,4 @@
-// evaluate: the types that facts and expressions have, and how a path is looked up in a record's schema.
+// rules: the types that facts and expressions have, and how a path is looked up in a record's schema.
 // In: a schema and a path. Out: the field's type, or undefined. Nothing here looks at data.
 import {
   EVENT_ACTION_NAMES,

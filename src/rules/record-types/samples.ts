@@ -1,9 +1,8 @@
-// evaluate: one complete, fresh, unremarkable record of each kind, which rule tests start from, and examples of an event and
+// rules: one complete, fresh, unremarkable record of each kind, which rule tests start from, and examples of an event and
 // a factor. In: now, and a number for each of several. Out: a record that no sensible rule matches.
+import { MINUTE_MS } from '../../base/time.ts';
 import type { Facts } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-
-const MINUTE_MS = 60_000;
 
 export function sampleRecord(kind: SubjectKind, nowMs: number, number = 1): Facts {
   const hourAgo = nanoseconds(nowMs - 60 * MINUTE_MS);

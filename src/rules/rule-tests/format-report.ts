@@ -1,4 +1,4 @@
-// evaluate: a report of rule tests as text for people, as JSON, and as JUnit XML for CI. In: the report. Out: text.
+// rules: a report of rule tests as text for people, as JSON, and as JUnit XML for CI. In: the report. Out: text.
 import { type RuleTestReport, unseenOf } from '../../domain/verdict.ts';
 import type { TestReport } from './run-tests.ts';
 

@@ -1,4 +1,4 @@
-// evaluate: runs the tests inside rules. In: loaded rules and a now. Out: a report: results, which conditions were seen
+// rules: runs the tests inside rules. In: loaded rules and a now. Out: a report: results, which conditions were seen
 // true, false and unknown, tests that cannot fail, mutants that no test notices. Pure: the same rules, the same report.
 
 import type { RulesLogic } from 'json-logic-js';

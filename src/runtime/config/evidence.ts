@@ -1,4 +1,5 @@
 // Configuration: what a rule's mode is earned by. In: the reader of names and values. Out: thresholds, or a fault for each that is wrong.
+import { DAY_MS } from '../../base/time.ts';
 import { EVIDENCE_THRESHOLDS, type EvidenceThresholds } from '../../domain/evidence.ts';
 import { isSource, SOURCES, type Source } from '../../domain/subjects.ts';
 import type { Environment } from './name-reader.ts';
@@ -72,8 +73,6 @@ export interface HistorySettings {
   /** Lists, and the event log, that runs read for the history alone. */
   recordedLists: ReadonlySet<Source>;
 }
-
-const DAY_MS = 86_400_000;
 
 export function readHistory(reader: ConfigReader): HistorySettings {
   const historyMs = reader.duration('TRUSTWARD_HISTORY', '30d', '0d');

@@ -2,7 +2,7 @@
 // ports to who works. Out: the endpoint's ports, but for who may ask.
 
 import { existsSync, rmSync } from 'node:fs';
-import { isoTime, timeText } from '../../base/time.ts';
+import { DAY_MS, isoTime, MINUTE_MS, timeText } from '../../base/time.ts';
 import type { Database } from '../../domain/database.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
@@ -55,8 +55,6 @@ function keptEvidence({ database, evidence }: Composition['config']): EvidenceRe
 
 type MakeEvidence = (signal: AbortSignal) => Promise<void>;
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** A daemon that has just begun has other work. */
 const FIRST_AFTER_MS = 10 * MINUTE_MS;
 /** For a rule that has none, and after a failure. */

@@ -2,7 +2,7 @@
 // Out: an answer as data. INVARIANT: whatever may call takes the organization's lease first, and releases it at its end.
 
 import { z } from 'zod';
-import { spanText, timeText } from '../../base/time.ts';
+import { DAY_MS, MINUTE_MS, spanText, timeText } from '../../base/time.ts';
 import { type AuditEntry, entryBody } from '../../domain/audit-entry.ts';
 import { AppError, type ErrorCode, lineOf } from '../../domain/errors.ts';
 import { ownText } from '../../domain/facts.ts';
@@ -540,8 +540,6 @@ export async function startWorker({ jobs, concurrency, port, clock, ...worked }:
   return { url: listening?.url, ended: ended.then(() => {}) };
 }
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 const TIMES_MOST = 1_000;
 
 function schedulesOf({ id: organization, outline: { schedule, watchMs, webhooks } }: WorkedOn): JobSchedule[] {

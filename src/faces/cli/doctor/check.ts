@@ -1,4 +1,4 @@
-// commands: `doctor`: the result of one check. Each is one line for people: what is the case, and what to do about a
+// cli: `doctor`: the result of one check. Each is one line for people: what is the case, and what to do about a
 // problem.
 
 export interface Check {

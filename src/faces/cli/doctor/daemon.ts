@@ -1,4 +1,4 @@
-// commands: `doctor`: which process writes to the database, and the daemon's endpoint: whether it answers, is ready,
+// cli: `doctor`: which process writes to the database, and the daemon's endpoint: whether it answers, is ready,
 // and accepts our token.
 
 import { statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// commands: `doctor`: the database and its audit: whether they are whole, of this version and this address, and
+// cli: `doctor`: the database and its audit: whether they are whole, of this version and this address, and
 // writable. It opens them read-only; the file system answers whether they can be written.
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-// commands: the grammar of `audit …`: names, options and their help.
+// cli: the grammar of `audit …`: names, options and their help.
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';

@@ -1,4 +1,4 @@
-// commands: the grammar of `console`: its options and their help.
+// cli: the grammar of `console`: its options and their help.
 import { type Command, Option } from 'commander';
 import { EDITIONS } from '../../../console/answer.ts';
 import { KEY_SCOPES } from '../../../platform/contract/values.ts';

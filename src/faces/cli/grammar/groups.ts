@@ -1,4 +1,4 @@
-// commands: the groups of commands, in the order of the help, each with a grammar file of its own. In: the first argument. Out:
+// cli: the groups of commands, in the order of the help, each with a grammar file of its own. In: the first argument. Out:
 // what adds the group that it names to the program, or all of them. A command does not wait for the grammar of the others.
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';

@@ -1,4 +1,4 @@
-// commands: the grammar of the operator commands, and of the lists that they need: names, options and their help.
+// cli: the grammar of the operator commands, and of the lists that they need: names, options and their help.
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';

@@ -1,4 +1,4 @@
-// commands: options that several commands share, with their help.
+// cli: options that several commands share, with their help.
 import { type Command, Option } from 'commander';
 import { MODES } from '../../../domain/rule.ts';
 

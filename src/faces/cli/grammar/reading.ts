@@ -1,4 +1,4 @@
-// commands: the grammar of the commands that read: names, options and their help.
+// cli: the grammar of the commands that read: names, options and their help.
 import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';

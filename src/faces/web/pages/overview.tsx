@@ -2,6 +2,7 @@
 // In: the store, and the readiness of the daemon. Out: a page whose parts read themselves again while it is open.
 
 import { z } from 'zod';
+import { DAY_MS } from '../../../base/time.ts';
 import { windowAt } from '../../../domain/change-window.ts';
 import type { PlanStatus } from '../../../domain/plan.ts';
 import type { HttpDeps } from '../../http/deps.ts';
@@ -69,7 +70,6 @@ async function waitingPlans(reader: HttpDeps['reader']) {
   return { plans: await countedPlans(reader, all.slice(0, PLANS)), isMore: all.length > PLANS };
 }
 
-const DAY_MS = 86_400_000;
 const RUNS = 5;
 const LIVE = 'run plan intent stop';
 
