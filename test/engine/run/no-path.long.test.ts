@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { figuresLine, walkMany } from './walk.ts';
 
-const WALKS = Number(process.env.WALKS ?? 6_000);
+const WALKS = Number(process.env.WALKS ?? 3_000);
 const SEED = Number(process.env.WALK_SEED ?? 2);
 
 describe('random walks, for long', () => {
