@@ -10,6 +10,7 @@ import { answerPlan } from '../../../src/engine/operate/plans.ts';
 import { releaseClaims } from '../../../src/engine/operate/release.ts';
 import { resolveIntent } from '../../../src/engine/operate/resolve-intent.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { replaced } from '../../harness/planted-bugs.ts';
 import { CaseWorld } from '../../support/case-world.ts';
 import { type Case, ruleOf, type Shape, type Step, type Subject, type Sudden } from '../../support/cases.ts';
 import { Crash, Life, mortal } from '../../support/crash.ts';
@@ -277,10 +278,15 @@ export class Stage {
       isFirst = false;
       return id;
     };
-    if (!release || !this.isStopped) this.witness.exempted(of, own, clock.now + EXEMPT_MS);
-    const add = () => exempt({ ...engine, store: release ? engine.store : store, ids: { next } }, request, 'ada');
+    const into = release ? engine.store : store;
+    // It protects from when it is stored: before that, its members are read, and a run under way goes on.
+    const seen = replaced(into, {
+      saveExemption: async (...saved) => {
+        await into.saveExemption(...saved);
+        if (saved[0].id === own) this.witness.exempted(of, own, clock.now + EXEMPT_MS);
+      },
+    });
+    const add = () => exempt({ ...engine, store: seen, ids: { next } }, request, 'ada');
     await (release ? this.operate('release', add) : add());
-    // A process that ended before it was stored.
-    if (!(await store.exemptions()).some(({ id }) => id === own)) this.witness.unexempted(own);
   }
 }
