@@ -5,7 +5,7 @@ import { type Check, hold, skip } from '../../../domain/check.ts';
 import { lastRunSaid } from './rules.ts';
 
 export const olderReport: Check = {
-  when: 'the report that clears it is not newer than the one that it was done for, or is of the future',
+  when: 'the report that clears it is not newer than the one that it was done for, or is dated in the future',
   ask({ traits, undo, basis }) {
     const older = undo ? basis.find((one) => one.older)?.older : undefined;
     if (!older) return undefined;
