@@ -34,7 +34,8 @@ module.exports = {
     imports('decide-imports-domain-alone', 'engine/decide'),
     imports('approve-imports-domain-alone', 'engine/approve'),
     imports('act-imports-domain-alone', 'engine/act'),
-    imports('report-imports-domain-alone', 'faces/report'),
+    imports('contract-imports-domain-alone', 'contract'),
+    imports('report-imports-domain-alone', 'faces/report', ['contract/']),
     // What they reach the world through.
     imports('audit-imports-domain-alone', 'engine/audit'),
     imports('store-imports-domain-alone', 'store'),
@@ -48,8 +49,8 @@ module.exports = {
     imports('jobs-import-domain-alone', 'runtime/jobs'),
     imports('notify-imports-domain-alone', 'runtime/notify'),
     imports('metrics-imports-domain-alone', 'runtime/metrics'),
-    imports('http-imports-domain-alone', 'faces/http'),
-    imports('web-imports-domain-report-and-http', 'faces/web', ['faces/report/', 'faces/http/']),
+    imports('http-imports-domain-alone', 'faces/http', ['contract/']),
+    imports('web-imports-domain-report-and-http', 'faces/web', ['contract/', 'faces/report/', 'faces/http/']),
     {
       name: 'console-shares-only-the-contract',
       severity: 'error',

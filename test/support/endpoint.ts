@@ -1,5 +1,6 @@
 // support: an endpoint over a real store, with tokens of every scope, and ports that record their calls.
 
+import { schemas } from '../../src/contract/answers.ts';
 import { hashOfToken, SCOPES, type Scope } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
@@ -22,7 +23,6 @@ import type { HttpDeps } from '../../src/faces/http/deps.ts';
 import type { Pages } from '../../src/faces/http/route.ts';
 import { hashVerifier, SignedInMemory, SignIn, tokenHash } from '../../src/faces/http/sign-in.ts';
 import { views } from '../../src/faces/report/index.ts';
-import { schemas } from '../../src/faces/report/schemas/why.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
 import { newSecret } from '../../src/runtime/system/ids.ts';
 import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';

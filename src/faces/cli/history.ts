@@ -1,6 +1,7 @@
 // cli: `rules diff`: what one rule set does that another does not, over what was recorded. It reads the history beside the database, and
 // sends and keeps nothing. Exit codes as of `diff`: 0 equal, 1 different, 2 could not be compared.
 import { isoTime, parseDuration, timeText } from '../../base/time.ts';
+import type { ReplayDocument } from '../../contract/replay.ts';
 import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
 import { givenTime } from '../../domain/given-time.ts';
@@ -25,7 +26,6 @@ import { systemIds } from '../../runtime/system/ids.ts';
 import { keepHeapLean, statusLine } from '../../runtime/system/process.ts';
 import { showHidden } from '../report/fact-text.ts';
 import { replayDocument } from '../report/replay/build.ts';
-import type { ReplayDocument } from '../report/replay/document.ts';
 import { withSettings } from './config-of.ts';
 import { actorHere } from './daemon-client.ts';
 import { type CommonOptions, databaseOf, faultText, type Io, outputOf, sizeText, widthOf, write } from './io.ts';

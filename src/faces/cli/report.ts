@@ -1,11 +1,12 @@
 // cli: `report`: the report of one run. Reading only, also while a daemon writes. It loads what a report needs and no more.
+
+import type { Report } from '../../contract/report.ts';
 import type { KnownTraits } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../domain/replay.ts';
 import { composeRunReader } from '../../runtime/compose/run-reader.ts';
 import { withReader } from '../../runtime/compose/with-reader.ts';
 import { buildReport } from '../report/build-report.ts';
-import type { Report } from '../report/report.ts';
 import { withSettings } from './config-of.ts';
 import { evidenceOf } from './evidence-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';

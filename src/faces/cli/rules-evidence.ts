@@ -3,6 +3,7 @@
 
 import { existsSync } from 'node:fs';
 import { isoTime } from '../../base/time.ts';
+import type { ReportEvidence } from '../../contract/report.ts';
 import type { Database } from '../../domain/database.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import {
@@ -26,7 +27,7 @@ import { evidenceThresholdsOf } from '../../runtime/config/evidence.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { keepHeapLean, statusLine } from '../../runtime/system/process.ts';
 import { timeWords } from '../report/decision-words.ts';
-import { type ReportEvidence, viewOf } from '../report/evidence-words.ts';
+import { viewOf } from '../report/evidence-words.ts';
 import { countText, md, mdTable, plural, showHidden } from '../report/fact-text.ts';
 import { paragraph, type TerminalOptions } from '../report/terminal-table.ts';
 import { withSettings } from './config-of.ts';

@@ -1,5 +1,6 @@
 // cli: `plan`, `approve`, `reject`, `apply`: a sealed plan and its life. Through the daemon when one is active.
 
+import type { Report } from '../../contract/report.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { PlanSelection } from '../../domain/plan.ts';
@@ -18,7 +19,6 @@ import { buildReport } from '../report/build-report.ts';
 import { plural, showHidden } from '../report/fact-text.ts';
 import { views } from '../report/index.ts';
 import { countLines, partWords, planLine } from '../report/plan-view.ts';
-import type { Report } from '../report/report.ts';
 import { configOf, withSettings } from './config-of.ts';
 import { actorHere, type DaemonClient, findDaemon, namingApi } from './daemon-client.ts';
 import { evidenceOf } from './evidence-of.ts';

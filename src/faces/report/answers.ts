@@ -2,9 +2,9 @@
 // JSON of another process. Out: the other of the two. Times are ISO 8601 in JSON and epoch milliseconds in the answer.
 import { z } from 'zod';
 import { plainJson } from '../../base/json.ts';
+import { explained, factsAt, why } from '../../contract/answers.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ExplainedSubject, WhyAnswer } from '../../domain/why.ts';
-import { explained, factsAt, why } from './schemas/why.ts';
 
 export const whyJson = (answer: WhyAnswer): object => jsonOf(why, answer);
 export const explainedJson = (answer: ExplainedSubject): object => jsonOf(explained, answer);

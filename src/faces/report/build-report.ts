@@ -2,6 +2,7 @@
 // requested.
 
 import { giveWay } from '../../base/turns.ts';
+import type { Report, ReportDecision, ReportEffect, ReportRun, RunDecision } from '../../contract/report.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { differenceFrom, hasProgress, liveIntentsOf, type PlannedIntent, type PlanOutline } from '../../domain/plan.ts';
@@ -10,6 +11,7 @@ import { isOfLook } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { DecisionOutline, PageReader, ReportReader } from '../../domain/store-ports.ts';
 import type { SubjectKind, SubjectRef } from '../../domain/subjects.ts';
+import { type Changes, changesOf } from './changes.ts';
 import {
   outlineViews,
   ruleViews,
@@ -24,15 +26,6 @@ import { evidenceView } from './evidence-words.ts';
 import { countText, plural } from './fact-text.ts';
 import { ceilingsOf, grouped, limitsOf, trendOf } from './grouped.ts';
 import { operatorView, reportPlan, reportPlanHead } from './plan-view.ts';
-import {
-  type Changes,
-  changesOf,
-  type Report,
-  type ReportDecision,
-  type ReportEffect,
-  type ReportRun,
-  type RunDecision,
-} from './report.ts';
 
 // What a group of decisions affects, in devices and people.
 

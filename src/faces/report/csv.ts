@@ -2,8 +2,8 @@
 // INVARIANT: no cell is a formula, whoever chose its text, and no character in it is hidden. The names of columns are stable: new ones
 // are added at the end.
 import { plainJson } from '../../base/json.ts';
+import type { Report, ReportDecision, RunDecision } from '../../contract/report.ts';
 import { showHidden } from './fact-text.ts';
-import type { Report, ReportDecision, RunDecision } from './report.ts';
 
 type Row = ReportDecision & Partial<Pick<RunDecision, 'change' | 'inPlan'>>;
 

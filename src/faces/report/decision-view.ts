@@ -1,16 +1,8 @@
 // report: one stored decision → what a reader sees of it.
+
 import { isoTime } from '../../base/time.ts';
-import type { StoredDecision } from '../../domain/decision.ts';
-import type { Intent } from '../../domain/intent.ts';
-import type { PlanOutline } from '../../domain/plan.ts';
-import { isOfLook, type Run } from '../../domain/run.ts';
-import type { SourceReading } from '../../domain/snapshot.ts';
-import type { RunRecord } from '../../domain/store.ts';
-import type { DecisionOutline } from '../../domain/store-ports.ts';
-import { SOURCES, type Source } from '../../domain/subjects.ts';
-import { howToGet, type RuleTally } from '../../domain/verdict.ts';
+import type { RunShown } from '../../contract/nouns.ts';
 import type {
-  Changes,
   JudgedRule,
   ReportDecision,
   ReportIntent,
@@ -20,7 +12,17 @@ import type {
   ReportSubject,
   ReportSummary,
   RunDecision,
-} from './report.ts';
+} from '../../contract/report.ts';
+import type { StoredDecision } from '../../domain/decision.ts';
+import type { Intent } from '../../domain/intent.ts';
+import type { PlanOutline } from '../../domain/plan.ts';
+import { isOfLook, type Run } from '../../domain/run.ts';
+import type { SourceReading } from '../../domain/snapshot.ts';
+import type { RunRecord } from '../../domain/store.ts';
+import type { DecisionOutline } from '../../domain/store-ports.ts';
+import { SOURCES, type Source } from '../../domain/subjects.ts';
+import { howToGet, type RuleTally } from '../../domain/verdict.ts';
+import type { Changes } from './changes.ts';
 
 export function isoOrNull(epochMs: number | undefined): string | null {
   return epochMs === undefined ? null : isoTime(epochMs);
@@ -224,7 +226,7 @@ export function runView(run: Run): ReportRun {
 }
 
 /** A run by itself: with its counts, and without its decisions. */
-export function runSummaryView(run: RunRecord) {
+export function runSummaryView(run: RunRecord): RunShown {
   return { ...runView(run), snapshot: snapshotView(run), rulesJudged: ruleViews(run), planId: run.planId ?? null };
 }
 

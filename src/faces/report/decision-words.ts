@@ -1,5 +1,6 @@
 // report: times of a document as text for people. In: ISO 8601 in UTC. Out: the same without what nobody reads.
 
+import type { ReportDecision, ReportRun, RunDecision } from '../../contract/report.ts';
 import { deletionTexts, type EffectDevice, type KnownTraits } from '../../domain/action.ts';
 import {
   type CellLine,
@@ -12,7 +13,6 @@ import {
   whoLines,
   whole,
 } from './fact-text.ts';
-import type { ReportDecision, ReportRun, RunDecision } from './report.ts';
 
 /** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37:02 UTC`. */
 export function timeWords(iso: string): string {

@@ -2,6 +2,7 @@
 // subjects.
 
 import { formatDuration, isoTime } from '../../base/time.ts';
+import type { ReportEvidence } from '../../contract/report.ts';
 import {
   daysReplayed,
   type EvidenceReader,
@@ -19,30 +20,6 @@ import { countText, plural } from './fact-text.ts';
 interface Judged {
   mode: Mode;
   hash: string;
-}
-
-/** As the JSON report has it. */
-export interface ReportEvidence {
-  madeAt: string;
-  tests: { passed: number; failed: number; coveredPercent: number; mutants: number; survived: number };
-  /** Null: no recorded time was replayed. */
-  replayed: {
-    from: string;
-    to: string;
-    days: number;
-    gaps: number;
-    matches: number;
-    acts: number;
-    mostInRun: number;
-    flaps: number;
-    unknown: number;
-    unknownPercent: number | null;
-  } | null;
-  earned: 'dry-run' | 'approve' | 'enforce';
-  /** By mode, what is missing. */
-  missing: { approve: string[]; enforce: string[] };
-  /** All of it in one line. */
-  text: string;
 }
 
 /** `evidence: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour, 2 unknown; enforce is earned`. Undefined: no history is kept at all. */

@@ -1,10 +1,10 @@
 // report: items grouped by a key, in time that grows with their number. In: items. Out: groups in the order of their first items.
 
 import { isoTime } from '../../base/time.ts';
+import type { ReportCeiling, ReportLimit, ReportTrend } from '../../contract/report.ts';
 import type { RunMatches } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import { type CellLine, countText, marked } from './fact-text.ts';
-import type { ReportCeiling, ReportLimit, ReportTrend } from './report.ts';
 
 export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
   const groups = new Map<string, T[]>();

@@ -2,6 +2,7 @@
 // imports the file of the writer that it uses.
 
 import { inTurns } from '../../base/turns.ts';
+import type { Report } from '../../contract/report.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { ReportFormat } from '../../domain/replay.ts';
 import type { RunRecord } from '../../domain/store.ts';
@@ -24,7 +25,6 @@ import {
   releasedView,
   stopView,
 } from './plan-view.ts';
-import type { Report } from './report.ts';
 import { buildSummary } from './summary/build.ts';
 import { reportTextPieces, type TextOptions } from './text.ts';
 import { liveEventView, notificationView, tokenView } from './token-view.ts';

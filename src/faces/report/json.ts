@@ -1,12 +1,12 @@
 // report: the JSON writer. One document, ended by a line feed; an integer that JSON cannot hold is a string of digits.
 
 import { jsonPieces } from '../../base/json.ts';
+import type { Report } from '../../contract/report.ts';
 import type { AuditEntry } from '../../domain/audit-entry.ts';
 import type { StoredDecision } from '../../domain/decision.ts';
 import type { HistoryLine } from '../../domain/why.ts';
 import { decisionView } from './decision-view.ts';
 import { auditView, historyView } from './lists-text.ts';
-import type { Report } from './report.ts';
 
 export function reportJson(report: Report): string {
   return [...reportJsonPieces(report)].join('');

@@ -3,6 +3,8 @@
 
 import { clip, NAME_MAX } from '../../base/text.ts';
 import { formatDuration, isoTime } from '../../base/time.ts';
+import type { AuditEntryShown, HistoryLineShown } from '../../contract/nouns.ts';
+import type { ReportDecision, ReportRun } from '../../contract/report.ts';
 import { deletionTexts } from '../../domain/action.ts';
 import { type AuditCheck, type AuditEntry, type AuditFault, differencesText } from '../../domain/audit-entry.ts';
 import { currentReason, type StoredDecision } from '../../domain/decision.ts';
@@ -13,10 +15,9 @@ import type { HistoryLine } from '../../domain/why.ts';
 import { decisionView, runView } from './decision-view.ts';
 import { actKindOf, capWordsOf, decisionWords, timeCell } from './decision-words.ts';
 import { type CellLine, changeTexts, countText, factTexts, marked, whoLines, whole } from './fact-text.ts';
-import type { ReportDecision, ReportRun } from './report.ts';
 import { type Cell, type TerminalOptions, terminalTable } from './terminal-table.ts';
 
-export function auditView({ seq, at, kind, bytes, prev, hash }: AuditEntry) {
+export function auditView({ seq, at, kind, bytes, prev, hash }: AuditEntry): AuditEntryShown {
   return { seq, at: isoTime(at), kind, body: bodyOf(kind, bytes), prev, hash };
 }
 
@@ -141,7 +142,7 @@ function faultText({ seq, checkpoint, reason }: AuditFault): string {
 
 // The history of a target or subject: JSON for programs, lines for a terminal.
 
-export function historyView({ at, kind, text, action, target, rules, run, by, id }: HistoryLine) {
+export function historyView({ at, kind, text, action, target, rules, run, by, id }: HistoryLine): HistoryLineShown {
   return {
     at: isoTime(at),
     kind,

@@ -1,6 +1,7 @@
 // report: the Markdown writer: one page that can be pasted into a ticket. Long lists are capped; the JSON report has
 // everything. INVARIANT: text from a record, a rule or a server is only printed through `md` or `code`.
 
+import type { Report, ReportRun, RunDecision } from '../../contract/report.ts';
 import type { KnownTraits } from '../../domain/action.ts';
 import {
   type ActKind,
@@ -14,7 +15,6 @@ import {
 } from './decision-words.ts';
 import { evidenceLines } from './evidence-words.ts';
 import { code, countText, md, mdLine, mdSentences, mdTable, plural, whoLine } from './fact-text.ts';
-import type { Report, ReportRun, RunDecision } from './report.ts';
 import {
   type ActGroup,
   actGroups,

@@ -2,6 +2,7 @@
 // Out: text of visible characters. Names from devices are clipped and escaped.
 
 import { timeText } from '../../base/time.ts';
+import type { ReportPlan } from '../../contract/report.ts';
 import { deletionTexts } from '../../domain/action.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import {
@@ -16,7 +17,6 @@ import {
 import { evidenceOfPlan } from './evidence-words.ts';
 import { changeTexts, factTexts, plural, showHidden, whoLines, whole } from './fact-text.ts';
 import { appliedWords, breakGlassWords, countLines, reportPlan } from './plan-view.ts';
-import type { ReportPlan } from './report.ts';
 import { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { progressWords } from './words.ts';
 

@@ -1,7 +1,16 @@
 // report: plans, intents and claims as readers see them: times as text, nothing left out.
 
 import { isoTime, timeText, wallText } from '../../base/time.ts';
-import type { ActionName } from '../../domain/action.ts';
+import type {
+  AcceptanceShown,
+  ClaimShown,
+  ExemptionShown,
+  IntentShown,
+  PlanShown,
+  ReleasedShown,
+  StopShown,
+} from '../../contract/nouns.ts';
+import type { ReportHeldIntent, ReportOperatorState, ReportPlan } from '../../contract/report.ts';
 import {
   type ChangeWindow,
   freezeText,
@@ -15,7 +24,7 @@ import type { EvidenceReader } from '../../domain/evidence.ts';
 import { aboutText, coveredBy, type Exemption, isInForce, type MemberReader } from '../../domain/exemption.ts';
 import { type IdentityReader, identityText } from '../../domain/identity.ts';
 import { type Intent, timesRefused } from '../../domain/intent.ts';
-import { type Acceptance, type Stop, silenceText } from '../../domain/operator.ts';
+import { type Acceptance, type Released, type Stop, silenceText } from '../../domain/operator.ts';
 import {
   type BreakGlass,
   hasProgress,
@@ -35,7 +44,6 @@ import { isoOrNull } from './decision-view.ts';
 import { timeWords } from './decision-words.ts';
 import { evidenceOfPlan } from './evidence-words.ts';
 import { plural } from './fact-text.ts';
-import type { ReportHeldIntent, ReportOperatorState, ReportPlan } from './report.ts';
 
 // A change window, and who let a plan through it, as readers see them.
 
@@ -154,7 +162,7 @@ export function planView(
   live: readonly Intent[] = [],
   difference: PlanDifference | null = null,
   evidence?: EvidenceReader,
-) {
+): PlanShown {
   return {
     id: plan.id,
     digest: plan.digest,
@@ -167,20 +175,17 @@ export function planView(
     decidedBy: plan.decidedBy ?? null,
     decidedReason: plan.decidedReason ?? null,
     breakGlass: breakGlassView(plan.breakGlass),
-    /** The rule whose claims it undoes, if a person asked for that. */
     releases: releasedRule(plan) ?? null,
     supersededBy: idsOrNull(plan.supersededBy),
     difference,
     intents: plan.intents,
-    /** How many intents it had, when they are no longer kept. */
     dropped: plan.dropped?.intents ?? null,
     progress: progressView(plan, live),
-    /** Of its rules, as kept now. */
     evidence: evidenceOfPlan(plan, evidence),
   };
 }
 
-export function intentView(intent: Intent) {
+export function intentView(intent: Intent): IntentShown {
   return {
     id: intent.id,
     runId: intent.runId,
@@ -205,13 +210,13 @@ export function intentView(intent: Intent) {
   };
 }
 
-export function claimView(claim: Claim) {
+export function claimView(claim: Claim): ClaimShown {
   return { ...claim, openedAt: isoTime(claim.openedAt), endedAt: isoOrNull(claim.endedAt) };
 }
 
 // Exemptions, the stop switch and the result of a release, as readers see them: times as text, nothing left out.
 
-export function exemptionView(exemption: Exemption, nowMs: number) {
+export function exemptionView(exemption: Exemption, nowMs: number): ExemptionShown {
   return {
     id: exemption.id,
     about: aboutText(exemption),
@@ -231,22 +236,16 @@ export function exemptionView(exemption: Exemption, nowMs: number) {
   };
 }
 
-export function stopView({ at, by, reason }: Stop) {
+export function stopView({ at, by, reason }: Stop): StopShown {
   return { at: isoTime(at), by, reason };
 }
 
-export function acceptanceView({ source, at, by, reason, run, causes, count }: Acceptance) {
+export function acceptanceView({ source, at, by, reason, run, causes, count }: Acceptance): AcceptanceShown {
   return { source, at: isoTime(at), by, reason, run, causes, count };
 }
 
 /** The result of a release: the undo that was sent, if one was needed. */
-export function releasedView(released: {
-  target: string;
-  action: ActionName;
-  state: 'released' | 'dry_run' | 'standing';
-  text: string;
-  intent: Intent | undefined;
-}) {
+export function releasedView(released: Released): ReleasedShown {
   const { target, action, state, text, intent } = released;
   return { target, action, state, text, intent: intent ? intentView(intent) : null };
 }
@@ -271,7 +270,7 @@ export interface JoinedView {
   examples: string[];
 }
 
-type ListedExemption = ReturnType<typeof exemptionView> & {
+type ListedExemption = ExemptionShown & {
   covers: Awaited<ReturnType<typeof coveredBy>> | null;
   joinedLater: JoinedView;
 };

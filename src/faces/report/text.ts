@@ -2,6 +2,7 @@
 // a report. Out: text whose only control characters are line feeds. Long lists are capped; the JSON report has
 // everything.
 
+import type { Report, ReportRun, RunDecision } from '../../contract/report.ts';
 import type { KnownTraits } from '../../domain/action.ts';
 import {
   type ActKind,
@@ -16,7 +17,6 @@ import {
 import { evidenceLines } from './evidence-words.ts';
 import { countText, plural, showHidden, whoLine, whole } from './fact-text.ts';
 import { groupReasons } from './grouped.ts';
-import type { Report, ReportRun, RunDecision } from './report.ts';
 import { type Cell, paragraph, type TerminalOptions, tablePieces } from './terminal-table.ts';
 import {
   type ActGroup,

@@ -1,6 +1,7 @@
 // report: a token of the HTTP endpoint as readers see it: times as text, nothing left out but the hash.
 
 import { isoTime } from '../../base/time.ts';
+import type { NotificationShown, TokenShown } from '../../contract/nouns.ts';
 import { type EndpointToken, isGood } from '../../domain/endpoint-token.ts';
 import type { LiveEvent } from '../../domain/live-event.ts';
 import type { StoredNotification } from '../../domain/notification.ts';
@@ -8,7 +9,7 @@ import { decisionView, isoOrNull } from './decision-view.ts';
 import { auditView } from './lists-text.ts';
 import { intentView } from './plan-view.ts';
 
-export function tokenView(token: EndpointToken, nowMs: number) {
+export function tokenView(token: EndpointToken, nowMs: number): TokenShown {
   return {
     id: token.id,
     name: token.name,
@@ -23,7 +24,7 @@ export function tokenView(token: EndpointToken, nowMs: number) {
   };
 }
 
-export function notificationView(notification: StoredNotification, nowMs: number) {
+export function notificationView(notification: StoredNotification, nowMs: number): NotificationShown {
   const { id, to, kind, status, at, text, about, attempts, nextAt, note } = notification;
   return {
     id,
@@ -35,7 +36,6 @@ export function notificationView(notification: StoredNotification, nowMs: number
     text,
     attempts,
     nextAttemptAt: isoOrNull(nextAt),
-    /** The result of the last attempt; null before the first. */
     lastAnswer: note ?? null,
     about,
   };

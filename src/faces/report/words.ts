@@ -3,6 +3,16 @@
 
 import { clip, NAME_MAX, shownName } from '../../base/text.ts';
 import { formatDuration } from '../../base/time.ts';
+import type {
+  Report,
+  ReportCeiling,
+  ReportGone,
+  ReportLimit,
+  ReportPlan,
+  ReportSource,
+  ReportTrend,
+  RunDecision,
+} from '../../contract/report.ts';
 import type { ActionName } from '../../domain/action.ts';
 import type { ReasonCode } from '../../domain/decision.ts';
 import { successorText } from '../../domain/plan.ts';
@@ -15,16 +25,6 @@ import { type ActKind, actKindOf, capWordsOf, timeWords } from './decision-words
 import { countText, plural, type Who } from './fact-text.ts';
 import { grouped } from './grouped.ts';
 import { appliedWords, operatorWords } from './plan-view.ts';
-import type {
-  Report,
-  ReportCeiling,
-  ReportGone,
-  ReportLimit,
-  ReportPlan,
-  ReportSource,
-  ReportTrend,
-  RunDecision,
-} from './report.ts';
 
 const REASON_WORDS: Record<ReasonCode, string> = {
   untrusted_source: 'its data is not trusted',

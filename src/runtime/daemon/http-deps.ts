@@ -3,6 +3,7 @@
 
 import { existsSync, rmSync } from 'node:fs';
 import { DAY_MS, isoTime, MINUTE_MS, timeText } from '../../base/time.ts';
+import { schemas } from '../../contract/answers.ts';
 import type { Database } from '../../domain/database.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
@@ -30,7 +31,6 @@ import type { Engine } from '../../engine/run/engine.ts';
 import { changedRule, type TrialEngine, tryRule } from '../../engine/run/try-rule.ts';
 import type { HttpDeps, OperatorPort, StreamSource } from '../../faces/http/deps.ts';
 import { views, writeReport } from '../../faces/report/index.ts';
-import { schemas } from '../../faces/report/schemas/why.ts';
 import { buildSummary } from '../../faces/report/summary/build.ts';
 import { evidenceFolder, evidenceReader } from '../../history/evidence/evidence-files.ts';
 import { contentOf } from '../../history/evidence/gather.ts';

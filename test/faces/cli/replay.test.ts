@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isoTime } from '../../../src/base/time.ts';
-import { replaySchema } from '../../../src/faces/report/replay/document.ts';
+import { replaySchema } from '../../../src/contract/replay.ts';
 import { forgetSubject } from '../../../src/history/files/forget.ts';
 import { historyFolderOf, listHistory } from '../../../src/history/files/segment-files.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';

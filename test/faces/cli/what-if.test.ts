@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Report } from '../../../src/faces/report/report.ts';
+import type { Report } from '../../../src/contract/report.ts';
 import { type Daemon, startDaemon } from '../../../src/runtime/daemon/daemon.ts';
 import { openDatabase, openReadOnly } from '../../../src/store/sqlite/database.ts';
 import { takeWriterLock } from '../../../src/store/sqlite/writer-lock.ts';

@@ -1,10 +1,10 @@
 // report: what `why` answers crosses a process as JSON, and comes back as it was.
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
+import type { explained, why } from '../../../src/contract/answers.ts';
 import type { Exemption } from '../../../src/domain/exemption.ts';
 import type { ExplainedSubject, WhyAnswer } from '../../../src/domain/why.ts';
 import { whyJson, whyOfJson } from '../../../src/faces/report/answers.ts';
-import type { explained, why } from '../../../src/faces/report/schemas/why.ts';
 
 const AT = Date.UTC(2026, 10, 23, 9, 30);
 const ANSWER: WhyAnswer = {

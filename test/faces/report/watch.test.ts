@@ -1,13 +1,13 @@
 // test: the report of a run over the subjects that new events named states nothing about all others.
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Report } from '../../../src/contract/report.ts';
+import { reportSchema } from '../../../src/contract/report.ts';
 import type { Run } from '../../../src/domain/run.ts';
 import type { RunRecord } from '../../../src/domain/store.ts';
 import { buildOutline, buildReport, wholeDecisions } from '../../../src/faces/report/build-report.ts';
 import { reportHtmlPieces } from '../../../src/faces/report/html/picture.tsx';
 import { runsText } from '../../../src/faces/report/lists-text.ts';
 import { reportMarkdown } from '../../../src/faces/report/markdown.ts';
-import type { Report } from '../../../src/faces/report/report.ts';
-import { reportSchema } from '../../../src/faces/report/schema-parts.ts';
 import { reportText } from '../../../src/faces/report/text.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { addRun, decision, openStore, START_MS, tally } from '../../support/filled-store.ts';

@@ -1,9 +1,9 @@
 // report: the context of a run's HTML report: what is unknown and how to get it, limits and ceilings, the trend, sources, rules, the run. In:
 // a report. Out: elements that may hold hostile names, escaped.
 
+import type { Report, ReportSnapshot } from '../../../contract/report.ts';
 import { decisionWords } from '../decision-words.ts';
 import { countText, joinedLine, plural, whoLine } from '../fact-text.ts';
-import type { Report, ReportSnapshot } from '../report.ts';
 import {
   boundRows,
   changeWords,

@@ -1,6 +1,7 @@
 // report: the decisions of a run as HTML: one group for each rule, action and reason, that can be folded. In: groups, and where they are
 // shown. Out: pieces of bounded work.
 
+import type { Report, ReportRun, RunDecision } from '../../../contract/report.ts';
 import type { SubjectKind } from '../../../domain/subjects.ts';
 import {
   type ActKind,
@@ -14,7 +15,6 @@ import {
   SKIPPED_BECAUSE,
 } from '../decision-words.ts';
 import { type CellLine, countText, type Who as KnownSubject, partsOf } from '../fact-text.ts';
-import type { Report, ReportRun, RunDecision } from '../report.ts';
 import {
   approvalWords,
   canBeApproved,

@@ -3,9 +3,10 @@
 
 import type { Child } from 'hono/jsx';
 import { spanText } from '../../../base/time.ts';
+import type { ReplayBucketView, ReplayDocument, ReplayRuleView, ReplaySubject } from '../../../contract/replay.ts';
+import type { Report } from '../../../contract/report.ts';
 import { timeWords } from '../decision-words.ts';
 import { countText, plural } from '../fact-text.ts';
-import type { ReplayBucketView, ReplayDocument, ReplayRuleView, ReplaySubject } from '../replay/document.ts';
 import {
   allowedInRun,
   differencesWords,
@@ -20,7 +21,6 @@ import {
   untrustedWords,
   wayWords,
 } from '../replay/words.ts';
-import type { Report } from '../report.ts';
 import { headline } from '../words.ts';
 import { runReportPieces } from './context.tsx';
 import { filePieces } from './file.tsx';

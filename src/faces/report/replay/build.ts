@@ -1,6 +1,7 @@
 // report: a replay as a document. In: what a replay found. Out: the same with times as ISO 8601 in UTC, and null where nothing is known.
 
 import { isoTime } from '../../../base/time.ts';
+import type { ReplayActView, ReplayDocument, ReplayRuleView, ReplaySubject } from '../../../contract/replay.ts';
 import type {
   Replay,
   ReplayBucket,
@@ -15,7 +16,6 @@ import { timeWords } from '../decision-words.ts';
 import { asSentence, countText, plural } from '../fact-text.ts';
 import { grouped } from '../grouped.ts';
 import { reasonWords } from '../words.ts';
-import type { ReplayActView, ReplayDocument, ReplayRuleView, ReplaySubject } from './document.ts';
 
 // A replay in one sentence.
 

@@ -3,6 +3,15 @@
 
 import { clip, NAME_MAX } from '../../../base/text.ts';
 import { formatDuration, spanText } from '../../../base/time.ts';
+import type {
+  ReplayActView,
+  ReplayBucketView,
+  ReplayDifferenceView,
+  ReplayDocument,
+  ReplayHeldView,
+  ReplayRuleView,
+  ReplaySubject,
+} from '../../../contract/replay.ts';
 import type { GapCause } from '../../../domain/recorded-history.ts';
 import { type CsvColumns, csvPieces } from '../csv.ts';
 import { timeCell, timeWords } from '../decision-words.ts';
@@ -23,15 +32,6 @@ import {
 } from '../fact-text.ts';
 import { paragraph, type TerminalOptions, terminalTable } from '../terminal-table.ts';
 import { chart } from '../words.ts';
-import type {
-  ReplayActView,
-  ReplayBucketView,
-  ReplayDifferenceView,
-  ReplayDocument,
-  ReplayHeldView,
-  ReplayRuleView,
-  ReplaySubject,
-} from './document.ts';
 
 export function replayHeadline({ way, from, to }: Pick<ReplayDocument, 'way' | 'from' | 'to'>): string {
   return `Trustward: replay ${way === 'as_was' ? 'as it was' : 'what if'}, ${timeWords(from)} to ${timeWords(to)}`;

@@ -3,6 +3,7 @@
 
 import { clip, NAME_MAX } from '../../../base/text.ts';
 import { isoTime } from '../../../base/time.ts';
+import type { ReplayDocument, ReplayRuleView, ReplaySubject } from '../../../contract/replay.ts';
 import type { DifferingSubjects, RuleDifference, RuleSetDifference } from '../../../domain/replay.ts';
 import { isoOrNull } from '../decision-view.ts';
 import { timeCell, timeWords } from '../decision-words.ts';
@@ -19,7 +20,6 @@ import {
   whole,
 } from '../fact-text.ts';
 import { replayRuleView, replaySubjectView, unreadView, untrustedView } from '../replay/build.ts';
-import type { ReplayDocument, ReplayRuleView, ReplaySubject } from '../replay/document.ts';
 import { gapsWords, unreadWords, untrustedWords } from '../replay/words.ts';
 import { paragraph, type TerminalOptions, terminalTable } from '../terminal-table.ts';
 

@@ -3,6 +3,7 @@
 
 import { isoTime } from '../../../base/time.ts';
 import { giveWay } from '../../../base/turns.ts';
+import type { Summary, SummaryCalls, SummaryDeed, SummaryRuns, SummaryUntrusted } from '../../../contract/answers.ts';
 import { type AuditKind, entryBody } from '../../../domain/audit-entry.ts';
 import type { ChangeWindow } from '../../../domain/change-window.ts';
 import { aboutText } from '../../../domain/exemption.ts';
@@ -10,15 +11,7 @@ import { isOfLook, type Run } from '../../../domain/run.ts';
 import type { AuditQuery } from '../../../domain/store-ports.ts';
 import { plural } from '../fact-text.ts';
 import { changeWindowNow } from '../plan-view.ts';
-import type {
-  Counted,
-  Summary,
-  SummaryCalls,
-  SummaryDeed,
-  SummaryReader,
-  SummaryRuns,
-  SummaryUntrusted,
-} from './words.ts';
+import type { Counted, SummaryReader } from './words.ts';
 
 // The audit entries of one kind since a time, a page at a time, with their bodies read.
 

@@ -2,6 +2,7 @@
 // last runs. Out: a page; another with all decisions that it led to. A rule that is not loaded any more still has those.
 import { z } from 'zod';
 import { spanText } from '../../../base/time.ts';
+import { replaySchema } from '../../../contract/replay.ts';
 import type { ReplayBeside } from '../../../domain/replay.ts';
 import type { Rule } from '../../../domain/rule.ts';
 import type { RunRecord } from '../../../domain/store.ts';
@@ -13,7 +14,6 @@ import { countText, plural } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
 import { ReplayParts } from '../../report/html/picture.tsx';
 import { Code, Mark, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
-import { replaySchema } from '../../report/replay/document.ts';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';

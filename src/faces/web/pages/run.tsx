@@ -3,6 +3,7 @@
 
 import { raw } from 'hono/html';
 import { z } from 'zod';
+import type { Report, RunDecision } from '../../../contract/report.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { statusAt } from '../../../domain/plan.ts';
 import type { ReportFormat } from '../../../domain/replay.ts';
@@ -16,7 +17,6 @@ import { runReportPieces } from '../../report/html/context.tsx';
 import { groupTable, type Place } from '../../report/html/groups.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
 import { Words } from '../../report/html/text.tsx';
-import type { Report, RunDecision } from '../../report/report.ts';
 import { keyOfGroup, narrowed, type RowGroup, rowGroups } from '../../report/words.ts';
 import { readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';

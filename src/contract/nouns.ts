@@ -1,22 +1,10 @@
-// report: the schemas of single nouns as views show them: runs, decisions, plans, intents, claims and the rest. In: nothing. Out: zod
-// schemas. INVARIANT, checked by the types: each describes its view, no more and no less.
+// contract: single nouns as other programs and people see them: runs, decisions, plans, intents, claims and the rest. A view makes one of a domain noun.
 import { z } from 'zod';
-import { AUDIT_KINDS } from '../../../domain/audit-entry.ts';
-import { SCOPES } from '../../../domain/endpoint-token.ts';
-import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../../../domain/notification.ts';
-import { PLAN_STATUSES } from '../../../domain/plan.ts';
-import { HISTORY_KINDS } from '../../../domain/why.ts';
-import type { decisionView, runSummaryView } from '../decision-view.ts';
-import type { auditView, historyView } from '../lists-text.ts';
-import type {
-  acceptanceView,
-  claimView,
-  exemptionView,
-  intentView,
-  planView,
-  releasedView,
-  stopView,
-} from '../plan-view.ts';
+import { AUDIT_KINDS } from '../domain/audit-entry.ts';
+import { SCOPES } from '../domain/endpoint-token.ts';
+import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../domain/notification.ts';
+import { PLAN_STATUSES } from '../domain/plan.ts';
+import { HISTORY_KINDS } from '../domain/why.ts';
 import {
   count,
   effect,
@@ -34,8 +22,7 @@ import {
   text,
   time,
   trustReason,
-} from '../schema-parts.ts';
-import type { notificationView, tokenView } from '../token-view.ts';
+} from './report.ts';
 
 export const facts = z.record(text, fact);
 export const intentStatus = z.enum(['planned', 'sent', 'settled', 'withdrawn']);
@@ -213,26 +200,15 @@ export const token = z
   })
   .meta({ id: 'Token' });
 
-type Same<Schema extends z.ZodType, View extends (...given: never[]) => unknown> = [
-  z.infer<Schema>,
-  ReturnType<View>,
-] extends [ReturnType<View>, z.infer<Schema>]
-  ? true
-  : never;
-
-/** Fails to compile when a view and its schema differ. */
-export const DESCRIBES_VIEWS: [
-  Same<typeof run, typeof runSummaryView>,
-  Same<typeof decision, typeof decisionView>,
-  Same<typeof plan, typeof planView>,
-  Same<typeof intent, typeof intentView>,
-  Same<typeof claim, typeof claimView>,
-  Same<typeof exemption, typeof exemptionView>,
-  Same<typeof stop, typeof stopView>,
-  Same<typeof acceptance, typeof acceptanceView>,
-  Same<typeof released, typeof releasedView>,
-  Same<typeof auditEntry, typeof auditView>,
-  Same<typeof notification, typeof notificationView>,
-  Same<typeof token, typeof tokenView>,
-  Same<typeof history, typeof historyView>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true, true];
+export type RunShown = z.infer<typeof run>;
+export type PlanShown = z.infer<typeof plan>;
+export type HistoryLineShown = z.infer<typeof history>;
+export type IntentShown = z.infer<typeof intent>;
+export type ClaimShown = z.infer<typeof claim>;
+export type ExemptionShown = z.infer<typeof exemption>;
+export type StopShown = z.infer<typeof stop>;
+export type AcceptanceShown = z.infer<typeof acceptance>;
+export type ReleasedShown = z.infer<typeof released>;
+export type AuditEntryShown = z.infer<typeof auditEntry>;
+export type NotificationShown = z.infer<typeof notification>;
+export type TokenShown = z.infer<typeof token>;

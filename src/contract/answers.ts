@@ -1,12 +1,14 @@
-// report: the schema of the answer to `why`: all that is known of one subject. In: nothing. Out: a zod schema. It is domain data,
-// whose times are written as text; what is not known is left out.
+// contract: answers that are made of several nouns: why, explain, a rule that is tried, a summary. Times of domain data are ISO 8601 in JSON and epoch
+// milliseconds here; what is not known is left out.
 import { z } from 'zod';
-import { isoTime } from '../../../base/time.ts';
-import { REASONS } from '../../../domain/decision.ts';
-import { PLAN_STATUSES } from '../../../domain/plan.ts';
-import { SEVERITIES } from '../../../domain/subjects.ts';
-import { VERDICTS } from '../../../domain/verdict.ts';
-import { type ExplainedPart, HISTORY_KINDS } from '../../../domain/why.ts';
+import { isoTime } from '../base/time.ts';
+import { REASONS } from '../domain/decision.ts';
+import { PLAN_STATUSES } from '../domain/plan.ts';
+import { SEVERITIES } from '../domain/subjects.ts';
+import { VERDICTS } from '../domain/verdict.ts';
+import { type ExplainedPart, HISTORY_KINDS } from '../domain/why.ts';
+import * as nouns from './nouns.ts';
+import { about, claimed, draft, facts, intentStatus } from './nouns.ts';
 import {
   count,
   decisionName,
@@ -22,10 +24,7 @@ import {
   text,
   texts,
   time,
-} from '../schema-parts.ts';
-import type { Summary } from '../summary/words.ts';
-import * as nouns from './nouns.ts';
-import { about, claimed, draft, facts, intentStatus } from './nouns.ts';
+} from './report.ts';
 
 // The schemas of loaded rules, of a rule that is tried out, and of an explanation.
 
@@ -366,35 +365,53 @@ export const why = z
 /** The answer to `facts WHAT --at TIME`. */
 export const factsAt = z.strictObject({ subject: identity, asOf, record: facts });
 
-// The schema of a summary of some time. In: nothing. Out: a zod schema. INVARIANT, checked by the types: it describes
-// `Summary`.
+// A summary of some time.
 
 const counted = <T extends z.ZodType>(one: T) => z.strictObject({ count, some: z.array(one) });
+
+const summaryRuns = z.strictObject({
+  completed: count,
+  aborted: count,
+  running: count,
+  afterEvents: count.describe('of these, only over the subjects that new events named'),
+  first: count.nullable(),
+  last: count.nullable(),
+  usualMs: z.number().nullable().describe('the usual time between two scheduled runs'),
+  aborts: counted(z.strictObject({ run: count, at: time, error: text })),
+  outages: counted(z.strictObject({ from: time, to: time.nullable(), after: count })),
+  isCut: z.boolean().describe('older runs of this time are not counted'),
+});
+
+const summaryCalls = z.strictObject({
+  action: text,
+  outcome: z.enum(['done', 'failed', 'in_doubt']),
+  count,
+  some: z.array(z.strictObject({ target: text, intent: text, run: count.nullable(), note: text })),
+});
+
+const summaryDeed = z.strictObject({
+  at: time,
+  by: text.nullable(),
+  text,
+  reason: text.nullable(),
+  entry: count.nullable().describe('the audit entry; null for several'),
+});
+
+const summaryUntrusted = z.strictObject({
+  source: text,
+  code: text,
+  text,
+  readings: count,
+  firstRun: count.nullable(),
+  lastRun: count.nullable(),
+});
 
 const summary = z
   .strictObject({
     since: time,
     until: time,
-    runs: z.strictObject({
-      completed: count,
-      aborted: count,
-      running: count,
-      afterEvents: count.describe('of these, only over the subjects that new events named'),
-      first: count.nullable(),
-      last: count.nullable(),
-      usualMs: z.number().nullable().describe('the usual time between two scheduled runs'),
-      aborts: counted(z.strictObject({ run: count, at: time, error: text })),
-      outages: counted(z.strictObject({ from: time, to: time.nullable(), after: count })),
-      isCut: z.boolean().describe('older runs of this time are not counted'),
-    }),
-    calls: z.array(
-      z.strictObject({
-        action: text,
-        outcome: z.enum(['done', 'failed', 'in_doubt']),
-        count,
-        some: z.array(z.strictObject({ target: text, intent: text, run: count.nullable(), note: text })),
-      }),
-    ),
+    runs: summaryRuns,
+    calls: z.array(summaryCalls),
     held: z.array(
       z.strictObject({
         rule: text,
@@ -409,32 +426,18 @@ const summary = z
       exemptions: counted(z.strictObject({ id: text, about: text, at: time })),
     }),
     changeWindow: text.nullable().describe('the change window in force, or the next one; null: none is configured'),
-    people: counted(
-      z.strictObject({
-        at: time,
-        by: text.nullable(),
-        text,
-        reason: text.nullable(),
-        entry: count.nullable().describe('the audit entry; null for several'),
-      }),
-    ),
-    untrusted: z.array(
-      z.strictObject({
-        source: text,
-        code: text,
-        text,
-        readings: count,
-        firstRun: count.nullable(),
-        lastRun: count.nullable(),
-      }),
-    ),
+    people: counted(summaryDeed),
+    untrusted: z.array(summaryUntrusted),
   })
   .meta({ id: 'Summary' });
 
-type Described = z.infer<typeof summary>;
-
-/** Fails to compile when the types and the schema differ. */
-export const DESCRIBES_SUMMARY: [Described, Summary] extends [Summary, Described] ? true : never = true;
+export type Summary = z.infer<typeof summary>;
+export type SummaryRuns = z.infer<typeof summaryRuns>;
+export type SummaryCalls = z.infer<typeof summaryCalls>;
+export type SummaryDeed = z.infer<typeof summaryDeed>;
+export type SummaryUntrusted = z.infer<typeof summaryUntrusted>;
+export type RuleShown = z.infer<typeof rule>;
+export type TriedRuleShown = z.infer<typeof triedRule>;
 
 export const schemas = {
   report: reportSchema,
