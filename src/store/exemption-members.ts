@@ -60,7 +60,7 @@ type About = Pick<Exemption, 'subject' | 'selector'>;
 export async function membersNow(
   db: Db,
   about: About,
-  users: readonly string[] | undefined,
+  users?: readonly string[],
 ): Promise<ExemptionMember[] | undefined> {
   if (!(await db.reading(isKnown(db, about, users !== undefined)))) return undefined;
   const members: ExemptionMember[] = [];

@@ -10,7 +10,7 @@ import { type Db, type Row, rowByPrefix, type Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
 
-export function* readExemptions(db: Db, inForceAt: number | undefined): Work<Exemption[]> {
+export function* readExemptions(db: Db, inForceAt?: number): Work<Exemption[]> {
   const rows =
     inForceAt === undefined
       ? yield* db.all('SELECT * FROM exemptions ORDER BY created_at DESC, id DESC')

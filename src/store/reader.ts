@@ -1,44 +1,19 @@
-// store: the reading half of the port, over any connection. The HTTP endpoint, lists and the reading commands use it.
-
-import type { ClockAgreement } from '../base/time.ts';
-import type { ActingTableReader, AuditEntry, JudgeEnd, TableDifference } from '../domain/audit-entry.ts';
+import type { ActingTableReader, JudgeEnd, TableDifference } from '../domain/audit-entry.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
-import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
-import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Claim, Episode } from '../domain/episode.ts';
-import type { TrustEvent } from '../domain/event.ts';
-import type { Exemption, ExemptionMember, JoinedLater, MemberReader } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { StoredNotification } from '../domain/notification.ts';
-import type { Acceptance } from '../domain/operator.ts';
-import {
-  type PlanAuditKind,
-  type PlannedCount,
-  type PlanOutline,
-  type PlanProgress,
-  type PlanStatus,
-  plannedCounts,
-} from '../domain/plan.ts';
-import type { KeptLatency } from '../domain/ports.ts';
-import type { Baseline, Coverage, Movement } from '../domain/snapshot.ts';
-import type { DiskUse, LastFindings, OpenState, OpenStateAbout, RunRecord, StoreFigures } from '../domain/store.ts';
+import { type PlannedCount, type PlanStatus, plannedCounts } from '../domain/plan.ts';
+import type { Movement } from '../domain/snapshot.ts';
+import type { DiskUse, OpenStateAbout, RunRecord } from '../domain/store.ts';
 import type {
-  AuditQuery,
   AuditReader,
   ClaimFilter,
   CountedDecision,
-  DecisionOutline,
-  HeldSince,
-  Newest,
   NewMatch,
-  NotificationFilter,
   OpenStateReader,
-  PagedClaims,
   PageReader,
-  PlanLine,
   PullReader,
   RecordReader,
-  StateFilter,
   WatchReader,
 } from '../domain/store-ports.ts';
 import type { Source } from '../domain/subjects.ts';
@@ -135,6 +110,40 @@ function* failuresOfRun(db: Db, runId: string): Work<number> {
   return Number((yield* db.get<{ n: number }>(sql, runId))?.n);
 }
 
+function* readAddress(db: Db): Work<string | undefined> {
+  return (yield* db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'"))?.value;
+}
+
+function* readMovement(db: Db, source: Source, form: string): Work<Movement | undefined> {
+  const row = yield* db.get('SELECT movement FROM movements WHERE source = ? AND form = ?', source, form);
+  return row && storedJson<Movement>(row.movement);
+}
+
+function* episodesById(db: Db, ids: readonly string[]): Work<Episode[]> {
+  const sql = 'SELECT * FROM episodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY since, id';
+  return (yield* db.all(sql, JSON.stringify(ids))).map(episodeOfRow);
+}
+
+function* intentNamed(db: Db, idOrPrefix: string): Work<Intent | undefined> {
+  const row = yield* rowByPrefix(db, 'intents', idOrPrefix);
+  return row && intentOfRow(row);
+}
+
+function* sentAfter(db: Db, { id, target }: Pick<Intent, 'id' | 'target'>): Work<Intent[]> {
+  const last = '(SELECT max(id) FROM attempts WHERE intent_id = intents.id)';
+  const sql = `SELECT * FROM intents WHERE target = ? AND id <> ?
+      AND ${last} > (SELECT max(id) FROM attempts WHERE intent_id = ?) ORDER BY ${last}`;
+  return (yield* db.all(sql, target, id, id)).map(intentOfRow);
+}
+
+function* claimsMatching(db: Db, filter: ClaimFilter): Work<Claim[]> {
+  const where = new Where();
+  where.add('status = ?', filter.status);
+  where.add('subject = ?', filter.subjectId);
+  const sql = `SELECT * FROM claims ${where.text} ORDER BY opened_at, id`;
+  return (yield* db.all(sql, ...where.values)).map(claimOfRow);
+}
+
 export class SqlReader
   extends SqlRunReader
   implements
@@ -147,17 +156,14 @@ export class SqlReader
     ActingTableReader,
     Omit<WatchReader, 'attemptsOfRun'>
 {
+  // Of the whole database, and of looks at the event log.
+
   async tableDifferences(judgeEnd?: JudgeEnd): Promise<readonly TableDifference[]> {
     return tableDifferences(this.db, judgeEnd);
   }
 
-  async address(): Promise<string | undefined> {
-    return (await this.db.reading(this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")))
-      ?.value;
-  }
-
-  async databaseId(): Promise<string | undefined> {
-    return await this.db.reading(readDatabaseId(this.db));
+  async diskUse(): Promise<DiskUse> {
+    return this.db.diskUse();
   }
 
   async lastWholeRun(known?: RunRecord): Promise<RunRecord | undefined> {
@@ -165,220 +171,77 @@ export class SqlReader
     return seq === known?.seq ? known : this.run(String(seq));
   }
 
-  async eventTimes(fromMs: number): Promise<ReadonlyMap<string, number>> {
-    return await this.db.reading(eventTimes(this.db, fromMs));
-  }
+  address = this.asks(readAddress);
+  databaseId = this.asks(readDatabaseId);
+  figures = this.asks((db) => readFigures(db, this.clock.nowMs()));
+  lastFindings = this.asks(readLastFindings);
+  eventTimes = this.asks(eventTimes);
+  countedSince = this.asks(countedSince);
+  newMatchesSince = this.asks(newMatchesSince);
+  failuresOfRun = this.asks(failuresOfRun);
 
-  async countedSince(runSeq: number, reasons: readonly string[]): Promise<CountedDecision[]> {
-    return await this.db.reading(countedSince(this.db, runSeq, reasons));
-  }
+  // Decisions, episodes, intents, claims.
 
-  async newMatchesSince(runSeq: number, atMs: number): Promise<NewMatch[]> {
-    return await this.db.reading(newMatchesSince(this.db, runSeq, atMs));
-  }
+  outlinesOfRun = this.over(outlinesOfRun);
+  decisionsById = this.over(decisionsById);
+  decisionsOfRule = this.over(decisionsOfRule);
+  decisionsOn = this.asks(decisionsOn);
+  heldSince = this.asks(heldSince);
+  heldInForce = this.asks(heldInForce);
+  episodes = this.asks(episodesById);
+  intent = this.asks(intentNamed);
+  sentAfter = this.asks(sentAfter);
+  openFailures = this.asks(readOpenFailures);
+  newestIntents = this.asks(newestIntents);
+  claims = this.asks(claimsMatching);
+  newestClaims = this.asks(newestClaims);
+  claimsInForce = this.asks(claimsInForce);
+  claimCounts = this.asks(claimCounts);
 
-  async failuresOfRun(runId: string): Promise<number> {
-    return await this.db.reading(failuresOfRun(this.db, runId));
-  }
+  // Plans.
 
-  async outlinesOfRun(run: RunRecord): Promise<DecisionOutline[]> {
-    return outlinesOfRun(this.db, run);
-  }
-
-  async planOutline(id: string): Promise<PlanOutline | undefined> {
-    return await this.db.reading(planOutline(this.db, id, this.clock.nowMs()));
-  }
-
-  async decisionsById(ids: readonly string[]): Promise<StoredDecision[]> {
-    return decisionsById(this.db, ids);
-  }
-
-  async decisionsOn(target: string): Promise<StoredDecision[]> {
-    return await this.db.reading(decisionsOn(this.db, target));
-  }
-
-  async sentAfter({ id, target }: Pick<Intent, 'id' | 'target'>): Promise<Intent[]> {
-    const last = '(SELECT max(id) FROM attempts WHERE intent_id = intents.id)';
-    const sql = `SELECT * FROM intents WHERE target = ? AND id <> ?
-      AND ${last} > (SELECT max(id) FROM attempts WHERE intent_id = ?) ORDER BY ${last}`;
-    return (await this.db.reading(this.db.all(sql, target, id, id))).map(intentOfRow);
-  }
-
-  async episodes(ids: readonly string[]): Promise<Episode[]> {
-    const sql = 'SELECT * FROM episodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY since, id';
-    return (await this.db.reading(this.db.all(sql, JSON.stringify(ids)))).map(episodeOfRow);
-  }
-
-  async auditedDigest(kind: PlanAuditKind, planId: string): Promise<string | undefined> {
-    return await this.db.reading(auditedDigest(this.db, kind, planId));
-  }
-
-  async audit(query: AuditQuery): Promise<AuditEntry[]> {
-    return await this.db.reading(auditEntries(this.db, query));
-  }
-
-  async auditHead(): Promise<{ seq: number; hash: string }> {
-    return await this.db.reading(headOf(this.db));
-  }
-
-  auditFrom(seq: number): AsyncIterable<AuditEntry[]> {
-    return entriesFrom(this.db, seq);
-  }
-
-  async checkpointLines(): Promise<string[] | undefined> {
-    return await this.db.reading(allCheckpointLines(this.db));
-  }
-
-  async checkpointLinesAfter(size: number): Promise<string[]> {
-    return await this.db.reading(checkpointLinesAfter(this.db, size));
-  }
-
-  async checkpointAt(size: number): Promise<string | undefined> {
-    return await this.db.reading(checkpointAt(this.db, size));
-  }
-
-  async openState(nowMs: number): Promise<OpenState> {
-    return readOpenState(this.db, nowMs);
-  }
-
-  async openStateOf(nowMs: number, about: OpenStateAbout): Promise<OpenState> {
-    return await this.db.reading(this.db.snapshot(() => readOpenStateOf(this.db, nowMs, about)));
-  }
-
-  events(fromMs: number, type?: string): AsyncIterable<TrustEvent[]> {
-    return eventsFrom(this.db, fromMs, type);
-  }
-
-  async coverage(): Promise<Coverage[]> {
-    return await this.db.reading(readCoverage(this.db));
-  }
-
-  async baseline(source: Source): Promise<Baseline | undefined> {
-    return await this.db.reading(readBaseline(this.db, source));
-  }
-
-  async movement(source: Source, form: string): Promise<Movement | undefined> {
-    const row = await this.db.reading(
-      this.db.get('SELECT movement FROM movements WHERE source = ? AND form = ?', source, form),
-    );
-    return row && storedJson<Movement>(row.movement);
-  }
-
-  async figures(): Promise<StoreFigures> {
-    return await this.db.reading(readFigures(this.db, this.clock.nowMs()));
-  }
-
-  async lastFindings(): Promise<LastFindings | undefined> {
-    return await this.db.reading(readLastFindings(this.db));
-  }
-
-  async diskUse(): Promise<DiskUse> {
-    return this.db.diskUse();
-  }
-
-  async exemption(idOrPrefix: string): Promise<Exemption | undefined> {
-    return await this.db.reading(readExemption(this.db, idOrPrefix));
-  }
-
-  async acceptances(): Promise<Acceptance[]> {
-    return await this.db.reading(readAcceptances(this.db));
-  }
-
-  async clockAgreement(): Promise<ClockAgreement | undefined> {
-    return await this.db.reading(readClockAgreement(this.db));
-  }
-
-  async keptLatency(): Promise<KeptLatency | undefined> {
-    return await this.db.reading(readKeptLatency(this.db));
-  }
-
-  async intent(idOrPrefix: string): Promise<Intent | undefined> {
-    const row = await this.db.reading(rowByPrefix(this.db, 'intents', idOrPrefix));
-    return row && intentOfRow(row);
-  }
-
-  async openFailures(): Promise<Intent[]> {
-    return await this.db.reading(readOpenFailures(this.db));
-  }
-
-  async newestIntents(filter: StateFilter & { before?: string }, limit: number): Promise<Newest<Intent>> {
-    return await this.db.reading(newestIntents(this.db, filter, limit));
-  }
-
-  async claims(filter: ClaimFilter): Promise<Claim[]> {
-    const where = new Where();
-    where.add('status = ?', filter.status);
-    where.add('subject = ?', filter.subjectId);
-    return (
-      await this.db.reading(this.db.all(`SELECT * FROM claims ${where.text} ORDER BY opened_at, id`, ...where.values))
-    ).map(claimOfRow);
-  }
-
-  async newestClaims(filter: PagedClaims, limit: number): Promise<Newest<Claim>> {
-    return await this.db.reading(newestClaims(this.db, filter, limit));
-  }
-
-  async decisionsOfRule(
-    run: RunRecord,
-    rule: string,
-    query: { after?: string; limit: number },
-  ): Promise<Newest<StoredDecision>> {
-    return decisionsOfRule(this.db, run, rule, query);
-  }
-
-  async planLines({ status }: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]> {
-    return await this.db.reading(planLines(this.db, status, query, this.clock.nowMs()));
-  }
+  planOutline = this.asks((db, id: string) => planOutline(db, id, this.clock.nowMs()));
+  planProgress = this.asks(planProgress);
+  planLines = this.asks((db, { status }: { status?: PlanStatus }, query: { before?: string; limit: number }) =>
+    planLines(db, status, query, this.clock.nowMs()),
+  );
 
   async countsOfPlan(id: string): Promise<PlannedCount[]> {
     return plannedCounts((await this.plan(id))?.intents ?? []);
   }
 
-  async planProgress(plan: PlanOutline): Promise<PlanProgress> {
-    return await this.db.reading(planProgress(this.db, plan));
-  }
+  // The audit.
 
-  async claimsInForce(query: Parameters<PageReader['claimsInForce']>[0]): Promise<Newest<Claim>> {
-    return await this.db.reading(claimsInForce(this.db, query));
-  }
+  auditedDigest = this.asks(auditedDigest);
+  audit = this.asks(auditEntries);
+  auditHead = this.asks(headOf);
+  auditFrom = this.over(entriesFrom);
+  checkpointLines = this.asks(allCheckpointLines);
+  checkpointLinesAfter = this.asks(checkpointLinesAfter);
+  checkpointAt = this.asks(checkpointAt);
 
-  async claimCounts(): ReturnType<PageReader['claimCounts']> {
-    return await this.db.reading(claimCounts(this.db));
-  }
+  // What a run begins with.
 
-  async exemptionPage(query: Parameters<PageReader['exemptionPage']>[0]): Promise<Newest<Exemption>> {
-    return await this.db.reading(exemptionPage(this.db, query));
-  }
+  openState = this.over(readOpenState);
+  openStateOf = this.asks((db, nowMs: number, about: OpenStateAbout) =>
+    db.snapshot(() => readOpenStateOf(db, nowMs, about)),
+  );
+  events = this.over(eventsFrom);
+  coverage = this.asks(readCoverage);
+  baseline = this.asks(readBaseline);
+  movement = this.asks(readMovement);
+  clockAgreement = this.asks(readClockAgreement);
+  keptLatency = this.asks(readKeptLatency);
 
-  async heldSince(sinceMs: number, named: number): Promise<HeldSince[]> {
-    return await this.db.reading(heldSince(this.db, sinceMs, named));
-  }
+  // What people commanded, and what is sent to them.
 
-  async heldInForce(reason: ReasonCode): Promise<number> {
-    return await this.db.reading(heldInForce(this.db, reason));
-  }
-
-  async exemptions(inForceAt?: number): Promise<Exemption[]> {
-    return await this.db.reading(readExemptions(this.db, inForceAt));
-  }
-
-  async membersNow(...[about, users]: Parameters<MemberReader['membersNow']>): Promise<ExemptionMember[] | undefined> {
-    return membersNow(this.db, about, users);
-  }
-
-  async joinedLater(...[exemption, max]: Parameters<MemberReader['joinedLater']>): Promise<JoinedLater> {
-    return joinedLater(this.db, exemption, max);
-  }
-
-  async notifications(filter: NotificationFilter, limit: number): Promise<StoredNotification[]> {
-    return await this.db.reading(readNotifications(this.db, filter, limit));
-  }
-
-  async endpointTokens(): Promise<EndpointToken[]> {
-    return await this.db.reading(readTokens(this.db));
-  }
-
-  async tokenPage(query: { before?: string; limit: number }): Promise<Newest<EndpointToken>> {
-    return await this.db.reading(tokenPage(this.db, query));
-  }
+  acceptances = this.asks(readAcceptances);
+  exemption = this.asks(readExemption);
+  exemptions = this.asks(readExemptions);
+  exemptionPage = this.asks(exemptionPage);
+  membersNow = this.over(membersNow);
+  joinedLater = this.over(joinedLater);
+  notifications = this.asks(readNotifications);
+  endpointTokens = this.asks(readTokens);
+  tokenPage = this.asks(tokenPage);
 }

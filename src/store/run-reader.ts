@@ -5,14 +5,13 @@ import type { PrintKey } from '../base/print-bits.ts';
 import { giveWay } from '../base/turns.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
-import type { IdentityReader, NamedIdentity, PresentPrints, SelectedIdentities } from '../domain/identity.ts';
+import type { IdentityReader, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { Stop } from '../domain/operator.ts';
 import { type Plan, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import { isLive, leastMode, MODES } from '../domain/rule.ts';
-import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunRuleTally, RunTallies } from '../domain/run.ts';
-import type { DecisionQuery, RunRecord } from '../domain/store.ts';
+import type { ComparedRun, Run, RunMatches, RunRuleTally, RunTallies } from '../domain/run.ts';
+import type { RunRecord } from '../domain/store.ts';
 import type {
   DecisionOutline,
   EndedDecision,
@@ -138,6 +137,30 @@ export class SqlRunReader implements RunReader, IdentityReader {
     protected readonly clock: Clock,
   ) {}
 
+  /** A method that drives a program which only reads. */
+  protected asks<Asked extends unknown[], T>(program: (db: Db, ...asked: Asked) => Work<T>) {
+    return async (...asked: Asked): Promise<T> => this.db.reading(program(this.db, ...asked));
+  }
+
+  /** A method that reads in its own turns. */
+  protected over<Asked extends unknown[], T>(read: (db: Db, ...asked: Asked) => T) {
+    return (...asked: Asked): T => read(this.db, ...asked);
+  }
+
+  runLines = this.asks(newestRuns);
+  ruleTallies = this.over(newestRuleTallies);
+  countsOfRun = this.asks(countsOfRun);
+  comparedRun = this.asks(comparedRun);
+  decisionsEnded = this.asks(decisionsEnded);
+  endedDecisions = this.over(endedDecisions);
+  matchesOfRuns = this.over(matchesOfRuns);
+  decisions = this.asks(newestDecisions);
+  stop = this.asks(readStop);
+  identitiesNamed = this.asks(identitiesNamed);
+  identitiesSelected = this.asks(identitiesSelected);
+  /** Undefined in a database that no run of a version with such a key has read for. */
+  printKey = this.asks(readPrintKey);
+
   /** INVARIANT: an id that begins with a digit begins with 0, so that a run's number is never the beginning of an id. */
   async run(idOrNumber: string): Promise<RunRecord | undefined> {
     const row = /^[1-9]\d{0,14}$/.test(idOrNumber)
@@ -170,18 +193,6 @@ export class SqlRunReader implements RunReader, IdentityReader {
     ).map(runOfRow);
   }
 
-  async runLines(query: RunQuery): Promise<Run[]> {
-    return await this.db.reading(newestRuns(this.db, query));
-  }
-
-  async ruleTallies(limit: number): Promise<RunTallies[]> {
-    return newestRuleTallies(this.db, limit);
-  }
-
-  async countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts> {
-    return await this.db.reading(countsOfRun(this.db, run));
-  }
-
   async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {
     const columns =
       'id, decision, rule, target, subject, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes';
@@ -198,26 +209,6 @@ export class SqlRunReader implements RunReader, IdentityReader {
     return readInTurns(found, async (ids) =>
       (await this.db.reading(this.db.all(named, JSON.stringify(ids)))).map(decisionOfRow),
     );
-  }
-
-  async comparedRun(run: Run): Promise<ComparedRun | undefined> {
-    return await this.db.reading(comparedRun(this.db, run));
-  }
-
-  async decisionsEnded(between: Parameters<RecordReader['decisionsEnded']>[0]): Promise<EndedKey[]> {
-    return await this.db.reading(decisionsEnded(this.db, between));
-  }
-
-  async endedDecisions(ids: readonly string[]): Promise<EndedDecision[]> {
-    return endedDecisions(this.db, ids);
-  }
-
-  async matchesOfRuns(upToSeq: number, runsMax: number): Promise<RunMatches[]> {
-    return matchesOfRuns(this.db, upToSeq, runsMax);
-  }
-
-  async decisions(query: DecisionQuery): Promise<StoredDecision[]> {
-    return await this.db.reading(newestDecisions(this.db, query));
   }
 
   async intents(filter: Parameters<RecordReader['intents']>[0]): Promise<Intent[]> {
@@ -256,25 +247,8 @@ export class SqlRunReader implements RunReader, IdentityReader {
     return { ...plan, status: statusAt(plan, this.clock.nowMs()) };
   }
 
-  async stop(): Promise<Stop | undefined> {
-    return await this.db.reading(readStop(this.db));
-  }
-
-  async identitiesNamed(text: string): Promise<NamedIdentity[]> {
-    return await this.db.reading(identitiesNamed(this.db, text));
-  }
-
-  async identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined> {
-    return await this.db.reading(identitiesSelected(this.db, field, value));
-  }
-
   async presentPrints(kind: SubjectKind, key: PrintKey): Promise<PresentPrints> {
     return (await presentIdentities(this.db, kind, key)).prints;
-  }
-
-  /** Undefined in a database that no run of a version with such a key has read for. */
-  async printKey(): Promise<PrintKey | undefined> {
-    return await this.db.reading(readPrintKey(this.db));
   }
 
   async close(): Promise<void> {

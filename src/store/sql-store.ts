@@ -1,4 +1,4 @@
-// store: the writing half of the ports, except acting's (sqlite-act-store.ts). Each method is one immediate transaction, with its
+// store: the writing half of the ports. Each method is one immediate transaction, with its
 // audit entries inside: a change and its record are committed together or not at all. INVARIANT: what a person says is sealed in the same
 // transaction, so that nobody can take it back by putting an earlier state of the database in its place.
 
@@ -9,7 +9,6 @@ import { type AuditNote, differencesText, type TableDifference } from '../domain
 import type { Accepted, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
 import type { Claim, Episode } from '../domain/episode.ts';
 import { AppError } from '../domain/errors.ts';
-import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption, ExemptionMember } from '../domain/exemption.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
@@ -166,32 +165,15 @@ class SqlActStore extends SqlReader implements ActStore, ResolveStore {
     this.audits.append(effects.notes);
   }
 
-  async openClaimsOn(target: string): Promise<Claim[]> {
-    return this.db.reading(openClaimsOn(this.db, target));
-  }
-
-  async episodesInForce(ids: readonly string[]): Promise<Episode[]> {
-    return this.db.reading(episodesInForce(this.db, ids));
-  }
-
-  async episodesThatSaw(target: string): Promise<Episode[]> {
-    return this.db.reading(episodesThatSaw(this.db, target));
-  }
-
-  async intentsOn(target: string): Promise<Intent[]> {
-    return this.db.reading(intentsOn(this.db, target));
-  }
-
-  async attemptedOn(target: string): Promise<Intent[]> {
-    return this.db.reading(attemptedOn(this.db, target));
-  }
+  openClaimsOn = this.asks(openClaimsOn);
+  episodesInForce = this.asks(episodesInForce);
+  episodesThatSaw = this.asks(episodesThatSaw);
+  intentsOn = this.asks(intentsOn);
+  attemptedOn = this.asks(attemptedOn);
+  attemptsSince = this.asks(attemptsSince);
 
   async intentsIn(state: 'planned' | 'sent' | 'unknown'): Promise<Intent[]> {
     return this.intents(state === 'unknown' ? { status: 'settled', outcome: state } : { status: state });
-  }
-
-  async attemptsSince(action: ActionName, sinceMs: number): Promise<number> {
-    return this.db.reading(attemptsSince(this.db, action, sinceMs));
   }
 
   async attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>> {
@@ -491,13 +473,8 @@ export class SqlStore
     });
   }
 
-  async lastEventNo(): Promise<number> {
-    return await this.db.reading(lastEventNo(this.db));
-  }
-
-  eventsBetween(afterNo: number, upToNo: number): AsyncIterable<TrustEvent[]> {
-    return eventsBetween(this.db, afterNo, upToNo);
-  }
+  lastEventNo = this.asks(lastEventNo);
+  eventsBetween = this.over(eventsBetween);
 
   override async presentPrints(kind: SubjectKind, key: PrintKey): Promise<PresentPrints> {
     const known = this.present.get(kind) ?? (await presentIdentities(this.db, kind, key));
