@@ -14,7 +14,7 @@ import {
 import { type Identity, nameKey } from '../domain/identity.ts';
 import { hasAny, identityOfRow, keyed, SELECTED } from './identities.ts';
 import type { Db, Work } from './queries.ts';
-import { decisionOfRow } from './rows.ts';
+import { DECISION } from './rows.ts';
 
 interface MembersRow {
   exemption_id: string;
@@ -94,7 +94,7 @@ export async function joinedLater(db: Db, exemption: Exemption, max: number): Pr
 function* heldFor(db: Db, exemption: string): Work<Identity[]> {
   const reason: ReasonCode = 'joined_later';
   const sql = "SELECT * FROM decisions WHERE ended_seq IS NULL AND decision = 'hold' AND reason = ?";
-  const held = (yield* db.all(sql, reason)).map(decisionOfRow);
+  const held = (yield* db.all(sql, reason)).map(DECISION.nounOf);
   return held.flatMap(({ subject, subjectName, target, effect, since }) => {
     if (!effect.joined?.includes(exemption)) return [];
     const device = effect.devices.find(({ id }) => subject.kind === 'device' && id === subject.id);

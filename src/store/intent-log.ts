@@ -13,7 +13,7 @@ import { type Intent, type IntentTransition, mayChange, stateOf } from '../domai
 import type { KeptLatency } from '../domain/ports.ts';
 import type { ResolvedIntent, SentIntent, SettledIntent, WithdrawnIntent } from '../domain/store-ports.ts';
 import type { Db, Work } from './queries.ts';
-import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow, rowOfEpisode, rowOfIntent } from './rows.ts';
+import { CLAIM, DECISION, episodeOfRow, INTENT, rowOfEpisode } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 
 // Acting's queries about one target, and the side tables that answer them. In: a target, ids, an action. Out: nouns. It
@@ -23,7 +23,7 @@ import { storedJson } from './stored-json.ts';
 export function* openClaimsOn(db: Db, target: string): Work<Claim[]> {
   const sql = `SELECT * FROM claims WHERE status IN ('standing', 'orphaned') AND target = ?
     ORDER BY status DESC, opened_at, id`;
-  return (yield* db.all(sql, target)).map(claimOfRow);
+  return (yield* db.all(sql, target)).map(CLAIM.nounOf);
 }
 
 export function* episodesInForce(db: Db, ids: readonly string[]): Work<Episode[]> {
@@ -48,7 +48,7 @@ export function* intentsOn(db: Db, target: string): Work<Intent[]> {
         WHERE one.intent_id = intents.id AND one.live = 1 AND (episodes.state <> 'closed' OR EXISTS (
           SELECT 1 FROM claims WHERE episode_id = episodes.id AND status IN ('standing', 'orphaned')))))
     ORDER BY created_at, id`;
-  return (yield* db.all(sql, target)).map(intentOfRow);
+  return (yield* db.all(sql, target)).map(INTENT.nounOf);
 }
 
 /** Two targets may have one text, and a few attempts on one of them follow each other: these are enough to find the last of each. */
@@ -60,12 +60,12 @@ export function* attemptedOn(db: Db, target: string): Work<Intent[]> {
     GROUP BY intent_id ORDER BY max(id) DESC LIMIT ${ATTEMPTS_MAX}`;
   const ids = (yield* db.all<{ id: string }>(sql, target)).map(({ id }) => id);
   const rows = yield* db.all('SELECT * FROM intents WHERE id IN (SELECT value FROM json_each(?))', JSON.stringify(ids));
-  const found = new Map(rows.map(intentOfRow).map((intent) => [intent.id, intent]));
+  const found = new Map(rows.map(INTENT.nounOf).map((intent) => [intent.id, intent]));
   return ids.map((id) => found.get(id) as Intent);
 }
 
 export function* decisionsOn(db: Db, target: string): Work<StoredDecision[]> {
-  return (yield* db.all('SELECT * FROM decisions WHERE target = ? AND ended_seq IS NULL', target)).map(decisionOfRow);
+  return (yield* db.all('SELECT * FROM decisions WHERE target = ? AND ended_seq IS NULL', target)).map(DECISION.nounOf);
 }
 
 /** The minute that contains the time is counted attempt by attempt, the others as whole minutes. */
@@ -104,7 +104,7 @@ export function* saveEpisode(db: Db, episode: Episode): Work<void> {
 }
 
 export function* addIntent(db: Db, intent: Intent): Work<void> {
-  yield* db.insert('intents', rowOfIntent(intent));
+  yield* db.insert('intents', INTENT.rowOf(intent));
   for (const episodeId of new Set(intent.basis.map((basis) => basis.episodeId))) {
     const { id, action, target } = intent;
     const live = intent.mode === 'dry-run' ? 0 : 1;
@@ -131,7 +131,7 @@ export function* linkDecisions(db: Db, intent: Intent): Work<void> {
 function* change(db: Db, id: string, transition: IntentTransition, to: (before: Intent) => NextState): Work<Intent> {
   const row = yield* db.get('SELECT * FROM intents WHERE id = ?', id);
   if (!row) throw new AppError('not_found', `there is no intent \`${id}\``);
-  const before = intentOfRow(row);
+  const before = INTENT.nounOf(row);
   const next = to(before);
   const [from, state] = [stateOf(before), stateOf(next)];
   if (!mayChange(transition, from, state))

@@ -9,7 +9,6 @@ import {
   type BegunIntent,
   episodesOf,
   type OutlinedIntent,
-  type Plan,
   type PlanOutline,
   type PlanProgress,
   type PlanStatus,
@@ -29,7 +28,7 @@ import type {
 } from '../domain/store-ports.ts';
 import { usersOf } from './identities.ts';
 import { type Db, type Dialect, demandRow, ofEach, type Row, type Work } from './queries.ts';
-import { claimOfRow, decisionOfRow, intentOfRow, planOfRow, runLineOfRow } from './rows.ts';
+import { CLAIM, DECISION, INTENT, PLAN_HEAD, RUN } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
 
@@ -39,7 +38,7 @@ export function* newestIntents(db: Db, filter: StateFilter & { before?: string }
   where.add('outcome = ?', filter.outcome);
   where.add('target = ?', filter.target);
   const { rows, total } = yield* newest(db, 'intents', where, 'created_at', limit, filter.before);
-  return { rows: rows.map(intentOfRow), total };
+  return { rows: rows.map(INTENT.nounOf), total };
 }
 
 /** The number of all and the page, of one state of the database. `before`: the id of the last row of the page before. */
@@ -63,10 +62,6 @@ export function* newest(
   });
 }
 
-/** Without what they found, which is long. */
-const RUN_COLUMNS = `seq, id, mode, daemon_mode, run_trigger, rules, rule_set_hash, rules_dir, started_at, finished_at,
-  status, error, demo, scoped, counts_with`;
-
 export function* newestRuns(db: Db, query: RunQuery): Work<Run[]> {
   const where = new Where();
   where.add('seq < ?', query.before);
@@ -74,8 +69,8 @@ export function* newestRuns(db: Db, query: RunQuery): Work<Run[]> {
   where.add('status = ?', query.status);
   where.add('scoped = ?', query.whole ? 0 : undefined);
   where.add('(counts_with IS NULL) = ?', query.overLists ? 1 : undefined);
-  const sql = `SELECT ${RUN_COLUMNS} FROM runs ${where.text} ORDER BY seq DESC LIMIT ?`;
-  return (yield* db.all(sql, ...where.values, query.limit)).map(runLineOfRow);
+  const sql = `SELECT ${RUN.names} FROM runs ${where.text} ORDER BY seq DESC LIMIT ?`;
+  return (yield* db.all(sql, ...where.values, query.limit)).map(RUN.nounOf);
 }
 
 const RUN_COUNTS = `SELECT decision AS what, count(*) AS n FROM decisions WHERE run_seq = ? GROUP BY 1
@@ -127,7 +122,7 @@ export function* newestDecisions(db: Db, query: DecisionQuery): Work<StoredDecis
   yield* demandRow(db, 'decisions', query.before);
   where.add('rowid < (SELECT rowid FROM decisions WHERE id = ?)', query.before);
   const sql = `SELECT * FROM decisions ${where.text} ORDER BY rowid DESC LIMIT ?`;
-  return (yield* db.all(sql, ...where.values, query.limit)).map(decisionOfRow);
+  return (yield* db.all(sql, ...where.values, query.limit)).map(DECISION.nounOf);
 }
 
 /** `statusAt` derives the requested status from the stored status and the time. `columns`: of the rows; `before`: an id. */
@@ -155,11 +150,7 @@ export function* newestPlans(
 // Plans for pages: a list without their intents, which may be megabytes, and how far applying one is.
 
 /** An index, or the row, has the number of intents: they are not read. */
-const linesOf = ({
-  by,
-  planned,
-  releases,
-}: Dialect) => `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped, break_glass,
+const linesOf = ({ by, planned, releases }: Dialect) => `SELECT ${PLAN_HEAD.names},
     ${planned} AS planned, ${releases} AS releases
   FROM plans ${by('plans_heads')} WHERE id IN (SELECT value FROM json_each(?))`;
 
@@ -177,7 +168,7 @@ export function* planLines(
 }
 
 function lineOf(row: Row, nowMs: number): PlanLine {
-  const head = planHeadOf(planOfRow(row, []), nowMs);
+  const head = planHeadOf(row, nowMs);
   return {
     ...head,
     intents: head.dropped?.intents ?? (row.planned as number | null) ?? undefined,
@@ -185,7 +176,8 @@ function lineOf(row: Row, nowMs: number): PlanLine {
   };
 }
 
-function planHeadOf({ intents: _, ...head }: Plan, nowMs: number): PlanHead {
+function planHeadOf(row: Row, nowMs: number): PlanHead {
+  const head = PLAN_HEAD.nounOf(row);
   return { ...head, status: statusAt(head, nowMs) };
 }
 
@@ -252,7 +244,7 @@ function* claimPage(db: Db, wheres: readonly Where[], { isNewestFirst, beyond, l
       const total = Number((yield* db.get<{ n: number }>(counted, ...where.values))?.n);
       where.add(isNewestFirst ? BEFORE : AFTER, beyond);
       const sql = `SELECT * FROM claims ${where.text} ORDER BY ${order} LIMIT ?`;
-      pages.push({ total, rows: (yield* db.all(sql, ...where.values, limit)).map(claimOfRow) });
+      pages.push({ total, rows: (yield* db.all(sql, ...where.values, limit)).map(CLAIM.nounOf) });
     }
     return {
       total: pages.reduce((sum, page) => sum + page.total, 0),
@@ -282,11 +274,6 @@ export function* claimCounts(db: Db): Work<ClaimCounts> {
 
 // A plan with what its decisions and its progress are found by.
 
-const outlineHeadOf = (
-  index: string,
-) => `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped, break_glass
-  FROM plans ${index} WHERE id = ?`;
-
 /** A row for each rule and subject that an intent is based on. An intent is in the plan, or the number of a shared row. */
 const BASES = `SELECT one.no, one.intent ->> '$.action' AS action, one.intent ->> '$.target' AS target,
     basis.value ->> '$.rule' AS rule, basis.value ->> '$.subjectId' AS "subjectId", basis.value ->> '$.episodeId' AS "episodeId"
@@ -296,10 +283,8 @@ const BASES = `SELECT one.no, one.intent ->> '$.action' AS action, one.intent ->
 
 /** Errors: AppError `store_damaged`. */
 export function* planOutline(db: Db, id: string, nowMs: number): Work<PlanOutline | undefined> {
-  const row = yield* db.get(outlineHeadOf(db.dialect.by('plans_heads')), id);
-  if (!row) return undefined;
-  const { intents: _, ...head } = planOfRow(row, []);
-  return { ...head, status: statusAt(head, nowMs), intents: outlinedIntents(yield* basesOf(db, id)) };
+  const row = yield* db.get(`SELECT ${PLAN_HEAD.names} FROM plans ${db.dialect.by('plans_heads')} WHERE id = ?`, id);
+  return row && { ...planHeadOf(row, nowMs), intents: outlinedIntents(yield* basesOf(db, id)) };
 }
 
 function* basesOf(db: Db, id: string): Work<Row[]> {

@@ -16,7 +16,7 @@ import {
 import { decisionsOn, episodesInForce, intentsOn, openClaimsOn } from './intent-log.ts';
 import { readExemptions, readStop } from './operator.ts';
 import { type Db, ofEach, type Row, type Work } from './queries.ts';
-import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow } from './rows.ts';
+import { CLAIM, DECISION, episodeOfRow, INTENT } from './rows.ts';
 
 const LARGE_FROM = 1_000;
 
@@ -36,8 +36,8 @@ function* readingOpenState(db: Db, nowMs: number): Work<OpenState> {
        OR id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned'))`,
     episodeOfRow,
   );
-  const claims = yield* nouns(db, "SELECT * FROM claims WHERE status IN ('standing', 'orphaned')", claimOfRow);
-  const decisions = yield* nouns(db, 'SELECT * FROM decisions WHERE ended_seq IS NULL', decisionOfRow);
+  const claims = yield* nouns(db, "SELECT * FROM claims WHERE status IN ('standing', 'orphaned')", CLAIM.nounOf);
+  const decisions = yield* nouns(db, 'SELECT * FROM decisions WHERE ended_seq IS NULL', DECISION.nounOf);
   const intents = yield* nouns(
     db,
     `SELECT * FROM intents WHERE id IN (
@@ -46,7 +46,7 @@ function* readingOpenState(db: Db, nowMs: number): Work<OpenState> {
            OR episode_id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned')))
          UNION SELECT intent_id FROM claims WHERE status IN ('standing', 'orphaned'))
        OR status IN ('planned', 'sent') OR outcome IN ('unknown', 'parked')`,
-    intentOfRow,
+    INTENT.nounOf,
   );
   return {
     episodes,
@@ -91,7 +91,7 @@ export function* readOpenFailures(db: Db): Work<Intent[]> {
   );
   const givenUp = yield* readRejected(db);
   return failed
-    .map(intentOfRow)
+    .map(INTENT.nounOf)
     .filter(({ action, target, basis }) =>
       basis.some((one) => !givenUp.has(intentKey({ action, target, basis: [one] }))),
     );
@@ -212,12 +212,12 @@ function* openEpisodesOf(db: Db, { kinds, subjects }: OpenStateAbout): Work<stri
 
 function* openClaimsOf(db: Db, subject: string): Work<Claim[]> {
   const sql = "SELECT * FROM claims WHERE subject = ? AND status IN ('standing', 'orphaned')";
-  return (yield* db.all(sql, subject)).map(claimOfRow);
+  return (yield* db.all(sql, subject)).map(CLAIM.nounOf);
 }
 
 function* decisionsOf(db: Db, subject: string): Work<StoredDecision[]> {
   const sql = 'SELECT * FROM decisions WHERE subject = ? AND ended_seq IS NULL';
-  return (yield* db.all(sql, subject)).map(decisionOfRow);
+  return (yield* db.all(sql, subject)).map(DECISION.nounOf);
 }
 
 function* targetsOfEpisodes(db: Db, ids: readonly string[]): Work<string[]> {

@@ -4,11 +4,29 @@ import { canonicalJson } from '../base/json.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Acceptance, RunOperatorState, Stop } from '../domain/operator.ts';
 import type { Newest, PageReader } from '../domain/store-ports.ts';
+import { Columns, members } from './columns.ts';
 import { saveMembers, withMembers } from './exemption-members.ts';
 import { newest } from './lists.ts';
-import { type Db, type Row, rowByPrefix, type Work } from './queries.ts';
+import { type Db, rowByPrefix, type Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
+
+/** Its members have a table of their own. */
+const EXEMPTION = new Columns<Omit<Exemption, 'members' | 'acceptForgeable'>>({
+  id: 'id',
+  subject: members({ kind: 'subject_kind', id: 'subject_id' }),
+  selector: members({ kind: 'selector_kind', field: 'selector_field', value: 'selector_value' }),
+  owner: 'owner',
+  reason: 'reason',
+  expiresAt: 'expires_at',
+  createdAt: 'created_at',
+  createdBy: 'created_by',
+  endedAt: 'ended_at',
+  endedBy: 'ended_by',
+  endedReason: 'ended_reason',
+  usedAt: 'used_at',
+  warnedAt: 'warned_at',
+});
 
 export function* readExemptions(db: Db, inForceAt?: number): Work<Exemption[]> {
   const rows =
@@ -18,7 +36,7 @@ export function* readExemptions(db: Db, inForceAt?: number): Work<Exemption[]> {
           `SELECT * FROM exemptions ${db.dialect.unindexed} WHERE ended_at IS NULL AND expires_at > ? ORDER BY created_at, id`,
           inForceAt,
         );
-  return yield* withMembers(db, rows.map(exemptionOfRow));
+  return yield* withMembers(db, rows.map(EXEMPTION.nounOf));
 }
 
 type ExemptionQuery = Parameters<PageReader['exemptionPage']>[0];
@@ -29,61 +47,18 @@ export function* exemptionPage(db: Db, { inForceAt, overAt, before, limit }: Exe
   where.add('ended_at IS NULL AND expires_at > ?', inForceAt);
   where.add('(ended_at IS NOT NULL OR expires_at <= ?)', overAt);
   const { rows, total } = yield* newest(db, `exemptions ${db.dialect.unindexed}`, where, 'created_at', limit, before);
-  return { rows: yield* withMembers(db, rows.map(exemptionOfRow)), total };
+  return { rows: yield* withMembers(db, rows.map(EXEMPTION.nounOf)), total };
 }
 
 /** Errors: AppError `usage` for a beginning that fits several. */
 export function* readExemption(db: Db, idOrPrefix: string): Work<Exemption | undefined> {
   const row = yield* rowByPrefix(db, 'exemptions', idOrPrefix);
-  return row && (yield* withMembers(db, [exemptionOfRow(row)]))[0];
+  return row && (yield* withMembers(db, [EXEMPTION.nounOf(row)]))[0];
 }
 
 export function* saveExemption(db: Db, exemption: Exemption): Work<void> {
-  const { subject, selector } = exemption;
-  yield* db.upsert(
-    'exemptions',
-    {
-      id: exemption.id,
-      subject_kind: subject?.kind ?? null,
-      subject_id: subject?.id ?? null,
-      selector_kind: selector?.kind ?? null,
-      selector_field: selector?.field ?? null,
-      selector_value: selector?.value ?? null,
-      owner: exemption.owner,
-      reason: exemption.reason,
-      expires_at: exemption.expiresAt,
-      created_at: exemption.createdAt,
-      created_by: exemption.createdBy,
-      ended_at: exemption.endedAt ?? null,
-      ended_by: exemption.endedBy ?? null,
-      ended_reason: exemption.endedReason ?? null,
-      used_at: exemption.usedAt ?? null,
-      warned_at: exemption.warnedAt ?? null,
-    },
-    'id',
-  );
+  yield* db.upsert('exemptions', EXEMPTION.rowOf(exemption), 'id');
   yield* saveMembers(db, exemption);
-}
-
-function exemptionOfRow(row: Row): Exemption {
-  const orUndefined = <T>(value: unknown): T | undefined => (value === null ? undefined : (value as T));
-  const subject = { kind: row.subject_kind, id: row.subject_id } as Exemption['subject'];
-  const selector = { kind: row.selector_kind, field: row.selector_field, value: row.selector_value };
-  return {
-    id: row.id as string,
-    subject: row.subject_id === null ? undefined : subject,
-    selector: row.selector_field === null ? undefined : (selector as Exemption['selector']),
-    owner: row.owner as string,
-    reason: row.reason as string,
-    expiresAt: row.expires_at as number,
-    createdAt: row.created_at as number,
-    createdBy: row.created_by as string,
-    endedAt: orUndefined(row.ended_at),
-    endedBy: orUndefined(row.ended_by),
-    endedReason: orUndefined(row.ended_reason),
-    usedAt: orUndefined(row.used_at),
-    warnedAt: orUndefined(row.warned_at),
-  };
 }
 
 export function* readStop(db: Db): Work<Stop | undefined> {

@@ -45,7 +45,7 @@ import { readOpenFailures, readOpenState, readOpenStateOf } from './open-state.t
 import { exemptionPage, readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
 import { type Db, type Dialect, rowByPrefix, type Work } from './queries.ts';
-import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
+import { CLAIM, episodeOfRow, INTENT } from './rows.ts';
 import { decisionsById, decisionsOfRule, outlinesOfRun, SqlRunReader } from './run-reader.ts';
 import { readBaseline, readClockAgreement } from './run-rows.ts';
 import { storedJson } from './stored-json.ts';
@@ -126,14 +126,14 @@ function* episodesById(db: Db, ids: readonly string[]): Work<Episode[]> {
 
 function* intentNamed(db: Db, idOrPrefix: string): Work<Intent | undefined> {
   const row = yield* rowByPrefix(db, 'intents', idOrPrefix);
-  return row && intentOfRow(row);
+  return row && INTENT.nounOf(row);
 }
 
 function* sentAfter(db: Db, { id, target }: Pick<Intent, 'id' | 'target'>): Work<Intent[]> {
   const last = '(SELECT max(id) FROM attempts WHERE intent_id = intents.id)';
   const sql = `SELECT * FROM intents WHERE target = ? AND id <> ?
       AND ${last} > (SELECT max(id) FROM attempts WHERE intent_id = ?) ORDER BY ${last}`;
-  return (yield* db.all(sql, target, id, id)).map(intentOfRow);
+  return (yield* db.all(sql, target, id, id)).map(INTENT.nounOf);
 }
 
 function* claimsMatching(db: Db, filter: ClaimFilter): Work<Claim[]> {
@@ -141,7 +141,7 @@ function* claimsMatching(db: Db, filter: ClaimFilter): Work<Claim[]> {
   where.add('status = ?', filter.status);
   where.add('subject = ?', filter.subjectId);
   const sql = `SELECT * FROM claims ${where.text} ORDER BY opened_at, id`;
-  return (yield* db.all(sql, ...where.values)).map(claimOfRow);
+  return (yield* db.all(sql, ...where.values)).map(CLAIM.nounOf);
 }
 
 export class SqlReader

@@ -27,7 +27,7 @@ import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.t
 import { readStop } from './operator.ts';
 import { readPrintKey } from './print-key.ts';
 import { type Db, inForceIn, type Row, readInTurns, rowByPrefix, type Work } from './queries.ts';
-import { decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
+import { DECISION, INTENT, planOfRow, runOfRow } from './rows.ts';
 import { hasText, intentsOfPlan, storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
 
@@ -75,19 +75,18 @@ function* decisionsEnded(
   }));
 }
 
-/** All that `decisionOfRow` asks but the facts and the flip, which are long. */
-const COLUMNS = `decisions.id, run_id, run_seq, written_at, ended_seq, decisions.rule, rule_hash, decisions.kind, decisions.subject,
-  subject_name, verdict, decisions.since, decision, reason, reason_text, action, target, mode, capped_by, '{}' AS facts, NULL AS flip,
-  effect, episode_id, intent_id, outcome, outcome_text`;
+/** Facts and flips are long. */
+const ENDED = DECISION.without('facts', 'flip');
+const ENDED_COLUMNS = ENDED.names.map((name) => `decisions.${name}`);
 
 function endedDecisions(db: Db, ids: readonly string[]): Promise<EndedDecision[]> {
-  const sql = `SELECT ${COLUMNS}, episodes.close_reason FROM json_each(?) JOIN decisions ON decisions.id = json_each.value
+  const sql = `SELECT ${ENDED_COLUMNS}, episodes.close_reason FROM json_each(?) JOIN decisions ON decisions.id = json_each.value
     LEFT JOIN episodes ON episodes.id = decisions.episode_id ORDER BY json_each.key`;
   return readInTurns(
     ids.map((id) => ({ id })),
     async (some) =>
       (await db.reading(db.all(sql, JSON.stringify(some)))).map((row) => ({
-        ...decisionOfRow(row),
+        ...ENDED.nounOf(row),
         episodeClosed: (row.close_reason ?? undefined) as Episode['closeReason'],
       })),
   );
@@ -207,7 +206,7 @@ export class SqlRunReader implements RunReader, IdentityReader {
     const named =
       'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key';
     return readInTurns(found, async (ids) =>
-      (await this.db.reading(this.db.all(named, JSON.stringify(ids)))).map(decisionOfRow),
+      (await this.db.reading(this.db.all(named, JSON.stringify(ids)))).map(DECISION.nounOf),
     );
   }
 
@@ -223,7 +222,7 @@ export class SqlRunReader implements RunReader, IdentityReader {
     );
     return (
       await this.db.reading(this.db.all(`SELECT * FROM intents ${where.text} ORDER BY created_at, id`, ...where.values))
-    ).map(intentOfRow);
+    ).map(INTENT.nounOf);
   }
 
   async plan(idOrPrefix: string): Promise<Plan | undefined> {
@@ -266,43 +265,19 @@ export class SqlRunReader implements RunReader, IdentityReader {
 // All decisions in force in a run without what makes their rows long, a page of those of one rule, and chosen ones
 // whole: a page counts and groups all of them, and shows few.
 
-const OUTLINE_COLUMNS = `id, run_seq, rule, rule_hash, kind, subject, subject_name, verdict, since, decision, reason, reason_text, action, target, mode,
-  capped_by, intent_id, outcome, effect`;
+const OUTLINE = DECISION.without('runId', 'writtenAt', 'endedSeq', 'facts', 'flip', 'episodeId', 'outcomeText');
 const ORDER = "CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, rule, target, subject, id";
 const ROWS_AT_ONCE = 1_000;
 
 export async function outlinesOfRun(db: Db, run: RunRecord): Promise<DecisionOutline[]> {
-  const { sql, values } = inForceIn(db.dialect, run, OUTLINE_COLUMNS);
+  const { sql, values } = inForceIn(db.dialect, run, OUTLINE.names.join());
   const rows = await db.reading(db.all<Row>(`SELECT * FROM ${sql} ORDER BY ${ORDER}`, ...values));
   const outlines: DecisionOutline[] = [];
   for (const [at, row] of rows.entries()) {
     if (at % ROWS_AT_ONCE === 0) await giveWay();
-    outlines.push(outlineOfRow(row));
+    outlines.push(OUTLINE.nounOf(row));
   }
   return outlines;
-}
-
-function outlineOfRow(row: Row): DecisionOutline {
-  return {
-    id: row.id as string,
-    runSeq: row.run_seq as number,
-    rule: row.rule as string,
-    ruleHash: row.rule_hash as string,
-    subject: { kind: row.kind, id: row.subject } as DecisionOutline['subject'],
-    subjectName: row.subject_name as string,
-    verdict: row.verdict as DecisionOutline['verdict'],
-    since: row.since as number,
-    decision: row.decision as DecisionOutline['decision'],
-    reason: row.reason as DecisionOutline['reason'],
-    reasonText: row.reason_text as string,
-    action: row.action as DecisionOutline['action'],
-    target: row.target as string,
-    mode: row.mode as DecisionOutline['mode'],
-    cappedBy: (row.capped_by ?? undefined) as DecisionOutline['cappedBy'],
-    intentId: (row.intent_id ?? undefined) as DecisionOutline['intentId'],
-    outcome: (row.outcome ?? undefined) as DecisionOutline['outcome'],
-    effect: storedJson(row.effect),
-  };
 }
 
 /** INVARIANT: an index has these columns, so that only the rows of the page are read. */
@@ -327,5 +302,5 @@ export function decisionsById(db: Db, ids: readonly string[]): Promise<StoredDec
   const sql =
     'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key';
   const found = ids.map((id) => ({ id }));
-  return readInTurns(found, async (some) => (await db.reading(db.all(sql, JSON.stringify(some)))).map(decisionOfRow));
+  return readInTurns(found, async (some) => (await db.reading(db.all(sql, JSON.stringify(some)))).map(DECISION.nounOf));
 }

@@ -2,7 +2,7 @@
 // few milliseconds. It begins and commits nothing, and writes no audit entry: see `unitInTurns`.
 import { canonicalJson } from '../base/json.ts';
 import type { ClockAgreement } from '../base/time.ts';
-import type { Decision } from '../domain/decision.ts';
+import type { Decision, StoredDecision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { Baseline, KeptReading } from '../domain/snapshot.ts';
@@ -12,7 +12,7 @@ import { saveEvents } from './event-log.ts';
 import { addIntent, saveEpisode } from './intent-log.ts';
 import { saveOperatorState } from './operator.ts';
 import { type Db, eachWork, type Work } from './queries.ts';
-import { packFindings, rowOfClaim, rowOfDecision, talliedCounts } from './rows.ts';
+import { CLAIM, DECISION, packFindings, talliedCounts } from './rows.ts';
 import { savePlanInSteps, supersede } from './save-plan.ts';
 import { storedJson } from './stored-json.ts';
 
@@ -61,10 +61,10 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Work<v
   }
   yield* eachWork(commit.episodes, (episode) => saveEpisode(db, episode), ROWS_OF_STEP);
   yield* eachWork(commit.intents, (intent) => addIntent(db, intent), ROWS_OF_STEP);
-  yield* eachWork(commit.claims, (claim) => db.upsert('claims', rowOfClaim(claim), 'id'), ROWS_OF_STEP);
+  yield* eachWork(commit.claims, (claim) => db.upsert('claims', CLAIM.rowOf(claim), 'id'), ROWS_OF_STEP);
   const end = 'UPDATE decisions SET ended_seq = ? WHERE id = ?';
   yield* eachWork(commit.endedDecisions, (id) => db.run(end, run.seq, id), ROWS_OF_STEP);
-  yield* addDecisions(db, commit.decisions, { run_id: commit.runId, run_seq: run.seq, written_at: atMs });
+  yield* addDecisions(db, commit.decisions, { runId: commit.runId, runSeq: run.seq, writtenAt: atMs });
   yield* supersede(db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
   if (commit.plan) yield* addPlan(db, commit.plan);
   const { planDigest, operator } = commit.findings;
@@ -88,18 +88,13 @@ function* addPlan(db: Db, plan: Plan): Work<void> {
 function* addDecisions(
   db: Db,
   decisions: readonly Decision[],
-  written: { run_id: string; run_seq: number; written_at: number },
+  written: Pick<StoredDecision, 'runId' | 'runSeq' | 'writtenAt'>,
 ): Work<void> {
   for (let at = 0; at < decisions.length; at += ROWS_OF_STEP) {
     const rows = decisions
       .slice(at, at + ROWS_OF_STEP)
-      .map((decision) => ({ ...rowOfDecision(decision), ...written, ended_seq: null }));
-    const columns = Object.keys(rows[0] as object);
-    yield* db.insertMany(
-      'decisions',
-      columns,
-      rows.map((row) => Object.values(row)),
-    );
+      .map((decision) => Object.values(DECISION.rowOf({ ...decision, ...written, endedSeq: undefined })));
+    yield* db.insertMany('decisions', DECISION.names, rows);
     yield;
   }
 }

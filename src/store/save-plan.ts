@@ -8,7 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import { type Plan, type PlannedIntent, type PlanStatus, releasedRule } from '../domain/plan.ts';
 import { suppressIntent } from './intent-log.ts';
 import { type Db, eachWork, type Work } from './queries.ts';
-import { rowOfPlan } from './rows.ts';
+import { PLAN } from './rows.ts';
 
 /** A plan is used once: of two who answer or apply it at a time, the second is refused. Errors: AppError `conflict`, `not_found`. */
 export function* demandStatus(db: Db, id: string, was: PlanStatus): Work<void> {
@@ -43,13 +43,13 @@ export function* savePlan(db: Db, plan: Plan): Work<void> {
 /** The same, so many intents at a step. */
 export function* savePlanInSteps(db: Db, plan: Plan, atOnce: number): Work<void> {
   const isShared = plan.status === 'pending' && releasedRule(plan) === undefined;
-  if (!isShared) return yield* db.upsert('plans', rowOfPlan(plan), 'id');
+  if (!isShared) return yield* db.upsert('plans', PLAN.rowOf(plan), 'id');
   const numbers: number[] = [];
   const share = function* (intent: PlannedIntent): Work<void> {
     numbers.push(yield* sharedIn(db, intent));
   };
   yield* eachWork(plan.intents, share, atOnce);
-  yield* db.upsert('plans', { ...rowOfPlan({ ...plan, intents: [] }), intents: JSON.stringify(numbers) }, 'id');
+  yield* db.upsert('plans', { ...PLAN.rowOf({ ...plan, intents: [] }), intents: JSON.stringify(numbers) }, 'id');
 }
 
 function* sharedIn(db: Db, intent: PlannedIntent): Work<number> {

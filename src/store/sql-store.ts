@@ -64,7 +64,7 @@ import { addNotification, SqlFeedPositions, SqlOutbox, type Unit } from './outbo
 import { keepPrintKey } from './print-key.ts';
 import { type Db, replaceLists, type Work } from './queries.ts';
 import { SqlReader } from './reader.ts';
-import { rowOfClaim, rowOfRun } from './rows.ts';
+import { CLAIM, RUN } from './rows.ts';
 import { LARGE_FROM, rowsOf, saveClockAgreement, writeRunCommit } from './run-rows.ts';
 import { demandStatus, haveAnswer, savePlan, supersede, suppressRejected } from './save-plan.ts';
 import { editedFault } from './store-fault.ts';
@@ -210,7 +210,7 @@ class SqlActStore extends SqlReader implements ActStore, ResolveStore {
   }
 
   protected *saveClaims(claims: Claim[]): Work<void> {
-    for (const claim of claims) yield* this.db.upsert('claims', rowOfClaim(claim), 'id');
+    for (const claim of claims) yield* this.db.upsert('claims', CLAIM.rowOf(claim), 'id');
   }
 }
 
@@ -232,7 +232,7 @@ export class SqlStore
       const seq = Number(
         (yield* store.db.get<{ seq: number }>('SELECT coalesce(max(seq), 0) + 1 AS seq FROM runs'))?.seq,
       );
-      yield* store.db.insert('runs', rowOfRun({ ...run, seq }));
+      yield* store.db.insert('runs', RUN.rowOf({ ...run, seq }));
       if (onceId !== undefined) yield* noteRunBegun(store.db, onceId, run.id);
       store.audits.append(notes);
       return { ...run, seq };

@@ -9,6 +9,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Newest } from '../domain/store-ports.ts';
 import type { ChangedTables } from './acting-tables.ts';
+import { Columns } from './columns.ts';
 import { newest } from './lists.ts';
 import type { Unit } from './outbox.ts';
 import type { Db, Row, Work } from './queries.ts';
@@ -17,13 +18,13 @@ import { Where } from './where.ts';
 
 /** The newest first. */
 export function* readTokens(db: Db): Work<EndpointToken[]> {
-  return (yield* db.all('SELECT * FROM endpoint_tokens ORDER BY created_at DESC, id DESC')).map(tokenOfRow);
+  return (yield* db.all('SELECT * FROM endpoint_tokens ORDER BY created_at DESC, id DESC')).map(TOKEN.nounOf);
 }
 
 /** A person made each of them: they are few, and no index has their order. */
 export function* tokenPage(db: Db, { before, limit }: { before?: string; limit: number }): Work<Newest<EndpointToken>> {
   const { rows, total } = yield* newest(db, 'endpoint_tokens', new Where(), 'created_at', limit, before);
-  return { rows: rows.map(tokenOfRow), total };
+  return { rows: rows.map(TOKEN.nounOf), total };
 }
 
 export class SqlTokens implements TokenStore {
@@ -39,14 +40,14 @@ export class SqlTokens implements TokenStore {
     if (difference) this.db.noteFault(editedFault(differencesText([difference])));
     if (difference) return [];
     return (await this.db.reading(this.db.all('SELECT * FROM endpoint_tokens WHERE revoked_at IS NULL'))).map(
-      tokenOfRow,
+      TOKEN.nounOf,
     );
   }
 
   async save(token: EndpointToken, notes: AuditNote[]): Promise<void> {
     const { db, unit } = this;
     await unit.run(function* () {
-      yield* db.upsert('endpoint_tokens', rowOfToken(token), 'id');
+      yield* db.upsert('endpoint_tokens', TOKEN.rowOf(token), 'id');
       unit.append(notes);
       yield* unit.seal();
     });
@@ -57,35 +58,18 @@ export class SqlTokens implements TokenStore {
   }
 }
 
-export function rowOfToken(token: EndpointToken): Row {
-  return {
-    id: token.id,
-    name: token.name,
-    scope: token.scope,
-    hash: token.hash,
-    created_at: token.createdAt,
-    created_by: token.createdBy,
-    expires_at: token.expiresAt ?? null,
-    revoked_at: token.revokedAt ?? null,
-    revoked_by: token.revokedBy ?? null,
-    used_at: token.usedAt ?? null,
-  };
-}
-
-export function tokenOfRow(row: Row): EndpointToken {
-  return {
-    id: row.id as string,
-    name: row.name as string,
-    scope: row.scope as EndpointToken['scope'],
-    hash: row.hash as string,
-    createdAt: row.created_at as number,
-    createdBy: row.created_by as string,
-    expiresAt: (row.expires_at as number | null) ?? undefined,
-    revokedAt: (row.revoked_at as number | null) ?? undefined,
-    revokedBy: (row.revoked_by as string | null) ?? undefined,
-    usedAt: (row.used_at as number | null) ?? undefined,
-  };
-}
+export const TOKEN = new Columns<EndpointToken>({
+  id: 'id',
+  name: 'name',
+  scope: 'scope',
+  hash: 'hash',
+  createdAt: 'created_at',
+  createdBy: 'created_by',
+  expiresAt: 'expires_at',
+  revokedAt: 'revoked_at',
+  revokedBy: 'revoked_by',
+  usedAt: 'used_at',
+});
 
 // The table of requests with an Idempotency-Key.
 

@@ -6,7 +6,7 @@ import type { Claim } from '../../src/domain/episode.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
 import type { Row } from '../../src/store/queries.ts';
-import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
+import { CLAIM, INTENT, planOfRow } from '../../src/store/rows.ts';
 import type { SqliteDb } from '../../src/store/sqlite/database.ts';
 import { storedJson } from '../../src/store/stored-json.ts';
 import type { PlatformRequest } from './platform.ts';
@@ -139,21 +139,21 @@ export class Ledger {
     const sql =
       "SELECT * FROM intents WHERE status = 'sent' AND action = ? AND target = ? ORDER BY sent_at DESC, id DESC";
     const row = this.db.get(sql, action, target);
-    return row && intentOfRow(row);
+    return row && INTENT.nounOf(row);
   }
 
   /** All that are under way. */
   sent(): Intent[] {
-    return this.db.all("SELECT * FROM intents WHERE status = 'sent'").map(intentOfRow);
+    return this.db.all("SELECT * FROM intents WHERE status = 'sent'").map(INTENT.nounOf);
   }
 
   intent(id: string): Intent | undefined {
     const row = this.db.get('SELECT * FROM intents WHERE id = ?', id);
-    return row && intentOfRow(row);
+    return row && INTENT.nounOf(row);
   }
 
   unsettled(): Intent[] {
-    return this.db.all("SELECT * FROM intents WHERE status IN ('planned', 'sent')").map(intentOfRow);
+    return this.db.all("SELECT * FROM intents WHERE status IN ('planned', 'sent')").map(INTENT.nounOf);
   }
 
   /** Live ones that no mode allows: of a dry run, or dry themselves. What a person approved is not bound by the run. */
@@ -161,17 +161,17 @@ export class Ledger {
     const sql = `SELECT intents.* FROM intents JOIN runs ON runs.id = intents.run_id
       WHERE intents.status IN ('planned', 'sent') AND intents.approved = 0
         AND (intents.mode = 'dry-run' OR runs.mode = 'dry-run' OR runs.daemon_mode = 'dry-run')`;
-    return this.db.all(sql).map(intentOfRow);
+    return this.db.all(sql).map(INTENT.nounOf);
   }
 
   withOutcome(outcome: Outcome): Intent[] {
-    return this.db.all('SELECT * FROM intents WHERE outcome = ?', outcome).map(intentOfRow);
+    return this.db.all('SELECT * FROM intents WHERE outcome = ?', outcome).map(INTENT.nounOf);
   }
 
   openClaims(target: string): Claim[] {
     return this.db
       .all("SELECT * FROM claims WHERE target = ? AND status IN ('standing', 'orphaned')", target)
-      .map(claimOfRow);
+      .map(CLAIM.nounOf);
   }
 
   /** The newest completed run over all rules and subjects. */
@@ -202,7 +202,7 @@ export class Ledger {
         'SELECT * FROM intents WHERE id IN (SELECT intent_id FROM intent_episodes WHERE episode_id = ? AND live = 1)',
         episode,
       )
-      .map(intentOfRow);
+      .map(INTENT.nounOf);
   }
 
   /** What a person saw and sealed. */

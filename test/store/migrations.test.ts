@@ -6,7 +6,7 @@ import type { PlannedIntent } from '../../src/domain/plan.ts';
 import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import { decisionView } from '../../src/faces/report/decision-view.ts';
 import { EVENT_COLUMNS, rowOfEvent } from '../../src/store/event-log.ts';
-import { rowOfDecision, rowOfEpisode, rowOfIntent, rowOfPlan, rowOfRun } from '../../src/store/rows.ts';
+import { DECISION, INTENT, PLAN, RUN, rowOfEpisode } from '../../src/store/rows.ts';
 import { migrate, openDatabase, readMigrations, type SqliteDb } from '../../src/store/sqlite/database.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { decision as decisionWith, deviceSeen, plan as planOf } from '../support/filled-store.ts';
@@ -61,10 +61,16 @@ describe('a database of the tables 20', () => {
 describe('a database of the tables 18', () => {
   it('has its decisions without a flip', async () => {
     openedAt(18);
-    const { counts_with: _unknown, ...runRow } = rowOfRun({ ...run, seq: 1 });
+    const { counts_with: _unknown, ...runRow } = RUN.rowOf({ ...run, seq: 1 });
     db.insert('runs', runRow);
-    const { flip: _, ...row } = rowOfDecision(decision);
-    db.insert('decisions', { ...row, run_id: run.id, run_seq: 1, written_at: 1 });
+    const { flip: _, ...row } = DECISION.rowOf({
+      ...decision,
+      runId: run.id,
+      runSeq: 1,
+      writtenAt: 1,
+      endedSeq: undefined,
+    });
+    db.insert('decisions', row);
     migrate(db);
     const [stored] = await new SqliteStore(db, linkEntry, new FakeClock()).decisions({ limit: 1 });
     expect(stored).toMatchObject({ id: decision.id, facts: decision.facts });
@@ -86,7 +92,7 @@ describe('a database of the tables 12', () => {
 
   it('counts its attempts to the millisecond', async () => {
     openedAt(12);
-    const { refusals: _, refused_with: __, ...row } = rowOfIntent(intent);
+    const { refusals: _, refused_with: __, ...row } = INTENT.rowOf(intent);
     db.insert('intents', row);
     const attempt = { intent_id: intent.id, action: 'ban_device', target: 'S-1', rules: '[]' };
     for (const sent_at of [59_999, 60_000, 60_001, 180_000]) db.insert('attempts', { ...attempt, sent_at });
@@ -105,12 +111,12 @@ describe('a database of the tables 21', () => {
     openedAt(21);
     const [sealed] = planOf(decisionWith({ target: 'S-1' })).intents;
     const whole = { ...plan, intents: [sealed as PlannedIntent] };
-    const { dropped: _, break_glass: _glass, ...planRow } = rowOfPlan(whole);
+    const { dropped: _, break_glass: _glass, ...planRow } = PLAN.rowOf(whole);
     db.insert('plans', planRow);
     const released = { ...plan, id: 'p9', intents: whole.intents.map((one) => ({ ...one, released: true })) };
-    const { dropped: __, break_glass: __glass, ...releasedRow } = rowOfPlan(released);
+    const { dropped: __, break_glass: __glass, ...releasedRow } = PLAN.rowOf(released);
     db.insert('plans', releasedRow);
-    db.insert('runs', rowOfRun({ ...run, seq: 1 }));
+    db.insert('runs', RUN.rowOf({ ...run, seq: 1 }));
     const { snapshot, tallies, planDigest } = commitOf({}).findings;
     const sql = 'UPDATE runs SET snapshot = ?, tallies = ?, plan_digest = ?';
     db.run(sql, canonicalJson(snapshot), canonicalJson(tallies), planDigest);

@@ -12,7 +12,7 @@ import {
   stateOf,
 } from '../../src/domain/intent.ts';
 import { saveEpisode } from '../../src/store/intent-log.ts';
-import { rowOfIntent } from '../../src/store/rows.ts';
+import { INTENT } from '../../src/store/rows.ts';
 import { answered } from '../../src/store/sqlite/database.ts';
 import { episode, intent, type OpenStore, openStore } from '../support/stored-nouns.ts';
 
@@ -73,7 +73,7 @@ describe('the transition', () => {
   it.each(pairs)('$transition from $from to $to', async ({ transition, from, to }) => {
     const before = stored(from, to);
     answered(open.db, (db) => saveEpisode(db, episode));
-    open.db.insert('intents', rowOfIntent(before));
+    open.db.insert('intents', INTENT.rowOf(before));
     const written = await open.store.audit({ limit: 10 });
     const done = perform(transition, to);
     if (mayChange(transition, from, to)) {
@@ -90,7 +90,7 @@ describe('the transition', () => {
   it('reopen takes over the current basis, settings and effect, and keeps the approval of its own plan', async () => {
     answered(open.db, (db) => saveEpisode(db, episode));
     const before: Intent = { ...intent, approved: false, status: 'settled', outcome: 'failed', attempts: 1 };
-    open.db.insert('intents', rowOfIntent(before));
+    open.db.insert('intents', INTENT.rowOf(before));
     const other = { rule: 'other', ruleHash: 'h2', subjectId: 'd1', episodeId: 'e1', decisionId: 'x2', facts: {} };
     const now = { settings: { depth: 2 }, basis: [other], effect: { text: 'now', devices: [] } };
     await open.store.reopen({ intents: [{ ...before, ...now, approved: true, released: true }], notes });

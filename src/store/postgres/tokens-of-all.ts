@@ -14,7 +14,7 @@ import {
   USE_EVERY_MS,
 } from '../../domain/endpoint-token.ts';
 import type { Row } from '../queries.ts';
-import { rowOfToken, tokenOfRow } from '../token-table.ts';
+import { TOKEN } from '../token-table.ts';
 import { beginReading, beginWriting } from './organization.ts';
 import type { Client, PostgresPool } from './pool.ts';
 
@@ -35,7 +35,7 @@ export class TokensOfAll implements TokenStore {
 
   /** The audits are those of organizations: who made or revoked it is in its row. */
   async save(token: EndpointToken): Promise<void> {
-    const row = rowOfToken(token);
+    const row = TOKEN.rowOf(token);
     const columns = Object.keys(row);
     const places = columns.map((_, index) => `$${index + 1}`).join(', ');
     const updates = columns.map((column) => `${column} = excluded.${column}`).join(', ');
@@ -51,7 +51,7 @@ export class TokensOfAll implements TokenStore {
 
   private async read(where: string): Promise<EndpointToken[]> {
     const sql = `SELECT ${COLUMNS} FROM trustward.tokens_of_all ${where} ORDER BY created_at DESC, id DESC`;
-    return (await this.pool.query<Row>(sql)).map(tokenOfRow);
+    return (await this.pool.query<Row>(sql)).map(TOKEN.nounOf);
   }
 }
 

@@ -3,7 +3,7 @@
 // could have seen (a change and its reverse between two reads) is no violation.
 import type { ActionName } from '../../../src/domain/action.ts';
 import type { Intent } from '../../../src/domain/intent.ts';
-import { intentOfRow } from '../../../src/store/rows.ts';
+import { INTENT } from '../../../src/store/rows.ts';
 import type { Shape, Subject } from '../../support/cases.ts';
 import { QUIET_MS } from '../../support/engine-on-platform.ts';
 import type { Call } from '../../support/platform.ts';
@@ -220,7 +220,7 @@ export class Judge implements Witness {
   private learnOutcomes(): void {
     for (const id of this.intents) {
       const row = this.stage.db.get('SELECT * FROM intents WHERE id = ?', id);
-      const intent = row && intentOfRow(row);
+      const intent = row && INTENT.nounOf(row);
       if (!intent || !(intent.outcome === 'succeeded' || intent.outcome === 'confirmed')) continue;
       this.intents.delete(id);
       if (intent.undo) this.learnUndone(intent);
@@ -249,7 +249,7 @@ export class Judge implements Witness {
     const sql =
       "SELECT * FROM intents WHERE status = 'sent' AND action = ? AND target = ? ORDER BY sent_at DESC, id DESC";
     const row = this.stage.db.get(sql, action, target);
-    return row && intentOfRow(row);
+    return row && INTENT.nounOf(row);
   }
 
   private hasDoubt(target: string): boolean {
