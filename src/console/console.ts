@@ -33,8 +33,7 @@ import {
   type WriteLog,
   type WriteRequest,
 } from './app.ts';
-import { addFaults, FAULT_ADDRESSES } from './faults/faults.ts';
-import type { FaultDesk } from './faults/interception.ts';
+import { addFaults, FAULT_ADDRESSES, type FaultDesk } from './faults/interception.ts';
 import { type LiveOptions, type LivingOrganization, startLife } from './live/life.ts';
 import { errorText, messageBody, Refusal } from './refusal.ts';
 import { choicesFrom } from './seed/random.ts';

@@ -1,6 +1,5 @@
 // console faults: applies faults to a request, before its handler and after. In: a request, the desk. Out: the answer,
 // false or late or none. The console's own addresses are never affected.
-
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { createGzip, gzipSync } from 'node:zlib';
@@ -8,10 +7,13 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import type { Clock } from '../../domain/ports.ts';
+import { parseExact, readBody } from '../../platform/contract.ts';
 import { jsonResponse } from '../answer.ts';
-import { errorText } from '../refusal.ts';
+import type { Doorkeeper } from '../app.ts';
+import { errorText, messageBody, Refusal, readLimitedText } from '../refusal.ts';
 import { type Choices, choicesFrom } from '../seed/random.ts';
-import type { ConsoleStore } from '../store/store.ts';
+import { copyDatabase } from '../store/database.ts';
+import { type ConsoleStore, Sql } from '../store/store.ts';
 
 // Malformed bodies.
 
@@ -148,12 +150,12 @@ type Fault = z.output<typeof Fault>;
 export type FaultInput = z.input<typeof Fault>;
 
 /** A list, or a list with the seed that its choices repeat with. */
-export const FaultPlan = z.union([
+const FaultPlan = z.union([
   z.array(Fault).max(100),
   z.strictObject({ seed: z.int().default(1), faults: z.array(Fault).max(100) }),
 ]);
-export type FaultPlan = z.output<typeof FaultPlan>;
-export type FaultPlanInput = z.input<typeof FaultPlan>;
+type FaultPlan = z.output<typeof FaultPlan>;
+type FaultPlanInput = z.input<typeof FaultPlan>;
 
 function isReadable(path: string): boolean {
   if (!path.startsWith('^')) return true;
@@ -188,7 +190,7 @@ export interface FaultDesk {
 }
 
 /** `onChange` receives whether any active fault makes reads lag behind. */
-export function openFaultDesk(onChange: (hasStaleReads: boolean) => void): FaultDesk {
+function openFaultDesk(onChange: (hasStaleReads: boolean) => void): FaultDesk {
   let active: ActiveFault[] = [];
 
   function set(input: FaultPlanInput): void {
@@ -281,7 +283,7 @@ export function receivedMs(request: Request): number | undefined {
   return received.get(request);
 }
 
-export function interceptRequests(app: Hono, parts: FaultParts): MiddlewareHandler {
+function interceptRequests(app: Hono, parts: FaultParts): MiddlewareHandler {
   return async (context, next) => {
     const { pathname, search } = new URL(context.req.url);
     if (OWN.test(pathname) || (context.env as Record<string, unknown> | undefined)?.[SPARED]) return next();
@@ -408,4 +410,56 @@ async function changeAnswer(parts: FaultParts, context: Context, fault: Fault): 
 function errorAnswer(context: Context, status: number, headers: Record<string, string> = {}): Response {
   const message = 'this fault was requested';
   return jsonResponse(status, errorText(context.req.path, status, message), headers);
+}
+
+// console faults: the desk, its address and its interception, put together. In: an app before its routes. Out: the
+// desk. While a stale read is set, it keeps a copy of the database from when it was set.
+
+// The address `/faults`: setting, reading and clearing them over HTTP.
+
+export const FAULT_ADDRESSES = ['GET', 'PUT', 'DELETE'].map((method) => ({ method, path: '/faults' }));
+
+function addFaultAddresses(app: Hono, desk: FaultDesk, door: Doorkeeper): void {
+  app.on(['GET', 'PUT', 'DELETE'], '/faults', async (context) => {
+    try {
+      const caller = await door.admit(context.req.header('authorization'));
+      if (caller.kind !== 'admin_token') throw new Refusal(403, 'faults need the admin token');
+      if (context.req.method === 'DELETE') desk.clear();
+      if (context.req.method === 'PUT') desk.set(await readPlan(context.req.raw));
+      return jsonResponse(200, JSON.stringify({ data: desk.status() }));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return jsonResponse(error.status, messageBody(error.message), error.headers);
+    }
+  });
+}
+
+async function readPlan(request: Request): Promise<FaultPlanInput> {
+  let body: unknown;
+  try {
+    body = parseExact(await readLimitedText(request));
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(400, 'the body must be a JSON list of faults');
+  }
+  const reading = readBody(FaultPlan, body);
+  if (!reading.ok) throw new Refusal(400, reading.message);
+  return body as FaultPlanInput;
+}
+
+/** Must be called before any route is added: interception comes first. */
+export function addFaults(app: Hono, store: ConsoleStore, door: Doorkeeper, closing: AbortSignal): FaultDesk {
+  let stale: ConsoleStore | undefined;
+  const forget = (): void => {
+    stale?.sql.db.close();
+    stale = undefined;
+  };
+  const desk = openFaultDesk((hasStaleReads) => {
+    forget();
+    if (hasStaleReads) stale = { ...store, sql: new Sql(copyDatabase(store.sql.db)) };
+  });
+  closing.addEventListener('abort', forget, { once: true });
+  app.use('*', interceptRequests(app, { desk, clock: store.clock, staleStore: () => stale, closing }));
+  addFaultAddresses(app, desk, door);
+  return desk;
 }
