@@ -15,7 +15,7 @@ import { EVENT_PULL_DEFAULT, pullEvents } from '../src/engine/pull/pull-events.t
 import { TRUST_DEFAULT } from '../src/engine/pull/trust-gate.ts';
 import { ManagementClient } from '../src/platform/client.ts';
 import { compileRules } from '../src/rules/judge/evaluator.ts';
-import { parseRule } from '../src/rules/load/load-rules.ts';
+import { parseRule } from '../src/rules/load/read-rule.ts';
 import { systemClock } from '../src/runtime/system/clock.ts';
 import { eventsFrom, readCoverage, saveEvents } from '../src/store/event-log.ts';
 import {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ACTIONS } from '../src/engine/act/actions.ts';
 import type { LoadedRule } from '../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../src/rules/load/load-rules.ts';
+import { parseRule } from '../src/rules/load/read-rule.ts';
 import { isShort, report } from './figures.ts';
 import { EXEMPT_PERSON, KINDS, KIOSK } from './poison/attacks.ts';
 import { type Campaign, campaign } from './poison/campaign.ts';

@@ -11,7 +11,7 @@ import type { Facts } from '../src/domain/facts.ts';
 import type { JudgeContext } from '../src/domain/verdict.ts';
 import { compileRules } from '../src/rules/judge/evaluator.ts';
 import type { LoadedRule } from '../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../src/rules/load/load-rules.ts';
+import { parseRule } from '../src/rules/load/read-rule.ts';
 import { isShort, report } from './figures.ts';
 import { NOTIFY } from './notify-traits.ts';
 import { type BenchDevice, CONDITIONS } from './rule-conditions.ts';

@@ -9,7 +9,7 @@ import { loadRuleFolder } from './rules/active/rule-holder.ts';
 import { type ExplainContext, explain } from './rules/explain.ts';
 import type { LoadedRule } from './rules/language/loaded-rule.ts';
 import type { RuleProblem } from './rules/language/problem.ts';
-import { parseRule } from './rules/load/load-rules.ts';
+import { parseRule } from './rules/load/read-rule.ts';
 
 export { AppError } from './domain/errors.ts';
 

@@ -2,7 +2,7 @@
 // times and subjects are written anew. Message `{upTo}`: how many events there are from now on. Prints `READY <port>`.
 import { createServer } from 'node:http';
 import { stringifyExact } from '../../src/platform/contract/exact-json.ts';
-import { sampleEvent } from '../../src/rules/record-types/samples.ts';
+import { sampleEvent } from '../../src/rules/facts/fact-list.ts';
 import { FIRST_MS, SPACING_MS, SUBJECTS } from './setting.ts';
 
 const PAGE = 1_000;

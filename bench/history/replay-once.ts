@@ -7,7 +7,7 @@ import { Decoder } from '../../src/history/codec/run-encoder.ts';
 import { historyReader } from '../../src/history/files/read-items.ts';
 import { asItWas } from '../../src/history/replay/as-it-was.ts';
 import { whatIf } from '../../src/history/replay/what-if.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
 import { keepHeapLean } from '../../src/runtime/system/process.ts';
 import { ADDRESS } from './month.ts';
 

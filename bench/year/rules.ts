@@ -3,7 +3,7 @@
 
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
 
 const UNAUTHORIZED = { event_count: { type: 'Access', action: 'Unauthorized', within: '1h' } };
 

@@ -17,11 +17,17 @@ import {
   readBody,
   readQuery,
 } from '../platform/contract.ts';
-import { type Edition, jsonResponse, responseOf } from './answer.ts';
-import { receivedMs } from './faults/interception.ts';
-import { HANDLERS } from './handlers/all.ts';
-import type { Call, Handler } from './handlers/call.ts';
-import { errorEnvelope, errorText, messageBody, Refusal, readLimitedText } from './refusal.ts';
+import {
+  type Edition,
+  errorEnvelope,
+  errorText,
+  jsonResponse,
+  messageBody,
+  Refusal,
+  readLimitedText,
+  responseOf,
+} from './answer.ts';
+import { type Call, HANDLERS, type Handler } from './handlers.ts';
 import {
   CREDENTIAL_KINDS,
   type Credential,
@@ -170,6 +176,9 @@ export function keepWrites(clock: Clock): WriteLog {
   };
 }
 
+/** When a request came that a fault holds back. */
+export const receivedMs = new WeakMap<Request, number>();
+
 interface AppParts {
   store: ConsoleStore;
   door: Doorkeeper;
@@ -279,7 +288,7 @@ async function admitAndHandle(
     pageForm: parts.pageForm,
   } as unknown as Call<never>;
   if (endpoint.writes)
-    parts.writes.add(context.req.method, context.req.url, bodyText, caller.name, receivedMs(context.req.raw));
+    parts.writes.add(context.req.method, context.req.url, bodyText, caller.name, receivedMs.get(context.req.raw));
   const answer = (HANDLERS[id] as unknown as Handler<never>)(call);
   if (endpoint.writes) parts.afterWrite();
   return responseOf(answer);

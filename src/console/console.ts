@@ -21,7 +21,7 @@ import {
   ServiceSpec,
   type TrustLevel,
 } from '../platform/contract.ts';
-import { type Edition, jsonResponse } from './answer.ts';
+import { type Edition, errorText, jsonResponse, messageBody, Refusal } from './answer.ts';
 import {
   addEndpoints,
   addRemainder,
@@ -35,10 +35,8 @@ import {
 } from './app.ts';
 import { addFaults, FAULT_ADDRESSES, type FaultDesk } from './faults/interception.ts';
 import { type LiveOptions, type LivingOrganization, startLife } from './live/life.ts';
-import { errorText, messageBody, Refusal } from './refusal.ts';
 import { choicesFrom } from './seed/random.ts';
 import { deviceRow, isEmpty, personRow, type SeedOptions, seedOrganization, specOf } from './seed/seed.ts';
-import { openDatabase } from './store/database.ts';
 import {
   certificatesOf,
   type DeviceColumns,
@@ -67,6 +65,7 @@ import {
   makeStore,
   nextNumber,
   nowNs,
+  openDatabase,
   type Retention,
   readMeta,
 } from './store/store.ts';

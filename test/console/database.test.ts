@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/console/store/database.ts';
+import { openDatabase } from '../../src/console/store/store.ts';
 import { migrate, openDatabase as openEngineDatabase } from '../../src/store/sqlite/database.ts';
 import { openOrganization } from '../support/console-organization.ts';
 

@@ -5,7 +5,7 @@ import { digestOf } from '../../src/domain/digest.ts';
 import type { Mode } from '../../src/domain/rule.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
 import type { Profile } from './profile.ts';
 import { BUNDLE } from './world.ts';
 

@@ -5,7 +5,7 @@ import type { Facts } from '../../src/domain/facts.ts';
 import { explain } from '../../src/rules/explain.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
 import { LANGUAGE } from '../../src/rules/operators/operators.ts';
 import { contextOf, problemsOf, ruleOf, TRAITS } from './sample-traits.ts';
 import { Grammar } from './typed-grammar.ts';

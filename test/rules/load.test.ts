@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import { problemLine } from '../../src/rules/language/problem.ts';
-import { KnownRules, loadRules, parseRule } from '../../src/rules/load/load-rules.ts';
-import { rulesJsonSchema } from '../../src/rules/load/read-rule.ts';
+import { KnownRules, loadRules, parseRule, rulesJsonSchema } from '../../src/rules/load/read-rule.ts';
 import { problemsOf, ruleOf, TRAITS } from './sample-traits.ts';
 
 let dir: string;

@@ -5,10 +5,10 @@ import { lostFactsText } from '../../src/domain/lists.ts';
 import { howToGet } from '../../src/domain/verdict.ts';
 import { rulesThatLose } from '../../src/rules/compile/expressions.ts';
 import { explain } from '../../src/rules/explain.ts';
+import { sampleRecord } from '../../src/rules/facts/fact-list.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import { rulesOf } from '../../src/rules/load/read-rule.ts';
-import { sampleRecord } from '../../src/rules/record-types/samples.ts';
 import { contextOf, NOW_MS, ruleOf } from './sample-traits.ts';
 
 /** A complete record of version 1, as single reads give it. */

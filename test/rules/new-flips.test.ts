@@ -5,7 +5,7 @@ import type { JudgeContext, Judgement, OpenVerdict, VerdictName, WantedFlips } f
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
-import { loadRules } from '../../src/rules/load/load-rules.ts';
+import { loadRules } from '../../src/rules/load/read-rule.ts';
 import { type Arranged, arrangeTest } from '../../src/rules/rule-tests/run-tests.ts';
 import { contextOf, NOW_MS, ruleOf } from './sample-traits.ts';
 

@@ -2,15 +2,14 @@
 // compiled, explained, flipped, mutated and written as text by code that has never heard of it.
 import { describe, expect, it } from 'vitest';
 import { explanationText } from '../../src/faces/report/why-words.ts';
-import { call, check, type Form, isNumeric, refuse, settle } from '../../src/rules/check/scope.ts';
+import { call, check, type Family, type Form, isNumeric, refuse, settle } from '../../src/rules/check/scope.ts';
 import { explain } from '../../src/rules/explain.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import { type Expression, FALSE, type Operator, TRUE, Unknown } from '../../src/rules/language/expression.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import { problemLine } from '../../src/rules/language/problem.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
-import { type Family, languageOf } from '../../src/rules/operators/family.ts';
-import { FAMILIES } from '../../src/rules/operators/operators.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
+import { FAMILIES, languageOf } from '../../src/rules/operators/operators.ts';
 import { BOOLEAN, NUMBER } from '../../src/rules/record-types/field-types.ts';
 import { runRuleTests } from '../../src/rules/rule-tests/run-tests.ts';
 import { contextOf, TRAITS, verdictOf } from './sample-traits.ts';

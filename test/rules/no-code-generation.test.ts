@@ -7,7 +7,7 @@ import { built, ROOT } from '../support/built.ts';
 const SCRIPT = `
 import { explain } from '${built('src/rules/explain.ts')}';
 import { compileRules } from '${built('src/rules/judge/evaluator.ts')}';
-import { loadRules } from '${built('src/rules/load/load-rules.ts')}';
+import { loadRules } from '${built('src/rules/load/read-rule.ts')}';
 import { runRuleTests } from '${built('src/rules/rule-tests/run-tests.ts')}';
 import { contextOf, TRAITS } from '${built('test/rules/sample-traits.ts')}';
 const { rules, problems } = await loadRules('rules', { traits: TRAITS });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { problemLine } from '../../src/rules/language/problem.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
 
 function problemsOf(subject: 'device' | 'service', when: unknown, then: unknown): string[] {
   const text = JSON.stringify({ id: 'a-rule', subject, when, then });

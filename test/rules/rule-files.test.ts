@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { problemLine } from '../../src/rules/language/problem.ts';
-import { loadRules } from '../../src/rules/load/load-rules.ts';
+import { loadRules } from '../../src/rules/load/read-rule.ts';
 import { TRAITS } from './sample-traits.ts';
 
 let dir: string;

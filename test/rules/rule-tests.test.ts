@@ -1,9 +1,8 @@
 // test: rule tests inside rule files: the shipped rules, coverage, mutants, tests that cannot fail, formats.
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { loadRules } from '../../src/rules/load/load-rules.ts';
-import { formatTestReport } from '../../src/rules/rule-tests/format-report.ts';
-import { runRuleTests, type TestReport } from '../../src/rules/rule-tests/run-tests.ts';
+import { loadRules } from '../../src/rules/load/read-rule.ts';
+import { formatTestReport, runRuleTests, type TestReport } from '../../src/rules/rule-tests/run-tests.ts';
 import { ruleOf, TRAITS } from './sample-traits.ts';
 
 const SHIPPED = fileURLToPath(new URL('../../rules', import.meta.url));

@@ -7,7 +7,7 @@ import type { JudgeContext, VerdictName } from '../../src/domain/verdict.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import { problemLine } from '../../src/rules/language/problem.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
 
 export const NOW_MS = 1_768_478_400_000;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
 import { flapAlerts } from '../../src/runtime/notify/alerts.ts';
 import { ROOT } from '../support/built.ts';
 import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';

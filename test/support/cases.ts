@@ -6,7 +6,7 @@ import type { Mode } from '../../src/domain/rule.ts';
 import type { SubjectKind } from '../../src/domain/subjects.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
 import type { Answer } from './platform.ts';
 
 // Few of each, so that histories meet.

@@ -17,7 +17,7 @@ import { TRUST_DEFAULT } from '../../src/engine/pull/trust-gate.ts';
 import type { ActiveRules, Engine, EngineSettings } from '../../src/engine/run/engine.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
 import { quietTime, steadyTime } from '../../src/runtime/system/clock.ts';
 import { readKeptLatency } from '../../src/store/intent-log.ts';
 import { readClockAgreement, saveClockAgreement } from '../../src/store/run-rows.ts';

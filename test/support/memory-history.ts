@@ -17,9 +17,8 @@ import {
   type SeenRun,
 } from '../../src/domain/recorded-history.ts';
 import type { Source, SubjectKind, SubjectRef } from '../../src/domain/subjects.ts';
-import { Decoder, RunEncoder } from '../../src/history/codec/run-encoder.ts';
+import { Decoder, factKindOf, RunEncoder } from '../../src/history/codec/run-encoder.ts';
 import { Recording } from '../../src/history/record/folder-recording.ts';
-import { factKindOf } from '../../src/history/rows.ts';
 import { PRINT_KEY } from './print-key.ts';
 
 export class MemoryHistory implements HistoryRecorder, HistoryReader {

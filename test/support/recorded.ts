@@ -26,9 +26,9 @@ import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { mergePatch } from '../../src/engine/act/context.ts';
 import { PLACEHOLDER_SERIALS } from '../../src/engine/decide/earlier-answers.ts';
 import { TRUST_DEFAULT, type TrustSettings } from '../../src/engine/pull/trust-gate.ts';
+import { sampleRecord } from '../../src/rules/facts/fact-list.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../src/rules/load/load-rules.ts';
-import { sampleRecord } from '../../src/rules/record-types/samples.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
 
 export const T0 = Date.UTC(2027, 0, 10, 8);
 export const MINUTE = 60_000;

@@ -8,12 +8,10 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import type { Clock } from '../../domain/ports.ts';
 import { parseExact, readBody } from '../../platform/contract.ts';
-import { jsonResponse } from '../answer.ts';
-import type { Doorkeeper } from '../app.ts';
-import { errorText, messageBody, Refusal, readLimitedText } from '../refusal.ts';
+import { errorText, jsonResponse, messageBody, Refusal, readLimitedText } from '../answer.ts';
+import { type Doorkeeper, receivedMs } from '../app.ts';
 import { type Choices, choicesFrom } from '../seed/random.ts';
-import { copyDatabase } from '../store/database.ts';
-import { type ConsoleStore, Sql } from '../store/store.ts';
+import { type ConsoleStore, copyDatabase, Sql } from '../store/store.ts';
 
 // Malformed bodies.
 
@@ -154,7 +152,6 @@ const FaultPlan = z.union([
   z.array(Fault).max(100),
   z.strictObject({ seed: z.int().default(1), faults: z.array(Fault).max(100) }),
 ]);
-type FaultPlan = z.output<typeof FaultPlan>;
 type FaultPlanInput = z.input<typeof FaultPlan>;
 
 function isReadable(path: string): boolean {
@@ -276,20 +273,13 @@ const OWN = /^\/(faults|healthz|openapi\.json|effects|notifications|certificates
 const SPARED = 'fault-spared';
 const SILENCE_MS = 600_000;
 
-const received = new WeakMap<Request, number>();
-
-/** When a request came that a fault holds back; undefined: none does. */
-export function receivedMs(request: Request): number | undefined {
-  return received.get(request);
-}
-
 function interceptRequests(app: Hono, parts: FaultParts): MiddlewareHandler {
   return async (context, next) => {
     const { pathname, search } = new URL(context.req.url);
     if (OWN.test(pathname) || (context.env as Record<string, unknown> | undefined)?.[SPARED]) return next();
     const faults = parts.desk.befalling(context.req.method, pathname + search);
     if (faults.length === 0) return next();
-    received.set(context.req.raw, parts.clock.nowMs());
+    receivedMs.set(context.req.raw, parts.clock.nowMs());
     for (const fault of faults) if (fault.kind === 'latency') await parts.clock.sleep(fault.ms, parts.closing);
     for (const fault of faults) {
       const instead = await answerInstead(app, parts, context, fault);
@@ -346,8 +336,8 @@ async function happenLater(
   const later = new Request(url, { method, headers: new Headers(headers), ...(body === undefined ? {} : { body }) });
   const happen = async (): Promise<void> => {
     await parts.clock.sleep(fault.ms, parts.closing);
-    const cameMs = received.get(context.req.raw);
-    if (cameMs !== undefined) received.set(later, cameMs);
+    const cameMs = receivedMs.get(context.req.raw);
+    if (cameMs !== undefined) receivedMs.set(later, cameMs);
     if (!parts.closing.aborted) await app.fetch(later, { [SPARED]: true });
   };
   // It ends with the console: a pending effect then never comes.

@@ -15,7 +15,16 @@ import {
   trustEvent,
 } from '../store/services.ts';
 import type { ConsoleStore } from '../store/store.ts';
-import { SITES, USER_AGENTS } from './names.ts';
+
+const USER_AGENTS = ['Trustward-App/3.21.0', 'Mozilla/5.0 (Macintosh)', 'Mozilla/5.0 (Windows NT 10.0)', 'curl/8.5.0'];
+
+/** Where people connect from. */
+const SITES = [
+  { city: 'Lisbon', country: 'PT', region: 'Lisbon' },
+  { city: 'Berlin', country: 'DE', region: 'Berlin' },
+  { city: 'Lagos', country: 'NG', region: 'Lagos' },
+  { city: 'Toronto', country: 'CA', region: 'Ontario' },
+] as const;
 
 export interface Choices {
   /** In [0, 1). */

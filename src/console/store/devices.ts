@@ -1,5 +1,7 @@
 // console store: criteria for devices, and reading them. In: a filter. Out: criteria for a listing, or single rows. It
 // changes nothing (see device-changes).
+
+import type { DeviceQueryV2, EnduserQueryV2 } from '../../platform/contract.ts';
 import type { ConsoleStore, SqlValue } from './store.ts';
 
 // The JSON of devices and end users, composed by SQLite itself.
@@ -27,7 +29,7 @@ const SERIALS = `'SerialNumbers', json((SELECT json_group_array(d.serial) FROM m
   JOIN device d ON d.pk = m.device_pk WHERE m.enduser_pk = t.pk))`;
 
 /** Whether a device is under MDM: as it was marked, otherwise when there is MDM data. */
-export const MDM_PRESENT = `iif(mdm_marked = '', mdm_source <> '', mdm_marked = 'TRUE')`;
+const MDM_PRESENT = `iif(mdm_marked = '', mdm_source <> '', mdm_marked = 'TRUE')`;
 
 const STATUS = `iif(t.override_active = 'TRUE', 'Overridden', 'Calculated')`;
 
@@ -101,7 +103,7 @@ export const EVENT_DEVICE_JSON = `json_object('id', t.device_id, 'friendly_name'
 
 // Pages and whole lists of devices and end users.
 
-interface ListSource {
+export interface ListSource {
   table: 'device' | 'enduser';
   json: Record<RecordForm, string>;
 }
@@ -113,7 +115,7 @@ export interface Criteria {
 }
 
 /** Conditions joined by AND; an undefined value adds no condition. */
-export function criteriaOf(asked: readonly (readonly [condition: string, value: SqlValue | undefined])[]): Criteria {
+function criteriaOf(asked: readonly (readonly [condition: string, value: SqlValue | undefined])[]): Criteria {
   const given = asked.filter(([, value]) => value !== undefined);
   return { conditions: given.map(([condition]) => condition), values: given.map(([, value]) => value as SqlValue) };
 }
@@ -229,7 +231,7 @@ export const DEVICE_ORDER_COLUMNS = {
   createdat: 'created_at',
 } as const;
 
-export const DEVICES_OF_EMAIL =
+const DEVICES_OF_EMAIL =
   'pk IN (SELECT device_pk FROM mapping WHERE enduser_pk IN (SELECT pk FROM enduser WHERE email = ?))';
 
 export function deviceCriteria(...filters: DeviceFilter[]): Criteria {
@@ -301,7 +303,7 @@ export const ENDUSER_ORDER_COLUMNS = {
   createdat: 'created_at',
 } as const;
 
-export const ENDUSERS_OF_SERIAL =
+const ENDUSERS_OF_SERIAL =
   'pk IN (SELECT enduser_pk FROM mapping WHERE device_pk IN (SELECT pk FROM device WHERE serial = ?))';
 
 export function enduserCriteria(...filters: EnduserFilter[]): Criteria {
@@ -333,4 +335,77 @@ export function ownersOfDevice(store: ConsoleStore, devicePk: number): EnduserRo
       WHERE m.device_pk = ? ORDER BY m.issued_at, u.pk`,
     devicePk,
   );
+}
+
+// console store: the filters and orders of the lists of version 2. In: checked queries. Out: criteria and columns. Text compares exactly,
+// e-mail addresses in any case; bounds of time are inclusive, and who never logged in is within none of them.
+
+export const DEVICE_ORDER_COLUMNS_V2 = {
+  created_at: 'created_at',
+  last_login: 'last_login',
+  id: 'device_id',
+  name: 'friendly_name',
+  serial_number: 'serial',
+  platform: 'platform',
+  model: 'model',
+  ownership: 'ownership',
+  os: 'os',
+} as const satisfies Record<NonNullable<DeviceQueryV2['order_by']>, string>;
+
+export const ENDUSER_ORDER_COLUMNS_V2 = {
+  created_at: 'created_at',
+  last_login: 'last_login',
+  name: 'name',
+  email: 'email',
+} as const satisfies Record<NonNullable<EnduserQueryV2['order_by']>, string>;
+
+const HAS_A_ROLE = 'EXISTS (SELECT 1 FROM json_each(roles) WHERE value IN (SELECT value FROM json_each(?)))';
+const LOGIN_BEFORE = 'last_login > 0 AND last_login <= ?';
+const LOGIN_AFTER = 'last_login > 0 AND last_login >= ?';
+
+export function deviceCriteriaV2(query: DeviceQueryV2): Criteria {
+  return criteriaOf([
+    ['device_id = ?', query.id],
+    ['friendly_name = ?', query.name],
+    ['serial = ?', query.serial_number],
+    ['serial = ?', query.exact_serial_number],
+    [DEVICES_OF_EMAIL, query.email],
+    [DEVICES_OF_EMAIL, query.exact_email],
+    ['platform = ?', query.platform],
+    ['model = ?', query.model],
+    ['ownership = ?', query.ownership],
+    ['os = ?', query.os],
+    ['architecture = ?', query.architecture],
+    ['app_version = ?', query.app_version],
+    ["(banned = 'TRUE') = ?", bitOf(query.banned)],
+    ["(registered = 'TRUE') = ?", bitOf(query.active)],
+    [`(${MDM_PRESENT}) = ?`, bitOf(query.mdm_present)],
+    ['mdm_source = ?', query.mdm_vendor_name],
+    ['mdm_source = ?', query.source],
+    ['trust_level = ?', query.trust_level],
+    ["iif(override_active = 'TRUE', 'Overridden', 'Calculated') = ?", query.trustscore_status],
+    [HAS_A_ROLE, query.role_names && JSON.stringify(query.role_names)],
+    [LOGIN_BEFORE, query.last_login_before],
+    [LOGIN_AFTER, query.last_login_after],
+  ]);
+}
+
+export function enduserCriteriaV2(query: EnduserQueryV2): Criteria {
+  return criteriaOf([
+    ['name = ?', query.name],
+    ['email = ?', query.email],
+    ['email = ?', query.exact_email],
+    [ENDUSERS_OF_SERIAL, query.serial_number],
+    ["iif(last_login > 0, 'Active', 'Invited') = ?", query.status],
+    ['(last_login > 0) = ?', bitOf(query.active)],
+    [HAS_A_ROLE, query.role_names && JSON.stringify(query.role_names)],
+    [HAS_A_ROLE, query.security_roles && JSON.stringify(query.security_roles)],
+    [LOGIN_BEFORE, query.last_login_before],
+    [LOGIN_AFTER, query.last_login_after],
+  ]);
+}
+
+/** SQLite has no booleans: a comparison is 1 or 0. */
+function bitOf(wanted: boolean | undefined): number | undefined {
+  return wanted === undefined ? undefined : Number(wanted);
 }

@@ -14,7 +14,7 @@ import type { Match } from '../../domain/verdict.ts';
 import { activate } from '../../rules/active/rule-holder.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { problemLine } from '../../rules/language/problem.ts';
-import { parseRule } from '../../rules/load/load-rules.ts';
+import { parseRule } from '../../rules/load/read-rule.ts';
 import { type WhatIfEngine, whatIf } from './what-if.ts';
 
 /** Without rules of its own: each trial compiles its rules anew, so that it changes no window of the active ones. */

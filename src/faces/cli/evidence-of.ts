@@ -11,7 +11,7 @@ export async function evidenceOf(
   { beside }: Pick<Database, 'beside'>,
 ): Promise<EvidenceReader | undefined> {
   if (!existsSync(`${beside}.history/evidence`)) return undefined;
-  const { evidenceThresholdsOf } = await import('../../runtime/config/evidence.ts');
+  const { evidenceThresholdsOf } = await import('../../runtime/config/config.ts');
   const { evidenceFolder, evidenceReader } = await import('../../history/evidence/evidence-files.ts');
   return evidenceReader(evidenceFolder(beside), evidenceThresholdsOf(env));
 }

@@ -3,8 +3,7 @@
 
 import { lineOf } from '../../domain/errors.ts';
 import { actionsWith } from '../../engine/act/actions.ts';
-import { foldersIn } from '../../rules/active/rule-folders.ts';
-import { loadRuleFolder } from '../../rules/active/rule-holder.ts';
+import { foldersIn, loadRuleFolder } from '../../rules/active/rule-holder.ts';
 import { problemLine } from '../../rules/language/problem.ts';
 import {
   credentialDigest,

@@ -18,12 +18,19 @@ import { givenTime } from '../../domain/given-time.ts';
 import type { Replay } from '../../domain/replay.ts';
 import type { Rule } from '../../domain/rule.ts';
 import { ACTIONS } from '../../engine/act/actions.ts';
-import { dropOldEvidence, evidenceFolder, keepEvidence } from '../../history/evidence/evidence-files.ts';
-import { contentOf, gatherEvidence, type ReplayedTime, replayTime } from '../../history/evidence/gather.ts';
+import {
+  contentOf,
+  dropOldEvidence,
+  evidenceFolder,
+  gatherEvidence,
+  keepEvidence,
+  type ReplayedTime,
+  replayTime,
+} from '../../history/evidence/evidence-files.ts';
 import { loadRuleFolder } from '../../rules/active/rule-holder.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { didYouMean } from '../../rules/language/problem.ts';
-import { evidenceThresholdsOf } from '../../runtime/config/evidence.ts';
+import { evidenceThresholdsOf } from '../../runtime/config/config.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { keepHeapLean, statusLine } from '../../runtime/system/process.ts';
 import { timeWords } from '../report/decision-words.ts';

@@ -10,7 +10,7 @@ import { chooseFrom } from '../../engine/approve/plans.ts';
 import { runCycle } from '../../engine/cycle.ts';
 import { answerPlan, applyPlan, approvePart } from '../../engine/operate/plans.ts';
 import { whatIf } from '../../engine/run/what-if.ts';
-import { realFolders } from '../../rules/active/rule-folders.ts';
+import { realFolders } from '../../rules/active/rule-holder.ts';
 import { type Composition, composeEngine, composeWhatIf } from '../../runtime/compose/compose.ts';
 import { composeReader, readIfAny } from '../../runtime/compose/reader.ts';
 import type { Config } from '../../runtime/config/config.ts';

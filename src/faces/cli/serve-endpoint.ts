@@ -1,7 +1,7 @@
 // cli: `serve` with PostgreSQL: the endpoint and its pages, beside any number of its kind; workers make the runs. It ends on SIGTERM or SIGINT.
 
-import { LastGoodRules } from '../../rules/active/rule-folders.ts';
-import { KnownRules } from '../../rules/load/load-rules.ts';
+import { LastGoodRules } from '../../rules/active/rule-holder.ts';
+import { KnownRules } from '../../rules/load/read-rule.ts';
 import { sharedRecording } from '../../runtime/compose/compose.ts';
 import { Closing } from '../../runtime/compose/opened.ts';
 import { openServer } from '../../runtime/compose/postgres.ts';

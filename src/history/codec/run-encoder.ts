@@ -1,11 +1,11 @@
 // history codec: recorded runs as rows. In: runs, in their order. Out: the rows of each; of what holds on only what is other than in the runs
 // before it. INVARIANT: what was encoded is what the files have; a row that could not be written makes a new encoder necessary.
-
 import { hash } from 'node:crypto';
 import type { ActionName } from '../../domain/action.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import type { Exemption } from '../../domain/exemption.ts';
+import type { Fact } from '../../domain/facts.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import type { Stop } from '../../domain/operator.ts';
 import {
@@ -20,16 +20,7 @@ import {
 import type { OwnRead } from '../../domain/snapshot.ts';
 import type { MatchedLately, OpenState } from '../../domain/store.ts';
 import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
-import { dataText, factOf, factText, SECRET_TEXT } from '../fact-text.ts';
-import {
-  type HistoryRow,
-  holdOf,
-  OPEN_KINDS,
-  type OpenKind,
-  type RowKind,
-  type RunDecoder,
-  type RunDecoderOptions,
-} from '../rows.ts';
+import { parseExact } from '../../platform/contract/exact-json.ts';
 
 // What deciding found open, as rows: one for each noun, which holds until it is another or ends.
 
@@ -463,3 +454,170 @@ function dataOf({ value }: HistoryRow): unknown {
 function eventOf(row: HistoryRow): TrustEvent {
   return dataOf(row) as TrustEvent;
 }
+
+// history: the JSON text of a fact, exact. In: a fact, or its text. Out: the other of the two, equal in every digit: integers beyond 2^53 are
+// whole numbers in the text and bigints as facts; a number beyond all types is `1e999`. Never: a rounded integer.
+
+function factText(value: Fact): string {
+  switch (typeof value) {
+    case 'bigint':
+      return value.toString();
+    case 'number':
+      return numberText(value);
+    case 'object':
+      return value === null ? 'null' : Array.isArray(value) ? `[${value.map(factText).join(',')}]` : membersText(value);
+    default:
+      return JSON.stringify(value);
+  }
+}
+
+/** The same of nouns of ours: members that are undefined are left out. */
+function dataText(value: unknown): string {
+  return factText(value as Fact);
+}
+
+/** Errors: AppError `api_answer` when it is no JSON. */
+export function factOf(text: string): Fact {
+  if (PLAIN_TEXT.test(text)) return text.slice(1, -1);
+  if (SHORT.test(text)) return JSON.parse(text);
+  return LONG.test(text) ? BigInt(text) : (parseExact(text) as Fact);
+}
+
+/** Nothing in it is escaped, nor can it pass for a number. */
+const PLAIN_TEXT = /^"[^"\\\x7f]*"$/;
+/** No digit can be lost. */
+const SHORT = /^(?:true|false|null|-?\d{1,15})$/;
+/** Beyond what a number holds: most times are in nanoseconds. */
+const LONG = /^-?[1-9]\d{16,19}$/;
+
+/**
+ * In the place of a secret, which is not recorded. No fact has this text: an object is recorded as a whole only when it is empty, or when a key in
+ * it has a dot or no name.
+ */
+export const SECRET_TEXT = '{"$secret":true}';
+
+/** A whole number with an exponent is read as a number, never as a bigint. */
+function numberText(value: number): string {
+  if (Number.isFinite(value)) {
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : JSON.stringify(value);
+  }
+  return value > 0 ? '1e999' : '-1e999';
+}
+
+function membersText(value: { [key: string]: Fact }): string {
+  const members = Object.entries(value).flatMap(([key, member]) =>
+    member === undefined ? [] : [`${JSON.stringify(key)}:${factText(member)}`],
+  );
+  return `{${members.join(',')}}`;
+}
+
+// history: one row of a recorded run, as the segments keep it, and which rows hold on. In: nothing. Out: the form of a row and the table of its
+// kinds, which recording, reading, compacting and forgetting share. Never: a secret; it is dropped before a row is made.
+
+/**
+ * standing: holds until a later row of the same kind, subject and path; one without a value ends it, and one with an empty path and no value
+ * ends all rows of its subject. momentary: of its run alone. event: of its run alone, and carried on for windows that reach back to it.
+ */
+type RowHold = 'standing' | 'momentary' | 'event';
+
+/** What deciding found open, each noun by its id or key. */
+const OPEN_ROWS = {
+  episode: 'standing',
+  claim: 'standing',
+  decision: 'standing',
+  intent: 'standing',
+  rejected: 'standing',
+  attempt: 'standing',
+  attempts: 'standing',
+  lately: 'standing',
+  exemption: 'standing',
+  members: 'standing',
+  stop: 'standing',
+} as const satisfies Record<string, RowHold>;
+
+type OpenKind = keyof typeof OPEN_ROWS;
+export const OPEN_KINDS = Object.keys(OPEN_ROWS) as readonly OpenKind[];
+
+/** All kinds of rows. INVARIANT: the hold of a kind never changes, since segments of earlier versions have it too. */
+const ROW_KINDS = {
+  /** Facts of subjects. `subject` is the id, `path` the fact. Value: JSON of the fact (src/history/codec/run-encoder.ts). */
+  device: 'standing',
+  user: 'standing',
+  service: 'standing',
+  /** The same of a reading that was not trusted, or of a subject that a look could not read. */
+  'aside.device': 'momentary',
+  'aside.user': 'momentary',
+  'aside.service': 'momentary',
+  /** The run and its frame, by parts: `path` names the part. Each run has at least one row of this kind, and it is the first one. */
+  run: 'momentary',
+  /** An event of the log; `subject` is its id. */
+  event: 'event',
+  /** Decisions that the run wrote, and ended; `subject` is the id. */
+  written: 'momentary',
+  ended: 'momentary',
+  /** What deciding read, written when it changed; `subject` is the id or key of each. */
+  setting: 'standing',
+  /** Which paths records of a form have had: `subject` is the kind and its form, such as `device paged`. */
+  form: 'standing',
+  /** The files of a rule set: `subject` is its hash, `path` the file. */
+  rules: 'standing',
+  coverage: 'standing',
+  bundle: 'standing',
+  source: 'standing',
+  ...OPEN_ROWS,
+} as const satisfies Record<string, RowHold>;
+
+export type RowKind = keyof typeof ROW_KINDS;
+
+export interface HistoryRow {
+  /** `Run.seq`; 0 in a base, which has what held before the runs after it. */
+  run: number;
+  /** When that run began, epoch ms. In a base: when the run began that recorded the row. */
+  at: number;
+  kind: RowKind;
+  subject: string;
+  path: string;
+  /** JSON text. Undefined: it is there no longer. */
+  value: string | undefined;
+}
+
+/** Undefined for a kind of a later version: such a row is of its run alone. */
+export function holdOf(kind: string): RowHold | undefined {
+  return Object.hasOwn(ROW_KINDS, kind) ? ROW_KINDS[kind as RowKind] : undefined;
+}
+
+/** Whose fact a row is, trusted or not; undefined for rows of other kinds. */
+export function factKindOf(kind: string): SubjectKind | undefined {
+  return FACT_KINDS.get(kind);
+}
+
+const FACT_KINDS: ReadonlyMap<string, SubjectKind> = new Map(
+  SUBJECT_KINDS.flatMap((kind): [string, SubjectKind][] => [
+    [kind, kind],
+    [`aside.${kind}`, kind],
+  ]),
+);
+
+/** Reads the rows of one stretch of runs, in order; it keeps the standing ones that are no facts. */
+export interface RunDecoder {
+  /** Forgets all it kept. `rows`: the standing rows that are no facts, as they were before the next run, in no order. */
+  begin(rows: Iterable<HistoryRow>): void;
+  /**
+   * The next run. `rows`: all of it that are no facts, in the order in which they were written. `changes`: its facts, those of readings that are
+   * not trusted too. Throws when the rows make no run: it is then counted as damaged.
+   */
+  run(rows: readonly HistoryRow[], changes: Iterable<FactChange>): RecordedRun;
+  /** Events of rows of kind `event`. */
+  events(rows: readonly HistoryRow[]): TrustEvent[];
+  /** A rule set of its rows of kind `rules`; undefined when they are not whole. */
+  ruleSet(hash: string, rows: readonly HistoryRow[]): RecordedRuleSet | undefined;
+}
+
+interface RunDecoderOptions {
+  /** Open states and decisions may be left out of the runs. */
+  factsOnly: boolean;
+  /** Somebody was forgotten: a run may name what is no longer recorded. */
+  hasForgotten?: boolean;
+}
+
+export type NewRunDecoder = (options: RunDecoderOptions) => RunDecoder;

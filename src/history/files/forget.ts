@@ -5,11 +5,10 @@ import { relative } from 'node:path';
 import { type ExemptionMember, ExemptionMembers } from '../../domain/exemption.ts';
 import { FIELDS } from '../../domain/identity.ts';
 import type { SubjectRef } from '../../domain/subjects.ts';
-import { factKindOf, type HistoryRow, type RowKind } from '../rows.ts';
-import { causeOf, Walk } from './begin.ts';
+import { factKindOf, type HistoryRow, type RowKind } from '../codec/run-encoder.ts';
+import { causeOf, decodeGroup, RunBoundaries, rowAt, rowsOf, Walk } from './begin.ts';
 import { type CodedTexts, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 import { listHistory, NewSegment, readSegment, removeSegments, type SegmentFile, sizeOf } from './segment-files.ts';
-import { decodeGroup, RunBoundaries, rowAt, rowsOf } from './segment-rows.ts';
 
 // One subject among the members of exemptions, which are prints: nobody is named there, but whoever guesses an id can
 // ask whether it is one.

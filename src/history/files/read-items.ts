@@ -16,7 +16,7 @@ import type {
 } from '../../domain/recorded-history.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import { SOURCE_OF, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
-import { factKindOf, type HistoryRow, OPEN_KINDS, type RowKind, type RunDecoder } from '../rows.ts';
+import { factKindOf, type HistoryRow, OPEN_KINDS, type RowKind, type RunDecoder } from '../codec/run-encoder.ts';
 import {
   Begin,
   type Begun,
@@ -24,6 +24,7 @@ import {
   type HistoryFolder,
   type Lost,
   type RunBeside,
+  rowsOf,
   runAfter,
   runBefore,
   type Standing,
@@ -33,7 +34,6 @@ import {
 } from './begin.ts';
 import { dayOf } from './segment-bytes.ts';
 import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
-import { rowsOf } from './segment-rows.ts';
 import { changeOf, readValue, type ScannedRun, scanRuns, type Wanted } from './tidy.ts';
 
 // The item that says what held before the next run.

@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ColumnMetaData, KeyValue, SchemaElement } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { HistoryRow } from '../rows.ts';
+import type { HistoryRow } from '../codec/run-encoder.ts';
 import { stepDone } from './steps.ts';
 
 /** Of the rows and their kinds. A reader refuses any other. */

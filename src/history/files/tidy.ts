@@ -7,9 +7,18 @@ import { AppError } from '../../domain/errors.ts';
 import type { Fact } from '../../domain/facts.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import { factOf, SECRET_TEXT } from '../fact-text.ts';
-import { factKindOf, type HistoryRow } from '../rows.ts';
-import { type Lost, type Standing, standingInParts, Walk } from './begin.ts';
+import { factKindOf, factOf, type HistoryRow, SECRET_TEXT } from '../codec/run-encoder.ts';
+import {
+  addRows,
+  type DecodedGroup,
+  decodeGroup,
+  type Lost,
+  RunBoundaries,
+  rowAt,
+  type Standing,
+  standingInParts,
+  Walk,
+} from './begin.ts';
 import { dayOf, type SegmentAbout, type SegmentLevel } from './segment-bytes.ts';
 import { type RowGroup, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 import {
@@ -20,7 +29,6 @@ import {
   removeUnfinished,
   type SegmentFile,
 } from './segment-files.ts';
-import { addRows, type DecodedGroup, decodeGroup, RunBoundaries, rowAt } from './segment-rows.ts';
 
 interface TidyOptions {
   program: string;

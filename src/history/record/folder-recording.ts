@@ -19,11 +19,17 @@ import {
 import { isPlainlyCleanFact, withoutSecrets } from '../../domain/secrets.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
-import { EVENTS_TO, RunEncoder, type RunToEncode } from '../codec/run-encoder.ts';
-import { factOf, SECRET_TEXT } from '../fact-text.ts';
+import {
+  EVENTS_TO,
+  factKindOf,
+  factOf,
+  type HistoryRow,
+  RunEncoder,
+  type RunToEncode,
+  SECRET_TEXT,
+} from '../codec/run-encoder.ts';
 import { UnreadableSegment } from '../files/segment-columns.ts';
 import { HistoryWriter, lastStanding, tidyHistory } from '../files/tidy.ts';
-import { factKindOf, type HistoryRow } from '../rows.ts';
 import { LastFacts, type PackedFacts } from './last-facts.ts';
 
 // History/record: whoever keeps the recording of a database: a thread of its own, or this one.

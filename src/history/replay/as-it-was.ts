@@ -44,7 +44,7 @@ import type { Decided } from '../../engine/decide/input.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { KeptVerdicts } from './kept-verdicts.ts';
 import type { DoneIntent, PersonsChange } from './platform-model.ts';
-import { RecordedEffects } from './recorded-effects.ts';
+import { RecordedEffects } from './platform-model.ts';
 import {
   countingIds,
   DueRuns,

@@ -10,11 +10,11 @@ import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind } from '../../domain/subject
 import type { Evaluator } from '../../domain/verdict.ts';
 import { earlierReadings } from '../../engine/pull/stand-still.ts';
 import { distrust, TRUST_DEFAULT } from '../../engine/pull/trust-gate.ts';
-import { type ValueTally, valueTallies } from '../../rules/facts/value-counts.ts';
+import { type ValueTally, valueTallies } from '../../rules/facts/fact-reader.ts';
 import { compileRules } from '../../rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { problemLine } from '../../rules/language/problem.ts';
-import { parseRule } from '../../rules/load/load-rules.ts';
+import { parseRule } from '../../rules/load/read-rule.ts';
 import type { RecordedWorld } from './recorded-world.ts';
 import { valueAt, type WorldKind, type WorldSubject } from './world-kind.ts';
 

@@ -25,8 +25,7 @@ import type {
 } from '../../domain/verdict.ts';
 import { underLists } from '../compile/expressions.ts';
 import { compileProgram, type Program, type ProgramRule } from '../compile/program.ts';
-import { FactReader } from '../facts/fact-reader.ts';
-import { ValueMerge } from '../facts/value-counts.ts';
+import { FactReader, ValueMerge } from '../facts/fact-reader.ts';
 import { FALSE, TRUE, type Truth } from '../language/expression.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { portableRules } from '../load/read-rule.ts';

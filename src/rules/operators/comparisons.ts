@@ -12,6 +12,7 @@ import {
   checkSecondsLiteral,
   checkTimeLiteral,
   epochUnitOf,
+  type Family,
   type Form,
   isNumeric,
   isTextual,
@@ -41,7 +42,6 @@ import {
 } from '../language/expression.ts';
 import { type Comparison, compareNumbers, type Exact, MIRRORED, type Num, nameOf } from '../language/loaded-rule.ts';
 import { BOOLEAN, type TimeUnit, typeName, type ValueType } from '../record-types/field-types.ts';
-import type { Family } from './family.ts';
 import { infix } from './numbers.ts';
 
 // Checks the two sides of a comparison: they must be of one kind, in one unit.

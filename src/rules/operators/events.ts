@@ -12,6 +12,7 @@ import {
 import {
   checkCondition,
   durationFault,
+  type Family,
   type Form,
   type Operands,
   refuse,
@@ -22,7 +23,6 @@ import { type EventCount, type Expression, keyOf } from '../language/expression.
 import { type Edit, type EditsOf, literalEdits, showEdited, within } from '../language/loaded-rule.ts';
 import { didYouMean, nearestName, type Place } from '../language/problem.ts';
 import { fieldAt, NUMBER, SECONDS, type ValueType } from '../record-types/field-types.ts';
-import type { Family } from './family.ts';
 
 // Checks the filter of an event operator: which of the subject's own events it counts, and in which window.
 

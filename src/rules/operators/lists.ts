@@ -8,9 +8,11 @@ import {
   checkKnownText,
   checkListOperand,
   checkScore,
+  type Family,
   type Form,
   insideOf,
   isTextual,
+  MANY,
   type Operands,
   refuse,
   refused,
@@ -43,9 +45,7 @@ import {
 } from '../language/expression.ts';
 import { compareNumbers, isExact, type Num, nameOf } from '../language/loaded-rule.ts';
 import { ANY, BOOLEAN, listOf, NUMBER, recordOf, TEXT, typeName, type ValueType } from '../record-types/field-types.ts';
-import { type Family, MANY } from './family.ts';
-import { infix } from './numbers.ts';
-import { textTest } from './texts.ts';
+import { infix, textTest } from './numbers.ts';
 
 const IN: Operator = {
   name: 'in',

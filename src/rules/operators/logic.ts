@@ -7,7 +7,9 @@ import {
   call,
   check,
   checkCondition,
+  type Family,
   type Form,
+  MANY,
   type Operands,
   refuse,
   refused,
@@ -40,7 +42,6 @@ import {
 import { type Edit, nameOf } from '../language/loaded-rule.ts';
 import type { Place } from '../language/problem.ts';
 import { ANY, BOOLEAN, listOf, REFUSED, TEXT, typeName, type ValueType } from '../record-types/field-types.ts';
-import { type Family, MANY } from './family.ts';
 import { MERGE } from './lists.ts';
 import { infix } from './numbers.ts';
 

@@ -7,6 +7,7 @@ import {
   call,
   check,
   durationFault,
+  type Family,
   type Form,
   factAt,
   isNumeric,
@@ -32,7 +33,6 @@ import {
 import { type Edit, literalEdits, nameOf, within } from '../language/loaded-rule.ts';
 import type { Place } from '../language/problem.ts';
 import { BOOLEAN, fieldAt, listOf, NOW_TYPE, TEXT, typeName, type ValueType } from '../record-types/field-types.ts';
-import type { Family } from './family.ts';
 import { compileInFact } from './lists.ts';
 import { infix } from './numbers.ts';
 

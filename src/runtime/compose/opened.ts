@@ -22,8 +22,8 @@ import {
 } from '../../engine/audit/signing-key.ts';
 import { auditSourcesOf, type CopiesElsewhere, verifyAudit } from '../../engine/audit/sources.ts';
 import type { DeskThread } from '../../history/record/desk-thread.ts';
-import type { LastGoodRules } from '../../rules/active/rule-folders.ts';
-import type { KnownRules } from '../../rules/load/load-rules.ts';
+import type { LastGoodRules } from '../../rules/active/rule-holder.ts';
+import type { KnownRules } from '../../rules/load/read-rule.ts';
 import type { Sealing } from '../../store/audit-log.ts';
 import { allCheckpointLines } from '../../store/audit-rows.ts';
 import type { SqlStore } from '../../store/sql-store.ts';

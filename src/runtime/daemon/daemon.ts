@@ -13,7 +13,7 @@ import type { HttpDeps, StartedRun } from '../../faces/http/deps.ts';
 import { type Listening, listen, listenForMetrics } from '../../faces/http/listen.ts';
 import { loadOrCreateToken, type TokenRegister } from '../../faces/http/sign-in.ts';
 import { createPages } from '../../faces/web/index.ts';
-import { foldersIn, watchFolders } from '../../rules/active/rule-folders.ts';
+import { foldersIn, watchFolders } from '../../rules/active/rule-holder.ts';
 import { rulesThatLose } from '../../rules/compile/expressions.ts';
 import { meaningOf } from '../../store/store-fault.ts';
 import type { Composition } from '../compose/compose.ts';

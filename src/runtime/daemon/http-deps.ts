@@ -32,9 +32,8 @@ import { changedRule, type TrialEngine, tryRule } from '../../engine/run/try-rul
 import type { HttpDeps, OperatorPort, StreamSource } from '../../faces/http/deps.ts';
 import { views, writeReport } from '../../faces/report/index.ts';
 import { buildSummary } from '../../faces/report/summary/build.ts';
-import { evidenceFolder, evidenceReader } from '../../history/evidence/evidence-files.ts';
-import { contentOf } from '../../history/evidence/gather.ts';
-import { folderNames } from '../../rules/active/rule-folders.ts';
+import { contentOf, evidenceFolder, evidenceReader } from '../../history/evidence/evidence-files.ts';
+import { folderNames } from '../../rules/active/rule-holder.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { testRuleInTurns } from '../../rules/rule-tests/run-tests.ts';
 import { BackupFolder, isOverdue, type KeptBackup } from '../../store/sqlite/backup.ts';

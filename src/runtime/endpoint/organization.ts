@@ -11,7 +11,7 @@ import type { RunRecord } from '../../domain/store.ts';
 import type { RecordReader } from '../../domain/store-ports.ts';
 import type { HttpDeps, MetricsPort, ReadyCheck } from '../../faces/http/deps.ts';
 import type { OpenedOrganization } from '../../faces/http/organizations/opened.ts';
-import { folderNames, foldersIn, watchFolders, withoutPaths } from '../../rules/active/rule-folders.ts';
+import { folderNames, foldersIn, watchFolders, withoutPaths } from '../../rules/active/rule-holder.ts';
 import type { AuditListener } from '../../store/postgres/lease-statements.ts';
 import { Asks, PostgresReplays } from '../../store/postgres/pool.ts';
 import { type Composition, composeEngine } from '../compose/compose.ts';
@@ -29,8 +29,7 @@ import {
   sourceChecks,
   stopChecks,
 } from '../daemon/readiness.ts';
-import type { OrganizationHolder } from '../organizations/load-organizations.ts';
-import { organizationsCheck } from '../organizations/ready-check.ts';
+import { type OrganizationHolder, organizationsCheck } from '../organizations/load-organizations.ts';
 import { nextAfter, overdueAfter, RunQueue } from '../schedule/run-queue.ts';
 import type { Ending } from '../system/process.ts';
 import { demandDone, turnsByJobs } from '../worker/asks.ts';

@@ -1,9 +1,9 @@
 // metrics: what each process on PostgreSQL shows of all of them: the organizations, the database, the jobs in it. In: what a scrape asks for. Out:
 // gauges. INVARIANT: labels are bounded: so many organizations have a name, and the others are summed.
-
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { StoreFault } from '../../domain/database.ts';
 import type { LaneCounters } from '../../domain/jobs.ts';
+import { LEASE_CHANGES, type LeaseChange } from '../../domain/lease.ts';
 import type { ApiListener, Clock } from '../../domain/ports.ts';
 import type { WorkProgress } from '../../domain/replay.ts';
 import { MODES, type Mode } from '../../domain/rule.ts';
@@ -13,9 +13,9 @@ import type { Source } from '../../domain/subjects.ts';
 import { Metrics } from './registry.ts';
 
 export const NAMED_MAX = 100;
-export const OTHERS = '(others)';
+const OTHERS = '(others)';
 
-export class NamedOrganizations {
+class NamedOrganizations {
   private readonly named = new Set<string>();
 
   /** `all`: those that are configured now. Of them the first by id have a name, so that processes name the same ones. */
@@ -146,7 +146,7 @@ interface Problem {
   kind: string;
 }
 
-export interface SharedSources {
+interface SharedSources {
   version: string;
   /** Errors: those of reading them. */
   jobs(): Promise<readonly Waiting[]>;
@@ -157,7 +157,7 @@ export interface SharedSources {
   fault(): StoreFault | undefined;
 }
 
-export async function setShared(metrics: Metrics, sources: SharedSources): Promise<void> {
+async function setShared(metrics: Metrics, sources: SharedSources): Promise<void> {
   const organizations = sources.organizations();
   metrics.set('trustward_organizations', {}, organizations?.count);
   metrics.set('trustward_organizations_refused', {}, organizations && flag(organizations.areRefused));
@@ -249,5 +249,74 @@ export class EndpointMeasuring {
   async text(): Promise<string> {
     await setShared(this.metrics, this.sources);
     return this.metrics.text();
+  }
+}
+
+// metrics: of a worker: its jobs, its leases, the organizations that it cannot work for. In: what begins and ends. Out: Prometheus text.
+// INVARIANT: labels are bounded, and nothing rests on what is counted here.
+
+interface WorkerSources extends SharedSources {
+  /** Those that are configured now, by id. */
+  ids(): readonly string[];
+  /** Of the ids, those that cannot be worked for. */
+  failing(): readonly string[];
+  longestMs(): number;
+  /** Undefined before it works. */
+  fetchedAtMs(): number | undefined;
+}
+
+interface EndedJob {
+  organization: string;
+  kind: string;
+  result: 'done' | 'failed' | 'broken_off';
+  ms: number;
+}
+
+export class WorkerMeasuring {
+  private readonly metrics = new Metrics();
+  private readonly named = new NamedOrganizations();
+
+  constructor(private readonly sources: WorkerSources) {
+    this.metrics.set('trustward_build_info', { version: sources.version }, 1);
+    // A counter that appears with its first count shows no increase.
+    for (const change of LEASE_CHANGES) this.metrics.count('trustward_leases_total', { change }, 0);
+  }
+
+  get contentType(): string {
+    return this.metrics.contentType;
+  }
+
+  began({ organization, kind, lagMs }: { organization: string; kind: string; lagMs: number }): void {
+    this.metrics.observe('trustward_job_lag_seconds', { kind }, lagMs / 1_000);
+    for (const result of ['done', 'failed', 'broken_off']) this.count(organization, kind, result, 0);
+  }
+
+  ended({ organization, kind, result, ms }: EndedJob): void {
+    this.metrics.observe('trustward_job_duration_seconds', { kind }, ms / 1_000);
+    this.count(organization, kind, result, 1);
+  }
+
+  leased(change: LeaseChange): void {
+    this.metrics.count('trustward_leases_total', { change });
+  }
+
+  async text(): Promise<string> {
+    const { metrics, sources } = this;
+    const fetched = sources.fetchedAtMs();
+    metrics.set('trustward_jobs_fetched_timestamp_seconds', {}, fetched && fetched / 1_000);
+    metrics.set('trustward_job_under_way_max_seconds', {}, sources.longestMs() / 1_000);
+    metrics.clear('trustward_organizations_failing');
+    const failing = [...sources.failing()].sort();
+    for (const organization of failing.slice(0, NAMED_MAX))
+      metrics.set('trustward_organizations_failing', { organization }, 1);
+    const more = failing.length - NAMED_MAX;
+    if (more > 0) metrics.set('trustward_organizations_failing', { organization: OTHERS }, more);
+    await setShared(metrics, sources);
+    return metrics.text();
+  }
+
+  private count(of: string, kind: string, result: string, by: number): void {
+    const organization = this.named.labelOf(of, this.sources.ids());
+    this.metrics.count('trustward_jobs_total', { organization, kind, result }, by);
   }
 }

@@ -19,8 +19,7 @@ import type {
   WaitingNotification,
 } from '../../domain/notification.ts';
 import type { Clock, Ids, Log, Random } from '../../domain/ports.ts';
-import { type Delivery, type Resolve, sendChecked } from './checked-request.ts';
-import type { Webhook } from './settings.ts';
+import { type Delivery, type Resolve, sendChecked, type Webhook } from './settings.ts';
 
 /** `publicUrl`: without a slash at its end. */
 export function linkOf({ about }: Pick<Notification, 'about'>, publicUrl: string): string | undefined {

@@ -6,7 +6,8 @@ import { delimiter, join } from 'node:path';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { leastMode, MODES, type Mode } from '../../domain/rule.ts';
-import { BoundedRead } from '../../rules/active/rule-folders.ts';
+import { refusalText } from '../../faces/report/fact-text.ts';
+import { BoundedRead } from '../../rules/active/rule-holder.ts';
 import { byPosition, problemLine } from '../../rules/language/problem.ts';
 import { readRuleFile } from '../../rules/load/rule-text.ts';
 import { type Config, readConfig, webhookFaultsIn } from '../config/config.ts';
@@ -92,20 +93,20 @@ export function configOf(
   throw new AppError('config', [...problems.map(problemLine), ...environment].join('\n'));
 }
 
-export interface SettingFaults {
+interface SettingFaults {
   problems: OrganizationProblem[];
   /** Of settings that the environment has: for every organization the same. */
   environment: string[];
 }
 
 /** Everything but the files of secrets, and what the whole installation has: a lost credential is a matter of one organization. */
-export function checkSettings(organization: OrganizationFile, base: Environment): { config: Config } | SettingFaults {
+function checkSettings(organization: OrganizationFile, base: Environment): { config: Config } | SettingFaults {
   const env = withoutSecrets(organization, base);
   return readWith(organization, () => readConfig(env, {}, undefined, ['webhook_secrets']));
 }
 
 /** Mistakes in the settings of a file that has others: what each must have is checked with its form. */
-export function checkRest(rest: SettingsOfFile, base: Environment): OrganizationProblem[] {
+function checkRest(rest: SettingsOfFile, base: Environment): OrganizationProblem[] {
   const { TRUSTWARD_REFRESH_TOKEN: _, ...env } = withoutSecrets(rest, base);
   const complete = { TRUSTWARD_API_URL: 'https://not-given.example', ...env, TRUSTWARD_API_KEY: 'not-read' };
   const checked = readWith(rest, () => readConfig(complete));
@@ -203,7 +204,7 @@ export interface Organization extends OrganizationFile {
   };
 }
 
-export interface OrganizationSet {
+interface OrganizationSet {
   organizations: Organization[];
   problems: OrganizationProblem[];
   /** Mistakes in settings of the environment, which every organization has. */
@@ -441,4 +442,26 @@ export class OrganizationHolder {
     for (const id of gone)
       this.log.warn({ organization: id }, `the file of organization \`${id}\` is gone: it is no longer worked on`);
   }
+}
+
+// organizations: their part of `/readyz` for who may see all of them. In: the holder. Out: one check. It shows how much is wrong and in which lines of
+// which files; what stands there is left to the log.
+
+/** Without the folder. INVARIANT: the names of the files are ids, or were meant to be: no other text comes through. */
+const PLACE = /^(?:.*\/)?([a-z0-9-]+\.ya?ml):(\d+):\d+: /;
+
+interface OrganizationsCheck {
+  name: 'organizations';
+  ok: boolean;
+  text: string;
+}
+
+export function organizationsCheck(holder: Pick<OrganizationHolder, 'all' | 'refusal'>): OrganizationsCheck {
+  const name = 'organizations';
+  const wrong = holder.refusal;
+  const count = holder.all().length;
+  const text = `${count} organization${count === 1 ? '' : 's'}`;
+  if (wrong === undefined) return { name, ok: true, text };
+  const rest = '`trustward organizations check` and the log have the details';
+  return { name, ok: false, text: `${refusalText(wrong, PLACE)}; the last good set of ${text} stays; ${rest}` };
 }

@@ -5,7 +5,7 @@ import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { resolveIntent } from '../../../src/engine/operate/resolve-intent.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { problemLine } from '../../../src/rules/language/problem.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
 
 const SERVICE = 'shop.east';

@@ -13,7 +13,7 @@ import { buildReport } from '../../../src/faces/report/build-report.ts';
 import { reportMarkdown } from '../../../src/faces/report/markdown.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { problemLine } from '../../../src/rules/language/problem.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../../support/engine-on-platform.ts';
 
 /** A pair that undoes itself, on a kind of target that there is, writing a field that no other action writes. */

@@ -7,7 +7,7 @@ import { reportJson } from '../../../src/faces/report/json.ts';
 import { reportMarkdown } from '../../../src/faces/report/markdown.ts';
 import { reportText } from '../../../src/faces/report/text.ts';
 import { problemLine } from '../../../src/rules/language/problem.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { type OnPlatform, type Round, startOnPlatform } from '../../support/engine-on-platform.ts';
 
 const SERVICE = 'shop.east';

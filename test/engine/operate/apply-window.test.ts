@@ -4,7 +4,7 @@ import type { Facts } from '../../../src/domain/facts.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { problemLine } from '../../../src/rules/language/problem.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { CaseWorld } from '../../support/case-world.ts';
 import { type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
 

@@ -4,7 +4,7 @@ import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { type ExplainDeps, explainSubject } from '../../../src/engine/explain/judge-subject.ts';
 import { addExemption, type ExemptionRequest } from '../../../src/engine/operate/commands.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 
 const ANN = 'ann@example.com';

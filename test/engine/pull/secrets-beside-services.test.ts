@@ -5,7 +5,7 @@ import type { Facts } from '../../../src/domain/facts.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { readEvent } from '../../../src/engine/pull/pull-events.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { migrate, openDatabase, type SqliteDb } from '../../../src/store/sqlite/database.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { CANARY } from './secret-forms.ts';

@@ -5,7 +5,7 @@ import { AppError } from '../../../src/domain/errors.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { recordedLookBack } from '../../../src/engine/run/reading-needs.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';
 

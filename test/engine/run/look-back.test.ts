@@ -6,7 +6,7 @@ import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { judgeSubject } from '../../../src/engine/explain/judge-subject.ts';
 import { whatIf } from '../../../src/engine/run/what-if.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
 import { changed, type SeenRuns, seenRuns } from '../../support/seen-runs.ts';

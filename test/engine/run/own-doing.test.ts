@@ -8,7 +8,7 @@ import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { releaseClaims } from '../../../src/engine/operate/release.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { problemLine } from '../../../src/rules/language/problem.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
 
 let on: OnPlatform;

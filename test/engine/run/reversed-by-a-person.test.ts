@@ -6,7 +6,7 @@ import type { Facts } from '../../../src/domain/facts.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { historyOf } from '../../../src/engine/explain/history-of.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { exempt } from '../../../src/engine/operate/exempt.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
 
 const ANN = 'ann@example.com';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { TRUST_DEFAULT } from '../../../src/engine/pull/trust-gate.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { migrate, openDatabase, readMigrations, type SqliteDb } from '../../../src/store/sqlite/database.ts';
 import { type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
 

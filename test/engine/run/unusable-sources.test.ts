@@ -4,7 +4,7 @@ import { AppError } from '../../../src/domain/errors.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { addExemption } from '../../../src/engine/operate/commands.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
 
 let on: OnPlatform;

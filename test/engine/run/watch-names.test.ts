@@ -4,7 +4,7 @@ import { AppError } from '../../../src/domain/errors.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, addFleet, lookOn, recordRequests } from '../../support/looks.ts';
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, addFleet, lookOn, recordRequests } from '../../support/looks.ts';
 

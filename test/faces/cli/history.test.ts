@@ -3,9 +3,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { rowsOf } from '../../../src/history/files/begin.ts';
 import { verifyHistory } from '../../../src/history/files/forget.ts';
 import { listHistory, readSegment } from '../../../src/history/files/segment-files.ts';
-import { rowsOf } from '../../../src/history/files/segment-rows.ts';
 import { command } from '../../support/in-process.ts';
 import { type Organization, startOrganization } from '../../support/organization.ts';
 

@@ -6,8 +6,7 @@ import type { Fact } from '../../../src/domain/facts.ts';
 import type { RecordedRun, RunFrame } from '../../../src/domain/recorded-history.ts';
 import type { OpenState } from '../../../src/domain/store.ts';
 import { SOURCES, type Source } from '../../../src/domain/subjects.ts';
-import { Decoder, RunEncoder } from '../../../src/history/codec/run-encoder.ts';
-import { factKindOf, type HistoryRow, holdOf } from '../../../src/history/rows.ts';
+import { Decoder, factKindOf, type HistoryRow, holdOf, RunEncoder } from '../../../src/history/codec/run-encoder.ts';
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', '__proto__', 'a b');
 const text = fc.constantFrom('', 'x', '"quoted"', '1e999', 'null', '😀', '\u0000', '__proto__');

@@ -16,14 +16,16 @@ import { EVIDENCE_THRESHOLDS } from '../../../src/domain/evidence.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { evidenceLine } from '../../../src/faces/report/evidence-words.ts';
 import {
+  contentOf,
+  coveredMs,
   dropOldEvidence,
   evidenceFolder,
   evidenceReader,
+  gatherEvidence,
   keepEvidence,
 } from '../../../src/history/evidence/evidence-files.ts';
-import { contentOf, coveredMs, gatherEvidence } from '../../../src/history/evidence/gather.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { DAY_MS, evidenceOf, NOW_MS, replayedRule, replayOf } from './figures.ts';
 
 let dir: string;

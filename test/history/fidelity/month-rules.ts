@@ -2,7 +2,7 @@
 // dice. Out: loaded rules; and the sets that people's edits make of them.
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import type { Dice } from '../../harness/dice.ts';
 import { BUNDLE, TOKENS } from './month-world.ts';
 

@@ -1,7 +1,7 @@
 // test: a codec that is as plain as can be: it keeps the rows, so that tests see what the reader handed over. In: rows. Out: runs with those rows.
 import type { TrustEvent } from '../../../src/domain/event.ts';
 import type { RecordedRun } from '../../../src/domain/recorded-history.ts';
-import type { HistoryRow, RunDecoder } from '../../../src/history/rows.ts';
+import type { HistoryRow, RunDecoder } from '../../../src/history/codec/run-encoder.ts';
 
 export interface PlainRun extends RecordedRun {
   rows: readonly HistoryRow[];

@@ -1,6 +1,7 @@
 // test: rows of a history, made up. In: a number of a run, what it saw. Out: rows in the form of the recorder.
+
+import type { HistoryRow, RowKind } from '../../../src/history/codec/run-encoder.ts';
 import { lastStanding } from '../../../src/history/files/tidy.ts';
-import type { HistoryRow, RowKind } from '../../../src/history/rows.ts';
 
 export const START = Date.UTC(2026, 5, 1, 10);
 export const MINUTE = 60_000;

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { HistoryRow } from '../../../src/history/codec/run-encoder.ts';
+import { rowsOf } from '../../../src/history/files/begin.ts';
 import { fileNameOf, parseFileName, SegmentBytes } from '../../../src/history/files/segment-bytes.ts';
 import { bytesOf, readColumns } from '../../../src/history/files/segment-columns.ts';
 import { listHistory, readSegment } from '../../../src/history/files/segment-files.ts';
-import { rowsOf } from '../../../src/history/files/segment-rows.ts';
 import { HistoryWriter } from '../../../src/history/files/tidy.ts';
-import type { HistoryRow } from '../../../src/history/rows.ts';
 import { HOUR, runRows, START } from './rows.ts';
 
 const ABOUT = { program: 'trustward 0.1.0', address: 'http://127.0.0.1:1' };

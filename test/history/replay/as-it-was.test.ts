@@ -8,7 +8,7 @@ import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { addExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { seeded } from '../../rules/typed-grammar.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';

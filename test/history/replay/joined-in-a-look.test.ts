@@ -6,7 +6,7 @@ import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { recordedLookBack } from '../../../src/engine/run/reading-needs.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';

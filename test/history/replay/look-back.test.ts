@@ -14,7 +14,7 @@ import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { Dice } from '../../harness/dice.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';

@@ -6,7 +6,7 @@ import type { HistoryItem, RunFrame } from '../../../src/domain/recorded-history
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { RecordedWorld } from '../../../src/history/replay/recorded-world.ts';
 import { compileRules } from '../../../src/rules/judge/evaluator.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { Recording } from '../../support/recorded.ts';
 
 const changes: FactChange[] = [{ kind: 'device', subject: 'd1', path: 'Model', value: 'M1' }];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RuleSetDifference } from '../../../src/domain/replay.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
-import { compareRuleSets } from '../../../src/history/replay/compare-rule-sets.ts';
+import { compareRuleSets } from '../../../src/history/replay/what-if.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { DAY, MINUTE, Recording, ruleOf, T0 } from '../../support/recorded.ts';
 

@@ -4,8 +4,7 @@ import type { Fact } from '../../../src/domain/facts.ts';
 import type { Intent } from '../../../src/domain/intent.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
-import { type ModelledWorld, PlatformModel } from '../../../src/history/replay/platform-model.ts';
-import { RecordedEffects } from '../../../src/history/replay/recorded-effects.ts';
+import { type ModelledWorld, PlatformModel, RecordedEffects } from '../../../src/history/replay/platform-model.ts';
 import { doneIntent } from '../../support/filled-store.ts';
 import { DAY, MINUTE, NOTHING_OPEN, T0 } from '../../support/recorded.ts';
 

@@ -5,7 +5,7 @@ import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { unreadLists } from '../../../src/history/replay/recorded-world.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';
 import { START_MS } from '../../support/platform.ts';

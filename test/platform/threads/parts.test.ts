@@ -7,7 +7,7 @@ import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { ManagementClient } from '../../../src/platform/client.ts';
 import { ReaderPool } from '../../../src/platform/threads/reader-pool.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { systemRandom } from '../../../src/runtime/system/ids.ts';
 import { migrate, openDatabase, type SqliteDb } from '../../../src/store/sqlite/database.ts';

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { lineOf } from '../../../src/domain/errors.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
-import { foldersIn, realFolders } from '../../../src/rules/active/rule-folders.ts';
-import { loadRuleFolder } from '../../../src/rules/active/rule-holder.ts';
+import { foldersIn, loadRuleFolder, realFolders } from '../../../src/rules/active/rule-holder.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING } from '../../support/organization.ts';
 
 let dir: string;

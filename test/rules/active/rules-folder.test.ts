@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Clock } from '../../../src/domain/ports.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
-import { type FolderWatch, LastGoodRules, watchFolders } from '../../../src/rules/active/rule-folders.ts';
-import { RuleHolder } from '../../../src/rules/active/rule-holder.ts';
+import { type FolderWatch, LastGoodRules, RuleHolder, watchFolders } from '../../../src/rules/active/rule-holder.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, silentLog } from '../../support/organization.ts';
 

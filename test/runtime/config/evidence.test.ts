@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { EVIDENCE_THRESHOLDS } from '../../../src/domain/evidence.ts';
-import { evidenceThresholdsOf } from '../../../src/runtime/config/evidence.ts';
+import { evidenceThresholdsOf } from '../../../src/runtime/config/config.ts';
 
 const read = (text: string) => evidenceThresholdsOf({ TRUSTWARD_EVIDENCE: text });
 

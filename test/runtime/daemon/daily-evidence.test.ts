@@ -1,7 +1,7 @@
 // test: when a daemon makes evidence of its rules: once a day, soon after a change, and never where no history is kept.
 import { expect, test } from 'vitest';
 import { EVIDENCE_THRESHOLDS, type RuleEvidence } from '../../../src/domain/evidence.ts';
-import { contentOf } from '../../../src/history/evidence/gather.ts';
+import { contentOf } from '../../../src/history/evidence/evidence-files.ts';
 import { DailyEvidence } from '../../../src/runtime/daemon/http-deps.ts';
 import { evidenceOf } from '../../history/evidence/figures.ts';
 import { ruleOf } from '../../support/recorded.ts';

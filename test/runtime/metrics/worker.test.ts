@@ -1,7 +1,6 @@
 // test: what a worker's metrics show of many organizations: a bounded number of labels, whatever comes and goes, and sums that lose nothing.
 import { describe, expect, it } from 'vitest';
-import { NAMED_MAX } from '../../../src/runtime/metrics/shared-gauges.ts';
-import { WorkerMeasuring } from '../../../src/runtime/metrics/worker-measuring.ts';
+import { NAMED_MAX, WorkerMeasuring } from '../../../src/runtime/metrics/shared-gauges.ts';
 
 const idsFrom = (first: number, count: number) =>
   Array.from({ length: count }, (_, at) => `o-${String(first + at).padStart(5, '0')}`);

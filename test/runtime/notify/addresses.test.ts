@@ -2,7 +2,7 @@
 import { BlockList } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isPublicAddress } from '../../../src/runtime/notify/checked-request.ts';
+import { isPublicAddress } from '../../../src/runtime/notify/settings.ts';
 
 describe('an address', () => {
   it.each([

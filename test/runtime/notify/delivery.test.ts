@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WaitingNotification } from '../../../src/domain/notification.ts';
 import type { Random } from '../../../src/domain/ports.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { claimMsOf, Deliveries, pauseAfter } from '../../../src/runtime/notify/delivery.ts';
 import type { Webhook } from '../../../src/runtime/notify/settings.ts';
 import { type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';

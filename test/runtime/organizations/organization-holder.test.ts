@@ -2,9 +2,8 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { watchFolders } from '../../../src/rules/active/rule-folders.ts';
-import { OrganizationHolder } from '../../../src/runtime/organizations/load-organizations.ts';
-import { organizationsCheck } from '../../../src/runtime/organizations/ready-check.ts';
+import { watchFolders } from '../../../src/rules/active/rule-holder.ts';
+import { OrganizationHolder, organizationsCheck } from '../../../src/runtime/organizations/load-organizations.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { type Files, makeFiles } from './files.ts';
 

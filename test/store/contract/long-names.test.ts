@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { KEPT_NAME_BYTES_MAX } from '../../../src/domain/subjects.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/load-rules.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { banRule } from '../../support/engine-on-platform.ts';
 import { engineOnStore } from '../../support/engine-on-store.ts';
 import { databases } from '../../support/stores.ts';
