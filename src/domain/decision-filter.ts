@@ -4,7 +4,7 @@
 import { shownName } from '../base/text.ts';
 import { AppError } from './errors.ts';
 import { demandOne, type Identity, type IdentityReader, type Named, resolveAmong, resolveName } from './identity.ts';
-import type { DecisionQuery } from './store.ts';
+import type { DecisionQuery, RunRecord } from './store.ts';
 import type { AuditReader, RecordReader } from './store-ports.ts';
 import type { SubjectRef } from './subjects.ts';
 
@@ -131,4 +131,19 @@ export async function demandKnownOwner(reader: Pick<IdentityReader, 'identitiesN
     'not_found',
     `${what}: no trusted snapshot has shown this e-mail address as a user's or as the owner of a device`,
   );
+}
+
+const RECENT = 20;
+
+/** By its id, its number or a beginning; `latest`: the last run that has ended, or otherwise the one under way. Errors: AppError `not_found`. */
+export async function runNamed(reader: Pick<RecordReader, 'run' | 'runs'>, id: string): Promise<RunRecord> {
+  if (id === 'latest') {
+    const recent = await reader.runs(RECENT);
+    const latest = recent.find((run) => run.status !== 'running') ?? recent[0];
+    if (latest) return latest;
+    throw new AppError('not_found', 'there is no run yet: POST /api/runs makes one');
+  }
+  const run = await reader.run(id);
+  if (!run) throw new AppError('not_found', `there is no run \`${id}\``);
+  return run;
 }

@@ -1,28 +1,24 @@
 // support: an endpoint over a real store, with tokens of every scope, and ports that record their calls.
 
-import { schemas } from '../../src/contract/answers.ts';
+import type { Asking } from '../../src/contract/operation.ts';
+import type { OperationId, Output, Parsed, Performer } from '../../src/contract/table.ts';
 import { hashOfToken, SCOPES, type Scope } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
+import type { Clock, Ids } from '../../src/domain/ports.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import type { ExplainedSubject, WhyAnswer } from '../../src/domain/why.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { decidePlan } from '../../src/engine/approve/plans.ts';
 import { verifyChain } from '../../src/engine/audit/signing-key.ts';
-import {
-  acceptSnapshot,
-  addExemption,
-  endExemption,
-  resumeEverything,
-  stopEverything,
-} from '../../src/engine/operate/commands.ts';
-import { addToken, revokeToken } from '../../src/engine/operate/endpoint-tokens.ts';
-import { confirmJoined } from '../../src/engine/operate/exempt.ts';
+import { addExemption } from '../../src/engine/operate/commands.ts';
 import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
 import { createHttpApp } from '../../src/faces/http/app.ts';
 import type { HttpDeps } from '../../src/faces/http/deps.ts';
 import type { Pages } from '../../src/faces/http/route.ts';
 import { hashVerifier, SignedInMemory, SignIn, tokenHash } from '../../src/faces/http/sign-in.ts';
 import { views } from '../../src/faces/report/index.ts';
+import { type Offering, performerOf } from '../../src/runtime/operations/performer.ts';
+import { planShown, type Reading } from '../../src/runtime/operations/reading.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
 import { newSecret } from '../../src/runtime/system/ids.ts';
 import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -66,13 +62,22 @@ export interface AskOptions {
   headers?: Record<string, string>;
 }
 
+/** In place of what the engine would do. */
+export type Doubles = { readonly [Id in OperationId]?: Double<Id> };
+type Double<Id extends OperationId> = (input: Parsed<Id>, asking: Asking) => Promise<Output<Id>>;
+
+/** Ports in place of the usual ones. */
+export interface Over extends Partial<HttpDeps>, Partial<Pick<Offering, 'trigger' | 'operating'>> {
+  operations?: Doubles;
+}
+
 interface EndpointParts {
   store?: SqliteStore;
   clock?: Endpoint['clock'];
 }
 
 export function openEndpoint(
-  over: Partial<HttpDeps> = {},
+  { trigger: triggers, operating, operations = {}, ...over }: Over = {},
   pagesOf?: (deps: HttpDeps) => Pages,
   parts: EndpointParts = {},
 ): Endpoint {
@@ -83,64 +88,29 @@ export function openEndpoint(
   const trials: Endpoint['trials'] = [];
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
-  const ids = countingIds();
-  const tokenParts = { tokens: store.tokens(), clock, ids };
   const known = SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }));
   const verifyHash = (hash: string) => hashVerifier(known)(hash);
   const at = { url: 'http://127.0.0.1:8080' };
   const { publicUrl } = over;
   const signIns = new SignedInMemory(clock);
   const signIn = new SignIn({ store: signIns, verifyHash, secret: newSecret, clock, address: () => at.url, publicUrl });
+  const trigger: Offering['trigger'] = async (request) => {
+    requests.push(request);
+    const unknown = request.rules?.find((id) => id !== RULE.id);
+    if (unknown !== undefined) throw new AppError('usage', `there is no active rule \`${unknown}\``);
+    const run = await addRun(store, { id: `http${requests.length}`, mode: request.mode });
+    return { run, finished: Promise.resolve(run) };
+  };
   const deps: HttpDeps = {
+    performer: { perform: (id, input, asking) => performing(id, input, asking) },
     reader: store,
     views,
-    schemas,
     isDaemon: true,
-    trigger: async (request) => {
-      requests.push(request);
-      const unknown = request.rules?.find((id) => id !== RULE.id);
-      if (unknown !== undefined) throw new AppError('usage', `there is no active rule \`${unknown}\``);
-      const run = await addRun(store, { id: `http${requests.length}`, mode: request.mode });
-      return { run, finished: Promise.resolve(run) };
-    },
     readiness: async () => [{ name: 'database', ok: true, text: 'can be written' }],
-    plans: {
-      approve: (id, by, reason) => decide(store, id, 'approved', by, reason, clock.nowMs()),
-      reject: (id, by, reason) => decide(store, id, 'rejected', by, reason, clock.nowMs()),
-      apply: async (id) => {
-        const plan = await planOf(store, id);
-        if (plan.status !== 'approved') throw new AppError('conflict', `plan ${plan.id} is ${plan.status}`);
-        return { plan: { ...plan, status: 'applied' }, applied: { intents: [], refused: [] } };
-      },
-    },
     planDrift: async (id, targets) => {
       const { intents } = await planOf(store, id);
       const chosen = intents.filter(({ target }) => targets.includes(target));
       return chosen.map(({ key, action, target }) => ({ key, action, target, ...DRIFTED }));
-    },
-    operator: {
-      stop: (operator) => stopEverything({ store, clock }, operator),
-      resume: (operator) => resumeEverything({ store, clock }, operator),
-      exempt: async (request, by) => ({
-        exemption: await addExemption({ store, clock, ids }, request, by),
-        covers: undefined,
-        released: [],
-      }),
-      endExemption: (id, operator) => endExemption({ store, clock }, id, operator),
-      confirmJoined: (id, operator) => confirmJoined({ store, clock }, id, operator),
-      accept: (source, operator) => acceptSnapshot({ store, clock }, source, operator),
-      resolve: (id, as, operator) =>
-        resolveIntent({ store, clock, ids: countingIds(), actions: ACTIONS }, id, as, operator),
-      release: async (target) => {
-        throw new AppError('not_found', `no claim on \`${target}\` is open`);
-      },
-      releaseRule: async (rule) => {
-        throw new AppError('not_found', `rule \`${rule}\` has nothing in force`);
-      },
-    },
-    tokens: {
-      add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
-      revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
     answers: store.keptAnswers(),
     stream: {
@@ -183,6 +153,21 @@ export function openEndpoint(
     demo: false,
     ...over,
   };
+  const reading: Reading = { reader: store, clock: deps.clock, rules: () => deps.rules() };
+  const own: Doubles = { ...doublesOf(store, reading, countingIds()), ...operations };
+  const performer = performerOf({
+    ...reading,
+    ...deps,
+    trigger: triggers ?? trigger,
+    operating: operating ?? { store, clock: deps.clock },
+    tokens: store.tokens(),
+    engine: undefined as never,
+    turns: { operate: () => Promise.reject(new Error('no engine is here')) },
+  });
+  const performing: Performer['perform'] = (id, input, asking) => {
+    const double = own[id] as unknown as Double<typeof id> | undefined;
+    return double ? double(input, asking) : performer.perform(id, input, asking);
+  };
   const app = createHttpApp(deps, pagesOf?.(deps));
   const revoke = (scope: Scope) =>
     void known.splice(
@@ -206,21 +191,40 @@ export async function bodyOf<T>(answer: Promise<Response>): Promise<T> {
   return (await (await answer).json()) as T;
 }
 
+/** What needs an engine, done by the store alone. */
+function doublesOf(store: SqliteStore, reading: Reading, ids: Ids): Doubles {
+  const { clock } = reading;
+  const decided = async (id: string, answer: 'approved' | 'rejected', by: string, reason: string | undefined) => {
+    const plan = decidePlan(await planOf(store, id), answer, by, reason, clock.nowMs());
+    await store.changePlan(plan, [], []);
+    return { ...(await planShown(reading, plan)), applied: null };
+  };
+  return {
+    approvePlan: async ({ id, reason }, { by }) => ({ ...(await decided(id, 'approved', by, reason)), rest: null }),
+    rejectPlan: ({ id, reason }, { by }) => decided(id, 'rejected', by, reason),
+    applyPlan: async ({ id }) => {
+      const plan = await planOf(store, id);
+      if (plan.status !== 'approved') throw new AppError('conflict', `plan ${plan.id} is ${plan.status}`);
+      const shown = await planShown(reading, { ...plan, status: 'applied' });
+      return { ...shown, applied: { intents: [], refused: [] } };
+    },
+    addExemption: async (request, { by }) => {
+      const exemption = await addExemption({ store, clock: clock as Clock, ids }, request, by);
+      return { ...views.exemption(exemption, clock.nowMs()), covers: null, released: [] };
+    },
+    resolveIntent: async ({ id, as, reason }, { by }) => {
+      const parts = { store, clock: clock as Clock, ids: countingIds(), actions: ACTIONS };
+      return views.intent(await resolveIntent(parts, id, as, { by, reason }));
+    },
+    releaseClaims: async ({ target, rule }) => {
+      if (target !== undefined) throw new AppError('not_found', `no claim on \`${target}\` is open`);
+      throw new AppError('not_found', `rule \`${rule}\` has nothing in force`);
+    },
+  };
+}
+
 async function planOf(store: SqliteStore, id: string) {
   const plan = await store.plan(id);
   if (!plan) throw new AppError('not_found', `there is no plan \`${id}\``);
   return plan;
-}
-
-async function decide(
-  store: SqliteStore,
-  id: string,
-  answer: 'approved' | 'rejected',
-  by: string,
-  reason: string | undefined,
-  nowMs: number,
-) {
-  const plan = decidePlan(await planOf(store, id), answer, by, reason, nowMs);
-  await store.changePlan(plan, [], []);
-  return { plan };
 }

@@ -2,9 +2,8 @@
 // In: the ports that differ. Out: answers, and their text as a person reads it.
 
 import type { Scope } from '../../src/domain/endpoint-token.ts';
-import type { HttpDeps } from '../../src/faces/http/deps.ts';
 import { createPages } from '../../src/faces/web/index.ts';
-import { type Endpoint, openEndpoint, TOKENS } from './endpoint.ts';
+import { type Endpoint, type Over, openEndpoint, TOKENS } from './endpoint.ts';
 
 const ORIGIN = 'http://127.0.0.1:8080';
 
@@ -23,7 +22,7 @@ export interface PageAnswer {
   text: string;
 }
 
-export function openPages(over: Partial<HttpDeps> = {}): OpenedPages {
+export function openPages(over: Over = {}): OpenedPages {
   const endpoint = openEndpoint(over, createPages);
   const cookieOf = async (as: Scope | 'none'): Promise<Record<string, string>> => {
     if (as === 'none') return {};

@@ -5,7 +5,8 @@ import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { planDigest, sealedNote } from '../../src/engine/approve/plans.ts';
 import { answerPlan, approvePart } from '../../src/engine/operate/plans.ts';
-import type { HttpDeps } from '../../src/faces/http/deps.ts';
+import { planShown } from '../../src/runtime/operations/reading.ts';
+import type { Doubles, Over } from './endpoint.ts';
 import { countingIds } from './engine-on-platform.ts';
 import { addRun, decision, intent, plan as planOf, START_MS } from './filled-store.ts';
 import { type OpenedPages, openPages } from './pages.ts';
@@ -49,9 +50,9 @@ export function planned(at: number, over: Partial<PlannedIntent> = {}): PlannedI
 }
 
 interface Options {
-  deps?: Partial<HttpDeps>;
+  deps?: Over;
   over?: Partial<Plan>;
-  apply?: HttpDeps['plans']['apply'];
+  apply?: Doubles['applyPlan'];
 }
 
 const notApplied = () => Promise.reject(new Error('nobody asked to apply it'));
@@ -67,12 +68,16 @@ export async function openPlan(
     settings: {},
   });
   const ids = countingIds();
-  const plans: HttpDeps['plans'] = {
-    approve: async (id, by, reason, part) => approvePart(answering(), id, part, by, reason),
-    reject: async (id, by, reason) => ({ plan: await answerPlan(answering(), id, 'reject', by, reason) }),
-    apply,
+  const shown = async (stored: Plan) => ({ ...(await planShown({ reader: pages.store }, stored)), applied: null });
+  const operations: Doubles = {
+    approvePlan: async ({ id, reason, ...part }, { by }) => {
+      const approved = await approvePart(answering(), id, part, by, reason);
+      return { ...(await shown(approved.plan)), rest: approved.rest ? await shown(approved.rest) : null };
+    },
+    rejectPlan: async ({ id, reason }, { by }) => shown(await answerPlan(answering(), id, 'reject', by, reason)),
+    applyPlan: apply,
   };
-  const pages: OpenedPages = openPages({ clock: PATIENT, plans, ...deps });
+  const pages: OpenedPages = openPages({ clock: PATIENT, operations, ...deps });
   const plan = planOf(decision(), { ...digested(intents), ...over });
   await addRun(pages.store, { mode: 'enforce', plan, intents: intents.map(dryIntent) });
   await pages.store.appendAudit([sealedNote(plan)]);

@@ -4,32 +4,18 @@
 import { createHash } from 'node:crypto';
 import { Hono } from 'hono';
 import { html } from 'hono/html';
+import { STREAM_PATH } from '../../contract/endpoint.ts';
+import { keyHeaders, KEY_HEADER as NAME } from '../../contract/operation.ts';
+import { DOUBTS, EXEMPTIONS, SWITCHES, TOKENS } from '../../contract/operator.ts';
+import { PLANS, RUNS, runPath } from '../../contract/plans.ts';
+import { AUDIT, EXPLANATIONS, PAST, RECORDS, RULES } from '../../contract/records.ts';
 import type { Caller, KeptAnswer, KeyedRequest } from '../../domain/endpoint-token.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { USER_HEADER } from '../../domain/operator.ts';
 import { callerOf, demandScope, namingUser } from './auth.ts';
 import { type HttpDeps, RateLimit } from './deps.ts';
-import {
-  baseOf,
-  isAsset,
-  isForMachines,
-  isWithToken,
-  matchesPath,
-  pageAsked,
-  pathWithin,
-  STREAM_PATH,
-  sentPath,
-} from './mount.ts';
-import {
-  keyHeaders,
-  KEY_HEADER as NAME,
-  PAGE_HEADERS,
-  Problem,
-  problemOf,
-  problemResponse,
-  SECURITY_HEADERS,
-  UNFORESEEN,
-} from './problem.ts';
+import { baseOf, isAsset, isForMachines, isWithToken, matchesPath, pageAsked, pathWithin, sentPath } from './mount.ts';
+import { PAGE_HEADERS, Problem, problemOf, problemResponse, SECURITY_HEADERS, UNFORESEEN } from './problem.ts';
 import {
   addRoutes,
   type Ctx,
@@ -38,24 +24,20 @@ import {
   demandHost,
   demandShortBody,
   type Env,
+  json,
   leadTo,
   noRoute,
+  operationRoutes,
+  operationsOf,
   type Pages,
   type Route,
   readBodyText,
   readHeaders,
 } from './route.ts';
 import { healthRoutes, metricsRoute, openapiRoute, pointerRoute } from './routes/health.ts';
-import { operatorRoutes, ruleRoutes, streamRoutes } from './routes/operator.ts';
-import {
-  explainRoutes,
-  planAnswered,
-  planRoutes,
-  signInLinkRoutes,
-  signInRoutes,
-  tokenRoutes,
-} from './routes/plans.ts';
-import { auditRoutes, recordRoutes, runAnswered, runRoutes, summaryRoutes, timelineRoutes } from './routes/runs.ts';
+import { reportRoute, runAnswered, triggerRoute } from './routes/runs.ts';
+import { signInLinkRoute, signInRoutes } from './routes/sign-in.ts';
+import { streamRoute } from './routes/stream.ts';
 import { RETURN_MAX } from './sign-in.ts';
 
 /** @param publicUrl TRUSTWARD_PUBLIC_URL. Errors: Problem 403. */
@@ -375,8 +357,12 @@ const STATUSES: Record<(typeof VERBS)[number], readonly string[]> = {
 };
 
 function lostAnswers(deps: HttpDeps): Recover {
-  return async (context, kept) =>
-    kept.run === undefined ? planOf(deps, context, kept) : runAnswered(deps, context, kept.run, isAwaited(context));
+  return async (context, kept) => {
+    if (kept.run === undefined) return planOf(deps, context, kept);
+    const run = await operationsOf(deps, context).getRun({ id: kept.run });
+    const { id, status } = run;
+    return runAnswered(context, { id, status, location: runPath(id), run }, isAwaited(context));
+  };
 }
 
 function isAwaited(context: Ctx): boolean {
@@ -392,7 +378,8 @@ async function planOf(deps: HttpDeps, context: Ctx, kept: KeyedRequest): Promise
   if (!plan || !STATUSES[verb].includes(plan.status)) return undefined;
   const isOurs = plan.decidedBy === context.var.caller.name && (plan.decidedAt ?? 0) >= kept.begunAt;
   if (verb !== 'apply' && !isOurs) return undefined;
-  return planAnswered(deps, { plan }, verb === 'approve' ? { rest: null } : {});
+  const shown = await operationsOf(deps, context).getPlan({ id });
+  return json({ ...shown, ...(verb === 'approve' && { rest: null }), applied: null });
 }
 
 /**
@@ -400,21 +387,14 @@ async function planOf(deps: HttpDeps, context: Ctx, kept: KeyedRequest): Promise
  * paths are theirs, also the errors there.
  */
 export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
+  const own = { triggerRun: triggerRoute(deps), getReport: reportRoute(deps) };
   const routes: Route[] = [
     ...healthRoutes(deps),
-    ...runRoutes(deps),
-    ...planRoutes(deps),
-    ...recordRoutes(deps),
-    ...timelineRoutes(deps),
-    ...summaryRoutes(deps),
-    ...auditRoutes(deps),
-    ...streamRoutes(deps),
-    ...explainRoutes(deps),
-    ...ruleRoutes(deps),
-    ...operatorRoutes(deps),
-    ...tokenRoutes(deps),
+    ...operationRoutes(deps, [RUNS, PLANS, RECORDS, PAST, AUDIT], own),
+    streamRoute(deps),
+    ...operationRoutes(deps, [EXPLANATIONS, RULES, EXEMPTIONS, SWITCHES, DOUBTS, TOKENS]),
     metricsRoute(deps),
-    ...signInLinkRoutes(deps),
+    signInLinkRoute(deps),
     openapiRoute(() => document()),
     ...(pages
       ? [

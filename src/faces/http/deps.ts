@@ -1,27 +1,22 @@
 // http: the ports of the endpoint: all it knows of the rest of the product. compose.ts provides them.
 
-import type { z } from 'zod';
 import type { HostPolicy } from '../../base/hosts.ts';
+import type { Performer } from '../../contract/table.ts';
 import type { AuditCheck, AuditEntry } from '../../domain/audit-entry.ts';
 import type { ChangeWindow } from '../../domain/change-window.ts';
 import type { Drift } from '../../domain/check.ts';
-import type { StoredDecision, TriedRule } from '../../domain/decision.ts';
-import type { AnswerStore, Caller, EndpointToken } from '../../domain/endpoint-token.ts';
-import type { Claim } from '../../domain/episode.ts';
+import type { TriedRule } from '../../domain/decision.ts';
+import type { AnswerStore, Caller } from '../../domain/endpoint-token.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
-import type { Covered, Exemption, MemberReader } from '../../domain/exemption.ts';
+import type { MemberReader } from '../../domain/exemption.ts';
 import type { Identity, IdentityReader } from '../../domain/identity.ts';
-import type { Intent, Resolution } from '../../domain/intent.ts';
 import type { LiveEvent } from '../../domain/live-event.ts';
-import type { StoredNotification } from '../../domain/notification.ts';
-import type { Acceptance, Released, Stop } from '../../domain/operator.ts';
-import type { Plan, PlanDifference, PlanSelection } from '../../domain/plan.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import type { ProgressStep, ReplaysBeside, ReportFormat, WorkProgress } from '../../domain/replay.ts';
 import type { Mode, Rule } from '../../domain/rule.ts';
-import type { Run, RunRequest, RunTrigger } from '../../domain/run.ts';
+import type { RunTrigger } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
-import type { AuditReader, PagedClaims, PageReader, RecordReader, ReportReader } from '../../domain/store-ports.ts';
+import type { AuditReader, PageReader, RecordReader, ReportReader } from '../../domain/store-ports.ts';
 import type { SubjectRef } from '../../domain/subjects.ts';
 import type { RuleTestReport } from '../../domain/verdict.ts';
 import type { ExplainedSubject, HistoryLine, TimelinePart, WhyAnswer } from '../../domain/why.ts';
@@ -128,12 +123,6 @@ class Buckets {
   }
 }
 
-/** A run that has begun. `finished` rejects with the error that aborted it, after that is recorded. */
-export interface StartedRun {
-  run: Run;
-  finished: Promise<Run>;
-}
-
 /** One condition for the daemon to work; `text` is for people and is public. */
 export interface ReadyCheck {
   name: string;
@@ -143,126 +132,14 @@ export interface ReadyCheck {
   isPartial?: true;
 }
 
-/** The result of answering a plan. `applied` when its intents were applied at once. */
-export interface PlanAnswer {
-  plan: Plan;
-  /** The plan in which the rest waits, when a part was approved. */
-  rest?: Plan | undefined;
-  applied?: AppliedIntents;
-}
-
-interface AppliedIntents {
-  intents: readonly Intent[];
-  refused: readonly RefusedIntent[];
-  /** Undos that needed no call: their claims have ended. */
-  needless?: readonly RefusedIntent[] | undefined;
-}
-
-interface RefusedIntent {
-  action: string;
-  target: string;
-  reason: string;
-}
-
-/** A plan of undos, and the targets that stay since other rules claim them too. */
-interface PlannedRelease {
-  plan: Plan;
-  /** How many of its targets the rule still matches. */
-  matching: number;
-  kept: readonly { action: string; target: string; rules: readonly string[] }[];
-}
-
-/** How stored nouns are shown: report/ has the words. */
+/** How records are shown that no operation answers with. */
 export interface Views {
   /** In chunks, between which others are given way. */
   report(reader: ReportReader, run: RunRecord, format: ReportFormat): AsyncIterable<string>;
   /** The content policy of a report in HTML: what it has, and nothing else. */
   reportFilePolicy(): Promise<string>;
-  run(run: RunRecord): object;
-  /** What happened between two times, epoch ms. */
-  summary(reader: RecordReader & PageReader & AuditReader, sinceMs: number, untilMs: number): Promise<object>;
-  history(line: HistoryLine): object;
-  decision(decision: StoredDecision): object;
-  /** `live`: the live intents of the episodes of a plan that was applied or interrupted. `difference`: of the plans in the place of a superseded one. */
-  plan(plan: Plan, live?: readonly Intent[], difference?: PlanDifference | null): object;
-  intent(intent: Intent): object;
-  claim(claim: Claim): object;
-  /** A page, the newest first. Errors: AppError `usage` when the row that it follows is gone. */
-  claims(reader: RecordReader, query: PagedClaims & { limit: number }): Promise<object>;
-  why(answer: WhyAnswer): Promise<object>;
-  explained(answer: ExplainedSubject): Promise<object>;
   auditEntry(entry: AuditEntry): object;
   liveEvent(live: LiveEvent): object;
-  notification(notification: StoredNotification, nowMs: number): object;
-  exemption(exemption: Exemption, nowMs: number): object;
-  /** As `claims`; each with what it covers now. */
-  exemptions(
-    reader: PageReader & IdentityReader & MemberReader,
-    query: { inForce: boolean; limit: number; before?: string },
-    nowMs: number,
-  ): Promise<object>;
-  stop(stop: Stop): object;
-  acceptance(acceptance: Acceptance): object;
-  released(released: Released): object;
-  token(token: EndpointToken, nowMs: number): object;
-}
-
-/** The schemas of what is shown: of the views above, and of the data that the ports below give. */
-type Schemas = Readonly<
-  Record<
-    Exclude<keyof Views, 'reportFilePolicy' | 'liveEvent' | 'claims' | 'exemptions'> | 'rule' | 'triedRule',
-    z.ZodObject
-  >
->;
-
-/** The operator (the caller's name), and the reason. */
-interface Operator {
-  by: string;
-  reason: string;
-}
-
-interface ExemptionRequest {
-  subject?: { kind?: string | undefined; id: string } | undefined;
-  selector?: { field: string; value: string } | undefined;
-  unseen: boolean;
-  acceptForgeable?: boolean;
-  owner: string;
-  reason: string;
-  until: string;
-  release: boolean;
-}
-
-/** Errors of all: AppError `usage`, `not_found`, `conflict`; where something is called also those of the API. */
-export interface OperatorPort {
-  /** Takes effect at once, also while a run is under way. */
-  stop(operator: Operator): Promise<Stop>;
-  /** Returns the stop that was lifted. */
-  resume(operator: Operator): Promise<Stop>;
-  exempt(
-    request: ExemptionRequest,
-    by: string,
-  ): Promise<{ exemption: Exemption; covers: Covered | undefined; released: readonly Released[] }>;
-  endExemption(id: string, operator: Operator): Promise<Exemption>;
-  /** `subject`: the id or serial number of one that waits; all by default. */
-  confirmJoined(
-    id: string,
-    operator: Operator & { subject?: string | undefined },
-  ): Promise<{ exemption: Exemption; confirmed: readonly string[] }>;
-  accept(source: string, operator: Operator): Promise<Acceptance>;
-  resolve(intent: string, as: Resolution, operator: Operator): Promise<Intent>;
-  release(target: string, operator: Operator): Promise<readonly Released[]>;
-  /** Plans the undo of all that a rule has in force. */
-  releaseRule(rule: string, by: string, reason: string | undefined): Promise<PlannedRelease>;
-}
-
-/** Errors: AppError `usage`, `not_found`, `conflict`. Changes count from the next request on. */
-export interface TokensPort {
-  /** `text` is the token itself, which is not stored. */
-  add(
-    request: { name: string; scope: string; expires?: string | undefined },
-    by: string,
-  ): Promise<{ token: EndpointToken; text: string }>;
-  revoke(name: string, by: string): Promise<EndpointToken>;
 }
 
 /** What open streams send, beside the audit: what wakes them, and what ends them. */
@@ -304,36 +181,17 @@ export interface MetricsPort {
 export interface HttpDeps {
   reader: RecordReader & PageReader & IdentityReader & MemberReader & AuditReader;
   views: Views;
-  schemas: Schemas;
-  /**
-   * Requests a run, one at a time; resolves when it has begun, which may be after others. Equal dry runs that wait become
-   * one. Errors: AppError `usage` (a rule that is not active), `busy` (too many wait), `stopped`.
-   */
-  trigger(request: RunRequest): Promise<StartedRun>;
+  /** What the engine offers. */
+  performer: Performer;
   /** The run under way; undefined between two runs. */
   running(): RunUnderWay | undefined;
   /** Every check must be ok for `/readyz` to answer 200. */
   readiness(): Promise<readonly ReadyCheck[]>;
-  /** Errors of all three: AppError `not_found`, `usage` (an ambiguous prefix), `conflict` (not in the state for it). */
-  plans: {
-    /** `breakGlass`: through the change windows, with the reason. */
-    approve(
-      plan: string,
-      by: string,
-      reason: string | undefined,
-      part: PlanSelection,
-      breakGlass?: boolean,
-    ): Promise<PlanAnswer>;
-    reject(plan: string, by: string, reason: string | undefined): Promise<PlanAnswer>;
-    apply(plan: string, by: string, breakGlass?: { reason: string }): Promise<PlanAnswer>;
-  };
   /**
    * What changed about targets of a plan since it was sealed, and why applying would refuse each now; it waits for 10 s at most. Errors:
    * AppError `not_found`; `usage` for more than `DRIFT_TARGETS_MAX` targets, or one that the plan does not have.
    */
   planDrift(planId: string, targets: readonly string[]): Promise<readonly Drift[]>;
-  operator: OperatorPort;
-  tokens: TokensPort;
   /** Of requests with an Idempotency-Key. */
   answers: AnswerStore;
   stream: StreamSource;

@@ -3,9 +3,10 @@
 
 import { OpenAPIHono, type RouteConfig } from '@hono/zod-openapi';
 import { z } from 'zod';
+import { type Answer, type Described, keyHeaders, TAGS } from '../../contract/operation.ts';
+import { problemSchema } from '../../contract/problem.ts';
 import { USER_HEADER } from '../../domain/operator.ts';
-import { keyHeaders, problemSchema } from './problem.ts';
-import type { Answer, Described, Document, Route } from './route.ts';
+import type { Document, Route } from './route.ts';
 
 // The statuses with which an operation may refuse, as its document names them.
 
@@ -54,20 +55,6 @@ const INFO = {
   ].join(' '),
 };
 
-const TAGS = [
-  ['runs', 'Runs and their reports'],
-  ['plans', 'Plans, and answering them'],
-  ['decisions', 'What was decided, and why'],
-  ['rules', 'Loaded rules, explained and tried'],
-  ['in force', 'Intents and claims'],
-  ['operator', 'What a person commands'],
-  ['audit', 'The record of everything'],
-  ['notifications', 'The outbox'],
-  ['tokens', 'Tokens and links of this endpoint'],
-  ['organizations', 'The organizations of this endpoint'],
-  ['health', 'Whether it works; open to anybody'],
-] as const satisfies readonly (readonly [Described['tag'], string])[];
-
 export function documentOf(routes: readonly Route[]): Document {
   const app = new OpenAPIHono();
   const registry = app.openAPIRegistry;
@@ -93,7 +80,7 @@ export function documentOf(routes: readonly Route[]): Document {
 
 function pathOf(route: Route, described: Described): RouteConfig {
   const { method, path, scope } = route;
-  const { operationId, tag, summary, description, params, query, headers, body, answers } = described;
+  const { id: operationId, tag, summary, description, params, query, headers, body, answers } = described;
   const own = Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)] as const);
   const refused = refusalsOf(route).map(
     (status) => [status, { $ref: `#/components/responses/Problem${status}` }] as const,

@@ -1,6 +1,7 @@
 // http: where an app stands among the paths of an endpoint of several organizations. In: a request, and the prefix that was matched. Out:
 // its path as the app knows it, and the addresses that a client may use. An app that stands alone has no mount.
 import { getPath } from 'hono/utils/url';
+import { METRICS_PATH } from '../../contract/endpoint.ts';
 
 export interface Mount {
   /** What the paths of its pages begin with, as a browser sends them: `/orgs/acme`. */
@@ -65,8 +66,6 @@ export function isAsset(path: string): boolean {
   return path.startsWith('/assets/');
 }
 
-export const METRICS_PATH = '/metrics';
-
 /** Where a bearer token is needed, and no session counts. */
 export function isWithToken(path: string): boolean {
   return isUnderApi(path) || path === METRICS_PATH;
@@ -75,11 +74,6 @@ export function isWithToken(path: string): boolean {
 export function isUnderApi(path: string): boolean {
   return path === '/api' || path.startsWith('/api/');
 }
-
-export const OPENAPI_PATH = '/openapi.json';
-
-/** The one answer under `/api` that a session opens as well: a browser sends no header of ours with it. */
-export const STREAM_PATH = '/api/stream';
 
 /** Each segment with a colon matches one segment that is not empty. */
 export function matchesPath(pattern: string, path: string): boolean {

@@ -3,63 +3,19 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type HostPolicy, refuseHost } from '../../base/hosts.ts';
-import { jsonPieces } from '../../base/json.ts';
+import { jsonPieces, plainJson } from '../../base/json.ts';
 import { pathText, wordsOf } from '../../base/text.ts';
-import { formatDuration } from '../../base/time.ts';
 import { inTurns } from '../../base/turns.ts';
-import type { Caller, Scope } from '../../domain/endpoint-token.ts';
-import { givenTime } from '../../domain/given-time.ts';
-import { GIVEN_TEXT_MAX } from '../../domain/operator.ts';
-import type { Rule } from '../../domain/rule.ts';
+import type { Asking, Described, Entry, ParsedOf } from '../../contract/operation.ts';
+import { type OperationId, type Operations, operationsFor, type Performer } from '../../contract/table.ts';
+import type { Caller } from '../../domain/endpoint-token.ts';
+import { demandScope } from './auth.ts';
 import { baseOf, type Mount, matchesPath } from './mount.ts';
 import { type FieldError, Problem } from './problem.ts';
-
-// What anybody may know of an operation: its words, its schemas, its answers.
 
 export type Document = ReturnType<OpenAPIHono['getOpenAPI31Document']>;
 /** Made when it is first asked for. */
 export type DocumentSource = () => Promise<Document>;
-
-type Tag =
-  | 'runs'
-  | 'plans'
-  | 'decisions'
-  | 'rules'
-  | 'in force'
-  | 'operator'
-  | 'audit'
-  | 'notifications'
-  | 'tokens'
-  | 'organizations'
-  | 'health';
-
-/** One answer that is no problem: JSON of a schema, text of some content types, or either. */
-export interface Answer {
-  description: string;
-  /** Of the JSON. */
-  schema?: z.ZodType;
-  /** The content types of the text, such as `text/csv`. */
-  types?: readonly string[];
-  /** Its own headers, each with what it holds. */
-  headers?: Readonly<Record<string, string>>;
-}
-
-/** What anybody may know of an operation. */
-export interface Described {
-  /** Unique; in camel case, as generated clients name their functions. */
-  operationId: string;
-  tag: Tag;
-  summary: string;
-  /** More, in sentences. */
-  description?: string;
-  params?: z.ZodObject;
-  query?: z.ZodType;
-  headers?: z.ZodObject;
-  body?: z.ZodType;
-  answers: Readonly<Record<number, Answer>>;
-  /** Statuses of problems, beside those that follow from its scope, its input and the guards of every request. */
-  refusals?: readonly number[];
-}
 
 export type Env = {
   Variables: {
@@ -96,16 +52,10 @@ export function callerIfAny(context: Ctx): Caller | undefined {
   return context.var.caller as Caller | undefined;
 }
 
-export interface Route {
+export interface Route extends Pick<Described, 'path' | 'scope' | 'isEndless'> {
   method: 'GET' | 'POST';
-  /** Each segment that begins with a colon matches one segment. */
-  path: string;
-  /** Undefined: open to anybody. */
-  scope: Scope | undefined;
-  /** Its answer has no end, so HEAD is refused. */
-  isEndless?: true;
   /** Undefined: a page for people, which is in no document. */
-  described?: Described;
+  described?: Entry;
   handle(context: Ctx): Promise<Response> | Response;
 }
 
@@ -343,73 +293,14 @@ function badInput(where: Where, errors: FieldError[], more = 0): Problem {
   });
 }
 
-const MORE_MAX = 1_000;
-
-/** `limit` of a list: 1 to 1,000; 50 by default. */
-export const limitField = z
-  .string()
-  .regex(/^\d{1,4}$/, `must be a whole number from 1 to ${MORE_MAX}`)
-  .transform(Number)
-  .pipe(z.number().min(1).max(MORE_MAX))
-  .default(50)
-  .meta({ type: 'integer', minimum: 1, maximum: MORE_MAX, default: 50, pattern: undefined });
-
-/** A position in a list that is counted from 1. */
-export const positionField = z
-  .string()
-  .regex(/^\d{1,15}$/, 'must be a whole number')
-  .transform(Number)
-  .meta({ type: 'integer', minimum: 0, maximum: 999_999_999_999_999, pattern: undefined });
-
-const sinceText = z.string().min(1).max(100).describe('a duration back from now such as `12h`, or a date');
-export const sinceField = sinceText.optional();
-
-/** Errors: AppError `usage`. */
-export function sinceOf(since: string | undefined, nowMs: number): { since?: number } {
-  return since === undefined ? {} : { since: givenTime(since, 'since', nowMs, 'before') };
-}
-
-/** A name or id to search for. */
-export const nameField = z.string().min(1).max(1_000);
-
-/** What a person writes beside a command: a reason, who is responsible. */
-export const givenText = z.string().trim().min(1).max(GIVEN_TEXT_MAX);
-
-/** The parameter of a path such as `/api/plans/:id`. `what`: with its article. */
-export function idParam(what: string) {
-  return z.object({ id: z.string().describe(`the id of ${what}`) });
-}
-
-/** The input of an operation that takes nothing. */
-export const nothing = z.strictObject({});
-
-// A route together with its schemas.
-
-interface Input<P, Q, H, B> {
-  params: P;
-  query: Q;
-  /** By their names as the schema writes them. */
-  headers: H;
-  body: B;
-}
-
-type Shape<T> = z.ZodType<T> & z.ZodObject;
-
-interface Operation<P, Q, H, B> extends Described, Pick<Route, 'method' | 'path' | 'scope' | 'isEndless'> {
-  /** One for each parameter of the path. A value that it refuses is Problem 404. */
-  params?: Shape<P>;
-  /** Without it, a query is ignored. */
-  query?: z.ZodType<Q>;
-  headers?: Shape<H>;
-  /** Without it, a body is not read. */
-  body?: z.ZodType<B>;
-  handle(context: Ctx, input: Input<P, Q, H, B>): Promise<Response> | Response;
-}
+// A route of an entry.
 
 /** Errors of its handler: also Problem 400, 404, 413 for input that its schemas refuse. */
-export function operation<P = unknown, Q = unknown, H = unknown, B = unknown>(operation: Operation<P, Q, H, B>): Route {
-  const { method, path, scope, isEndless, handle, ...described } = operation;
-  const { params, query, headers, body } = operation;
+export function routeOf<const E extends Entry>(
+  described: E,
+  handle: (context: Ctx, input: ParsedOf<E>) => Promise<Response> | Response,
+): Route {
+  const { method, path, scope, isEndless, params, query, headers, body, adminFor } = described as Entry;
   return {
     method,
     path,
@@ -418,14 +309,52 @@ export function operation<P = unknown, Q = unknown, H = unknown, B = unknown>(op
     described,
     handle: async (context) => {
       if (isEndless && context.req.method !== method) throw notAllowed(context.req.method, method);
-      return handle(context, {
-        params: (params ? readParams(context, params) : {}) as P,
-        query: (query ? readQuery(context, query) : {}) as Q,
-        headers: (headers ? readHeaders(context, headers) : {}) as H,
-        body: (body ? await readBody(context, body) : {}) as B,
-      });
+      const input: Record<string, unknown> = {};
+      if (params) Object.assign(input, readParams(context, params));
+      if (query) Object.assign(input, readQuery(context, query));
+      if (headers) readHeaders(context, headers);
+      if (body) Object.assign(input, await readBody(context, body));
+      if (adminFor !== undefined && input[adminFor] === true) demandScope(context.var.caller, 'admin');
+      return handle(context, input as ParsedOf<E>);
     },
   };
+}
+
+/** The operations of some families of the table, in its order. `own`: routes of those that answer otherwise than with the JSON of their schema. */
+export function operationRoutes(
+  { performer }: { performer: Performer },
+  families: readonly Readonly<Record<string, Entry>>[],
+  own: { readonly [Id in OperationId]?: Route } = {},
+): Route[] {
+  return families.flatMap((family) => {
+    const turns = new Map<Entry['atOnce'], Turns>();
+    return Object.entries(family).map(([name, one]) => {
+      const id = name as OperationId;
+      const turn = one.atOnce && (turns.get(one.atOnce) ?? new Turns(one.atOnce));
+      if (turn) turns.set(one.atOnce, turn);
+      const route = routeOf(one, async (context, input) => {
+        const work = () => performer.perform(id, input as never, askingOf(context));
+        return answered(one, (await (turn ? turn.take(work) : work())) as object);
+      });
+      return own[id] ?? route;
+    });
+  });
+}
+
+/** What the engine offers, in the name of the caller. */
+export function operationsOf({ performer }: { performer: Performer }, context: Ctx): Operations {
+  return operationsFor(performer, askingOf(context));
+}
+
+export function askingOf({ var: { caller, onceId } }: Ctx): Asking {
+  return { by: caller.name, onceId };
+}
+
+/** The first status of the entry, with what it says of the answer. */
+export function answered(one: Entry, answer: object): Promise<Response> {
+  const [[status, { schema }] = ['200', {} as { schema?: z.ZodType }]] = Object.entries(one.answers);
+  const body = one.isCoded && schema ? z.encode(schema, plainJson(answer) as never) : answer;
+  return json(body, Number(status));
 }
 
 // The fields of a form, checked by zod at the edge.
@@ -478,25 +407,6 @@ function decoded(part: string): string {
     throw new Problem(400, 'malformed-form', 'The form is malformed', 'the form must be percent-encoded UTF-8');
   }
 }
-
-/** The query of a list, newest first. */
-export const pageFields = {
-  limit: limitField,
-  before: nameField.optional().describe('`next` of the page before'),
-};
-
-/** The answer of a list. `key`: the name of its rows. */
-export function pageSchema(
-  key: string,
-  row: z.ZodType,
-  { next = z.string(), ...more }: { next?: z.ZodType } & Record<string, z.ZodType> = {},
-) {
-  const position = z.union([next, z.null()]).describe('where the next page begins; null at the end');
-  return z.strictObject({ [key]: z.array(row), ...more, next: position });
-}
-
-/** How many rows the filters let through, on all pages. */
-export const total = z.int().min(0).describe('on all pages');
 
 export interface Pages {
   /**
@@ -564,27 +474,4 @@ export function demandHost({ req }: Ctx, policy: HostPolicy): void {
     `\`${refusal.name}\` is not an allowed host: call the endpoint by its own address, or add the name to TRUSTWARD_ALLOWED_HOSTS`,
     CLOSE,
   );
-}
-
-export function ruleView(rule: Rule) {
-  const { max, percent, perDay } = rule.limits;
-  return {
-    id: rule.id,
-    title: rule.title,
-    severity: rule.severity,
-    subject: rule.subject,
-    when: rule.when,
-    then: rule.then,
-    mode: rule.mode,
-    for: formatDuration(rule.forMs),
-    clear_for: formatDuration(rule.clearForMs),
-    cooldown: formatDuration(rule.cooldownMs),
-    revert: rule.revert,
-    limits: { max, percent, ...(perDay !== undefined && { per_day: perDay }) },
-    owners: rule.owners,
-    watch: rule.watch,
-    hash: rule.hash,
-    file: rule.file,
-    sources: rule.sources,
-  };
 }

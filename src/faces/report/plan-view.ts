@@ -21,7 +21,14 @@ import {
 } from '../../domain/change-window.ts';
 import type { Claim } from '../../domain/episode.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
-import { aboutText, coveredBy, type Exemption, isInForce, type MemberReader } from '../../domain/exemption.ts';
+import {
+  aboutText,
+  type Covered,
+  coveredBy,
+  type Exemption,
+  isInForce,
+  type MemberReader,
+} from '../../domain/exemption.ts';
 import { type IdentityReader, identityText } from '../../domain/identity.ts';
 import { type Intent, timesRefused } from '../../domain/intent.ts';
 import { type Acceptance, type Released, type Stop, silenceText } from '../../domain/operator.ts';
@@ -270,10 +277,7 @@ export interface JoinedView {
   examples: string[];
 }
 
-type ListedExemption = ExemptionShown & {
-  covers: Awaited<ReturnType<typeof coveredBy>> | null;
-  joinedLater: JoinedView;
-};
+type ListedExemption = ExemptionShown & { covers: Covered | null; joinedLater: JoinedView };
 
 /** Nobody joins one that is over. */
 export async function joinedView(reader: MemberReader, exemption: Exemption, nowMs: number): Promise<JoinedView> {

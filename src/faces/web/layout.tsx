@@ -2,9 +2,10 @@
 // page's content. Out: a whole document. It has no inline script or style.
 import type { Child } from 'hono/jsx';
 import { shownName } from '../../base/text.ts';
+import { STREAM_PATH } from '../../contract/endpoint.ts';
 import type { Caller, Scope } from '../../domain/endpoint-token.ts';
 import { type Stop, stopText } from '../../domain/operator.ts';
-import { type Mount, STREAM_PATH } from '../http/mount.ts';
+import type { Mount } from '../http/mount.ts';
 import { includesScope } from '../http/sign-in.ts';
 import { showHidden } from '../report/fact-text.ts';
 import { Base, Form, Link, useAddress } from '../report/html/link.tsx';

@@ -9,7 +9,7 @@ import { lostFactsText } from '../../domain/lists.ts';
 import { type Run, type RunRequest, sameDryRun, type WatchCounters } from '../../domain/run.ts';
 import { runCycle, watchCycle } from '../../engine/cycle.ts';
 import { createHttpApp } from '../../faces/http/app.ts';
-import type { HttpDeps, StartedRun } from '../../faces/http/deps.ts';
+import type { HttpDeps } from '../../faces/http/deps.ts';
 import { type Listening, listen, listenForMetrics } from '../../faces/http/listen.ts';
 import { loadOrCreateToken, type TokenRegister } from '../../faces/http/sign-in.ts';
 import { createPages } from '../../faces/web/index.ts';
@@ -20,12 +20,14 @@ import type { Composition } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
 import { Measuring } from '../metrics/measuring.ts';
 import type { MetricSources } from '../metrics/shared-gauges.ts';
+import type { StartedRun } from '../operations/performer.ts';
+import { readingOf } from '../operations/reading.ts';
 import { type QueueCounters, RunQueue, type Schedule, startSchedule, timesBetween } from '../schedule/run-queue.ts';
 import { versionOf } from '../system/process.ts';
 import { type Backups, backupsOf, composedDeps, dailyEvidenceOf, type WorkPorts } from './http-deps.ts';
-import { turnsIn, UnderWay } from './operations.ts';
-import { signInOf, tokenRegister, tokensPort } from './own-process.ts';
+import { signInOf, tokenRegister } from './own-process.ts';
 import { alertOfHistory, type LastRun, readiness, Watch } from './readiness.ts';
+import { turnsIn, UnderWay } from './under-way.ts';
 
 function reportLists({ config, log, rules }: Pick<Composition, 'config' | 'log' | 'rules'>): void {
   if (config.lists === 'v1') return;
@@ -211,14 +213,14 @@ class DaemonState {
     return {
       isDaemon: true,
       trigger: (request) => this.trigger(request),
-      turns: turnsIn(queue, { engine: composition.engine, underWay }),
+      turns: turnsIn(queue, { engine: composition.engine, underWay, appliesAtOnce: true }, readingOf(composition)),
       trials: queue,
       underWay,
       readiness: () => readiness(composition, this.last, queue.counters, this.watch, this.backups),
       nextRunAtMs: () => this.schedule?.nextMs(),
       onAudited: (listener) => composition.store.onAudited(listener),
       ending: composition.ending.asked,
-      tokens: tokensPort(composition, register),
+      register,
       metrics: this.measuring,
     };
   }

@@ -3,7 +3,6 @@
 
 import { existsSync, rmSync } from 'node:fs';
 import { DAY_MS, isoTime, MINUTE_MS, timeText } from '../../base/time.ts';
-import { schemas } from '../../contract/answers.ts';
 import type { Database } from '../../domain/database.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
@@ -19,20 +18,19 @@ import {
   type ReplayKeeper,
   type ReplaysBeside,
 } from '../../domain/replay.ts';
+import type { RunRecord } from '../../domain/store.ts';
+import type { SubjectRef } from '../../domain/subjects.ts';
 import type { RuleTestReport } from '../../domain/verdict.ts';
 import { explainSubject } from '../../engine/explain/judge-subject.ts';
 import { timelineOf } from '../../engine/explain/timeline.ts';
 import { historyOfSubject, whyOf, whyStored } from '../../engine/explain/why.ts';
 import { whyAt } from '../../engine/explain/why-at.ts';
-import { acceptSnapshot, endExemption, resumeEverything, stopEverything } from '../../engine/operate/commands.ts';
-import { confirmJoined, exempt } from '../../engine/operate/exempt.ts';
 import { driftReader } from '../../engine/operate/plan-drift.ts';
-import type { Engine } from '../../engine/run/engine.ts';
 import { changedRule, type TrialEngine, tryRule } from '../../engine/run/try-rule.ts';
-import type { HttpDeps, OperatorPort, StreamSource } from '../../faces/http/deps.ts';
+import type { HttpDeps, StreamSource } from '../../faces/http/deps.ts';
+import type { TokenRegister } from '../../faces/http/sign-in.ts';
 import { views, writeReport } from '../../faces/report/index.ts';
-import { buildSummary } from '../../faces/report/summary/build.ts';
-import { contentOf, evidenceFolder, evidenceReader } from '../../history/evidence/evidence-files.ts';
+import { contentOf } from '../../history/evidence/evidence-files.ts';
 import { folderNames } from '../../rules/active/rule-holder.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { testRuleInTurns } from '../../rules/rule-tests/run-tests.ts';
@@ -41,16 +39,14 @@ import { bindingOf, type Composition } from '../compose/compose.ts';
 import { composeHistory, newestRunOf } from '../compose/history.ts';
 import type { BackupSettings } from '../config/config.ts';
 import { databaseFlags } from '../config/name-reader.ts';
+import { type Offering, performerOf } from '../operations/performer.ts';
+import { readingOf } from '../operations/reading.ts';
 import type { RunQueue } from '../schedule/run-queue.ts';
-import type { Turns, UnderWay } from './operations.ts';
 import { endOf, faultOf, runBeside } from './own-process.ts';
+import type { UnderWay } from './under-way.ts';
 
 // The daemon's evidence of the loaded rules: once a day, and soon after a rule changed, by the command `rules evidence`
 // in a process of its own.
-
-function keptEvidence({ database, evidence }: Composition['config']): EvidenceReader {
-  return evidenceReader(evidenceFolder(database.beside), evidence);
-}
 
 type MakeEvidence = (signal: AbortSignal) => Promise<void>;
 
@@ -60,8 +56,9 @@ const FIRST_AFTER_MS = 10 * MINUTE_MS;
 const AGAIN_AFTER_MS = 60 * MINUTE_MS;
 const MADE_WITHIN_MS = 3 * 60 * MINUTE_MS;
 
-export function dailyEvidenceOf({ config, rules, clock, log }: Composition): DailyEvidence {
-  const kept = keptEvidence(config);
+export function dailyEvidenceOf(composition: Composition): DailyEvidence {
+  const { config, rules, clock, log } = composition;
+  const { evidence: kept } = readingOf(composition);
   const make = makeEvidence(config.database, config.rulesDir);
   return new DailyEvidence({ kept, rules: () => rules.all(), make, clock, log });
 }
@@ -129,30 +126,6 @@ export class DailyEvidence {
   }
 }
 
-export function operatorPort(engine: Engine, turns: Turns): OperatorPort {
-  /**
-   * It is committed and in force; alerts go out now, not at the end of a run. INVARIANT: the answer does not wait for
-   * them: they take their turn behind other alerts, and may be sent to a webhook that hangs.
-   */
-  const withAlerts = async <T>(change: Promise<T>): Promise<T> => {
-    const answer = await change;
-    void engine.afterwards?.();
-    return answer;
-  };
-  return {
-    stop: (operator) => withAlerts(stopEverything(engine, operator)),
-    resume: (operator) => withAlerts(resumeEverything(engine, operator)),
-    // Without a release it calls nothing, and counts from the next call on.
-    exempt: (request, by) => (request.release ? turns.operate('exempt', { request, by }) : exempt(engine, request, by)),
-    endExemption: (id, operator) => endExemption(engine, id, operator),
-    confirmJoined: (id, operator) => confirmJoined(engine, id, operator),
-    accept: (source, operator) => acceptSnapshot(engine, source, operator),
-    resolve: (id, as, operator) => turns.operate('resolve', { intent: id, as, ...operator }),
-    release: (target, operator) => turns.operate('release', { target, ...operator }),
-    releaseRule: (rule, by, reason) => withAlerts(turns.operate('releaseRule', { rule, by, reason })),
-  };
-}
-
 function pastPorts({ config, engine, clock }: Composition): Required<Pick<HttpDeps, 'whyAt' | 'timeline'>> {
   const isKept = () => existsSync(`${config.database.beside}.history`);
   const reader = engine.store;
@@ -164,17 +137,6 @@ function pastPorts({ config, engine, clock }: Composition): Required<Pick<HttpDe
     },
     timeline: (subject, asked) =>
       timelineOf({ reader, history: isKept() ? history : undefined, clock }, subject, asked),
-  };
-}
-
-function planPorts(turns: Turns): HttpDeps['plans'] {
-  return {
-    approve: (plan, by, reason, { rules, only, except, keys }, breakGlass) => {
-      const part = { rules: [...rules], only: [...only], except: [...except], keys: keys && [...keys] };
-      return turns.operate('approve', { plan, by, reason, part, breakGlass });
-    },
-    reject: (plan, by, reason) => turns.operate('reject', { plan, by, reason }),
-    apply: (plan, by, breakGlass) => turns.operate('apply', { plan, by, breakGlass }),
   };
 }
 
@@ -375,10 +337,11 @@ function trialEngine(engine: Composition['engine'], progress: Progress): TrialEn
 }
 
 export interface WorkPorts
-  extends Pick<HttpDeps, 'isDaemon' | 'trigger' | 'readiness' | 'nextRunAtMs' | 'tokens' | 'metrics'>,
-    Pick<StreamSource, 'onAudited' | 'ending'> {
-  /** Commands that call something. */
-  turns: Turns;
+  extends Pick<HttpDeps, 'isDaemon' | 'readiness' | 'nextRunAtMs' | 'metrics'>,
+    Pick<StreamSource, 'onAudited' | 'ending'>,
+    Pick<Offering, 'trigger' | 'turns' | 'shownRun'> {
+  /** Tokens that may call the endpoint: they are read again when some changed. */
+  register: TokenRegister;
   /** Rules are tried in this queue. */
   trials: RunQueue;
   underWay: UnderWay;
@@ -391,35 +354,45 @@ type ComposedDeps = Omit<HttpDeps, 'verifyToken' | 'signIn' | 'rates' | 'rateLim
 export function composedDeps(composition: Composition, work: WorkPorts): ComposedDeps {
   const { config, engine, log } = composition;
   const { store, clock } = engine;
-  const { turns, trials, underWay, replayKeeper, onAudited, ending, ...ports } = work;
-  const evidence = keptEvidence(config);
-  return {
-    ...ports,
-    reader: store,
-    schemas,
-    views: {
-      ...views,
-      summary: (reader, since, until) => buildSummary(reader, since, until, config.windows.freeze),
-      report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions, evidence }),
-      plan: (plan, live, difference) => views.plan(plan, live, difference, evidence),
-    },
-    plans: planPorts(turns),
-    planDrift: driftReader(engine),
-    operator: operatorPort(engine, turns),
-    running: () => underWay.now(),
-    daemonMode: () => engine.daemonMode,
+  const { turns, trials, underWay, replayKeeper, onAudited, ending, register, trigger, shownRun, ...ports } = work;
+  const { evidence } = readingOf(composition);
+  const explaining = {
     ...rulePorts(composition, trials, underWay),
-    replays: replaysOf(composition, replayKeeper),
-    explain: async (rule, subject) => {
+    explain: async (rule: string, subject: string) => {
       engine.active(); // without rules it says why
       return explainSubject(composition.explaining(), rule, subject);
     },
-    why: (of) => whyOf(composition.explaining(), of),
-    whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
-    history: (subject, limit) => historyOfSubject(composition.explaining(), subject, limit),
+    why: (of: string | SubjectRef) => whyOf(composition.explaining(), of),
+    history: (subject: Parameters<HttpDeps['history']>[0], limit: number) =>
+      historyOfSubject(composition.explaining(), subject, limit),
     ...pastPorts(composition),
+    verifyAudit: (seen?: (seq: number) => void) => composition.verifyAudit(seen),
+  };
+  const performer = performerOf({
+    ...readingOf(composition),
+    ...{ log, engine, turns, trigger },
+    ...{ operating: engine, tokens: composition.tokens },
+    ...explaining,
+    ...(shownRun && { shownRun }),
+    alert: () => engine.afterwards?.(),
+    tokensChanged: () => register.load(),
+  });
+  const shown = (run: RunRecord) => shownRun?.(run) ?? run;
+  return {
+    ...ports,
+    ...explaining,
+    performer,
+    reader: store,
+    views: {
+      ...views,
+      report: (reader, run, format) => writeReport(reader, shown(run), format, { actions: engine.actions, evidence }),
+    },
+    planDrift: driftReader(engine),
+    running: () => underWay.now(),
+    daemonMode: () => engine.daemonMode,
+    replays: replaysOf(composition, replayKeeper),
+    whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
     evidence,
-    verifyAudit: (seen) => composition.verifyAudit(seen),
     stream: { onAudited, onProgress: (listener) => underWay.onProgress(listener), ending },
     answers: composition.answers,
     publicUrl: config.notify.publicUrl,

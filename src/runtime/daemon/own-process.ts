@@ -5,11 +5,9 @@ import { constants, setPriority } from 'node:os';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AppError } from '../../domain/errors.ts';
-import { addToken, revokeToken } from '../../engine/operate/endpoint-tokens.ts';
-import type { TokensPort } from '../../faces/http/deps.ts';
 import { type KnownToken, SignedInMemory, SignIn, TokenRegister, tokenHash } from '../../faces/http/sign-in.ts';
 import type { Composition } from '../compose/compose.ts';
-import { newSecret, newToken } from '../system/ids.ts';
+import { newSecret } from '../system/ids.ts';
 
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'LD_LIBRARY_PATH'];
 /** Where a command finds the database, what lies beside it, and which organizations there are. */
@@ -111,22 +109,6 @@ export async function tokenRegister(
 
 export function configured(token: string | undefined): KnownToken[] {
   return token === undefined ? [] : [{ name: 'admin', scope: 'admin', hash: tokenHash(token) }];
-}
-
-export function tokensPort({ tokens, engine }: Composition, register: TokenRegister): TokensPort {
-  const parts = { tokens, clock: engine.clock, ids: engine.ids, secret: newToken };
-  return {
-    add: async (request, by) => {
-      const made = await addToken(parts, request, by);
-      await register.load();
-      return made;
-    },
-    revoke: async (name, by) => {
-      const revoked = await revokeToken(parts, name, by);
-      await register.load();
-      return revoked;
-    },
-  };
 }
 
 /** @param address where the endpoint listens. */

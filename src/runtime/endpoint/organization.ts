@@ -9,7 +9,7 @@ import type { Clock } from '../../domain/ports.ts';
 import { type Run, sameDryRun } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { RecordReader } from '../../domain/store-ports.ts';
-import type { HttpDeps, MetricsPort, ReadyCheck } from '../../faces/http/deps.ts';
+import type { MetricsPort, ReadyCheck } from '../../faces/http/deps.ts';
 import type { OpenedOrganization } from '../../faces/http/organizations/opened.ts';
 import { folderNames, foldersIn, watchFolders, withoutPaths } from '../../rules/active/rule-holder.ts';
 import type { AuditListener } from '../../store/postgres/lease-statements.ts';
@@ -19,8 +19,7 @@ import type { PostgresServer } from '../compose/postgres.ts';
 import type { Config } from '../config/config.ts';
 import type { MayLack } from '../config/name-reader.ts';
 import { composedDeps } from '../daemon/http-deps.ts';
-import { UnderWay } from '../daemon/operations.ts';
-import { tokenRegister, tokensPort } from '../daemon/own-process.ts';
+import { tokenRegister } from '../daemon/own-process.ts';
 import {
   auditChecks,
   changeWindowChecks,
@@ -29,6 +28,8 @@ import {
   sourceChecks,
   stopChecks,
 } from '../daemon/readiness.ts';
+import { UnderWay } from '../daemon/under-way.ts';
+import type { Offering } from '../operations/performer.ts';
 import { type OrganizationHolder, organizationsCheck } from '../organizations/load-organizations.ts';
 import { nextAfter, overdueAfter, RunQueue } from '../schedule/run-queue.ts';
 import type { Ending } from '../system/process.ts';
@@ -51,7 +52,7 @@ interface AskedRuns {
 const BEGUN_WITHIN_MS = 10 * 60_000;
 const ENDED_WITHIN_MS = 24 * 60 * 60_000;
 
-export function runsByJobs({ jobs, asks, reader, organization, signal }: AskedRuns): HttpDeps['trigger'] {
+export function runsByJobs({ jobs, asks, reader, organization, signal }: AskedRuns): Offering['trigger'] {
   return async (request) => {
     const { id } = await jobs.ask({
       organization,
@@ -272,7 +273,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
   const deps: OpenedOrganization['deps'] = composedDeps(composition, {
     isDaemon: false,
     trigger: runsByJobs({ jobs, asks, reader: engine.store, organization, signal }),
-    turns: turnsByJobs({ jobs, asks, reader: engine.store, organization, newId: () => engine.ids.next(), signal }),
+    turns: turnsByJobs({ jobs, asks, organization, newId: () => engine.ids.next(), signal }),
     trials: new RunQueue(clock),
     underWay: new UnderWay(),
     replayKeeper: new PostgresReplays(server.pool, organization),
@@ -280,11 +281,11 @@ export async function openOrganization(config: Config, within: Within): Promise<
     nextRunAtMs: () => nextAfter(config.schedule, clock.nowMs()),
     onAudited: (listener) => void listeners.push(listener),
     ending: signal,
-    tokens: tokensPort(composition, register),
+    register,
+    shownRun: namingFolders,
     metrics,
   });
   const { rules } = composition;
-  deps.views = namingFolders(deps.views);
   deps.ruleRefusal = () => rules.refusal?.map((line) => withoutPaths(line, config.rulesDir));
   return {
     deps,
@@ -314,13 +315,8 @@ export function demandApi({ api }: Pick<Config, 'api'>): void {
 }
 
 /** A path of the machine on which a worker made the run is of no use to who asks over HTTP. */
-function namingFolders(views: HttpDeps['views']): HttpDeps['views'] {
-  const named = (run: RunRecord) => ({ ...run, rulesDir: run.rulesDir && folderNames(run.rulesDir) });
-  return {
-    ...views,
-    run: (run) => views.run(named(run)),
-    report: (reader, run, format) => views.report(reader, named(run), format),
-  };
+function namingFolders(run: RunRecord): RunRecord {
+  return { ...run, rulesDir: run.rulesDir && folderNames(run.rulesDir) };
 }
 
 /** What needs a person is recorded here, and a worker delivers it. Never rejects. */

@@ -30,12 +30,13 @@ import type { KnownRules } from '../../rules/load/read-rule.ts';
 import { Asks } from '../../store/postgres/pool.ts';
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
-import { perform } from '../daemon/operations.ts';
 import { WorkerMeasuring } from '../metrics/shared-gauges.ts';
+import { done, shown } from '../operations/acting.ts';
+import { readingOf } from '../operations/reading.ts';
 import { organizationsCheck } from '../organizations/load-organizations.ts';
 import { nextAfter, timesBetween } from '../schedule/run-queue.ts';
 import { Ending, versionOf } from '../system/process.ts';
-import { askedFor, keepFault, keptAnswer } from './asks.ts';
+import { askedFor, keepFault } from './asks.ts';
 import {
   jobsCheck,
   jobsOf,
@@ -220,12 +221,14 @@ function workOf(worked: Worked): Record<JobKind, JobHandler> {
     request: (job) => acting(worked, job, ({ engine }) => whole(engine, REQUESTED.parse(job.payload), job)),
     look: (job) => acting(worked, job, looked),
     operate: (job) =>
-      acting(worked, job, async ({ engine }) => {
+      acting(worked, job, async (composition) => {
+        const { engine } = composition;
         const { ask } = ASKED.parse(job.payload);
         const asks = new Asks(worked.server.pool, job.organization);
-        const { name, said, form } = await askedFor(asks, ask);
-        const done = await perform({ engine, underWay: UNSEEN }, name, said);
-        await asks.answer(ask, { form, value: form === 'positional' ? done : keptAnswer(name, done) });
+        const { id, input, by, form } = await askedFor(asks, ask);
+        const what = await done({ engine, appliesAtOnce: true }, id, input, by);
+        const reading = readingOf(composition);
+        await asks.answer(ask, { form, value: form === 'positional' ? what : await shown(reading, id, what) });
         return null;
       }),
     // Nobody looks between runs as a daemon does. Whoever closes a composition delivers what is due.
@@ -255,9 +258,6 @@ const REQUESTED = z.object({
   by: z.string().exactOptional(),
   onceId: z.string().exactOptional(),
 });
-
-/** A daemon shows what it has under way; a worker's jobs are shown by their rows. */
-const UNSEEN = { beginPlan: () => {}, end: () => {} };
 
 async function whole(engine: Composition['engine'], asked: Partial<RunRequest> & Asked, job: Job): Promise<JobValue> {
   const request: RunRequest = { rules: undefined, waitForDoubts: false, ...asked };

@@ -1,7 +1,7 @@
 // http: break glass needs scope `admin` and a reason, over the endpoint and on the page of a plan; what reaches the engine.
 import { describe, expect, it } from 'vitest';
 import { parseWindows } from '../../../src/domain/change-window.ts';
-import type { HttpDeps } from '../../../src/faces/http/deps.ts';
+import { planView } from '../../../src/faces/report/plan-view.ts';
 import { openEndpoint } from '../../support/endpoint.ts';
 import { addRun, decision, plan } from '../../support/filled-store.ts';
 import { openPlan, planned } from '../../support/plan-pages.ts';
@@ -11,14 +11,13 @@ const NOW = parseWindows('2026-11-20 00:00-2026-11-30 00:00', 'Europe/Berlin').w
 
 /** An endpoint that notes what its plans are asked. */
 async function asked() {
-  const calls: unknown[][] = [];
+  const calls: object[] = [];
   const stored = plan(decision());
-  const note = async (...call: unknown[]) => {
-    calls.push(call);
-    return { plan: stored };
+  const note = async (input: object) => {
+    calls.push(input);
+    return { ...planView(stored), applied: null, rest: null };
   };
-  const plans = { approve: note, apply: note, reject: note } as HttpDeps['plans'];
-  const endpoint = openEndpoint({ plans });
+  const endpoint = openEndpoint({ operations: { approvePlan: note, applyPlan: note, rejectPlan: note } });
   await addRun(endpoint.store, { plan: stored });
   return { ...endpoint, calls };
 }
@@ -51,7 +50,11 @@ describe('over the endpoint', () => {
     await ask('POST', '/api/plans/plan1/apply', { scope: 'admin', body: { breakGlass: true, reason: 'an outbreak' } });
     await ask('POST', '/api/plans/plan1/apply', { scope: 'approve', body: {} });
     await ask('POST', '/api/plans/plan1/approve', { scope: 'approve', body: { reason: 'fine' } });
-    expect(calls.map((call) => call.at(-1))).toEqual([{ reason: 'an outbreak' }, expect.any(String), false]);
+    expect(calls).toMatchObject([
+      { breakGlass: true, reason: 'an outbreak' },
+      { breakGlass: false },
+      { breakGlass: false, reason: 'fine' },
+    ]);
   });
 });
 

@@ -15,14 +15,13 @@ describe('POST /api/rules/:id/explain', () => {
       release = resolve;
     });
     const { ask } = openEndpoint({
-      views: { ...views, explained: async (answer) => answer },
       explain: async (rule, subject) => {
         underWay += 1;
         mostUnderWay = Math.max(mostUnderWay, underWay);
         await released;
         underWay -= 1;
         if (subject === 'd2') throw new Error('the platform broke');
-        return { explanation: { rule, subject } } as unknown as ExplainedSubject;
+        return explainedOf(rule, subject);
       },
     });
     const asked = Array.from({ length: 50 }, (_, index) =>
@@ -45,22 +44,32 @@ describe('POST /api/rules/:id/explain', () => {
   });
 });
 
+function explainedOf(rule: string, id: string): ExplainedSubject {
+  const subject = { kind: 'device' as const, id, name: id };
+  const explanation = {
+    ...{ rule, title: rule, hash: 'h', subject, at: 0, verdict: 'match' as const },
+    ...{ missing: [], tree: { text: 'true', parts: [] }, facts: [], flips: [] },
+  };
+  const nothing = { decisions: [], claims: [], recorded: { decisions: [], differs: false }, basis: { sources: [] } };
+  return { explanation, mode: 'enforce', ...nothing } as unknown as ExplainedSubject;
+}
+
 describe('GET /api/summary', () => {
   it('makes a few at once, and asks the others to come again', async () => {
     let underWay = 0;
     let mostUnderWay = 0;
-    const { ask } = openEndpoint({
-      views: {
-        ...views,
-        summary: async (...given) => {
+    const endpoint = openEndpoint({
+      operations: {
+        getSummary: async () => {
           underWay += 1;
           mostUnderWay = Math.max(mostUnderWay, underWay);
-          const made = await views.summary(...given);
+          const made = await views.summary(endpoint.store, endpoint.clock.nowMs() - 1, endpoint.clock.nowMs());
           underWay -= 1;
           return made;
         },
       },
     });
+    const { ask } = endpoint;
     const asked = Array.from({ length: 50 }, () => ask('GET', '/api/summary', { scope: 'read' }));
     const statuses = new Set((await Promise.all(asked)).map(({ status }) => status));
     expect(statuses).toEqual(new Set([200, 429]));

@@ -260,12 +260,12 @@ describe('a repeated answer to a plan', () => {
   });
 
   it('whose answer was lost gets the plan as it was answered', async () => {
-    const endpoint = await opened(({ plans }) => ({
-      plans: {
-        ...plans,
-        approve: async (...given) => {
-          await plans.approve(...given);
-          throw new AppError('internal', 'killed');
+    const endpoint = await opened((deps) => ({
+      performer: {
+        perform: async (id, ...given) => {
+          const answer = await deps.performer.perform(id, ...given);
+          if (id === 'approvePlan') throw new AppError('internal', 'killed');
+          return answer;
         },
       },
     }));

@@ -1,14 +1,15 @@
 // Exemptions on the page: what is in force and over, adding one, ending one, and what is refused.
 import { describe, expect, it } from 'vitest';
+import type { Output } from '../../../src/contract/table.ts';
 import type { Exemption } from '../../../src/domain/exemption.ts';
-import type { HttpDeps } from '../../../src/faces/http/deps.ts';
+import type { Over } from '../../support/endpoint.ts';
 import { addRun, deviceSeen } from '../../support/filled-store.ts';
 import { openPages } from '../../support/pages.ts';
 import { HOSTILE } from './acted.ts';
 
 const ASKED = { subject: 'S-d1', owner: 'Ana', reason: 'on a ship', until: '7d' };
 
-async function opened(over: Partial<HttpDeps> = {}) {
+async function opened(over: Over = {}) {
   const pages = openPages(over);
   const changed = [deviceSeen('d1', { name: HOSTILE, owners: ['ana@example.com'] }), deviceSeen('d2')];
   await addRun(pages.store, { identities: [{ kind: 'device', changed, had: undefined }] });
@@ -107,14 +108,14 @@ describe('exemptions', () => {
   });
 
   it('say what was released with them', async () => {
-    const exempt: HttpDeps['operator']['exempt'] = async () => ({
-      exemption: { owner: 'Ana', reason: 'ship' } as never,
-      covers: undefined,
-      released: [
-        { target: 'S-d1', action: 'ban_device', state: 'standing', text: 'the API refused it', intent: undefined },
-      ],
-    });
-    const { post } = await opened({ operator: { exempt } as HttpDeps['operator'] });
+    const addExemption = async () =>
+      ({
+        ...{ owner: 'Ana', reason: 'ship', covers: null },
+        released: [
+          { target: 'S-d1', action: 'ban_device', state: 'standing', text: 'the API refused it', intent: null },
+        ],
+      }) as unknown as Output<'addExemption'>;
+    const { post } = await opened({ operations: { addExemption } });
     expect((await post('/exemptions', { ...ASKED, release: 'yes' })).text).toContain('the API refused it');
   });
 

@@ -1,11 +1,13 @@
 // What the page of things in force shows, how it is narrowed, and that its buttons do what they say, for who may press them.
 import { describe, expect, it } from 'vitest';
-import type { HttpDeps } from '../../../src/faces/http/deps.ts';
+import type { IntentShown } from '../../../src/contract/nouns.ts';
+import { planView } from '../../../src/faces/report/plan-view.ts';
+import type { Doubles, Over } from '../../support/endpoint.ts';
 import { decision, plan } from '../../support/filled-store.ts';
 import { type OpenedPages, openPages } from '../../support/pages.ts';
 import { addActed, RULE_ID } from './acted.ts';
 
-async function opened(over: Partial<HttpDeps> = {}): Promise<OpenedPages> {
+async function opened(over: Over = {}): Promise<OpenedPages> {
   const pages = openPages(over);
   await addActed(pages.store, 'run1', [
     { id: '1', outcome: 'succeeded', status: 'standing' },
@@ -20,13 +22,11 @@ const released = {
   action: 'ban_device',
   state: 'released',
   text: 'it was undone already',
-  intent: undefined,
-};
+  intent: null,
+} as const;
 
-/** An operator of which only one command works. */
-function operator(over: Partial<HttpDeps['operator']>): Partial<HttpDeps> {
-  return { operator: over as HttpDeps['operator'] };
-}
+/** Only this works. */
+const releasing = (releaseClaims: Required<Doubles>['releaseClaims']): Over => ({ operations: { releaseClaims } });
 
 describe('what is in force', () => {
   it('shows who, since when, for which rule, by which run, and what an orphaned claim means', async () => {
@@ -83,11 +83,9 @@ describe('what is in force', () => {
   it('releases one target in the name of who is signed in, and says what came of it', async () => {
     const asked: unknown[] = [];
     const { post } = await opened(
-      operator({
-        release: async (target, who) => {
-          asked.push([target, who]);
-          return [released as never];
-        },
+      releasing(async (input, { by }) => {
+        asked.push([input, by]);
+        return { released: [released] };
       }),
     );
     const { status, text } = await post(
@@ -95,14 +93,14 @@ describe('what is in force', () => {
       { intent: 'intent-1', reason: 'a new <b>laptop</b>' },
       'approve',
     );
-    expect(asked).toEqual([['SERIAL-1', { by: 'approveer', reason: 'a new <b>laptop</b>' }]]);
+    expect(asked).toEqual([[{ target: 'SERIAL-1', reason: 'a new <b>laptop</b>' }, 'approveer']]);
     expect(status).toBe(200);
     expect(text).toContain('it was undone already');
   });
 
   it('leads to the undo that a release has sent', async () => {
     const { post } = await opened(
-      operator({ release: async () => [{ ...released, intent: { id: 'undo1' } } as never] }),
+      releasing(async () => ({ released: [{ ...released, intent: { id: 'undo1' } as IntentShown }] })),
     );
     const { status, headers } = await post('/in-force/release', { intent: 'intent-1', reason: 'x' });
     expect([status, headers.get('location')]).toEqual([303, '/intents/undo1']);
@@ -110,13 +108,11 @@ describe('what is in force', () => {
 
   it('releases a target whose name no form or address brings back, and asks before in visible characters', async () => {
     const target = `S\u0000\n\u202e${'x'.repeat(2_000)}`;
-    const asked: string[] = [];
+    const asked: unknown[] = [];
     const pages = openPages(
-      operator({
-        release: async (on) => {
-          asked.push(on);
-          return [released as never];
-        },
+      releasing(async ({ target: on }) => {
+        asked.push(on);
+        return { released: [released] };
       }),
     );
     await addActed(pages.store, 'run1', [{ id: '1', outcome: 'succeeded', status: 'standing', over: { target } }]);
@@ -131,9 +127,9 @@ describe('what is in force', () => {
 
   it('leads to the plan that releases all of a rule', async () => {
     const { post } = await opened(
-      operator({
-        releaseRule: async (rule) => ({ plan: plan(decision({ rule }), { id: 'plan9' }), matching: 1, kept: [] }),
-      }),
+      releasing(async ({ rule = '' }) => ({
+        ...{ plan: planView(plan(decision({ rule }), { id: 'plan9' })), matching: 1, kept: [] },
+      })),
     );
     const { status, headers } = await post('/in-force/release-rule', { rule: RULE_ID, reason: '' });
     expect([status, headers.get('location')]).toEqual([303, '/plans/plan9']);

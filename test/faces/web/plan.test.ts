@@ -1,8 +1,10 @@
 // What the page of a plan shows before an answer, what each answer does, and what a person sees whose answer came too late.
 import { describe, expect, it } from 'vitest';
+import type { Output } from '../../../src/contract/table.ts';
 import type { Drift } from '../../../src/domain/check.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import type { PlanAnswer } from '../../../src/faces/http/deps.ts';
+import { planView } from '../../../src/faces/report/plan-view.ts';
+import type { Doubles } from '../../support/endpoint.ts';
 import { addRun, decision, intent, START_MS } from '../../support/filled-store.ts';
 import { openPlan, type PlanPages, planned } from '../../support/plan-pages.ts';
 
@@ -234,9 +236,9 @@ describe('a plan that is applied', () => {
 
   it('is applied by the button of an approved one, and leads back to it', async () => {
     const asked: string[][] = [];
-    const apply = async (id: string, by: string) => {
+    const apply: Doubles['applyPlan'] = async ({ id }, { by }) => {
       asked.push([id, by]);
-      return { plan: await pages.stored() };
+      return { ...planView(await pages.stored()), applied: null };
     };
     const pages: PlanPages = await openPlan(both(), { apply });
     await approve(pages, { choice: 'all' });
@@ -285,11 +287,10 @@ describe('an answer that takes long', () => {
 
   it('leads to the plan, which shows that it is under way, and later why it failed', async () => {
     let fail: (error: Error) => void = () => {};
-    const work = new Promise<PlanAnswer>((_, reject) => {
+    const work = new Promise<Output<'approvePlan'>>((_, reject) => {
       fail = reject;
     });
-    const plans = { approve: () => work, reject: () => work, apply: () => work };
-    const pages = await openPlan(both(), { deps: { clock: soon, plans } });
+    const pages = await openPlan(both(), { deps: { clock: soon, operations: { approvePlan: () => work } } });
     expect((await approve(pages, { choice: 'all' })).headers.get('location')).toBe('/plans/plan1');
     expect((await pages.get('/plans/plan1')).text).toContain('The approval by adminer');
     expect((await pages.get('/plans/plan1')).text).toContain('is under way');

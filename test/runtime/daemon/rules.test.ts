@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WorkProgress } from '../../../src/domain/replay.ts';
 import { rulePorts } from '../../../src/runtime/daemon/http-deps.ts';
-import { UnderWay } from '../../../src/runtime/daemon/operations.ts';
+import { UnderWay } from '../../../src/runtime/daemon/under-way.ts';
 import { RunQueue } from '../../../src/runtime/schedule/run-queue.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../../support/organization.ts';
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ProgressStep } from '../../../src/domain/replay.ts';
 import { runCycle } from '../../../src/engine/cycle.ts';
-import { UnderWay } from '../../../src/runtime/daemon/operations.ts';
+import { UnderWay } from '../../../src/runtime/daemon/under-way.ts';
 import { startOnPlatform } from '../../support/engine-on-platform.ts';
 
 describe('the run under way', () => {

@@ -4,10 +4,8 @@ import { addExemption, endExemption, resumeEverything, stopEverything } from '..
 import { buildReport } from '../../../src/faces/report/build-report.ts';
 import { reportMarkdown } from '../../../src/faces/report/markdown.ts';
 import { reportText } from '../../../src/faces/report/text.ts';
-import { operatorPort } from '../../../src/runtime/daemon/http-deps.ts';
-import { turnsIn, UnderWay } from '../../../src/runtime/daemon/operations.ts';
 import type { Alerts } from '../../../src/runtime/notify/alerts.ts';
-import { RunQueue } from '../../../src/runtime/schedule/run-queue.ts';
+import { STEERING } from '../../../src/runtime/operations/acting.ts';
 import { alertsOf } from '../../support/alerts-of.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 
@@ -55,12 +53,11 @@ describe('a stop', () => {
 
   it('is alerted at once, not when the next run is over', async () => {
     const heard: string[][] = [];
-    const afterwards = async () => void heard.push(await alerted());
-    const engine = { ...on.engine, afterwards };
-    const port = operatorPort(engine, turnsIn(new RunQueue(on.clock), { engine, underWay: new UnderWay() }));
-    await port.stop(ANN);
+    const alert = async () => void heard.push(await alerted());
+    const steering = { operating: on.engine, tokens: on.store.tokens(), alert };
+    await STEERING.stop(steering, { reason: ANN.reason }, { by: ANN.by });
     await expect.poll(() => heard.length).toBe(1);
-    await port.resume(BOB);
+    await STEERING.resume(steering, { reason: BOB.reason }, { by: BOB.by });
     await expect
       .poll(() => heard)
       .toEqual([[expect.stringContaining('stopped: ann')], [expect.stringContaining('resumed: bob')]]);

@@ -1,6 +1,6 @@
 // worker: what was asked for through a shared table is named JSON, parsed at both ends; what the version before wrote is read, and answered in its form.
 import { describe, expect, it } from 'vitest';
-import { SAID } from '../../../src/runtime/daemon/operations.ts';
+import { ACTING_IDS, type ActingId } from '../../../src/runtime/operations/acting.ts';
 import { askedFor } from '../../../src/runtime/worker/asks.ts';
 import type { Kept } from '../../../src/store/postgres/pool.ts';
 
@@ -13,40 +13,59 @@ const REQUEST = {
   reason: 'travel',
   until: '3d',
   release: true,
-  selector: undefined,
+  selector: { field: 'Groups', value: 'Board' },
   acceptForgeable: true,
 };
 
 /** By position as the version before said it, and by name. */
-const OPERATIONS: [name: keyof typeof SAID, said: unknown[], named: object][] = [
-  ['approve', ['p1', 'ana', undefined, PART, true], { plan: 'p1', by: 'ana', part: PART, breakGlass: true }],
-  ['approve', ['p1', 'ana', 'why', PART], { plan: 'p1', by: 'ana', reason: 'why', part: PART, breakGlass: false }],
-  ['reject', ['p1', 'ana', 'why'], { plan: 'p1', by: 'ana', reason: 'why' }],
-  ['apply', ['p1', 'ana', { reason: 'fire' }], { plan: 'p1', by: 'ana', breakGlass: { reason: 'fire' } }],
-  ['exempt', [REQUEST, 'ana'], { request: { ...REQUEST, selector: undefined }, by: 'ana' }],
-  ['resolve', ['i1', 'done', WHO], { intent: 'i1', as: 'done', ...WHO }],
-  ['release', ['S-1', WHO], { target: 'S-1', ...WHO }],
-  ['releaseRule', ['r1', 'ana', undefined], { rule: 'r1', by: 'ana' }],
+const OPERATIONS: [name: string, said: unknown[], id: ActingId, by: string, input: object][] = [
+  [
+    'approve',
+    ['p1', 'ana', 'r', PART, true],
+    ...(['approvePlan', 'ana', { id: 'p1', ...PART, reason: 'r', breakGlass: true }] as const),
+  ],
+  [
+    'approve',
+    ['p1', 'ana', 'why', PART],
+    'approvePlan',
+    'ana',
+    { id: 'p1', reason: 'why', ...PART, breakGlass: false },
+  ],
+  ['reject', ['p1', 'ana', 'why'], 'rejectPlan', 'ana', { id: 'p1', reason: 'why' }],
+  ['apply', ['p1', 'ana', { reason: 'fire' }], 'applyPlan', 'ana', { id: 'p1', reason: 'fire', breakGlass: true }],
+  ['apply', ['p1', 'ana'], 'applyPlan', 'ana', { id: 'p1', breakGlass: false }],
+  ['exempt', [REQUEST, 'ana'], 'addExemption', 'ana', REQUEST],
+  ['resolve', ['i1', 'done', WHO], 'resolveIntent', 'ana', { id: 'i1', as: 'done', reason: 'a test' }],
+  ['release', ['S-1', WHO], 'releaseClaims', 'ana', { target: 'S-1', reason: 'a test' }],
+  ['releaseRule', ['r1', 'ana', undefined], 'releaseClaims', 'ana', { rule: 'r1' }],
 ];
 
 describe('what was asked for', () => {
-  it.each(OPERATIONS)('as `%s` is the same by position and by name', async (name, said, named) => {
-    const old = await askedFor(rowOf(name, { form: 'positional', value: said }), 'a1');
-    expect(old.said).toEqual(named);
-    expect(old.form).toBe('positional');
-    const json = JSON.parse(JSON.stringify(named));
-    expect(await askedFor(rowOf(name, { form: 'named', value: json }), 'a1')).toEqual({ ...old, form: 'named' });
+  it.each(OPERATIONS)('as `%s` is the same by position and by name', async (name, said, id, by, input) => {
+    const asked = { id, by, input };
+    expect(await askedFor(rowOf(name, { form: 'positional', value: said }), 'a1')).toEqual({
+      ...asked,
+      form: 'positional',
+    });
+    const value = JSON.parse(JSON.stringify({ by, input }));
+    expect(await askedFor(rowOf(id, { form: 'named', value }), 'a1')).toEqual({ ...asked, form: 'named' });
   });
 
   it('names every operation there is', () => {
-    expect(new Set(OPERATIONS.map(([name]) => name))).toEqual(new Set(Object.keys(SAID)));
+    expect(new Set(OPERATIONS.map(([, , id]) => id))).toEqual(new Set(ACTING_IDS));
   });
 
   it.each([
-    ['an operation of another version', 'transfer', { target: 'S-1' }, '`transfer`: it is of another version'],
-    ['a field that is missing', 'release', { by: 'ana', reason: 'x' }, '`release`: `target` is required'],
-    ['a field of another version', 'reject', { plan: 'p1', by: 'ana', ticket: 'T-1' }, '`reject`'],
-    ['a name of Object.prototype', 'constructor', {}, '`constructor`: it is of another version'],
+    ['an operation of another version', 'transfer', { by: 'ana', input: {} }, '`transfer`: it is of another version'],
+    [
+      'a member that is missing',
+      'resolveIntent',
+      { by: 'ana', input: { id: 'i', as: 'done' } },
+      '`reason` is required',
+    ],
+    ['a member of another version', 'rejectPlan', { by: 'ana', input: { id: 'p1', ticket: 'T-1' } }, '`ticket`'],
+    ['nobody who asked', 'rejectPlan', { input: { id: 'p1' } }, 'it is said in another form'],
+    ['a name of Object.prototype', 'constructor', { by: 'ana', input: {} }, '`constructor`: it is of another version'],
   ])('is refused with its place for %s', async (_, operation, value, message) => {
     await expect(askedFor(rowOf(operation, { form: 'named', value }), 'a1')).rejects.toMatchObject({
       code: 'internal',

@@ -244,16 +244,17 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     const asks = new Asks(server.pool, 'acme');
     const newId = () => systemIds(systemClock).next();
     const reader = postgresReader(server.pool, 'acme', systemClock);
-    const turns = turnsByJobs({ jobs, asks, reader, organization: 'acme', newId, signal: ending.asked });
-    const operator = { by: 'ana (token admin)', reason: 'a test' };
-    await expect(turns.operate('release', { target: 'NO-SUCH', ...operator })).rejects.toMatchObject({
+    const turns = turnsByJobs({ jobs, asks, organization: 'acme', newId, signal: ending.asked });
+    const release = (target: string) =>
+      turns.operate('releaseClaims', { target, reason: 'a test' }, { by: 'ana (token admin)' });
+    await expect(release('NO-SUCH')).rejects.toMatchObject({
       code: 'not_found',
       message: expect.stringContaining('NO-SUCH'),
     });
     const [claim] = await reader.claims({ status: 'standing' });
     if (!claim) throw new Error('nothing was banned');
-    const released = await turns.operate('release', { target: claim.target, ...operator });
-    expect(released).toMatchObject([{ target: claim.target, intent: { target: claim.target, outcome: 'succeeded' } }]);
+    const intent = { target: claim.target, outcome: 'succeeded' };
+    expect(await release(claim.target)).toMatchObject({ released: [{ target: claim.target, intent }] });
     expect((await reader.claims({ status: 'released' })).map(({ target }) => target)).toContain(claim.target);
     // The table of the jobs has no wall between organizations.
     const stored = JSON.stringify(await server.pool.query('SELECT data, output FROM trustward_jobs.job'));

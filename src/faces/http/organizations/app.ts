@@ -5,36 +5,16 @@
 import { Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { z } from 'zod';
+import { METRICS_PATH, ORGANIZATIONS, ORGANIZATIONS_PATH } from '../../../contract/endpoint.ts';
 import { type Caller, hashOfToken } from '../../../domain/endpoint-token.ts';
 import { lineOf } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/ports.ts';
 import { documentSource, type Guards, guardedApp, type Identity, leadToSession } from '../app.ts';
 import { bearerOf, callerOf } from '../auth.ts';
 import { RateLimit } from '../deps.ts';
-import {
-  isAsset,
-  isForMachines,
-  isUnderApi,
-  isWithToken,
-  METRICS_PATH,
-  type Mount,
-  mountOf,
-  pathWithin,
-} from '../mount.ts';
+import { isAsset, isForMachines, isUnderApi, isWithToken, type Mount, mountOf, pathWithin } from '../mount.ts';
 import { Problem, problemResponse, UNFORESEEN } from '../problem.ts';
-import {
-  type Ctx,
-  type Env,
-  json,
-  leadTo,
-  limitField,
-  nameField,
-  operation,
-  pageSchema,
-  type Route,
-  readQuery,
-  total,
-} from '../route.ts';
+import { type Ctx, type Env, json, leadTo, type Route, readQuery, routeOf } from '../route.ts';
 import { healthRoutes, metricsRoute, openapiRoute } from '../routes/health.ts';
 import { SignIn, type SigningIn } from '../sign-in.ts';
 import {
@@ -201,19 +181,9 @@ class Who {
 // What an endpoint of several organizations answers by itself: its health, the list of organizations, choosing one,
 // signing in.
 
-const ORGANIZATIONS_PATH = '/api/orgs';
 const CHOOSE_PATH = '/orgs';
 
 const CHOICES_MAX = 200;
-
-const line = z
-  .strictObject({
-    id: z.string().describe('as paths name it: `/api/orgs/ID/…`'),
-    name: z.string(),
-    ok: z.boolean(),
-    problem: z.union([z.string(), z.null()]).describe('what is wrong with it; null: nothing'),
-  })
-  .meta({ id: 'Organization' });
 
 interface RootParts extends StrangersParts {
   who: Who;
@@ -284,26 +254,11 @@ function found(lines: readonly OrganizationLine[], text: string | undefined): re
 }
 
 function organizationsRoute(root: RootParts): Route {
-  return operation({
-    method: 'GET',
-    path: ORGANIZATIONS_PATH,
-    scope: 'read',
-    operationId: 'listOrganizations',
-    tag: 'organizations',
-    summary: 'List the organizations of the token',
-    description: 'A token of one organization lists that one. By id.',
-    query: z.strictObject({
-      limit: limitField,
-      after: nameField.optional().describe('`next` of the page before'),
-      q: z.string().max(200).optional().describe('a part of the id or the name'),
-    }),
-    answers: { 200: { description: 'a page of organizations', schema: pageSchema('organizations', line, { total }) } },
-    handle: async (context, { query: { limit, after = '', q } }) => {
-      const all = found(await visible(root, context, false), q);
-      const rows = all.filter(({ id }) => id > after).slice(0, limit);
-      const next = rows.length < limit ? null : (rows.at(-1)?.id ?? null);
-      return json({ organizations: rows.map(viewOf), total: all.length, next });
-    },
+  return routeOf(ORGANIZATIONS, async (context, { limit, after = '', q }) => {
+    const all = found(await visible(root, context, false), q);
+    const rows = all.filter(({ id }) => id > after).slice(0, limit);
+    const next = rows.length < limit ? null : (rows.at(-1)?.id ?? null);
+    return json({ organizations: rows.map(viewOf), total: all.length, next });
   });
 }
 

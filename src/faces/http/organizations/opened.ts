@@ -9,7 +9,7 @@ import type { Clock, Log } from '../../../domain/ports.ts';
 import { createHttpApp } from '../app.ts';
 import type { HttpDeps, MetricsPort, RateLimit, RateLimits, ReadyCheck } from '../deps.ts';
 import type { Ctx, Env, Pages, Route } from '../route.ts';
-import type { SignInParts } from '../routes/plans.ts';
+import type { SignInParts } from '../routes/sign-in.ts';
 import { SignIn } from '../sign-in.ts';
 import { STREAMS_MAX } from '../stream/event-feed.ts';
 

@@ -1,16 +1,8 @@
 // http: the public part: whether the process lives, whether it can work, and where to go from here.
-import { z } from 'zod';
+import { HEALTHZ, METRICS, OPENAPI, READYZ } from '../../../contract/endpoint.ts';
 import type { HttpDeps, MetricsPort, ReadyCheck } from '../deps.ts';
-import { baseOf, METRICS_PATH, OPENAPI_PATH } from '../mount.ts';
-import { type Ctx, type DocumentSource, json, operation, type Route } from '../route.ts';
-
-const readiness = z
-  .strictObject({
-    status: z.enum(['ready', 'not ready']),
-    demo: z.boolean(),
-    checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), text: z.string() })),
-  })
-  .meta({ id: 'Readiness' });
+import { baseOf } from '../mount.ts';
+import { type Ctx, type DocumentSource, json, type Route, routeOf } from '../route.ts';
 
 interface HealthParts {
   demo: boolean;
@@ -18,31 +10,7 @@ interface HealthParts {
 }
 
 export function healthRoutes(deps: HealthParts): Route[] {
-  return [
-    operation({
-      method: 'GET',
-      path: '/healthz',
-      scope: undefined,
-      operationId: 'healthz',
-      tag: 'health',
-      summary: 'Show whether the process lives',
-      answers: { 200: { description: 'it lives', schema: z.strictObject({ status: z.literal('ok') }) } },
-      handle: () => json({ status: 'ok' }),
-    }),
-    operation({
-      method: 'GET',
-      path: '/readyz',
-      scope: undefined,
-      operationId: 'readyz',
-      tag: 'health',
-      summary: 'Show whether it can do its work',
-      answers: {
-        200: { description: 'every check is ok', schema: readiness },
-        503: { description: 'a check is not ok', schema: readiness },
-      },
-      handle: (context) => reportReadiness(deps, context),
-    }),
-  ];
+  return [routeOf(HEALTHZ, () => json({ status: 'ok' })), routeOf(READYZ, (context) => reportReadiness(deps, context))];
 }
 
 /** Where to go from here, when there is no page for people. */
@@ -73,28 +41,12 @@ All under /api needs \`Authorization: Bearer TOKEN\`.
 }
 
 export function metricsRoute({ metrics }: { metrics: Pick<MetricsPort, 'contentType' | 'text'> }): Route {
-  return operation({
-    method: 'GET',
-    path: METRICS_PATH,
-    scope: 'read',
-    operationId: 'getMetrics',
-    tag: 'health',
-    summary: 'Read the metrics',
-    description: 'Text for Prometheus. docs/metrics.md lists the names. What is not known is absent, not 0.',
-    answers: { 200: { description: 'the metrics', types: ['text/plain'] } },
-    handle: async () => new Response(await metrics.text(), { headers: { 'Content-Type': metrics.contentType } }),
-  });
+  const headers = () => ({ 'Content-Type': metrics.contentType });
+  return routeOf(METRICS, async () => new Response(await metrics.text(), { headers: headers() }));
 }
 
 export function openapiRoute(document: DocumentSource): Route {
-  return operation({
-    method: 'GET',
-    path: OPENAPI_PATH,
-    scope: undefined,
-    operationId: 'getOpenapi',
-    tag: 'health',
-    summary: 'Read this document',
-    answers: { 200: { description: 'OpenAPI 3.1', schema: z.looseObject({ openapi: z.string() }) } },
-    handle: async (context) => json({ ...(await document()), servers: [{ url: baseOf(context) || '/' }] }),
-  });
+  return routeOf(OPENAPI, async (context) =>
+    json({ ...(await document()), servers: [{ url: baseOf(context) || '/' }] }),
+  );
 }

@@ -2,7 +2,7 @@
 
 import { jsonPieces } from '../../../base/json.ts';
 import { shownName } from '../../../base/text.ts';
-import { AUDIT_KINDS, familyOf } from '../../../domain/audit-entry.ts';
+import { familyOf } from '../../../domain/audit-entry.ts';
 import { LIVE_EVENTS } from '../../../domain/live-event.ts';
 import type { WorkProgress } from '../../../domain/replay.ts';
 
@@ -18,8 +18,6 @@ export interface KindFilter {
 }
 
 const LIVE: readonly string[] = LIVE_EVENTS;
-const FAMILIES = [...new Set([...AUDIT_KINDS.map(familyOf), 'outcome', 'progress'])];
-const KNOWN = new Set<string>([...FAMILIES, ...AUDIT_KINDS]);
 
 /**
  * @param text families or kinds, separated by commas; undefined: all.
@@ -37,20 +35,6 @@ export function kindFilter(text: string | undefined, rules?: string): KindFilter
     hasRule: (of) => named === undefined || of.some((rule) => named.has(rule)),
     hasRecords: has('decision.made') || has('outcome'),
   };
-}
-
-/** What is wrong with the text; undefined: nothing. */
-export function unknownKind(text: string): string | undefined {
-  const unknown = text.split(',').find((name) => !KNOWN.has(name));
-  if (unknown === undefined) return undefined;
-  const ofFamily = AUDIT_KINDS.filter((kind) => familyOf(kind) === familyOf(unknown));
-  const allowed = ofFamily.length > 0 ? [...new Set([familyOf(unknown), ...ofFamily])] : FAMILIES;
-  return `must be one or more of ${allowed.join(', ')}, separated by commas`;
-}
-
-/** Whether all of these kinds have rules. */
-export function areOfRules(kinds: string): boolean {
-  return kinds.split(',').every((kind) => LIVE.includes(familyOf(kind)));
 }
 
 // What is written on a stream of server-sent events. In: audit entries, progress, positions. Out: text, each event

@@ -1,22 +1,13 @@
 // web: the audit: its entries, newest first, by kind, target, person and time; one entry with what was hashed; and verifying it.
 // In: filters. Out: pages. It only reads.
 import { z } from 'zod';
+import { nameField, positionField, sinceField, sinceOf } from '../../../contract/operation.ts';
 import type { AuditCheck } from '../../../domain/audit-entry.ts';
 import { auditedTarget } from '../../../domain/decision-filter.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { ownText } from '../../../domain/facts.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import {
-  type Ctx,
-  nameField,
-  param,
-  positionField,
-  type Route,
-  readForm,
-  readSearch,
-  sinceField,
-  sinceOf,
-} from '../../http/route.ts';
+import { type Ctx, param, type Route, readForm, readSearch } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Table, When, Words } from '../../report/html/text.tsx';

@@ -3,9 +3,11 @@
 
 import { raw } from 'hono/html';
 import { type Child, useContext } from 'hono/jsx';
+import { OPENAPI } from '../../../contract/endpoint.ts';
+import type { Described } from '../../../contract/operation.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { baseOf, OPENAPI_PATH } from '../../http/mount.ts';
-import type { Described, Route } from '../../http/route.ts';
+import { baseOf } from '../../http/mount.ts';
+import type { Route } from '../../http/route.ts';
 import { Base, Link, useAddress } from '../../report/html/link.tsx';
 import { Table, Words } from '../../report/html/text.tsx';
 import { answerPage } from '../answer.tsx';
@@ -101,7 +103,8 @@ function About({ schema }: { schema: JsonSchema }) {
 type Media = { [type: string]: { schema?: JsonSchema } };
 
 /** An operation as the document has it. */
-interface Operation extends Pick<Described, 'operationId' | 'summary' | 'description'> {
+interface Operation extends Pick<Described, 'summary' | 'description'> {
+  operationId: string;
   tags: readonly string[];
   security?: readonly { token?: readonly string[] }[];
   parameters?: readonly { name: string; in: string; required: boolean; schema: JsonSchema }[];
@@ -290,7 +293,7 @@ function Served() {
 }
 
 function OpenApiLink() {
-  return <Link href={OPENAPI_PATH}>{useAddress()(OPENAPI_PATH)}</Link>;
+  return <Link href={OPENAPI.path}>{useAddress()(OPENAPI.path)}</Link>;
 }
 
 function Docs({ document: { info, tags = [], paths = {}, components = {} } }: { document: Document }) {

@@ -3,6 +3,8 @@
 
 import { z } from 'zod';
 import { spanText } from '../../../base/time.ts';
+import { givenText, nameField } from '../../../contract/operation.ts';
+import { EXEMPTIONS } from '../../../contract/operator.ts';
 import {
   aboutText,
   type Covered,
@@ -15,7 +17,7 @@ import {
 import { SUBJECT_KINDS } from '../../../domain/subjects.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { Problem } from '../../http/problem.ts';
-import { type Ctx, givenText, leadTo, nameField, param, type Route, readForm, readSearch } from '../../http/route.ts';
+import { type Ctx, leadTo, operationsOf, param, type Route, readForm, readSearch } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
 import { subjectPath } from '../../report/html/groups.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
@@ -278,8 +280,6 @@ const addForm = z.strictObject({
   release: z.literal('yes').optional(),
   forgeable: z.literal('yes').optional(),
 });
-const reasonForm = z.strictObject({ reason: givenText });
-const confirmForm = reasonForm.extend({ subject: nameField.optional() });
 
 export function exemptionPages(deps: HttpDeps): Route[] {
   return [
@@ -290,16 +290,14 @@ export function exemptionPages(deps: HttpDeps): Route[] {
     })),
     { method: 'POST', path: PATH, scope: 'approve', handle: (context) => add(deps, context) },
     formPage(deps, '/exemptions/:id/end', 'approve', async (context) => {
-      const { reason } = await readForm(context, reasonForm);
-      await deps.operator.endExemption(param(context, 'id'), { by: context.var.caller.name, reason });
+      const form = await readForm(context, EXEMPTIONS.endExemption.body);
+      await operationsOf(deps, context).endExemption({ id: param(context, 'id'), ...form });
       return addressOf(PATH, { list: 'over' });
     }),
     formPage(deps, '/exemptions/:id/confirm', 'approve', async (context) => {
       const id = param(context, 'id');
-      await deps.operator.confirmJoined(id, {
-        ...(await readForm(context, confirmForm)),
-        by: context.var.caller.name,
-      });
+      const form = await readForm(context, EXEMPTIONS.confirmExemption.body);
+      await operationsOf(deps, context).confirmExemption({ id, ...form });
       return `${PATH}#exemption-${encodeURIComponent(id)}`;
     }),
   ];
@@ -371,7 +369,7 @@ async function add(deps: HttpDeps, context: Ctx): Promise<Response> {
     ...{ owner, reason, until: date ?? until, unseen: unseen === 'yes', release: release === 'yes' },
     acceptForgeable: forgeable === 'yes',
   };
-  const { exemption, released } = await deps.operator.exempt(request, context.var.caller.name);
+  const { released, ...exemption } = await operationsOf(deps, context).addExemption(request);
   if (!request.release) return leadTo(context, `${PATH}#exemption-${encodeURIComponent(exemption.id)}`);
   return answerPage(deps, context, {
     title: 'Exempted',

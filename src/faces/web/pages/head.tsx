@@ -13,7 +13,7 @@ import {
   successorText,
 } from '../../../domain/plan.ts';
 import { isLive } from '../../../domain/rule.ts';
-import type { HttpDeps, PlanAnswer } from '../../http/deps.ts';
+import type { HttpDeps } from '../../http/deps.ts';
 import { allowedWords } from '../../report/build-report.ts';
 import { evidenceOfPlan } from '../../report/evidence-words.ts';
 import { asSentence, countText, plural } from '../../report/fact-text.ts';
@@ -50,13 +50,13 @@ export class Answering {
   }
 
   /** Returns the id of the plan that shows the answer. Errors: those of the work, when they come at once; AppError `conflict`. */
-  async begin(planId: string, verb: Verb, by: string, work: () => Promise<PlanAnswer>): Promise<string> {
+  async begin(planId: string, verb: Verb, by: string, work: () => Promise<{ id: string }>): Promise<string> {
     this.demandNoOther(planId);
     const answer: LateAnswer = { verb, by, at: this.deps.clock.nowMs(), failed: undefined };
     this.late.set(planId, answer);
     const ended = work().finally(() => this.late.delete(planId));
     const soon = await within(this.deps, SOON_MS, ended);
-    if (soon) return soon.plan.id;
+    if (soon) return soon.id;
     void ended.catch((error: unknown) => this.failed(planId, answer, error));
     return this.placeOf(planId);
   }

@@ -2,12 +2,14 @@
 // last, what happens by itself next, and a form to resolve each.
 
 import { z } from 'zod';
+import { nameField } from '../../../contract/operation.ts';
+import { DOUBTS } from '../../../contract/operator.ts';
 import type { AuditEntry } from '../../../domain/audit-entry.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { ownText } from '../../../domain/facts.ts';
-import { type Intent, nextText, RESOLUTIONS, timesRefused } from '../../../domain/intent.ts';
+import { type Intent, nextText, timesRefused } from '../../../domain/intent.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { type Ctx, givenText, nameField, param, type Route, readForm, readSearch } from '../../http/route.ts';
+import { type Ctx, operationsOf, param, type Route, readForm, readSearch } from '../../http/route.ts';
 import { countText, factTexts, plural } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Table, Term, When, Words } from '../../report/html/text.tsx';
@@ -224,7 +226,6 @@ const query = z.strictObject({
   state: z.enum(['unknown', 'parked', 'failed']).optional(),
   before: nameField.optional(),
 });
-const form = z.strictObject({ as: z.enum(RESOLUTIONS), reason: givenText });
 
 export function inDoubtPages(deps: HttpDeps): Route[] {
   return [
@@ -254,8 +255,8 @@ export function inDoubtPages(deps: HttpDeps): Route[] {
     }),
     intentPage(deps),
     formPage(deps, '/intents/:id/resolve', 'approve', async (context) => {
-      const { as, reason } = await readForm(context, form);
-      const intent = await deps.operator.resolve(param(context, 'id'), as, { by: context.var.caller.name, reason });
+      const form = await readForm(context, DOUBTS.resolveIntent.body);
+      const intent = await operationsOf(deps, context).resolveIntent({ id: param(context, 'id'), ...form });
       return `/intents/${encodeURIComponent(intent.id)}`;
     }),
   ];

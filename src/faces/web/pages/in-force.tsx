@@ -4,12 +4,14 @@
 import { z } from 'zod';
 import { shownName } from '../../../base/text.ts';
 import { spanText } from '../../../base/time.ts';
+import type { ReleasedShown } from '../../../contract/nouns.ts';
+import { givenText, nameField } from '../../../contract/operation.ts';
 import type { Claim } from '../../../domain/episode.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Intent } from '../../../domain/intent.ts';
 import type { SubjectKind } from '../../../domain/subjects.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { type Ctx, givenText, leadTo, nameField, type Route, readForm, readSearch } from '../../http/route.ts';
+import { askingOf, type Ctx, leadTo, operationsOf, type Route, readForm, readSearch } from '../../http/route.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { subjectPath, Who } from '../../report/html/groups.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
@@ -146,10 +148,22 @@ export function inForcePages(deps: HttpDeps): Route[] {
     },
     formPage(deps, '/in-force/release-rule', 'approve', async (context) => {
       const { rule, reason } = await readForm(context, ruleForm);
-      const { plan } = await deps.operator.releaseRule(rule, context.var.caller.name, reason);
-      return `/plans/${encodeURIComponent(plan.id)}`;
+      const released = await operationsOf(deps, context).releaseClaims({ rule, reason });
+      return 'plan' in released ? `/plans/${encodeURIComponent(released.plan.id)}` : PATH;
     }),
   ];
+}
+
+/** What came of releasing a target. */
+export async function releasedOn(
+  deps: HttpDeps,
+  context: Ctx,
+  target: string,
+  reason: string,
+): Promise<ReleasedShown[]> {
+  // A target as it was stored: its name may be longer than any that is typed.
+  const answer = await deps.performer.perform('releaseClaims', { target, reason }, askingOf(context));
+  return 'released' in answer ? answer.released : [];
 }
 
 async function release(deps: HttpDeps, context: Ctx): Promise<Response> {
@@ -157,7 +171,7 @@ async function release(deps: HttpDeps, context: Ctx): Promise<Response> {
   const [intent] = await deps.reader.intents({ ids: [id] });
   if (!intent) throw new AppError('not_found', `there is no action \`${id}\`: read the page of what is in force again`);
   const { target } = intent;
-  const released = await deps.operator.release(target, { by: context.var.caller.name, reason });
+  const released = await releasedOn(deps, context, target, reason);
   const [only] = released;
   if (released.length === 1 && only?.intent) return leadTo(context, `/intents/${encodeURIComponent(only.intent.id)}`);
   return answerPage(deps, context, {

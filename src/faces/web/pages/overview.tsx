@@ -1,12 +1,12 @@
 // web: the first page: is all well, what waits for a person, what was done in the last 24 hours, and the switch that stops everything.
 // In: the store, and the readiness of the daemon. Out: a page whose parts read themselves again while it is open.
 
-import { z } from 'zod';
 import { DAY_MS } from '../../../base/time.ts';
+import { SWITCHES } from '../../../contract/operator.ts';
 import { windowAt } from '../../../domain/change-window.ts';
 import type { PlanStatus } from '../../../domain/plan.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { type Ctx, givenText, type Route, readForm } from '../../http/route.ts';
+import { type Ctx, operationsOf, type Route, readForm } from '../../http/route.ts';
 import { snapshotView } from '../../report/decision-view.ts';
 import { asSentence, countText, plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
@@ -73,10 +73,8 @@ async function waitingPlans(reader: HttpDeps['reader']) {
 const RUNS = 5;
 const LIVE = 'run plan intent stop';
 
-const reasonForm = z.strictObject({ reason: givenText });
-
 export function overviewPages(deps: HttpDeps): Route[] {
-  const by = (context: Ctx) => context.var.caller.name;
+  const _by = (context: Ctx) => context.var.caller.name;
   return [
     readPage(deps, '/', async (context) => {
       const now = await stateNow(deps);
@@ -109,13 +107,11 @@ export function overviewPages(deps: HttpDeps): Route[] {
       };
     }),
     formPage(deps, '/stop', 'approve', async (context) => {
-      const { reason } = await readForm(context, reasonForm);
-      await deps.operator.stop({ by: by(context), reason });
+      await operationsOf(deps, context).stop(await readForm(context, SWITCHES.stop.body));
       return '/';
     }),
     formPage(deps, '/resume', 'approve', async (context) => {
-      const { reason } = await readForm(context, reasonForm);
-      await deps.operator.resume({ by: by(context), reason });
+      await operationsOf(deps, context).resume(await readForm(context, SWITCHES.resume.body));
       return '/';
     }),
   ];

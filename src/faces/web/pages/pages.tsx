@@ -1,7 +1,7 @@
 // web: the pages of an endpoint of several organizations: choosing one, and signing in. In: what a person may choose from. Out: pages that
 // work without JavaScript. INVARIANT: who is not signed in sees the name of no organization.
 import type { Choice, OrganizationsPages } from '../../http/organizations/opened.ts';
-import { signInRoutes } from '../../http/routes/plans.ts';
+import { signInRoutes } from '../../http/routes/sign-in.ts';
 import { countText } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Mark, Name, Table, Words } from '../../report/html/text.tsx';

@@ -2,6 +2,7 @@
 // ports that answer a plan. Out: a page; after an answer the plan, or the part, that has it.
 
 import { z } from 'zod';
+import { givenText, positionField } from '../../../contract/operation.ts';
 import { deletionTexts } from '../../../domain/action.ts';
 import { DRIFT_TARGETS_MAX } from '../../../domain/check.ts';
 import { AppError } from '../../../domain/errors.ts';
@@ -15,17 +16,7 @@ import {
 import { demandScope } from '../../http/auth.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { pageAsked } from '../../http/mount.ts';
-import {
-  type Ctx,
-  givenText,
-  leadTo,
-  listField,
-  param,
-  positionField,
-  type Route,
-  readForm,
-  readQuery,
-} from '../../http/route.ts';
+import { type Ctx, leadTo, listField, operationsOf, param, type Route, readForm, readQuery } from '../../http/route.ts';
 import { type KindOf, kindLike } from '../../report/build-report.ts';
 import { changeTexts, countText, factTexts, flipWords, plural } from '../../report/fact-text.ts';
 import { subjectPath, Who } from '../../report/html/groups.tsx';
@@ -390,7 +381,6 @@ const applyForm = z.strictObject({
 
 export function planPages(deps: HttpDeps): Route[] {
   const answering = new Answering(deps);
-  const { plans } = deps;
   return [
     readPage(deps, '/plans/:id', async (context) => {
       const plan = await foundPlan(deps, context);
@@ -426,23 +416,25 @@ export function planPages(deps: HttpDeps): Route[] {
       const part = partOf(plan, form.choice, new Set(form.target));
       const by = context.var.caller.name;
       const glass = demandGlass(context, form);
-      return answering.begin(plan.id, 'approve', by, () =>
-        plans.approve(plan.id, by, form.reason, part, glass !== undefined),
-      );
+      const { id } = plan;
+      const answer = { id, reason: form.reason, ...part, breakGlass: glass !== undefined };
+      return answering.begin(id, 'approve', by, () => operationsOf(deps, context).approvePlan(answer));
     }),
     answerRoute(deps, '/plans/:id/reject', async (context, plan) => {
       const form = await readForm(context, rejectForm);
       demandSeen(plan, form.digest);
       demandPending(plan);
       const by = context.var.caller.name;
-      return answering.begin(plan.id, 'reject', by, () => plans.reject(plan.id, by, form.reason));
+      const answer = { id: plan.id, reason: form.reason };
+      return answering.begin(plan.id, 'reject', by, () => operationsOf(deps, context).rejectPlan(answer));
     }),
     answerRoute(deps, '/plans/:id/apply', async (context, plan) => {
       const form = await readForm(context, applyForm);
       demandSeen(plan, form.digest);
       const by = context.var.caller.name;
       const glass = demandGlass(context, form);
-      return answering.begin(plan.id, 'apply', by, () => plans.apply(plan.id, by, glass));
+      const answer = { id: plan.id, ...(glass && { reason: glass.reason, breakGlass: true }) };
+      return answering.begin(plan.id, 'apply', by, () => operationsOf(deps, context).applyPlan(answer));
     }),
   ];
 }

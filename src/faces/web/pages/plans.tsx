@@ -2,13 +2,13 @@
 
 import { z } from 'zod';
 import { formatDuration } from '../../../base/time.ts';
+import { nameField, positionField } from '../../../contract/operation.ts';
 import { PLAN_STATUSES, type PlannedCount, type PlanStatus } from '../../../domain/plan.ts';
 import type { RunStatus } from '../../../domain/run.ts';
 import type { PlanLine } from '../../../domain/store-ports.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { pageAsked } from '../../http/mount.ts';
-import { nameField, positionField, type Route, readForm, readQuery } from '../../http/route.ts';
-import { beginRun } from '../../http/routes/runs.ts';
+import { operationsOf, type Route, readForm, readQuery } from '../../http/route.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
 import { Code, Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
@@ -227,7 +227,7 @@ export function runsPages(deps: HttpDeps): Route[] {
     }),
     formPage(deps, '/runs', 'trigger', async (context) => {
       const { mode } = await readForm(context, runForm);
-      const { run } = await beginRun(deps, context, { mode, rules: undefined });
+      const { run } = await operationsOf(deps, context).triggerRun({ mode });
       return `/runs/${run.seq}`;
     }),
   ];

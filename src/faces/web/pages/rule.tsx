@@ -2,13 +2,14 @@
 // last runs. Out: a page; another with all decisions that it led to. A rule that is not loaded any more still has those.
 import { z } from 'zod';
 import { spanText } from '../../../base/time.ts';
+import { nameField } from '../../../contract/operation.ts';
 import { replaySchema } from '../../../contract/replay.ts';
 import type { ReplayBeside } from '../../../domain/replay.ts';
 import type { Rule } from '../../../domain/rule.ts';
 import type { RunRecord } from '../../../domain/store.ts';
 import { type RuleTestReport, unseenOf } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { type Ctx, nameField, param, type Route, readForm, readQuery } from '../../http/route.ts';
+import { type Ctx, param, type Route, readForm, readQuery } from '../../http/route.ts';
 import { evidenceLine, ruleModeWords, ruleSettings, settingsOfAction } from '../../report/evidence-words.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';

@@ -4,13 +4,14 @@
 import { raw } from 'hono/html';
 import { z } from 'zod';
 import type { Report, RunDecision } from '../../../contract/report.ts';
+import { runNamed } from '../../../domain/decision-filter.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { statusAt } from '../../../domain/plan.ts';
 import type { ReportFormat } from '../../../domain/replay.ts';
 import type { RunRecord } from '../../../domain/store.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { type Ctx, param, type Route, readQuery } from '../../http/route.ts';
-import { runOf, writtenReport } from '../../http/routes/runs.ts';
+import { writtenReport } from '../../http/routes/runs.ts';
 import { buildOutline, wholeDecisions } from '../../report/build-report.ts';
 import { countText } from '../../report/fact-text.ts';
 import { runReportPieces } from '../../report/html/context.tsx';
@@ -65,13 +66,13 @@ export function runPages(deps: HttpDeps): Route[] {
   const outlineOf = keptOutlines(deps);
   return [
     readPage(deps, '/runs/:id', async (context) => {
-      const run = await runOf(deps.reader, param(context, 'id'));
+      const run = await runNamed(deps.reader, param(context, 'id'));
       return runPage(deps, outlineOf, run, readQuery(context, runQuery).q?.trim() || undefined);
     }),
     readPage(deps, '/runs/:id/group', (context) => groupPage(deps, outlineOf, context)),
     ...(Object.keys(FILES) as (keyof typeof FILES)[]).map((format) =>
       readPage(deps, `/runs/:id/report.${format}`, async (context) => {
-        const run = await runOf(deps.reader, param(context, 'id'));
+        const run = await runNamed(deps.reader, param(context, 'id'));
         const filename = `trustward-run-${run.seq}.${format}`;
         return writtenReport(deps, run, format, { 'Content-Disposition': `attachment; filename="${filename}"` });
       }),
@@ -144,7 +145,7 @@ function placeOf(run: RunRecord, shown: readonly RunDecision[], rowsMax: number,
 
 async function groupPage({ reader }: HttpDeps, outlineOf: OutlineOf, context: Ctx): Promise<PageContent> {
   const { q, group: key, after } = readQuery(context, groupQuery);
-  const run = await runOf(reader, param(context, 'id'));
+  const run = await runNamed(reader, param(context, 'id'));
   const report = await outlineOf(run);
   const text = q?.trim() || undefined;
   const group = groupOf(text === undefined ? report : narrowed(report, text), key);

@@ -2,22 +2,24 @@
 // answer of why. Out: sections, in the words that the terminal has too.
 
 import { z } from 'zod';
+import type { ReleasedShown } from '../../../contract/nouns.ts';
+import { givenText } from '../../../contract/operation.ts';
 import { resolveSubject } from '../../../domain/decision-filter.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { exemptionText } from '../../../domain/exemption.ts';
 import type { Identity } from '../../../domain/identity.ts';
-import type { Released } from '../../../domain/operator.ts';
 import { openClaims } from '../../../domain/store.ts';
 import { SUBJECT_KINDS } from '../../../domain/subjects.ts';
 import type { Why, WhyAnswer } from '../../../domain/why.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { type Ctx, givenText, leadTo, param, type Route, readForm } from '../../http/route.ts';
+import { type Ctx, leadTo, operationsOf, param, type Route, readForm } from '../../http/route.ts';
 import { subjectPath, Who } from '../../report/html/groups.tsx';
 import { Link } from '../../report/html/link.tsx';
 import { Code, Mark, Name, Table, When, Words } from '../../report/html/text.tsx';
 import { shortStateWords, stateWords } from '../../report/why-words.ts';
 import { answerPage } from '../answer.tsx';
 import { Act, OutcomeMark, ReleasedTable } from '../parts/act.tsx';
+import { releasedOn } from './in-force.tsx';
 
 // The subject of an address.
 
@@ -218,14 +220,14 @@ export function actionPages(deps: HttpDeps): Route[] {
       const { owner, reason, until, release, ...form } = await readForm(context, exemptForm);
       const { subject } = await askedSubject(deps, context);
       const request = { ...aboutOf(subject), owner, reason, until: until ?? form.for, release: release === 'yes' };
-      const { released } = await deps.operator.exempt({ ...request, unseen: true }, context.var.caller.name);
+      const { released } = await operationsOf(deps, context).addExemption({ ...request, unseen: true });
       return cameOf(deps, context, subject, released);
     }),
     changed('release', async (context) => {
       const { reason, claim } = await readForm(context, releaseForm);
       const { subject } = await askedSubject(deps, context);
       const target = claim === undefined ? ownTarget(subject) : await targetOf(deps, subject, claim);
-      const released = await deps.operator.release(target, { by: context.var.caller.name, reason });
+      const released = await releasedOn(deps, context, target, reason);
       return cameOf(deps, context, subject, released);
     }),
   ];
@@ -236,7 +238,7 @@ function changed(what: string, handle: Route['handle']): Route {
 }
 
 /** The subject's page shows what was released; what was not is shown at once, since nothing else does. */
-function cameOf(deps: HttpDeps, context: Ctx, subject: Identity, released: readonly Released[]) {
+function cameOf(deps: HttpDeps, context: Ctx, subject: Identity, released: readonly ReleasedShown[]) {
   if (released.every(({ state }) => state === 'released')) return leadTo(context, pathOf(subject));
   return answerPage(deps, context, {
     title: 'Not all was released',

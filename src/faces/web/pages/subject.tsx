@@ -2,6 +2,7 @@
 // kind and id. Out: a page. What the platform does not answer within two seconds is loaded after the page; the rest is shown at once.
 
 import { z } from 'zod';
+import { positionField } from '../../../contract/operation.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { type Fact, isFacts } from '../../../domain/facts.ts';
 import type { Identity } from '../../../domain/identity.ts';
@@ -9,7 +10,7 @@ import type { SubjectKind } from '../../../domain/subjects.ts';
 import { type HistoryLine, TIMELINE_PARTS, type TimelinePart, type Why, type WhyAnswer } from '../../../domain/why.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { Problem } from '../../http/problem.ts';
-import { leadTo, positionField, type Route, readQuery } from '../../http/route.ts';
+import { leadTo, type Route, readQuery } from '../../http/route.ts';
 import { factText, plural } from '../../report/fact-text.ts';
 import { subjectPath } from '../../report/html/groups.tsx';
 import { Link, useAddress } from '../../report/html/link.tsx';

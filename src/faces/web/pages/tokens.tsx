@@ -1,11 +1,21 @@
 // web: the tokens of the endpoint: listed, made and revoked by who has the scope `admin`. In: forms. Out: pages; a new token is on the
 // answer to its form and nowhere else: in no address, and on no page that can be read again.
 import { z } from 'zod';
+import { nameField } from '../../../contract/operation.ts';
 import { SCOPES } from '../../../domain/endpoint-token.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { type Named, nothingKnown, resolveName } from '../../../domain/identity.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { type Ctx, leadTo, nameField, param, type Route, readForm, readQuery, readSearch } from '../../http/route.ts';
+import {
+  type Ctx,
+  leadTo,
+  operationsOf,
+  param,
+  type Route,
+  readForm,
+  readQuery,
+  readSearch,
+} from '../../http/route.ts';
 import { subjectPath } from '../../report/html/groups.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
@@ -62,7 +72,7 @@ export function tokenPages(deps: HttpDeps): Route[] {
     { method: 'POST', path: PATH, scope: 'admin', handle: (context) => made(deps, context) },
     formPage(deps, '/tokens/:name/revoke', 'admin', async (context) => {
       await readForm(context, z.strictObject({}));
-      await deps.tokens.revoke(param(context, 'name'), context.var.caller.name);
+      await operationsOf(deps, context).revokeToken({ name: param(context, 'name') });
       return PATH;
     }),
   ];
@@ -158,8 +168,7 @@ function rowOf(token: ReturnType<typeof tokenView>): Row {
 
 async function made(deps: HttpDeps, context: Ctx): Promise<Response> {
   const request = await readForm(context, form);
-  const { token, text } = await deps.tokens.add(request, context.var.caller.name);
-  const { name, scope, expiresAt } = tokenView(token, deps.clock.nowMs());
+  const { token: text, name, scope, expiresAt } = await operationsOf(deps, context).addToken(request);
   const content = {
     title: 'A new token',
     section: PATH,

@@ -1,10 +1,10 @@
 // web: a form with one button, with which a person changes something. In: where it goes, and what is asked. Out: a form that works without
 // JavaScript; with it, a button that cannot be taken back asks first.
 import type { Child } from 'hono/jsx';
+import type { ReleasedShown } from '../../../contract/nouns.ts';
 import type { AuditEntry } from '../../../domain/audit-entry.ts';
 import { ownText } from '../../../domain/facts.ts';
 import type { Intent, IntentBasis } from '../../../domain/intent.ts';
-import type { Released } from '../../../domain/operator.ts';
 import { showHidden, spellHidden } from '../../report/fact-text.ts';
 import { subjectPath, Who } from '../../report/html/groups.tsx';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
@@ -157,7 +157,7 @@ export function auditRow(entry: AuditEntry): Row {
 const TONES = { released: 'good', dry_run: 'calm', standing: 'wait' } as const;
 const WORDS = { released: 'released', dry_run: 'dry run', standing: 'still in force' } as const;
 
-export function ReleasedTable({ released }: { released: readonly Released[] }) {
+export function ReleasedTable({ released }: { released: readonly ReleasedShown[] }) {
   return (
     <Table
       caption="What was released"

@@ -1,0 +1,85 @@
+// contract: the operations of another process, over HTTP. In: its address, what identifies who asks. Out: the port, made from the table. Nothing of an
+// answer is cast: it is read by the schema of its operation.
+import { z } from 'zod';
+import { pathText } from '../base/text.ts';
+import { AppError } from '../domain/errors.ts';
+import { type Entry, partsOf } from './operation.ts';
+import { codeOfProblem } from './problem.ts';
+import { OPERATIONS, type Operations, operationsWith } from './table.ts';
+
+export interface Remote {
+  /** For people: `the daemon at http://127.0.0.1:8080`. */
+  name: string;
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** Of this process; a test gives the endpoint itself. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response> | Response;
+}
+
+/** Errors of all: AppError `usage` before anything is sent; the code and the words of a refusal; `api_unreachable`. */
+export function remoteOperations(remote: Remote): Operations {
+  return operationsWith(async (id, _parsed, input) => {
+    const one: Entry = OPERATIONS[id];
+    const answer = await asked(remote, one, input as object);
+    const text = await answer.text();
+    if (!answer.ok) throw refusalOf(remote, answer.status, text);
+    return answerOf(remote, one, answer.status, text) as never;
+  });
+}
+
+/** Sends an input as its entry says. Errors: AppError `api_unreachable`. */
+async function asked(
+  { name, url, headers, fetch: send = fetch }: Remote,
+  one: Entry,
+  input: object,
+): Promise<Response> {
+  const { params, query, body } = partsOf(one, input);
+  const path = one.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name] ?? '')));
+  const search = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  const address = `${url}${path}${search.size === 0 ? '' : `?${search}`}`;
+  const sent = one.body ? { body: JSON.stringify(body), type: { 'content-type': 'application/json' } } : undefined;
+  const init = { method: one.method, redirect: 'error', headers: { ...headers, ...sent?.type } } as const;
+  try {
+    return await send(address, sent ? { ...init, body: sent.body } : init);
+  } catch (error) {
+    throw new AppError('api_unreachable', `${name} no longer answers: ${(error as Error).message}`);
+  }
+}
+
+const problem = z.object({ type: z.string().default(''), title: z.string().optional(), detail: z.string().optional() });
+
+function refusalOf({ name }: Remote, status: number, text: string): AppError {
+  const { type, title, detail } = problem.catch({ type: '' }).parse(jsonIn(text));
+  return new AppError(codeOfProblem(type, status), `${name} answered: ${detail ?? title ?? `HTTP ${status}`}`);
+}
+
+function answerOf({ name }: Remote, { answers, isCoded }: Entry, status: number, text: string): unknown {
+  const schema = answers[status]?.schema ?? z.never();
+  const value = jsonIn(text);
+  const read = () => (isCoded ? z.safeDecode(schema, value) : schema.safeParse(value));
+  let found = read();
+  if (!found.success && withoutUnknown(value, found.error.issues)) found = read();
+  if (found.success) return found.data;
+  const where = pathText(found.error.issues[0]?.path ?? []);
+  throw new AppError('internal', `${name} answered in another form than this version reads (\`${where}\`)`);
+}
+
+/** A later version may add names: they are dropped. False where something else is wrong. */
+function withoutUnknown(value: unknown, issues: readonly z.core.$ZodIssue[]): boolean {
+  for (const issue of issues) {
+    if (issue.code !== 'unrecognized_keys') return false;
+    const object = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)[key], value);
+    for (const key of issue.keys) delete (object as Record<string, unknown>)[key];
+  }
+  return true;
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,253 @@
+// contract: what a person does with plans and runs.
+import { z } from 'zod';
+import { PLAN_STATUSES, SELECTION_MAX } from '../domain/plan.ts';
+import { intent, plan, run } from './nouns.ts';
+import {
+  entry,
+  givenText,
+  idParam,
+  keyHeaders,
+  limitField,
+  nameField,
+  type OptionWords,
+  pageFields,
+  pageSchema,
+  positionField,
+} from './operation.ts';
+import { reportSchema, text } from './report.ts';
+
+const begun = {
+  schema: z
+    .strictObject({
+      id: text,
+      status: z.enum(['running', 'completed', 'aborted']),
+      location: text.describe('the path of the run'),
+      run,
+    })
+    .meta({ id: 'TriggeredRun' }),
+  headers: { Location: 'the path of the run' },
+};
+const runParam = idParam('a run, or its number, or `latest`');
+
+/** Where a run is read over HTTP. */
+export function runPath(id: string): string {
+  return `/api/runs/${encodeURIComponent(id)}`;
+}
+
+export const RUNS = {
+  triggerRun: entry({
+    id: 'triggerRun',
+    method: 'POST',
+    path: '/api/runs',
+    scope: 'trigger',
+    tag: 'runs',
+    summary: 'Request a run',
+    description: 'Runs go one at a time: it may begin after others. Equal dry runs that wait become one.',
+    headers: keyHeaders,
+    body: z.strictObject({
+      mode: z.enum(['dry-run', 'approve', 'enforce']),
+      rules: z
+        .array(nameField)
+        .min(1)
+        .max(1_000)
+        .optional()
+        .describe('only these rules; without it, the whole active set'),
+      wait: z.boolean().default(false).describe('answer when it has finished, not when it has begun'),
+    }),
+    answers: {
+      200: { ...begun, description: 'with `wait`: it has finished; an aborted one shows that in its status' },
+      202: { ...begun, description: 'it has begun' },
+    },
+    refusals: [502],
+  }),
+  listRuns: entry({
+    id: 'listRuns',
+    method: 'GET',
+    path: '/api/runs',
+    scope: 'read',
+    tag: 'runs',
+    summary: 'List runs',
+    query: z.strictObject({ limit: limitField, before: positionField.optional() }),
+    answers: {
+      200: {
+        description: 'a page of runs, the newest first',
+        schema: pageSchema('runs', run, {}, z.int().min(1)),
+      },
+    },
+  }),
+  getRun: entry({
+    id: 'getRun',
+    method: 'GET',
+    path: '/api/runs/:id',
+    scope: 'read',
+    tag: 'runs',
+    summary: 'Read a run',
+    params: runParam,
+    answers: { 200: { description: 'the run', schema: run } },
+  }),
+  getReport: entry({
+    id: 'getReport',
+    method: 'GET',
+    path: '/api/runs/:id/report',
+    scope: 'read',
+    tag: 'runs',
+    summary: 'Read the report of a run',
+    params: runParam,
+    query: z.strictObject({ format: z.enum(['text', 'json', 'md', 'csv', 'html']).default('json') }),
+    answers: {
+      200: {
+        description: 'the report',
+        schema: reportSchema,
+        types: [
+          'text/markdown; charset=utf-8',
+          'text/plain; charset=utf-8',
+          'text/csv; charset=utf-8',
+          'text/html; charset=utf-8',
+        ],
+      },
+    },
+  }),
+};
+
+const names = z.array(nameField).max(SELECTION_MAX).readonly().default([]);
+const keys = z
+  .array(nameField)
+  .max(SELECTION_MAX)
+  .readonly()
+  .optional()
+  .describe('these intents alone, by the keys that the plan names');
+const breakGlass = z.boolean().default(false).describe('through the change windows; needs a reason, and scope `admin`');
+const hasReason = (body: { breakGlass: boolean; reason?: string | undefined }) =>
+  !body.breakGlass || body.reason !== undefined;
+const NO_REASON = { path: ['reason'], message: 'is required with breakGlass' };
+
+const refused = z.array(z.strictObject({ action: text, target: text, reason: text }));
+/** What applying a plan did; null when it was not applied. */
+const applied = z
+  .strictObject({
+    intents: z.array(intent),
+    refused,
+    needless: refused.optional().describe('undos that needed no call: their claims have ended'),
+  })
+  .nullable();
+const answered = z.strictObject({ ...plan.shape, applied }).meta({ id: 'AnsweredPlan' });
+const rest = z.union([plan, z.null()]).describe('the plan of what was not chosen');
+const approved = z.strictObject({ ...answered.shape, rest }).meta({ id: 'ApprovedPlan' });
+
+const OPTIONAL_REASON: OptionWords = { flag: '--reason <text>', text: 'why, for the audit' };
+const GLASS: OptionWords = {
+  flag: '--break-glass',
+  text: 'let this plan through the change windows; needs --reason, and scope admin with a daemon',
+};
+
+export const PLANS = {
+  listPlans: entry({
+    id: 'listPlans',
+    method: 'GET',
+    path: '/api/plans',
+    scope: 'read',
+    tag: 'plans',
+    summary: 'List plans',
+    query: z.strictObject({ status: z.enum(PLAN_STATUSES).optional(), ...pageFields }),
+    answers: { 200: { description: 'a page of plans, the newest first', schema: pageSchema('plans', plan) } },
+  }),
+  getPlan: entry({
+    id: 'getPlan',
+    method: 'GET',
+    path: '/api/plans/:id',
+    scope: 'read',
+    tag: 'plans',
+    summary: 'Read a plan',
+    params: idParam('a plan'),
+    answers: { 200: { description: 'the plan', schema: plan } },
+  }),
+  approvePlan: entry({
+    id: 'approvePlan',
+    method: 'POST',
+    path: '/api/plans/:id/approve',
+    scope: 'approve',
+    adminFor: 'breakGlass',
+    tag: 'plans',
+    summary: 'Approve a plan, or a part of it',
+    params: idParam('a plan'),
+    headers: keyHeaders,
+    body: z
+      .strictObject({ reason: givenText.optional(), rules: names, only: names, except: names, keys, breakGlass })
+      .refine(hasReason, NO_REASON),
+    answers: {
+      200: { description: 'the plan as approved, and the plan in which the rest waits', schema: approved },
+    },
+    refusals: [409],
+    needs: 'engine',
+    command: {
+      line: 'approve <plan>',
+      summary: 'approve a plan, by its id or the beginning of the id',
+      options: [
+        OPTIONAL_REASON,
+        { flag: '--rule <id...>', text: 'only actions whose every rule is named', gives: 'rules' },
+        { flag: '--only <target...>', text: 'only these targets, subjects or owners' },
+        { flag: '--except <target...>', text: 'not these targets, subjects or owners' },
+        { flag: '--yes', text: 'do not ask at a terminal' },
+        GLASS,
+      ],
+      examples: [
+        '# all of it',
+        'trustward approve 01kb3n2v --reason "change 4711"',
+        '# the bans of one rule, but not this laptop; the rest waits on',
+        'trustward approve 01kb3n2v --rule ban-compromised-device --except C02MQHAHEA',
+      ],
+    },
+  }),
+  rejectPlan: entry({
+    id: 'rejectPlan',
+    method: 'POST',
+    path: '/api/plans/:id/reject',
+    scope: 'approve',
+    tag: 'plans',
+    summary: 'Reject a plan',
+    params: idParam('a plan'),
+    headers: keyHeaders,
+    body: z.strictObject({ reason: givenText.optional() }),
+    answers: { 200: { description: 'the plan as rejected', schema: answered } },
+    refusals: [409],
+    needs: 'engine',
+    command: {
+      line: 'reject <plan>',
+      summary: 'reject a plan, by its id or the beginning of the id',
+      options: [OPTIONAL_REASON],
+      examples: ['# reject the plan that a report names', 'trustward reject 01kb3n2v --reason "a drill"'],
+    },
+  }),
+  applyPlan: entry({
+    id: 'applyPlan',
+    method: 'POST',
+    path: '/api/plans/:id/apply',
+    scope: 'approve',
+    adminFor: 'breakGlass',
+    tag: 'plans',
+    summary: 'Apply an approved plan',
+    params: idParam('a plan'),
+    headers: keyHeaders,
+    body: z
+      .strictObject({ reason: givenText.optional(), breakGlass })
+      .refine(hasReason, NO_REASON)
+      .refine((body) => body.breakGlass || body.reason === undefined, {
+        path: ['reason'],
+        message: 'belongs to breakGlass',
+      }),
+    answers: { 200: { description: 'the plan, with what was done and what was refused', schema: answered } },
+    refusals: [409, 502],
+    needs: 'engine',
+    command: {
+      line: 'apply <plan>',
+      summary: 'apply an approved plan: exactly it, or a part of it',
+      options: [GLASS, { flag: '--reason <text>', text: 'why it may not wait, with --break-glass' }],
+      examples: [
+        '# apply an approved plan, or continue an interrupted one',
+        'trustward apply 01kb3n2v',
+        '# in a change window',
+        'trustward apply 01kb3n2v --break-glass --reason "outbreak, incident 4711"',
+      ],
+    },
+  }),
+};

@@ -1,0 +1,312 @@
+// contract: what is read: decisions, subjects, what is in force, the audit, rules, explanations, summaries.
+import { z } from 'zod';
+import { NOTIFICATION_STATUSES } from '../domain/notification.ts';
+import { SUBJECT_KINDS } from '../domain/subjects.ts';
+import { TIMELINE_PARTS } from '../domain/why.ts';
+import { schemas } from './answers.ts';
+import { auditEntry, claim, claimStatus, decision, history, intent, intentStatus, notification } from './nouns.ts';
+import {
+  entry,
+  idParam,
+  limitField,
+  nameField,
+  nothing,
+  pageFields,
+  pageSchema,
+  positionField,
+  sinceField,
+  total,
+} from './operation.ts';
+import { count, decisionName, outcome, text } from './report.ts';
+
+const { explained, rule, summary, triedRule, why } = schemas;
+const subjectParams = z.object({ kind: z.enum(SUBJECT_KINDS), id: text.describe('any name of the subject') });
+
+export const RECORDS = {
+  listDecisions: entry({
+    id: 'listDecisions',
+    method: 'GET',
+    path: '/api/decisions',
+    scope: 'read',
+    tag: 'decisions',
+    summary: 'List decisions',
+    query: z.strictObject({
+      run: nameField.optional().describe('decisions that this run wrote: its id, or `latest`'),
+      rule: nameField.optional(),
+      subject: nameField.optional(),
+      target: nameField.optional(),
+      decision: decisionName.optional(),
+      action: nameField.optional(),
+      owner: nameField.optional().describe('the e-mail address of the user, or of the owner of the device'),
+      since: sinceField,
+      ...pageFields,
+    }),
+    answers: {
+      200: { description: 'a page of decisions, the newest first', schema: pageSchema('decisions', decision) },
+    },
+    refusals: [404],
+  }),
+  getSubject: entry({
+    id: 'getSubject',
+    method: 'GET',
+    path: '/api/subjects/:kind/:id',
+    scope: 'read',
+    tag: 'decisions',
+    summary: 'Read what was decided about a subject, and what is in force on it',
+    params: subjectParams,
+    query: z.strictObject(pageFields),
+    answers: {
+      200: {
+        description: 'the subject, with a page of its decisions, the newest first',
+        schema: pageSchema('decisions', z.strictObject({ ...decision.shape, inForce: z.boolean() }), {
+          subject: z.strictObject({ ...subjectParams.shape, name: text.nullable() }),
+          intents: z.array(intent),
+          claims: z.array(claim),
+        }),
+      },
+    },
+  }),
+  listIntents: entry({
+    id: 'listIntents',
+    method: 'GET',
+    path: '/api/intents',
+    scope: 'read',
+    tag: 'in force',
+    summary: 'List intents',
+    query: z.strictObject({ status: intentStatus.optional(), outcome: outcome.optional(), ...pageFields }),
+    answers: {
+      200: { description: 'a page of intents, the newest first', schema: pageSchema('intents', intent, { total }) },
+    },
+  }),
+  listClaims: entry({
+    id: 'listClaims',
+    method: 'GET',
+    path: '/api/claims',
+    scope: 'read',
+    tag: 'in force',
+    summary: 'List claims',
+    query: z.strictObject({
+      status: z
+        .enum([...claimStatus.options, 'open'])
+        .optional()
+        .describe('`open`: standing or orphaned'),
+      ...pageFields,
+    }),
+    answers: {
+      200: { description: 'a page of claims, the newest first', schema: pageSchema('claims', claim, { total }) },
+    },
+    needs: 'record',
+  }),
+  listNotifications: entry({
+    id: 'listNotifications',
+    method: 'GET',
+    path: '/api/notifications',
+    scope: 'read',
+    tag: 'notifications',
+    summary: 'List notifications',
+    query: z.strictObject({ status: z.enum(NOTIFICATION_STATUSES).optional(), ...pageFields }),
+    answers: {
+      200: {
+        description: 'a page of notifications, the newest first',
+        schema: pageSchema('notifications', notification),
+      },
+    },
+  }),
+};
+
+export const PAST = {
+  getTimeline: entry({
+    id: 'getTimeline',
+    method: 'GET',
+    path: '/api/subjects/:kind/:id/timeline',
+    scope: 'read',
+    tag: 'decisions',
+    summary: 'Read what happened to a subject, and what changed of its facts',
+    description: 'Facts are in it where a history is kept. Changes of time stamps alone are left out.',
+    params: subjectParams,
+    query: z.strictObject({
+      limit: limitField,
+      part: z.enum(TIMELINE_PARTS).default('all').describe('`facts`: what changed of its facts; `acts`: all but that'),
+    }),
+    answers: {
+      200: {
+        description: 'the newest lines, the newest first',
+        schema: z.strictObject({
+          subject: z.strictObject({ kind: z.enum(SUBJECT_KINDS), id: text }),
+          timeline: z.array(history),
+        }),
+      },
+    },
+    refusals: [404],
+    atOnce: { what: 'readings of the history', underWayMax: 2, waitingMax: 8 },
+  }),
+  getSummary: entry({
+    id: 'getSummary',
+    method: 'GET',
+    path: '/api/summary',
+    scope: 'read',
+    tag: 'decisions',
+    summary: 'Summarize what happened since a time',
+    query: z.strictObject({ since: sinceField.default('12h') }),
+    answers: { 200: { description: 'the summary', schema: summary } },
+    atOnce: { what: 'summaries', underWayMax: 4, waitingMax: 8 },
+  }),
+};
+
+const head = z.strictObject({ seq: count, hash: text }).describe('the last entry');
+
+export const AUDIT = {
+  listAudit: entry({
+    id: 'listAudit',
+    method: 'GET',
+    path: '/api/audit',
+    scope: 'read',
+    tag: 'audit',
+    summary: 'List audit entries',
+    query: z
+      .strictObject({
+        after: positionField.optional().describe('entries after this number, oldest first'),
+        before: positionField.optional().describe('entries before this number, newest first'),
+        kind: nameField.optional().describe('entries of this kind, such as `decision.made`'),
+        target: nameField.optional().describe('entries that name this target, by any of its names'),
+        actor: nameField.optional().describe('who did it, in whatever way, such as `ana`'),
+        since: sinceField,
+        limit: limitField,
+      })
+      .refine((query) => query.after === undefined || query.before === undefined, {
+        message: 'has both `after` and `before`: give one of them',
+      }),
+    answers: {
+      200: {
+        description: 'a page of entries, and the head of the chain',
+        schema: pageSchema('entries', auditEntry, { head }, count),
+      },
+    },
+    refusals: [404],
+  }),
+  verifyAudit: entry({
+    id: 'verifyAudit',
+    method: 'POST',
+    path: '/api/audit/verify',
+    scope: 'read',
+    tag: 'audit',
+    summary: 'Verify the audit chain',
+    body: nothing,
+    answers: {
+      200: {
+        description: 'whether the whole chain is intact',
+        schema: z
+          .strictObject({
+            ok: z.boolean(),
+            entries: count.describe('entries that were verified, before the first bad one'),
+            head: text.describe('the hash of the last of them'),
+            bad: z.strictObject({ seq: count, checkpoint: count.optional(), reason: text }).nullable(),
+          })
+          .meta({ id: 'Verified' }),
+      },
+    },
+  }),
+};
+
+const EXPLAINING = { what: 'explanations', underWayMax: 4, waitingMax: 8 };
+
+export const EXPLANATIONS = {
+  explainRule: entry({
+    id: 'explainRule',
+    method: 'POST',
+    path: '/api/rules/:id/explain',
+    scope: 'read',
+    tag: 'rules',
+    summary: 'Explain why a rule matches a subject or not',
+    description: 'It reads the subject from the platform now. Nothing is sent, and nothing is kept.',
+    params: idParam('a rule'),
+    body: z.strictObject({
+      subject: nameField.describe(
+        'any name of it: a DeviceID, a serial number, an e-mail address, a ServiceID, a name',
+      ),
+    }),
+    answers: {
+      200: { description: 'the verdict with its reasons, and what would be decided now', schema: explained },
+    },
+    refusals: [409, 502],
+    isCoded: true,
+    atOnce: EXPLAINING,
+    needs: 'engine',
+  }),
+  why: entry({
+    id: 'why',
+    method: 'GET',
+    path: '/api/why',
+    scope: 'read',
+    tag: 'decisions',
+    summary: 'Show all that is known of a subject, and what happens next',
+    query: z.strictObject({
+      of: nameField.describe('any name of a device, user or service'),
+      at: nameField
+        .optional()
+        .describe(
+          'an earlier time, as a duration back from now or as a date: it is answered from the history, without the platform',
+        ),
+    }),
+    answers: {
+      200: { description: 'its state, its rules, what waits, its history, and the ways out', schema: why },
+    },
+    refusals: [404, 409, 502],
+    isCoded: true,
+    atOnce: EXPLAINING,
+    needs: 'engine',
+  }),
+};
+
+export const RULES = {
+  listRules: entry({
+    id: 'listRules',
+    method: 'GET',
+    path: '/api/rules',
+    scope: 'read',
+    tag: 'rules',
+    summary: 'List the loaded rules',
+    query: z.strictObject({
+      limit: limitField,
+      after: nameField.optional().describe('`next` of the page before'),
+    }),
+    answers: {
+      200: {
+        description: 'a page of rules by their ids, also of those that are off',
+        schema: pageSchema('rules', rule, { total }),
+      },
+    },
+    refusals: [409],
+  }),
+  getRule: entry({
+    id: 'getRule',
+    method: 'GET',
+    path: '/api/rules/:id',
+    scope: 'read',
+    tag: 'rules',
+    summary: 'Read a rule',
+    params: idParam('a rule'),
+    answers: { 200: { description: 'the rule', schema: rule } },
+    refusals: [409],
+  }),
+  tryRule: entry({
+    id: 'tryRule',
+    method: 'POST',
+    path: '/api/rules/:id/try',
+    scope: 'trigger',
+    tag: 'rules',
+    summary: 'Try a changed text of a rule over the present fleet',
+    description: 'Nothing is sent, and nothing is kept.',
+    params: idParam('a rule'),
+    body: z.strictObject({
+      text: z
+        .string()
+        .min(1)
+        .describe("the whole text of the file, as YAML or JSON by the end of the rule's own file name"),
+    }),
+    answers: {
+      200: { description: 'what it would match and do, beside the rule in force', schema: triedRule },
+    },
+    refusals: [409, 502],
+  }),
+};

@@ -1,0 +1,42 @@
+// report: a loaded rule, and one that is tried out, as readers see them.
+import { formatDuration, isoTime } from '../../base/time.ts';
+import type { RuleShown, TriedRuleShown } from '../../contract/answers.ts';
+import type { TriedRule, TriedSubject } from '../../domain/decision.ts';
+import type { Rule } from '../../domain/rule.ts';
+
+export function ruleView(rule: Rule): RuleShown {
+  const { max, percent, perDay } = rule.limits;
+  return {
+    id: rule.id,
+    title: rule.title,
+    severity: rule.severity,
+    subject: rule.subject,
+    when: rule.when,
+    then: rule.then,
+    mode: rule.mode,
+    for: formatDuration(rule.forMs),
+    clear_for: formatDuration(rule.clearForMs),
+    cooldown: formatDuration(rule.cooldownMs),
+    revert: rule.revert,
+    limits: { max, percent, ...(perDay !== undefined && { per_day: perDay }) },
+    owners: rule.owners,
+    watch: rule.watch,
+    hash: rule.hash,
+    file: rule.file,
+    sources: rule.sources,
+  };
+}
+
+export function triedView({ rule, asOf, added, gone, ...rest }: TriedRule): TriedRuleShown {
+  return {
+    rule: ruleView(rule),
+    asOf: isoTime(asOf),
+    ...rest,
+    added: added.map(subjectView),
+    gone: gone.map(subjectView),
+  };
+}
+
+function subjectView({ serial, owners, ...rest }: TriedSubject) {
+  return { ...rest, serial: serial === '' ? null : serial, owners: owners ?? null };
+}

@@ -1,0 +1,204 @@
+// operations: those that change something, in this process. In: an engine, or the database alone, a parsed input, who asks. Out: the answer as the table
+// describes it. INVARIANT: what calls something, or changes the basis of a run, has its turn among runs and other commands (`Turns`).
+import type { Asking } from '../../contract/operation.ts';
+import type { Output, Parsed } from '../../contract/table.ts';
+import type { TokenStore } from '../../domain/endpoint-token.ts';
+import type { Intent } from '../../domain/intent.ts';
+import type { Plan } from '../../domain/plan.ts';
+import { isLive } from '../../domain/rule.ts';
+import {
+  acceptSnapshot,
+  endExemption,
+  type OperatorEngine,
+  resumeEverything,
+  stopEverything,
+} from '../../engine/operate/commands.ts';
+import { addToken, revokeToken } from '../../engine/operate/endpoint-tokens.ts';
+import { confirmJoined, exempt } from '../../engine/operate/exempt.ts';
+import { freezeOf, isHeldWhole } from '../../engine/operate/plan-drift.ts';
+import { type Applied, answerPlan, applyPlan, approvePart } from '../../engine/operate/plans.ts';
+import { planRelease, releaseClaims } from '../../engine/operate/release.ts';
+import { resolveIntent } from '../../engine/operate/resolve-intent.ts';
+import type { Engine } from '../../engine/run/engine.ts';
+import { views } from '../../faces/report/index.ts';
+import { newToken, systemIds } from '../system/ids.ts';
+import { type Handlers, planShown, type Reading } from './reading.ts';
+
+/** What only the database is needed for. */
+export interface Steering {
+  operating: OperatorEngine;
+  tokens: TokenStore;
+  /** Alerts people of what has changed now, and not at the end of a run; they may be sent to a webhook that hangs: nobody waits for it. */
+  alert?: (() => Promise<void> | undefined) | undefined;
+  /** Called when tokens changed, before the answer. */
+  tokensChanged?(): Promise<void>;
+}
+
+type SteeringId =
+  | 'stop'
+  | 'resume'
+  | 'acceptSnapshot'
+  | 'endExemption'
+  | 'confirmExemption'
+  | 'addToken'
+  | 'revokeToken';
+
+export const STEERING: Handlers<Steering, SteeringId> = {
+  stop: async ({ operating, alert }, { reason }, { by }) => {
+    const stopped = views.stop(await stopEverything(operating, { by, reason }));
+    void alert?.();
+    return { stopped };
+  },
+  resume: async ({ operating, alert }, { reason }, { by }) => {
+    const lifted = views.stop(await resumeEverything(operating, { by, reason }));
+    void alert?.();
+    return { stopped: null, lifted };
+  },
+  acceptSnapshot: async ({ operating }, { source, reason }, { by }) =>
+    views.acceptance(await acceptSnapshot(operating, source, { by, reason })),
+  endExemption: async ({ operating }, { id, reason }, { by }) =>
+    views.exemption(await endExemption(operating, id, { by, reason }), operating.clock.nowMs()),
+  confirmExemption: async ({ operating }, { id, subject, reason }, { by }) => {
+    const { exemption, confirmed } = await confirmJoined(operating, id, { by, reason, subject });
+    return { ...views.exemption(exemption, operating.clock.nowMs()), confirmed };
+  },
+  addToken: async ({ operating: { clock }, tokens, tokensChanged }, request, { by }) => {
+    const { token, text } = await addToken({ tokens, clock, ids: systemIds(clock), secret: newToken }, request, by);
+    await tokensChanged?.();
+    return { ...views.token(token, clock.nowMs()), token: text };
+  },
+  revokeToken: async ({ operating: { clock }, tokens, tokensChanged }, { name }, { by }) => {
+    const revoked = await revokeToken({ tokens, clock }, name, by);
+    await tokensChanged?.();
+    return views.token(revoked, clock.nowMs());
+  },
+};
+
+/** What an operation that may call something is done with. */
+export interface Acting {
+  engine: Engine;
+  /** A daemon applies what is approved at once; without one, that is a command of its own. */
+  appliesAtOnce: boolean;
+  /** Shows people what is under way. */
+  underWay?: { beginPlan(id: string): void; end(): void };
+}
+
+export const ACTING_IDS = [
+  'approvePlan',
+  'rejectPlan',
+  'applyPlan',
+  'addExemption',
+  'resolveIntent',
+  'releaseClaims',
+] as const;
+export type ActingId = (typeof ACTING_IDS)[number];
+
+type Shown = Pick<Reading, 'reader' | 'evidence' | 'clock'>;
+
+interface PlanAnswer {
+  plan: Plan;
+  rest?: Plan | undefined;
+  applied?: Omit<Applied, 'plan'>;
+}
+
+/** Doing it is apart from showing what was done: a worker of this version does what one of the version before asked for, and answers in its form. */
+interface Doing<Id extends ActingId, Done> {
+  does(acting: Acting, input: Parsed<Id>, by: string): Promise<Done>;
+  shows(shown: Shown, done: Done): Promise<Output<Id>>;
+}
+
+function doing<Id extends ActingId, Done>(one: Doing<Id, Done>): Doing<Id, Done> {
+  return one;
+}
+
+const ACTING = {
+  approvePlan: doing<'approvePlan', PlanAnswer>({
+    does: async (acting, { id, reason, rules, only, except, keys, breakGlass }, by) => {
+      const { engine, appliesAtOnce } = acting;
+      const { plan, rest } = await approvePart(engine, id, { rules, only, except, keys }, by, reason, breakGlass);
+      if (breakGlass) void engine.afterwards?.();
+      if (!appliesAtOnce) return { plan, rest };
+      const isStopped = (await engine.store.stop()) !== undefined;
+      const freeze = (await freezeOf(engine, plan))();
+      const isHeld = !isLive(engine.daemonMode) || isStopped || isHeldWhole(engine, plan, freeze);
+      return isHeld ? { plan, rest } : { rest, ...(await applied(acting, plan.id, by, undefined)) };
+    },
+    shows: async (shown, { rest, ...answer }) => ({
+      ...(await answered(shown, answer)),
+      rest: rest ? await planShown(shown, rest) : null,
+    }),
+  }),
+  rejectPlan: doing<'rejectPlan', PlanAnswer>({
+    does: async ({ engine }, { id, reason }, by) => ({ plan: await answerPlan(engine, id, 'reject', by, reason) }),
+    shows: answered,
+  }),
+  applyPlan: doing<'applyPlan', PlanAnswer>({
+    does: (acting, { id, reason, breakGlass }, by) =>
+      applied(acting, id, by, breakGlass && reason !== undefined ? { reason } : undefined),
+    shows: answered,
+  }),
+  addExemption: doing<'addExemption', Awaited<ReturnType<typeof exempt>>>({
+    does: ({ engine }, request, by) => exempt(engine, request, by),
+    shows: async ({ clock }, { exemption, covers, released }) => ({
+      ...views.exemption(exemption, clock.nowMs()),
+      covers: covers ?? null,
+      released: released.map(views.released),
+    }),
+  }),
+  resolveIntent: doing<'resolveIntent', Intent>({
+    does: ({ engine }, { id, as, reason }, by) => resolveIntent(engine, id, as, { by, reason }),
+    shows: async (_, intent) => views.intent(intent),
+  }),
+  releaseClaims: doing<
+    'releaseClaims',
+    Awaited<ReturnType<typeof releaseClaims>> | Awaited<ReturnType<typeof planRelease>>
+  >({
+    does: async ({ engine }, { target, rule, reason }, by) => {
+      if (target !== undefined) return releaseClaims(engine, target, { by, reason: reason ?? '' });
+      const planned = await planRelease(engine, rule ?? '', by, reason);
+      void engine.afterwards?.();
+      return planned;
+    },
+    shows: async (_, done) => {
+      if (Array.isArray(done)) return { released: done.map(views.released) };
+      const { plan, matching, kept } = done as Awaited<ReturnType<typeof planRelease>>;
+      return { plan: views.plan(plan), matching, kept: kept.map((one) => ({ ...one, rules: [...one.rules] })) };
+    },
+  }),
+};
+
+export type Done<Id extends ActingId> = (typeof ACTING)[Id] extends Doing<Id, infer D> ? D : never;
+
+/** Errors: those of the operation. */
+export function done<Id extends ActingId>(acting: Acting, id: Id, input: Parsed<Id>, by: string): Promise<Done<Id>> {
+  return (ACTING[id] as unknown as Doing<Id, Done<Id>>).does(acting, input, by);
+}
+
+export function shown<Id extends ActingId>(reading: Shown, id: Id, what: Done<Id>): Promise<Output<Id>> {
+  return (ACTING[id] as unknown as Doing<Id, Done<Id>>).shows(reading, what);
+}
+
+/** Does an operation in its turn. Errors: those of the operation; AppError `busy` when too much waits, `stopped` when the process ends. */
+export interface Turns {
+  operate<Id extends ActingId>(id: Id, input: Parsed<Id>, asking: Asking): Promise<Output<Id>>;
+}
+
+async function applied(
+  { engine, underWay }: Acting,
+  id: string,
+  by: string,
+  glass: { reason: string } | undefined,
+): Promise<PlanAnswer> {
+  underWay?.beginPlan(id);
+  try {
+    const { plan, ...rest } = await applyPlan(engine, id, by, glass);
+    return { plan, applied: rest };
+  } finally {
+    underWay?.end();
+  }
+}
+
+async function answered(reading: Shown, { plan, applied }: PlanAnswer): Promise<Output<'rejectPlan'>> {
+  const did = applied ? { ...applied, intents: applied.intents.map(views.intent) } : null;
+  return { ...(await planShown(reading, plan)), applied: did };
+}

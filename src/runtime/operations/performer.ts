@@ -1,0 +1,124 @@
+// operations: all of them, by the engine of this process. In: what reads, explains, judges and acts. Out: what does one of them for a caller.
+import type { OperationId, Output, Parsed, Performer } from '../../contract/table.ts';
+import { runNamed } from '../../domain/decision-filter.ts';
+import { AppError, lineOf } from '../../domain/errors.ts';
+import { givenTime } from '../../domain/given-time.ts';
+import { demandOne, resolveName } from '../../domain/identity.ts';
+import type { Log } from '../../domain/ports.ts';
+import type { Rule } from '../../domain/rule.ts';
+import type { Run, RunRequest } from '../../domain/run.ts';
+import type { Engine } from '../../engine/run/engine.ts';
+import type { HttpDeps } from '../../faces/http/deps.ts';
+import { views } from '../../faces/report/index.ts';
+import { ruleView, triedView } from '../../faces/report/rule-view.ts';
+import { ACTING_IDS, type ActingId, done, STEERING, type Steering, shown, type Turns } from './acting.ts';
+import { type Handlers, READING, type Reading, type ReadingId, requestedRun } from './reading.ts';
+
+/** A run that has begun. `finished` rejects with the error that aborted it, after that is recorded. */
+export interface StartedRun {
+  run: Run;
+  finished: Promise<Run>;
+}
+
+/** What judges, reads the platform, or reads what was recorded. */
+type Explaining = Pick<
+  HttpDeps,
+  'rules' | 'ruleRefusal' | 'tryRule' | 'explain' | 'why' | 'whyAt' | 'history' | 'timeline' | 'verifyAudit'
+>;
+
+export interface Offering extends Reading, Explaining, Steering {
+  rules(): readonly Rule[];
+  engine: Engine;
+  /** Operations that call something. */
+  turns: Turns;
+  /**
+   * Requests a run, one at a time; resolves when it has begun, which may be after others. Equal dry runs that wait become
+   * one. Errors: AppError `usage` (a rule that is not active), `busy` (too many wait), `stopped`.
+   */
+  trigger(request: RunRequest): Promise<StartedRun>;
+  log: Pick<Log, 'warn'>;
+}
+
+const ANSWERING: Handlers<Offering, Exclude<OperationId, ReadingId | ActingId | keyof typeof STEERING>> = {
+  triggerRun: async (deps, { mode, rules, wait }, { by, onceId }) => {
+    const unique = rules && [...new Set(rules)];
+    const request: RunRequest = { mode, rules: unique, trigger: 'http', waitForDoubts: false, by };
+    const { run, finished } = await deps.trigger(onceId === undefined ? request : { ...request, onceId });
+    const ended = finished.then(
+      () => undefined,
+      (error: unknown) => {
+        deps.log.warn({ run: run.id, by }, `a run was aborted: ${lineOf(error)}`);
+        return error;
+      },
+    );
+    const failure = wait ? await ended : undefined;
+    const record = await runNamed(deps.reader, run.id);
+    // Its end could not be recorded: the waiting caller must not read that it is still under way.
+    if (failure !== undefined && record.status === 'running') throw failure;
+    return requestedRun(deps, record);
+  },
+  getTimeline: async ({ reader, timeline, history }, { kind, id, limit, part }) => {
+    const subject = demandOne(await resolveName(reader, id, { kinds: [kind] }), id).subjects[0];
+    const acts = () => (part === 'facts' ? [] : history(subject, limit));
+    const lines = await (timeline ? timeline(subject, { limit, part }) : acts());
+    return { subject: { kind: subject.kind, id: subject.id }, timeline: lines.map(views.history) };
+  },
+  verifyAudit: async ({ verifyAudit }) => {
+    const { ok, entries, head, bad } = await verifyAudit();
+    return { ok, entries, head, bad: bad ?? null };
+  },
+  explainRule: async ({ explain }, { id, subject }) => (await explain(id, subject)) as Output<'explainRule'>,
+  why: async ({ why, whyAt, clock }, { of, at }) => {
+    if (at === undefined) return (await why(of)) as Output<'why'>;
+    const atMs = givenTime(at, 'at', clock.nowMs(), 'before');
+    if (!whyAt) throw new AppError('not_found', 'there is no history here');
+    return (await whyAt(of, atMs)) as Output<'why'>;
+  },
+  listRules: async (deps, { limit, after = '' }) => {
+    const sorted = [...loadedRules(deps)].sort((one, other) => (one.id < other.id ? -1 : 1));
+    const page = sorted.filter(({ id }) => id > after).slice(0, limit);
+    const next = page.length < limit ? null : (page.at(-1)?.id ?? null);
+    return { rules: page.map(ruleView), total: sorted.length, next };
+  },
+  getRule: async (deps, { id }) => {
+    const rule = loadedRules(deps).find((one) => one.id === id);
+    if (!rule) throw new AppError('not_found', `there is no rule \`${id}\``);
+    return ruleView(rule);
+  },
+  tryRule: async ({ tryRule }, { id, text }, { by }) => triedView(await tryRule(id, text, by)),
+};
+
+/** A folder that was refused and never had a good set is no empty list. Errors: AppError `rules`. */
+function loadedRules({ rules, ruleRefusal }: Explaining): readonly Rule[] {
+  const [all, refusal] = [rules(), ruleRefusal()];
+  if (all.length > 0 || refusal === undefined) return all;
+  throw new AppError('rules', ['no rules are loaded, since the folder was refused:', ...refusal].join('\n'));
+}
+
+const HANDLERS = { ...READING, ...STEERING, ...ANSWERING };
+
+export function performerOf(deps: Offering): Performer {
+  return {
+    perform: async (id, input, asking) => {
+      if (isActing(id)) return acted(deps, id, input as never, asking.by) as never;
+      const handler = HANDLERS[id as Exclude<OperationId, ActingId>] as unknown as Handler<typeof id>;
+      return handler(deps, input, asking);
+    },
+  };
+}
+
+type Handler<Id extends OperationId> = (
+  deps: Offering,
+  input: Parsed<Id>,
+  asking: { by: string },
+) => Promise<Output<Id>>;
+
+export function isActing(id: OperationId): id is ActingId {
+  return (ACTING_IDS as readonly string[]).includes(id);
+}
+
+/** An exemption without a release calls nothing, and counts from the next call on: it waits for no turn. */
+async function acted<Id extends ActingId>(deps: Offering, id: Id, input: Parsed<Id>, by: string): Promise<Output<Id>> {
+  if (id !== 'addExemption' || (input as Parsed<'addExemption'>).release) return deps.turns.operate(id, input, { by });
+  return shown(deps, id, await done({ engine: deps.engine, appliesAtOnce: false }, id, input, by));
+}
