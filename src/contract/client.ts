@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { pathText } from '../base/text.ts';
 import { AppError } from '../domain/errors.ts';
-import { type Entry, partsOf } from './operation.ts';
+import { type Entry, type InputOf, type OutputOf, partsOf } from './operation.ts';
 import { codeOfProblem } from './problem.ts';
 import { OPERATIONS, type Operations, operationsWith } from './table.ts';
 
@@ -18,13 +18,19 @@ export interface Remote {
 
 /** Errors of all: AppError `usage` before anything is sent; the code and the words of a refusal; `api_unreachable`. */
 export function remoteOperations(remote: Remote): Operations {
-  return operationsWith(async (id, _parsed, input) => {
-    const one: Entry = OPERATIONS[id];
-    const answer = await asked(remote, one, input as object);
-    const text = await answer.text();
-    if (!answer.ok) throw refusalOf(remote, answer.status, text);
-    return answerOf(remote, one, answer.status, text) as never;
-  });
+  return operationsWith((id, _parsed, input) => requested(remote, OPERATIONS[id] as Entry, input) as never);
+}
+
+/** The same for one entry, whether or not it is an operation of the engine. */
+export async function requested<const E extends Entry>(
+  remote: Remote,
+  one: E,
+  input: InputOf<E>,
+): Promise<OutputOf<E>> {
+  const answer = await asked(remote, one, input as object);
+  const text = await answer.text();
+  if (!answer.ok) throw refusalOf(remote, answer.status, text);
+  return answerOf(remote, one, answer.status, text) as OutputOf<E>;
 }
 
 /** Sends an input as its entry says. Errors: AppError `api_unreachable`. */

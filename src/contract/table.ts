@@ -1,7 +1,6 @@
 // contract: the table of operations, in the order of the document. In: the entries of each family. Out: all of them by id, and the port of whoever
 // needs one: the engine in this process (`runtime/operations`), or a client over HTTP (`client.ts`).
-import type { Asking, InputOf, OutputOf, ParsedOf } from './operation.ts';
-import { parsedInput } from './operation.ts';
+import { type Asking, type Entry, type InputOf, type OutputOf, type ParsedOf, parsedInput } from './operation.ts';
 import { DOUBTS, EXEMPTIONS, SWITCHES, TOKENS } from './operator.ts';
 import { PLANS, RUNS } from './plans.ts';
 import { AUDIT, EXPLANATIONS, PAST, RECORDS, RULES } from './records.ts';
@@ -35,14 +34,18 @@ export interface Performer {
   perform<Id extends OperationId>(id: Id, input: Parsed<Id>, asking: Asking): Promise<Output<Id>>;
 }
 
-/** The port, made of whatever does one operation after its input was parsed. */
+/** The port, made of whatever does one operation after its input was parsed. `spelled`: how the place of a fault is called. */
 export function operationsWith(
   does: <Id extends OperationId>(id: Id, parsed: Parsed<Id>, input: Input<Id>) => Promise<Output<Id>>,
+  spelled?: (one: Entry, path: string) => string,
 ): Operations {
   const of =
     <Id extends OperationId>(id: Id) =>
-    async (input: Input<Id>) =>
-      does(id, parsedInput(OPERATIONS[id], input as object) as Parsed<Id>, input);
+    async (input: Input<Id>) => {
+      const one: Entry = OPERATIONS[id];
+      const parsed = parsedInput(one, input as object, spelled && ((path) => spelled(one, path)));
+      return does(id, parsed as Parsed<Id>, input);
+    };
   return Object.fromEntries(OPERATION_IDS.map((id) => [id, of(id)])) as unknown as Operations;
 }
 

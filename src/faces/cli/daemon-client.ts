@@ -3,7 +3,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { AppError, type ErrorCode } from '../../domain/errors.ts';
+import type { Remote } from '../../contract/client.ts';
+import { AppError } from '../../domain/errors.ts';
 import { atCommandLine, USER_HEADER } from '../../domain/operator.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { type DatabaseAccess, readDatabaseAccess } from '../../runtime/config/name-reader.ts';
@@ -33,12 +34,9 @@ function nameHere(): string {
   }
 }
 
-export interface DaemonClient {
-  url: string;
+export interface DaemonClient extends Remote {
   /** The folder of its rules. */
   rulesDir: string | undefined;
-  /** Errors: AppError with the endpoint's message. */
-  call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<string>;
 }
 
 /** The active daemon of this database, or undefined when none announced itself or it does not answer. */
@@ -46,10 +44,11 @@ export async function findDaemon({ database, token: given }: DatabaseAccess): Pr
   if (database.kind === 'postgres') return undefined; // every process may write to it
   const address = readDaemonAddress(database.file);
   if (!address) return undefined;
-  if (!(await isTrustward(address.url))) return undefined; // a leftover file
+  const { url, rulesDir } = address;
+  if (!(await isTrustward(url))) return undefined; // a leftover file
   const token = given ?? readTokenFile(`${database.beside}.token`);
-  const { rulesDir } = address;
-  return { url: address.url, rulesDir, call: (method, path, body) => call(address.url, token, method, path, body) };
+  const headers = { authorization: `Bearer ${token}`, [USER_HEADER]: encodeURIComponent(userHere()) };
+  return { name: `the daemon at ${url}`, url, rulesDir, headers };
 }
 
 /** Another process may listen there by now: it must not receive the token. */
@@ -60,56 +59,6 @@ async function isTrustward(url: string): Promise<boolean> {
     return answer.ok && health.status === 'ok';
   } catch {
     return false;
-  }
-}
-
-async function call(url: string, token: string, method: string, path: string, body: unknown): Promise<string> {
-  const headers: Record<string, string> = {
-    authorization: `Bearer ${token}`,
-    [USER_HEADER]: encodeURIComponent(userHere()),
-  };
-  if (body !== undefined) headers['content-type'] = 'application/json';
-  const answer = await fetch(`${url}${path}`, {
-    method,
-    redirect: 'error',
-    headers,
-    body: body === undefined ? undefined : JSON.stringify(body),
-  }).catch((error) => {
-    throw new AppError('api_unreachable', `the daemon at ${url} no longer answers: ${(error as Error).message}`);
-  });
-  const text = await answer.text();
-  if (!answer.ok)
-    throw new AppError(
-      codeOf(answer.status),
-      `the daemon at ${url} answered: ${detailOf(text) ?? `HTTP ${answer.status}`}`,
-    );
-  return text;
-}
-
-const CODES: Record<number, ErrorCode> = {
-  400: 'usage',
-  401: 'config',
-  403: 'config',
-  404: 'not_found',
-  409: 'conflict',
-  422: 'usage',
-  429: 'busy',
-};
-
-function codeOf(status: number): ErrorCode {
-  return CODES[status] ?? 'internal';
-}
-
-function detailOf(text: string): string | undefined {
-  try {
-    const problem = JSON.parse(text) as { detail?: unknown; title?: unknown };
-    return typeof problem.detail === 'string'
-      ? problem.detail
-      : typeof problem.title === 'string'
-        ? problem.title
-        : undefined;
-  } catch {
-    return undefined;
   }
 }
 
@@ -150,7 +99,9 @@ export async function openCommand(io: Io, options: CommonOptions & { print?: boo
   if (access.database.kind === 'postgres') throw new AppError('usage', NOT_HERE);
   const daemon = await findDaemon(access);
   if (!daemon) throw new AppError('not_found', 'no daemon runs on this database: start `trustward serve`');
-  const { url } = JSON.parse(await daemon.call('POST', '/api/sign-in-links', {})) as { url: string };
+  const { requested } = await import('../../contract/client.ts');
+  const { SIGN_IN_LINK } = await import('../../contract/endpoint.ts');
+  const { url } = await requested(daemon, SIGN_IN_LINK, {});
   io.out(`${url}\n`);
   const browser = browserOf(process.platform, io.env);
   if (browser && !options.print && process.stdout.isTTY) openIn(browser, url);

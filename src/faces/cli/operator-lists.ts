@@ -1,13 +1,14 @@
 // cli: `exempt list`, `intents list`, `claims list`, `notifications`: exemptions, attempts, claims, and messages
 // to people. Reading only.
 
+import type { ClaimShown } from '../../contract/nouns.ts';
+import type { Output } from '../../contract/table.ts';
 import type { EffectDevice } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
-import { coveredText, type MemberReader } from '../../domain/exemption.ts';
-import type { IdentityReader } from '../../domain/identity.ts';
+import { coveredText } from '../../domain/exemption.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { NOTIFICATION_STATUSES } from '../../domain/notification.ts';
-import type { PageReader, RecordReader } from '../../domain/store-ports.ts';
+import type { RecordReader } from '../../domain/store-ports.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import { withReader } from '../../runtime/compose/with-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
@@ -16,6 +17,7 @@ import { views } from '../report/index.ts';
 import { joinedText } from '../report/plan-view.ts';
 import { type Cell, terminalTable } from '../report/terminal-table.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { operations } from './operations.ts';
 
 const FORMATS = ['text', 'json'] as const;
 
@@ -31,7 +33,7 @@ export interface Listing<T extends object> {
 export async function list<T extends object>(
   io: Io,
   options: CommonOptions,
-  read: (reader: RecordReader & PageReader & IdentityReader & MemberReader) => Promise<Listing<T>>,
+  read: (reader: RecordReader) => Promise<Listing<T>>,
 ): Promise<number> {
   outputOf(options, FORMATS, 'text');
   return withReader(composeReader(databaseOf(io, options)), async (reader) =>
@@ -63,17 +65,44 @@ export interface PageOptions extends CommonOptions {
   before?: string;
 }
 
-function pageOf({ limit, before }: PageOptions) {
-  return { limit: countOf(limit, '--limit', 10_000), ...(before !== undefined && { before }) };
+/** The largest page of the table. */
+const PAGE_MAX = 1_000;
+
+interface Page<T> {
+  rows: T[];
+  total: number;
+  next: string | null;
 }
 
-type Exemptions = Awaited<ReturnType<typeof views.exemptions>>['exemptions'];
+/** As many rows as were asked for, in pages as the table has them. */
+async function readPages<T>(
+  { limit, before }: PageOptions,
+  read: (page: { limit: string; before?: string }) => Promise<Page<T>>,
+): Promise<{ rows: T[]; page: Omit<Page<T>, 'rows'> }> {
+  let left = countOf(limit, '--limit', 10_000);
+  const rows: T[] = [];
+  for (let after = before; ; ) {
+    const page = await read({ limit: String(Math.min(left, PAGE_MAX)), ...(after !== undefined && { before: after }) });
+    rows.push(...page.rows);
+    left -= page.rows.length;
+    if (left <= 0 || page.next === null) return { rows, page: { total: page.total, next: page.next } };
+    after = page.next;
+  }
+}
+
+type ListedExemption = Output<'listExemptions'>['exemptions'][number];
 
 /** Exemptions in force; with `--all` also ended ones. JSON is that of `GET /api/exemptions`. */
 export async function exemptListCommand(io: Io, options: PageOptions): Promise<number> {
-  const query = { inForce: !options.all, ...pageOf(options) };
-  return list<Exemptions[number]>(io, options, async (reader) => ({
-    ...listingOf('exemptions', await views.exemptions(reader, query, systemClock.nowMs())),
+  outputOf(options, FORMATS, 'text');
+  const inForce = options.all ? 'false' : 'true';
+  const found = await readPages<ListedExemption>(options, async (page) => {
+    const { exemptions: rows, ...rest } = await operations(io, options).listExemptions({ inForce, ...page });
+    return { rows, ...rest };
+  });
+  return writeList<ListedExemption>(io, options, {
+    name: 'exemptions',
+    ...found,
     head: ['Exemption', 'About', 'Until', 'Why', 'Used'],
     cells: ({
       id,
@@ -99,14 +128,7 @@ export async function exemptListCommand(io: Io, options: PageOptions): Promise<n
       [reason, `${owner} is responsible for it`],
       usedAt === null ? 'never' : minuteOf(usedAt),
     ],
-  }));
-}
-
-function listingOf<Name extends string, T extends object>(
-  name: Name,
-  { total, next, ...rows }: { [key in Name]: T[] } & { total: number; next: string | null },
-) {
-  return { name, rows: (rows as unknown as Record<Name, T[]>)[name], page: { total, next } };
+  });
 }
 
 /** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37Z`: tables are narrow, and the JSON has the full time. */
@@ -158,24 +180,28 @@ async function intentsOf(reader: RecordReader, state: string | undefined): Promi
 
 /** Open and orphaned claims; with `--all` also ended ones. Newest first. JSON is that of `GET /api/claims?status=open`. */
 export async function claimListCommand(io: Io, options: PageOptions): Promise<number> {
-  const query = { ...(!options.all && { status: 'open' as const }), ...pageOf(options) };
-  return list<ReturnType<typeof views.claim>>(io, options, async (reader) => {
-    const listing = listingOf('claims', await views.claims(reader, query));
-    const devices = await devicesOfIntents(
-      reader,
-      listing.rows.map(({ intentId }) => intentId),
-    );
-    return {
-      ...listing,
-      head: ['Target', 'Done', 'Rule and subject', 'State', 'Since'],
-      cells: (claim) => [
-        whole(claim.target),
-        claim.action,
-        [whole(claim.rule), ...whoLines(devices.get(claim.subjectId) ?? { id: claim.subjectId }, claim.target)],
-        claim.status,
-        minuteOf(claim.openedAt),
-      ],
-    };
+  const format = outputOf(options, FORMATS, 'text');
+  const status = options.all ? {} : { status: 'open' as const };
+  const found = await readPages<ClaimShown>(options, async (page) => {
+    const { claims: rows, ...rest } = await operations(io, options).listClaims({ ...status, ...page });
+    return { rows, ...rest };
+  });
+  const intents = found.rows.map(({ intentId }) => intentId);
+  const devices =
+    format === 'json'
+      ? new Map<string, EffectDevice>()
+      : await withReader(composeReader(databaseOf(io, options)), (reader) => devicesOfIntents(reader, intents));
+  return writeList<ClaimShown>(io, options, {
+    name: 'claims',
+    ...found,
+    head: ['Target', 'Done', 'Rule and subject', 'State', 'Since'],
+    cells: (claim) => [
+      whole(claim.target),
+      claim.action,
+      [whole(claim.rule), ...whoLines(devices.get(claim.subjectId) ?? { id: claim.subjectId }, claim.target)],
+      claim.status,
+      minuteOf(claim.openedAt),
+    ],
   });
 }
 

@@ -1,37 +1,20 @@
-// cli: `exempt add|end`, `stop`, `resume`, `snapshot accept`, `intents resolve`, `claims release`: the operator
-// commands. Each defines the request to the endpoint, what to do without a daemon, and the text of its result.
+// cli: the operator commands: what a person reads of the answer of each, and how a name that may mean several things is chosen at a terminal.
 
+import type { ReleasedShown } from '../../contract/nouns.ts';
+import type { Input, Output } from '../../contract/table.ts';
 import type { Database } from '../../domain/database.ts';
-import type { TokenStore } from '../../domain/endpoint-token.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Covered, coveredText } from '../../domain/exemption.ts';
 import { isChosenName, type Named, resolveName } from '../../domain/identity.ts';
-import { RESOLUTIONS, type Resolution } from '../../domain/intent.ts';
+import type { Resolution } from '../../domain/intent.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
-import {
-  type AboutRequest,
-  acceptSnapshot,
-  type ExemptionRequest,
-  endExemption,
-  type Operator,
-  type OperatorEngine,
-  resumeEverything,
-  stopEverything,
-} from '../../engine/operate/commands.ts';
-import { confirmJoined, exempt } from '../../engine/operate/exempt.ts';
-import { planRelease, releaseClaims } from '../../engine/operate/release.ts';
-import { resolveIntent } from '../../engine/operate/resolve-intent.ts';
-import type { Engine } from '../../engine/run/engine.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
-import type { Config } from '../../runtime/config/config.ts';
-import { readDatabaseAccess } from '../../runtime/config/name-reader.ts';
 import type { SqlReader } from '../../store/reader.ts';
 import { timeWords } from '../report/decision-words.ts';
 import { plural, showHidden } from '../report/fact-text.ts';
-import { views } from '../report/index.ts';
 import { countLines } from '../report/plan-view.ts';
-import { actorHere, findDaemon, namingApi } from './daemon-client.ts';
-import { type CommonOptions, databaseOf, flagsOf, type Io, outputOf, write } from './io.ts';
+import { type CommonOptions, databaseOf, type Io } from './io.ts';
+import { does } from './operations.ts';
 
 // A name that may mean several things, or that a user chose, at a terminal: a person chooses or confirms.
 
@@ -79,168 +62,62 @@ function identifierOf({ by, target, subjects: [{ id }] }: Named): string {
   return by === 'id' ? id : (target ?? id);
 }
 
-// One operator command, wherever it runs: through the daemon's HTTP endpoint while one is active; otherwise here, with
-// the writer's lock.
-
-interface ReasonOptions extends CommonOptions {
-  reason: string;
-}
-
-const FORMATS = ['text', 'json'] as const;
-
-/** One operator command: the request to the endpoint, and what to do without one. Both return the same JSON. */
-export interface OperatorCommand<T> {
-  path: string;
-  body: object;
-  /** Needs rules and the API. */
-  withEngine?(engine: Engine): Promise<T>;
-  /** Needs the database only: no other setting is read, so a wrong one cannot get in the way. */
-  withStore?(writing: OperatorEngine & { tokens: TokenStore }): Promise<T>;
-  text(answer: T): string[];
-  /** For people beside the text, on standard error: scripts read the text. */
-  aside?(answer: T): string;
-  exitCode?(answer: T): number;
-}
-
-/** INVARIANT: `--rules` refuses none of these, least of all a stop: no rule is judged here. */
-export async function perform<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<number> {
-  return written(io, options, act, async () => {
-    const access = act.withStore ? readDatabaseAccess(io.env, flagsOf(options)) : await wholeConfig(io, options);
-    const daemon = await findDaemon(access);
-    return daemon ? (JSON.parse(await daemon.call('POST', act.path, act.body)) as T) : performHere(io, options, act);
-  });
-}
-
-/** What `work` answers, in the words of the command. */
-export async function written<T>(
-  io: Io,
-  options: CommonOptions,
-  act: Pick<OperatorCommand<T>, 'text' | 'aside' | 'exitCode'>,
-  work: () => Promise<T>,
-): Promise<number> {
-  const format = outputOf(options, FORMATS, 'text');
-  const answer = await work();
-  const text = format === 'json' ? JSON.stringify(answer, null, 2) : act.text(answer).map(showHidden).join('\n');
-  write(io, options, text);
-  if (format === 'text' && act.aside) io.err(`${showHidden(act.aside(answer))}\n`);
-  return act.exitCode?.(answer) ?? 0;
-}
-
-/** Without a daemon only TRUSTWARD_MODE, when set, or the mode of the organization caps what an operator undoes. */
-async function performHere<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<T> {
-  const { withStore, withEngine } = act;
-  if (withStore) {
-    const { composeOperatorWriter } = await import('../../runtime/compose/opened.ts');
-    const writer = await composeOperatorWriter(databaseOf(io, options));
-    try {
-      const { store, clock, checkpointer } = writer;
-      return await withStore({ store, clock, checkpointer, tokens: store.tokens() });
-    } finally {
-      await writer.checkpointer.publish();
-      await writer.close();
-    }
-  }
-  const config = await wholeConfig(io, options);
-  const { composeEngine } = await import('../../runtime/compose/compose.ts');
-  const composition = await composeEngine(config, config.modeCap ?? 'enforce', [], io.ending);
-  try {
-    return await namingApi(config, () => (withEngine as (engine: Engine) => Promise<T>)(composition.engine));
-  } finally {
-    await composition.close();
-  }
-}
-
-/** Loaded only by commands that need an engine: a stop does not wait for it. */
-async function wholeConfig(io: Io, options: CommonOptions): Promise<Config> {
-  const { configOf } = await import('./config-of.ts');
-  return configOf(io, options);
-}
-
-function personOf({ reason }: ReasonOptions): Operator {
-  return { by: actorHere(), reason };
-}
-
-// `claims release --rule`: plans the undo of all that a rule has in force.
-
-interface PlannedReleaseShown {
-  plan: ReturnType<typeof views.plan>;
-  matching: number;
-  kept: readonly { action: string; target: string; rules: readonly string[] }[];
-}
-
-async function ruleReleaseCommand(io: Io, rule: string, options: CommonOptions & { reason?: string }): Promise<number> {
-  const { reason } = options;
-  return perform<PlannedReleaseShown>(io, options, {
-    path: '/api/claims/release',
-    body: { rule, reason },
-    withEngine: async (engine) => {
-      const { plan, ...others } = await planRelease(engine, rule, actorHere(), reason);
-      return { plan: views.plan(plan), ...others };
-    },
-    text: ({ plan, matching, kept }) => [
-      `plan ${plan.id} undoes what rule ${rule} did to ${plural(plan.intents.length, 'target')}, and waits:`,
-      ...countLines(plan.intents),
-      matchingWords(matching, rule),
-      ...kept.map(({ action, target, rules }) => `  ${action} ${target} stays: rule ${rules.join(', ')} claims it too`),
-      `nothing is undone yet: \`trustward plans ${plan.id}\` shows it, \`trustward approve ${plan.id}\` approves it`,
-    ],
-  });
-}
-
 function matchingWords(count: number, rule: string): string {
   if (count === 0) return `none of them matches rule ${rule} any longer`;
   return `${count} of them still match rule ${rule}: they are not acted on again while the match lasts`;
 }
 
-type Views = typeof views;
-type StopShown = ReturnType<Views['stop']>;
-type ExemptionShown = ReturnType<Views['exemption']>;
-type ReleasedShown = ReturnType<Views['released']>;
-
-export async function stopCommand(io: Io, options: ReasonOptions): Promise<number> {
-  return perform<{ stopped: StopShown }>(io, options, {
-    path: '/api/stop',
-    body: { reason: options.reason },
-    withStore: async (refused) => ({ stopped: views.stop(await stopEverything(refused, personOf(options))) }),
-    text: ({ stopped }) => [
-      `everything has been stopped since ${timeWords(stopped.at)} (${stopped.by}: ${stopped.reason})`,
-      'runs continue to judge; nothing is called until `trustward resume --reason …`',
-    ],
-  });
+interface ReasonOptions extends CommonOptions {
+  reason: string;
 }
 
-export async function resumeCommand(io: Io, options: ReasonOptions): Promise<number> {
-  return perform<{ stopped: null; lifted: StopShown }>(io, options, {
-    path: '/api/resume',
-    body: { reason: options.reason },
-    withStore: async (refused) => ({
-      stopped: null,
-      lifted: views.stop(await resumeEverything(refused, personOf(options))),
-    }),
-    text: ({ lifted }) => [
-      `resumed: everything had been stopped since ${timeWords(lifted.at)} (${lifted.by}: ${lifted.reason})`,
-    ],
-  });
+export function stopCommand(io: Io, options: ReasonOptions): Promise<number> {
+  return does(
+    io,
+    options,
+    'stop',
+    {},
+    {
+      text: ({ stopped }) => [
+        `everything has been stopped since ${timeWords(stopped.at)} (${stopped.by}: ${stopped.reason})`,
+        'runs continue to judge; nothing is called until `trustward resume --reason …`',
+      ],
+    },
+  );
 }
 
-export async function acceptCommand(io: Io, source: string, options: ReasonOptions): Promise<number> {
-  return perform<ReturnType<Views['acceptance']>>(io, options, {
-    path: '/api/snapshot/accept',
-    body: { source, reason: options.reason },
-    withStore: async (refused) => views.acceptance(await acceptSnapshot(refused, source, personOf(options))),
-    text: ({ count, causes }) => [
-      `the next reading of ${source} becomes the baseline, if it is no worse than the last one (${causes.join(', ')}; ${count} records)`,
-    ],
-  });
+export function resumeCommand(io: Io, options: ReasonOptions): Promise<number> {
+  return does(
+    io,
+    options,
+    'resume',
+    {},
+    {
+      text: ({ lifted }) => [
+        `resumed: everything had been stopped since ${timeWords(lifted.at)} (${lifted.by}: ${lifted.reason})`,
+      ],
+    },
+  );
+}
+
+export function acceptCommand(io: Io, source: string, options: ReasonOptions): Promise<number> {
+  return does(
+    io,
+    options,
+    'acceptSnapshot',
+    { source },
+    {
+      text: ({ count, causes }) => [
+        `the next reading of ${source} becomes the baseline, if it is no worse than the last one (${causes.join(', ')}; ${count} records)`,
+      ],
+    },
+  );
 }
 
 export interface ExemptOptions extends ReasonOptions {
   selector?: string;
   unseen?: boolean;
-  owner: string;
-  until: string;
   release?: boolean;
-  acceptForgeable?: boolean;
 }
 
 /** Exit code 3: a release was asked for, and part of it was not done. */
@@ -250,28 +127,13 @@ export async function exemptAddCommand(
   name: string | undefined,
   options: ExemptOptions,
 ): Promise<number> {
-  const { owner, reason, until, release, unseen, acceptForgeable } = options;
-  const request: ExemptionRequest & { release: boolean } = {
-    ...(await aboutOf(io, kindOrName, name, options)),
-    unseen: unseen ?? false,
-    owner,
-    reason,
-    until,
-    release: release ?? false,
-    acceptForgeable: acceptForgeable ?? false,
-  };
-  return perform<ExemptionShown & { covers: Covered | null; released: ReleasedShown[] }>(io, options, {
-    path: '/api/exemptions',
-    body: request,
-    withEngine: async (engine) => {
-      const { exemption, covers, released } = await exempt(engine, request, actorHere());
-      const shown = { ...views.exemption(exemption, engine.clock.nowMs()), covers: covers ?? null };
-      return { ...shown, released: released.map(views.released) };
-    },
+  const { selector: _, ...given } = options;
+  const about = await aboutOf(io, kindOrName, name, options);
+  return does(io, given, 'addExemption', about, {
     text: (answer) => [
       `exemption ${answer.id}: ${answer.about} is left alone until ${timeWords(answer.expiresAt)} (${answer.owner} is responsible for it)`,
       coversLine(answer.covers),
-      ...(request.release && answer.released.length === 0 ? ['nothing that Trustward did is in force on it'] : []),
+      ...(options.release && answer.released.length === 0 ? ['nothing that Trustward did is in force on it'] : []),
       ...answer.released.map(releasedLine),
     ],
     exitCode: ({ released }) => exitCodeOf(released),
@@ -290,7 +152,7 @@ async function aboutOf(
   kindOrName: string | undefined,
   name: string | undefined,
   options: ExemptOptions,
-): Promise<AboutRequest> {
+): Promise<Pick<Input<'addExemption'>, 'subject' | 'selector'>> {
   const { selector } = options;
   if (selector !== undefined && kindOrName === undefined) {
     const at = selector.indexOf('=');
@@ -309,46 +171,40 @@ async function aboutOf(
   return { subject: { ...given, id } };
 }
 
-export async function exemptEndCommand(io: Io, id: string, options: ReasonOptions): Promise<number> {
-  return perform<ExemptionShown>(io, options, {
-    path: `/api/exemptions/${encodeURIComponent(id)}/end`,
-    body: { reason: options.reason },
-    withStore: async (refused) =>
-      views.exemption(await endExemption(refused, id, personOf(options)), refused.clock.nowMs()),
-    text: (ended) => [`exemption ${ended.id} of ${ended.about} has ended: rules act on it again`],
-  });
-}
-
-export async function exemptConfirmCommand(
-  io: Io,
-  id: string,
-  options: ReasonOptions & { subject?: string },
-): Promise<number> {
-  const { subject, reason } = options;
-  return perform<ExemptionShown & { confirmed: string[] }>(io, options, {
-    path: `/api/exemptions/${encodeURIComponent(id)}/confirm`,
-    body: { subject, reason },
-    withStore: async (refused) => {
-      const { exemption, confirmed } = await confirmJoined(refused, id, { ...personOf(options), subject });
-      return { ...views.exemption(exemption, refused.clock.nowMs()), confirmed };
+export function exemptEndCommand(io: Io, id: string, options: ReasonOptions): Promise<number> {
+  return does(
+    io,
+    options,
+    'endExemption',
+    { id },
+    {
+      text: (ended) => [`exemption ${ended.id} of ${ended.about} has ended: rules act on it again`],
     },
-    text: (answer) => [`exemption ${answer.id} of ${answer.about} covers from now on, too:`, ...answer.confirmed],
-  });
+  );
 }
 
-export async function intentResolveCommand(
-  io: Io,
-  id: string,
-  options: ReasonOptions & { as: string },
-): Promise<number> {
-  const as = RESOLUTIONS.find((known) => known === options.as);
-  if (!as) throw new AppError('usage', `--as is \`${options.as}\`: expected ${RESOLUTIONS.join(', ')}`);
-  return perform<ReturnType<Views['intent']>>(io, options, {
-    path: `/api/intents/${encodeURIComponent(id)}/resolve`,
-    body: { as, reason: options.reason },
-    withEngine: async (engine) => views.intent(await resolveIntent(engine, id, as, personOf(options))),
-    text: (intent) => [`intent ${intent.id} (${intent.action} ${intent.target}): ${RESOLVED[as]}`],
-  });
+export function exemptConfirmCommand(io: Io, id: string, options: ReasonOptions): Promise<number> {
+  return does(
+    io,
+    options,
+    'confirmExemption',
+    { id },
+    {
+      text: (answer) => [`exemption ${answer.id} of ${answer.about} covers from now on, too:`, ...answer.confirmed],
+    },
+  );
+}
+
+export function intentResolveCommand(io: Io, id: string, options: ReasonOptions & { as: Resolution }): Promise<number> {
+  return does(
+    io,
+    options,
+    'resolveIntent',
+    { id },
+    {
+      text: (intent) => [`intent ${intent.id} (${intent.action} ${intent.target}): ${RESOLVED[options.as]}`],
+    },
+  );
 }
 
 const RESOLVED: Record<Resolution, string> = {
@@ -363,25 +219,31 @@ export async function claimReleaseCommand(
   target: string | undefined,
   options: CommonOptions & { rule?: string; reason?: string },
 ): Promise<number> {
-  const { rule, reason } = options;
-  if ((target === undefined) === (rule === undefined))
-    throw new AppError('usage', 'give a target to release, or a rule with `--rule`: one of the two');
-  if (rule !== undefined) return ruleReleaseCommand(io, rule, options);
-  if (reason === undefined) throw new AppError('usage', '`--reason` is missing: say why, for the audit');
-  return targetReleaseCommand(io, target as string, { ...options, reason });
+  const { rule = '' } = options;
+  const chosen = target === undefined ? undefined : await chosenName(io, options, target, ['device', 'service']);
+  return does(
+    io,
+    options,
+    'releaseClaims',
+    { target: chosen },
+    {
+      text: (answer) => ('released' in answer ? answer.released.map(releasedLine) : plannedLines(answer, rule)),
+      exitCode: (answer) => ('released' in answer ? exitCodeOf(answer.released) : 0),
+    },
+  );
 }
 
-async function targetReleaseCommand(io: Io, target: string, options: ReasonOptions): Promise<number> {
-  const chosen = await chosenName(io, options, target, ['device', 'service']);
-  return perform<{ released: ReleasedShown[] }>(io, options, {
-    path: '/api/claims/release',
-    body: { target: chosen, reason: options.reason },
-    withEngine: async (engine) => ({
-      released: (await releaseClaims(engine, chosen, personOf(options))).map(views.released),
-    }),
-    text: ({ released }) => released.map(releasedLine),
-    exitCode: ({ released }) => exitCodeOf(released),
-  });
+function plannedLines(
+  { plan, matching, kept }: Exclude<Output<'releaseClaims'>, { released: unknown }>,
+  rule: string,
+): string[] {
+  return [
+    `plan ${plan.id} undoes what rule ${rule} did to ${plural(plan.intents.length, 'target')}, and waits:`,
+    ...countLines(plan.intents),
+    matchingWords(matching, rule),
+    ...kept.map(({ action, target, rules }) => `  ${action} ${target} stays: rule ${rules.join(', ')} claims it too`),
+    `nothing is undone yet: \`trustward plans ${plan.id}\` shows it, \`trustward approve ${plan.id}\` approves it`,
+  ];
 }
 
 function releasedLine({ action, target, state, text }: ReleasedShown): string {

@@ -16,6 +16,10 @@ export function buildProgram(io: Io): (args: string[]) => Promise<number> {
       async (...values: unknown[]) => {
         code = await (action as (...all: unknown[]) => Promise<number>)(...values);
       };
+    if (args.length === 1 && (args[0] === '--version' || args[0] === '-V')) {
+      io.out(`${versionOf()}\n`);
+      return 0; // without the grammar
+    }
     const program = await grammar(withoutUnseen(io), bind, args[0]);
     try {
       await program.parseAsync(args, { from: 'user' });

@@ -1,39 +1,24 @@
 // cli: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new
 // token alone, for a script or a file; notes for people go to standard error. It is shown this once.
-import type { EndpointToken, TokenStore } from '../../domain/endpoint-token.ts';
-import type { Clock } from '../../domain/ports.ts';
-import { addToken, revokeToken } from '../../engine/operate/endpoint-tokens.ts';
+import type { TokenShown } from '../../contract/nouns.ts';
+import { parsedInput } from '../../contract/operation.ts';
+import { OPERATIONS, type Output } from '../../contract/table.ts';
+import type { EndpointToken } from '../../domain/endpoint-token.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
-import { newToken, systemIds } from '../../runtime/system/ids.ts';
 import { whole } from '../report/fact-text.ts';
 import { views } from '../report/index.ts';
 import type { Cell } from '../report/terminal-table.ts';
 import { actorHere } from './daemon-client.ts';
 import type { CommonOptions, Io } from './io.ts';
-import { type OperatorCommand, perform, written } from './operator.ts';
+import { does, spelledAs, type Words } from './operations.ts';
 import { type Listing, list, minuteOf, writeList } from './operator-lists.ts';
-
-type TokenShown = ReturnType<typeof views.token>;
 
 export interface TokenOptions extends CommonOptions {
   allOrganizations?: boolean;
 }
 
-export interface TokenAddOptions extends TokenOptions {
-  scope: string;
-  expires?: string;
-}
-
-export async function tokensAddCommand(io: Io, name: string, options: TokenAddOptions): Promise<number> {
-  const { scope, expires } = options;
-  const request = { name, scope, ...(expires !== undefined && { expires }) };
-  const add = async (tokens: TokenStore, clock: Clock) => {
-    const made = await addToken({ tokens, clock, ids: systemIds(clock), secret: newToken }, request, actorHere());
-    return { ...views.token(made.token, clock.nowMs()), token: made.text };
-  };
-  return performed<TokenShown & { token: string }>(io, options, add, {
-    path: '/api/tokens',
-    body: request,
+export async function tokensAddCommand(io: Io, name: string, options: TokenOptions): Promise<number> {
+  return performed(io, options, 'addToken', name, {
     text: ({ token }) => [token],
     aside: (made) =>
       `token \`${made.name}\` of scope ${made.scope}, ${endOf(made)}; keep it now, it is not shown again`,
@@ -41,26 +26,29 @@ export async function tokensAddCommand(io: Io, name: string, options: TokenAddOp
 }
 
 export async function tokensRevokeCommand(io: Io, name: string, options: TokenOptions): Promise<number> {
-  const revoke = async (tokens: TokenStore, clock: Clock) =>
-    views.token(await revokeToken({ tokens, clock }, name, actorHere()), clock.nowMs());
-  return performed<TokenShown>(io, options, revoke, {
-    path: `/api/tokens/${encodeURIComponent(name)}/revoke`,
-    body: {},
+  return performed(io, options, 'revokeToken', name, {
     text: (revoked) => [`token \`${revoked.name}\` is revoked: it is refused from the next request on`],
   });
 }
 
 /** On the tokens of an organization, or of all. */
-async function performed<T>(
+async function performed<Id extends 'addToken' | 'revokeToken'>(
   io: Io,
   options: TokenOptions,
-  work: (tokens: TokenStore, clock: Clock) => Promise<T>,
-  act: Omit<OperatorCommand<T>, 'withStore'>,
+  id: Id,
+  name: string,
+  words: Words<Id>,
 ): Promise<number> {
-  if (!options.allOrganizations)
-    return perform<T>(io, options, { ...act, withStore: ({ tokens, clock }) => work(tokens, clock) });
+  if (!options.allOrganizations) return does(io, options, id, { name }, words);
   const { withTokensOfAll } = await import('./tokens-of-all.ts');
-  return written(io, options, act, () => withTokensOfAll(io, options, (tokens) => work(tokens, systemClock)));
+  const { STEERING } = await import('../../runtime/operations/acting.ts');
+  return does(io, options, id, { name }, words, (input) => {
+    const parsed = parsedInput(OPERATIONS[id], input, (path) => spelledAs(OPERATIONS[id], path));
+    const work = STEERING[id] as unknown as (parts: object, input: object, asking: object) => Promise<Output<Id>>;
+    return withTokensOfAll(io, options, (tokens) =>
+      work({ operating: { clock: systemClock }, tokens }, parsed, { by: actorHere() }),
+    );
+  });
 }
 
 /** Valid tokens; with `--all` also expired and revoked ones. The token of the configuration, `admin`, is not listed. */

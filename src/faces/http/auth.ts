@@ -2,7 +2,6 @@
 
 import { type Caller, hashOfToken, type Scope } from '../../domain/endpoint-token.ts';
 import { isUserName, USER_HEADER, withToken } from '../../domain/operator.ts';
-import type { HttpDeps } from './deps.ts';
 import { Problem } from './problem.ts';
 import { includesScope } from './sign-in.ts';
 
@@ -14,7 +13,10 @@ export function bearerOf(authorization: string | undefined): string | undefined 
 }
 
 /** Errors: Problem 401. */
-export function callerOf(authorization: string | undefined, deps: Pick<HttpDeps, 'verifyToken'>): Caller {
+export function callerOf(
+  authorization: string | undefined,
+  deps: { verifyToken(token: string): Caller | undefined },
+): Caller {
   if (authorization === undefined) {
     throw unauthorized('a token is needed: send `Authorization: Bearer TOKEN`', 'Bearer realm="trustward"');
   }

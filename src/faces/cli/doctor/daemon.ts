@@ -4,6 +4,7 @@
 import { statSync } from 'node:fs';
 import { shellWord } from '../../../base/text.ts';
 import { formatDuration, spanText, timeText } from '../../../base/time.ts';
+import { remoteOperations } from '../../../contract/client.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { areForgotten, WAITS_LONG_MS } from '../../../domain/jobs.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../../../domain/ports.ts';
@@ -140,7 +141,7 @@ async function tokenChecks(config: Config): Promise<Check[]> {
   if (daemon === undefined) return [];
   if (daemon instanceof Error) return [problem('token', lineOf(daemon), 'read it as the daemon’s user')];
   try {
-    await daemon.call('GET', '/api/runs?limit=1');
+    await remoteOperations(daemon).listRuns({ limit: '1' });
     return [ok('token', 'the endpoint accepts the token that commands send')];
   } catch (error) {
     return [problem('token', lineOf(error), 'set TRUSTWARD_TOKEN to a valid token')];

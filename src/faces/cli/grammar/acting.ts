@@ -1,11 +1,10 @@
 // cli: the grammar of the commands that run rules and apply plans: names, options and their help.
 import type { Command } from 'commander';
+import { PLANS } from '../../../contract/plans.ts';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
-import { concurrencyOption, engineOptions, modeOption, outputOptions, serveOptions } from './options.ts';
-
-const GLASS = 'let this plan through the change windows; needs --reason, and scope admin with a daemon';
+import { commandOf, concurrencyOption, engineOptions, modeOption, outputOptions, serveOptions } from './options.ts';
 
 export function addActing(program: Command, io: Io, bind: Bind): void {
   serveOptions(program.command('serve').description('run the daemon: schedule and HTTP endpoint'))
@@ -68,45 +67,15 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
       ),
     )
     .action(bind(async (options: never) => (await import('../run.ts')).planCommand(io, options)));
-  const answering = (name: string) =>
-    outputOptions(
-      engineOptions(
-        program.command(`${name} <plan>`).description(`${name} a plan, by its id or the beginning of the id`),
-      ),
-      'text, json',
-    ).option('--reason <text>', 'why, for the audit');
-  answering('approve')
-    .option('--rule <id...>', 'only actions whose every rule is named')
-    .option('--only <target...>', 'only these targets, subjects or owners')
-    .option('--except <target...>', 'not these targets, subjects or owners')
-    .option('--yes', 'do not ask at a terminal')
-    .option('--break-glass', GLASS)
-    .addHelpText(
-      ...examples(
-        '# all of it',
-        'trustward approve 01kb3n2v --reason "change 4711"',
-        '# the bans of one rule, but not this laptop; the rest waits on',
-        'trustward approve 01kb3n2v --rule ban-compromised-device --except C02MQHAHEA',
-      ),
-    )
-    .action(bind(async (plan: never, options: never) => (await import('../run.ts')).approveCommand(io, plan, options)));
-  answering('reject')
-    .addHelpText(...examples('# reject the plan that a report names', 'trustward reject 01kb3n2v --reason "a drill"'))
-    .action(bind(async (plan: never, options: never) => (await import('../run.ts')).rejectCommand(io, plan, options)));
-  outputOptions(
-    engineOptions(program.command('apply <plan>').description('apply an approved plan: exactly it, or a part of it')),
-    'text, json',
-  )
-    .addOption(concurrencyOption())
-    .option('--break-glass', GLASS)
-    .option('--reason <text>', 'why it may not wait, with --break-glass')
-    .addHelpText(
-      ...examples(
-        '# apply an approved plan, or continue an interrupted one',
-        'trustward apply 01kb3n2v',
-        '# in a change window',
-        'trustward apply 01kb3n2v --break-glass --reason "outbreak, incident 4711"',
-      ),
-    )
-    .action(bind(async (plan: never, options: never) => (await import('../run.ts')).applyCommand(io, plan, options)));
+  const answering = (command: Command) => outputOptions(engineOptions(command), 'text, json');
+  const commands = () => import('../run.ts');
+  commandOf(program, PLANS.approvePlan, answering).action(
+    bind(async (plan: never, options: never) => (await commands()).approveCommand(io, plan, options)),
+  );
+  commandOf(program, PLANS.rejectPlan, answering).action(
+    bind(async (plan: never, options: never) => (await commands()).rejectCommand(io, plan, options)),
+  );
+  commandOf(program, PLANS.applyPlan, (command) => answering(command).addOption(concurrencyOption())).action(
+    bind(async (plan: never, options: never) => (await commands()).applyCommand(io, plan, options)),
+  );
 }

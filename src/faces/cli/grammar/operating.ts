@@ -1,9 +1,10 @@
 // cli: the grammar of the commands for operating an installation: names, options and their help.
 import type { Command } from 'commander';
+import { TOKENS } from '../../../contract/operator.ts';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
-import { databaseOption, engineOptions, outputOptions } from './options.ts';
+import { commandOf, databaseOption, engineOptions, outputOptions } from './options.ts';
 
 export function addOperating(program: Command, io: Io, bind: Bind): void {
   const onDatabase = (command: Command) => outputOptions(databaseOption(command), 'text, json');
@@ -26,31 +27,16 @@ export function addOperating(program: Command, io: Io, bind: Bind): void {
     .command('tokens')
     .description('who may call the HTTP endpoint')
     .addHelpText(...examples('# who may call now', 'trustward tokens list'));
-  onTokens(tokens.command('add <name>').description('make a token and print it to standard output, once'))
-    .requiredOption('--scope <scope>', 'read, trigger, approve or admin; each includes those before it')
-    .option('--expires <when>', 'a duration such as 90d, or a date (UTC); by default valid until revoked')
-    .addHelpText(
-      ...examples(
-        '# a dashboard that reads',
-        'trustward tokens add dashboard --scope read --expires 90d',
-        '# into a file, which only its owner reads',
-        'trustward tokens add ci --scope trigger --out ci.token',
-      ),
-    )
-    .action(
-      bind(async (name: never, options: never) => (await import('../tokens.ts')).tokensAddCommand(io, name, options)),
-    );
+  commandOf(tokens, TOKENS.addToken, onTokens).action(
+    bind(async (name: never, options: never) => (await import('../tokens.ts')).tokensAddCommand(io, name, options)),
+  );
   onTokens(tokens.command('list').description('valid tokens, and when each was last used'))
     .option('--all', 'include expired and revoked tokens')
     .addHelpText(...examples('# which tokens nobody uses', 'trustward tokens list'))
     .action(bind(async (options: never) => (await import('../tokens.ts')).tokensListCommand(io, options)));
-  onTokens(tokens.command('revoke <name>').description('refuse a token from the next request on'))
-    .addHelpText(...examples('# a token that is no longer needed', 'trustward tokens revoke dashboard'))
-    .action(
-      bind(async (name: never, options: never) =>
-        (await import('../tokens.ts')).tokensRevokeCommand(io, name, options),
-      ),
-    );
+  commandOf(tokens, TOKENS.revokeToken, onTokens).action(
+    bind(async (name: never, options: never) => (await import('../tokens.ts')).tokensRevokeCommand(io, name, options)),
+  );
 
   outputOptions(
     engineOptions(program.command('doctor').description('check this installation and say what to do; changes nothing')),

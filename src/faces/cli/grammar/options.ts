@@ -1,6 +1,8 @@
 // cli: options that several commands share, with their help.
 import { type Command, Option } from 'commander';
+import type { CommandWords, Entry } from '../../../contract/operation.ts';
 import { MODES } from '../../../domain/rule.ts';
+import { examples } from './examples.ts';
 
 const DATABASE = ['--db <file>', 'the database (TRUSTWARD_DB)'] as const;
 export const ORGANIZATION = ['--org <id>', 'the organization, with PostgreSQL (TRUSTWARD_ORGANIZATIONS)'] as const;
@@ -51,4 +53,17 @@ export function outputOptions(command: Command, formats: string): Command {
   return command
     .option('--format <format>', formats)
     .option('--out <file>', 'write there instead of to standard output');
+}
+
+/** A command of an entry: its arguments, and its options after those that all of its kind have. `within`: the group whose first word its line has. */
+export function commandOf(within: Command, { command }: Entry, common: (made: Command) => Command): Command {
+  const { line, summary, options = [], examples: lines } = command as CommandWords;
+  const own = line.slice(line.startsWith(`${within.name()} `) ? within.name().length + 1 : 0);
+  const made = common(within.command(own).description(summary));
+  for (const { flag, text, isRequired, byDefault, choices } of options) {
+    const option = new Option(flag, text).makeOptionMandatory(isRequired === true);
+    if (byDefault !== undefined) option.default(byDefault);
+    made.addOption(choices ? option.choices(choices) : option);
+  }
+  return made.addHelpText(...examples(...lines));
 }
