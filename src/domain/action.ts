@@ -334,7 +334,7 @@ export interface CeilingSettings {
   day: { max: number; percent: number };
 }
 
-/** Defaults (design, section 9): per run max(50, 5 %), per 24 h max(100, 10 %) of the subjects in the snapshot. */
+/** By default: per run max(50, 5 %), per 24 h max(100, 10 %) of the subjects in the snapshot. */
 export const CEILINGS_DEFAULT: CeilingSettings = { run: { max: 50, percent: 5 }, day: { max: 100, percent: 10 } };
 
 export type CeilingWindow = 'run' | '24h';

@@ -48,7 +48,7 @@ export async function unlessForbidden<T>(reading: T | Promise<T>): Promise<T | u
   }
 }
 
-/** Exit codes of the command line (design, section 7). The command itself decides on 3. */
+/** Exit codes of the command line. The command itself decides on 3. */
 export function exitCodeOf(error: unknown): 1 | 2 {
   if (!(error instanceof AppError)) return 1;
   switch (error.code) {

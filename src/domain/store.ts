@@ -1,5 +1,5 @@
 // domain: the data that the ports of the store exchange: open state for deciding, a run's commit, observed events, queries.
-// The ports themselves are named after their users: act-store, run-store, pull-store, plan-store, operator-store, audit-store.
+// The ports themselves are in store-ports.ts.
 import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { Decision, StoredDecision } from './decision.ts';

@@ -43,7 +43,7 @@ export function brokenRule(error: Error, isTrigger: boolean, sql: string): strin
 
 type Meaning = Pick<StoreFault, 'kind' | 'text'>;
 
-/** Of a file. A server fails in its own ways: see postgres/postgres-fault.ts. */
+/** Of a file. A server fails in its own ways: see postgres/shared-tables.ts. */
 type FileFaultKind = Exclude<StoreFaultKind, 'gone' | 'slow' | 'crowded'>;
 
 const TEXTS: Record<FileFaultKind, string> = {

@@ -1,5 +1,5 @@
 // decide: verdicts + open state → episodes, claims, decisions, and what is to be done. Pure.
-// The order of the questions is the design's (section 4); the first that applies is the decision's recorded reason.
+// The questions are asked in the order of checks/stages.ts; the first that applies is the decision's recorded reason.
 
 import { canonicalJson } from '../../base/json.ts';
 import { drained, eachInSteps } from '../../base/turns.ts';

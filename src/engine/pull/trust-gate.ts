@@ -1,5 +1,5 @@
 // pull: the gate that decides whether a source's reading can be trusted. Nothing is done on untrusted data. Every cause
-// is configurable and shown in the report (design, section 4).
+// is configurable and shown in the report.
 
 import { type Facts, isFacts, own } from '../../domain/facts.ts';
 import { withoutSecrets } from '../../domain/secrets.ts';

@@ -1,6 +1,6 @@
 // decide: which checks a stage asks, in its order, and why it leaves the others out. INVARIANT: the lists decide, and nothing else:
 // the first check that refuses is the reason; only in deciding, a hold that an approval can lift gives way to an `unlifted` check.
-// The order of deciding is the design's (section 4). This file generates docs/checks.md.
+// The order is that in which people read the answers (docs/checks.md). This file generates docs/checks.md.
 import type { CheckName, Stage } from '../../../domain/check.ts';
 
 /** `fleet`: asked only of actions that change the fleet. A notification has no target that could be in doubt. */
