@@ -19,8 +19,8 @@ import {
 import { auditSourcesOf, verifyAudit } from '../src/engine/audit/sources.ts';
 import { systemClock } from '../src/runtime/system/clock.ts';
 import { systemIds } from '../src/runtime/system/ids.ts';
-import { migrate, openDatabase, openReadOnly } from '../src/store/sqlite/database.ts';
-import { SqliteReader } from '../src/store/sqlite/sqlite-reader.ts';
+import { SqlReader } from '../src/store/reader.ts';
+import { migrate, openDatabase, openReadOnly, SqliteWork } from '../src/store/sqlite/database.ts';
 import { SqliteStore } from '../src/store/sqlite/sqlite-store.ts';
 
 const entries = Number(process.argv[2] ?? 1_000_000);
@@ -70,7 +70,7 @@ function secondsSince(startMs: number): number {
   return (systemClock.monotonicMs() - startMs) / 1_000;
 }
 
-async function plainHashes(reader: SqliteReader): Promise<{ seconds: number; megabytes: number }> {
+async function plainHashes(reader: SqlReader): Promise<{ seconds: number; megabytes: number }> {
   let seconds = 0;
   let length = 0;
   for await (const batch of reader.auditFrom(1)) {
@@ -85,7 +85,7 @@ async function plainHashes(reader: SqliteReader): Promise<{ seconds: number; meg
 
 try {
   await fill();
-  const reader = new SqliteReader(openReadOnly(file), systemClock);
+  const reader = new SqlReader(new SqliteWork(openReadOnly(file)), systemClock);
   const plain = await plainHashes(reader);
   const start = systemClock.monotonicMs();
   const check = await verifyAudit(auditSourcesOf(file, reader, systemClock));

@@ -9,8 +9,8 @@ import { historyOf } from '../src/engine/explain/history-of.ts';
 import { buildOutline, buildReport } from '../src/faces/report/build-report.ts';
 import { buildSummary } from '../src/faces/report/summary/build.ts';
 import { systemClock } from '../src/runtime/system/clock.ts';
-import { migrate, openDatabase, openReadOnly } from '../src/store/sqlite/database.ts';
-import { SqliteReader } from '../src/store/sqlite/sqlite-reader.ts';
+import { SqlReader } from '../src/store/reader.ts';
+import { migrate, openDatabase, openReadOnly, SqliteWork } from '../src/store/sqlite/database.ts';
 import { fillLarge, idOf, LARGE, LARGE_END_MS } from '../test/support/large-database.ts';
 
 const TIMES = 5;
@@ -44,7 +44,7 @@ async function timeOf(read: () => Promise<unknown>): Promise<number> {
 
 try {
   fill();
-  const reader = new SqliteReader(openReadOnly(file), { ...systemClock, nowMs: () => NOW_MS });
+  const reader = new SqlReader(new SqliteWork(openReadOnly(file)), { ...systemClock, nowMs: () => NOW_MS });
   const run = async (seq: number) => (await reader.run(String(seq))) as RunRecord;
   const [last, middle] = [await run(LARGE.runs), await run(LARGE.runs / 2)];
   const rule = 'rule-00';

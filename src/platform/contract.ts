@@ -12,10 +12,8 @@ export { parseExact, stringifyExact } from './contract/exact-json.ts';
 
 export { openApiDocument } from './contract/openapi.ts';
 export * from './contract/people-and-devices.ts';
-export * from './contract/people-and-devices-v2.ts';
 export * from './contract/policy.ts';
 export * from './contract/query.ts';
-export * from './contract/query-v2.ts';
 export * from './contract/read-request.ts';
 export * from './contract/service.ts';
 

@@ -5,8 +5,7 @@ import { type ArchivedSegment, type Checkpoint, checkpointLine } from '../domain
 import { AppError } from '../domain/errors.ts';
 import type { PlanAuditKind } from '../domain/plan.ts';
 import type { AuditQuery } from '../domain/store-ports.ts';
-import type { Db, Row, Work } from './queries.ts';
-import { Where } from './where.ts';
+import { type Db, type Row, Where, type Work } from './queries.ts';
 
 // The tables of the audit's checkpoints and archives. INVARIANT: the functions are called inside the caller's
 // transaction.
@@ -34,16 +33,8 @@ export function* checkpointLinesAfter(db: Db, size: number): Work<string[]> {
   );
 }
 
-/** The id that the first line of the file outside names. */
-export function* readDatabaseId(db: Db): Work<string | undefined> {
-  return (yield* db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', DATABASE_ID))?.value;
-}
-
-export function* saveDatabaseId(db: Db, id: string): Work<void> {
-  yield* db.upsert('meta', { key: DATABASE_ID, value: id }, 'key');
-}
-
-const DATABASE_ID = 'database';
+/** The key in `meta` of the id that the first line of the file outside names. */
+export const DATABASE_ID = 'database';
 
 /** All lines; undefined in a database that a version with checkpoints has not opened for writing yet. */
 export function* allCheckpointLines(db: Db): Work<string[] | undefined> {

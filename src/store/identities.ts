@@ -18,7 +18,7 @@ import {
 } from '../domain/identity.ts';
 import { IdentityPrinter } from '../domain/identity-print.ts';
 import { isOverlong, type SubjectKind } from '../domain/subjects.ts';
-import type { Db, Row, Work } from './queries.ts';
+import { type Db, keepMeta, type Row, readMeta, type Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 
 // The keys by which identities are found: 32 bits of each name, in one index.
@@ -457,3 +457,24 @@ function* saveIdentity(db: Db, seen: IdentitySeen, atMs: number): Work<{ no: num
 
 const KEY_COLUMNS = ['hash', 'no'];
 const OWNER_COLUMNS = ['owner_key', 'no'];
+
+// The secret key of the fingerprints of this database. Whoever writes records cannot read it: with it one could make two records whose
+// fingerprints are equal. A copy of the database has it too, and goes on with it.
+
+const KEY = 'print_key';
+const KEY_BYTES = 16;
+
+export function* readPrintKey(db: Db): Work<PrintKey | undefined> {
+  const bytes = Buffer.from((yield* readMeta(db, KEY)) ?? '', 'hex');
+  return bytes.length === KEY_BYTES ? Int32Array.from([0, 4, 8, 12], (at) => bytes.readInt32LE(at)) : undefined;
+}
+
+/** A fresh one comes in, and the one that is kept goes out. */
+export function* keepPrintKey(db: Db, fresh: PrintKey): Work<PrintKey> {
+  const known = yield* readPrintKey(db);
+  if (known) return known;
+  const bytes = Buffer.alloc(KEY_BYTES);
+  for (const [index, word] of fresh.entries()) bytes.writeInt32LE(word, 4 * index);
+  yield* keepMeta(db, KEY, bytes.toString('hex'));
+  return fresh;
+}

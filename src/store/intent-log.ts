@@ -12,7 +12,7 @@ import { AppError } from '../domain/errors.ts';
 import { type Intent, type IntentTransition, mayChange, stateOf } from '../domain/intent.ts';
 import type { KeptLatency } from '../domain/ports.ts';
 import type { ResolvedIntent, SentIntent, SettledIntent, WithdrawnIntent } from '../domain/store-ports.ts';
-import type { Db, Work } from './queries.ts';
+import { type Db, keepMeta, readMeta, type Work } from './queries.ts';
 import { CLAIM, DECISION, episodeOfRow, INTENT, rowOfEpisode } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 
@@ -241,13 +241,13 @@ export function* suppressIntent(
   }
 }
 
-const KEY = 'latency';
+const LATENCY = 'latency';
 
 export function* readKeptLatency(db: Db): Work<KeptLatency | undefined> {
-  const row = yield* db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', KEY);
-  return row && storedJson<KeptLatency>(row.value);
+  const kept = yield* readMeta(db, LATENCY);
+  return kept === undefined ? undefined : storedJson<KeptLatency>(kept);
 }
 
 export function* keepLatency(db: Db, latency: KeptLatency): Work<void> {
-  yield* db.upsert('meta', { key: KEY, value: canonicalJson(latency) }, 'key');
+  yield* keepMeta(db, LATENCY, canonicalJson(latency));
 }

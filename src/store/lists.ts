@@ -27,10 +27,9 @@ import type {
   StateFilter,
 } from '../domain/store-ports.ts';
 import { usersOf } from './identities.ts';
-import { type Db, type Dialect, demandRow, ofEach, type Row, type Work } from './queries.ts';
+import { type Db, type Dialect, demandRow, ofEach, type Row, Where, type Work } from './queries.ts';
 import { CLAIM, DECISION, INTENT, PLAN_HEAD, RUN } from './rows.ts';
 import { storedJson } from './stored-json.ts';
-import { Where } from './where.ts';
 
 export function* newestIntents(db: Db, filter: StateFilter & { before?: string }, limit: number): Work<Newest<Intent>> {
   const where = new Where();

@@ -7,9 +7,8 @@ import type { Newest, PageReader } from '../domain/store-ports.ts';
 import { Columns, members } from './columns.ts';
 import { saveMembers, withMembers } from './exemption-members.ts';
 import { newest } from './lists.ts';
-import { type Db, rowByPrefix, type Work } from './queries.ts';
+import { type Db, rowByPrefix, Where, type Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
-import { Where } from './where.ts';
 
 /** Its members have a table of their own. */
 const EXEMPTION = new Columns<Omit<Exemption, 'members' | 'acceptForgeable'>>({

@@ -17,9 +17,8 @@ import type {
 } from '../domain/notification.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { NotificationFilter } from '../domain/store-ports.ts';
-import { type Db, demandRow, type Row, type Work } from './queries.ts';
+import { type Db, demandRow, type Row, readMeta, Where, type Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
-import { Where } from './where.ts';
 
 /** Ended notifications are kept for this long. The audit keeps a record of them. */
 const KEPT_MS = 30 * 86_400_000;
@@ -74,12 +73,11 @@ export class SqlOutbox implements Outbox {
 
   async watchedSince(nowMs: number): Promise<number> {
     const { db } = this;
-    const known = () => db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', WATCHED_SINCE);
-    const found = await db.reading(known());
-    if (found) return Number(found.value);
+    const found = await db.reading(readMeta(db, WATCHED_SINCE));
+    if (found !== undefined) return Number(found);
     return this.unit.run(function* () {
       yield* db.insert('meta', { key: WATCHED_SINCE, value: String(nowMs) }, 'ON CONFLICT DO NOTHING');
-      return Number((yield* known())?.value);
+      return Number(yield* readMeta(db, WATCHED_SINCE));
     });
   }
 

@@ -196,13 +196,20 @@ export async function readInTurns<T>(
   return rows;
 }
 
-const KEY = 'lists';
+/** What the database knows of itself, by key. */
+export function* readMeta(db: Db, key: string): Work<string | undefined> {
+  return (yield* db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', key))?.value;
+}
+
+export function* keepMeta(db: Db, key: string, value: string): Work<void> {
+  yield* db.upsert('meta', { key, value }, 'key');
+}
 
 /** Keeps `lists`; returns what it replaces, undefined when nothing has changed. */
 export function* replaceLists(db: Db, lists: Lists): Work<string | undefined> {
-  const before = (yield* db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', KEY))?.value ?? 'v1';
+  const before = (yield* readMeta(db, 'lists')) ?? 'v1';
   if (before === lists) return undefined;
-  yield* db.upsert('meta', { key: KEY, value: lists }, 'key');
+  yield* keepMeta(db, 'lists', lists);
   return before;
 }
 
@@ -218,4 +225,21 @@ export function insertion(table: string, columns: readonly string[], rows: numbe
   const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${Array(rows).fill(row).join(', ')} ${conflict}`;
   insertions.set(key, sql);
   return sql;
+}
+
+/** The WHERE of a statement, built from the filters that are given. */
+export class Where {
+  private readonly parts: string[] = [];
+  readonly values: (string | number)[] = [];
+
+  /** Adds nothing without a value. */
+  add(condition: string, value: string | number | undefined, ...more: (string | number)[]): void {
+    if (value === undefined) return;
+    this.parts.push(condition);
+    this.values.push(value, ...more);
+  }
+
+  get text(): string {
+    return this.parts.length === 0 ? '' : `WHERE ${this.parts.join(' AND ')}`;
+  }
 }

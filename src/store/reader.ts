@@ -1,3 +1,5 @@
+// store: the reading half of the port, over any connection. The HTTP endpoint, lists and the reading commands use it.
+
 import type { ActingTableReader, JudgeEnd, TableDifference } from '../domain/audit-entry.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Claim, Episode } from '../domain/episode.ts';
@@ -24,9 +26,9 @@ import {
   auditedDigest,
   checkpointAt,
   checkpointLinesAfter,
+  DATABASE_ID,
   entriesFrom,
   headOf,
-  readDatabaseId,
 } from './audit-rows.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { joinedLater, membersNow } from './exemption-members.ts';
@@ -44,13 +46,12 @@ import {
 import { readOpenFailures, readOpenState, readOpenStateOf } from './open-state.ts';
 import { exemptionPage, readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
-import { type Db, type Dialect, rowByPrefix, type Work } from './queries.ts';
+import { type Db, type Dialect, readMeta, rowByPrefix, Where, type Work } from './queries.ts';
 import { CLAIM, episodeOfRow, INTENT } from './rows.ts';
 import { decisionsById, decisionsOfRule, outlinesOfRun, SqlRunReader } from './run-reader.ts';
 import { readBaseline, readClockAgreement } from './run-rows.ts';
 import { storedJson } from './stored-json.ts';
 import { readTokens, tokenPage } from './token-table.ts';
-import { Where } from './where.ts';
 
 // What looks between two whole runs ask. In: the number of the last whole run, a time. Out: nouns. INVARIANT: every
 // query here is answered by an index (test/store/watch-queries.test.ts): it is asked every few seconds.
@@ -110,10 +111,6 @@ function* failuresOfRun(db: Db, runId: string): Work<number> {
   return Number((yield* db.get<{ n: number }>(sql, runId))?.n);
 }
 
-function* readAddress(db: Db): Work<string | undefined> {
-  return (yield* db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'"))?.value;
-}
-
 function* readMovement(db: Db, source: Source, form: string): Work<Movement | undefined> {
   const row = yield* db.get('SELECT movement FROM movements WHERE source = ? AND form = ?', source, form);
   return row && storedJson<Movement>(row.movement);
@@ -171,8 +168,8 @@ export class SqlReader
     return seq === known?.seq ? known : this.run(String(seq));
   }
 
-  address = this.asks(readAddress);
-  databaseId = this.asks(readDatabaseId);
+  address = this.asks((db) => readMeta(db, 'address'));
+  databaseId = this.asks((db) => readMeta(db, DATABASE_ID));
   figures = this.asks((db) => readFigures(db, this.clock.nowMs()));
   lastFindings = this.asks(readLastFindings);
   eventTimes = this.asks(eventTimes);

@@ -22,14 +22,12 @@ import type {
   RunReader,
 } from '../domain/store-ports.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { identitiesNamed, identitiesSelected, presentIdentities } from './identities.ts';
+import { identitiesNamed, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
-import { readPrintKey } from './print-key.ts';
-import { type Db, inForceIn, type Row, readInTurns, rowByPrefix, type Work } from './queries.ts';
+import { type Db, inForceIn, type Row, readInTurns, rowByPrefix, Where, type Work } from './queries.ts';
 import { DECISION, INTENT, planOfRow, runOfRow } from './rows.ts';
 import { hasText, intentsOfPlan, storedJson } from './stored-json.ts';
-import { Where } from './where.ts';
 
 // What a report compares a run with: the run before it, the decisions that ended since, and what earlier runs counted.
 

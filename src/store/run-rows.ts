@@ -11,7 +11,7 @@ import type { Source } from '../domain/subjects.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent, saveEpisode } from './intent-log.ts';
 import { saveOperatorState } from './operator.ts';
-import { type Db, eachWork, type Work } from './queries.ts';
+import { type Db, eachWork, keepMeta, readMeta, type Work } from './queries.ts';
 import { CLAIM, DECISION, packFindings, talliedCounts } from './rows.ts';
 import { savePlanInSteps, supersede } from './save-plan.ts';
 import { storedJson } from './stored-json.ts';
@@ -105,13 +105,13 @@ type Later = 'seenMs' | 'jumpedMs' | 'setBackMs';
 type Stored = Omit<ClockAgreement, Later> & Partial<Pick<ClockAgreement, Later>>;
 
 export function* readClockAgreement(db: Db): Work<ClockAgreement | undefined> {
-  const row = yield* db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', KEY);
-  if (row === undefined) return undefined;
-  const kept = storedJson<Stored>(row.value);
+  const text = yield* readMeta(db, KEY);
+  if (text === undefined) return undefined;
+  const kept = storedJson<Stored>(text);
   // Written by an earlier version, which looked back only to its last jump or boot.
   return { seenMs: kept.sinceMs, jumpedMs: kept.sinceMs, setBackMs: kept.sinceMs, ...kept };
 }
 
 export function* saveClockAgreement(db: Db, agreement: ClockAgreement): Work<void> {
-  yield* db.upsert('meta', { key: KEY, value: canonicalJson(agreement) }, 'key');
+  yield* keepMeta(db, KEY, canonicalJson(agreement));
 }

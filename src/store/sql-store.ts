@@ -37,10 +37,10 @@ import type {
 import type { SubjectKind } from '../domain/subjects.ts';
 import type { ChangedTables } from './acting-tables.ts';
 import type { AuditLog, Sealing, Writer } from './audit-log.ts';
-import { removeArchived, saveDatabaseId } from './audit-rows.ts';
+import { DATABASE_ID, removeArchived } from './audit-rows.ts';
 import { eventsBetween, lastEventNo, saveEvents } from './event-log.ts';
 import { addMembers } from './exemption-members.ts';
-import { type PresentIdentities, presentIdentities, saveIdentities } from './identities.ts';
+import { keepPrintKey, type PresentIdentities, presentIdentities, saveIdentities } from './identities.ts';
 import {
   addIntent,
   attemptedOn,
@@ -61,8 +61,7 @@ import {
 import { dropIntents, expireAll, expireOver, plansToDrop, removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { addNotification, SqlFeedPositions, SqlOutbox, type Unit } from './outbox.ts';
-import { keepPrintKey } from './print-key.ts';
-import { type Db, replaceLists, type Work } from './queries.ts';
+import { type Db, keepMeta, readMeta, replaceLists, type Work } from './queries.ts';
 import { SqlReader } from './reader.ts';
 import { CLAIM, RUN } from './rows.ts';
 import { LARGE_FROM, rowsOf, saveClockAgreement, writeRunCommit } from './run-rows.ts';
@@ -72,7 +71,7 @@ import { noteRunBegun, SqlAnswers, SqlTokens } from './token-table.ts';
 
 /** INVARIANT: called inside a transaction. Errors: AppError `bound_elsewhere`. */
 function* bindTo(db: Db, address: string, lists: Lists | undefined): Work<AuditNote[]> {
-  const bound = (yield* db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'"))?.value;
+  const bound = yield* readMeta(db, 'address');
   if (bound !== undefined && bound !== address) throw boundElsewhere(db.name, bound, address);
   if (bound === undefined) yield* db.insert('meta', { key: 'address', value: address });
   const from = lists && (yield* replaceLists(db, lists));
@@ -369,7 +368,7 @@ export class SqlStore
   }
 
   async nameDatabase(id: string): Promise<void> {
-    await this.unit(() => saveDatabaseId(this.db, id));
+    await this.unit(() => keepMeta(this.db, DATABASE_ID, id));
   }
 
   async acceptRestore(accepted: Accepted): Promise<{ plans: number }> {

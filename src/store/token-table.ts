@@ -12,9 +12,8 @@ import type { ChangedTables } from './acting-tables.ts';
 import { Columns } from './columns.ts';
 import { newest } from './lists.ts';
 import type { Unit } from './outbox.ts';
-import type { Db, Row, Work } from './queries.ts';
+import { type Db, type Row, Where, type Work } from './queries.ts';
 import { editedFault } from './store-fault.ts';
-import { Where } from './where.ts';
 
 /** The newest first. */
 export function* readTokens(db: Db): Work<EndpointToken[]> {

@@ -3,8 +3,8 @@
 import { type AuditCheck, differencesText } from '../../src/domain/audit-entry.ts';
 import { judgeEndBy } from '../../src/engine/audit/signing-key.ts';
 import { verifyAudit } from '../../src/engine/audit/sources.ts';
-import type { SqliteDb } from '../../src/store/sqlite/database.ts';
-import { SqliteReader } from '../../src/store/sqlite/sqlite-reader.ts';
+import { SqlReader } from '../../src/store/reader.ts';
+import { type SqliteDb, SqliteWork } from '../../src/store/sqlite/database.ts';
 import type { Checker } from './checker.ts';
 import { PUBLIC_KEYS, type SimCheckpointFile } from './checkpoints.ts';
 import type { SimClock } from './sim-clock.ts';
@@ -20,7 +20,7 @@ export async function verdictOn(
   clock: SimClock,
   file: SimCheckpointFile | undefined,
 ): Promise<AuditCheck> {
-  const reader = new SqliteReader(db, clock);
+  const reader = new SqlReader(new SqliteWork(db), clock);
   return verifyAudit({
     headSeq: async () => (await reader.auditHead()).seq,
     entries: () => reader.auditFrom(1),

@@ -6,8 +6,8 @@ import { type AcceptingStore, acceptTables } from '../../src/engine/audit/archiv
 import { judgeEndBy } from '../../src/engine/audit/signing-key.ts';
 import { resumeEverything } from '../../src/engine/operate/commands.ts';
 import type { Engine } from '../../src/engine/run/engine.ts';
-import type { SqliteDb } from '../../src/store/sqlite/database.ts';
-import { SqliteReader } from '../../src/store/sqlite/sqlite-reader.ts';
+import { SqlReader } from '../../src/store/reader.ts';
+import { type SqliteDb, SqliteWork } from '../../src/store/sqlite/database.ts';
 import { Crash, Life, mortal } from '../support/crash.ts';
 import type { OperationName } from './asking.ts';
 import { verdictOn } from './check-audit.ts';
@@ -52,7 +52,7 @@ export async function goOnEdited(view: EditedView): Promise<void> {
 }
 
 async function demandNamed({ db, table, checker }: EditedView): Promise<void> {
-  const reader = new SqliteReader(db, checker.clock);
+  const reader = new SqlReader(new SqliteWork(db), checker.clock);
   const tables = await reader.tableDifferences(judgeEndBy(PUBLIC_KEYS));
   if (!tables.some((difference) => difference.table === table))
     checker.report('on_edited', `the edited table \`${table}\` is not named: ${differencesText(tables)}`);

@@ -18,8 +18,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { verifyChain } from '../../src/engine/audit/signing-key.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
-import { migrate, openDatabase, openReadOnly, readMigrations } from '../../src/store/sqlite/database.ts';
-import { SqliteReader } from '../../src/store/sqlite/sqlite-reader.ts';
+import { SqlReader } from '../../src/store/reader.ts';
+import { migrate, openDatabase, openReadOnly, readMigrations, SqliteWork } from '../../src/store/sqlite/database.ts';
 import { readDaemonAddress, takeWriterLock } from '../../src/store/sqlite/writer-lock.ts';
 import { built } from '../support/built.ts';
 import { openStore } from '../support/stored-nouns.ts';
@@ -203,7 +203,7 @@ describe('a file that is not as it should be', () => {
     const middle = bytes.indexOf('"kind":"notice"', Math.floor(bytes.length / 2));
     bytes.fill(0xff, middle, middle + 8_192);
     writeFileSync(file, bytes);
-    const reader = new SqliteReader(openReadOnly(file), systemClock);
+    const reader = new SqlReader(new SqliteWork(openReadOnly(file)), systemClock);
     const verdict = await verifyChain(reader.auditFrom(1)).catch((error: unknown) => error);
     if (verdict instanceof AppError) expect(verdict.message).toContain('damaged');
     else expect(verdict).toMatchObject({ ok: false });
@@ -248,7 +248,7 @@ describe('a disk that is full', () => {
     const [, answer] = await child('fill', 'ulimit -f 600;');
     expect(answer).toMatchObject({ name: 'AppError', code: 'store_failed' });
     expect(answer.message).toMatch(/the disk (is full|does not answer as it should)/);
-    const reader = new SqliteReader(openReadOnly(file), systemClock);
+    const reader = new SqlReader(new SqliteWork(openReadOnly(file)), systemClock);
     const verdict = await verifyChain(reader.auditFrom(1));
     expect(verdict.ok).toBe(true);
     expect(verdict.entries).toBe(answer.acknowledged);

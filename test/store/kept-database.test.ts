@@ -9,8 +9,8 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { planDigest } from '../../src/engine/approve/plans.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
-import { openReadOnly } from '../../src/store/sqlite/database.ts';
-import { SqliteReader } from '../../src/store/sqlite/sqlite-reader.ts';
+import { SqlReader } from '../../src/store/reader.ts';
+import { openReadOnly, SqliteWork } from '../../src/store/sqlite/database.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const KEPT = new URL('./kept/', import.meta.url).pathname;
@@ -82,7 +82,7 @@ test('a database of tables version 11 migrates, keeps its claims and plans, and 
   expect(reasons).not.toContain('trouble_over');
 
   // A plan that waited is still the one that was sealed: its digest is that of what is read now, and that of the audit.
-  const reader = new SqliteReader(openReadOnly(join(folder, 'data/demo.db')), systemClock);
+  const reader = new SqlReader(new SqliteWork(openReadOnly(join(folder, 'data/demo.db'))), systemClock);
   const waited = await reader.plan('01m813n6wybr80t412rjzqsvv1');
   expect(waited?.intents).toMatchObject([{ action: 'disable_service', target: 'wiki.eu-west.tw' }]);
   expect(planDigest(waited?.intents ?? [])).toBe(waited?.digest);

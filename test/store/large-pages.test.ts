@@ -6,7 +6,8 @@ import type { RunRecord } from '../../src/domain/store.ts';
 import { historyOf } from '../../src/engine/explain/history-of.ts';
 import { buildOutline, buildReport, wholeDecisions } from '../../src/faces/report/build-report.ts';
 import { buildSummary } from '../../src/faces/report/summary/build.ts';
-import { SqliteReader } from '../../src/store/sqlite/sqlite-reader.ts';
+import { SqlReader } from '../../src/store/reader.ts';
+import { SqliteWork } from '../../src/store/sqlite/database.ts';
 import { type CountingDb, countingDatabase } from '../support/counting-db.ts';
 import { fakeClock } from '../support/filled-store.ts';
 import { fillLarge, idOf, LARGE_END_MS, SMALL } from '../support/large-database.ts';
@@ -15,14 +16,14 @@ const NOW_MS = LARGE_END_MS + 60_000;
 const DAY_MS = 86_400_000;
 
 let db: CountingDb;
-let reader: SqliteReader;
+let reader: SqlReader;
 let last: RunRecord;
 let middle: RunRecord;
 
 beforeAll(async () => {
   db = countingDatabase();
   fillLarge(db, SMALL);
-  reader = new SqliteReader(db, fakeClock(NOW_MS));
+  reader = new SqlReader(new SqliteWork(db), fakeClock(NOW_MS));
   last = (await reader.run(String(SMALL.runs))) as RunRecord;
   middle = (await reader.run(String(SMALL.runs / 2))) as RunRecord;
 });

@@ -19,8 +19,9 @@ import { moveDatabase } from '../../runtime/compose/move.ts';
 import { databaseIn, postgresIn } from '../../runtime/config/name-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { systemIds } from '../../runtime/system/ids.ts';
+import { SqlReader } from '../../store/reader.ts';
 import { backupDatabase, openAsItIs, restoreDatabase } from '../../store/sqlite/backup.ts';
-import { SqliteReader } from '../../store/sqlite/sqlite-reader.ts';
+import { SqliteWork } from '../../store/sqlite/database.ts';
 import { takeLockAlone } from '../../store/sqlite/writer-lock.ts';
 import { auditCheckText } from '../report/lists-text.ts';
 import { type CommonOptions, databaseFileOf, type Io, outputOf, sizeText, write } from './io.ts';
@@ -80,7 +81,7 @@ export function nextCommands(database: string): string[] {
 }
 
 /** Errors: AppError `conflict` if the present database knows more than the backup, or is of another address. */
-async function demandMeant(file: string, database: string, copy: SqliteReader): Promise<void> {
+async function demandMeant(file: string, database: string, copy: SqlReader): Promise<void> {
   const present = await presentState(database);
   if (!present) return;
   const [address, { seq }] = [await copy.address(), await copy.auditHead()];
@@ -97,7 +98,7 @@ async function demandMeant(file: string, database: string, copy: SqliteReader): 
 async function presentState(database: string): Promise<{ address: string | undefined; entries: number } | undefined> {
   if (!existsSync(database)) return undefined;
   try {
-    const reader = new SqliteReader(openAsItIs(database), systemClock);
+    const reader = new SqlReader(new SqliteWork(openAsItIs(database)), systemClock);
     try {
       return { address: await reader.address(), entries: (await reader.auditHead()).seq };
     } finally {
@@ -110,7 +111,7 @@ async function presentState(database: string): Promise<{ address: string | undef
 }
 
 /** Against the checkpoints outside, if they are of this database, as far as the backup reaches. Without a key only the chain is checked. */
-async function verifyBackup(file: string, database: string, copy: SqliteReader): Promise<AuditCheck> {
+async function verifyBackup(file: string, database: string, copy: SqlReader): Promise<AuditCheck> {
   const sources = auditSourcesOf(database, copy, systemClock);
   const lines = await copy.checkpointLines();
   const { named } = new CheckpointFile(checkpointFileOf(database)).look();
@@ -178,7 +179,7 @@ function historyLines({ folder, files, bytes, left }: Awaited<ReturnType<typeof 
 /**
  * Checked against the checkpoints beside the database, up to the end of the copy: a daemon may have sealed more since.
  */
-export async function verifyCopy(database: string, copy: SqliteReader): Promise<AuditCheck> {
+export async function verifyCopy(database: string, copy: SqlReader): Promise<AuditCheck> {
   const sources = auditSourcesOf(database, copy, systemClock);
   const reach = (await copy.checkpointLines())?.length;
   return verifyAudit({ ...sources, fileLines: () => sources.fileLines()?.slice(0, reach) });

@@ -3,8 +3,7 @@
 import { z } from 'zod';
 import { BundledService, envelopeOf, ServiceBundle } from './bundle.ts';
 import { Event, FeedEvent } from './event.ts';
-import { Device, Enduser } from './people-and-devices.ts';
-import { DeviceV2, EnduserV2 } from './people-and-devices-v2.ts';
+import { Device, DeviceV2, Enduser, EnduserV2 } from './people-and-devices.ts';
 import { RegisteredService } from './service.ts';
 import { Integer, integer, namedSchemas, text } from './shapes.ts';
 

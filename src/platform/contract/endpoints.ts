@@ -9,7 +9,6 @@ import { DeviceUpdateBody } from './device-update.ts';
 import { EventBatch, EventInput } from './event.ts';
 import * as policy from './policy.ts';
 import * as query from './query.ts';
-import { DeviceQueryV2, EnduserQueryV2 } from './query-v2.ts';
 import { RegisteredService, ServiceSpec } from './service.ts';
 
 // The description of an endpoint, and what many of them share.
@@ -146,7 +145,7 @@ const NEWER_ENDPOINTS = {
     path: '/api/v2/enduser',
     aliases: ['/api/v2/endusers', '/api/experimental/v2/enduser'],
     summary: 'List end users in the envelope: limit 100, newest first unless asked otherwise',
-    query: EnduserQueryV2,
+    query: query.EnduserQueryV2,
     answer: answer.EnduserEnvelope,
     statuses: STATUSES.list,
     errors: 'envelope',
@@ -158,7 +157,7 @@ const NEWER_ENDPOINTS = {
     path: '/api/v2/devices',
     aliases: ['/api/experimental/v2/devices'],
     summary: 'List devices in the envelope: limit 10, newest first unless asked otherwise',
-    query: DeviceQueryV2,
+    query: query.DeviceQueryV2,
     answer: answer.DeviceEnvelope,
     statuses: STATUSES.list,
     errors: 'envelope',

@@ -2,8 +2,63 @@
 // In: text by parameter name. Out: checked values under the specification's names. It must never take a bad value of a
 // known parameter for a missing one where that would widen what is deleted.
 import { z } from 'zod';
-import { EVENT_SEVERITIES, type EventSeverity } from '../../domain/platform-values.ts';
-import { count, epochMs, filter, flagFilter, oneOf, order, piped, required } from './query-parts.ts';
+import { EVENT_SEVERITIES, type EventSeverity, TRUST_LEVELS } from '../../domain/platform-values.ts';
+
+// The values of one parameter each.
+
+/** A filter: an empty text is no filter. */
+const filter = z
+  .string()
+  .transform((value) => (value === '' ? undefined : value))
+  .optional();
+
+const count = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be a whole number, 0 or more')
+  .transform(Number)
+  .meta({ type: 'integer' })
+  .optional();
+
+/** 19 digits fit, so that a client's "for ever" does. */
+const epochMs = z
+  .string()
+  .regex(/^\d{1,19}$/, 'must be a time in whole milliseconds since 1970')
+  .transform(Number)
+  .meta({ type: 'integer' })
+  .optional();
+
+const order = oneOf(['asc', 'desc'] as const);
+const flagFilter = oneOf(['true', 'false'] as const).transform((value) => value && value === 'true');
+
+/** One of a closed set in any case, with or without underscores; empty is none of them. Out: as the set spells it. */
+function oneOf<const T extends readonly string[]>(values: T) {
+  return z
+    .string()
+    .transform((value, context): T[number] | undefined => {
+      const found = values.find((each) => plain(each) === plain(value));
+      if (!found) context.addIssue(`must be one of ${values.map((each) => `\`${each}\``).join(', ')}`);
+      return found;
+    })
+    .meta({ enum: [...values] })
+    .optional();
+}
+
+function plain(word: string): string {
+  return word.replaceAll('_', '').toLowerCase();
+}
+
+/** Several values separated by a pipe; empty ones are dropped. */
+const piped = z
+  .string()
+  .transform((value) => {
+    const values = value.split('|').filter((each) => each !== '');
+    return values.length === 0 ? undefined : values;
+  })
+  .optional();
+
+function required(what: string) {
+  return z.string({ error: `is required: ${what}` }).min(1, `must not be empty: ${what}`);
+}
 
 export const ENDUSER_ORDER_BY = ['email', 'name', 'lastlogin', 'logincount', 'created_at', 'createdat'] as const;
 export const DEVICE_ORDER_BY = [
@@ -120,3 +175,112 @@ export type BundleListQuery = z.infer<typeof BundleListQuery>;
 
 export const NoQuery = z.object({});
 export type NoQuery = z.infer<typeof NoQuery>;
+
+// The lists of version 2. Clients act on what comes back, so every filter filters: an unknown name and an empty value are refused, never ignored.
+
+const EMPTY = 'must not be empty: leave it out to have no such filter';
+
+/** Lists give 0 and 1, and clients send back what they were given. */
+const flagV2 = oneOf(['true', 'false', '1', '0'] as const).transform(
+  (value) => value && (value === 'true' || value === '1'),
+);
+
+const exact = z.string().min(1, EMPTY).optional();
+
+/** Several values separated by a pipe. */
+const anyOf = z
+  .string()
+  .transform((value, context) => {
+    const values = value.split('|').filter((each) => each !== '');
+    if (values.length === 0) context.addIssue(EMPTY);
+    return values;
+  })
+  .optional();
+
+/** A store holds no later time. A client's "for ever" may be later. */
+const LATEST_NS = 2n ** 63n - 1n;
+
+/** Clients send all three units; the number of digits tells them apart. Out: nanoseconds. */
+const time = z
+  .string()
+  .regex(
+    /^(\d{10}|\d{13}|\d{19})$/,
+    'must be a time since 1970 in seconds, milliseconds or nanoseconds: 10, 13 or 19 digits',
+  )
+  .transform((digits) => {
+    const ns = BigInt(digits) * 10n ** BigInt(19 - digits.length);
+    return ns < LATEST_NS ? ns : LATEST_NS;
+  })
+  .meta({ type: 'integer' })
+  .optional();
+
+/** `Calculated` from factors, or `Overridden` by an administrator. */
+export const TRUST_STATUSES = ['Calculated', 'Overridden'] as const;
+/** `Active` since the first login, `Invited` before it. */
+export const ENDUSER_STATUSES = ['Active', 'Invited'] as const;
+
+export const DEVICE_ORDER_BY_V2 = [
+  'created_at',
+  'last_login',
+  'id',
+  'name',
+  'serial_number',
+  'platform',
+  'model',
+  'ownership',
+  'os',
+] as const;
+export const ENDUSER_ORDER_BY_V2 = ['created_at', 'last_login', 'name', 'email'] as const;
+
+const pagingV2 = { skip: count, limit: count, order };
+
+export const DeviceQueryV2 = z.strictObject({
+  id: exact,
+  name: exact,
+  serial_number: exact,
+  email: exact,
+  platform: exact,
+  model: exact,
+  ownership: exact,
+  os: exact,
+  architecture: exact,
+  app_version: exact,
+  banned: flagV2,
+  /** Whether it is registered. */
+  active: flagV2,
+  mdm_present: flagV2,
+  mdm_vendor_name: exact,
+  trust_level: oneOf(TRUST_LEVELS),
+  trustscore_status: oneOf(TRUST_STATUSES),
+  /** Of its MDM data. */
+  source: exact,
+  /** It has any of them. */
+  role_names: anyOf,
+  last_login_before: time,
+  last_login_after: time,
+  exact_email: exact,
+  exact_serial_number: exact,
+  ...pagingV2,
+  order_by: oneOf(DEVICE_ORDER_BY_V2),
+});
+export type DeviceQueryV2 = z.infer<typeof DeviceQueryV2>;
+
+export const EnduserQueryV2 = z.strictObject({
+  name: exact,
+  email: exact,
+  /** Of a device of theirs. */
+  serial_number: exact,
+  status: oneOf(ENDUSER_STATUSES),
+  /** Whether their status is `Active`. */
+  active: flagV2,
+  /** They have any of them. */
+  role_names: anyOf,
+  /** Another name of `role_names`. */
+  security_roles: anyOf,
+  last_login_before: time,
+  last_login_after: time,
+  exact_email: exact,
+  ...pagingV2,
+  order_by: oneOf(ENDUSER_ORDER_BY_V2),
+});
+export type EnduserQueryV2 = z.infer<typeof EnduserQueryV2>;

@@ -4,9 +4,8 @@ import { existsSync } from 'node:fs';
 import type { Database } from '../../domain/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
-import type { SqlReader } from '../../store/reader.ts';
-import { openReadOnly } from '../../store/sqlite/database.ts';
-import { SqliteReader } from '../../store/sqlite/sqlite-reader.ts';
+import { SqlReader } from '../../store/reader.ts';
+import { openReadOnly, SqliteWork } from '../../store/sqlite/database.ts';
 import { systemClock } from '../system/clock.ts';
 import { withReader } from './with-reader.ts';
 
@@ -18,7 +17,7 @@ export async function composeClock(database: Database): Promise<Clock> {
 
 /** Errors: AppError `not_found` without a database, `store_failed`. */
 export async function composeReader(database: Database): Promise<SqlReader> {
-  if (database.kind === 'sqlite') return new SqliteReader(openReadOnly(database.file), systemClock);
+  if (database.kind === 'sqlite') return new SqlReader(new SqliteWork(openReadOnly(database.file)), systemClock);
   return (await import('./postgres.ts')).readerOn(database, systemClock);
 }
 

@@ -1,13 +1,12 @@
 // A database opened for reading runs, what came of them, and names, beside any writer. In: which one. Out: a reader, closed by
 // `close`. It loads less than compose/reader.ts.
 import type { Database } from '../../domain/database.ts';
-import type { SqlRunReader } from '../../store/run-reader.ts';
-import { openReadOnly } from '../../store/sqlite/database.ts';
-import { SqliteRunReader } from '../../store/sqlite/sqlite-run-reader.ts';
+import { SqlRunReader } from '../../store/run-reader.ts';
+import { openReadOnly, SqliteWork } from '../../store/sqlite/database.ts';
 import { systemClock } from '../system/clock.ts';
 
 /** Errors: AppError `not_found` without a database, `store_failed`. */
 export async function composeRunReader(database: Database): Promise<SqlRunReader> {
-  if (database.kind === 'sqlite') return new SqliteRunReader(openReadOnly(database.file), systemClock);
+  if (database.kind === 'sqlite') return new SqlRunReader(new SqliteWork(openReadOnly(database.file)), systemClock);
   return (await import('./postgres.ts')).runReaderOn(database, systemClock);
 }

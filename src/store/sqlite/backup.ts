@@ -19,11 +19,11 @@ import { makeFolder } from '../../base/files.ts';
 import { isoTime } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Clock, Ids } from '../../domain/ports.ts';
-import { saveDatabaseId } from '../audit-rows.ts';
-import type { Db, Work } from '../queries.ts';
+import { DATABASE_ID } from '../audit-rows.ts';
+import { type Db, keepMeta, readMeta, type Work } from '../queries.ts';
+import { SqlReader } from '../reader.ts';
 import { storeError } from '../store-fault.ts';
-import { answered, openDatabase, readMigrations, SqliteDb } from './database.ts';
-import { SqliteReader } from './sqlite-reader.ts';
+import { answered, openDatabase, readMigrations, SqliteDb, SqliteWork } from './database.ts';
 
 // Inspects a database file of any version.
 
@@ -77,7 +77,7 @@ export async function backupDatabase<T>(
   source: string,
   target: string,
   clock: Clock,
-  check: (copy: SqliteReader) => Promise<T>,
+  check: (copy: SqlReader) => Promise<T>,
 ): Promise<Backup<T>> {
   if (!existsSync(source)) throw new AppError('not_found', `there is no database at \`${source}\`: set TRUSTWARD_DB`);
   if (existsSync(target)) throw taken(target);
@@ -89,7 +89,7 @@ export async function backupDatabase<T>(
     if (damage.length > 0) throw damaged(source, damage[0] as string);
     if (tables === 0)
       throw new AppError('store_failed', `database \`${source}\` holds nothing of Trustward: there is nothing to keep`);
-    const reader = new SqliteReader(openAsItIs(aside), clock);
+    const reader = new SqlReader(new SqliteWork(openAsItIs(aside)), clock);
     const checked = await check(reader).finally(() => reader.close());
     const { size: bytes } = statSync(aside);
     sync(aside);
@@ -160,7 +160,7 @@ interface RestoreParts<T> {
   clock: Clock;
   ids: Ids;
   /** Throws if the backup must not take the database's place. */
-  check(copy: SqliteReader): Promise<T>;
+  check(copy: SqlReader): Promise<T>;
 }
 
 /**
@@ -195,7 +195,7 @@ export async function restoreDatabase<T>(
 function nameAnew(file: string, id: string): void {
   const db = openDatabase(file);
   try {
-    answered(db, (tables) => saveDatabaseId(tables, id));
+    answered(db, (tables) => keepMeta(tables, DATABASE_ID, id));
   } finally {
     db.close();
   }
@@ -353,7 +353,7 @@ export const MOVED_TO = 'moved_to';
 /** For people: the address, and the organization there. Undefined: it was not moved. */
 export function* movedTo(db: Db): Work<string | undefined> {
   if ((yield* db.columnsOf(['meta'])).length === 0) return undefined;
-  return (yield* db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', MOVED_TO))?.value;
+  return yield* readMeta(db, MOVED_TO);
 }
 
 export function* markMoved(db: Db, to: string): Work<void> {

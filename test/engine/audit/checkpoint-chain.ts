@@ -16,8 +16,8 @@ import {
   signingWith,
 } from '../../../src/engine/audit/signing-key.ts';
 import { auditSourcesOf, verifyAudit } from '../../../src/engine/audit/sources.ts';
-import { migrate, openDatabase, type SqliteDb } from '../../../src/store/sqlite/database.ts';
-import { SqliteReader } from '../../../src/store/sqlite/sqlite-reader.ts';
+import { SqlReader } from '../../../src/store/reader.ts';
+import { migrate, openDatabase, type SqliteDb, SqliteWork } from '../../../src/store/sqlite/database.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { countingIds } from '../../support/engine-on-platform.ts';
 
@@ -64,7 +64,7 @@ export class ChainFolder {
     migrate(db);
     const file = new CheckpointFile(this.checkpoints);
     const hasSigned = Boolean(
-      (await new SqliteReader(db, this.clock).checkpointLines())?.length || file.lines()?.length,
+      (await new SqlReader(new SqliteWork(db), this.clock).checkpointLines())?.length || file.lines()?.length,
     );
     const logged: string[] = [];
     const note = (_: object, message: string) => void logged.push(message);
@@ -94,7 +94,7 @@ export class ChainFolder {
   /** Over a connection of its own, which sees what it changed and has not committed. */
   reading(): { db: SqliteDb; verify(): Promise<AuditCheck>; allow(): void } {
     const db = openDatabase(this.file);
-    const sources = auditSourcesOf(this.file, new SqliteReader(db, this.clock), this.clock);
+    const sources = auditSourcesOf(this.file, new SqlReader(new SqliteWork(db), this.clock), this.clock);
     return {
       db,
       verify: () => verifyAudit(sources),

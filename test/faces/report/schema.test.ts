@@ -14,8 +14,8 @@ import { reportJson } from '../../../src/faces/report/json.ts';
 import { composeWhatIf } from '../../../src/runtime/compose/compose.ts';
 import { readConfig } from '../../../src/runtime/config/config.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
-import { migrate, openDatabase } from '../../../src/store/sqlite/database.ts';
-import { SqliteReader } from '../../../src/store/sqlite/sqlite-reader.ts';
+import { SqlReader } from '../../../src/store/reader.ts';
+import { migrate, openDatabase, SqliteWork } from '../../../src/store/sqlite/database.ts';
 import { addRun, decision, intent, openStore, plan, tally } from '../../support/filled-store.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../../support/organization.ts';
 
@@ -93,7 +93,7 @@ describe('the schema of the JSON report', () => {
     writeFileSync(file, gunzipSync(readFileSync(join(kept, packed))));
     const db = openDatabase(file);
     migrate(db);
-    const reader = new SqliteReader(db, systemClock);
+    const reader = new SqlReader(new SqliteWork(db), systemClock);
     const runs = await reader.runs(100);
     expect(runs.length).toBeGreaterThan(20);
     for (const run of runs) {
