@@ -132,7 +132,7 @@ export function partsOf({ params, body }: Described, input: object): Parts {
   return parts;
 }
 
-/** Errors: AppError `usage` that names the first faults; `spelled` is how their places are called. */
+/** Errors: AppError `usage` that names the first faults, `not_found` for a parameter of the path; `spelled` is how their places are called. */
 export function parsedInput<E extends Described>(
   one: E,
   input: object,
@@ -143,7 +143,8 @@ export function parsedInput<E extends Described>(
   for (const name of ['params', 'query', 'body'] as const) {
     const found = one[name]?.safeParse(parts[name]);
     if (found?.success) Object.assign(parsed, found.data);
-    else if (found) throw new AppError('usage', faultsOf(found.error.issues, parts[name], spelled));
+    else if (found)
+      throw new AppError(name === 'params' ? 'not_found' : 'usage', faultsOf(found.error.issues, parts[name], spelled));
   }
   return parsed as ParsedOf<E>;
 }
