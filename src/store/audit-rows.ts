@@ -110,7 +110,7 @@ export function* auditedDigest(db: Db, kind: PlanAuditKind, planId: string): Wor
 }
 
 // Entries of the audit that people ask for: of a kind, about a target, by a person, since a time. In: filters and a
-// limit. Out: one page of entries. INVARIANT: an index serves every filter (test/store/paged-lists.test.ts).
+// limit. Out: one page of entries. INVARIANT: an index serves every filter (test/store/queries.test.ts).
 
 /** Newest first; with `afterSeq` oldest first. */
 export function* auditEntries(db: Db, query: AuditQuery): Work<AuditEntry[]> {

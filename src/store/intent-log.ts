@@ -18,7 +18,7 @@ import { storedJson } from './stored-json.ts';
 
 // Acting's queries about one target, and the side tables that answer them. In: a target, ids, an action. Out: nouns. It
 // changes only the side tables. INVARIANT: every query here is answered by an index
-// (test/store/per-target-queries.test.ts).
+// (test/store/queries.test.ts).
 
 export function* openClaimsOn(db: Db, target: string): Work<Claim[]> {
   const sql = `SELECT * FROM claims WHERE status IN ('standing', 'orphaned') AND target = ?

@@ -1,5 +1,5 @@
 // store: the lists that people page through, newest first. In: filters and a limit. Out: one page of nouns.
-// INVARIANT: every statement here has a LIMIT, and an index serves its order (test/store/paged-lists.test.ts). Each order is total.
+// INVARIANT: every statement here has a LIMIT, and an index serves its order (test/store/queries.test.ts). Each order is total.
 // Errors of all: AppError `usage` when the row that a page follows is gone: an empty page would look like the end of the list.
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Claim } from '../domain/episode.ts';

@@ -170,7 +170,7 @@ function* readAttempts(db: Db, sinceMs: number): Work<Map<ActionName, number>> {
 
 // The open state of a few subjects, for deciding them alone: asking about one subject must not read that of the whole
 // fleet. In: subjects, targets. Out: the same shape. INVARIANT: every query here is answered by an index
-// (test/store/open-state-of.test.ts), and the answer is what `readOpenState` has about them.
+// (test/store/queries.test.ts), and the answer is what `readOpenState` has about them.
 
 export function* readOpenStateOf(db: Db, nowMs: number, about: OpenStateAbout): Work<OpenState> {
   const episodeIds = yield* openEpisodesOf(db, about);

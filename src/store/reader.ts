@@ -54,7 +54,7 @@ import { storedJson } from './stored-json.ts';
 import { readTokens, tokenPage } from './token-table.ts';
 
 // What looks between two whole runs ask. In: the number of the last whole run, a time. Out: nouns. INVARIANT: every
-// query here is answered by an index (test/store/watch-queries.test.ts): it is asked every few seconds.
+// query here is answered by an index (test/store/queries.test.ts): it is asked every few seconds.
 
 function* lastWholeSeq(db: Db): Work<number | undefined> {
   const sql = `SELECT max(seq) AS seq FROM runs ${db.dialect.by('runs_whole')} WHERE status = 'completed' AND scoped = 0`;

@@ -1,9 +1,9 @@
-// test console: no request crashes the server; a few thousand here, a hundred thousand in fuzz.long. In: generated
-// requests within the process, and raw bytes over a socket. Out: tests that the server still answers.
+// test console: no request crashes the server, random ones or ones made from its OpenAPI document; a hundred thousand each in the long tests.
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Organization, openOrganization } from '../support/console-organization.ts';
 import { fuzz } from './fuzzing.ts';
+import { fuzzDocument } from './openapi-fuzzing.ts';
 
 describe('generated and mutated requests', () => {
   it('get an answer of the contract, or a refusal with a sentence and without an effect', () => fuzz(3_000, 1), 60_000);
@@ -48,4 +48,12 @@ describe('bytes that are hardly HTTP', () => {
     expect(answer.status).toBe(413);
     expect(answer.json.Message).toMatch(/larger/);
   });
+});
+
+describe("requests made from the console's OpenAPI document", () => {
+  it('requests made from the document get a status that it lists, a Message if refused, and never a 5xx', async () => {
+    const { accepted, refused } = await fuzzDocument(3_000, 5);
+    expect(accepted, 'requests that were taken').toBeGreaterThan(700);
+    expect(refused, 'requests that were refused').toBeGreaterThan(700);
+  }, 300_000);
 });

@@ -1,206 +1,501 @@
-// test: loading a folder: all problems together, with their places; hostile files; what a rule set asks to be pulled.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// test: loading rules: what a folder may hold, all problems together with their places, and what is refused: constants, rules that see their own effect, a wrong look back.
+
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import { problemLine } from '../../src/rules/language/problem.ts';
 import { KnownRules, loadRules, parseRule, rulesJsonSchema } from '../../src/rules/load/read-rule.ts';
+import { compareWithJsonLogic } from './agreement.ts';
 import { problemsOf, ruleOf, TRAITS } from './sample-traits.ts';
 
-let dir: string;
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'rules-'));
-});
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
-
-const load = (): ReturnType<typeof loadRules> => loadRules(dir, { traits: TRAITS });
-const parse = (text: string, file = 'x.yaml'): string[] => {
-  const parsed = parseRule(text, file, { traits: TRAITS });
-  return 'problems' in parsed ? parsed.problems.map(problemLine) : [];
-};
 const GOOD = 'subject: device\nwhen: { "==": [{ var: MdmData.CompromisedStatus }, "TRUE"] }\nthen: ban_device\n';
 
-describe('a rules folder', () => {
-  it('may be empty', async () => {
-    expect(await load()).toMatchObject({ rules: [], problems: [] });
+describe('loading a folder', () => {
+  let dir: string;
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'rules-'));
   });
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('is refused where it is missing', async () => {
-    dir = join(dir, 'none');
-    await expect(load()).rejects.toMatchObject({ code: 'ENOENT' });
-  });
+  const load = (): ReturnType<typeof loadRules> => loadRules(dir, { traits: TRAITS });
+  const parse = (text: string, file = 'x.yaml'): string[] => {
+    const parsed = parseRule(text, file, { traits: TRAITS });
+    return 'problems' in parsed ? parsed.problems.map(problemLine) : [];
+  };
 
-  it('is read again where a text, a name or the set of actions differs, and only there', async () => {
-    const known = new KnownRules();
-    const rulesOf = async (traits: typeof TRAITS) => (await loadRules(dir, { traits, known })).rules;
-    writeFileSync(join(dir, 'a.yaml'), `id: a-rule\n${GOOD}`);
-    const [first] = await rulesOf(TRAITS);
-    expect((await rulesOf(TRAITS))[0]).toBe(first);
-    writeFileSync(join(dir, 'a.yaml'), `id: a-rule\nseverity: high\n${GOOD}`);
-    const [changed] = await rulesOf(TRAITS);
-    expect(changed).toMatchObject({ id: 'a-rule', severity: 'high' });
-    const without = new Map([...TRAITS].filter(([name]) => name !== 'ban_device'));
-    const refused = await loadRules(dir, { traits: without, known });
-    expect(refused.problems.map(({ message }) => message).join()).toContain('ban_device');
-  });
-
-  it('gives the problems of every file, and the good rules beside them', async () => {
-    mkdirSync(join(dir, 'sub'));
-    writeFileSync(join(dir, 'a.yaml'), `id: a-rule\n${GOOD}sevrity: high\n`);
-    writeFileSync(
-      join(dir, 'sub', 'b.yml'),
-      'id: b-rule\nsubject: device\nwhen: { "==": [{ var: Bannd }, "TRUE"] }\nthen: bann_device\n',
-    );
-    writeFileSync(
-      join(dir, 'c.json'),
-      '{"id": "c-rule", "subject": "device",\n "when": {"==": [{"var": "OS"}, "x"]}, "then": "notify"}',
-    );
-    writeFileSync(join(dir, 'notes.txt'), 'not a rule');
-    writeFileSync(join(dir, '.hidden.yaml'), 'nor this');
-    const { rules, problems } = await load();
-    expect(rules.map((rule) => rule.id)).toEqual(['c-rule']);
-    expect(problems.map(problemLine)).toEqual([
-      'a.yaml:5:1: there is no `sevrity` in a rule; did you mean `severity`?',
-      'sub/b.yml:3:18: a device has no field `Bannd`; did you mean `Banned`?',
-      'sub/b.yml:4:1: unknown action `bann_device`; did you mean `ban_device`?',
-    ]);
-  });
-
-  it('has each id once', async () => {
-    writeFileSync(join(dir, 'a.yaml'), `id: same\n${GOOD}`);
-    writeFileSync(join(dir, 'b.yaml'), `title: B\nid: same\n${GOOD}`);
-    const { rules, problems } = await load();
-    expect(rules).toHaveLength(1);
-    expect(problems.map(problemLine)).toEqual([
-      'b.yaml:2:1: the id `same` is used by `a.yaml` already; ids are unique',
-    ]);
-  });
-
-  it('keeps its hash when a test is added, and changes it with a condition', async () => {
-    writeFileSync(join(dir, 'a.yaml'), `id: a\n${GOOD}`);
-    const first = await load();
-    writeFileSync(join(dir, 'a.yaml'), `id: a\n${GOOD}tests: [{ name: clean, expect: no_match }]\n`);
-    expect((await load()).hash).toBe(first.hash);
-    writeFileSync(join(dir, 'a.yaml'), `id: a\n${GOOD.replace('"TRUE"', '"FALSE"')}`);
-    expect((await load()).hash).not.toBe(first.hash);
-  });
-});
-
-describe('a file', () => {
-  it.each<[string, string, string, string]>([
-    ['nested 100,000 deep as YAML', `when: ${'['.repeat(100_000)}`, 'x.yaml', 'nested deeper than'],
-    ['nested 100,000 deep as block lists', '- '.repeat(100_000), 'x.yaml', 'nested deeper than'],
-    ['nested 100,000 deep as JSON', `${'[1,'.repeat(60_000)}1${']'.repeat(60_000)}`, 'x.json', 'nested deeper than'],
-    [
-      'with a condition 40 deep',
-      `id: x\nsubject: device\nthen: notify\nwhen: ${'{"!": ['.repeat(40)}true${']}'.repeat(40)}`,
-      'x.yaml',
-      'nested deeper than 32 operators',
-    ],
-    [
-      'with a condition of 2,000 values',
-      `id: x\nsubject: device\nthen: notify\nwhen: {in: [{var: LoginCount}, [${'1,'.repeat(2_000)}1]]}`,
-      'x.yaml',
-      'more than 1000 operators and values',
-    ],
-    [
-      'that doubles itself by aliases',
-      `a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: &d [*c, *c]\ne: &e [*d, *d]\nf: &f [*e, *e]\ng: &g [*f, *f]\nh: [*g, *g]`,
-      'x.yaml',
-      'aliases',
-    ],
-    ['that contains itself', 'a: &a [*a]', 'x.yaml', 'x.yaml:'],
-    ['that is too large', `#${'x'.repeat(300_000)}`, 'x.yaml', 'larger than 256 KiB'],
-    ['that is no YAML', 'id: [a\nb', 'x.yaml', 'x.yaml:'],
-    ['that is no JSON', '{"id": x}', 'x.json', 'x.json:1:8: not JSON: expected a value, found `x}`'],
-    ['with a key twice', 'id: a\nid: b', 'x.yaml', 'x.yaml:2:1: this key is given twice'],
-    ['that is empty', '', 'x.yaml', 'expected a rule'],
-    ['of zero bytes', '\u0000\u0000', 'x.yaml', 'not text'],
-    ['that wants to set a prototype', '{"__proto__": {"id": "x"}}', 'x.json', 'there is no `__proto__`'],
-  ])('%s is refused with its place', (_, text, file, words) => {
-    expect(parse(text, file).join('\n')).toContain(words);
-  });
-
-  it('is refused for a duration without a unit, a wrong mode and a missing action, all at once', () => {
-    const lines = parse(
-      'id: Bad Id\nsubject: device\nwhen: {missing: [OS]}\nmode: enfroce\nfor: 10\ncooldown: 1hour\nfresh: {MdmData.Source: 7d}\n',
-    );
-    expect(lines).toEqual([
-      'x.yaml:1:1: `id`: expected lower-case words joined by hyphens (kebab-case), found `"Bad Id"`',
-      'x.yaml:1:1: `then` is missing',
-      'x.yaml:4:1: `mode`: expected one of off, dry-run, approve, enforce, found `"enfroce"`; did you mean `enforce`?',
-      'x.yaml:5:1: `for`: expected a duration, found `10`; write a number and one of ms, s, m, h, d, w, such as "10m" or "90d"',
-      'x.yaml:6:1: `cooldown`: expected a duration, found `"1hour"`; did you mean "1h"?',
-      'x.yaml:7:9: `fresh` takes timestamps, but `MdmData.Source` is a text; did you mean `MdmData.Timestamp`?',
-    ]);
-  });
-
-  it('is refused for an action that cannot act on its subject, or that lacks such settings', () => {
-    expect(problemsOf({ missing: ['OS'] }, { then: 'disable_service' })[0]).toContain('acts on a service');
-    expect(problemsOf({ missing: ['OS'] }, { then: [{ action: 'ban_device', with: { x: 1 } }] })[0]).toContain(
-      'takes no settings',
-    );
-  });
-
-  it('reads a field that the server added, once it is declared', () => {
-    const when = { '==': [{ var: 'MdmData.Encrypted' }, 'FALSE'] };
-    expect(problemsOf(when)[0]).toContain('in `declares`');
-    expect(problemsOf(when, { declares: { 'MdmData.Encrypted': 'flag' } })).toEqual([]);
-    expect(problemsOf(when, { declares: { 'MdmData.Encrypted': 'boolean' } })[0]).toContain('a boolean');
-    expect(problemsOf(when, { declares: { 'MdmData.Source': 'flag' } }).join('\n')).toContain('is known already');
-  });
-});
-
-describe('what must be pulled', () => {
-  it('is the unpaged list where a rule needs it, and events only where a rule counts them', () => {
-    expect(compileRules([ruleOf({ '<': [{ var: 'LoginCount' }, 1] })]).needs).toEqual({
-      sources: new Set(['devices']),
-      unpaged: new Set(['devices']),
-      owners: false,
-      devices: false,
-      windowMs: 0,
+  describe('a rules folder', () => {
+    it('may be empty', async () => {
+      expect(await load()).toMatchObject({ rules: [], problems: [] });
     });
-    const counting = compileRules([
-      ruleOf({ '>': [{ event_count: { within: '2h' } }, 1] }),
-      ruleOf({ '==': [{ var: 'OS' }, 'x'] }),
-    ]);
-    expect(counting.needs).toMatchObject({
-      sources: new Set(['devices', 'events']),
-      unpaged: new Set(),
-      windowMs: 7_200_000,
+
+    it('is refused where it is missing', async () => {
+      dir = join(dir, 'none');
+      await expect(load()).rejects.toMatchObject({ code: 'ENOENT' });
+    });
+
+    it('is read again where a text, a name or the set of actions differs, and only there', async () => {
+      const known = new KnownRules();
+      const rulesOf = async (traits: typeof TRAITS) => (await loadRules(dir, { traits, known })).rules;
+      writeFileSync(join(dir, 'a.yaml'), `id: a-rule\n${GOOD}`);
+      const [first] = await rulesOf(TRAITS);
+      expect((await rulesOf(TRAITS))[0]).toBe(first);
+      writeFileSync(join(dir, 'a.yaml'), `id: a-rule\nseverity: high\n${GOOD}`);
+      const [changed] = await rulesOf(TRAITS);
+      expect(changed).toMatchObject({ id: 'a-rule', severity: 'high' });
+      const without = new Map([...TRAITS].filter(([name]) => name !== 'ban_device'));
+      const refused = await loadRules(dir, { traits: without, known });
+      expect(refused.problems.map(({ message }) => message).join()).toContain('ban_device');
+    });
+
+    it('gives the problems of every file, and the good rules beside them', async () => {
+      mkdirSync(join(dir, 'sub'));
+      writeFileSync(join(dir, 'a.yaml'), `id: a-rule\n${GOOD}sevrity: high\n`);
+      writeFileSync(
+        join(dir, 'sub', 'b.yml'),
+        'id: b-rule\nsubject: device\nwhen: { "==": [{ var: Bannd }, "TRUE"] }\nthen: bann_device\n',
+      );
+      writeFileSync(
+        join(dir, 'c.json'),
+        '{"id": "c-rule", "subject": "device",\n "when": {"==": [{"var": "OS"}, "x"]}, "then": "notify"}',
+      );
+      writeFileSync(join(dir, 'notes.txt'), 'not a rule');
+      writeFileSync(join(dir, '.hidden.yaml'), 'nor this');
+      const { rules, problems } = await load();
+      expect(rules.map((rule) => rule.id)).toEqual(['c-rule']);
+      expect(problems.map(problemLine)).toEqual([
+        'a.yaml:5:1: there is no `sevrity` in a rule; did you mean `severity`?',
+        'sub/b.yml:3:18: a device has no field `Bannd`; did you mean `Banned`?',
+        'sub/b.yml:4:1: unknown action `bann_device`; did you mean `ban_device`?',
+      ]);
+    });
+
+    it('has each id once', async () => {
+      writeFileSync(join(dir, 'a.yaml'), `id: same\n${GOOD}`);
+      writeFileSync(join(dir, 'b.yaml'), `title: B\nid: same\n${GOOD}`);
+      const { rules, problems } = await load();
+      expect(rules).toHaveLength(1);
+      expect(problems.map(problemLine)).toEqual([
+        'b.yaml:2:1: the id `same` is used by `a.yaml` already; ids are unique',
+      ]);
+    });
+
+    it('keeps its hash when a test is added, and changes it with a condition', async () => {
+      writeFileSync(join(dir, 'a.yaml'), `id: a\n${GOOD}`);
+      const first = await load();
+      writeFileSync(join(dir, 'a.yaml'), `id: a\n${GOOD}tests: [{ name: clean, expect: no_match }]\n`);
+      expect((await load()).hash).toBe(first.hash);
+      writeFileSync(join(dir, 'a.yaml'), `id: a\n${GOOD.replace('"TRUE"', '"FALSE"')}`);
+      expect((await load()).hash).not.toBe(first.hash);
     });
   });
 
-  it('includes the fields of owners that a rule reads', () => {
-    const owners = compileRules([
-      ruleOf({ some: [{ var: '$owners' }, { and: [{ in_group: 'Admins' }, { '<': [{ var: 'LoginCount' }, 3] }] }] }),
-    ]);
-    expect(owners.needs).toMatchObject({
-      owners: true,
-      sources: new Set(['devices', 'users']),
-      unpaged: new Set(['devices', 'users']),
+  describe('a file', () => {
+    it.each<[string, string, string, string]>([
+      ['nested 100,000 deep as YAML', `when: ${'['.repeat(100_000)}`, 'x.yaml', 'nested deeper than'],
+      ['nested 100,000 deep as block lists', '- '.repeat(100_000), 'x.yaml', 'nested deeper than'],
+      ['nested 100,000 deep as JSON', `${'[1,'.repeat(60_000)}1${']'.repeat(60_000)}`, 'x.json', 'nested deeper than'],
+      [
+        'with a condition 40 deep',
+        `id: x\nsubject: device\nthen: notify\nwhen: ${'{"!": ['.repeat(40)}true${']}'.repeat(40)}`,
+        'x.yaml',
+        'nested deeper than 32 operators',
+      ],
+      [
+        'with a condition of 2,000 values',
+        `id: x\nsubject: device\nthen: notify\nwhen: {in: [{var: LoginCount}, [${'1,'.repeat(2_000)}1]]}`,
+        'x.yaml',
+        'more than 1000 operators and values',
+      ],
+      [
+        'that doubles itself by aliases',
+        `a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: &d [*c, *c]\ne: &e [*d, *d]\nf: &f [*e, *e]\ng: &g [*f, *f]\nh: [*g, *g]`,
+        'x.yaml',
+        'aliases',
+      ],
+      ['that contains itself', 'a: &a [*a]', 'x.yaml', 'x.yaml:'],
+      ['that is too large', `#${'x'.repeat(300_000)}`, 'x.yaml', 'larger than 256 KiB'],
+      ['that is no YAML', 'id: [a\nb', 'x.yaml', 'x.yaml:'],
+      ['that is no JSON', '{"id": x}', 'x.json', 'x.json:1:8: not JSON: expected a value, found `x}`'],
+      ['with a key twice', 'id: a\nid: b', 'x.yaml', 'x.yaml:2:1: this key is given twice'],
+      ['that is empty', '', 'x.yaml', 'expected a rule'],
+      ['of zero bytes', '\u0000\u0000', 'x.yaml', 'not text'],
+      ['that wants to set a prototype', '{"__proto__": {"id": "x"}}', 'x.json', 'there is no `__proto__`'],
+    ])('%s is refused with its place', (_, text, file, words) => {
+      expect(parse(text, file).join('\n')).toContain(words);
     });
-    expect(owners.joinedPaths('users')).toEqual(['Email', 'Groups', 'LoginCount']);
-    const devices = compileRules([
-      ruleOf({ some: [{ var: '$devices' }, { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] }] }, {}, 'user'),
-    ]);
-    expect(devices.needs).toMatchObject({ devices: true, unpaged: new Set(['users']) });
-    expect(devices.joinedPaths('devices')).toEqual(['MdmData.CompromisedStatus', 'SerialNumber']);
+
+    it('is refused for a duration without a unit, a wrong mode and a missing action, all at once', () => {
+      const lines = parse(
+        'id: Bad Id\nsubject: device\nwhen: {missing: [OS]}\nmode: enfroce\nfor: 10\ncooldown: 1hour\nfresh: {MdmData.Source: 7d}\n',
+      );
+      expect(lines).toEqual([
+        'x.yaml:1:1: `id`: expected lower-case words joined by hyphens (kebab-case), found `"Bad Id"`',
+        'x.yaml:1:1: `then` is missing',
+        'x.yaml:4:1: `mode`: expected one of off, dry-run, approve, enforce, found `"enfroce"`; did you mean `enforce`?',
+        'x.yaml:5:1: `for`: expected a duration, found `10`; write a number and one of ms, s, m, h, d, w, such as "10m" or "90d"',
+        'x.yaml:6:1: `cooldown`: expected a duration, found `"1hour"`; did you mean "1h"?',
+        'x.yaml:7:9: `fresh` takes timestamps, but `MdmData.Source` is a text; did you mean `MdmData.Timestamp`?',
+      ]);
+    });
+
+    it('is refused for an action that cannot act on its subject, or that lacks such settings', () => {
+      expect(problemsOf({ missing: ['OS'] }, { then: 'disable_service' })[0]).toContain('acts on a service');
+      expect(problemsOf({ missing: ['OS'] }, { then: [{ action: 'ban_device', with: { x: 1 } }] })[0]).toContain(
+        'takes no settings',
+      );
+    });
+
+    it('reads a field that the server added, once it is declared', () => {
+      const when = { '==': [{ var: 'MdmData.Encrypted' }, 'FALSE'] };
+      expect(problemsOf(when)[0]).toContain('in `declares`');
+      expect(problemsOf(when, { declares: { 'MdmData.Encrypted': 'flag' } })).toEqual([]);
+      expect(problemsOf(when, { declares: { 'MdmData.Encrypted': 'boolean' } })[0]).toContain('a boolean');
+      expect(problemsOf(when, { declares: { 'MdmData.Source': 'flag' } }).join('\n')).toContain('is known already');
+    });
+  });
+
+  describe('what must be pulled', () => {
+    it('is the unpaged list where a rule needs it, and events only where a rule counts them', () => {
+      expect(compileRules([ruleOf({ '<': [{ var: 'LoginCount' }, 1] })]).needs).toEqual({
+        sources: new Set(['devices']),
+        unpaged: new Set(['devices']),
+        owners: false,
+        devices: false,
+        windowMs: 0,
+      });
+      const counting = compileRules([
+        ruleOf({ '>': [{ event_count: { within: '2h' } }, 1] }),
+        ruleOf({ '==': [{ var: 'OS' }, 'x'] }),
+      ]);
+      expect(counting.needs).toMatchObject({
+        sources: new Set(['devices', 'events']),
+        unpaged: new Set(),
+        windowMs: 7_200_000,
+      });
+    });
+
+    it('includes the fields of owners that a rule reads', () => {
+      const owners = compileRules([
+        ruleOf({ some: [{ var: '$owners' }, { and: [{ in_group: 'Admins' }, { '<': [{ var: 'LoginCount' }, 3] }] }] }),
+      ]);
+      expect(owners.needs).toMatchObject({
+        owners: true,
+        sources: new Set(['devices', 'users']),
+        unpaged: new Set(['devices', 'users']),
+      });
+      expect(owners.joinedPaths('users')).toEqual(['Email', 'Groups', 'LoginCount']);
+      const devices = compileRules([
+        ruleOf({ some: [{ var: '$devices' }, { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] }] }, {}, 'user'),
+      ]);
+      expect(devices.needs).toMatchObject({ devices: true, unpaged: new Set(['users']) });
+      expect(devices.joinedPaths('devices')).toEqual(['MdmData.CompromisedStatus', 'SerialNumber']);
+    });
+  });
+
+  it('a rule is judged between runs unless it says not to, and that is part of its meaning', () => {
+    const [watched, unwatched] = ['', 'watch: false\n'].map((line) => {
+      const parsed = parseRule(`id: x\n${GOOD}${line}`, 'x.yaml', { traits: TRAITS });
+      return 'rule' in parsed ? parsed.rule : undefined;
+    });
+    expect([watched?.watch, unwatched?.watch]).toEqual([true, false]);
+    expect(unwatched?.hash).not.toBe(watched?.hash);
+    expect(parse(`id: x\n${GOOD}watch: 30s\n`)).toEqual([expect.stringMatching(/^x\.yaml:5:1: .*watch/)]);
+  });
+
+  it('the JSON Schema that editors read is the one of this format', () => {
+    const kept = JSON.parse(readFileSync(new URL('../../rules/rule.schema.json', import.meta.url), 'utf8'));
+    expect(kept).toEqual(rulesJsonSchema());
   });
 });
 
-it('a rule is judged between runs unless it says not to, and that is part of its meaning', () => {
-  const [watched, unwatched] = ['', 'watch: false\n'].map((line) => {
-    const parsed = parseRule(`id: x\n${GOOD}${line}`, 'x.yaml', { traits: TRAITS });
-    return 'rule' in parsed ? parsed.rule : undefined;
+describe('what may stand in a rules folder', () => {
+  let dir: string;
+  let pipes: string[];
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'rule-files-'));
+    mkdirSync(join(dir, 'rules'));
+    pipes = [];
+    writeFileSync(inRules('good.yaml'), `id: good\n${GOOD}`);
   });
-  expect([watched?.watch, unwatched?.watch]).toEqual([true, false]);
-  expect(unwatched?.hash).not.toBe(watched?.hash);
-  expect(parse(`id: x\n${GOOD}watch: 30s\n`)).toEqual([expect.stringMatching(/^x\.yaml:5:1: .*watch/)]);
+  afterEach(() => {
+    pipes.forEach(releaseReaders);
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const inRules = (name: string) => join(dir, 'rules', name);
+
+  function makePipe(path: string): void {
+    execFileSync('sh', ['-c', 'mkfifo "$0"', path]);
+    pipes.push(path);
+  }
+
+  /** A reader that waits for a writer would keep this process from ending. */
+  function releaseReaders(path: string): void {
+    try {
+      closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
+    } catch {
+      // nobody waits
+    }
+  }
+
+  async function lines(): Promise<string[]> {
+    const { rules, problems } = await loadRules(join(dir, 'rules'), { traits: TRAITS });
+    expect(rules.map(({ id }) => id)).toEqual(['good']);
+    return problems.map(problemLine);
+  }
+
+  const NOT_REGULAR = 'it is not a regular file; put the rule into a file, or remove this';
+
+  describe('what is not a regular file is refused at once', () => {
+    it.each<[string, () => void | Promise<void>]>([
+      ['a pipe that nobody writes to', () => makePipe(inRules('odd.yaml'))],
+      [
+        'a link to a pipe',
+        () => {
+          makePipe(join(dir, 'pipe'));
+          symlinkSync(join(dir, 'pipe'), inRules('odd.yaml'));
+        },
+      ],
+      ['a link to a device', () => symlinkSync('/dev/zero', inRules('odd.yaml'))],
+      ['a link to a folder', () => symlinkSync(dir, inRules('odd.yaml'))],
+      ['a socket', () => listening(inRules('odd.yaml'))],
+    ])('%s', async (_, make) => {
+      await make();
+      expect(await lines()).toEqual([`odd.yaml:1:1: ${NOT_REGULAR}`]);
+    });
+
+    it('a link to itself', async () => {
+      symlinkSync('odd.yaml', inRules('odd.yaml'));
+      expect(await lines()).toEqual(['odd.yaml:1:1: the file cannot be read (ELOOP)']);
+    });
+  });
+
+  describe('a file is read up to 256 KiB', () => {
+    it.each([262_145, 2 ** 40])('and refused with %i bytes', async (size) => {
+      writeFileSync(inRules('odd.yaml'), '');
+      truncateSync(inRules('odd.yaml'), size);
+      expect(await lines()).toEqual(['odd.yaml:1:1: the file is larger than 256 KiB; a rule has one file']);
+    });
+
+    it('also one whose size is not what the system says', async () => {
+      symlinkSync('/proc/kallsyms', inRules('odd.yaml'));
+      expect(await lines()).toEqual(['odd.yaml:1:1: the file is larger than 256 KiB; a rule has one file']);
+    });
+  });
+
+  describe('a folder is read whole or refused', () => {
+    it('with sub-folders, but without its examples', async () => {
+      for (const folder of ['examples', 'team', 'team/examples']) mkdirSync(inRules(folder));
+      writeFileSync(inRules('examples/bad.yaml'), 'no rule');
+      writeFileSync(inRules('team/examples/other.yaml'), `id: other\n${GOOD}`);
+      const { rules, problems } = await loadRules(join(dir, 'rules'), { traits: TRAITS });
+      expect([rules.map(({ file }) => file), problems]).toEqual([['good.yaml', 'team/examples/other.yaml'], []]);
+      const examples = await loadRules(inRules('examples'), { traits: TRAITS });
+      expect(examples.problems).toHaveLength(1);
+    });
+
+    it('without the history of a database that lies in it: its evidence is JSON', async () => {
+      mkdirSync(inRules('trustward.db.history/evidence'), { recursive: true });
+      writeFileSync(inRules('trustward.db.history/evidence/a.json'), '{}');
+      const { rules, problems } = await loadRules(join(dir, 'rules'), { traits: TRAITS });
+      expect([rules.map(({ file }) => file), problems]).toEqual([['good.yaml'], []]);
+    });
+
+    it('with folders nested too deep', async () => {
+      const deep = `a/${'b/'.repeat(15)}c`;
+      mkdirSync(inRules(deep), { recursive: true });
+      writeFileSync(inRules(`${deep}/rule.yaml`), `id: deep\n${GOOD}`);
+      expect(await lines()).toEqual([`${deep}:1:1: folders are nested deeper than 16 levels; move these rules up`]);
+    });
+
+    it('with a link that leads back into it, which is not followed', async () => {
+      symlinkSync(join(dir, 'rules'), inRules('again'));
+      expect(await lines()).toEqual([]);
+    });
+
+    it('with more than 10,000 files', async () => {
+      mkdirSync(inRules('many'));
+      execFileSync('sh', ['-c', 'seq 10001 | xargs touch'], { cwd: inRules('many') });
+      const all = await loadRules(join(dir, 'rules'), { traits: TRAITS });
+      expect(all.problems.map(problemLine)).toEqual([
+        expect.stringMatching(
+          /^[\w./]+:1:1: there are more than 10000 files and folders; give a folder that holds only rules$/,
+        ),
+      ]);
+    });
+  });
+
+  function listening(path: string): Promise<void> {
+    return new Promise((resolve) => {
+      const server = createServer().listen(path, () => resolve());
+      server.unref();
+      pipes.push(path);
+    });
+  }
 });
 
-it('the JSON Schema that editors read is the one of this format', () => {
-  const kept = JSON.parse(readFileSync(new URL('../../rules/rule.schema.json', import.meta.url), 'utf8'));
-  expect(kept).toEqual(rulesJsonSchema());
+const COMPROMISED = { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] };
+const score = { var: 'TrustData.EntityTrustscore' };
+const count = { event_count: { severity: 'ERROR', within: '10m' } };
+
+describe('a condition that is the same whatever the data', () => {
+  it.each<[string, unknown]>([
+    ['a field is itself', { '==': [{ var: 'Platform' }, { var: 'Platform' }] }],
+    ['a field is not itself', { and: [COMPROMISED, { '!=': [{ var: 'Platform' }, { var: 'Platform' }] }] }],
+    ['a count is 0 or more', { '>=': [count, 0] }],
+    ['a count is below 0', { or: [COMPROMISED, { '<': [count, 0] }] }],
+    ['0 is at most a count', { '<=': [0, count] }],
+    ['a trust score is 0 or more', { '>=': [score, 0] }],
+    ['a trust score is 100 or less', { '<=': [score, 100] }],
+    ['a trust score is above 100', { '>': [score, 100] }],
+    ['a trust score lies between its ends', { '<=': [0, score, 100] }],
+    ['one side of an `or` is true', { or: [COMPROMISED, true] }],
+    ['one side of an `and` is false', { and: [COMPROMISED, false] }],
+    ['two numbers are compared', { or: [COMPROMISED, { '==': [1, 1] }] }],
+    ['both answers of an `if` are the same', { if: [COMPROMISED, true, true] }],
+    ['the question of an `if` is answered', { if: [true, COMPROMISED, { '!': COMPROMISED }] }],
+    ['a flag is one of both', { in: [{ var: 'MdmData.CompromisedStatus' }, ['TRUE', 'FALSE']] }],
+    ['a flag is compared with a level', { '!=': [{ var: 'MdmData.CompromisedStatus' }, { var: 'TrustData.Level' }] }],
+    ['the empty pattern matches', { matches: [{ var: 'DeviceFriendlyName' }, ''] }],
+    ['a pattern matches anything', { matches: [{ var: 'DeviceFriendlyName' }, '(?s).*'] }],
+    ['an event is what it is', { '>=': [{ event_count: { within: '1h', where: { '!': false } } }, 5] }],
+  ])('is refused where %s', (_, when) => {
+    const problems = problemsOf(when);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(/this is always (true|false|the same): /);
+  });
+
+  it.each<[string, unknown]>([
+    ['a score at one end of its range', { or: [{ '==': [score, 100] }, { '<=': [score, 0] }, { '<': [score, 100] }] }],
+    ['a count of none', { '<=': [count, 0] }],
+    ['a time in the future', { '<': [{ age: { var: 'LastLogin' } }, 0] }],
+    ['a pattern of no characters at all', { matches: [{ var: 'DeviceFriendlyName' }, '^$'] }],
+    ['two fields that may agree', { '!=': [{ var: 'Platform' }, { var: 'Model' }] }],
+    ['answers that are written out', { if: [COMPROMISED, true, false] }],
+    ['a condition compared with its wanted truth', { '==': [COMPROMISED, false] }],
+  ])('is allowed: %s', (_, when) => {
+    expect(problemsOf(when)).toEqual([]);
+  });
+
+  it('is refused for a value that the field cannot have, unless the field is declared to have others', () => {
+    const when = { '!=': [{ var: 'Ownership' }, 'Leased'] };
+    expect(problemsOf(when)).toEqual([expect.stringContaining('known: Corporate Dedicated,')]);
+    expect(problemsOf(when, { declares: { Ownership: 'text' } })).toEqual([]);
+  });
+
+  it('is found only where json-logic-js gives one answer, too', () => {
+    const { compared, refused } = compareWithJsonLogic(77, 4_000);
+    expect(refused).toBeLessThan(compared / 20);
+  });
+});
+
+describe('rules that would see their own effect, or undo what they do themselves, are refused when they are loaded', () => {
+  function problemsOf(subject: 'device' | 'service', when: unknown, then: unknown): string[] {
+    const text = JSON.stringify({ id: 'a-rule', subject, when, then });
+    const parsed = parseRule(text, 'a-rule.json', { traits: ACTIONS });
+    return 'problems' in parsed ? parsed.problems.map(problemLine) : [];
+  }
+
+  const patched = (path: string, patch: unknown): string[] =>
+    problemsOf('service', { missing: [path] }, { action: 'update_service', with: { patch } });
+
+  describe('a rule that patches a service', () => {
+    const tags = { metadata: { tags: { port: '443' } } };
+    it.each<[string, unknown]>([
+      ['$spec.metadata.description', { metadata: { description: 'x' } }],
+      ['Description', { metadata: { description: null } }],
+      ['ServiceSpec', { spec: { client_cidrs: null } }],
+      ['LastUpdatedAt', { spec: { client_cidrs: null } }],
+      ['Port', tags],
+      ['$spec.metadata.port', tags],
+      ['$spec.metadata.tags', tags],
+      ['Domain', { metadata: { tags: null } }],
+      ['$spec.spec.backend.target.tls', { spec: { backend: null } }],
+      ['OIDCEnabled', { spec: { http_settings: { oidc_settings: { enabled: true } } } }],
+    ])('may not read %s when it writes %j', (path, patch) => {
+      expect(patched(path, patch)).toEqual([
+        expect.stringContaining(`\`when\` reads \`${path}\`, which \`update_service\` itself writes`),
+      ]);
+    });
+
+    it.each<[string, unknown]>([
+      ['Description', tags],
+      ['Domain', tags],
+      ['$spec.metadata.tags.domain', tags],
+      ['$spec.spec.backend.target.tls', { spec: { backend: { target: { port: '443' } } } }],
+      ['ServiceName', { metadata: { description: 'x' } }],
+    ])('may read %s when it writes %j', (path, patch) => {
+      expect(patched(path, patch)).toEqual([]);
+    });
+
+    it('gets one problem for a patch that is none', () => {
+      expect(patched('$spec.kind', {})).toEqual([expect.stringContaining('at least one member')]);
+      expect(patched('$spec.kind', 1)).toEqual([expect.stringContaining('at least one member')]);
+    });
+  });
+
+  describe('a rule that bans', () => {
+    it.each(['TRUE', 'x'])('may not read Banned, also with the default %s', (fallback) => {
+      expect(
+        problemsOf('device', { '==': [{ var: ['Banned', fallback] }, 'TRUE'] }, 'ban_device').join('\n'),
+      ).toContain('`when` reads `Banned`, which `ban_device` itself writes');
+    });
+  });
+
+  describe('a rule of two actions', () => {
+    const when = { missing: ['ServiceName'] };
+    const add = (bundle: string) => ({ action: 'add_to_bundle', with: { bundle } });
+    const remove = (bundle: string) => ({ action: 'remove_from_bundle', with: { bundle } });
+
+    it('may not do a thing and undo it', () => {
+      expect(problemsOf('device', { missing: ['OS'] }, ['ban_device', 'unban_device'])).toEqual([
+        expect.stringContaining('`unban_device` undoes `ban_device` of the same rule; name one of them'),
+      ]);
+      expect(problemsOf('service', when, ['enable_service', 'notify', 'disable_service'])).toHaveLength(1);
+      expect(problemsOf('service', when, [add('b1'), remove('b1')])).toHaveLength(1);
+    });
+
+    it('may move a service from one bundle to another', () => {
+      expect(problemsOf('service', when, [remove('b1'), add('b2')])).toEqual([]);
+    });
+  });
+});
+
+describe('what is refused of the operators that look back, each with the way to write it', () => {
+  it.each<[string, unknown, string]>([
+    [
+      'a value instead of a path',
+      { changed_within: [{ var: 'Model' }, '1d'] },
+      'write {"changed_within": ["Model", "1d"]}',
+    ],
+    ['a misspelt path', { unchanged_for: ['Modle', '1d'] }, 'did you mean `Model`?'],
+    ['a duration in words', { changed_within: ['Model', '1 day'] }, 'did you mean "1d"?'],
+    ['a time longer than a year', { changed_within: ['Model', '400d'] }, 'looks back at most "365d"'],
+    ['a whole record', { changed_within: ['TrustData', '1d'] }, 'is a record'],
+    ['an element of a list', { changed_within: ['Emails.0', '1d'] }, 'takes `Emails`'],
+    ['what is joined', { changed_within: ['$owners', '1d'] }, 'and `$owners` is none'],
+    ['a value that the field cannot have', { '==': [{ previous: 'TrustData.Level' }, 'high'] }, 'did you mean "High"?'],
+    [
+      'an element of a loop',
+      { some: [{ var: '$owners' }, { changed_within: ['Email', '1d'] }] },
+      'cannot stand inside',
+    ],
+  ])('%s is refused, with what to write', (_, when, message) => {
+    expect(JSON.stringify(problemsOf(when))).toContain(JSON.stringify(message).slice(1, -1));
+  });
 });

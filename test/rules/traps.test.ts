@@ -1,8 +1,16 @@
-// test: the traps that the design names. Each would act on people under plain json-logic-js, and is unknown or refused here.
+// test: the traps that the design names, differences from json-logic-js on purpose, and any JSON value as a rule or as data.
+
+import fc from 'fast-check';
 import jsonLogic, { type RulesLogic } from 'json-logic-js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
-import { contextOf, problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
+import { explain } from '../../src/rules/explain.ts';
+import { compileRules } from '../../src/rules/judge/evaluator.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
+import { LANGUAGE } from '../../src/rules/operators/operators.ts';
+import { contextOf, NOW_MS, problemsOf, ruleOf, TRAITS, verdictOf } from './sample-traits.ts';
+import { Grammar } from './typed-grammar.ts';
 
 const json = (when: unknown, record: Facts): boolean =>
   jsonLogic.truthy(jsonLogic.apply(when as RulesLogic, record)) as boolean;
@@ -170,5 +178,234 @@ describe('hostile records', () => {
       '==': [{ reduce: [{ var: 'Roles' }, { cat: [{ var: 'accumulator' }, { var: 'accumulator' }] }, 'xx'] }, 'y'],
     };
     expect(verdictOf(ruleOf(when), { Roles: new Array<string>(60).fill('y') })).toBe('error');
+  });
+});
+
+describe('where the rule language differs from json-logic-js on purpose. docs/rules.md lists the same with the reasons; traps.test.ts has what is unknown or refused because a fact is missing', () => {
+  const json = (when: unknown, record: object): boolean =>
+    jsonLogic.truthy(jsonLogic.apply(when as RulesLogic, record)) as boolean;
+
+  describe('with both answers known', () => {
+    it.each<[string, unknown, Facts, boolean, string]>([
+      [
+        'a default is not taken for null',
+        { '==': [{ var: ['Ownership', 'UNKNOWN'] }, 'UNKNOWN'] },
+        { Ownership: null },
+        false,
+        'match',
+      ],
+      [
+        'a division by zero is greater than all',
+        { '>': [{ '/': [1, { var: 'LoginCount' }] }, 5] },
+        { LoginCount: 0 },
+        true,
+        'unknown',
+      ],
+      [
+        'a remainder of zero is not five',
+        { '!=': [{ '%': [1, { var: 'LoginCount' }] }, 5] },
+        { LoginCount: 0 },
+        true,
+        'unknown',
+      ],
+      [
+        'a sum of big integers loses digits',
+        { '==': [{ '+': [{ var: 'LoginCount' }, 1] }, { '+': [{ var: 'LoginCount' }, 2] }] },
+        { LoginCount: 9_007_199_254_740_993_000n },
+        true,
+        'no_match',
+      ],
+      [
+        'a text that is no number is not below 5',
+        { '>=': [{ '+': [{ var: 'Model' }] }, 5] },
+        { Model: 'x' },
+        false,
+        'unknown',
+      ],
+      [
+        'an element that is unknown is left out',
+        { '!': [{ filter: [{ var: 'TrustData.Factors' }, { '==': [{ var: 'Value' }, 'FAIL'] }] }] },
+        { TrustData: { Factors: [{ Name: 'a' }] } },
+        true,
+        'unknown',
+      ],
+      ['a time of 0 is one, though it was never set', { missing: ['LastLogin'] }, { LastLogin: 0 }, false, 'match'],
+      [
+        'a time of 0 suffices',
+        { missing_some: [1, ['MdmData.Timestamp']] },
+        { MdmData: { Timestamp: 0n } },
+        false,
+        'match',
+      ],
+    ])('%s', (_, when, record, theirs, ours) => {
+      expect(json(when, record)).toBe(theirs);
+      expect(verdictOf(ruleOf(when), record)).toBe(ours);
+    });
+
+    it('times in two units are compared as times', () => {
+      const when = { '<': [{ var: 'LastLogin' }, { var: '$now' }] };
+      const record = { LastLogin: BigInt(NOW_MS - 1_000) * 1_000_000n };
+      expect(json(when, { ...record, $now: NOW_MS })).toBe(false);
+      expect(verdictOf(ruleOf(when), record)).toBe('match');
+    });
+
+    it('$now can be read inside an element', () => {
+      const when = { all: [{ var: 'Roles' }, { '<': [0, { var: '$now' }] }] };
+      expect(json(when, { Roles: ['a'], $now: NOW_MS })).toBe(false);
+      expect(verdictOf(ruleOf(when), { Roles: ['a'] })).toBe('match');
+    });
+
+    it('log prints nothing', () => {
+      const print = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+      expect(verdictOf(ruleOf({ '==': [{ log: { var: 'OS' } }, 'x'] }), { OS: 'x' })).toBe('match');
+      expect(print).not.toHaveBeenCalled();
+      print.mockRestore();
+    });
+
+    it('a count with a gap is unknown where json-logic-js would see a number', () => {
+      const when = { '<': [{ event_count: { within: '10m' } }, 1] };
+      expect(verdictOf(ruleOf(when), { DeviceID: 'd' }, contextOf({ coverage: [] }))).toBe('unknown');
+    });
+  });
+
+  describe('refused when the rule is loaded', () => {
+    it.each<[string, unknown, string]>([
+      ['a path is computed', { '==': [{ var: { cat: ['O', 'S'] } }, 'x'] }, 'must be written out'],
+      ['the whole record is a fact', { '!!': [{ var: '' }] }, 'the whole record is no fact'],
+      ['an if has no else', { if: [{ missing: ['OS'] }, true] }, 'needs an else'],
+      ['a list has two types', { in: [{ var: 'OS' }, ['a', 1]] }, 'values of one type'],
+      ['an object has two operators', { '==': [1, 1], '!=': [1, 2] }, 'one operator in an object'],
+      ['a number is a condition', { or: [{ var: 'LoginCount' }, false] }, 'expected a boolean or a list'],
+      ['lists are compared', { '==': [{ var: 'Roles' }, ['a']] }, 'ask with `in`'],
+      ['everything is compared with itself', { '==': [1, 1] }, 'reads no fact'],
+    ])('%s', (_, when, words) => {
+      expect(problemsOf(when).join('\n')).toContain(words);
+    });
+  });
+});
+
+const PATHS = [
+  '',
+  'OS',
+  'Roles',
+  'MdmData.Timestamp',
+  'TrustData.Factors',
+  '$now',
+  '$owners',
+  '__proto__',
+  'constructor',
+  'Roles.0',
+  'Roles.length',
+];
+const operator = fc.constantFrom(...LANGUAGE.keys(), '__proto__', 'constructor', 'toString');
+const { logic } = fc.letrec((tie) => ({
+  logic: fc.oneof(
+    { maxDepth: 6 },
+    fc.constantFrom<unknown>(null, true, 0, -1, 1.5, '', 'TRUE', '90d', [], {}),
+    fc.constantFrom(...PATHS).map((path) => ({ var: path })),
+    fc
+      .tuple(operator, fc.array(tie('logic'), { maxLength: 4 }))
+      .map(([name, args]) => JSON.parse(JSON.stringify({ x: args }).replace('"x"', JSON.stringify(name)))),
+    fc.dictionary(fc.constantFrom('type', 'within', 'severity', 'where', 'of', '=='), tie('logic'), { maxKeys: 3 }),
+  ),
+}));
+
+describe('hostile input', () => {
+  it('a rule of any form is loaded, or refused with a line', () => {
+    fc.assert(
+      fc.property(logic, (when) => {
+        const text = JSON.stringify({ id: 'a-rule', subject: 'device', when, then: 'notify' });
+        const parsed = parseRule(text, 'a-rule.json', { traits: TRAITS });
+        if ('rule' in parsed) return;
+        for (const { message, line, column } of parsed.problems) {
+          expect(message).not.toMatch(/\n|undefined|\[object/);
+          expect(line * column).toBeGreaterThan(0);
+        }
+        expect(parsed.problems.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('a rule file of any JSON, or of any text, ends in problems rather than an exception', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => void parseRule(text, 'x.json', { traits: TRAITS })),
+      { numRuns: 500 },
+    );
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme', maxLength: 200 }),
+        (text) => void parseRule(text, 'x.yaml', { traits: TRAITS }),
+      ),
+      { numRuns: 1_000 },
+    );
+    const yaml = fc.array(
+      fc.constantFrom(
+        '- ',
+        '? ',
+        ': ',
+        '{',
+        '}',
+        '[',
+        ']',
+        'id',
+        ' ',
+        '\n',
+        '&a ',
+        '*a',
+        '"',
+        "'",
+        '|',
+        '!!map ',
+        '%',
+        '<<',
+        '#',
+      ),
+      { maxLength: 60 },
+    );
+    fc.assert(
+      fc.property(yaml, (parts) => void parseRule(parts.join(''), 'x.yaml', { traits: TRAITS })),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('a record of any form gets a verdict, and the run goes on', () => {
+    const grammar = new Grammar(5);
+    const rules: LoadedRule[] = [];
+    while (rules.length < 60) {
+      const when = grammar.condition(4);
+      if (problemsOf(when).length === 0) rules.push(ruleOf(when, { id: `rule-${rules.length}` }));
+    }
+    const evaluator = compileRules(rules);
+    const names = [
+      'MdmData',
+      'TrustData',
+      'Factors',
+      'Roles',
+      'Emails',
+      'Platform',
+      'Model',
+      'LoginCount',
+      'LastLogin',
+      '__proto__',
+      'Timestamp',
+      'Level',
+      'Name',
+    ];
+    const record = fc.dictionary(
+      fc.constantFrom(...names),
+      fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.dictionary(fc.constantFrom(...names), fc.jsonValue())),
+    );
+    fc.assert(
+      fc.property(record, (data) => {
+        const judge = evaluator.judge('device', contextOf());
+        judge.accept(data as Facts);
+        for (const tally of judge.finish().tallies)
+          expect(tally.match + tally.no_match + tally.unknown + tally.error).toBe(1);
+        explain(rules[0] as LoadedRule, data as Facts, { ...contextOf(), events: [] });
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 });

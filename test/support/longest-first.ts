@@ -17,7 +17,7 @@ const LONGEST = [
   'test/store/postgres/lease-processes.test.ts',
   'test/history/fidelity/fidelity.test.ts',
   'test/runtime/daemon/ending.test.ts',
-  'test/platform/threads/parts.test.ts',
+  'test/platform/threads/threads.test.ts',
   'test/runtime/daemon/daemon.test.ts',
   'test/scenarios/endless-lists.test.ts',
   'test/scenarios/killed.test.ts',

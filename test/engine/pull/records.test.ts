@@ -1,9 +1,23 @@
-// pull: how single records are read: subjects of events, secrets, and the index of serial numbers.
+// pull: single records: how they are read, their fingerprints by bytes, and what a part of a list sums up to.
+
+import { deserialize } from 'node:v8';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { FactPaths } from '../../../src/domain/fact-prints.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
+import { SeenPrints } from '../../../src/domain/recorded-history.ts';
 import { FleetIndex, readRecord } from '../../../src/engine/pull/fleet-index.ts';
 import { readEvent } from '../../../src/engine/pull/pull-events.ts';
+import {
+  FACTS_AT,
+  IDENTITY_AT,
+  RecordBytes,
+  RecordPartReader,
+  RecordPass,
+} from '../../../src/engine/pull/record-pass.ts';
 import { dropSecrets } from '../../../src/engine/pull/trust-gate.ts';
+import { stringifyExact } from '../../../src/platform/contract.ts';
+import { identityOfRecord, PRINT_KEY, printOfFacts } from '../../support/print-key.ts';
 
 describe('an event', () => {
   const base = { id: 'e1', created_at: 1_800_000_000_000 };
@@ -175,5 +189,221 @@ describe('the index of serial numbers', () => {
     expect(index.devicesOf('constructor')).toEqual([]);
     index.add(device('a', '__proto__', { Model: 'toString', Platform: 'constructor' }));
     expect(index.devicesOf('__proto__')).toMatchObject([{ id: 'a', model: 'toString', platform: 'constructor' }]);
+  });
+});
+
+const id = fc.constantFrom('a', 'b', 'c', 'd', 'é', '"', 'a"}');
+/** Some hold what looks like the beginning of a record, in a text or as an object. */
+const rest = fc.dictionary(
+  fc.constantFrom('Name', 'Other', 'Nested'),
+  fc.oneof(
+    fc.constantFrom('x', 'y', '{"DeviceID":"b"', 1),
+    fc.record({ DeviceID: id, x: fc.nat(1) }, { requiredKeys: ['DeviceID'] }),
+  ),
+  { noNullPrototype: false },
+);
+const page = fc.record({
+  records: fc.uniqueArray(fc.record({ DeviceID: id, rest }), { selector: ({ DeviceID }) => DeviceID, maxLength: 4 }),
+  isKeyFirst: fc.boolean(),
+  spaces: fc.constantFrom('', '', ' '),
+  overlaps: fc.boolean(),
+});
+
+function recordOf({ DeviceID, rest: more }: { DeviceID: string; rest: Facts }, isKeyFirst: boolean): Facts {
+  return isKeyFirst ? { DeviceID, ...more } : { ...more, DeviceID };
+}
+
+/** Of its facts, and of its identity. */
+function partsOf(prints: Int32Array, at: number): [Int32Array, Int32Array] {
+  return [prints.slice(at + FACTS_AT, at + FACTS_AT + 4), prints.slice(at + IDENTITY_AT, at + IDENTITY_AT + 4)];
+}
+
+describe('a fingerprint by bytes', () => {
+  it('is that of the values, page after page', () => {
+    fc.assert(
+      fc.property(fc.array(page, { maxLength: 12 }), (pages) => {
+        const [bytesOf, paths] = [
+          new RecordBytes('device', new FactPaths(PRINT_KEY), 'DeviceID'),
+          new FactPaths(PRINT_KEY),
+        ];
+        for (const { records: all, isKeyFirst, spaces, overlaps } of pages) {
+          const records = all.map((one) => recordOf(one, isKeyFirst));
+          const texts = records.map((one) => JSON.stringify(one, undefined, spaces));
+          bytesOf.begin(Buffer.from(`{"devices":[${texts.join(',')}],"count":${records.length}}`));
+          const accepted = overlaps ? records.slice(1) : records;
+          for (const one of accepted) bytesOf.accept(one, String(one.DeviceID));
+          const found: [Facts, Int32Array, Int32Array][] = [];
+          bytesOf.end((record, prints, at) => found.push([record, ...partsOf(prints, at)]));
+          expect(found).toEqual(
+            accepted.map((one) => [one, printOfFacts(one, paths), identityOfRecord('device', one)]),
+          );
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is another one after a change that keeps the length, also where what came before is unchanged', () => {
+    const lists = [
+      [
+        { DeviceID: 'a', x: 1 },
+        { DeviceID: 'b', x: 1 },
+        { DeviceID: 'c', x: 1 },
+      ],
+      [
+        { DeviceID: 'a', x: 1 },
+        { DeviceID: 'b', x: 2 },
+        { DeviceID: 'c', x: 1 },
+      ],
+      [
+        { DeviceID: 'a', x: 1 },
+        { DeviceID: 'b', x: 2 },
+        { DeviceID: 'c', x: 3 },
+      ],
+    ];
+    expectPrintsOfValues(lists);
+  });
+
+  it('is that of a record that has the beginning of the last one in it', () => {
+    const nested = (x: number): Facts[] => [
+      { DeviceID: 'a', Nested: { DeviceID: 'b', x } },
+      { DeviceID: 'b', x: 1 },
+    ];
+    expectPrintsOfValues([nested(1), nested(2), nested(1)]);
+  });
+});
+
+function expectPrintsOfValues(lists: Facts[][]): void {
+  const [bytesOf, paths] = [new RecordBytes('device', new FactPaths(PRINT_KEY), 'DeviceID'), new FactPaths(PRINT_KEY)];
+  for (const list of lists) {
+    bytesOf.begin(Buffer.from(list.map((one) => JSON.stringify(one)).join(',')));
+    for (const one of list) bytesOf.accept(one, String(one.DeviceID));
+    const found: Int32Array[] = [];
+    bytesOf.end((_, prints, at) => found.push(partsOf(prints, at)[0]));
+    expect(found).toEqual(list.map((one) => printOfFacts(one, paths)));
+  }
+}
+
+const device = (no: number, LoginCount: number): Facts => ({ DeviceID: `d-${no}`, Name: 'é日本', LoginCount });
+const fleet = (loginCount: (no: number) => number) => Array.from({ length: 60 }, (_, no) => device(no, loginCount(no)));
+const known = (records: readonly Facts[]) => {
+  const paths = new FactPaths(PRINT_KEY);
+  return SeenPrints.of(Int32Array.from(records.flatMap((record) => [...printOfFacts(record, paths)])));
+};
+
+function read(reader: RecordPartReader, records: readonly Facts[], batchSize: number): void {
+  for (let from = 0; from < records.length; from += batchSize) {
+    const batch = records.slice(from, from + batchSize);
+    reader.begin(Buffer.from(batch.map((record) => stringifyExact(record)).join(',')));
+    for (const record of batch) reader.accept(record, String(record.DeviceID));
+    reader.end(() => {});
+  }
+}
+
+function changedIn(part: ReturnType<RecordPartReader['part']>['changed']): Facts[] | undefined {
+  return part instanceof Uint8Array ? (deserialize(part) as Facts[]) : part;
+}
+
+function readerOver(records: readonly Facts[]): RecordPartReader {
+  const reader = new RecordPartReader('device', PRINT_KEY);
+  reader.follow(known(records).shared, NOW);
+  return reader;
+}
+
+const NOW = 1_800_000_000_000;
+
+describe('the records of a part that are not as they were recorded', () => {
+  it.each([1, 7, 60])('are those that changed, reading after reading, in batches of %i', (batchSize) => {
+    const before = fleet(() => 1);
+    const now = fleet((no) => (no % 7 === 0 ? 2 : 1));
+    const reader = readerOver([]);
+    read(reader, before, batchSize);
+    expect(changedIn(reader.part().changed)).toEqual(before);
+
+    const prints = known(before);
+    reader.follow(prints.shared, NOW);
+    read(reader, now, batchSize);
+    expect(changedIn(reader.part().changed)).toEqual(now.filter((_, no) => no % 7 === 0));
+    expect(prints.seenCount).toBe(51);
+    expect(reader.part().changed).toEqual([]);
+  });
+
+  it('are not those of a piece that failed in the pass before', () => {
+    const reader = readerOver([]);
+    read(
+      reader,
+      fleet(() => 1),
+      7,
+    );
+    const same = fleet(() => 2);
+    reader.follow(known(same).shared, NOW);
+    read(reader, same, 7);
+    expect(changedIn(reader.part().changed)).toEqual([]);
+  });
+});
+
+describe('what a list sums up to', () => {
+  const times = (no: number) => BigInt(NOW - 1_000 * no) * 1_000_000n;
+  const records: Facts[] = fleet((no) => no).map((record, no) => ({
+    ...record,
+    MdmData: { Timestamp: times(no + 1) },
+  }));
+  const seen = (list: readonly Facts[]) => {
+    const pass = new RecordPass(undefined, 'device', NOW, PRINT_KEY);
+    for (const record of list) pass.accept(record);
+    return pass.finish().sight;
+  };
+
+  it.each([1, 7, 60])(
+    'is the same read in parts, in batches of %i, whether or not anything is recorded',
+    (batchSize) => {
+      const pass = new RecordPass(undefined, 'device', NOW, PRINT_KEY);
+      const reader = new RecordPartReader('device', PRINT_KEY);
+      for (const recorded of [known([]).shared, undefined]) {
+        reader.follow(recorded, NOW);
+        for (const half of [records.slice(0, 30), records.slice(30)]) {
+          read(reader, half, batchSize);
+          const { changed, sight } = reader.part();
+          if (recorded === undefined) pass.acceptPart(changed, sight);
+        }
+      }
+      expect(pass.finish()).toEqual({ records: undefined, sight: seen(records) });
+    },
+  );
+
+  it('is the same in any order, and another one when any fact is', () => {
+    expect(seen(records.toReversed())).toEqual(seen(records));
+    const contents = records.map(
+      (_, no) => seen(records.with(no, { ...(records[no] as Facts), LoginCount: -1 })).content,
+    );
+    expect(new Set([...contents, seen(records).content]).size).toBe(61);
+  });
+
+  it('is another one when two devices swap a fact', () => {
+    const swapped = records
+      .with(0, { ...(records[0] as Facts), LoginCount: 1 })
+      .with(1, { ...(records[1] as Facts), LoginCount: 0 });
+    expect(seen(swapped).content).not.toBe(seen(records).content);
+  });
+
+  it('has the newest report of any kind, and none from the future: a device may send any time', () => {
+    expect(seen(records).newestMs).toBe(NOW - 1_000);
+    const hostile = [times(-1), 'soon', -1n, 10n ** 25n, Number.NaN].map((Timestamp) => ({ MdmData: { Timestamp } }));
+    expect(seen([...records, ...(hostile as unknown as Facts[])]).newestMs).toBe(NOW - 1_000);
+    expect(seen([...records, { TrustData: { UpdatedAt: times(0) } }]).newestMs).toBe(NOW);
+    expect(seen(fleet(() => 1)).newestMs).toBeUndefined();
+  });
+});
+
+describe('a table of fingerprints that a recorded run leaves', () => {
+  it('is used again by the next reading, which knows nothing of it', () => {
+    const before = known(fleet(() => 1));
+    const seenOnce = printOfFacts(device(1, 1));
+    before.see(seenOnce, 0);
+    SeenPrints.release(before.shared);
+    const next = known(fleet(() => 2));
+    expect(next.shared.slots).toBe(before.shared.slots);
+    expect([next.seenCount, next.see(seenOnce, 0), next.see(printOfFacts(device(1, 2)), 0)]).toEqual([0, false, true]);
+    expect(known(fleet(() => 3)).shared.slots).not.toBe(next.shared.slots);
   });
 });

@@ -1,8 +1,22 @@
-// report: a run in the store becomes the design's JSON shape, whenever it is requested.
-import { describe, expect, it } from 'vitest';
-import { buildReport } from '../../../src/faces/report/build-report.ts';
+// report: a run in the store becomes the JSON shape; what changed since the run before; a look's report; and what `why` answers, as JSON and back.
+import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
+import { z } from 'zod';
+import { type explained, why } from '../../../src/contract/answers.ts';
+import { type Report, reportSchema } from '../../../src/contract/report.ts';
+import type { Exemption } from '../../../src/domain/exemption.ts';
+import type { Run } from '../../../src/domain/run.ts';
+import type { RunRecord } from '../../../src/domain/store.ts';
+import type { ExplainedSubject, WhyAnswer } from '../../../src/domain/why.ts';
+import { whyJson } from '../../../src/faces/report/answers.ts';
+import { buildOutline, buildReport, wholeDecisions } from '../../../src/faces/report/build-report.ts';
+import { reportHtmlPieces } from '../../../src/faces/report/html/picture.tsx';
 import { reportJson } from '../../../src/faces/report/json.ts';
+import { runsText } from '../../../src/faces/report/lists-text.ts';
+import { reportMarkdown } from '../../../src/faces/report/markdown.ts';
+import { reportText } from '../../../src/faces/report/text.ts';
+import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { addLiveRun, addRun, decision, intent, openStore, plan, START_MS, tally } from '../../support/filled-store.ts';
+import { BAN_COMPROMISED, type Organization, startOrganization } from '../../support/organization.ts';
 
 describe('buildReport', () => {
   it('describes a dry run in the shape that other programs read', async () => {
@@ -168,5 +182,295 @@ describe('buildReport', () => {
     const report = await buildReport(store, { ...run, findings: undefined, planId: undefined, status: 'aborted' });
     expect(report.snapshot).toMatchObject({ id: null, devices: 0, trusted: false });
     expect(report).toMatchObject({ rules: [], decisions: [], plan: { id: null, intents: 0 } });
+  });
+});
+
+const LOST = BAN_COMPROMISED.replace('id: ban-compromised-device', 'id: report-lost-device')
+  .replace('MdmData.CompromisedStatus }, "TRUE"', 'Model }, "Lost 1"')
+  .replace('given: { MdmData: { CompromisedStatus: "TRUE" } }', 'given: { Model: "Lost 1" }');
+
+describe('the changes of a run', () => {
+  let org: Organization | undefined;
+  afterEach(async () => {
+    await org?.close();
+    org = undefined;
+  });
+
+  it('are none to compare with in the first run, and all its decisions are new', async () => {
+    const store = openStore();
+    const report = await buildReport(store, await addRun(store, { decisions: [decision()] }));
+    expect(report.changes).toEqual({ since: null, new: 1, gone: 0, changed: 0, still: 0, goneExamples: [] });
+    expect(report.decisions[0]?.change).toBe('new');
+    expect(reportText(report)).toContain('There is no earlier completed dry run over all rules to compare with.');
+  });
+
+  it('are counted against the last run of the same kind, not against a live one between', async () => {
+    org = await startOrganization({ compromised: 2 });
+    const { store } = org.composition.engine;
+    await org.run('dry-run');
+    await org.run('enforce');
+    org.console.fleet.addDevice({ serial: 'NEW-1', mdm_compromised: 'TRUE' });
+    const report = await buildReport(store, (await org.run('dry-run')).run);
+    expect(report.changes).toMatchObject({ since: { seq: 1 }, new: 1, gone: 0 });
+    expect(report.decisions.filter(({ change }) => change === 'new').map(({ target }) => target)).toEqual(['NEW-1']);
+  });
+
+  it('name what is gone and why, where that is known', async () => {
+    org = await startOrganization({ compromised: 1, rules: { ban: BAN_COMPROMISED, lost: LOST } });
+    const { store } = org.composition.engine;
+    org.console.fleet.addDevice({ serial: 'LOST-1', model: 'Lost 1' });
+    await org.run('dry-run');
+    await org.rule('lost', undefined);
+    const report = await buildReport(store, (await org.run('dry-run')).run);
+    expect(report.changes).toMatchObject({ new: 0, changed: 0, gone: 1, still: 1 });
+    expect(report.changes.goneExamples).toMatchObject([
+      { rule: 'report-lost-device', target: 'LOST-1', decision: 'act', why: 'the rule is no longer active' },
+    ]);
+    for (const text of [reportText(report, { width: 200 }), reportMarkdown(report)])
+      expect(text.replaceAll('\\', '')).toMatch(/LOST-1 by rule report-lost-device: the rule is no longer active/);
+  });
+
+  it('of a run over one rule are those of that rule', async () => {
+    org = await startOrganization({ compromised: 1, rules: { ban: BAN_COMPROMISED, lost: LOST } });
+    const { store } = org.composition.engine;
+    org.console.fleet.addDevice({ serial: 'LOST-1', model: 'Lost 1' });
+    await org.run('dry-run');
+    await org.run('dry-run', ['ban-compromised-device']);
+    const scoped = await buildReport(store, (await org.run('dry-run', ['report-lost-device'])).run);
+    expect(scoped.changes).toMatchObject({ since: { seq: 1 }, new: 0, gone: 0, changed: 0, still: 1 });
+  });
+
+  it('count what is decided otherwise as changed, neither new nor gone', async () => {
+    const store = openStore();
+    await addRun(store, { id: 'run1', decisions: [decision()] });
+    const held = decision({ id: 'decision2', decision: 'hold', reason: 'limits', outcome: undefined });
+    const later = { id: 'run2', startedAt: START_MS + 60_000, endedDecisions: ['decision1'] };
+    const report = await buildReport(store, await addRun(store, { ...later, decisions: [held] }));
+    expect(report.changes).toMatchObject({ since: { run: 'run1', seq: 1 }, new: 0, gone: 0, changed: 1, still: 0 });
+    expect(reportText(report)).toContain('0 new, 1 changed, 0 gone, 0 as before');
+  });
+
+  it('do not count a row that was written again with the same content', async () => {
+    const store = openStore();
+    await addRun(store, { id: 'run1', decisions: [decision()] });
+    const again = { id: 'run2', endedDecisions: ['decision1'], decisions: [decision({ id: 'decision2' })] };
+    expect((await buildReport(store, await addRun(store, again))).changes).toMatchObject({ changed: 0, still: 1 });
+  });
+
+  it('are not counted against a run that was aborted', async () => {
+    const store = openStore();
+    await addRun(store, { id: 'run1', decisions: [decision()] });
+    await addRun(store, { id: 'run2', error: 'no answer', tallies: [tally()] });
+    const report = await buildReport(store, await addRun(store, { id: 'run3', tallies: [tally()] }));
+    expect(report.changes).toMatchObject({ since: { run: 'run1' }, still: 1 });
+  });
+});
+
+describe('the report of a run over the subjects that new events named states nothing about all others', () => {
+  const live = { mode: 'enforce', cappedBy: undefined } as const;
+  const NOT_READ = { state: 'skipped', form: 'none', count: 0 } as const;
+
+  let store: SqliteStore;
+  let whole: RunRecord;
+  let look: RunRecord;
+
+  /** A whole run over ten devices that decided two, and a look that read two devices and decided one more. */
+  beforeEach(async () => {
+    store = openStore();
+    const held = { ...live, decision: 'hold', reason: 'limits', outcome: undefined } as const;
+    whole = await addRun(store, {
+      id: 'whole',
+      mode: 'enforce',
+      trigger: 'schedule',
+      decisions: [decision({ id: 'd1', ...held }), decision({ id: 'd2', target: 'S-2', ...held })],
+    });
+    look = await addRun(store, {
+      id: 'look',
+      mode: 'enforce',
+      trigger: 'watch',
+      scoped: true,
+      startedAt: START_MS + 60_000,
+      decisions: [decision({ id: 'd3', target: 'S-3', ...live, outcome: 'succeeded' })],
+      tallies: [
+        {
+          ...tally({ rule: 'ban-compromised-device' }),
+          match: 1,
+          no_match: 1,
+          limits: { max: 25, percent: 50, allowed: 5, targets: 3 },
+        },
+      ],
+      sources: {
+        devices: { form: 'single', count: 2 },
+        users: NOT_READ,
+        services: NOT_READ,
+        events: { count: 4 },
+      },
+    });
+  });
+
+  describe('the report of a run after new events', () => {
+    it('has what it decided, and neither what earlier runs did nor what they count', async () => {
+      const report = await buildReport(store, look);
+      expect(reportSchema.parse(report)).toMatchObject({
+        run: { trigger: 'watch', scoped: true },
+        changes: { since: null, new: 1, gone: 0, changed: 0, still: 0, goneExamples: [] },
+        trend: [],
+        decisions: [{ target: 'S-3', change: 'new' }],
+        summary: { act: 1, hold: 0 },
+      });
+      expect(Object.keys(report.snapshot.sources)).toEqual(['devices', 'events']);
+      expect(report.snapshot.sources.devices).toMatchObject({ form: 'single', count: 2, trusted: true });
+    });
+
+    it('is the same as an outline of which the page completes a part', async () => {
+      const outline = await buildOutline(store, look);
+      const { decisions } = await buildReport(store, look);
+      expect(await wholeDecisions(store, outline.decisions)).toEqual(decisions);
+    });
+
+    it.each([
+      ['text', reportText],
+      ['Markdown', reportMarkdown],
+      ['HTML', (report: Report) => [...reportHtmlPieces(report)].join('').replace(/<[^>]+>/g, '')],
+    ])('says so in %s', async (_format, render) => {
+      const text = render(await buildReport(store, look), { width: 300 }).replace(/\s+/g, ' ');
+      expect(text).toContain('Trustward: enforcing run after new events, 2026-11-21 09:01:00 UTC');
+      expect(text).toContain('Acted to ban 1 device');
+      expect(text).toContain('It judged only subjects that new events name: 1 rule; it read 2 devices, 4 events.');
+      expect(text).toContain('Everything else was left as it was: no episode ended, and nothing was undone.');
+      expect(text).toContain('3 of 5 (with the last whole run; 1 match now)');
+      expect(text).toContain('2, each by itself');
+      expect(text).toContain('by watch, after new events');
+      for (const wrong of ['There is no earlier', 'gone', 'Since run', 'Matches over', 'no rule needs it', 'S-2'])
+        expect(text).not.toContain(wrong);
+    });
+
+    it('changes nothing about the next whole run, which is compared with the last whole one', async () => {
+      const next = await addRun(store, {
+        id: 'next',
+        mode: 'enforce',
+        startedAt: START_MS + 300_000,
+        endedDecisions: ['d2'],
+      });
+      const { changes } = await buildReport(store, { ...next, findings: whole.findings });
+      expect(changes).toMatchObject({ since: { run: 'whole', seq: 1 }, new: 1, gone: 1, still: 1 });
+    });
+  });
+
+  it('the last run is none over a few subjects', async () => {
+    expect(await store.latestRun()).toMatchObject({ id: 'whole' });
+  });
+
+  it('lists show what started a run, and what it left out', () => {
+    const counts = { act: 1, hold: 0, skip: 0, done: 1, failed: 0, open: 0 };
+    const chosen: Run = { ...look, trigger: 'command' };
+    const asked: Run = { ...whole, trigger: 'watch' };
+    const text = runsText(
+      [look, chosen, asked].map((run) => ({ run, counts })),
+      { width: 200 },
+    );
+    expect(text).toContain('only subjects of new events');
+    expect(text).toContain('only ban-compromised-device');
+    expect(text).toContain('all subjects, after new events');
+  });
+});
+
+describe('what `why` answers crosses a process as JSON, and comes back as it was', () => {
+  const whyOfJson = (text: string) => z.decode(why, JSON.parse(text)) as unknown as WhyAnswer;
+
+  const AT = Date.UTC(2026, 10, 23, 9, 30);
+  const ANSWER: WhyAnswer = {
+    subject: {
+      ...{ kind: 'device', id: 'd1', serial: 'S-1', name: 'atMs', platform: 'macOS', model: '', owners: undefined },
+      ...{ firstAt: AT - 1_000, changedAt: AT, goneAt: undefined },
+    },
+    devices: [],
+    at: AT,
+    unread: undefined,
+    // Its names and values are the device's own: nothing in them is taken for a time of ours.
+    record: { at: AT, firstAt: 5, LastLogin: 1_700_000_000n },
+    states: [],
+    claims: [],
+    waiting: [],
+    unfinished: [],
+    exemption: undefined,
+    stop: { at: AT, by: 'ada', reason: 'why not' },
+    rules: [],
+    history: [
+      {
+        at: AT,
+        kind: 'call',
+        text: 'x',
+        action: undefined,
+        target: undefined,
+        rules: [],
+        run: 1,
+        by: undefined,
+        id: 'i',
+      },
+    ],
+    next: [],
+    commands: [],
+  } as unknown as WhyAnswer;
+
+  const EXEMPTION: Exemption = {
+    ...{
+      id: 'e1',
+      subject: undefined,
+      selector: { kind: 'device', field: 'Platform', value: 'Linux' },
+      owner: 'ada',
+      reason: 'kiosks',
+    },
+    ...{ expiresAt: AT + 1_000, createdAt: AT, createdBy: 'ada', acceptForgeable: true, members: 'prints' },
+    ...{ endedAt: undefined, endedBy: undefined, endedReason: undefined, usedAt: AT, warnedAt: undefined },
+  };
+
+  type Less = [0, 0, 1, 2, 3];
+  /** The places of what `Domain` has and `Json` has not, so many levels deep. */
+  type Lost<Domain, Json, Path extends string, Levels extends number> = Levels extends 0
+    ? never
+    : Domain extends readonly (infer Element)[]
+      ? Lost<Element, Json extends readonly (infer Other)[] ? Other : never, `${Path}[]`, Levels>
+      : Domain extends object
+        ? string extends keyof Domain
+          ? never
+          : {
+              [Key in keyof Domain & string]-?: Key extends KeysOf<Json>
+                ? Lost<NonNullable<Domain[Key]>, At<Json, Key>, `${Path}.${Key}`, Less[Levels]>
+                : `${Path}.${Key}`;
+            }[keyof Domain & string]
+        : never;
+  type KeysOf<T> = T extends unknown ? keyof T : never;
+  type At<T, Key> = T extends unknown ? (Key extends keyof T ? NonNullable<T[Key]> : never) : never;
+
+  it('every field of an answer has a place in its JSON, but for whom an exemption covers', () => {
+    expectTypeOf<Lost<Omit<WhyAnswer, 'record'>, z.output<typeof why>, '', 3>>().toEqualTypeOf<
+      '.exemption.members' | '.joined.members'
+    >();
+    expectTypeOf<Lost<ExplainedSubject, z.output<typeof explained>, '', 3>>().toEqualTypeOf<never>();
+  });
+
+  describe('the JSON of an answer to why', () => {
+    it('about an exempt subject has the exemption, and never the prints of whom it covers', () => {
+      const json = JSON.stringify(whyJson({ ...ANSWER, exemption: EXEMPTION }));
+      expect(json).not.toContain('prints');
+      const { members: _, ...shown } = EXEMPTION;
+      expect(whyOfJson(json).exemption).toEqual(JSON.parse(JSON.stringify(shown)));
+    });
+
+    const json = JSON.stringify(whyJson(ANSWER));
+
+    it('has ISO times where the answer has times, and leaves the record as the device sent it', () => {
+      expect(JSON.parse(json)).toMatchObject({
+        at: '2026-11-23T09:30:00.000Z',
+        subject: { firstAt: '2026-11-23T09:29:59.000Z' },
+        stop: { at: '2026-11-23T09:30:00.000Z' },
+        record: { at: AT, firstAt: 5, LastLogin: '1700000000' },
+      });
+    });
+
+    it('is read back with its times', () => {
+      expect(whyOfJson(json)).toMatchObject({ at: AT, stop: { at: AT }, history: [{ at: AT }] });
+    });
   });
 });

@@ -1,16 +1,18 @@
-// report: the JSON report is as its published schema has it, whatever kind of run it is of.
+// report: the JSON of reports and of replays is as its published schema has it, whatever kind of run it is of.
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { replayJsonSchema, replaySchema } from '../../../src/contract/replay.ts';
 import { reportJsonSchema, reportSchema } from '../../../src/contract/report.ts';
 import type { RunRecord } from '../../../src/domain/store.ts';
 import type { ReportReader } from '../../../src/domain/store-ports.ts';
 import { whatIf } from '../../../src/engine/run/what-if.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
 import { reportJson } from '../../../src/faces/report/json.ts';
+import { replayDocument } from '../../../src/faces/report/replay/build.ts';
 import { composeWhatIf } from '../../../src/runtime/compose/compose.ts';
 import { readConfig } from '../../../src/runtime/config/config.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
@@ -18,6 +20,7 @@ import { SqlReader } from '../../../src/store/reader.ts';
 import { migrate, openDatabase, SqliteWork } from '../../../src/store/sqlite/database.ts';
 import { addRun, decision, intent, openStore, plan, tally } from '../../support/filled-store.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../../support/organization.ts';
+import { difference, replay, wrongForty } from '../../support/replays.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
 const published = z.fromJSONSchema(reportJsonSchema() as never);
@@ -126,5 +129,33 @@ describe('the report of an organization', () => {
     expect(await read(reader, run)).toMatchObject({ run: { whatIf: true }, changes: { since: null }, trend: [] });
     await close();
     await org.restart();
+  });
+});
+
+describe('A replay as JSON', () => {
+  const published = z.fromJSONSchema(replayJsonSchema() as never);
+
+  describe('the schema of a replay', () => {
+    it('is in the docs as the types have it (`npm run docs:report` writes it)', async () => {
+      const text = `${JSON.stringify(replayJsonSchema(), null, 2)}\n`;
+      await expect(text).toMatchFileSnapshot(join(ROOT, 'docs/replay.schema.json'));
+    });
+
+    it('describes a replay with all there can be, and one of nothing', () => {
+      for (const found of [
+        wrongForty(),
+        wrongForty({ way: 'as_was', differences: [difference()] }),
+        replay({ runs: 0 }),
+      ]) {
+        const read = JSON.parse(JSON.stringify(replayDocument(found)));
+        published.parse(read);
+        replaySchema.parse(read);
+      }
+    });
+
+    it('refuses a replay that lacks a name', () => {
+      const { gaps: _, ...rest } = replayDocument(wrongForty());
+      expect(published.safeParse(rest).success).toBe(false);
+    });
   });
 });

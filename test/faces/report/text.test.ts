@@ -1,11 +1,21 @@
-// report, terminal: readable in 100 columns, and no name controls the terminal.
+// report, terminal: readable in 100 columns, ids stay whole, and no name controls the terminal: a run, its tables, and plans.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { clip, shownName } from '../../../src/base/text.ts';
+import type { Plan, PlanStatus } from '../../../src/domain/plan.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
+import { marked, whole } from '../../../src/faces/report/fact-text.ts';
 import { auditText, decisionsText } from '../../../src/faces/report/lists-text.ts';
-import { terminalTable, textWidth } from '../../../src/faces/report/terminal-table.ts';
+import { plansText, planText } from '../../../src/faces/report/plan-text.ts';
+import {
+  type Cell,
+  charactersOf,
+  paragraph,
+  terminalTable,
+  textWidth,
+} from '../../../src/faces/report/terminal-table.ts';
 import { reportText } from '../../../src/faces/report/text.ts';
-import { addRun, decision, openStore, plan, type RunFill, tally } from '../../support/filled-store.ts';
+import { addRun, decision, openStore, plan, type RunFill, START_MS, tally } from '../../support/filled-store.ts';
 import { hostileText } from './hostile.ts';
 
 async function textOf(fill: RunFill, width?: number): Promise<string> {
@@ -225,5 +235,210 @@ describe('decisions and audit entries in a terminal', () => {
   it('have a note when there are none', () => {
     expect(decisionsText([])).toBe('no decisions\n');
     expect(auditText([])).toBe('no audit entries\n');
+  });
+});
+
+describe('report, tables', () => {
+  const ID = '7d2f3a54-1111-2222-3333-444455556666';
+  const RULE = 'ban-compromised-device';
+  const ROW = [['Ana laptop', ID], 'C02XL0GYJGH5', 'MdmData.CompromisedStatus = "TRUE"', [RULE, 'ban_device'], 'held'];
+  const HEAD = ['Who', 'Serial number', 'Why', 'Rule', 'Outcome'];
+
+  afterEach(() => vi.restoreAllMocks());
+
+  /** Characters that were measured while a table of cells of this length was made. */
+  function measuredFor(length: number): number {
+    const spy = vi.spyOn(Intl.Segmenter.prototype, 'segment');
+    terminalTable(['Who', 'Why'], [['雪'.repeat(length), '雪の端末 '.repeat(length / 5)]], { width: 60 });
+    const measured = spy.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+    spy.mockRestore();
+    return measured;
+  }
+
+  describe('a table', () => {
+    it('costs twice as much for cells twice as long', () => {
+      const once = measuredFor(1_500);
+      const twice = measuredFor(3_000);
+      expect(once).toBeGreaterThan(3_000);
+      expect(twice / once).toBeLessThan(2.2);
+    });
+
+    it.each([60, 72, 80, 90, 100, 120, 160])('breaks no id in %s columns, and is no wider', (width) => {
+      const table = terminalTable(HEAD, [ROW, ROW], { width });
+      for (const whole of [ID, 'C02XL0GYJGH5', RULE, 'ban_device']) expect(table.split(whole)).toHaveLength(3);
+      expect(Math.max(...table.split('\n').map(textWidth))).toBeLessThanOrEqual(width);
+    });
+
+    it('becomes a block for each row where the columns do not fit', () => {
+      expect(terminalTable(HEAD, [ROW], { width: 72 })).toContain(`│ Who            Ana laptop`);
+      expect(terminalTable(HEAD, [ROW], { width: 160 })).toContain('│ Who   ');
+    });
+
+    it.each([
+      ['雪', 2],
+      ['🦊', 2],
+      ['👨‍👩‍👧', 2],
+      ['🇩🇪', 2],
+      ['❤️', 2],
+      ['e\u0301', 1],
+      ['한', 2],
+      ['\u1112\u1161\u11ab', 2],
+      ['©', 1],
+    ])('measures %s as %s columns', (text, width) => {
+      expect(textWidth(text)).toBe(width);
+    });
+
+    it('keeps a command in backticks on one line', () => {
+      expect(paragraph('It continues with the next run after `trustward resume --reason x`.', { width: 50 })).toContain(
+        '`trustward resume --reason x`',
+      );
+    });
+  });
+
+  const letters = (minLength: number, maxLength: number) =>
+    fc.string({ unit: fc.constantFrom(...'abcdefgh0123456789ABC'), minLength, maxLength });
+  /** What is never broken: marked ids with any punctuation, and what looks like an id, an address or a command. */
+  const token = fc.oneof(
+    fc.uuid().map((text): [string, Cell] => [text, text]),
+    letters(26, 26).map((text): [string, Cell] => [text, `done by intent ${text} at noon`]),
+    fc
+      .tuple(letters(1, 60), letters(1, 12))
+      .map(([a, b]): [string, Cell] => [`${a}@${b}.example`, `owner ${a}@${b}.example,`]),
+    fc
+      .constantFrom('ban-compromised-device', 'wiki.eu-west.tw', 'MdmData.CompromisedStatus')
+      .map((text): [string, Cell] => [text, [text, 'and more']]),
+    letters(26, 26).map((id): [string, Cell] => [
+      `\`trustward approve ${id}\``,
+      `To decide: \`trustward approve ${id}\`.`,
+    ]),
+    fc
+      .array(letters(1, 9), { minLength: 1, maxLength: 9 })
+      .map((parts) => `VMware={${parts.join(' ')}}`)
+      .map((text): [string, Cell] => [text, marked('Ana laptop (', whole(text), '), and one more')]),
+  );
+  const prose = fc
+    .array(fc.oneof(letters(1, 20), fc.constantFrom('雪の端末', 'event_count({"action":"Unauthorized"})', '')), {
+      maxLength: 12,
+    })
+    .map((words): [undefined, Cell] => [undefined, words.join(' ')]);
+
+  describe('a table of any cells, in any width', () => {
+    it('has each id, address and command whole on one line, and no wider line than one of these needs', () => {
+      const tables = fc.integer({ min: 1, max: 6 }).chain((columns) =>
+        fc.record({
+          head: fc.array(letters(1, 18), { minLength: columns, maxLength: columns }),
+          rows: fc.array(fc.array(fc.oneof(token, prose), { minLength: columns, maxLength: columns }), {
+            minLength: 1,
+            maxLength: 4,
+          }),
+          width: fc.integer({ min: 60, max: 200 }),
+        }),
+      );
+      fc.assert(
+        fc.property(tables, ({ head, rows, width }) => {
+          const lines = terminalTable(
+            head,
+            rows.map((row) => row.map(([, cell]) => cell)),
+            { width },
+          ).split('\n');
+          const tokens = rows.flat().flatMap(([text]) => text ?? []);
+          for (const text of tokens) expect(lines.some((line) => line.includes(text))).toBe(true);
+          const needed = Math.max(width, ...tokens.map((text) => textWidth(text) + 6));
+          expect(Math.max(...lines.map(textWidth))).toBeLessThanOrEqual(needed);
+        }),
+        { seed: 20_261_122, numRuns: 1_000 },
+      );
+    });
+
+    it('leaves out a column without any text', () => {
+      const table = terminalTable(
+        ['Source', 'Notes', 'Count'],
+        [
+          ['devices', '', '400'],
+          ['users', [], '12'],
+        ],
+      );
+      expect(table).not.toContain('Notes');
+      expect(table).toContain('│ devices │ 400   │');
+    });
+  });
+
+  describe('a long name', () => {
+    it('is cut to 120 characters, between whole ones', () => {
+      expect([...shownName('x'.repeat(100_000))]).toHaveLength(120);
+      expect(shownName('x'.repeat(120))).toBe('x'.repeat(120));
+      expect(shownName('🦊'.repeat(121))).toBe(`${'🦊'.repeat(119)}…`);
+      expect(clip('ab👨‍👩‍👧', 5)).toBe('ab…');
+      expect([...shownName(`a${'\u0301'.repeat(1_000)}`)]).toHaveLength(120);
+    });
+  });
+});
+
+const context = { nowMs: START_MS, run: 1, live: [], difference: null };
+const held = decision({ decision: 'hold', reason: 'approval_needed', reasonText: 'the rule has mode `approve`' });
+const shown = (over: Partial<Plan>, nowMs = START_MS) => planText(plan(held, over), { ...context, nowMs });
+
+describe('a plan as text', () => {
+  it('has no control and no override of a hostile name, target or reason', () => {
+    fc.assert(
+      fc.property(hostileText, (name) => {
+        const made = decision({
+          target: name,
+          effect: { text: name, devices: [{ id: name, name, platform: '', model: '' }] },
+        });
+        const hostile = plan(made, { decidedBy: 'ada', decidedReason: name });
+        for (const text of [planText(hostile, context), plansText([hostile], START_MS)])
+          expect(text).not.toMatch(/(?![\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+      }),
+    );
+  });
+
+  it.each([
+    [0, 'expires in 1d 0h'],
+    [1, 'expires in 23h 59m'],
+    [82_800_000, 'expires in 1h 0m'],
+    [86_400_000 - 120_000, 'expires in 2m'],
+    [86_400_000 - 59_000, 'expires in less than a minute'],
+    [86_400_000, 'expired 2'],
+  ])('says after %i ms how long it waits on', (passed, words) => {
+    expect(shown({}, START_MS + passed).replace(/\s+/g, ' ')).toContain(words);
+  });
+
+  it.each<[PlanStatus, string | undefined]>([
+    ['pending', 'trustward approve plan1'],
+    ['approved', 'trustward apply plan1'],
+    ['interrupted', 'trustward apply plan1'],
+    ['applied', undefined],
+  ])('that is %s names the command that comes next', (status, line) => {
+    const text = shown({ status });
+    if (line === undefined) expect(text).not.toContain('  trustward');
+    else expect(text).toContain(`  ${line}`);
+  });
+
+  it('shows the facts on which each action rests, and why it waits', () => {
+    const text = planText(plan(held), context, { width: 400 });
+    expect(text).toContain('MdmData.CompromisedStatus = "TRUE"');
+    expect(text).toContain('the rule has mode `approve`');
+  });
+
+  it('that is superseded names what is in its place', () => {
+    const over: Partial<Plan> = { status: 'superseded', supersededBy: ['p2'] };
+    const text = planText(plan(held, over), { ...context, difference: { added: 2, removed: 1, changed: 0 } });
+    expect(text).toContain('It is superseded by plan p2: 2 added, 1 removed.');
+  });
+});
+
+describe('the width of a text', () => {
+  /** Whatever is plain by itself is measured letter by letter beside a letter that is not. */
+  it('measures each letter alone as it does among others', () => {
+    const letters = Array.from({ length: 0x3000 - 0x20 }, (_, at) => String.fromCharCode(at + 0x20));
+    const different = letters.filter((letter) => textWidth(letter) !== textWidth(`${letter}\n日`) - textWidth('\n日'));
+    expect(different).toEqual([]);
+  });
+
+  it('finds the same characters in a plain text as among others', () => {
+    const text = 'Ørjan’s “iPhone” — 3 ≥ 2 → done…';
+    const among = [...charactersOf(`${text}日`)];
+    expect([...charactersOf(text), { text: '日', width: 2 }]).toEqual(among);
   });
 });

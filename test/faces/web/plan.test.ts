@@ -1,11 +1,12 @@
-// What the page of a plan shows before an answer, what each answer does, and what a person sees whose answer came too late.
+// What the page of a plan and the list of plans show before an answer, what each answer does, and what a person sees whose answer comes late.
 import { describe, expect, it } from 'vitest';
 import type { Output } from '../../../src/contract/table.ts';
 import type { Drift } from '../../../src/domain/check.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { planView } from '../../../src/faces/report/plan-view.ts';
 import type { Doubles } from '../../support/endpoint.ts';
-import { addRun, decision, intent, START_MS } from '../../support/filled-store.ts';
+import { addRun, decision, intent, plan, START_MS } from '../../support/filled-store.ts';
+import { openPages } from '../../support/pages.ts';
 import { openPlan, type PlanPages, planned } from '../../support/plan-pages.ts';
 
 const HOSTILE = '<script>alert(1)</script>\u202e\n';
@@ -371,5 +372,49 @@ describe('targets compared with now', () => {
       await get((path as string).replaceAll('&amp;', '&'));
     expect(new Set(asked.flat())).toEqual(shown);
     expect(asked.flat()).toHaveLength(100);
+  });
+});
+
+describe('the list of plans', () => {
+  it('has those that wait first, with what they do, then the others with who answered', async () => {
+    const { get, store } = openPages();
+    const said = { decidedAt: START_MS, decidedBy: '<b>eve</b>', decidedReason: 'no' };
+    await addRun(store, { plan: plan(decision(), { id: 'answered', status: 'rejected', ...said }) });
+    await addRun(store, { id: 'run2', plan: plan(decision(), { id: 'waits', runId: 'run2' }) });
+    const { text, html } = await get('/plans', 'read');
+    expect(text).toMatch(/Wait for an answer Plan waits pending 1 × ban_device by ban-compromised-device expires/);
+    expect(text).toMatch(/answered rejected 1 action of a live run .* <b>eve<\/b>/);
+    expect(text.indexOf('waits')).toBeLessThan(text.indexOf('answered rejected'));
+    expect(html).not.toContain('<b>eve');
+  });
+
+  it('shows one status alone, and refuses one that there is not', async () => {
+    const { get, store } = openPages();
+    await addRun(store, { plan: plan(decision(), { id: 'answered', status: 'rejected' }) });
+    await addRun(store, { id: 'run2', plan: plan(decision(), { id: 'waits', runId: 'run2' }) });
+    const { text } = await get('/plans?status=rejected');
+    expect(text).toContain('answered rejected');
+    expect(text).not.toContain('waits');
+    expect((await get('/plans?status=lost')).status).toBe(400);
+  });
+
+  it('leads to older plans, a page at a time', async () => {
+    const { get, store } = openPages();
+    for (let at = 1; at <= 51; at += 1) {
+      const id = `plan-${String(at).padStart(2, '0')}`;
+      const over = { id, runId: `run${at}`, status: 'applied', createdAt: START_MS + at } as const;
+      await addRun(store, { id: `run${at}`, plan: plan(decision(), over) });
+    }
+    const first = await get('/plans');
+    expect(first.text).toContain('plan-51');
+    expect(first.text).not.toContain('plan-01');
+    const older = /href="([^"]*)" rel="next"/.exec(first.html)?.[1] as string;
+    const second = await get(older.replaceAll('&amp;', '&'));
+    expect(second.text).toContain('plan-01');
+    expect(second.html).not.toContain('rel="next"');
+  });
+
+  it('says when there is none', async () => {
+    expect((await openPages().get('/plans')).text).toContain('No plan waits for a person.');
   });
 });

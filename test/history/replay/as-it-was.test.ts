@@ -1,12 +1,13 @@
-// test: a real engine with a history over many runs, replayed as it was: each decision is made again, one for one. Faults, untrusted lists, events,
-// owners, people's commands, plans, chosen rules, looks and edited rules are among them.
-import { describe, expect, it } from 'vitest';
+// test: a real engine with a history, replayed as it was: each decision is made again, after gaps and after looks too.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Facts } from '../../../src/domain/facts.ts';
 import type { HistoryItem, HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { addExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
+import { recordedLookBack } from '../../../src/engine/run/reading-needs.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
+import { whatIf } from '../../../src/history/replay/what-if.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { seeded } from '../../rules/typed-grammar.ts';
@@ -15,6 +16,7 @@ import { addEvent, lookOn } from '../../support/looks.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';
 
 const MINUTE = 60_000;
+
 const HOUR = 60 * MINUTE;
 
 function ruleOf(id: string, when: unknown, more: Facts = {}): LoadedRule {
@@ -276,5 +278,196 @@ describe('a replay as it was', () => {
     const asked = asItWas(history, { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, traits: ACTIONS, signal });
     await expect(asked).rejects.toMatchObject({ code: 'stopped' });
     await on.close();
+  });
+});
+
+describe('what changed in a gap', () => {
+  const ALWAYS = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+  const RULE = banRule();
+  const compromised = (is: boolean) => ({ MdmData: { CompromisedStatus: is ? 'TRUE' : 'FALSE' } });
+
+  /** Trustward bans three devices. Then it unbans the first one, and a person the second: in runs that are recorded or not. At last a person unbans the third. */
+  async function recorded({ lost }: { lost: boolean }): Promise<HistoryReader> {
+    const on = startOnPlatform({ rules: [RULE] });
+    const history = new MemoryHistory(on.store);
+    const run = async (isRecorded = true) => {
+      on.engine.history = isRecorded ? history : undefined;
+      await on.run();
+      await history.settled();
+      on.clock.pass(5 * MINUTE);
+    };
+    for (const id of ['d1', 'd2', 'd3']) on.platform.addDevice(id, compromised(false));
+    await run();
+    for (const id of ['d1', 'd2', 'd3']) on.platform.patch(id, compromised(true));
+    await run();
+    await run();
+    on.platform.patch('d1', compromised(false));
+    on.platform.patch('d2', { Banned: 'FALSE' });
+    await run(!lost);
+    await run(!lost);
+    await run(!lost);
+    await run();
+    on.platform.patch('d3', { Banned: 'FALSE' });
+    await run();
+    await on.close();
+    return withGaps(history);
+  }
+
+  /** As the files give it. */
+  function withGaps(history: MemoryHistory): HistoryReader {
+    return {
+      span: () => history.span(),
+      factsAt: (subject, atMs) => history.factsAt(subject, atMs),
+      changesOf: (subject, fromMs, toMs) => history.changesOf(subject, fromMs, toMs),
+      ruleSet: (hash) => history.ruleSet(hash),
+      async *items(query): AsyncIterable<HistoryItem> {
+        let before: { seq: number; startedAt: number } | undefined;
+        for await (const item of history.items(query)) {
+          if (item.kind === 'run') {
+            const { seq, startedAt } = item.run.frame.run;
+            if (before && seq > before.seq + 1)
+              yield {
+                kind: 'gap',
+                gap: { fromMs: before.startedAt, toMs: startedAt, cause: 'not_recorded', text: 'some runs' },
+              };
+            before = { seq, startedAt };
+          }
+          yield item;
+        }
+      },
+    };
+  }
+
+  const bansOf = ({ acts }: Awaited<ReturnType<typeof asItWas>>) =>
+    acts
+      .filter(({ undo }) => !undo)
+      .map(({ target, isOver, personUndidAtMs }) => [target, isOver, personUndidAtMs !== undefined]);
+
+  it.each([
+    ['as it was', (reader: HistoryReader) => asItWas(reader, { ...ALWAYS, traits: ACTIONS })],
+    [
+      'what if',
+      (reader: HistoryReader) => whatIf(reader, [{ ...RULE, revert: false }], { ...ALWAYS, actions: ACTIONS }),
+    ],
+  ])('what changed in a gap is no act of a person, and what changed after it is: %s', async (way, replay) => {
+    const bySelf = way === 'as it was';
+    expect(bansOf(await replay(await recorded({ lost: false })))).toEqual([
+      ['S-d1', bySelf, false],
+      ['S-d2', true, true],
+      ['S-d3', true, true],
+    ]);
+    expect(bansOf(await replay(await recorded({ lost: true })))).toEqual([
+      ['S-d1', true, false],
+      ['S-d2', true, false],
+      ['S-d3', true, true],
+    ]);
+  });
+});
+
+describe('what looks and runs read beside their subjects, live and then replayed as it was', () => {
+  const HOUR = 3_600_000;
+  const ANN = 'ann@x.org';
+
+  let on: OnPlatform;
+  let history: MemoryHistory;
+  beforeEach(() => {
+    on = startOnPlatform();
+    history = new MemoryHistory(on.store);
+    on.engine.history = history;
+    on.engine.lookBack = recordedLookBack(history, () => history.settled());
+    addEvent(on, 'nobody', { created_at: on.clock.now - HOUR });
+    for (const id of ['d1', 'd2']) on.platform.addDevice(id, { SerialNumber: 'S-d1', Emails: [ANN], Model: 'm1' });
+    user({ Name: 'Ann' });
+  });
+  afterEach(() => on.close());
+
+  function ruleOf(id: string, subject: 'device' | 'user', when: string): LoadedRule {
+    const text = `{ id: ${id}, subject: ${subject}, when: ${when}, then: notify, mode: enforce, watch: true, limits: { max: 9, percent: 100 }, tests: [{ name: any, expect: unknown }] }`;
+    const parsed = parseRule(text, `${id}.yaml`, { traits: ACTIONS });
+    if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+    return parsed.rule;
+  }
+
+  const many = ruleOf('many', 'user', '{ some: [{ var: $devices }, { "==": [{ var: Model }, m1] }] }');
+  const owned = ruleOf('owned', 'device', '{ some: [{ var: $owners }, { "==": [{ var: Name }, Eve] }] }');
+  const moved = ruleOf('moved', 'user', '{ changed_within: [Name, 2d] }');
+  const renamed = ruleOf('renamed', 'user', '{ "==": [{ var: Name }, "Ann B"] }');
+  const remodelled = ruleOf('remodelled', 'device', '{ "==": [{ var: Model }, m2] }');
+  const changed = ruleOf('changed', 'device', '{ changed_within: [Model, 2d] }');
+
+  function user(more: Facts): void {
+    on.platform.users.set(ANN, {
+      Email: ANN,
+      Groups: 'all',
+      SerialNumbers: ['S-d1'],
+      ...on.platform.users.get(ANN),
+      ...more,
+    });
+  }
+
+  async function run(hours: number): Promise<void> {
+    on.clock.pass(hours * HOUR);
+    await on.run();
+  }
+
+  async function look(event: Facts): Promise<void> {
+    on.clock.pass(HOUR);
+    addEvent(on, 'nobody', event);
+    expect((await lookOn(on, { mayStartWhole: false })).result).toBe('acted');
+  }
+
+  const ofAnn = { type: 'user', user_principal: { user: { email: ANN } } };
+
+  const decided = (rule: string) => history.runs.map(({ written }) => written.find((one) => one.rule === rule)?.facts);
+
+  async function differences() {
+    const replay = await asItWas(history, { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, traits: ACTIONS });
+    expect(replay.runs).toBe(history.runs.length);
+    return replay.differences;
+  }
+
+  it('a device that was gone when a look read the devices of a user is not there for its replay', async () => {
+    on.rules(many);
+    await run(1);
+    on.platform.devices.delete('d2');
+    user({ Name: 'Ann B' });
+    await look(ofAnn);
+    await run(1);
+    expect(decided('many').slice(0, 2)).toEqual([{ $devices: ['S-d1', 'S-d1'] }, { $devices: ['S-d1'] }]);
+    expect(await differences()).toEqual([]);
+  });
+
+  it('a user whose record was gone when a look read the owners of a device is not there for its replay', async () => {
+    on.rules(owned, remodelled);
+    user({ Name: 'Eve' });
+    await run(1);
+    on.platform.users.delete(ANN);
+    on.platform.patch('d1', { Model: 'm2' });
+    await look({ user_principal: { device: { id: 'd1', serial_number: 'S-d1' } } });
+    expect(decided('owned')).toEqual([{ $owners: [ANN] }, undefined]);
+    expect(await differences()).toEqual([]);
+  });
+
+  it('a rule that looks back knows a change in a list that each run reads twice, and so does its replay', async () => {
+    on.rules(many, owned, moved);
+    for (let hours = 0; hours < 50; hours += 10) await run(10);
+    user({ Name: 'Ann B' });
+    for (let hours = 0; hours < 20; hours += 10) await run(10);
+    expect(decided('moved').slice(4)).toEqual([undefined, ...Array(2).fill({ 'changed_within(Name, 2d)': true })]);
+    expect(await differences()).toEqual([]);
+  });
+
+  it('what a look saw beside its subjects is known to the rules that come into force after it', async () => {
+    on.rules(many, renamed, changed);
+    for (let hours = 0; hours < 50; hours += 10) await run(10);
+    on.platform.patch('d1', { Model: 'm2' });
+    user({ Name: 'Ann B' });
+    await look(ofAnn);
+    on.rules(changed);
+    for (let hours = 0; hours < 60; hours += 10) await run(10);
+    on.platform.patch('d1', { Model: 'm1' });
+    await run(10);
+    expect(decided('changed').at(-1)).toEqual({ 'changed_within(Model, 2d)': true });
+    expect(await differences()).toEqual([]);
   });
 });

@@ -1,22 +1,25 @@
-// test: judging only what may have changed finds what judging everything finds, run after run: random rules over the record, over ages, windows of
-// events and joined records; random changes, events, gaps of the log, hidden fields, brief readings, clocks that are set back.
-import { describe, expect, it } from 'vitest';
+// test: judging only what may have changed finds what judging everything finds; the world that a replay keeps, its events and its tallies.
+import { describe, expect, it, test } from 'vitest';
 import type { TrustEvent } from '../../../src/domain/event.ts';
 import type { Fact, Facts } from '../../../src/domain/facts.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
-import type { RunFrame } from '../../../src/domain/recorded-history.ts';
+import type { HistoryItem, RunFrame } from '../../../src/domain/recorded-history.ts';
 import { SOURCES, SUBJECT_KINDS, type SubjectKind } from '../../../src/domain/subjects.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { Exemptions } from '../../../src/engine/decide/exemptions.ts';
 import { skippedReading } from '../../../src/engine/pull/pull-source.ts';
 import { KeptRecords } from '../../../src/engine/run/reading-needs.ts';
+import { RecentEvents } from '../../../src/history/replay/as-it-was.ts';
 import { rulesAgain } from '../../../src/history/replay/gated-again.ts';
 import { KeptVerdicts, type Watched } from '../../../src/history/replay/kept-verdicts.ts';
 import { RecordedWorld } from '../../../src/history/replay/recorded-world.ts';
+import { TallyBuckets } from '../../../src/history/replay/tally.ts';
 import { compileRules } from '../../../src/rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { problemsOf, ruleOf, TRAITS } from '../../rules/sample-traits.ts';
 import { Grammar, seeded } from '../../rules/typed-grammar.ts';
-import { leavesOf } from '../../support/recorded.ts';
+import { leavesOf, Recording } from '../../support/recorded.ts';
 
 const T0 = Date.UTC(2027, 0, 10);
 const MINUTE = 60_000;
@@ -314,4 +317,86 @@ describe('verdicts that are kept from run to run', () => {
     for (let seed = 1; seed <= 60; seed += 1) compared += walked(seed, 25);
     expect(compared).toBeGreaterThan(2_000);
   }, 120_000);
+});
+
+describe('the world of a replay keeps what trusted readings showed, also where a run is read again; and rules that look back keep no time of a run that saw nothing', () => {
+  const changes: FactChange[] = [{ kind: 'device', subject: 'd1', path: 'Model', value: 'M1' }];
+
+  function frame(isTrusted: boolean): RunFrame {
+    const recording = new Recording();
+    recording.run({ sources: { devices: { trusted: isTrusted } } });
+    const run = recording.items.find((item): item is Extract<HistoryItem, { kind: 'run' }> => item.kind === 'run');
+    return (run as Extract<HistoryItem, { kind: 'run' }>).run.frame;
+  }
+
+  it('a run that is read again leaves nothing of a reading that was not trusted', () => {
+    const world = new RecordedWorld();
+    world.seeAgain({ frame: frame(false), changes });
+    expect(world.record('device', 'd1')).toBeUndefined();
+    world.seeAgain({ frame: frame(true), changes });
+    expect(world.record('device', 'd1')).toEqual({ Model: 'M1' });
+  });
+
+  it('a run without a trusted reading by a clock that was ahead takes nothing from what rules know', () => {
+    const text =
+      '{ id: stayed, subject: device, when: { unchanged_for: [Model, 1h] }, then: notify, tests: [{ name: any, expect: unknown }] }';
+    const parsed = parseRule(text, 'stayed.yaml', { traits: ACTIONS });
+    if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+    const { lookBack } = compileRules([parsed.rule]);
+    const run = (atMs: number, isRead: boolean) =>
+      lookBack?.observe({
+        kind: 'run',
+        run: { atMs, read: isRead ? ['device'] : [], singly: [], changes: isRead && atMs === 0 ? changes : [] },
+      });
+    run(0, true);
+    run(9_000_000, false);
+    run(1_800_000, true);
+    expect(lookBack?.nextChangeMs({ kind: 'device', id: 'd1' }, 1_800_000)).toBe(3_600_000);
+  });
+});
+
+const HOUR_MS = 3_600_000;
+
+function eventAt(id: string, createdAtMs: number): TrustEvent {
+  const of = { deviceId: 'd1', serialNumber: 'S1', email: undefined, serviceId: undefined, serviceName: undefined };
+  const what = { type: 'Access', subType: '', action: '', severity: 'ERROR', result: '', body: {} };
+  return { id, createdAtMs, ...of, ...what };
+}
+
+describe('events that a longer window may count later', () => {
+  it('the newest one stays, since the store never removes it and it is not recorded again', () => {
+    const events = new RecentEvents();
+    events.add([eventAt('older', 1 * HOUR_MS), eventAt('newest', 2 * HOUR_MS)]);
+    events.forget([{ fromMs: 20 * HOUR_MS, toMs: 30 * HOUR_MS }]);
+    expect(events.all.map(({ id }) => id)).toEqual(['newest']);
+  });
+});
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
+
+function over(times: readonly number[]) {
+  const buckets = new TallyBuckets();
+  for (const atMs of times) {
+    buckets.run(atMs);
+    const counts = buckets.countsAt(atMs, 'r');
+    counts.matches = Math.max(counts.matches, atMs === times[1] ? 7 : 2);
+    counts.acts += 1;
+  }
+  return buckets.finish();
+}
+
+test.each([
+  ['five minutes', 15_000, 5 * MINUTE_MS, MINUTE_MS],
+  ['a day', 5 * MINUTE_MS, DAY_MS, 15 * MINUTE_MS],
+  ['thirty days', 15 * MINUTE_MS, 30 * DAY_MS, 360 * MINUTE_MS],
+  ['two years', DAY_MS, 730 * DAY_MS, 8 * DAY_MS],
+])('%s of runs have stretches of a fitting length, which lose no run and no act', (_, everyMs, lastingMs, lengthMs) => {
+  const times = Array.from({ length: lastingMs / everyMs }, (_one, n) => 10 * DAY_MS + n * everyMs);
+  const buckets = over(times);
+  expect(new Set(buckets.map(({ fromMs, toMs }) => toMs - fromMs))).toEqual(new Set([lengthMs]));
+  expect(buckets.length).toBeLessThanOrEqual(181);
+  expect(buckets.reduce((sum, { runs }) => sum + runs, 0)).toBe(times.length);
+  expect(buckets.reduce((sum, { rules }) => sum + (rules.r?.acts ?? 0), 0)).toBe(times.length);
+  expect(Math.max(...buckets.map(({ rules }) => rules.r?.matches ?? 0))).toBe(7);
 });

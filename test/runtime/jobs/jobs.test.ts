@@ -1,20 +1,24 @@
-// jobs: what is asked for is carried out once, in the order of the lanes, one at a time for each organization, and answered to whoever asked.
+// jobs: what is asked for is carried out once, in order, one at a time for each organization, on time and fairly.
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import {
   JOB_KIND_NAMES,
   JOB_KINDS,
+  type Job,
   type JobHandler,
   type JobKind,
+  type JobSchedule,
+  type Jobs,
   LANE_NAMES,
   LANES,
   priorityOf,
   type WorkSettings,
 } from '../../../src/domain/jobs.ts';
-import { openJobs } from '../../../src/runtime/jobs/jobs.ts';
+import type { Log } from '../../../src/domain/ports.ts';
+import { openJobs, seldom } from '../../../src/runtime/jobs/jobs.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
-import { hasNoPostgres, NEEDS_POSTGRES } from '../../support/postgres.ts';
-import { asked, ended, explain, held, listenOn, newDatabase, opened, silent, working } from './opened.ts';
+import { hasNoPostgres, NEEDS_POSTGRES, sharedCluster } from '../../support/postgres.ts';
+import { after, asked, ended, explain, held, listenOn, newDatabase, opened, silent, working } from './opened.ts';
 
 describe('priorities', () => {
   it('have the order of the lanes', () => {
@@ -219,5 +223,174 @@ describe.skipIf(hasNoPostgres)(`jobs${NEEDS_POSTGRES}`, () => {
     const opening = openJobs({ url, log: silent, listen: listenOn(url), clock: systemClock, explain });
     await expect(opening).rejects.toMatchObject({ code: 'store_failed' });
     await expect(opening).rejects.toThrow(/the database of this test.* it does not answer, or ended the session: /);
+  });
+});
+
+const EVERY_MS = 60_000;
+const START_MS = Date.now() - EVERY_MS / 4;
+
+/** Minutes from a moment of this test on: none begins while it looks. */
+function everyMinute(organization: string): JobSchedule {
+  const times = (ms: number) => Math.floor((ms - START_MS) / EVERY_MS);
+  return {
+    organization,
+    kind: 'run',
+    nextMs: (afterMs) => START_MS + (times(afterMs) + 1) * EVERY_MS,
+    timesBetween: (afterMs, untilMs) => times(untilMs) - times(afterMs),
+  };
+}
+
+function keep(jobs: Jobs, schedules: JobSchedule[]): () => Promise<void> {
+  const ending = new AbortController();
+  const kept = jobs.keepSchedules(() => schedules, ending.signal);
+  const stop = () => {
+    ending.abort();
+    return kept;
+  };
+  after(stop);
+  return stop;
+}
+
+/** Moves what was asked for last, as if time had passed or a clock had been set back. */
+async function setBack(url: string, ms: number): Promise<void> {
+  const cluster = await sharedCluster();
+  const sql = `UPDATE trustward_jobs_times.schedules SET asked_at_ms = asked_at_ms - ${ms}`;
+  await cluster.query(sql, new URL(url).pathname.slice(1));
+}
+
+describe.skipIf(hasNoPostgres)(`schedules${NEEDS_POSTGRES}`, () => {
+  it('ask for a first run at once, once for all workers, and for each organization', async () => {
+    const url = await newDatabase();
+    const workers = [await opened(url), await opened(url), await opened(url)];
+    const organizations = ['acme', 'other'];
+    const seen = held();
+    const stops = workers.map((jobs) => keep(jobs, organizations.map(everyMinute)));
+    await working(workers[0] as Jobs, seen.handler, { organizations });
+    const begun = await seen.count(2);
+    expect(begun.map(({ organization }) => organization).toSorted()).toEqual(organizations);
+    expect(begun.map(({ kind, payload }) => [kind, payload])).toEqual(Array(2).fill(['run', { missed: 0, lateMs: 0 }]));
+    await Promise.all(stops.map((stop) => stop()));
+    // Not even one waits behind what is under way.
+    const waiting = (await (workers[1] as Jobs).counts()).reduce((sum, one) => sum + one.waiting, 0);
+    expect(waiting).toBe(0);
+  });
+
+  it('make one job of all times that were missed while no worker was there, and have their number', async () => {
+    const url = await newDatabase();
+    const jobs = await opened(url);
+    const seen: Job[] = [];
+    const first = held();
+    await working(jobs, (job) => {
+      seen.push(job);
+      return first.handler(job);
+    });
+    const stop = keep(jobs, [everyMinute('acme')]);
+    const [run] = await first.count(1);
+    await stop();
+    first.end(run?.id as string);
+    await setBack(url, 5 * EVERY_MS);
+    const stopAgain = keep(jobs, [everyMinute('acme')]);
+    const [, missed] = await first.count(2);
+    await stopAgain();
+    const { payload } = missed as Job;
+    expect(payload).toMatchObject({ missed: 4 });
+    // Of the first one that was missed, which was due one period after the last that was asked for.
+    expect((payload as { lateMs: number }).lateMs).toBeGreaterThanOrEqual(4 * EVERY_MS);
+    expect(seen).toHaveLength(2);
+  });
+
+  it('go on when the time of PostgreSQL was set back', async () => {
+    const url = await newDatabase();
+    const jobs = await opened(url);
+    const seen = held();
+    await working(jobs, seen.handler);
+    const everySecond: JobSchedule = {
+      organization: 'acme',
+      kind: 'run',
+      nextMs: (afterMs) => afterMs + 1_000,
+      timesBetween: (afterMs, untilMs) => Math.floor((untilMs - afterMs) / 1_000),
+    };
+    const stop = keep(jobs, [everySecond]);
+    const [first] = await seen.count(1);
+    await stop();
+    seen.end(first?.id as string);
+    await setBack(url, -3_600_000); // what was asked for last now lies in an hour
+    let now = 0;
+    // A time after the real now, as the schedule sees it: it is never asked about the future.
+    keep(jobs, [{ ...everySecond, nextMs: (afterMs) => (now = afterMs) }]);
+    while (now === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(now).toBeLessThanOrEqual(Date.now() + 1_000);
+  });
+});
+
+const OTHERS = Array.from({ length: 300 }, (_, at) => `org-${at}`);
+const SLOTS = 24;
+
+/** Runs that all wait for one another until `slots` of them are under way at the same time, and then end. */
+function filling(slots: number) {
+  const open = new Set<string>();
+  const done = new Set<string>();
+  const filled = Promise.withResolvers<void>();
+  let overlaps = 0;
+  const handler: JobHandler = async ({ organization }: Job) => {
+    if (open.has(organization)) overlaps += 1;
+    open.add(organization);
+    if (open.size >= slots) filled.resolve();
+    await filled.promise;
+    open.delete(organization);
+    done.add(organization);
+    return null;
+  };
+  return { handler, done, overlaps: () => overlaps };
+}
+
+describe.skipIf(hasNoPostgres)(`300 organizations${NEEDS_POSTGRES}`, () => {
+  it('have all slots but one while one of them hangs, and its other jobs take none', async () => {
+    const url = await newDatabase();
+    const [asking, one, other] = [await opened(url), await opened(url), await opened(url)];
+    const hanging = held();
+    const others = filling(SLOTS - 1);
+    const run: JobHandler = (job) => (job.organization === 'hangs' ? hanging.handler(job) : others.handler(job));
+    const settings = { organizations: [...OTHERS, 'hangs'], lanes: SLOTS / 2 };
+    await working(one, run, settings);
+    await working(other, run, settings);
+    await asking.ask({ organization: 'hangs', kind: 'request', payload: null, by: 'ana' });
+    await hanging.count(1);
+    for (const kind of ['operate', 'look', 'request', 'run'] as const)
+      await asking.ask({ organization: 'hangs', kind, payload: null, by: 'ana' });
+
+    const tickets = await Promise.all(
+      OTHERS.map(async (organization) => ({
+        organization,
+        ...(await asking.ask({ organization, kind: 'run', payload: null })),
+      })),
+    );
+    const states = await Promise.all(tickets.map(({ id, organization }) => ended(asking, id, organization)));
+
+    expect(states.filter(({ kind }) => kind !== 'done')).toEqual([]);
+    expect(others.done.size).toBe(OTHERS.length);
+    expect(others.overlaps()).toBe(0);
+    expect(hanging.begun).toHaveLength(1);
+  }, 120_000);
+});
+
+describe('a warning that repeats is logged once a minute, and no other one is held back by it', () => {
+  it('a warning is repeated after a minute, another one and an error at once', () => {
+    const lines: string[] = [];
+    const write = (_fields: object, message: string) => void lines.push(message);
+    const log: Log = { debug: write, info: write, warn: write, error: write };
+    let now = 5;
+    const quiet = seldom(log, { monotonicMs: () => now });
+    for (const at of [5, 1_000, 60_004]) {
+      now = at;
+      quiet.warn({}, 'gone');
+    }
+    expect(lines).toEqual(['gone']);
+    quiet.warn({}, 'full');
+    quiet.error({}, 'gone');
+    quiet.error({}, 'gone');
+    now = 60_005;
+    quiet.warn({}, 'gone');
+    expect(lines).toEqual(['gone', 'full', 'gone', 'gone', 'gone']);
   });
 });

@@ -1,9 +1,22 @@
-// test: PostgreSQL's tables are those of SQLite, column for column; migrating is safe to repeat, at the same time, and as any role.
+// test: PostgreSQL's tables are those of SQLite; migrating is safe to repeat; neighbouring versions live on one schema; moved rows are the same.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest';
+import { linkEntry, verifyChain } from '../../../src/engine/audit/signing-key.ts';
+import { composeReader } from '../../../src/runtime/compose/reader.ts';
+import { composeRunReader } from '../../../src/runtime/compose/run-reader.ts';
 import { ACTING_TABLES } from '../../../src/store/acting-tables.ts';
 import { migratePostgres, postgresVersion, readPostgresMigrations } from '../../../src/store/postgres/organization.ts';
+import type { PostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { moveRows } from '../../../src/store/postgres/postgres-work.ts';
 import { migrate, openDatabase, readMigrations } from '../../../src/store/sqlite/database.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { everythingRead } from '../../support/everything-read.ts';
+import { FakeClock } from '../../support/platform.ts';
+import { CALLS, outcomeOf } from '../../support/ports-script.ts';
 import {
   type Cluster,
   hasNoPostgres,
@@ -11,6 +24,8 @@ import {
   NEEDS_POSTGRES,
   sharedCluster,
 } from '../../support/postgres.ts';
+import { commitOf, decision, episode, intent, plan, run } from '../../support/stored-nouns.ts';
+import { InPostgres, newOrganization } from '../../support/stores.ts';
 
 const latest = readPostgresMigrations().at(-1)?.version as number;
 /** Who is signed in: SQLite's next number is 31. */
@@ -157,5 +172,118 @@ describe.skipIf(hasNoPostgres)(`the tables in PostgreSQL${NEEDS_POSTGRES}`, () =
       database,
     );
     expect(unled).toEqual([]);
+  });
+});
+
+const notice = (at: number) => [{ kind: 'notice' as const, body: { at } }];
+
+describe.skipIf(hasNoPostgres)(`two neighbouring versions${NEEDS_POSTGRES}`, () => {
+  const database = new InPostgres();
+  beforeAll(() => database.prepare(), 180_000);
+  afterAll(() => database.end());
+
+  test('work on when the newer one adds columns and a table: the older one reads and writes as before', async () => {
+    const organization = newOrganization();
+    const opened = () => database.openAs(organization, new FakeClock());
+    const older = await opened();
+    await older.beginRun(run, notice(0));
+    await older.commitRun(
+      commitOf({
+        episodes: [{ ...episode, state: 'matching' }],
+        intents: [intent],
+        decisions: [decision],
+        plan,
+        notes: notice(1),
+      }),
+    );
+    const seen = await readAll(older);
+    for (const table of ['runs', 'decisions', 'audit', 'notifications'])
+      await database.query(`ALTER TABLE trustward.${table} ADD COLUMN later text`);
+    await database.query(`CREATE TABLE trustward.later (org text COLLATE "C" NOT NULL DEFAULT trustward.organization(), PRIMARY KEY (org));
+      SELECT trustward.keep_apart('later')`);
+    expect(await readAll(older)).toEqual(seen);
+    await older.setStop({ at: 1, by: 'ana', reason: 'enough' }, notice(2));
+    await older.demandIntact();
+    // As a process of the older version that starts afterwards.
+    const restarted = await opened();
+    expect(await restarted.stop()).toMatchObject({ by: 'ana' });
+    expect(await restarted.tableDifferences()).toEqual([]);
+    expect(await verifyChain(restarted.auditFrom(1))).toMatchObject({ ok: true });
+  }, 180_000);
+
+  test('a command that only reads refuses tables that are newer by more than one version, as others do', async () => {
+    const organization = newOrganization();
+    await (await database.openAs(organization, new FakeClock())).close();
+    const given = { kind: 'postgres', url: database.url(), password: undefined, organization, beside: 'none' } as const;
+    const later = (by: number) => database.query(`UPDATE trustward.schema_version SET version = version + ${by}`);
+    const reads = async () => {
+      for (const compose of [composeReader, composeRunReader]) await (await compose(given)).close();
+    };
+    await reads();
+    await later(1);
+    await reads();
+    await later(1);
+    const refusal = { code: 'store_failed', message: expect.stringMatching(/was written by a newer version .*update/) };
+    await expect(composeReader(given)).rejects.toMatchObject(refusal);
+    await expect(composeRunReader(given)).rejects.toMatchObject(refusal);
+    await later(-2);
+  }, 180_000);
+});
+
+async function readAll(store: PostgresStore): Promise<unknown[]> {
+  return [
+    await store.runs(5),
+    await store.intents({ ids: [intent.id] }),
+    await store.plans({}, 5),
+    await store.decisions({ limit: 10 }),
+    await store.run(run.id),
+  ];
+}
+
+describe.skipIf(hasNoPostgres)(`moved rows${NEEDS_POSTGRES}`, () => {
+  const postgres = new InPostgres();
+  const dir = mkdtempSync(join(tmpdir(), 'trustward-moved-'));
+  beforeAll(() => postgres.prepare(), 180_000);
+  afterAll(async () => {
+    await postgres.end();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('show the same as the file, and are followed as before', async () => {
+    const clock = new FakeClock();
+    const db = openDatabase(join(dir, 'trustward.db'));
+    migrate(db);
+    const source = new SqliteStore(db, linkEntry, clock);
+    for (const [, call] of CALLS) await outcomeOf(() => call(source, clock));
+    const organization = newOrganization();
+    const rows = await moveRows({
+      pool: postgres.pool,
+      organization,
+      source: db,
+      clock,
+      check: async (reader) => expect(await reader.tableDifferences()).toEqual([]),
+      mark: () => source.markMoved('there', [{ kind: 'database.moved', body: { to: 'there' } }]),
+    });
+    expect([...rows].filter(([, count]) => count > 0).length).toBeGreaterThan(20);
+    const moved = await postgres.openAs(organization, clock);
+    expect(await everythingRead(moved, clock.nowMs())).toEqual(await everythingRead(source, clock.nowMs()));
+    const [call] = CALLS.map(([, one]) => one);
+    for (const store of [source, moved]) await outcomeOf(() => call?.(store, clock));
+    expect(await moved.tableDifferences()).toEqual([]);
+    expect((await moved.auditHead()).seq).toBe((await source.auditHead()).seq);
+    await moved.close();
+    await source.close();
+  });
+
+  it('of a table that PostgreSQL does not have are not left behind: nothing is moved', async () => {
+    const clock = new FakeClock();
+    const db = openDatabase(join(dir, 'other.db'));
+    migrate(db);
+    const source = new SqliteStore(db, linkEntry, clock);
+    db.exec('CREATE TABLE another (id TEXT)');
+    const organization = newOrganization();
+    const parts = { pool: postgres.pool, organization, source: db, clock, check: async () => {}, mark: async () => {} };
+    await expect(moveRows(parts)).rejects.toThrow(/different columns \(`another\.id`\)/);
+    await source.close();
   });
 });
