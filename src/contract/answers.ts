@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isoTime } from '../base/time.ts';
 import { REASONS } from '../domain/decision.ts';
 import { PLAN_STATUSES } from '../domain/plan.ts';
+import { READING_STATES } from '../domain/snapshot.ts';
 import { SEVERITIES } from '../domain/subjects.ts';
 import { VERDICTS } from '../domain/verdict.ts';
 import { type ExplainedPart, HISTORY_KINDS } from '../domain/why.ts';
@@ -186,7 +187,7 @@ const explanation = z.strictObject({
 });
 
 const basisReading = {
-  state: z.enum(['read', 'skipped', 'unavailable', 'failed']),
+  state: z.enum(READING_STATES),
   trusted: z.boolean(),
   at: moment.optional(),
   reasons: texts,

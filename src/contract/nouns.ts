@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { AUDIT_KINDS } from '../domain/audit-entry.ts';
 import { SCOPES } from '../domain/endpoint-token.ts';
+import { CLAIM_STATUSES } from '../domain/episode.ts';
+import { INTENT_STATUSES } from '../domain/intent.ts';
 import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../domain/notification.ts';
 import { PLAN_STATUSES } from '../domain/plan.ts';
 import { HISTORY_KINDS } from '../domain/why.ts';
@@ -25,8 +27,8 @@ import {
 } from './report.ts';
 
 export const facts = z.record(text, fact);
-export const intentStatus = z.enum(['planned', 'sent', 'settled', 'withdrawn']);
-export const claimStatus = z.enum(['standing', 'orphaned', 'ended', 'overridden', 'released']);
+export const intentStatus = z.enum(INTENT_STATUSES);
+export const claimStatus = z.enum(CLAIM_STATUSES);
 
 export const run = z
   .strictObject({ ...reportRun.shape, snapshot, rulesJudged: z.array(judgedRule), planId: text.nullable() })

@@ -1,6 +1,9 @@
 // contract: what a person does with plans and runs.
 import { z } from 'zod';
+import { EARNED_MODES } from '../domain/evidence.ts';
 import { PLAN_STATUSES, SELECTION_MAX } from '../domain/plan.ts';
+import { REPORT_FORMATS } from '../domain/replay.ts';
+import { RUN_STATUSES } from '../domain/run.ts';
 import { intent, plan, run } from './nouns.ts';
 import {
   entry,
@@ -20,7 +23,7 @@ const begun = {
   schema: z
     .strictObject({
       id: text,
-      status: z.enum(['running', 'completed', 'aborted']),
+      status: z.enum(RUN_STATUSES),
       location: text.describe('the path of the run'),
       run,
     })
@@ -45,7 +48,7 @@ export const RUNS = {
     description: 'Runs go one at a time: it may begin after others. Equal dry runs that wait become one.',
     headers: keyHeaders,
     body: z.strictObject({
-      mode: z.enum(['dry-run', 'approve', 'enforce']),
+      mode: z.enum(['dry-run', ...EARNED_MODES]),
       rules: z
         .array(nameField)
         .min(1)
@@ -93,7 +96,7 @@ export const RUNS = {
     tag: 'runs',
     summary: 'Read the report of a run',
     params: runParam,
-    query: z.strictObject({ format: z.enum(['text', 'json', 'md', 'csv', 'html']).default('json') }),
+    query: z.strictObject({ format: z.enum(REPORT_FORMATS).default('json') }),
     answers: {
       200: {
         description: 'the report',

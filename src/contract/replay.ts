@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { REASONS } from '../domain/decision.ts';
+import { GAP_CAUSES } from '../domain/recorded-history.ts';
 import { SOURCES } from '../domain/subjects.ts';
 import { count, kind, mode, openJsonSchema, text, texts, time, trustReason } from './report.ts';
 
@@ -88,7 +89,7 @@ export const replaySchema = z.strictObject({
     z.strictObject({
       from: time,
       to: time,
-      cause: z.enum(['not_recorded', 'damaged', 'foreign', 'version', 'forgotten']),
+      cause: z.enum(GAP_CAUSES),
       text,
     }),
   ),

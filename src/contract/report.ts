@@ -1,10 +1,14 @@
 // contract: the report of a run: the JSON document, which the other writers render, and the words that its schema is made of. Times are ISO 8601 in
 // UTC; integers over 2^53 are strings of digits; what does not apply is null, never left out.
 import { z } from 'zod';
-import { REASONS } from '../domain/decision.ts';
+import { DECISION_NAMES, OUTCOMES, REASONS } from '../domain/decision.ts';
+import { EARNED_MODES } from '../domain/evidence.ts';
 import type { Fact } from '../domain/facts.ts';
+import { INTENT_STATUSES } from '../domain/intent.ts';
 import { PLAN_STATUSES } from '../domain/plan.ts';
 import { MODES } from '../domain/rule.ts';
+import { RUN_STATUSES, RUN_TRIGGERS } from '../domain/run.ts';
+import { READING_STATES, TRUST_REASONS } from '../domain/snapshot.ts';
 import { SOURCES, SUBJECT_KINDS } from '../domain/subjects.ts';
 import { VERDICTS } from '../domain/verdict.ts';
 
@@ -15,8 +19,8 @@ export const texts = z.array(text);
 export const source = z.enum(SOURCES);
 export const kind = z.enum(SUBJECT_KINDS);
 export const mode = z.enum(MODES);
-export const decisionName = z.enum(['act', 'hold', 'skip']);
-export const outcome = z.enum(['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run']);
+export const decisionName = z.enum(DECISION_NAMES);
+export const outcome = z.enum(OUTCOMES);
 /** Any JSON value: an integer over 2^53 is a string of digits. */
 export const fact: z.ZodType<Fact> = z.any();
 /** JSON has no name for what is undefined. */
@@ -49,7 +53,7 @@ export const ruleEvidence = z
       })
       .nullable()
       .describe('what it would have done over recorded time in mode enforce; null: nothing was replayed'),
-    earned: z.enum(['dry-run', 'approve', 'enforce']).describe('the highest mode that the evidence allows'),
+    earned: z.enum(['dry-run', ...EARNED_MODES]).describe('the highest mode that the evidence allows'),
     missing: z.strictObject({ approve: texts, enforce: texts }),
     text: text.describe('all of it in one line'),
   })
@@ -57,23 +61,7 @@ export const ruleEvidence = z
 
 export const trustReason = z.strictObject({
   source,
-  code: z.enum([
-    'incomplete',
-    'shifted',
-    'repeated_key',
-    'unreadable_records',
-    'empty',
-    'shrunk',
-    'grown',
-    'too_many',
-    'fact_moved',
-    'fact_drifted',
-    'count_drifted',
-    'stands_still',
-    'clock_skew',
-    'contradicted',
-    'unavailable',
-  ]),
+  code: z.enum(TRUST_REASONS),
   text,
 });
 
@@ -108,12 +96,12 @@ export const run = z.strictObject({
   mode,
   /** The highest mode that the daemon allowed. */
   daemonMode: mode,
-  trigger: z.enum(['schedule', 'http', 'command', 'watch']),
+  trigger: z.enum(RUN_TRIGGERS),
   /** True: over chosen rules only; with the trigger `watch` over the subjects that new events named. */
   scoped: z.boolean(),
   startedAt: time,
   finishedAt: time.nullable(),
-  status: z.enum(['running', 'completed', 'aborted']),
+  status: z.enum(RUN_STATUSES),
   /** Why it was aborted. */
   error: text.nullable(),
   /** True when it ran against the embedded console. */
@@ -154,7 +142,7 @@ const changes = z.strictObject({
 });
 
 const sourceReading = z.strictObject({
-  state: z.enum(['read', 'skipped', 'unavailable', 'failed']),
+  state: z.enum(READING_STATES),
   form: z.enum(['paged', 'unpaged', 'single', 'none']),
   /** Absent: version 1, and for services and events. */
   lists: z.literal('v2').optional(),
@@ -276,7 +264,7 @@ const reportSubject = z.strictObject({
 
 const intentLife = z.strictObject({
   id: text,
-  status: z.enum(['planned', 'sent', 'settled', 'withdrawn']),
+  status: z.enum(INTENT_STATUSES),
   outcome: outcome.nullable(),
   attempts: count,
   createdAt: time,

@@ -5,7 +5,8 @@ import type { Mode, Rule } from './rule.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
 import type { Flip, VerdictName } from './verdict.ts';
 
-export type DecisionName = 'act' | 'hold' | 'skip';
+export const DECISION_NAMES = ['act', 'hold', 'skip'] as const;
+export type DecisionName = (typeof DECISION_NAMES)[number];
 
 /** Reason codes. The first check that answers gives its reason (decide/checks/stages.ts has the order). */
 export const REASONS = [
@@ -46,7 +47,8 @@ export function currentReason(code: string): string {
   return Object.hasOwn(EARLIER_REASONS, code) ? (EARLIER_REASONS[code] as ReasonCode) : code;
 }
 
-export type Outcome = 'succeeded' | 'failed' | 'unknown' | 'confirmed' | 'parked' | 'dry_run';
+export const OUTCOMES = ['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 export interface Decision {
   id: string;

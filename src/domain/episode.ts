@@ -9,6 +9,13 @@ import type { SubjectRef } from './subjects.ts';
 export const CLAIM_STATUSES = ['standing', 'orphaned', 'ended', 'overridden', 'released'] as const;
 export type ClaimStatus = (typeof CLAIM_STATUSES)[number];
 
+/** Of those in force. */
+export const OPEN_CLAIM_STATUSES = ['standing', 'orphaned'] as const satisfies readonly ClaimStatus[];
+
+export function isOpenClaim({ status }: Pick<Claim, 'status'>): boolean {
+  return status === 'standing' || status === 'orphaned';
+}
+
 export interface Claim {
   id: string;
   episodeId: string;

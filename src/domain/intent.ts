@@ -9,7 +9,8 @@ import type { Mode } from './rule.ts';
  * planned: committed, nothing called. sent: committed before the call. settled: has an outcome. withdrawn: refused
  * before any call; the note has the reason. A `sent` one found at a start is in doubt.
  */
-export type IntentStatus = 'planned' | 'sent' | 'settled' | 'withdrawn';
+export const INTENT_STATUSES = ['planned', 'sent', 'settled', 'withdrawn'] as const;
+export type IntentStatus = (typeof INTENT_STATUSES)[number];
 
 /** The status, and for a settled one its outcome. */
 export type IntentState = Exclude<IntentStatus, 'settled'> | Outcome;

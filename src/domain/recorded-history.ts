@@ -219,16 +219,12 @@ export function isMomentary({ sources }: Pick<RunFrame, 'sources'>, kind: Subjec
   return !isUsable(sources[SOURCE_OF[kind]]);
 }
 
-/** Why a stretch of time is not in the record. */
-export type GapCause =
-  /** Runs took place that were not recorded. */
-  | 'not_recorded'
-  /** A segment is damaged, foreign, or of another version. */
-  | 'damaged'
-  | 'foreign'
-  | 'version'
-  /** A person's records were removed. */
-  | 'forgotten';
+/**
+ * Why a stretch of time is not in the record. not_recorded: runs took place that were not recorded. damaged, foreign, version: so is a segment.
+ * forgotten: a person's records were removed.
+ */
+export const GAP_CAUSES = ['not_recorded', 'damaged', 'foreign', 'version', 'forgotten'] as const;
+export type GapCause = (typeof GAP_CAUSES)[number];
 
 export interface HistoryGap {
   fromMs: number;

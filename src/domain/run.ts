@@ -7,7 +7,8 @@ import type { RuleTally } from './verdict.ts';
 
 export const RUN_TRIGGERS = ['schedule', 'http', 'command', 'watch'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
-export type RunStatus = 'running' | 'completed' | 'aborted';
+export const RUN_STATUSES = ['running', 'completed', 'aborted'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
 
 export interface RunRequest {
   mode: Mode;

@@ -2,33 +2,38 @@
 import { SOURCES, type Source } from './subjects.ts';
 
 /** Why a source is not trusted; `code` is stable, `text` is for people. */
+/** `contradicted`: a record read singly shows what we did, and the list does not. */
+export const TRUST_REASONS = [
+  'incomplete',
+  'shifted',
+  'repeated_key',
+  'unreadable_records',
+  'empty',
+  'shrunk',
+  'grown',
+  'too_many',
+  'fact_moved',
+  'fact_drifted',
+  'count_drifted',
+  'stands_still',
+  'clock_skew',
+  'contradicted',
+  'unavailable',
+] as const;
+
 export interface TrustReason {
   source: Source;
-  code:
-    | 'incomplete'
-    | 'shifted'
-    | 'repeated_key'
-    | 'unreadable_records'
-    | 'empty'
-    | 'shrunk'
-    | 'grown'
-    | 'too_many'
-    | 'fact_moved'
-    | 'fact_drifted'
-    | 'count_drifted'
-    | 'stands_still'
-    | 'clock_skew'
-    /** A record read singly shows what we did, and the list does not. */
-    | 'contradicted'
-    | 'unavailable';
+  code: (typeof TRUST_REASONS)[number];
   text: string;
 }
+
+export const READING_STATES = ['read', 'skipped', 'unavailable', 'failed'] as const;
 
 /** One source of one snapshot. */
 export interface SourceReading {
   source: Source;
   /** `skipped`: no rule reads it. `unavailable`: answered 403. `failed`: could not be read. */
-  state: 'read' | 'skipped' | 'unavailable' | 'failed';
+  state: (typeof READING_STATES)[number];
   /** `single`: only the subjects that new events named. Its count is no count of the list. */
   form: 'paged' | 'unpaged' | 'single' | 'none';
   /** Absent: those of version 1, and for services and events. Single records are always those of version 1. */

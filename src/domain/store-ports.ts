@@ -7,7 +7,7 @@ import type { ActionName } from './action.ts';
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 import type { Decision, Outcome, ReasonCode, StoredDecision } from './decision.ts';
 import type { EndpointToken } from './endpoint-token.ts';
-import type { Claim, Episode } from './episode.ts';
+import type { Claim, Episode, OPEN_CLAIM_STATUSES } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption, ExemptionMember, MemberReader } from './exemption.ts';
 import type { IdentityChanges, IdentityReader, PresentPrints } from './identity.ts';
@@ -169,7 +169,7 @@ export interface HeldSince {
 }
 
 export interface ClaimQuery {
-  status?: 'standing' | 'orphaned';
+  status?: (typeof OPEN_CLAIM_STATUSES)[number];
   rule?: string;
   action?: string;
   /** On one of these targets, or of one of these subjects. */

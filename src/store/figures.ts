@@ -2,13 +2,14 @@
 // or reads a table of a few rows (test/runtime/metrics/parts.test.ts): it is asked every second, also beside a run over 100,000 devices.
 
 import type { ReasonCode } from '../domain/decision.ts';
+import { OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store.ts';
 import type { HeldSince } from '../domain/store-ports.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
 import { readStop } from './operator.ts';
-import type { Db, Dialect, Work } from './queries.ts';
+import { type Db, type Dialect, ofEach, type Work } from './queries.ts';
 import { runOfRow } from './rows.ts';
 
 type Counted = { count: number; at: number | null };
@@ -56,10 +57,9 @@ export function* readFigures(db: Db, nowMs: number): Work<StoreFigures> {
     parked: yield* one(intents, 'settled', 'parked'),
     notifications: yield* one(NOTIFICATIONS(dialect)),
     alerts: yield* db.all<StoreFigures['alerts'][number]>(ALERTS),
-    claims: [
-      { status: 'standing', count: yield* count(CLAIMS(dialect), 'standing') },
-      { status: 'orphaned', count: yield* count(CLAIMS(dialect), 'orphaned') },
-    ],
+    claims: yield* ofEach(OPEN_CLAIM_STATUSES, function* (status) {
+      return [{ status, count: yield* count(CLAIMS(dialect), status) }];
+    }),
     exemptions: yield* count(EXEMPTIONS, nowMs),
     lastTrusted: [...(yield* db.all<StoreFigures['lastTrusted'][number]>(TRUSTED)), ...(yield* eventsKnown(db))],
     lastCompletedAt: (yield* db.get<Counted>(COMPLETED(dialect)))?.at ?? undefined,

@@ -12,7 +12,7 @@ import { AppError } from '../domain/errors.ts';
 import { type Intent, type IntentTransition, mayChange, stateOf } from '../domain/intent.ts';
 import type { KeptLatency } from '../domain/ports.ts';
 import type { ResolvedIntent, SentIntent, SettledIntent, WithdrawnIntent } from '../domain/store-ports.ts';
-import { type Db, keepMeta, readMeta, type Work } from './queries.ts';
+import { type Db, keepMeta, OPEN, readMeta, UNRESOLVED, type Work } from './queries.ts';
 import { CLAIM, DECISION, episodeOfRow, INTENT, rowOfEpisode } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 
@@ -21,14 +21,14 @@ import { storedJson } from './stored-json.ts';
 // (test/store/queries.test.ts).
 
 export function* openClaimsOn(db: Db, target: string): Work<Claim[]> {
-  const sql = `SELECT * FROM claims WHERE status IN ('standing', 'orphaned') AND target = ?
+  const sql = `SELECT * FROM claims WHERE status ${OPEN} AND target = ?
     ORDER BY status DESC, opened_at, id`;
   return (yield* db.all(sql, target)).map(CLAIM.nounOf);
 }
 
 export function* episodesInForce(db: Db, ids: readonly string[]): Work<Episode[]> {
   const sql = `SELECT * FROM episodes WHERE id IN (SELECT value FROM json_each(?)) AND (state <> 'closed'
-    OR EXISTS (SELECT 1 FROM claims WHERE episode_id = episodes.id AND status IN ('standing', 'orphaned')))
+    OR EXISTS (SELECT 1 FROM claims WHERE episode_id = episodes.id AND status ${OPEN}))
     ORDER BY since, id`;
   return (yield* db.all(sql, JSON.stringify(ids))).map(episodeOfRow);
 }
@@ -42,11 +42,11 @@ export function* episodesThatSaw(db: Db, target: string): Work<Episode[]> {
 /** INVARIANT: the intents of this target that `OpenState` has. */
 export function* intentsOn(db: Db, target: string): Work<Intent[]> {
   const sql = `SELECT * FROM intents WHERE target = ? AND (
-      status IN ('planned', 'sent') OR outcome IN ('unknown', 'parked')
-      OR EXISTS (SELECT 1 FROM claims WHERE intent_id = intents.id AND status IN ('standing', 'orphaned'))
+      ${UNRESOLVED}
+      OR EXISTS (SELECT 1 FROM claims WHERE intent_id = intents.id AND status ${OPEN})
       OR EXISTS (SELECT 1 FROM intent_episodes AS one JOIN episodes ON episodes.id = one.episode_id
         WHERE one.intent_id = intents.id AND one.live = 1 AND (episodes.state <> 'closed' OR EXISTS (
-          SELECT 1 FROM claims WHERE episode_id = episodes.id AND status IN ('standing', 'orphaned')))))
+          SELECT 1 FROM claims WHERE episode_id = episodes.id AND status ${OPEN}))))
     ORDER BY created_at, id`;
   return (yield* db.all(sql, target)).map(INTENT.nounOf);
 }

@@ -2,7 +2,7 @@
 // INVARIANT: every statement here has a LIMIT, and an index serves its order (test/store/queries.test.ts). Each order is total.
 // Errors of all: AppError `usage` when the row that a page follows is gone: an empty page would look like the end of the list.
 import type { StoredDecision } from '../domain/decision.ts';
-import type { Claim } from '../domain/episode.ts';
+import { type Claim, OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { nameKey } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import {
@@ -203,7 +203,6 @@ function* liveOf(db: Db, plan: PlanOutline): Work<BegunIntent[]> {
 
 type ClaimCounts = Awaited<ReturnType<PageReader['claimCounts']>>;
 
-const IN_FORCE = ['standing', 'orphaned'] as const;
 const COUNT =
   'SELECT status, rule, action, count(*) AS count FROM claims WHERE status = ? GROUP BY status, rule, action ORDER BY rule, action';
 const BEFORE = '(opened_at, id) < (SELECT opened_at, id FROM claims WHERE id = ?)';
@@ -213,14 +212,14 @@ const ON = `id IN (SELECT id FROM claims WHERE status = ? AND target IN (SELECT 
   UNION SELECT id FROM claims WHERE status = ? AND subject IN (SELECT value FROM json_each(?)))`;
 
 export function claimsInForce(db: Db, { status, after, limit, ...filter }: ClaimQuery): Work<Newest<Claim>> {
-  const statuses = status === undefined ? IN_FORCE : [status];
+  const statuses = status === undefined ? OPEN_CLAIM_STATUSES : [status];
   const wheres = statuses.map((one) => matching(one, filter));
   return claimPage(db, wheres, { isNewestFirst: false, beyond: after, limit });
 }
 
 /** Errors: AppError `usage` when the claim that the page follows is gone. */
 export function newestClaims(db: Db, { status, before }: PagedClaims, limit: number): Work<Newest<Claim>> {
-  const statuses = status === 'open' ? IN_FORCE : [status];
+  const statuses = status === 'open' ? OPEN_CLAIM_STATUSES : [status];
   const wheres = statuses.map((one) => matching(one, {}));
   return claimPage(db, wheres, { isNewestFirst: true, beyond: before, limit });
 }
@@ -268,7 +267,7 @@ function matching(
 }
 
 export function* claimCounts(db: Db): Work<ClaimCounts> {
-  return yield* db.snapshot(() => ofEach(IN_FORCE, (status) => db.all<ClaimCounts[number]>(COUNT, status)));
+  return yield* db.snapshot(() => ofEach(OPEN_CLAIM_STATUSES, (status) => db.all<ClaimCounts[number]>(COUNT, status)));
 }
 
 // A plan with what its decisions and its progress are found by.

@@ -5,7 +5,7 @@ import type { AuditNote } from '../domain/audit-entry.ts';
 import { type DroppedIntents, differenceFrom } from '../domain/plan.ts';
 import type { Removed } from '../domain/store.ts';
 import type { RecordReader } from '../domain/store-ports.ts';
-import type { Db, Work } from './queries.ts';
+import { type Db, OPEN, UNRESOLVED, type Work } from './queries.ts';
 import { removeUnshared } from './stored-json.ts';
 
 /** The number of newest runs that are always kept: reports and queries about the last runs look no further back. */
@@ -23,7 +23,6 @@ const NEWEST = `SELECT seq, started_at FROM runs ORDER BY seq DESC LIMIT ${NEWES
 const BOUNDS = `SELECT min(seq) AS seq, min(started_at) AS started_at, count(*) AS n FROM (${NEWEST}) AS newest`;
 
 const BEFORE = '(SELECT before_ms FROM kept)';
-const OPEN = "IN ('standing', 'orphaned')";
 
 /** A plan stays when a person answered it, when it waits or was begun, and when another run shows it. */
 const PLAN_STAYS = `SELECT 1 FROM plans WHERE plans.run_id = runs.id AND (decided_at IS NOT NULL OR status NOT IN ('superseded', 'expired')
@@ -34,7 +33,7 @@ const PLAN_STAYS = `SELECT 1 FROM plans WHERE plans.run_id = runs.id AND (decide
  * episode that it is for is open; and as long as something of a run that stays depends on it. What is younger than `kept` has is kept.
  */
 const INTENT_STAYS = `SELECT 1 FROM intents WHERE intents.run_id = runs.id AND (
-  status IN ('planned', 'sent') OR outcome IN ('unknown', 'parked') OR max(created_at, coalesce(settled_at, 0)) >= ${BEFORE}
+  ${UNRESOLVED} OR max(created_at, coalesce(settled_at, 0)) >= ${BEFORE}
   OR EXISTS (SELECT 1 FROM claims WHERE target = intents.target AND status ${OPEN})
   OR EXISTS (SELECT 1 FROM claims WHERE intent_id = intents.id AND (status ${OPEN} OR coalesce(ended_at, ${BEFORE}) >= ${BEFORE}))
   OR EXISTS (SELECT 1 FROM decisions WHERE target = intents.target AND ended_seq IS NULL)

@@ -15,7 +15,7 @@ import {
 } from '../domain/store.ts';
 import { decisionsOn, episodesInForce, intentsOn, openClaimsOn } from './intent-log.ts';
 import { readExemptions, readStop } from './operator.ts';
-import { type Db, ofEach, type Row, type Work } from './queries.ts';
+import { type Db, OPEN, ofEach, type Row, UNRESOLVED, type Work } from './queries.ts';
 import { CLAIM, DECISION, episodeOfRow, INTENT } from './rows.ts';
 
 const LARGE_FROM = 1_000;
@@ -33,19 +33,19 @@ function* readingOpenState(db: Db, nowMs: number): Work<OpenState> {
   const episodes = yield* nouns(
     db,
     `SELECT * FROM episodes WHERE state <> 'closed'
-       OR id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned'))`,
+       OR id IN (SELECT episode_id FROM claims WHERE status ${OPEN})`,
     episodeOfRow,
   );
-  const claims = yield* nouns(db, "SELECT * FROM claims WHERE status IN ('standing', 'orphaned')", CLAIM.nounOf);
+  const claims = yield* nouns(db, `SELECT * FROM claims WHERE status ${OPEN}`, CLAIM.nounOf);
   const decisions = yield* nouns(db, 'SELECT * FROM decisions WHERE ended_seq IS NULL', DECISION.nounOf);
   const intents = yield* nouns(
     db,
     `SELECT * FROM intents WHERE id IN (
          SELECT intent_id FROM intent_episodes JOIN episodes ON episodes.id = episode_id
          WHERE live = 1 AND (state <> 'closed'
-           OR episode_id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned')))
-         UNION SELECT intent_id FROM claims WHERE status IN ('standing', 'orphaned'))
-       OR status IN ('planned', 'sent') OR outcome IN ('unknown', 'parked')`,
+           OR episode_id IN (SELECT episode_id FROM claims WHERE status ${OPEN}))
+         UNION SELECT intent_id FROM claims WHERE status ${OPEN})
+       OR ${UNRESOLVED}`,
     INTENT.nounOf,
   );
   return {
@@ -83,7 +83,7 @@ export function* readOpenFailures(db: Db): Work<Intent[]> {
     `SELECT * FROM intents WHERE outcome = 'failed'
        AND EXISTS (SELECT 1 FROM intent_episodes AS one JOIN episodes ON episodes.id = one.episode_id
          WHERE one.intent_id = intents.id AND one.live = 1 AND (episodes.state <> 'closed' OR EXISTS (
-           SELECT 1 FROM claims WHERE episode_id = episodes.id AND status IN ('standing', 'orphaned'))))
+           SELECT 1 FROM claims WHERE episode_id = episodes.id AND status ${OPEN})))
        AND NOT EXISTS (SELECT 1 FROM decisions WHERE intent_id = intents.id AND ended_seq IS NULL
          AND reason IN (SELECT value FROM json_each(?)))
      ORDER BY created_at, id`,
@@ -99,7 +99,7 @@ export function* readOpenFailures(db: Db): Work<Intent[]> {
 
 function* readRejected(db: Db): Work<Set<string>> {
   const sql = `SELECT key FROM rejected_intents JOIN episodes ON episodes.id = episode_id
-    WHERE state <> 'closed' OR episode_id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned'))`;
+    WHERE state <> 'closed' OR episode_id IN (SELECT episode_id FROM claims WHERE status ${OPEN})`;
   return new Set((yield* db.all<{ key: string }>(sql)).map((row) => row.key));
 }
 
@@ -211,7 +211,7 @@ function* openEpisodesOf(db: Db, { kinds, subjects }: OpenStateAbout): Work<stri
 }
 
 function* openClaimsOf(db: Db, subject: string): Work<Claim[]> {
-  const sql = "SELECT * FROM claims WHERE subject = ? AND status IN ('standing', 'orphaned')";
+  const sql = `SELECT * FROM claims WHERE subject = ? AND status ${OPEN}`;
   return (yield* db.all(sql, subject)).map(CLAIM.nounOf);
 }
 

@@ -3,6 +3,7 @@
 
 import { giveWay } from '../base/turns.ts';
 import type { TableDifference } from '../domain/audit-entry.ts';
+import { OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Lists } from '../domain/lists.ts';
 import { isOfLook } from '../domain/run.ts';
@@ -111,6 +112,11 @@ export function* ofEach<T, Found>(all: Iterable<T>, work: (one: T) => Work<reado
   for (const one of all) found.push(...(yield* work(one)));
   return found;
 }
+
+/** What follows `status` where claims in force are meant. */
+export const OPEN = `IN (${OPEN_CLAIM_STATUSES.map((status) => `'${status}'`).join(', ')})`;
+/** Of an intent: under way, or in doubt, or waiting for a person. */
+export const UNRESOLVED = "status IN ('planned', 'sent') OR outcome IN ('unknown', 'parked')";
 
 // Finds a row by its id or an unambiguous beginning of it, as typed by a person.
 

@@ -11,7 +11,7 @@ import {
 } from '../../domain/action.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { ClaimFacts } from '../../domain/check.ts';
-import { type Claim, type Episode, seenKey, seenOfKey } from '../../domain/episode.ts';
+import { type Claim, type Episode, isOpenClaim, seenKey, seenOfKey } from '../../domain/episode.ts';
 import { isLive, isOnTrial, leastMode, type Rule } from '../../domain/rule.ts';
 import { amendEpisode, type FollowedEpisodes, isTrusted, subjectKey } from './episodes.ts';
 import type { DecideInput } from './input.ts';
@@ -61,14 +61,14 @@ export class Claims {
   }
 
   open(): Claim[] {
-    return [...this.byId.values()].filter(isOpen);
+    return [...this.byId.values()].filter(isOpenClaim);
   }
 
   /** The claims on the target of this action, in whichever state they need it. */
   openOn(aim: ActionOnTarget): Claim[] {
     return [...(this.idsByTarget.get(targetKey(aim, this.input.traits)) ?? [])]
       .map((id) => this.byId.get(id) as Claim)
-      .filter(isOpen);
+      .filter(isOpenClaim);
   }
 
   /** The same claims, in the form that checks read. */
@@ -121,7 +121,7 @@ export class Claims {
   }
 
   change(claim: Claim, status: Claim['status'], reason: string): void {
-    const open = isOpen({ ...claim, status });
+    const open = isOpenClaim({ ...claim, status });
     const after = { ...claim, status, endedAt: open ? undefined : this.input.nowMs };
     this.byId.set(claim.id, after);
     if (status === 'ended' && !this.isLive) return;
@@ -131,10 +131,6 @@ export class Claims {
       body: { ...bodyOf(after), reason },
     });
   }
-}
-
-function isOpen(claim: Claim): boolean {
-  return claim.status === 'standing' || claim.status === 'orphaned';
 }
 
 function bodyOf(claim: Claim): AuditNote['body'] {

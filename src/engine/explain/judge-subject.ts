@@ -412,12 +412,15 @@ export async function decideNow(
     decisions: decided.decisions.flatMap((one) => {
       const rule = byId.get(one.rule);
       if (one.subject.id !== id || rule === undefined) return [];
-      const { action, target, decision, reason, reasonText, verdict, mode, facts, effect } = one;
-      const notAsked = checksOfARun(one, rule, actions.get(action));
-      return [{ rule: rule.id, action, target, decision, reason, reasonText, verdict, mode, facts, effect, notAsked }];
+      return [decidedNowOf(one, checksOfARun(one, rule, actions.get(one.action)))];
     }),
     claims: openState.claims.filter(({ rule, subjectId }) => byId.has(rule) && subjectId === id),
   };
+}
+
+export function decidedNowOf(decided: Decision, notAsked: DecidedNow['notAsked']): DecidedNow {
+  const { rule, action, target, decision, reason, reasonText, verdict, mode, facts, effect } = decided;
+  return { rule, action, target, decision, reason, reasonText, verdict, mode, facts, effect, notAsked };
 }
 
 /** Errors: AppError `not_found` for an unknown rule or subject, and those of reading the API. */
@@ -445,29 +448,40 @@ function isOther(now: Pick<ExplainedSubject, 'decisions'>, recorded: Recorded): 
 
 // Whether a subject is banned or disabled now, and whether Trustward made it so.
 
-interface StateDeps extends Pick<ExplainDeps, 'api' | 'actions'> {
+interface StateDeps {
+  actions: ReadonlyMap<string, Action>;
   reader: Pick<RecordReader, 'intents' | 'plan' | 'run'>;
 }
 
-export async function readStates(deps: StateDeps, subject: Identity): Promise<TargetState[]> {
+export function readStates(deps: StateDeps & Pick<ExplainDeps, 'api'>, subject: Identity): Promise<TargetState[]> {
+  return statesOf(deps, subject, (action, target) => readState(deps, action, target));
+}
+
+/** `untilMs`: as it was then. */
+export async function statesOf(
+  deps: StateDeps,
+  subject: Identity,
+  isSoNow: (action: Action, target: string) => Promise<boolean | undefined> | boolean | undefined,
+  untilMs?: number,
+): Promise<TargetState[]> {
   const states: TargetState[] = [];
   const target = subject.kind === 'device' ? subject.serial : subject.id;
   if (target === '') return states;
   for (const action of deps.actions.values()) {
-    if (!takesAccess(action) || !action.subjects.includes(subject.kind)) continue;
-    const isSo = await readState(deps, action, target);
-    const last = await lastDone(deps, action, target);
+    if (action.stateText === undefined || !action.subjects.includes(subject.kind)) continue;
+    const isSo = await isSoNow(action, target);
+    const last = await lastDone(deps, action, target, untilMs);
     const isOwn = isSo !== undefined && last !== undefined && isSo === (last.intent.action === action.name);
     states.push({ action: action.name, text: action.stateText, target, isSo, last, isOwn });
   }
   return states;
 }
 
-export function takesAccess(action: Action): action is Action & { stateText: string } {
-  return action.stateText !== undefined;
-}
-
-async function readState({ api }: StateDeps, action: Action, target: string): Promise<boolean | undefined> {
+async function readState(
+  { api }: Pick<ExplainDeps, 'api'>,
+  action: Action,
+  target: string,
+): Promise<boolean | undefined> {
   try {
     const { state } = await action.readBack(api, target, {});
     return state === 'as_intended' ? true : state === 'otherwise' ? false : undefined;
@@ -477,9 +491,8 @@ async function readState({ api }: StateDeps, action: Action, target: string): Pr
   }
 }
 
-/** `untilMs`: as it was then. */
-export async function lastDone(
-  { reader }: Pick<StateDeps, 'reader'>,
+async function lastDone(
+  { reader }: StateDeps,
   action: Action,
   target: string,
   untilMs = Number.POSITIVE_INFINITY,

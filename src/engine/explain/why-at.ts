@@ -8,13 +8,11 @@ import { resolveSubject } from '../../domain/decision-filter.ts';
 import { CLAIM_STATUSES, type Claim } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
-import { type Fact, type Facts, isFacts, ownText, ownTexts } from '../../domain/facts.ts';
-import { demandOne, type Identity, type IdentityReader, resolveName } from '../../domain/identity.ts';
-import { isDone } from '../../domain/intent.ts';
+import { type Fact, type Facts, ownText, ownTexts } from '../../domain/facts.ts';
+import type { Identity, IdentityReader } from '../../domain/identity.ts';
 import type { LookBack } from '../../domain/look-back.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { HistoryGap, HistoryReader, RecordedRun, RunFrame } from '../../domain/recorded-history.ts';
-import { withoutSecrets } from '../../domain/secrets.ts';
 import type { RecordReader } from '../../domain/store-ports.ts';
 import { flagText, type Source, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import type { Joins, Needs } from '../../domain/verdict.ts';
@@ -25,8 +23,8 @@ import { explain } from '../../rules/explain.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { Exemptions, partiesOfRecords } from '../decide/exemptions.ts';
 import { fillBefore } from '../run/reading-needs.ts';
-import { lastDone, takesAccess } from './judge-subject.ts';
-import { historyOfSubject, type WhyReader } from './why.ts';
+import { decidedNowOf, statesOf } from './judge-subject.ts';
+import { historyOfSubject, shownRecord, subjectNamed, unfinishedOn, type WhyReader } from './why.ts';
 
 // One moment of the recorded past: the last run at or before a time, and the events that were known of a subject.
 
@@ -155,14 +153,9 @@ async function joinsAt(
   needs: Pick<Needs, 'owners' | 'devices'>,
   { kind, record, atMs }: { kind: SubjectKind; record: Facts; atMs: number },
 ): Promise<Joins> {
-  const users = new Map<string, Facts>();
+  const users =
+    kind === 'device' && needs.owners ? await ownersAt(history, record, JOINED_MAX, atMs) : new Map<string, Facts>();
   const devices = new Map<string, Facts[]>();
-  if (kind === 'device' && needs.owners) {
-    for (const email of (ownTexts(record, 'Emails') ?? []).slice(0, JOINED_MAX)) {
-      const user = await recordAt(history, { kind: 'user', id: email }, atMs);
-      if (user) users.set(email.toLowerCase(), user.record);
-    }
-  }
   if (kind === 'user' && needs.devices) {
     for (const serial of (ownTexts(record, 'SerialNumbers') ?? []).slice(0, JOINED_MAX))
       devices.set(serial, await devicesAt({ history, reader }, serial, atMs));
@@ -228,10 +221,7 @@ function decidedAt({ openState, written, ended }: RecordedRun, id: string): Deci
   const gone = new Set([...ended, ...written.map((one) => one.id)]);
   return [...openState.decisions.filter((one) => !gone.has(one.id)), ...written]
     .filter(({ subject }) => subject.id === id)
-    .map(({ rule, action, target, decision, reason, reasonText, verdict, mode, facts, effect }) => ({
-      ...{ rule, action, target, decision, reason, reasonText, verdict, mode, facts, effect },
-      notAsked: [],
-    }));
+    .map((one) => decidedNowOf(one, []));
 }
 
 /** Of a look: as deciding was handed them. */
@@ -257,7 +247,7 @@ const DEVICES_MAX = 10;
 /** Errors: AppError `not_found`, `usage` for a name of several, and those of the store and of the history. */
 export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: number): Promise<WhyAnswer> {
   const { history, reader, actions, clock } = deps;
-  const subject = await subjectOf(reader, of);
+  const subject = await subjectNamed(reader, of);
   const moment = await momentOf(deps, subject, atMs);
   const { run, events } = moment;
   const { frame, openState } = run;
@@ -271,7 +261,7 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   const lookBack = again?.rules.evaluator.lookBack;
   if (lookBack) await fillBefore(history, lookBack, frame.run, subject);
   const targets = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
-  const owners = await ownersAt(deps, record, atMs);
+  const owners = await ownersAt(history, record, DEVICES_MAX, atMs);
   const exemptions = new Exemptions([...(openState.exemptions ?? [])], frame.run.startedAt);
   const protection = exemptions.protecting(partiesOfRecords([record], owners), [subject]);
   const lines = await historyOfSubject({ reader, clock }, subject, HISTORY_READ_MAX);
@@ -288,13 +278,7 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
     states: await statesAt(deps, subject, record, atMs),
     claims: await claimsAt(deps, openState.claims, { id: subject.id, targets, atMs }),
     waiting: [],
-    unfinished: openState.intents.filter(
-      (intent) =>
-        (targets.has(intent.target) || intent.basis.some(({ subjectId }) => subjectId === subject.id)) &&
-        actions.get(intent.action)?.changesFleet !== false &&
-        intent.status !== 'withdrawn' &&
-        !isDone(intent),
-    ),
+    unfinished: unfinishedOn(deps, openState, targets, subject.id),
     exemption: protection.exemption,
     joined: protection.joined?.exemption,
     stop: openState.stop,
@@ -323,15 +307,10 @@ export async function factsAt(
   of: string | SubjectRef,
   atMs: number,
 ): Promise<FactsAt> {
-  const subject = await subjectOf(deps.reader, of);
+  const subject = await subjectNamed(deps.reader, of);
   const moment = await momentOf(deps, subject, atMs);
   const own = await demandRecordAt(deps.history, subject, atMs, moment);
   return { subject, asOf: asOf(moment, own, atMs, []), record: shownRecord(own.record) ?? {} };
-}
-
-async function subjectOf(reader: WhyReader, of: string | SubjectRef): Promise<Identity> {
-  if (typeof of !== 'string') return resolveSubject(reader, of);
-  return demandOne(await resolveName(reader, of), of).subjects[0];
 }
 
 function momentOf(
@@ -353,12 +332,6 @@ function isAbout({ deviceId, serialNumber, email, serviceId, serviceName }: Trus
   }
 }
 
-/** For people: also without what looks like a secret. */
-function shownRecord(record: Facts): Facts | undefined {
-  const { value } = withoutSecrets(record);
-  return isFacts(value) ? value : undefined;
-}
-
 function asOf({ run: { frame } }: Moment, { seenAtMs }: RecordAt, atMs: number, faults: readonly string[]): AsOf {
   const { seq, startedAt } = frame.run;
   const untrusted = Object.values(frame.decidedOn ?? frame.sources).flatMap(({ source, state, trusted }) =>
@@ -370,9 +343,10 @@ function asOf({ run: { frame } }: Moment, { seenAtMs }: RecordAt, atMs: number, 
   return { askedAt: atMs, run: seq, runAt: startedAt, seenAt: seenAtMs, notes };
 }
 
-async function ownersAt({ history }: AsOfDeps, record: Facts, atMs: number): Promise<Map<string, Facts>> {
+/** By e-mail address in lower case. */
+async function ownersAt(history: HistoryReader, record: Facts, max: number, atMs: number): Promise<Map<string, Facts>> {
   const owners = new Map<string, Facts>();
-  for (const email of (ownTexts(record, 'Emails') ?? []).slice(0, DEVICES_MAX)) {
+  for (const email of (ownTexts(record, 'Emails') ?? []).slice(0, max)) {
     const user = await recordAt(history, { kind: 'user', id: email }, atMs);
     if (user) owners.set(email.toLowerCase(), user.record);
   }
@@ -417,17 +391,10 @@ async function claimsAt(
 }
 
 /** By the field that the action writes. */
-async function statesAt(deps: AsOfDeps, subject: Identity, record: Facts, atMs: number): Promise<TargetState[]> {
-  const target = subject.kind === 'device' ? subject.serial : subject.id;
-  if (target === '') return [];
-  const states: TargetState[] = [];
-  for (const action of deps.actions.values()) {
-    if (!takesAccess(action) || !action.subjects.includes(subject.kind)) continue;
-    const flag = action.fieldWritten === undefined ? undefined : flagText(record, action.fieldWritten);
-    const isSo = flag === undefined ? undefined : flag === action.valueWritten;
-    const last = await lastDone(deps, action, target, atMs);
-    const isOwn = isSo !== undefined && last !== undefined && isSo === (last.intent.action === action.name);
-    states.push({ action: action.name, text: action.stateText, target, isSo, last, isOwn });
-  }
-  return states;
+function statesAt(deps: AsOfDeps, subject: Identity, record: Facts, atMs: number): Promise<TargetState[]> {
+  const isSo = ({ fieldWritten, valueWritten }: Action) => {
+    const flag = fieldWritten === undefined ? undefined : flagText(record, fieldWritten);
+    return flag === undefined ? undefined : flag === valueWritten;
+  };
+  return statesOf(deps, subject, isSo, atMs);
 }

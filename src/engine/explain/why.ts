@@ -242,12 +242,14 @@ const DEVICES_MAX = 10;
 export async function whyOf(given: WhyDeps, of: string | SubjectRef): Promise<WhyAnswer> {
   const deps = onceOf(given);
   const { reader } = deps;
-  const subject =
-    typeof of === 'string'
-      ? demandOne(await resolveName(reader, of), of).subjects[0]
-      : await resolveSubject(reader, of);
-  const why = await whySubject(deps, subject);
+  const why = await whySubject(deps, await subjectNamed(reader, of));
   return { ...why, next: nextOf(why), commands: waysOutOf(why) };
+}
+
+/** `of`: as of `whyOf`. */
+export async function subjectNamed(reader: WhyReader, of: string | SubjectRef): Promise<Identity> {
+  if (typeof of !== 'string') return resolveSubject(reader, of);
+  return demandOne(await resolveName(reader, of), of).subjects[0];
 }
 
 /** The same, without asking the platform: what the store alone knows. `unread`: why it was not asked. */
@@ -305,7 +307,13 @@ function aboutOf({ kind, id, serial }: Pick<Identity, 'kind' | 'id' | 'serial'>)
   return kind === 'device' && serial !== '' ? { target: serial } : { subjectId: id };
 }
 
-function unfinishedOn({ actions }: WhyDeps, { intents }: OpenState, own: ReadonlySet<string>, id: string): Intent[] {
+/** `own`: the names of its targets. */
+export function unfinishedOn(
+  { actions }: Pick<WhyDeps, 'actions'>,
+  { intents }: Pick<OpenState, 'intents'>,
+  own: ReadonlySet<string>,
+  id: string,
+): Intent[] {
   return intents.filter(
     (intent) =>
       (own.has(intent.target) || intent.basis.some(({ subjectId }) => subjectId === id)) &&
@@ -325,11 +333,15 @@ function onceOf(deps: WhyDeps): WhyDeps {
   };
 }
 
-/** For people: also without what looks like a secret. */
 function recordOf({ records, unread }: ReadRecords, { kind, id }: Identity): Facts | undefined {
   if (unread !== undefined) return undefined;
   const own = records.find((record) => summaryOf(kind, record).id === id);
-  const { value } = own ? withoutSecrets(dropSecrets(own, new Set())) : { value: undefined };
+  return own && shownRecord(dropSecrets(own, new Set()));
+}
+
+/** For people: also without what looks like a secret. */
+export function shownRecord(record: Facts): Facts | undefined {
+  const { value } = withoutSecrets(record);
   return isFacts(value) ? value : undefined;
 }
 

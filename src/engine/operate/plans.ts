@@ -51,12 +51,8 @@ async function applyRelease(
   if (stop)
     throw new AppError('conflict', `${stopText(stop)}; plan ${plan.id} stays ${plan.status}: \`resume\` comes first`);
   demandOpen(engine, plan);
-  const applying: Plan = { ...plan, status: 'applying' };
-  const body = { plan: plan.id, digest: plan.digest, by, intents: [], refused: [] };
-  await store.changePlan(applying, [], [{ kind: 'plan.applying', body }], plan.status);
   const applied = { intents: [] as Intent[], refused: [] as Applied['refused'], needless: [] as Applied['refused'] };
-  let ended: Plan = { ...applying, status: 'interrupted' };
-  try {
+  const ended = await applying(engine, plan, [], { by, intents: [], refused: [] }, async () => {
     let begun = 0;
     await sideBySide(context, rest, async (planned, done) => {
       if (signal.aborted) return;
@@ -65,14 +61,32 @@ async function applyRelease(
       context.progress?.({ phase: 'acting', what: `${action} ${target}`, done, total: rest.length });
       await releaseOne(engine, context, plan, planned, by, applied);
     });
-    const isWhole = begun === rest.length && (!signal.aborted || applied.intents.every(isSettled));
-    if (isWhole) ended = { ...applying, status: 'applied' };
+    return begun === rest.length && (!signal.aborted || applied.intents.every(isSettled));
+  });
+  return { plan: ended, ...applied };
+}
+
+/** `work` between the entries of its begin and end; returns the plan as it is then. It is interrupted unless all of it was done. */
+async function applying(
+  engine: Engine,
+  plan: Plan,
+  fresh: Intent[],
+  about: { by: string; intents: string[]; refused: Applied['refused'] },
+  work: () => Promise<boolean>,
+): Promise<Plan> {
+  const { store } = engine;
+  const begun: Plan = { ...plan, status: 'applying' };
+  const body = { plan: plan.id, digest: plan.digest, ...about };
+  await store.changePlan(begun, fresh, [{ kind: 'plan.applying', body }], plan.status);
+  let ended: Plan = { ...begun, status: 'interrupted' };
+  try {
+    if (await work()) ended = { ...begun, status: 'applied' };
   } finally {
     const kind = ended.status === 'applied' ? 'plan.applied' : 'plan.interrupted';
     await store.changePlan(ended, [], [{ kind, body: { plan: plan.id } }], 'applying');
     await engine.afterwards?.();
   }
-  return { plan: ended, ...applied };
+  return ended;
 }
 
 function isSettled({ status }: Intent): boolean {
@@ -125,23 +139,14 @@ export async function applyPlan(
   const rest = await restToApply(engine, context, plan);
   if (releasedRule(plan) !== undefined) return applyRelease(engine, context, plan, rest, by);
   const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest, context));
-  const applying: Plan = { ...plan, status: 'applying' };
-  const ids = [...opened.fresh, ...opened.again].map(({ id }) => id);
-  const notes: AuditNote[] = [
-    { kind: 'plan.applying', body: { plan: plan.id, digest: plan.digest, by, intents: ids, refused: opened.refused } },
-  ];
-  await engine.store.changePlan(applying, opened.fresh, notes, plan.status);
-  let ended: Plan = { ...applying, status: 'interrupted' };
-  try {
-    await engine.store.reopen(reopened(plan.runId, opened.again));
-    await carryOut(context, [...opened.fresh, ...opened.again]);
-    if (await isWhole(engine, context, opened, ids)) ended = { ...applying, status: 'applied' };
-  } finally {
-    const kind = ended.status === 'applied' ? 'plan.applied' : 'plan.interrupted';
-    await engine.store.changePlan(ended, [], [{ kind, body: { plan: plan.id } }], 'applying');
-    await engine.afterwards?.();
-  }
-  return { plan: ended, intents: await engine.store.intents({ ids }), refused: opened.refused };
+  const { fresh, again, refused } = opened;
+  const ids = [...fresh, ...again].map(({ id }) => id);
+  const ended = await applying(engine, plan, fresh, { by, intents: ids, refused }, async () => {
+    await engine.store.reopen(reopened(plan.runId, again));
+    await carryOut(context, [...fresh, ...again]);
+    return isWhole(engine, context, opened, ids);
+  });
+  return { plan: ended, intents: await engine.store.intents({ ids }), refused };
 }
 
 /** The entry is committed, and people are alerted, before anything is done. */
@@ -259,18 +264,30 @@ export async function answerPlan(
   glass = false,
 ): Promise<Plan> {
   const { store } = engine;
-  const reason = filledReason(given);
-  const plan = await foundPlan(store, planId);
-  await demandInPlace(store, plan);
-  const decided = decidePlan(plan, answer === 'approve' ? 'approved' : 'rejected', by, reason, engine.clock.nowMs());
+  const { plan, decided, reason } = await answered(engine, planId, answer, by, given);
   const broken = glass ? breakGlass(engine, decided, by, reason) : undefined;
   if (answer === 'approve') demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
   const kind = answer === 'approve' ? 'plan.approved' : 'plan.rejected';
   const notes: AuditNote[] = [{ kind, body: { plan: plan.id, digest: plan.digest, by, reason } }];
   if (broken) notes.push(broken.note);
-  const answered = broken?.plan ?? decided;
-  await store.changePlan(answered, [], notes, 'pending');
-  return answered;
+  const sealed = broken?.plan ?? decided;
+  await store.changePlan(sealed, [], notes, 'pending');
+  return sealed;
+}
+
+/** As it waits, and as it is with this answer. Errors: those of `answerPlan`. */
+async function answered(
+  { store, clock }: Answering,
+  planId: string,
+  answer: 'approve' | 'reject',
+  by: string,
+  given: string | undefined,
+): Promise<{ plan: Plan; decided: Plan; reason: string | undefined }> {
+  const reason = filledReason(given);
+  const plan = await foundPlan(store, planId);
+  await demandInPlace(store, plan);
+  const as = answer === 'approve' ? 'approved' : 'rejected';
+  return { plan, decided: decidePlan(plan, as, by, reason, clock.nowMs()), reason };
 }
 
 /** The plan that is approved, and the one in which the rest waits; no rest when all of it was chosen. */
@@ -289,10 +306,7 @@ export async function approvePart(
   glass = false,
 ): Promise<ApprovedPart> {
   const { store, clock, ids } = engine;
-  const reason = filledReason(given);
-  const plan = await foundPlan(store, planId);
-  await demandInPlace(store, plan);
-  decidePlan(plan, 'approved', by, reason, clock.nowMs());
+  const { plan, reason } = await answered(engine, planId, 'approve', by, given);
   const chosen = chooseFrom(plan, selection);
   if (chosen.rest.length === 0)
     return { plan: await answerPlan(engine, plan.id, 'approve', by, reason, glass), rest: undefined };

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../base/time.ts';
 import type { Action, ActionName } from '../../domain/action.ts';
 import type { StoredDecision } from '../../domain/decision.ts';
 import { intentKey } from '../../domain/digest.ts';
-import { type Claim, type Episode, seenOfKey } from '../../domain/episode.ts';
+import { type Claim, type Episode, isOpenClaim, seenOfKey } from '../../domain/episode.ts';
 import { type Intent, isDone, isUnresolved } from '../../domain/intent.ts';
 import type { Ids } from '../../domain/ports.ts';
 import type { Run } from '../../domain/run.ts';
@@ -138,7 +138,7 @@ class OwnRows implements Pick<ActStore, 'openClaimsOn' | 'episodesInForce' | 'ep
   put(changed: { episodes?: readonly Episode[]; claims?: readonly Claim[] }): void {
     for (const episode of changed.episodes ?? []) this.episodes.set(episode.id, episode);
     for (const claim of changed.claims ?? []) {
-      if (claim.status === 'standing' || claim.status === 'orphaned') this.claims.set(claim.id, claim);
+      if (isOpenClaim(claim)) this.claims.set(claim.id, claim);
       else this.claims.delete(claim.id);
     }
   }

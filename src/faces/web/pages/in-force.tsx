@@ -6,7 +6,7 @@ import { shownName } from '../../../base/text.ts';
 import { spanText } from '../../../base/time.ts';
 import type { ReleasedShown } from '../../../contract/nouns.ts';
 import { givenText, nameField } from '../../../contract/operation.ts';
-import type { Claim } from '../../../domain/episode.ts';
+import { type Claim, OPEN_CLAIM_STATUSES } from '../../../domain/episode.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Intent } from '../../../domain/intent.ts';
 import type { SubjectKind } from '../../../domain/subjects.ts';
@@ -123,7 +123,7 @@ const PAGE = 50;
 const query = z.strictObject({
   rule: nameField.optional(),
   action: nameField.optional(),
-  status: z.enum(['standing', 'orphaned']).optional(),
+  status: z.enum(OPEN_CLAIM_STATUSES).optional(),
   q: nameField.optional(),
   after: nameField.optional(),
 });
