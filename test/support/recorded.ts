@@ -22,8 +22,8 @@ import {
   type SubjectKind,
   type SubjectRef,
 } from '../../src/domain/subjects.ts';
+import { mergePatch } from '../../src/engine/act/actions/update-service.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
-import { mergePatch } from '../../src/engine/act/context.ts';
 import { PLACEHOLDER_SERIALS } from '../../src/engine/decide/earlier-answers.ts';
 import { TRUST_DEFAULT, type TrustSettings } from '../../src/engine/pull/trust-gate.ts';
 import { sampleRecord } from '../../src/rules/facts/fact-list.ts';

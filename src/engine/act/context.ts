@@ -1,8 +1,5 @@
-// act: the context of acting: the ports, the actions, the checks, and the settings.
+// act: the context of acting: the ports, the actions, the checks, the settings, and the facts that checks get before a call.
 
-import { parse } from 'lossless-json';
-import { canonicalJson } from '../../base/json.ts';
-import { DROPPED } from '../../base/secret-texts.ts';
 import { DAY_MS, elapsedMs, type SteadyTime } from '../../base/time.ts';
 import {
   type Action,
@@ -10,7 +7,6 @@ import {
   type ActionTraits,
   attemptsAllowed,
   type CeilingSettings,
-  type Change,
   ceilingSubject,
   isSameTarget,
   type ReadBack,
@@ -19,12 +15,11 @@ import type { WindowNow } from '../../domain/change-window.ts';
 import type { Ask, BasisFacts, ClaimFacts, TargetFacts } from '../../domain/check.ts';
 import { type Claim, type Episode, seenKey } from '../../domain/episode.ts';
 import { lineOf } from '../../domain/errors.ts';
-import { exactNumber, type Fact, type Facts, isBeyondTypes, isFacts, own, unescapeHtml } from '../../domain/facts.ts';
+import type { Facts } from '../../domain/facts.ts';
 import { contradicts, type Intent, type IntentBasis, isDone, isInDoubt } from '../../domain/intent.ts';
 import type { Api, Clock, Ids, Log, QuietTime } from '../../domain/ports.ts';
 import type { Progress } from '../../domain/replay.ts';
 import type { Mode, Rule } from '../../domain/rule.ts';
-import { isSecretMember, withoutSecrets } from '../../domain/secrets.ts';
 import type { ActStore } from '../../domain/store-ports.ts';
 import { flagText, type SubjectKind } from '../../domain/subjects.ts';
 import type { VerdictName } from '../../domain/verdict.ts';
@@ -257,93 +252,4 @@ async function roomOf({ store, clock, counts, subjects, settings }: ActContext, 
   const lastDay = (await store.attemptsSince(action.name, clock.nowMs() - DAY_MS)) + counts.unsentOf(action.name);
   const thisRun = counts.attemptsOf(action.name);
   return attemptsAllowed(settings.ceilings, { subjects: subjects[ceilingSubject(action)], thisRun, lastDay });
-}
-
-// JSON merge patches (RFC 7386): applies a patch to a document, and lists the changes as people and the audit see them.
-
-/** Services' specs lie a handful of levels deep. */
-export const PATCH_DEPTH_MAX = 32;
-
-/** The patched document: members that are `null` in the patch are removed, objects merged, all others replaced. */
-export function mergePatch(document: Fact | undefined, patch: Fact): Fact {
-  if (!isFacts(patch)) return patch;
-  const merged = new Map(Object.entries(isFacts(document) ? document : {}));
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) merged.delete(key);
-    else merged.set(key, mergePatch(merged.get(key), value));
-  }
-  return Object.fromEntries(merged);
-}
-
-/** Whether the patch would change nothing. A member that is null counts as absent: clients marshal empty lists so. */
-export function isPatched(document: Facts, patch: Facts): boolean {
-  return canonicalJson(withoutNulls(mergePatch(document, patch))) === canonicalJson(withoutNulls(document));
-}
-
-function withoutNulls(value: Fact): Fact {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isFacts(value)) return value;
-  const kept = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)]));
-}
-
-/** The differences, member by member; lists are compared whole. Secret values show as `[dropped]`. */
-export function changesBetween(before: Fact | undefined, after: Fact | undefined): Change[] {
-  return differences(before, after, [], false);
-}
-
-function differences(before: Fact | undefined, after: Fact | undefined, path: string[], isSecret: boolean): Change[] {
-  if (isFacts(before) && isFacts(after)) {
-    const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-    const secret = (key: string) => isSecret || isSecretMember(before, key) || isSecretMember(after, key);
-    return keys.flatMap((key) => differences(own(before, key), own(after, key), [...path, key], secret(key)));
-  }
-  if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
-  return [{ path: path.join('.'), from: shown(before, isSecret), to: shown(after, isSecret) }];
-}
-
-function shown(value: Fact = null, isSecret: boolean): Fact {
-  if (isSecret && value !== null) return DROPPED;
-  return withoutSecrets(value, { instead: () => DROPPED }).value ?? null;
-}
-
-/** Every value that a patch sets, with its path; `null`: it is removed. An empty object counts as a value. */
-export function settingsOfPatch(patch: Fact, path: string[] = []): { path: string[]; value: Fact }[] {
-  if (!isFacts(patch) || Object.keys(patch).length === 0) return [{ path, value: patch }];
-  return Object.entries(patch).flatMap(([key, value]) => settingsOfPatch(value, [...path, key]));
-}
-
-// The spec inside a service's record: JSON as text, HTML-escaped by some servers.
-
-const TEXT_MAX = 1_000_000;
-
-/** Undefined when the record has no readable spec. */
-export function specOfRecord(record: Facts): Facts | undefined {
-  return specOf(own(record, 'ServiceSpec'));
-}
-
-/** The same for the field's value only. */
-export function specOf(text: Fact | undefined): Facts | undefined {
-  if (isFacts(text)) return text;
-  if (typeof text !== 'string' || text.length > TEXT_MAX) return undefined;
-  // Text that parses may contain its own `&amp;`: only text that does not parse was escaped as a whole.
-  return parseObject(text) ?? parseObject(unescapeHtml(text));
-}
-
-/** A number that cannot be sent back as it came makes the spec unreadable. */
-function sendableNumber(digits: string): number | bigint {
-  const value = exactNumber(digits);
-  if (isBeyondTypes(value)) throw new RangeError('a number that no type can hold');
-  return value;
-}
-
-function parseObject(text: string): Facts | undefined {
-  try {
-    // The plain parser does not recurse: text that is nested too deep never reaches the other parser.
-    JSON.parse(text);
-    const value = parse(text, undefined, sendableNumber) as Fact;
-    return isFacts(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

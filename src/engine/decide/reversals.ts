@@ -4,8 +4,8 @@
 import { elapsedMs } from '../../base/time.ts';
 import { type ActionName, type ActionTraits, MEMBERSHIP, membershipOf } from '../../domain/action.ts';
 import { type Claim, type Episode, seenKey, seenOfKey } from '../../domain/episode.ts';
+import type { NamedAct } from '../../domain/event.ts';
 import { contradicts, isDone } from '../../domain/intent.ts';
-import type { NamedAct } from '../../domain/named-act.ts';
 import { attemptOfKey, type OpenState } from '../../domain/store.ts';
 import { SOURCE_OF, type StateRead, type SubjectRef, summaryOf } from '../../domain/subjects.ts';
 import type { FollowedEpisodes } from './episodes.ts';

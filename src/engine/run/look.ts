@@ -4,10 +4,9 @@
 
 import { canonicalJson } from '../../base/json.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
-import type { TrustEvent } from '../../domain/event.ts';
+import type { NamedAct, TrustEvent } from '../../domain/event.ts';
 import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
 import type { IdentityReader } from '../../domain/identity.ts';
-import type { NamedAct } from '../../domain/named-act.ts';
 import type { RecordedPart, SeenRun } from '../../domain/recorded-history.ts';
 import type { RestReason, Run, WatchLook, WatchRequest, WholeReason } from '../../domain/run.ts';
 import type { SourceReading } from '../../domain/snapshot.ts';

@@ -3,10 +3,9 @@
 
 import { type SteadyReading, throughout } from '../../base/time.ts';
 import { type ActionName, type ActionTraits, fieldsWritten } from '../../domain/action.ts';
-import type { TrustEvent } from '../../domain/event.ts';
+import { AUDIT_EVENT, type TrustEvent } from '../../domain/event.ts';
 import { type Facts, ownText } from '../../domain/facts.ts';
 import type { LookBackPass } from '../../domain/look-back.ts';
-import { AUDIT_EVENT } from '../../domain/named-act.ts';
 import { isNewVerdict } from '../../domain/record-part.ts';
 import { type Rule, rulesById } from '../../domain/rule.ts';
 import type { RestReason, Run, WatchRequest } from '../../domain/run.ts';

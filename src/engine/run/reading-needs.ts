@@ -5,7 +5,7 @@ import { clip, NAME_MAX } from '../../base/text.ts';
 import { epochMsOf, type SteadyReading } from '../../base/time.ts';
 import type { ActionName, KnownTraits } from '../../domain/action.ts';
 import { lineOf } from '../../domain/errors.ts';
-import type { TrustEvent } from '../../domain/event.ts';
+import { AUDIT_EVENT, type NamedAct, type TrustEvent } from '../../domain/event.ts';
 import { type Facts, own } from '../../domain/facts.ts';
 import {
   type FactChange,
@@ -16,7 +16,6 @@ import {
   type LookBackRun,
   type LookBackSource,
 } from '../../domain/look-back.ts';
-import { AUDIT_EVENT, type NamedAct } from '../../domain/named-act.ts';
 import type { Log } from '../../domain/ports.ts';
 import { type HistoryReader, isMomentary, type RecordedRun, type RunFrame } from '../../domain/recorded-history.ts';
 import type { Rule } from '../../domain/rule.ts';

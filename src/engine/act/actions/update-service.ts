@@ -2,21 +2,22 @@
 // through create/update (endpoint 9), and read back. It cannot be undone, so it is always held for approval.
 // INVARIANT: it never creates a service: the spec that is sent names the very service that was read.
 
+import { parse } from 'lossless-json';
 import { canonicalJson } from '../../../base/json.ts';
+import { DROPPED } from '../../../base/secret-texts.ts';
 import type { Action, Change, ReadBack } from '../../../domain/action.ts';
 import { AppError } from '../../../domain/errors.ts';
-import { type Fact, type Facts, isFacts, own } from '../../../domain/facts.ts';
-import type { ServiceSpecFacts, TargetReads } from '../../../domain/ports.ts';
-import { isSecretName, withoutSecrets } from '../../../domain/secrets.ts';
 import {
-  changesBetween,
-  isPatched,
-  mergePatch,
-  PATCH_DEPTH_MAX,
-  settingsOfPatch,
-  specOf,
-  specOfRecord,
-} from '../context.ts';
+  exactNumber,
+  type Fact,
+  type Facts,
+  isBeyondTypes,
+  isFacts,
+  own,
+  unescapeHtml,
+} from '../../../domain/facts.ts';
+import type { ServiceSpecFacts, TargetReads } from '../../../domain/ports.ts';
+import { isSecretMember, isSecretName, withoutSecrets } from '../../../domain/secrets.ts';
 import { SERVICE } from './targets.ts';
 
 // The check of an `update_service` patch, when its rule is loaded.
@@ -174,4 +175,93 @@ function whyNotWritable(record: Facts): string | undefined {
       return `the service's spec names another ${inSpec} than its record: writing it would create another service`;
   }
   return undefined;
+}
+
+// JSON merge patches (RFC 7386): applies a patch to a document, and lists the changes as people and the audit see them.
+
+/** Services' specs lie a handful of levels deep. */
+const PATCH_DEPTH_MAX = 32;
+
+/** The patched document: members that are `null` in the patch are removed, objects merged, all others replaced. */
+export function mergePatch(document: Fact | undefined, patch: Fact): Fact {
+  if (!isFacts(patch)) return patch;
+  const merged = new Map(Object.entries(isFacts(document) ? document : {}));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergePatch(merged.get(key), value));
+  }
+  return Object.fromEntries(merged);
+}
+
+/** Whether the patch would change nothing. A member that is null counts as absent: clients marshal empty lists so. */
+function isPatched(document: Facts, patch: Facts): boolean {
+  return canonicalJson(withoutNulls(mergePatch(document, patch))) === canonicalJson(withoutNulls(document));
+}
+
+function withoutNulls(value: Fact): Fact {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isFacts(value)) return value;
+  const kept = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)]));
+}
+
+/** The differences, member by member; lists are compared whole. Secret values show as `[dropped]`. */
+function changesBetween(before: Fact | undefined, after: Fact | undefined): Change[] {
+  return differences(before, after, [], false);
+}
+
+function differences(before: Fact | undefined, after: Fact | undefined, path: string[], isSecret: boolean): Change[] {
+  if (isFacts(before) && isFacts(after)) {
+    const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+    const secret = (key: string) => isSecret || isSecretMember(before, key) || isSecretMember(after, key);
+    return keys.flatMap((key) => differences(own(before, key), own(after, key), [...path, key], secret(key)));
+  }
+  if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
+  return [{ path: path.join('.'), from: shown(before, isSecret), to: shown(after, isSecret) }];
+}
+
+function shown(value: Fact = null, isSecret: boolean): Fact {
+  if (isSecret && value !== null) return DROPPED;
+  return withoutSecrets(value, { instead: () => DROPPED }).value ?? null;
+}
+
+/** Every value that a patch sets, with its path; `null`: it is removed. An empty object counts as a value. */
+function settingsOfPatch(patch: Fact, path: string[] = []): { path: string[]; value: Fact }[] {
+  if (!isFacts(patch) || Object.keys(patch).length === 0) return [{ path, value: patch }];
+  return Object.entries(patch).flatMap(([key, value]) => settingsOfPatch(value, [...path, key]));
+}
+
+// The spec inside a service's record: JSON as text, HTML-escaped by some servers.
+
+const TEXT_MAX = 1_000_000;
+
+/** Undefined when the record has no readable spec. */
+function specOfRecord(record: Facts): Facts | undefined {
+  return specOf(own(record, 'ServiceSpec'));
+}
+
+/** The same for the field's value only. */
+export function specOf(text: Fact | undefined): Facts | undefined {
+  if (isFacts(text)) return text;
+  if (typeof text !== 'string' || text.length > TEXT_MAX) return undefined;
+  // Text that parses may contain its own `&amp;`: only text that does not parse was escaped as a whole.
+  return parseObject(text) ?? parseObject(unescapeHtml(text));
+}
+
+/** A number that cannot be sent back as it came makes the spec unreadable. */
+function sendableNumber(digits: string): number | bigint {
+  const value = exactNumber(digits);
+  if (isBeyondTypes(value)) throw new RangeError('a number that no type can hold');
+  return value;
+}
+
+function parseObject(text: string): Facts | undefined {
+  try {
+    // The plain parser does not recurse: text that is nested too deep never reaches the other parser.
+    JSON.parse(text);
+    const value = parse(text, undefined, sendableNumber) as Fact;
+    return isFacts(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
