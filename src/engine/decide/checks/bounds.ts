@@ -1,21 +1,50 @@
 // checks: how many at once: a rule's limits of a run and of a day, the ceilings of an action, too many failures in a run.
 
 import type { Deletion } from '../../../domain/action.ts';
-import { type Check, hold, skip } from '../../../domain/check.ts';
+import { type Check, type CheckName, hold, skip } from '../../../domain/check.ts';
 import { own } from '../../../domain/facts.ts';
 
-export const newcomers: Check = {
-  when: 'it would hit devices, owners, certificates or users that nobody decided about',
-  ask({ effect, fresh }) {
-    const known = new Set(effect?.devices.map(({ id }) => id));
-    const ids = fresh?.records.flatMap((record) => own(record, 'DeviceID') ?? []).map(String) ?? [];
-    const added = known.size === 0 ? [] : ids.filter((id) => !known.has(id));
-    if (added.length > 0)
-      return skip('drifted', `the serial number has devices now that it did not have: ${added.join(', ')}`);
-    const beyond = beyondReviewed(effect?.deletion, fresh?.deletion);
-    return beyond === undefined ? undefined : skip('drifted', beyond);
+export const BOUNDS = {
+  newcomers: {
+    when: 'it would hit devices, owners, certificates or users that nobody decided about',
+    ask({ effect, fresh }) {
+      const known = new Set(effect?.devices.map(({ id }) => id));
+      const ids = fresh?.records.flatMap((record) => own(record, 'DeviceID') ?? []).map(String) ?? [];
+      const added = known.size === 0 ? [] : ids.filter((id) => !known.has(id));
+      if (added.length > 0)
+        return skip('drifted', `the serial number has devices now that it did not have: ${added.join(', ')}`);
+      const beyond = beyondReviewed(effect?.deletion, fresh?.deletion);
+      return beyond === undefined ? undefined : skip('drifted', beyond);
+    },
   },
-};
+  limits: {
+    when: "the rule's targets cross its limits, as a number, as a share of the subjects, or by those of the last 24 hours",
+    ask({ limit, limitOfDay }) {
+      if (limit) {
+        const { targets, crossed, since } = limit;
+        const counted = since ? `, with ${since.targets} of the runs since run ${since.seq}` : '';
+        return hold('limits', `${targets} targets at once cross the rule's limit (${crossed})${counted}`);
+      }
+      if (!limitOfDay) return undefined;
+      const { subjects, allowed } = limitOfDay;
+      return hold('limits', `${subjects} subjects within 24 hours cross the rule's limit (per_day ${allowed})`);
+    },
+  },
+  ceiling: {
+    when: 'the action was attempted as often as its ceilings allow, in the run or in 24 hours',
+    ask({ room, traits }) {
+      if (room === undefined || room > 0) return undefined;
+      return hold('ceiling', `the ceiling of ${traits.name} (in a run, or in 24 hours) is reached`);
+    },
+  },
+  breaker: {
+    when: 'too many attempts of this run failed or are in doubt',
+    ask({ failures }) {
+      if (!failures || failures.count < failures.max) return undefined;
+      return skip('stopped', `${failures.count} attempts failed or are in doubt in this run: it has stopped acting`);
+    },
+  },
+} satisfies { readonly [name in CheckName]?: Check };
 
 function beyondReviewed(then: Deletion | undefined, now: Deletion | undefined): string | undefined {
   if (then === undefined || now === undefined) return undefined;
@@ -52,33 +81,3 @@ function beyond(then: readonly string[], now: readonly string[]): string[] {
   const known = new Set(then.map((text) => text.toLowerCase()));
   return now.filter((text) => !known.has(text.toLowerCase()));
 }
-
-export const limits: Check = {
-  when: "the rule's targets cross its limits, as a number, as a share of the subjects, or by those of the last 24 hours",
-  ask({ limit, limitOfDay }) {
-    if (limit) {
-      const { targets, crossed, since } = limit;
-      const counted = since ? `, with ${since.targets} of the runs since run ${since.seq}` : '';
-      return hold('limits', `${targets} targets at once cross the rule's limit (${crossed})${counted}`);
-    }
-    if (!limitOfDay) return undefined;
-    const { subjects, allowed } = limitOfDay;
-    return hold('limits', `${subjects} subjects within 24 hours cross the rule's limit (per_day ${allowed})`);
-  },
-};
-
-export const ceiling: Check = {
-  when: 'the action was attempted as often as its ceilings allow, in the run or in 24 hours',
-  ask({ room, traits }) {
-    if (room === undefined || room > 0) return undefined;
-    return hold('ceiling', `the ceiling of ${traits.name} (in a run, or in 24 hours) is reached`);
-  },
-};
-
-export const breaker: Check = {
-  when: 'too many attempts of this run failed or are in doubt',
-  ask({ failures }) {
-    if (!failures || failures.count < failures.max) return undefined;
-    return skip('stopped', `${failures.count} attempts failed or are in doubt in this run: it has stopped acting`);
-  },
-};

@@ -2,32 +2,31 @@
 // A daemon of mode `approve` holds what any of its runs would do: a dry run shows this too.
 
 import { freezeText } from '../../../domain/change-window.ts';
-import { type Check, hold, skip } from '../../../domain/check.ts';
+import { type Check, type CheckName, hold, skip } from '../../../domain/check.ts';
 import { stopText } from '../../../domain/operator.ts';
 import { isLive, waitsForPerson } from '../../../domain/rule.ts';
 
-export const approvalNeeded: Check = {
-  when: 'the rule, the run or the daemon has mode `approve`, or the action cannot be undone',
-  ask({ traits, ownMode = 'off', approver }) {
-    if (waitsForPerson(ownMode)) return hold('approval_needed', 'the rule has mode `approve`');
-    if (traits.changesFleet && traits.inverse === undefined)
-      return hold('approval_needed', `${traits.name} cannot be undone`);
-    if (!approver || !isLive(ownMode)) return undefined;
-    return hold('approval_needed', `the ${approver} has mode \`approve\``);
+export const HOLDS = {
+  'approval-needed': {
+    when: 'the rule, the run or the daemon has mode `approve`, or the action cannot be undone',
+    ask({ traits, ownMode = 'off', approver }) {
+      if (waitsForPerson(ownMode)) return hold('approval_needed', 'the rule has mode `approve`');
+      if (traits.changesFleet && traits.inverse === undefined)
+        return hold('approval_needed', `${traits.name} cannot be undone`);
+      if (!approver || !isLive(ownMode)) return undefined;
+      return hold('approval_needed', `the ${approver} has mode \`approve\``);
+    },
   },
-};
-
-export const stopped: Check = {
-  when: 'a person stopped everything',
-  ask: ({ stop }) => stop && hold('stopped', stopText(stop)),
-};
-
-export const frozen: Check = {
-  when: 'a change window is in force, and it is no undo',
-  ask: ({ freeze, undo }) => (freeze && !undo ? hold('frozen', freezeText(freeze)) : undefined),
-};
-
-export const stopping: Check = {
-  when: 'the process is being stopped',
-  ask: ({ isStopping }) => (isStopping ? skip('stopped', 'the process is being stopped') : undefined),
-};
+  stopped: {
+    when: 'a person stopped everything',
+    ask: ({ stop }) => stop && hold('stopped', stopText(stop)),
+  },
+  frozen: {
+    when: 'a change window is in force, and it is no undo',
+    ask: ({ freeze, undo }) => (freeze && !undo ? hold('frozen', freezeText(freeze)) : undefined),
+  },
+  stopping: {
+    when: 'the process is being stopped',
+    ask: ({ isStopping }) => (isStopping ? skip('stopped', 'the process is being stopped') : undefined),
+  },
+} satisfies { readonly [name in CheckName]?: Check };

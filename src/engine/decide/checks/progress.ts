@@ -1,124 +1,118 @@
 // checks: what was done on a target already: by the same episode, just now, in doubt, refused; and whether its time has come.
 
 import { formatDuration, timeText, wallElapsedMs } from '../../../base/time.ts';
-import { type Check, skip } from '../../../domain/check.ts';
+import { type Check, type CheckName, skip } from '../../../domain/check.ts';
 import { isDone, isUnresolved } from '../../../domain/intent.ts';
 
 const FIRST_MS = 60_000;
 const LONGEST_MS = 3_600_000;
 
-export const refusedLately: Check = {
-  when: 'the server refused the last request for it (401, 403) a short while ago, with the same credential',
-  ask({ basis, steady, credential }) {
-    for (const { earlier } of basis) {
-      if (!steady || earlier?.outcome !== 'failed' || !earlier.refused || earlier.sentAt === undefined) continue;
-      const { times, credential: refused } = earlier.refused;
-      const leftMs = pauseMs(times) - wallElapsedMs(steady, earlier.sentAt);
-      if (refused !== credential || leftMs <= 0) continue;
-      const often = times === 1 ? 'once' : `${times} times in a row`;
-      return skip(
-        'refused',
-        `the server refused it ${often}, nothing was done; next at ${timeText(steady.nowMs + leftMs)}`,
-      );
-    }
-    return undefined;
+export const PROGRESS = {
+  'refused-lately': {
+    when: 'the server refused the last request for it (401, 403) a short while ago, with the same credential',
+    ask({ basis, steady, credential }) {
+      for (const { earlier } of basis) {
+        if (!steady || earlier?.outcome !== 'failed' || !earlier.refused || earlier.sentAt === undefined) continue;
+        const { times, credential: refused } = earlier.refused;
+        const leftMs = pauseMs(times) - wallElapsedMs(steady, earlier.sentAt);
+        if (refused !== credential || leftMs <= 0) continue;
+        const often = times === 1 ? 'once' : `${times} times in a row`;
+        return skip(
+          'refused',
+          `the server refused it ${often}, nothing was done; next at ${timeText(steady.nowMs + leftMs)}`,
+        );
+      }
+      return undefined;
+    },
   },
-};
+  cooldown: {
+    when: "the rule's last attempt at the target was less than its cooldown ago",
+    ask({ undo, basis, steady }) {
+      for (const { ruleNow, lastAttemptMs } of basis) {
+        if (undo || !ruleNow || !steady || lastAttemptMs === undefined || ruleNow.cooldownMs === 0) continue;
+        const waitedMs = wallElapsedMs(steady, lastAttemptMs);
+        if (waitedMs >= ruleNow.cooldownMs) continue;
+        const until = timeText(steady.nowMs - waitedMs + ruleNow.cooldownMs);
+        const ago = formatDuration(ruleNow.cooldownMs);
+        return skip('cooldown', `the last attempt was less than ${ago} ago; next at ${until}`);
+      }
+      return undefined;
+    },
+  },
+  'just-done': {
+    when: 'Trustward acted on it a moment ago, and the target is not in that state; or whether a person reversed it could not be read',
+    ask({ justDoneMs, isUnread }) {
+      if (isUnread)
+        return skip(
+          'in_doubt',
+          'a list shows it reversed, and its own record was not read: whether a person did that is known when it is',
+        );
+      if (justDoneMs === undefined) return undefined;
+      const waits = formatDuration(Math.ceil(justDoneMs / 1_000) * 1_000);
+      const text =
+        'it was done just now and does not show yet: whether a person reversed it is known after the quiet period';
+      return skip('in_doubt', `${text} (${waits})`);
+    },
+  },
+  'for-not-reached': {
+    when: 'the rule has not matched for its `for` duration yet',
+    ask({ undo, basis, nowMs }) {
+      for (const { ruleNow, matchingSince } of basis) {
+        // Without `for` there is nothing to wait for, even after the clock was set back.
+        if (undo || !ruleNow || matchingSince === undefined || ruleNow.forMs === 0) continue;
+        if (nowMs - matchingSince >= ruleNow.forMs) continue;
+        const since = timeText(matchingSince);
+        return skip('for_not_reached', `it must match for ${formatDuration(ruleNow.forMs)}, and has since ${since}`);
+      }
+      return undefined;
+    },
+  },
+  'in-doubt': {
+    when: "an intent's effect on the target is not known yet, or the intent needs a person",
+    ask({ doubt, basis }) {
+      if (doubt) return skip('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
+      for (const { earlier } of basis) {
+        if (earlier?.outcome === 'parked')
+          return skip('in_doubt', `intent ${earlier.id} is parked and needs a person: ${earlier.note ?? ''}`);
+        if (earlier && isUnresolved(earlier)) return skip('in_doubt', `intent ${earlier.id} is not resolved yet`);
+      }
+      return undefined;
+    },
+  },
+  'already-acted': {
+    when: 'it was already done for this episode',
+    ask({ basis, nowMs, isOwnSo }) {
+      const done = basis.find(({ earlier }) => earlier && isDone(earlier))?.earlier;
+      if (!done) return undefined;
+      const when = `done by intent ${done.id} at ${timeText(done.settledAt ?? nowMs)}`;
+      return skip('already_acted', isOwnSo ? `${when}; another device of this serial number differs` : when);
+    },
+  },
+  'already-so': {
+    when: 'the target is in the wanted state',
+    ask({ traits: { fieldWritten, valueWritten }, state, noDevices }) {
+      if (noDevices === 'none') return skip('already_so', 'the user has no device left');
+      if (state !== 'as_intended') return undefined;
+      return skip(
+        'already_so',
+        fieldWritten ? `${fieldWritten} is already ${valueWritten}` : 'the target is already in the wanted state',
+      );
+    },
+  },
+  over: {
+    when: 'the episode that it is based on is over',
+    ask({ undo, basis }) {
+      const past = undo ? undefined : basis.find(({ isOver }) => isOver);
+      return past && skip('drifted', `rule ${past.rule} has ceased to match ${past.subjectId} since`);
+    },
+  },
+  'one-retry': {
+    when: 'it was already tried once more',
+    ask: ({ doubtRetries = 0 }) => (doubtRetries > 0 ? skip('in_doubt', 'not done after one retry') : undefined),
+  },
+} satisfies { readonly [name in CheckName]?: Check };
 
 /** After the first refusal: none. */
 function pauseMs(times: number): number {
   return times <= 1 ? 0 : Math.min(LONGEST_MS, FIRST_MS * 2 ** (times - 2));
 }
-
-export const cooldown: Check = {
-  when: "the rule's last attempt at the target was less than its cooldown ago",
-  ask({ undo, basis, steady }) {
-    for (const { ruleNow, lastAttemptMs } of basis) {
-      if (undo || !ruleNow || !steady || lastAttemptMs === undefined || ruleNow.cooldownMs === 0) continue;
-      const waitedMs = wallElapsedMs(steady, lastAttemptMs);
-      if (waitedMs >= ruleNow.cooldownMs) continue;
-      const until = timeText(steady.nowMs - waitedMs + ruleNow.cooldownMs);
-      const ago = formatDuration(ruleNow.cooldownMs);
-      return skip('cooldown', `the last attempt was less than ${ago} ago; next at ${until}`);
-    }
-    return undefined;
-  },
-};
-
-export const justDone: Check = {
-  when: 'Trustward acted on it a moment ago, and the target is not in that state; or whether a person reversed it could not be read',
-  ask({ justDoneMs, isUnread }) {
-    if (isUnread)
-      return skip(
-        'in_doubt',
-        'a list shows it reversed, and its own record was not read: whether a person did that is known when it is',
-      );
-    if (justDoneMs === undefined) return undefined;
-    const waits = formatDuration(Math.ceil(justDoneMs / 1_000) * 1_000);
-    const text =
-      'it was done just now and does not show yet: whether a person reversed it is known after the quiet period';
-    return skip('in_doubt', `${text} (${waits})`);
-  },
-};
-
-export const forNotReached: Check = {
-  when: 'the rule has not matched for its `for` duration yet',
-  ask({ undo, basis, nowMs }) {
-    for (const { ruleNow, matchingSince } of basis) {
-      // Without `for` there is nothing to wait for, even after the clock was set back.
-      if (undo || !ruleNow || matchingSince === undefined || ruleNow.forMs === 0) continue;
-      if (nowMs - matchingSince >= ruleNow.forMs) continue;
-      const since = timeText(matchingSince);
-      return skip('for_not_reached', `it must match for ${formatDuration(ruleNow.forMs)}, and has since ${since}`);
-    }
-    return undefined;
-  },
-};
-
-export const inDoubt: Check = {
-  when: "an intent's effect on the target is not known yet, or the intent needs a person",
-  ask({ doubt, basis }) {
-    if (doubt) return skip('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
-    for (const { earlier } of basis) {
-      if (earlier?.outcome === 'parked')
-        return skip('in_doubt', `intent ${earlier.id} is parked and needs a person: ${earlier.note ?? ''}`);
-      if (earlier && isUnresolved(earlier)) return skip('in_doubt', `intent ${earlier.id} is not resolved yet`);
-    }
-    return undefined;
-  },
-};
-
-export const alreadyActed: Check = {
-  when: 'it was already done for this episode',
-  ask({ basis, nowMs, isOwnSo }) {
-    const done = basis.find(({ earlier }) => earlier && isDone(earlier))?.earlier;
-    if (!done) return undefined;
-    const when = `done by intent ${done.id} at ${timeText(done.settledAt ?? nowMs)}`;
-    return skip('already_acted', isOwnSo ? `${when}; another device of this serial number differs` : when);
-  },
-};
-
-export const alreadySo: Check = {
-  when: 'the target is in the wanted state',
-  ask({ traits: { fieldWritten, valueWritten }, state, noDevices }) {
-    if (noDevices === 'none') return skip('already_so', 'the user has no device left');
-    if (state !== 'as_intended') return undefined;
-    return skip(
-      'already_so',
-      fieldWritten ? `${fieldWritten} is already ${valueWritten}` : 'the target is already in the wanted state',
-    );
-  },
-};
-
-export const over: Check = {
-  when: 'the episode that it is based on is over',
-  ask({ undo, basis }) {
-    const past = undo ? undefined : basis.find(({ isOver }) => isOver);
-    return past && skip('drifted', `rule ${past.rule} has ceased to match ${past.subjectId} since`);
-  },
-};
-
-export const oneRetry: Check = {
-  when: 'it was already tried once more',
-  ask: ({ doubtRetries = 0 }) => (doubtRetries > 0 ? skip('in_doubt', 'not done after one retry') : undefined),
-};

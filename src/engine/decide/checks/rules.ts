@@ -3,6 +3,7 @@ import { canonicalJson } from '../../../base/json.ts';
 import {
   type BasisFacts,
   type Check,
+  type CheckName,
   type Drift,
   type FieldChange,
   hold,
@@ -45,14 +46,61 @@ function factAt(record: Facts, path: string): Fact | undefined {
   return path.split('.').reduce<Fact | undefined>((value, key) => own(value, key), record);
 }
 
-export const changedSince: Check = {
-  when: 'a record field, or the document that would be changed, differs from what was approved',
-  ask(facts) {
-    if (!facts.approved || facts.released) return undefined;
-    const changed = [...facts.basis.flatMap(changedFacts), ...changedDocument(facts).map(changeText)];
-    return changed.length === 0 ? undefined : skip('drifted', `changed since the plan was made: ${changed.join(', ')}`);
+export const RULES = {
+  'changed-since': {
+    when: 'a record field, or the document that would be changed, differs from what was approved',
+    ask(facts) {
+      if (!facts.approved || facts.released) return undefined;
+      const changed = [...facts.basis.flatMap(changedFacts), ...changedDocument(facts).map(changeText)];
+      return changed.length === 0
+        ? undefined
+        : skip('drifted', `changed since the plan was made: ${changed.join(', ')}`);
+    },
   },
-};
+  'not-proposed': {
+    when: 'its rules no longer give the verdict that it is based on',
+    ask({ released, approved, isDoubt, undo, basis }) {
+      if (released || (approved && !isDoubt)) return undefined;
+      const wanted = undo ? 'no_match' : 'match';
+      const still = basis.filter(({ verdict }) => verdict === wanted).length;
+      if (undo || isDoubt ? still === basis.length : still > 0) return undefined;
+      const changed = basis.flatMap(changedFacts).join(', ');
+      return skip('drifted', `changed since it was decided: ${changed || 'the rule no longer gives that verdict'}`);
+    },
+  },
+  'rule-off': {
+    when: 'one of its rules is missing or off, or has a lower mode now',
+    ask({ released, approved = false, basis, mode = 'off' }) {
+      if (released) return undefined;
+      const lesser = basis.find(({ ruleNow }) => !allowsCall(leastMode(mode, ruleNow?.mode ?? 'off'), approved));
+      if (!lesser) return undefined;
+      const now = lesser.ruleNow ? `has mode ${lesser.ruleNow.mode} now` : 'is missing or off';
+      return skip('drifted', `rule ${lesser.rule} no longer allows it: it ${now}`);
+    },
+  },
+  'rule-changed': {
+    when: 'one of its rules was changed',
+    ask({ released, basis }) {
+      const changed = released ? undefined : basis.find(({ ruleNow, ruleHash }) => ruleNow?.hash !== ruleHash);
+      if (!changed) return undefined;
+      return skip('drifted', `rule ${changed.rule} was changed meanwhile: the next run judges by its new text`);
+    },
+  },
+  'not-judged': {
+    when: 'the run does not judge one of its rules, or cannot trust a source of that rule',
+    ask({ basis }) {
+      const other = basis.find(({ canJudge }) => canJudge === false);
+      return other && hold('untrusted_source', `this run does not judge rule ${other.rule}`);
+    },
+  },
+  'untrusted-source': {
+    when: 'a source that the rule reads was incomplete, changed too much, or could not be trusted for another reason',
+    ask({ basis }) {
+      const text = basis.find(({ untrusted }) => untrusted !== undefined)?.untrusted;
+      return text === undefined ? undefined : skip('untrusted_source', `nothing is done on untrusted data: ${text}`);
+    },
+  },
+} satisfies { readonly [name in CheckName]?: Check };
 
 /** What the check names, for people who have not answered yet. Two rules on one field name it once. */
 export function changesSince(facts: TargetFacts): Pick<Drift, 'changed' | 'gone'> {
@@ -80,18 +128,6 @@ function changedDocument({ traits, target, effect, settings = {}, fresh }: Targe
   });
 }
 
-export const notProposed: Check = {
-  when: 'its rules no longer give the verdict that it is based on',
-  ask({ released, approved, isDoubt, undo, basis }) {
-    if (released || (approved && !isDoubt)) return undefined;
-    const wanted = undo ? 'no_match' : 'match';
-    const still = basis.filter(({ verdict }) => verdict === wanted).length;
-    if (undo || isDoubt ? still === basis.length : still > 0) return undefined;
-    const changed = basis.flatMap(changedFacts).join(', ');
-    return skip('drifted', `changed since it was decided: ${changed || 'the rule no longer gives that verdict'}`);
-  },
-};
-
 export function lastRunSaid({ basis }: TargetFacts, reason: Refusal['reason']): Refusal | undefined {
   const said = basis.find((one) => one.said?.reason === reason)?.said;
   if (!said) return undefined;
@@ -99,39 +135,3 @@ export function lastRunSaid({ basis }: TargetFacts, reason: Refusal['reason']): 
   const did = decision === 'hold' ? 'held' : 'skipped';
   return { decision, reason, reasonText: `the last run ${did} it (${reason}): ${said.reasonText}` };
 }
-
-export const ruleOff: Check = {
-  when: 'one of its rules is missing or off, or has a lower mode now',
-  ask({ released, approved = false, basis, mode = 'off' }) {
-    if (released) return undefined;
-    const lesser = basis.find(({ ruleNow }) => !allowsCall(leastMode(mode, ruleNow?.mode ?? 'off'), approved));
-    if (!lesser) return undefined;
-    const now = lesser.ruleNow ? `has mode ${lesser.ruleNow.mode} now` : 'is missing or off';
-    return skip('drifted', `rule ${lesser.rule} no longer allows it: it ${now}`);
-  },
-};
-
-export const ruleChanged: Check = {
-  when: 'one of its rules was changed',
-  ask({ released, basis }) {
-    const changed = released ? undefined : basis.find(({ ruleNow, ruleHash }) => ruleNow?.hash !== ruleHash);
-    if (!changed) return undefined;
-    return skip('drifted', `rule ${changed.rule} was changed meanwhile: the next run judges by its new text`);
-  },
-};
-
-export const notJudged: Check = {
-  when: 'the run does not judge one of its rules, or cannot trust a source of that rule',
-  ask({ basis }) {
-    const other = basis.find(({ canJudge }) => canJudge === false);
-    return other && hold('untrusted_source', `this run does not judge rule ${other.rule}`);
-  },
-};
-
-export const untrustedSource: Check = {
-  when: 'a source that the rule reads was incomplete, changed too much, or could not be trusted for another reason',
-  ask({ basis }) {
-    const text = basis.find(({ untrusted }) => untrusted !== undefined)?.untrusted;
-    return text === undefined ? undefined : skip('untrusted_source', `nothing is done on untrusted data: ${text}`);
-  },
-};

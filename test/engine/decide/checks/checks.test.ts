@@ -20,7 +20,7 @@ import { deleteDevice } from '../../../../src/engine/act/actions/deletions.ts';
 import { banDevice, unbanDevice } from '../../../../src/engine/act/actions/device-ban.ts';
 import { notify } from '../../../../src/engine/act/actions/notify.ts';
 import { ask, CHECKS } from '../../../../src/engine/decide/checks/ask.ts';
-import { newcomers } from '../../../../src/engine/decide/checks/bounds.ts';
+import { BOUNDS } from '../../../../src/engine/decide/checks/bounds.ts';
 import { type Asked, COMPLETE, GAPS, LISTS } from '../../../../src/engine/decide/checks/stages.ts';
 import { matrixText } from './matrix.ts';
 
@@ -197,7 +197,7 @@ describe('each check answers in every stage whose list has it, and nothing else 
 
 /** Why a deletion that was reviewed as `then` and reads as `now` is not done. */
 function beyondReviewed(then: Deletion | undefined, now: Deletion | undefined): string | undefined {
-  const refusal = newcomers.ask({
+  const refusal = BOUNDS.newcomers.ask({
     traits: deleteDevice,
     target: 'S-1',
     undo: false,
