@@ -5,7 +5,7 @@ import { LongestFirst } from './test/support/longest-first.ts';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.long.test.ts', 'node_modules/**'],
+    exclude: ['test/**/*.{slow,long}.test.ts', 'node_modules/**'],
     globalSetup: ['test/support/build.ts'],
     setupFiles: ['test/support/fixed-seed.ts'],
     // Where a test that hangs ends, and no measure of speed: a machine that is ten times slower passes.

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** The long forms: more cases of the same properties. Each suite ends within ten minutes on two cores. */
+/** The long forms: more cases of the same properties. docs/development.md says how long each takes. */
 export default defineConfig({
   test: {
     include: ['test/**/*.long.test.ts'],

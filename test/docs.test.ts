@@ -1,22 +1,13 @@
-// docs: what the documentation says is so: its commands run, its names exist, its links lead somewhere.
-// In: README.md and docs/. Out: tests. It never reaches further than loopback.
-import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// docs: what the documentation names exists, and its links lead somewhere. walks.slow.test.ts runs its commands.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import ts from 'typescript';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Console, startConsole } from '../src/console/console.ts';
+import { describe, expect, it } from 'vitest';
 import { buildProgram } from '../src/faces/cli/program.ts';
-import { systemClock } from '../src/runtime/system/clock.ts';
-import { built, ROOT } from './support/built.ts';
+import { ROOT } from './support/built.ts';
 import { openEndpoint } from './support/endpoint.ts';
-import { silentLog } from './support/organization.ts';
 import { namesRead } from './support/settings.ts';
-import { goingThrough, inOneShell, WHOLE_WALK, walkOf } from './support/walk.ts';
 
-const run = promisify(execFile);
 const README = read('README.md');
 const PAGES = ['README.md', 'CHANGELOG.md', 'AGENTS.md', ...foldersOf('docs'), ...foldersOf('docs/decisions')];
 
@@ -39,88 +30,6 @@ function all(text: string, pattern: RegExp): string[] {
 }
 
 const sorted = (names: Iterable<string>) => [...new Set(names)].sort();
-
-describe('the first ten minutes of the README', () => {
-  let dir: string;
-  let server: Console;
-  beforeAll(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
-    server = await startConsole({
-      listen: { host: '127.0.0.1', port: 0 },
-      dbFile: join(dir, 'console.db'),
-      seed: { seed: 3, devices: 200, users: 120, services: 6, events: 50, compromised: 2 },
-      clock: systemClock,
-      log: silentLog,
-    });
-    writeFileSync(join(dir, 'trustward.key'), `${server.credentials?.apiKey}\n`, { mode: 0o600 });
-  });
-  afterAll(async () => {
-    await server.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
-
-  const npx = `npx() { shift; "${process.execPath}" "${built('src/main.ts')}" "$@"; }`;
-  const shell = (script: string, env: Record<string, string> = {}) => inOneShell(`${npx}\n${script}`, dir, env);
-  const walk = walkOf('README.md');
-  const going = (blocks: string[], folder: string, key: string) => goingThrough(blocks, folder, key, server.address);
-
-  it('lead from a dry run to a plan that is applied, and to an audit that is whole', { timeout: 300_000 }, async () => {
-    const { stdout } = await shell(going(walk, 'trustward', join(dir, 'trustward.key')));
-    expect(stdout).toMatch(WHOLE_WALK);
-    expect(readFileSync(join(dir, 'dry-run.md'), 'utf8')).toContain('MdmData.CompromisedStatus');
-    expect(server.effects().filter((effect) => effect.kind === 'device_banned')).toHaveLength(2);
-  });
-
-  it('need no more than a key that reads until something is approved', { timeout: 300_000 }, async () => {
-    const key = join(dir, 'read-only.key');
-    writeFileSync(key, server.issueApiKey('reads', 'ReadOnly'));
-    const reading = walk.filter((block) => !block.includes('apply') && !block.includes('enforce'));
-    const { stdout } = await shell(going(reading, 'reading', key));
-    expect(stdout).toContain('nothing was changed.');
-    expect(stdout).not.toContain('not available (403)');
-  });
-
-  it('end with exit code 2 and one line where NODE_ENV=production has no API address', async () => {
-    const failure = await shell('npx trustward serve', {
-      NODE_ENV: 'production',
-    }).catch((error) => error);
-    expect(failure).toMatchObject({ code: 2, stdout: '' });
-    expect(failure.stderr.trim().split('\n')).toEqual([expect.stringContaining('TRUSTWARD_API_URL is not set')]);
-  });
-});
-
-describe('the library examples of the README', () => {
-  const example = (name: string) =>
-    all(README, /```ts\n([\s\S]*?)```/g).find((block) => block.includes(`from '${name}'`)) ?? '';
-
-  it('reads pages of a real server', { timeout: 300_000 }, async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
-    const server = await startConsole({
-      listen: { host: '127.0.0.1', port: 0 },
-      dbFile: join(dir, 'console.db'),
-      seed: { seed: 1, devices: 30, users: 20 },
-      clock: systemClock,
-      log: silentLog,
-    });
-    const file = join(dir, 'example.mts');
-    writeFileSync(file, example('trustward').replace("'trustward'", `'${built('src/index.ts')}'`));
-    const env = { ...process.env, API_URL: server.address, API_KEY: server.credentials?.apiKey };
-    const { stdout } = await run(process.execPath, [file], { env });
-    expect(stdout).toBe('30 of 30 devices\n');
-    await server.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
-
-  it('judges a record by the shipped rules', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
-    const file = join(dir, 'example.mts');
-    writeFileSync(file, example('trustward/rules').replace("'trustward/rules'", `'${built('src/rules.ts')}'`));
-    const { stdout } = await run(process.execPath, [file], { cwd: ROOT });
-    expect(stdout).toMatch(/^\d+ tests passed\nban-compromised-device: match \n/);
-    expect(stdout).toMatch(/ban-denied-corporate-device: unknown \w/);
-    rmSync(dir, { recursive: true, force: true });
-  });
-});
 
 describe('names in the README', () => {
   const configured = namesRead();

@@ -66,7 +66,7 @@ export function addFigures(sum: CampaignFigures, more: CampaignFigures): void {
 /** What went wrong, and how to see it again. */
 export function failureLine({ seed, violations }: SimulationResult): string {
   const said = violations.map(({ kind, text }) => `${kind}: ${text}`).join('; ');
-  return `seed ${seed}: ${said} (replay: SIM_SEED=${seed} npx vitest run test/harness/simulation.test.ts)`;
+  return `seed ${seed}: ${said} (replay: SIM_SEED=${seed} npm run test:all -- test/harness/simulation.slow.test.ts)`;
 }
 
 export function figuresLine(figures: CampaignFigures, seconds: number): string {

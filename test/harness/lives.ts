@@ -67,7 +67,7 @@ export class Lives {
     return this.stepsBefore + this.life.steps;
   }
 
-  /** The installation: people command one that has been born (test/engine/audit/birth-killed.test.ts kills that). */
+  /** The installation: people command one that has been born (test/engine/audit/birth-killed.slow.test.ts kills that). */
   async bear(): Promise<void> {
     await startProcess(this.surroundings(this.parts.db), this.life, 'dry-run');
   }

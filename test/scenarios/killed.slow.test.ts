@@ -24,7 +24,7 @@ beforeEach(async () => {
   const env = {
     TRUSTWARD_QUIET_PERIOD: '100ms',
     TRUSTWARD_REQUEST_TIMEOUT: '10s',
-    TRUSTWARD_ACT_CONCURRENCY: '1', // what was before the kill is known; killed-at-once.test.ts has several
+    TRUSTWARD_ACT_CONCURRENCY: '1', // what was before the kill is known; killed-at-once.slow.test.ts has several
   };
   org = await startOrganization({ devices: 60, env });
   // Targets are acted on in the order of their ids.

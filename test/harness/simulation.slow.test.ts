@@ -1,5 +1,5 @@
 // harness: the simulation as every test run has it: some thousand crash points, the seeds that once failed, the planted bugs.
-// A seed of its own: SIM_SEED=7 npx vitest run test/harness/simulation.test.ts prints its history when it fails.
+// A seed of its own: SIM_SEED=7 npm run test:all -- test/harness/simulation.slow.test.ts prints its history when it fails.
 import { describe, expect, it } from 'vitest';
 import { figuresLine, healthyLife, runCampaign, seedThatFinds } from './campaign.ts';
 import { PLANTED_BUGS, type SeededBug } from './planted-bugs.ts';

@@ -1,5 +1,5 @@
 // fidelity: what was recorded of random months is replayed, and gives the decisions that were made; planted bugs are found. MONTH_SEED=17 npx vitest
-// run test/history/fidelity/fidelity.test.ts proves one month alone.
+// run test/history/fidelity/fidelity.slow.test.ts proves one month alone.
 import { describe, expect, it } from 'vitest';
 import type { HistoryReader } from '../../../src/domain/recorded-history.ts';
 import { playMonth } from './month.ts';
