@@ -114,4 +114,9 @@ export class Columns<Noun extends object> {
     const kept = Object.entries(this.of).filter(([key]) => !keys.includes(key as Key));
     return new Columns(Object.fromEntries(kept) as Fields<Omit<Noun, Key>>);
   }
+
+  only<Key extends keyof Noun>(...keys: Key[]): Columns<Pick<Noun, Key>> {
+    const kept = Object.entries(this.of).filter(([key]) => keys.includes(key as Key));
+    return new Columns(Object.fromEntries(kept) as Fields<Pick<Noun, Key>>);
+  }
 }

@@ -4,11 +4,10 @@ import { canonicalJson } from '../base/json.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Acceptance, RunOperatorState, Stop } from '../domain/operator.ts';
 import type { Newest, PageReader } from '../domain/store-ports.ts';
-import { Columns, members } from './columns.ts';
+import { Columns, json, members } from './columns.ts';
 import { saveMembers, withMembers } from './exemption-members.ts';
 import { newest } from './lists.ts';
 import { type Db, rowByPrefix, Where, type Work } from './queries.ts';
-import { storedJson } from './stored-json.ts';
 
 /** Its members have a table of their own. */
 const EXEMPTION = new Columns<Omit<Exemption, 'members' | 'acceptForgeable'>>({
@@ -70,21 +69,22 @@ export function* saveStop(db: Db, stop: Stop | undefined): Work<void> {
   if (stop) yield* db.insert('stop_switch', { one: 1, stopped_at: stop.at, stopped_by: stop.by, reason: stop.reason });
 }
 
+const ACCEPTANCE = new Columns<Acceptance>({
+  source: 'source',
+  at: 'accepted_at',
+  by: 'accepted_by',
+  reason: 'reason',
+  run: 'run_id',
+  causes: json('causes'),
+  count: 'count',
+});
+
 export function* readAcceptances(db: Db): Work<Acceptance[]> {
-  return (yield* db.all('SELECT * FROM acceptances ORDER BY source')).map((row) => ({
-    source: row.source as Acceptance['source'],
-    at: row.accepted_at as number,
-    by: row.accepted_by as string,
-    reason: row.reason as string,
-    run: row.run_id as string,
-    causes: storedJson<Acceptance['causes']>(row.causes),
-    count: row.count as number,
-  }));
+  return (yield* db.all('SELECT * FROM acceptances ORDER BY source')).map(ACCEPTANCE.nounOf);
 }
 
-export function* saveAcceptance(db: Db, { source, at, by, reason, run, causes, count }: Acceptance): Work<void> {
-  const row = { source, accepted_at: at, accepted_by: by, reason, run_id: run, causes: canonicalJson(causes), count };
-  yield* db.upsert('acceptances', row, 'source');
+export function* saveAcceptance(db: Db, acceptance: Acceptance): Work<void> {
+  yield* db.upsert('acceptances', ACCEPTANCE.rowOf(acceptance), 'source');
 }
 
 /** They were given in a period whose end the database has lost: what they allowed may have been used. */

@@ -1,7 +1,6 @@
 // store: the outbox: notifications that wait for their webhook, and the open alerts. A notification is written in the transaction of
 // its event. The result of a delivery is written to the audit in its own transaction.
 
-import { canonicalJson } from '../base/json.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type {
   Alert,
@@ -17,8 +16,8 @@ import type {
 } from '../domain/notification.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { NotificationFilter } from '../domain/store-ports.ts';
-import { type Db, demandRow, type Row, readMeta, Where, type Work } from './queries.ts';
-import { storedJson } from './stored-json.ts';
+import { Columns, json } from './columns.ts';
+import { type Db, demandRow, readMeta, Where, type Work } from './queries.ts';
 
 /** Ended notifications are kept for this long. The audit keeps a record of them. */
 const KEPT_MS = 30 * 86_400_000;
@@ -30,10 +29,20 @@ const DUE = `SELECT * FROM notifications WHERE status = 'waiting' AND next_at <=
 /** As whoever claimed it left it: a claim is a time of the next attempt. */
 const OWN = "id = ? AND status = 'waiting' AND next_at = ?";
 
+const NOTIFICATION = new Columns<WaitingNotification>({
+  id: 'id',
+  to: 'recipient',
+  kind: 'kind',
+  at: 'at',
+  text: 'text',
+  about: json('about'),
+  attempts: 'attempts',
+});
+
 /** INVARIANT: called inside the transaction of the event that the notification reports. */
-export function* addNotification(db: Db, { id, to, kind, at, text, about }: Notification): Work<void> {
-  const waiting = { status: 'waiting', attempts: 0, next_at: at, note: null };
-  yield* db.insert('notifications', { id, recipient: to, kind, at, text, about: canonicalJson(about), ...waiting });
+export function* addNotification(db: Db, notification: Notification): Work<void> {
+  const row = NOTIFICATION.rowOf({ ...notification, attempts: 0 });
+  yield* db.insert('notifications', { ...row, status: 'waiting', next_at: notification.at, note: null });
 }
 
 /** The store's way to write: one transaction, with audit entries inside. */
@@ -51,7 +60,7 @@ export class SqlOutbox implements Outbox {
 
   /** Without claiming them. */
   async due(nowMs: number, limit: number): Promise<WaitingNotification[]> {
-    return (await this.db.reading(this.db.all(DUE, nowMs, limit))).map(notificationOfRow);
+    return (await this.db.reading(this.db.all(DUE, nowMs, limit))).map(NOTIFICATION.nounOf);
   }
 
   async claim(nowMs: number, untilMs: number, limit: number): Promise<ClaimedNotification[]> {
@@ -68,7 +77,7 @@ export class SqlOutbox implements Outbox {
       untilMs,
       ids,
     );
-    return rows.map((row) => ({ ...notificationOfRow(row), claimedUntil: untilMs }));
+    return rows.map((row) => ({ ...NOTIFICATION.nounOf(row), claimedUntil: untilMs }));
   }
 
   async watchedSince(nowMs: number): Promise<number> {
@@ -171,7 +180,7 @@ export function* readNotifications(
   where.add('(at, id) < (SELECT at, id FROM notifications WHERE id = ?)', before);
   const sql = `SELECT * FROM notifications ${where.text} ORDER BY at DESC, id DESC LIMIT ?`;
   return (yield* db.all(sql, ...where.values, limit)).map((row) => ({
-    ...notificationOfRow(row),
+    ...NOTIFICATION.nounOf(row),
     status: row.status as NotificationStatus,
     nextAt: row.status === 'waiting' ? (row.next_at as number) : undefined,
     note: row.note === null ? undefined : (row.note as string),
@@ -180,18 +189,6 @@ export function* readNotifications(
 
 function notificationOf({ key, code, text, about }: Alert, to: string, id: string, at: number): Notification {
   return { id, to, kind: 'alert', at, text, about: { ...about, alert: code, key } };
-}
-
-function notificationOfRow(row: Row): WaitingNotification {
-  return {
-    id: row.id as string,
-    to: row.recipient as string,
-    kind: row.kind as Notification['kind'],
-    at: row.at as number,
-    text: row.text as string,
-    about: storedJson<Notification['about']>(row.about),
-    attempts: row.attempts as number,
-  };
 }
 
 // How far each webhook has got in the audit, and which process delivers to it.

@@ -47,7 +47,7 @@ import { readOpenFailures, readOpenState, readOpenStateOf } from './open-state.t
 import { exemptionPage, readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
 import { type Db, type Dialect, readMeta, rowByPrefix, Where, type Work } from './queries.ts';
-import { CLAIM, episodeOfRow, INTENT } from './rows.ts';
+import { CLAIM, DECISION, episodeOfRow, INTENT } from './rows.ts';
 import { decisionsById, decisionsOfRule, outlinesOfRun, SqlRunReader } from './run-reader.ts';
 import { readBaseline, readClockAgreement } from './run-rows.ts';
 import { storedJson } from './stored-json.ts';
@@ -69,6 +69,7 @@ function* eventTimes(db: Db, fromMs: number): Work<Map<string, number>> {
   return new Map(rows.map(({ id, at }) => [id, at]));
 }
 
+const COUNTED = DECISION.only('rule', 'subject', 'reason', 'action', 'target', 'mode', 'cappedBy');
 const OWNERS = `(SELECT json_group_array(owner.value) FROM json_each(effect, '$.devices') AS device,
   json_each(device.value, '$.owners') AS owner)`;
 
@@ -76,7 +77,7 @@ const OWNERS = `(SELECT json_group_array(owner.value) FROM json_each(effect, '$.
 const counted = ({
   by,
 }: Dialect) => `WITH asked(rule) AS (SELECT DISTINCT value FROM runs, json_each(runs.rules) WHERE seq >= ?)
-  SELECT rule, kind, subject, reason, action, target, mode, capped_by, ${OWNERS} AS owners FROM (
+  SELECT ${COUNTED.names}, ${OWNERS} AS owners FROM (
     SELECT * FROM decisions ${by('decisions_standing')} WHERE ended_seq IS NULL AND rule IN (SELECT rule FROM asked)
     UNION ALL
     SELECT * FROM decisions ${by('decisions_ended')} WHERE ended_seq > ? AND rule IN (SELECT rule FROM asked)) AS counted
@@ -84,24 +85,17 @@ const counted = ({
 
 function* countedSince(db: Db, runSeq: number, reasons: readonly string[]): Work<CountedDecision[]> {
   return (yield* db.all(counted(db.dialect), runSeq, runSeq, JSON.stringify(reasons))).map((row) => ({
-    rule: row.rule as string,
-    subject: { kind: row.kind as CountedDecision['subject']['kind'], id: row.subject as string },
-    reason: row.reason as CountedDecision['reason'],
-    action: row.action as string,
-    target: row.target as string,
-    mode: row.mode as CountedDecision['mode'],
-    cappedBy: (row.capped_by ?? undefined) as CountedDecision['cappedBy'],
+    ...COUNTED.nounOf(row),
     owners: storedJson<string[]>(row.owners).map((owner) => owner.toLowerCase()),
   }));
 }
 
+const NEW_MATCH = DECISION.only('subject', 'facts');
+
 function* newMatchesSince(db: Db, runSeq: number, atMs: number): Work<NewMatch[]> {
-  const sql = `SELECT kind, subject, facts FROM decisions ${db.dialect.by('decisions_by_run')}
+  const sql = `SELECT ${NEW_MATCH.names} FROM decisions ${db.dialect.by('decisions_by_run')}
     WHERE run_seq > ? AND verdict = 'match' AND since > ? ORDER BY run_seq, rowid`;
-  return (yield* db.all(sql, runSeq, atMs)).map((row) => ({
-    subject: { kind: row.kind as NewMatch['subject']['kind'], id: row.subject as string },
-    facts: storedJson<NewMatch['facts']>(row.facts),
-  }));
+  return (yield* db.all(sql, runSeq, atMs)).map(NEW_MATCH.nounOf);
 }
 
 /** An intent that was tried again with success is none. */

@@ -54,23 +54,19 @@ const rulesOf = (index: string) => `WITH RECURSIVE named(rule) AS (
     FROM named WHERE named.rule IS NOT NULL)
   SELECT rule FROM named WHERE rule IS NOT NULL`;
 
+const KEY = DECISION.only('id', 'rule', 'subject', 'action', 'target');
+
 function* decisionsEnded(
   db: Db,
   { fromSeq, toSeq, rules }: { fromSeq: number; toSeq: number; rules?: readonly string[] },
 ): Work<EndedKey[]> {
   const index = db.dialect.by('decisions_ended'); // by rule, those that ended between: few rows are read
   const named = rules ?? (yield* db.all<{ rule: string }>(rulesOf(index))).map(({ rule }) => rule);
-  const sql = `SELECT id, rule, kind, subject, action, target
+  const sql = `SELECT ${KEY.names}
     FROM decisions ${index}
     WHERE rule IN (SELECT value FROM json_each(?)) AND ended_seq > ? AND ended_seq <= ? AND run_seq <= ?
     ORDER BY rule, target, subject, id`;
-  return (yield* db.all(sql, JSON.stringify(named), fromSeq, toSeq, fromSeq)).map((row) => ({
-    id: row.id as string,
-    rule: row.rule as string,
-    subject: { kind: row.kind as SubjectKind, id: row.subject as string },
-    action: row.action as EndedKey['action'],
-    target: row.target as string,
-  }));
+  return (yield* db.all(sql, JSON.stringify(named), fromSeq, toSeq, fromSeq)).map(KEY.nounOf);
 }
 
 /** Facts and flips are long. */
