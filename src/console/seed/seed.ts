@@ -26,92 +26,18 @@ import {
 // console seed: the words of a made-up organization. In: nothing. Out: lists. Some names are hostile on purpose: code
 // that shows them must escape them.
 
-const FIRST_NAMES = [
-  'Ada',
-  'Alan',
-  'Anna',
-  'Ben',
-  'Carla',
-  'Chidi',
-  'Clara',
-  'Dana',
-  'David',
-  'Elena',
-  'Emil',
-  'Fatima',
-  'Felix',
-  'Grace',
-  'Hana',
-  'Hugo',
-  'Ines',
-  'Ivan',
-  'Jonas',
-  'Julia',
-  'Kofi',
-  'Lara',
-  'Leo',
-  'Lin',
-  'Marta',
-  'Max',
-  'Mira',
-  'Nadia',
-  'Noah',
-  'Olga',
-  'Omar',
-  'Paula',
-  'Priya',
-  'Rosa',
-  'Sam',
-  'Sofia',
-  'Tariq',
-  'Tom',
-  'Vera',
-  'Yuki',
-  'Zoe',
-  'Zsófia',
-  'José',
-  'Ørjan',
-];
-const LAST_NAMES = [
-  'Abe',
-  'Almeida',
-  'Bauer',
-  'Becker',
-  'Costa',
-  'Dubois',
-  'Eriksen',
-  'Fischer',
-  'Garcia',
-  'Haddad',
-  'Hansen',
-  'Ivanova',
-  'Jansen',
-  'Kim',
-  'Kovacs',
-  'Lang',
-  'Lopez',
-  'Mensah',
-  'Meyer',
-  'Moreau',
-  'Nakamura',
-  'Nowak',
-  'Okafor',
-  'Patel',
-  'Quinn',
-  'Rossi',
-  'Sato',
-  'Schmidt',
-  'Silva',
-  'Tanaka',
-  'Usman',
-  'Vogel',
-  'Weber',
-  'Young',
-  'Zhang',
-  "O'Neill",
-  'Müller',
-  'Łukasz',
-];
+const wordsOf = (text: string): string[] => text.trim().split(/\s+/);
+
+const FIRST_NAMES = wordsOf(`
+  Ada Alan Anna Ben Carla Chidi Clara Dana David Elena Emil Fatima Felix Grace Hana Hugo Ines Ivan Jonas Julia Kofi
+  Lara Leo Lin Marta Max Mira Nadia Noah Olga Omar Paula Priya Rosa Sam Sofia Tariq Tom Vera Yuki Zoe Zsófia José
+  Ørjan
+`);
+const LAST_NAMES = wordsOf(`
+  Abe Almeida Bauer Becker Costa Dubois Eriksen Fischer Garcia Haddad Hansen Ivanova Jansen Kim Kovacs Lang Lopez
+  Mensah Meyer Moreau Nakamura Nowak Okafor Patel Quinn Rossi Sato Schmidt Silva Tanaka Usman Vogel Weber Young Zhang
+  O'Neill Müller Łukasz
+`);
 /** Full names in other scripts, as a directory has them. */
 const OTHER_NAMES = [
   '田中 太郎',
@@ -438,28 +364,10 @@ function ascii(name: string): string {
     .toLowerCase();
 }
 
-const SERVICE_NAMES = [
-  'wiki',
-  'gitlab',
-  'jenkins',
-  'grafana',
-  'vault',
-  'erp',
-  'crm',
-  'payroll',
-  'jira',
-  'ssh-bastion',
-  'rdp-finance',
-  'k8s-prod',
-  'mail-archive',
-  'data-lake',
-  'chat',
-  'ldap',
-  'artifacts',
-  'intranet',
-  'billing',
-  'support-desk',
-];
+const SERVICE_NAMES = wordsOf(`
+  wiki gitlab jenkins grafana vault erp crm payroll jira ssh-bastion rdp-finance k8s-prod mail-archive data-lake chat
+  ldap artifacts intranet billing support-desk
+`);
 const CLUSTERS = ['eu-west', 'us-east', 'global-edge'];
 
 // Registered services, with whole specs as administrators write them.

@@ -77,17 +77,8 @@ const DEVICE_COLUMNS = Object.keys(DEVICE) as (keyof DeviceColumns)[];
 export type DeviceColumns = RowOf<typeof DEVICE>;
 export type EnduserColumns = RowOf<typeof ENDUSER>;
 
-export const insertDevice = inserter<DeviceColumns>('device', DEVICE);
-export const insertEnduser = inserter<EnduserColumns>('enduser', ENDUSER);
-
-function inserter<Row extends object>(table: string, columns: Record<keyof Row, unknown>) {
-  const names = Object.keys(columns) as (keyof Row & string)[];
-  const insert = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-  return (store: ConsoleStore, row: Row): number => {
-    const result = store.sql.exact(insert).run(...names.map((name) => row[name]));
-    return Number(result.lastInsertRowid);
-  };
-}
+export const insertDevice = (store: ConsoleStore, row: DeviceColumns): number => store.sql.insert('device', row);
+export const insertEnduser = (store: ConsoleStore, row: EnduserColumns): number => store.sql.insert('enduser', row);
 
 export function insertMapping(
   store: ConsoleStore,
@@ -314,11 +305,7 @@ function describeDevice(store: ConsoleStore, actor: Actor, device: DeviceRow, pa
     ([column, value]) => value !== undefined && value !== device[column as keyof DeviceRow],
   ) as [keyof typeof fields, string][];
   if (changed.length === 0) return;
-  store.sql.run(
-    `UPDATE device SET ${changed.map(([column]) => `${column} = ?`).join(', ')} WHERE pk = ?`,
-    ...changed.map(([, value]) => value),
-    device.pk,
-  );
+  store.sql.update('device', device.pk, Object.fromEntries(changed));
   const names = changed.map(([column]) => column);
   writeEvent(store, {
     caller: actor.name,
@@ -358,11 +345,7 @@ export function patchDevice(store: ConsoleStore, actor: Actor, deviceId: string,
   if (!device) throw new RangeError(`no device has the id ${deviceId}`);
   const columns = DEVICE_COLUMNS.filter((column) => fields[column] !== undefined);
   if (columns.length === 0) return;
-  store.sql.run(
-    `UPDATE device SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE pk = ?`,
-    ...columns.map((column) => fields[column] as string | bigint | number),
-    device.pk,
-  );
+  store.sql.update('device', device.pk, Object.fromEntries(columns.map((column) => [column, fields[column] ?? null])));
   writeEffect(store, actor, kindOf(device.mdm_compromised, fields.mdm_compromised), deviceId, {
     serial: device.serial,
     fields: columns,

@@ -32,25 +32,15 @@ export function insertPolicy(store: ConsoleStore, actor: Actor, spec: PolicySpec
     if (named && existing && named.pk !== existing.pk)
       throw new AppError('usage', `a policy of the name \`${name}\` exists`);
     const now = nowNs(store);
-    const pk = existing
-      ? existing.pk
-      : (store.sql.value<number>(
-          `INSERT INTO policy (policy_id, name, description, spec, version, created_at, created_by, updated_at, updated_by,
-            deleted_at, deleted_by) VALUES (?, ?, '', '', 0, ?, ?, 0, '', 0, '') RETURNING pk`,
-          freshId(store, name),
-          name,
-          now,
-          actor.name,
-        ) as number);
-    store.sql.run(
-      'UPDATE policy SET name = ?, description = ?, spec = ?, version = version + 1, updated_at = ?, updated_by = ? WHERE pk = ?',
-      name,
-      description ?? '',
-      specText,
-      now,
-      actor.name,
-      pk,
-    );
+    const pk =
+      existing?.pk ??
+      store.sql.insert('policy', {
+        ...{ policy_id: freshId(store, name), name, description: '', spec: '', version: 0 },
+        ...{ created_at: now, created_by: actor.name, updated_at: 0, updated_by: '', deleted_at: 0, deleted_by: '' },
+      });
+    store.sql.run('UPDATE policy SET version = version + 1 WHERE pk = ?', pk);
+    const written = { name, description: description ?? '', spec: specText };
+    store.sql.update('policy', pk, { ...written, updated_at: now, updated_by: actor.name });
     const row = store.sql.get<PolicyRow>('SELECT pk, policy_id, name FROM policy WHERE pk = ?', pk) as PolicyRow;
     changed(store, actor, row, existing ? 'updated' : 'created');
     return store.sql.value<string>(`SELECT ${RECORD} FROM policy WHERE pk = ?`, pk) as string;

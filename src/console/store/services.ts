@@ -87,9 +87,11 @@ export function insertService(store: ConsoleStore, actor: Actor, spec: ServiceSp
       name,
       cluster,
     );
-    const pk = existing
-      ? updateService(store, actor, existing, spec, specText)
-      : addService(store, actor, spec, specText);
+    const pk = existing?.pk ?? addService(store, actor, spec, specText);
+    if (existing) {
+      const changed = { version: existing.version + 1, updated_at: nowNs(store), updated_by: actor.name };
+      store.sql.update('service', pk, { ...columnsOf(spec, specText), ...changed });
+    }
     const isUpdate = existing !== undefined;
     const row = store.sql.get<ServiceRow>(`SELECT ${ROW} FROM service WHERE pk = ?`, pk) as ServiceRow;
     writeAudit(store, actor, row, isUpdate ? 'Update' : 'Create');
@@ -104,31 +106,14 @@ function addService(store: ConsoleStore, actor: Actor, spec: ServiceSpec, specTe
   const { name, cluster } = spec.metadata;
   const serviceId = `${name}.${cluster}.${store.serviceSuffix}`;
   refuseTakenId(store, serviceId);
-  const now = nowNs(store);
-  const mirrored = mirrorOf(spec);
-  return store.sql.value<number>(
-    `INSERT INTO service (service_id, name, cluster, type, discovery, version, description, created_at, created_by,
-      updated_at, updated_by, deleted_at, deleted_by, external, oidc_enabled, oidc_client, spec, user_facing, protocol,
-      domain, port, friendly_name, enabled)
-      VALUES (?, ?, ?, ?, '', 1, ?, ?, ?, ?, ?, 0, '', '', ?, ?, ?, ?, ?, ?, ?, ?, 'TRUE') RETURNING pk`,
-    serviceId,
-    name,
-    cluster,
-    mirrored.type,
-    mirrored.description,
-    now,
-    actor.name,
-    now,
-    actor.name,
-    mirrored.oidcEnabled,
-    oidcClient(store, mirrored.domain),
-    specText,
-    mirrored.userFacing,
-    mirrored.protocol,
-    mirrored.domain,
-    mirrored.port,
-    mirrored.friendlyName,
-  ) as number;
+  const [by, at] = [actor.name, nowNs(store)];
+  const written = columnsOf(spec, specText);
+  return store.sql.insert('service', {
+    ...{ service_id: serviceId, name, cluster, discovery: '', version: 1, external: '', enabled: 'TRUE' },
+    ...{ created_at: at, created_by: by, updated_at: at, updated_by: by, deleted_at: 0, deleted_by: '' },
+    ...written,
+    oidc_client: oidcClient(store, written.domain),
+  });
 }
 
 /** Names and clusters may have dots: `a.b` in `c` and `a` in `b.c` would have one ServiceID. */
@@ -140,46 +125,20 @@ function refuseTakenId(store: ConsoleStore, serviceId: string): void {
   );
 }
 
-function updateService(
-  store: ConsoleStore,
-  actor: Actor,
-  existing: ServiceRow,
-  spec: ServiceSpec,
-  specText: string,
-): number {
-  const mirrored = mirrorOf(spec);
-  store.sql.run(
-    `UPDATE service SET version = version + 1, type = ?, description = ?, updated_at = ?, updated_by = ?, oidc_enabled = ?,
-      spec = ?, user_facing = ?, protocol = ?, domain = ?, port = ?, friendly_name = ? WHERE pk = ?`,
-    mirrored.type,
-    mirrored.description,
-    nowNs(store),
-    actor.name,
-    mirrored.oidcEnabled,
-    specText,
-    mirrored.userFacing,
-    mirrored.protocol,
-    mirrored.domain,
-    mirrored.port,
-    mirrored.friendlyName,
-    existing.pk,
-  );
-  return existing.pk;
-}
-
-/** What the record repeats of the spec: `metadata.tags`, or the older places beside them. */
-function mirrorOf(spec: ServiceSpec) {
+/** The spec, and what the record repeats of it: `metadata.tags`, or the older places beside them. */
+function columnsOf(spec: ServiceSpec, specText: string) {
   const { metadata } = spec;
   const tags = metadata.tags ?? {};
   return {
     type: spec.type || 'user-defined',
     description: metadata.description ?? '',
-    friendlyName: metadata.friendly_name ?? '',
-    userFacing: flagOf((tags.user_facing ?? metadata.user_facing ?? '').toLowerCase() === 'true'),
+    friendly_name: metadata.friendly_name ?? '',
+    user_facing: flagOf((tags.user_facing ?? metadata.user_facing ?? '').toLowerCase() === 'true'),
     protocol: tags.protocol ?? metadata.protocol ?? '',
     domain: tags.domain ?? metadata.domain ?? '',
     port: portOf(String(tags.port ?? metadata.port ?? '')),
-    oidcEnabled: spec.spec?.http_settings?.oidc_settings?.enabled ? 'TRUE' : 'FALSE',
+    spec: specText,
+    oidc_enabled: spec.spec?.http_settings?.oidc_settings?.enabled ? 'TRUE' : 'FALSE',
   };
 }
 

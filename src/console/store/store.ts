@@ -94,6 +94,19 @@ export class Sql {
     return this.#row(text).run(...values).changes;
   }
 
+  /** Adds a row; returns its key. */
+  insert(table: string, row: { [column: string]: SqlValue }): number {
+    const names = Object.keys(row);
+    const text = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+    return Number(this.#row(text).run(...Object.values(row)).lastInsertRowid);
+  }
+
+  /** Writes these columns of the row with this key. */
+  update(table: string, pk: number, row: { [column: string]: SqlValue }): void {
+    const columns = Object.keys(row).map((name) => `${name} = ?`);
+    this.run(`UPDATE ${table} SET ${columns.join(', ')} WHERE pk = ?`, ...Object.values(row), pk);
+  }
+
   /** The first row. Integers are numbers: don't select times in nanoseconds, they would be rounded. */
   get<T>(text: string, ...values: SqlValue[]): T | undefined {
     return this.#row(text).get(...values) as T | undefined;

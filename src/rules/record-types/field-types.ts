@@ -123,15 +123,11 @@ export function typeName(type: ValueType): string {
 
 export const UNIT_NAMES = { ns: 'nanoseconds', ms: 'milliseconds', s: 'seconds', any: 'any unit' } as const;
 
-const FACTOR = recordOf({
-  Name: TEXT,
-  Value: TEXT,
-  Type: TEXT,
-  Source: TEXT,
-  Description: TEXT,
-  RemediationDescription: TEXT,
-  RemediationURL: TEXT,
-});
+/** Fields of one text each. */
+const texts = (names: string): { [name: string]: ValueType } =>
+  Object.fromEntries(names.split(' ').map((name) => [name, TEXT]));
+
+const FACTOR = recordOf(texts('Name Value Type Source Description RemediationDescription RemediationURL'));
 
 const TRUST_DATA = recordOf({
   EntityTrustscore: SCORE,
@@ -147,23 +143,17 @@ const TRUST_DATA = recordOf({
 
 const VERSION: ValueType = { kind: 'text', style: 'version' };
 
-const UNPAGED: [string, Field][] = [
-  ['Emails', { type: listOf(TEXT), unpagedOnly: true }],
-  ['LastLogin', { type: TIME_NS, unpagedOnly: true }],
-  ['LoginCount', { type: NUMBER, unpagedOnly: true }],
-];
+/** Fields that only unpaged lists have. */
+const unpaged = (fields: { [name: string]: ValueType }): [string, Field][] =>
+  Object.entries(fields).map(([name, type]) => [name, { type, unpagedOnly: true }]);
 
 const DEVICE: ValueType & { kind: 'record' } = {
   kind: 'record',
   fields: new Map([
     ...fieldsOf({
-      DeviceID: TEXT,
-      SerialNumber: TEXT,
-      DeviceFriendlyName: TEXT,
+      ...texts('DeviceID SerialNumber DeviceFriendlyName'),
       Ownership: textOf(...OWNERSHIPS),
-      Platform: TEXT,
-      Model: TEXT,
-      Architecture: TEXT,
+      ...texts('Platform Model Architecture'),
       RegisteredStatus: FLAG,
       MdmData: recordOf({ Timestamp: TIME_NS, Source: TEXT, CompromisedStatus: FLAG, CompliantStatus: FLAG }),
       TrustData: TRUST_DATA,
@@ -173,7 +163,7 @@ const DEVICE: ValueType & { kind: 'record' } = {
       AppVersion: VERSION,
       CreatedAt: TIME_NS,
     }),
-    ...UNPAGED,
+    ...unpaged({ Emails: listOf(TEXT), LastLogin: TIME_NS, LoginCount: NUMBER }),
   ]),
 };
 
@@ -181,33 +171,14 @@ const DEVICE: ValueType & { kind: 'record' } = {
 // than the example").
 
 const TEXTS = listOf(TEXT);
-const ENDPOINT = recordOf({
-  service_id: TEXT,
-  service_name: TEXT,
-  service_version: TEXT,
-  container_id: TEXT,
-  container_name: TEXT,
-  host_name: TEXT,
-  ip: TEXT,
-  port: TEXT,
-});
+const ENDPOINT = recordOf(
+  texts('service_id service_name service_version container_id container_name host_name ip port'),
+);
 
 const PRINCIPAL = recordOf({
   device: recordOf({
-    id: TEXT,
-    friendly_name: TEXT,
-    mac_address: TEXT,
-    serial_number: TEXT,
-    registration_status: TEXT,
-    compromised_status: TEXT,
-    compliance_status: TEXT,
-    oem_info: TEXT,
-    model: TEXT,
-    platform: TEXT,
-    ownership: TEXT,
-    architecture: TEXT,
-    udid: TEXT,
-    source: TEXT,
+    ...texts('id friendly_name mac_address serial_number registration_status compromised_status compliance_status'),
+    ...texts('oem_info model platform ownership architecture udid source'),
     unregistered: BOOLEAN,
     last_mdm_data_synced_at: { kind: 'time', unit: 'any' },
   }),
@@ -216,18 +187,12 @@ const PRINCIPAL = recordOf({
 });
 
 const EVENT: ValueType & { kind: 'record' } = recordOf({
-  id: TEXT,
-  external_id: TEXT,
-  org_id: TEXT,
-  org_name: TEXT,
-  group_id: TEXT,
+  ...texts('id external_id org_id org_name group_id'),
   severity: textOf(...EVENT_SEVERITIES),
   action: textOf(...EVENT_ACTION_NAMES),
   type: textOf(...EVENT_TYPES),
   sub_type: textOf(...EVENT_SUB_TYPES),
-  message: TEXT,
-  messages: TEXT,
-  result: TEXT,
+  ...texts('message messages result'),
   channel: ANY,
   policy: ANY,
   /** Records with a name; names from some servers. */
@@ -244,9 +209,7 @@ const EVENT: ValueType & { kind: 'record' } = recordOf({
 // "Service spec").
 
 const SERVICE: ValueType & { kind: 'record' } = recordOf({
-  ServiceID: TEXT,
-  ServiceName: TEXT,
-  ClusterName: TEXT,
+  ...texts('ServiceID ServiceName ClusterName'),
   ServiceType: textOf('user-defined', 'unknown', 'origin'),
   ServiceDiscovery: TEXT,
   ServiceVersion: NUMBER,
@@ -254,10 +217,7 @@ const SERVICE: ValueType & { kind: 'record' } = recordOf({
   CreatedAt: TIME_NS,
   LastUpdatedAt: TIME_NS,
   DeletedAt: TIME_NS,
-  CreatedBy: TEXT,
-  LastUpdatedBy: TEXT,
-  DeletedBy: TEXT,
-  External: TEXT,
+  ...texts('CreatedBy LastUpdatedBy DeletedBy External'),
   OIDCEnabled: FLAG,
   ServiceSpec: TEXT,
   UserFacing: FLAG,
@@ -280,16 +240,12 @@ const HTTP_SETTINGS = recordOf({
   enabled: BOOLEAN,
   oidc_settings: recordOf({
     enabled: BOOLEAN,
-    service_domain_name: TEXT,
-    post_auth_redirect_path: TEXT,
-    api_path: TEXT,
+    ...texts('service_domain_name post_auth_redirect_path api_path'),
     suppress_device_trust_verification: BOOLEAN,
   }),
   http_health_check: recordOf({
     enabled: BOOLEAN,
-    method: TEXT,
-    path: TEXT,
-    user_agent: TEXT,
+    ...texts('method path user_agent'),
     from_address: TEXTS,
     https: BOOLEAN,
   }),
@@ -299,26 +255,10 @@ const HTTP_SETTINGS = recordOf({
 
 /** `$spec`: the ServiceSpec text, parsed. */
 const SERVICE_SPEC: ValueType & { kind: 'record' } = recordOf({
-  kind: TEXT,
-  apiVersion: TEXT,
-  type: TEXT,
+  ...texts('kind apiVersion type'),
   metadata: recordOf({
-    name: TEXT,
-    description: TEXT,
-    cluster: TEXT,
-    user_facing: TEXT,
-    protocol: TEXT,
-    domain: TEXT,
-    port: TEXT,
-    tags: recordOf({
-      template: TEXT,
-      user_facing: TEXT,
-      protocol: TEXT,
-      domain: TEXT,
-      port: TEXT,
-      icon: TEXT,
-      service_app_type: TEXT,
-    }),
+    ...texts('name description cluster user_facing protocol domain port'),
+    tags: recordOf(texts('template user_facing protocol domain port icon service_app_type')),
   }),
   spec: recordOf({
     attributes: recordOf({ frontend_addresses: ADDRESSES, host_tag_selector: listOf(ANY), tls_sni: TEXTS }),
@@ -339,12 +279,6 @@ const SERVICE_SPEC: ValueType & { kind: 'record' } = recordOf({
   }),
 });
 
-const USER_UNPAGED: [string, Field][] = [
-  ['LastLogin', { type: TIME_NS, unpagedOnly: true }],
-  ['LoginCount', { type: NUMBER, unpagedOnly: true }],
-  ['SerialNumbers', { type: listOf(TEXT), unpagedOnly: true }],
-];
-
 const USER: ValueType & { kind: 'record' } = {
   kind: 'record',
   fields: new Map([
@@ -356,7 +290,7 @@ const USER: ValueType & { kind: 'record' } = {
       Roles: listOf(TEXT),
       CreatedAt: TIME_NS,
     }),
-    ...USER_UNPAGED,
+    ...unpaged({ LastLogin: TIME_NS, LoginCount: NUMBER, SerialNumbers: listOf(TEXT) }),
   ]),
 };
 
