@@ -236,3 +236,14 @@ export const keyHeaders = z.object({
 
 /** For people: why, in the words of all commands. */
 export const REASON: OptionWords = { flag: '--reason <text>', text: 'why, for the audit', isRequired: true };
+
+/** The members of inputs with which a person says why: forms have them where the entry has. */
+const SAID = ['reason'] as const;
+type SaidName = (typeof SAID)[number];
+
+/** Of this entry, for a form that sends them. */
+export function saidFields({ body }: Entry): { [Name in SaidName]: z.ZodOptional<z.ZodString> } {
+  const { shape = {} } = body as { shape?: Record<string, z.ZodType> };
+  const own = SAID.flatMap((name) => (shape[name] ? [[name, givenText.optional()] as const] : []));
+  return Object.fromEntries(own) as { [Name in SaidName]: z.ZodOptional<z.ZodString> };
+}

@@ -89,6 +89,29 @@ export interface Released {
   intent: Intent | undefined;
 }
 
+/** What a person says of what they command. */
+interface Said {
+  reason?: string | undefined;
+}
+
+/** Who commands something, and what they say of it: the audit has each member. */
+export interface Operator extends Said {
+  /** A token's name, or one of the forms below. */
+  by: string;
+}
+
+/** What records keep of that, in one text; undefined: nothing was said. */
+export function saidText(said: Said & { reason: string }): string;
+export function saidText(said: Said): string | undefined;
+export function saidText({ reason }: Said): string | undefined {
+  return reason;
+}
+
+/** The members of an input that a person says beside what is to be done. */
+export function saidIn({ reason }: Said): Said {
+  return { reason };
+}
+
 // How records name the person who did something. In: the user of the operating system, and the token if one was used.
 // Out: one text. INVARIANT: a token's name has no space and no parenthesis, so neither form is ever the name of a token
 // or of Trustward itself.

@@ -14,7 +14,7 @@ export async function answer(asking: Asking, engine: Engine, word: 'approve' | '
   const plan = await newestPlan(engine, ['pending', 'approved', 'interrupted']);
   if (!plan || engine.daemonMode !== 'enforce') return;
   if (plan.status === 'pending' && word === 'approve') asking.checker.answers.say(plan.id, plan.intents);
-  const decided = plan.status === 'pending' ? await answerPlan(engine, plan.id, word, 'a person', undefined) : plan;
+  const decided = plan.status === 'pending' ? await answerPlan(engine, plan.id, word, { by: 'a person' }) : plan;
   if (decided.status === 'rejected' || word === 'reject') return;
   await apply(asking, engine, plan.id);
 }
@@ -29,7 +29,7 @@ async function newestPlan(engine: Engine, statuses: readonly Plan['status'][]): 
 
 async function apply(asking: Asking, engine: Engine, plan: string): Promise<void> {
   begin(asking, engine, 'apply', 'enforce');
-  await applyPlan(engine, plan, 'a person');
+  await applyPlan(engine, plan, { by: 'a person' });
 }
 
 /** They approve a part of a plan, and apply it at once or leave it for later. */
@@ -41,7 +41,7 @@ export async function answerPart(asking: Asking, engine: Engine): Promise<void> 
   const chosen = plan.intents.filter((intent) => isChosen(intent, selection));
   if (chosen.length === 0) return;
   checker.answers.say(plan.id, chosen);
-  const part = await approvePart(engine, plan.id, selection, 'a person', undefined).catch(unlessOwnersUnknown);
+  const part = await approvePart(engine, plan.id, selection, { by: 'a person' }).catch(unlessOwnersUnknown);
   if (part && dice.chance(0.6)) await apply(asking, engine, part.plan.id);
 }
 
@@ -86,9 +86,9 @@ export async function releaseRule(asking: Asking, engine: Engine): Promise<void>
   const { dice, checker } = asking;
   const claims = await engine.store.claims({ status: 'standing' });
   if (claims.length === 0 || engine.daemonMode !== 'enforce') return;
-  const { plan } = await planRelease(engine, dice.pick(claims).rule, 'a person', PERSON.reason);
+  const { plan } = await planRelease(engine, dice.pick(claims).rule, { by: 'a person', reason: PERSON.reason });
   if (dice.chance(0.4)) return;
   checker.answers.say(plan.id, plan.intents);
-  await answerPlan(engine, plan.id, 'approve', 'a person', undefined);
+  await answerPlan(engine, plan.id, 'approve', { by: 'a person' });
   await apply(asking, engine, plan.id);
 }

@@ -36,8 +36,8 @@ describe('an operator approves a held plan', () => {
 
   async function approve(): Promise<Awaited<ReturnType<typeof applyPlan>>> {
     const { engine } = org.composition;
-    await answerPlan(engine, held.run.planId as string, 'approve', 'ada', 'looked at each');
-    return applyPlan(engine, held.run.planId as string, 'ana');
+    await answerPlan(engine, held.run.planId as string, 'approve', { by: 'ada', reason: 'looked at each' });
+    return applyPlan(engine, held.run.planId as string, { by: 'ana' });
   }
 
   describe('a plan that waits', () => {
@@ -98,7 +98,7 @@ describe('an operator approves a held plan', () => {
     it('can be used once', async () => {
       await approve();
       await expect(approve()).rejects.toThrow('is applied: only a pending plan can be approved');
-      await expect(applyPlan(org.composition.engine, held.run.planId as string, 'ana')).rejects.toThrow(
+      await expect(applyPlan(org.composition.engine, held.run.planId as string, { by: 'ana' })).rejects.toThrow(
         'only an approved or interrupted plan',
       );
       expect(org.console.writes()).toHaveLength(3);
@@ -114,7 +114,7 @@ describe('an operator approves a held plan', () => {
 
     it('once rejected, does not return in the same episode', async () => {
       const { engine } = org.composition;
-      await answerPlan(engine, held.run.planId as string, 'reject', 'ada', 'known false alarm');
+      await answerPlan(engine, held.run.planId as string, 'reject', { by: 'ada', reason: 'known false alarm' });
       const { of, run } = await org.run('enforce');
       expect(of('skip', 'rejected')).toHaveLength(3);
       expect(run.planId).toBeUndefined();
@@ -168,8 +168,8 @@ tests:
 
   async function approveAndApply(planId: string | undefined) {
     const { engine } = org.composition;
-    await answerPlan(engine, planId as string, 'approve', 'ada', 'looked at it');
-    return applyPlan(engine, planId as string, 'ana');
+    await answerPlan(engine, planId as string, 'approve', { by: 'ada', reason: 'looked at it' });
+    return applyPlan(engine, planId as string, { by: 'ana' });
   }
 
   describe('a service that is to be deleted', () => {

@@ -70,10 +70,10 @@ async function planned() {
 }
 
 async function approve(planId: string | undefined): Promise<void> {
-  await answerPlan(org.composition.engine, planId as string, 'approve', 'ada', 'looked at it');
+  await answerPlan(org.composition.engine, planId as string, 'approve', { by: 'ada', reason: 'looked at it' });
 }
 
-const apply = (planId: string | undefined) => applyPlan(org.composition.engine, planId as string, 'ana');
+const apply = (planId: string | undefined) => applyPlan(org.composition.engine, planId as string, { by: 'ana' });
 
 function taken(): string[] {
   const kinds = ['device_deleted', 'user_deleted', 'mapping_deleted'];

@@ -32,8 +32,8 @@ describe('somebody who can write to the database file changes a plan, and its di
   });
   afterEach(() => org.close());
 
-  const approve = () => answerPlan(org.composition.engine, planId, 'approve', 'ada', 'looked at it');
-  const apply = () => applyPlan(org.composition.engine, planId, 'ada');
+  const approve = () => answerPlan(org.composition.engine, planId, 'approve', { by: 'ada', reason: 'looked at it' });
+  const apply = () => applyPlan(org.composition.engine, planId, { by: 'ada' });
 
   function byHand<T>(work: (db: Database.Database) => T): T {
     const db = new Database(org.dbFile);
@@ -130,7 +130,7 @@ describe('somebody who can write to the database file changes a plan, and its di
     it('can still be rejected', async () => {
       byHand((db) => db.prepare("UPDATE plans SET id = 'made-by-hand' WHERE id = ?").run(planId));
       const { engine } = org.composition;
-      expect((await answerPlan(engine, 'made-by-hand', 'reject', 'ada', undefined)).status).toBe('rejected');
+      expect((await answerPlan(engine, 'made-by-hand', 'reject', { by: 'ada' })).status).toBe('rejected');
     });
   });
 });

@@ -89,8 +89,8 @@ describe('a change window over a real console', () => {
     });
 
     const only = { rules: [], only: ['COLD-1'], except: [] };
-    const { plan } = await approvePart(engine, held.run.planId ?? '', only, 'ada', 'an outbreak', true);
-    expect((await applyPlan(engine, plan.id, 'ada')).plan.status).toBe('applied');
+    const { plan } = await approvePart(engine, held.run.planId ?? '', only, { by: 'ada', reason: 'an outbreak' }, true);
+    expect((await applyPlan(engine, plan.id, { by: 'ada' })).plan.status).toBe('applied');
     expect(org.effects('device_banned')).toEqual([ids[0]]);
     const after = await whyOf(org.composition.explaining(), 'COLD-1');
     expect(after.states[0]?.last?.breakGlass).toMatchObject({ by: 'ada', reason: 'an outbreak' });

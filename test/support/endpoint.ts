@@ -195,7 +195,7 @@ export async function bodyOf<T>(answer: Promise<Response>): Promise<T> {
 function doublesOf(store: SqliteStore, reading: Reading, ids: Ids): Doubles {
   const { clock } = reading;
   const decided = async (id: string, answer: 'approved' | 'rejected', by: string, reason: string | undefined) => {
-    const plan = decidePlan(await planOf(store, id), answer, by, reason, clock.nowMs());
+    const plan = decidePlan(await planOf(store, id), answer, { by, reason }, clock.nowMs());
     await store.changePlan(plan, [], []);
     return { ...(await planShown(reading, plan)), applied: null };
   };

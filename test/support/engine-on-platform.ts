@@ -154,8 +154,8 @@ export function startOnPlatform({
       active = activate(next);
     },
     run: (mode = 'enforce', chosen) => runOnce(engine, mode, chosen),
-    approve: (plan) => answerPlan(engine, idOf(plan), 'approve', 'a person', undefined),
-    apply: (plan) => applyPlan(engine, idOf(plan), 'ana'),
+    approve: (plan) => answerPlan(engine, idOf(plan), 'approve', { by: 'a person' }),
+    apply: (plan) => applyPlan(engine, idOf(plan), { by: 'ana' }),
     intents: async () =>
       (await store.intents({})).map(({ action, target, status, outcome }) => ({ action, target, status, outcome })),
     openStore,

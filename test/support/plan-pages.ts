@@ -71,10 +71,10 @@ export async function openPlan(
   const shown = async (stored: Plan) => ({ ...(await planShown({ reader: pages.store }, stored)), applied: null });
   const operations: Doubles = {
     approvePlan: async ({ id, reason, ...part }, { by }) => {
-      const approved = await approvePart(answering(), id, part, by, reason);
+      const approved = await approvePart(answering(), id, part, { by, reason });
       return { ...(await shown(approved.plan)), rest: approved.rest ? await shown(approved.rest) : null };
     },
-    rejectPlan: async ({ id, reason }, { by }) => shown(await answerPlan(answering(), id, 'reject', by, reason)),
+    rejectPlan: async ({ id, reason }, { by }) => shown(await answerPlan(answering(), id, 'reject', { by, reason })),
     applyPlan: apply,
   };
   const pages: OpenedPages = openPages({ clock: PATIENT, operations, ...deps });

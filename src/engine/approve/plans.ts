@@ -1,5 +1,6 @@
 // approve: the life of a plan until it is applied: pending, approved, rejected, superseded, expired. Pure: plans in, plans and
 // notes out. A plan is content-addressed: the digest covers rule hashes, intents and the facts behind them.
+
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../base/json.ts';
 import { formatDuration, timeText } from '../../base/time.ts';
@@ -8,6 +9,7 @@ import type { EffectDevice } from '../../domain/action.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
+import { type Operator, saidText } from '../../domain/operator.ts';
 import {
   contentOf,
   type Plan,
@@ -158,17 +160,11 @@ export function demandInTime(plan: Plan, nowMs: number): void {
  * An operator's yes or no. Single use: only a pending plan that has not expired can be answered. A yes needs
  * `demandAudited` too.
  */
-export function decidePlan(
-  plan: Plan,
-  answer: 'approved' | 'rejected',
-  by: string,
-  reason: string | undefined,
-  nowMs: number,
-): Plan {
+export function decidePlan(plan: Plan, answer: 'approved' | 'rejected', who: Operator, nowMs: number): Plan {
   demandInTime(plan, nowMs);
   if (plan.status !== 'pending')
     throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: only a pending plan can be ${answer}`);
-  return { ...plan, status: answer, decidedAt: nowMs, decidedBy: by, decidedReason: reason };
+  return { ...plan, status: answer, decidedAt: nowMs, decidedBy: who.by, decidedReason: saidText(who) };
 }
 
 // A part of a plan: the intents that a person chose become a plan of their own, and the rest waits on as another one.
@@ -296,9 +292,9 @@ export function splitPlan(
   plan: Plan,
   { chosen, rest }: Chosen,
   ids: readonly [part: string, rest: string],
-  answer: { by: string; reason: string | undefined; nowMs: number },
+  who: Operator,
+  nowMs: number,
 ): Split {
-  const { by, reason, nowMs } = answer;
   const made = (id: string, intents: PlannedIntent[]): Plan => ({
     ...plan,
     id,
@@ -310,8 +306,8 @@ export function splitPlan(
     ...made(ids[0], chosen),
     status: 'approved',
     decidedAt: nowMs,
-    decidedBy: by,
-    decidedReason: reason,
+    decidedBy: who.by,
+    decidedReason: saidText(who),
   };
   const waiting = made(ids[1], rest);
   return {
@@ -321,7 +317,7 @@ export function splitPlan(
       { kind: 'plan.superseded', body: { plan: plan.id, by: [part.id, waiting.id] } },
       sealedNote(part),
       sealedNote(waiting),
-      { kind: 'plan.approved', body: { plan: part.id, digest: part.digest, by, reason, partOf: plan.id } },
+      { kind: 'plan.approved', body: { plan: part.id, digest: part.digest, ...who, partOf: plan.id } },
     ],
   };
 }

@@ -21,7 +21,15 @@ import {
   type Resolved,
   resolveName,
 } from '../../domain/identity.ts';
-import { type Acceptance, GIVEN_TEXT_MAX, isAcceptable, type Stop } from '../../domain/operator.ts';
+import {
+  type Acceptance,
+  GIVEN_TEXT_MAX,
+  isAcceptable,
+  type Operator,
+  type Stop,
+  saidIn,
+  saidText,
+} from '../../domain/operator.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { OperatorStore } from '../../domain/store-ports.ts';
 import { SOURCES, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
@@ -35,9 +43,9 @@ export function filled(text: string, name: string, advice: string): string {
   throw new AppError('usage', `the ${name} has ${trimmed.length} characters: at most ${GIVEN_TEXT_MAX} are taken`);
 }
 
-/** A reason that need not be given, but if it is, says something. Errors: as `filled`. */
-export function filledReason(reason: string | undefined): string | undefined {
-  return reason === undefined ? undefined : filled(reason, 'reason', 'say why, for the audit');
+/** What is said need not be; but if it is, it says something. Errors: as `filled`. */
+export function said(operator: Operator): Operator {
+  return operator.reason === undefined ? operator : checked(operator);
 }
 
 // What an exemption is about. In: a name, or a selector, as a person gave it. Out: the subject or the selector that an
@@ -104,24 +112,18 @@ function ofSelector({ field, value }: { field: string; value: string }): About {
 
 export type OperatorEngine = Pick<Engine, 'clock' | 'checkpointer'> & { store: OperatorStore };
 
-/** Who gives the command (a token's name, or a form of `domain/actor.ts`), and why. */
-export interface Operator {
-  by: string;
-  reason: string;
-}
-
 /** Stops every call from the next one on. If a stop is already in force, the first one stays; both are in the audit. */
 export async function stopEverything({ store, clock }: OperatorEngine, operator: Operator): Promise<Stop> {
-  const { by, reason } = checked(operator);
+  const who = checked(operator);
   const current = await store.stop();
-  const stop = current ?? { at: clock.nowMs(), by, reason };
-  await store.setStop(stop, [{ kind: 'stop.set', body: { by, reason, since: stop.at } }]);
+  const stop = current ?? { at: clock.nowMs(), by: who.by, reason: saidText(who) };
+  await store.setStop(stop, [{ kind: 'stop.set', body: { ...who, since: stop.at } }]);
   return stop;
 }
 
 /** Returns the stop that was lifted. Errors: AppError `conflict` when nothing is stopped, and in a restored database. */
 export async function resumeEverything({ store, checkpointer }: OperatorEngine, operator: Operator): Promise<Stop> {
-  const { by, reason } = checked(operator);
+  const who = checked(operator);
   if (checkpointer?.restored() !== undefined) {
     const text =
       'this is a restored database: `trustward audit accept-restore --reason …` comes first, without a daemon';
@@ -130,7 +132,7 @@ export async function resumeEverything({ store, checkpointer }: OperatorEngine, 
   const stop = await store.stop();
   if (!stop) throw new AppError('conflict', 'nothing is stopped: there is nothing to resume');
   const was = { at: stop.at, by: stop.by, reason: stop.reason };
-  await store.setStop(undefined, [{ kind: 'stop.lifted', body: { by, reason, stop: was } }]);
+  await store.setStop(undefined, [{ kind: 'stop.lifted', body: { ...who, stop: was } }]);
   return stop;
 }
 
@@ -147,6 +149,7 @@ export async function addExemption(
   request: ExemptionRequest,
   by: string,
 ): Promise<Exemption> {
+  const who = checked({ ...saidIn(request), by });
   const nowMs = clock.nowMs();
   const about = await aboutOf(store, request);
   const acceptForgeable = acceptedForgeable(about, request);
@@ -155,7 +158,7 @@ export async function addExemption(
   const exemption: Exemption = {
     id,
     owner: filled(request.owner, 'owner', 'name who answers for it'),
-    reason: filled(request.reason, 'reason', 'say why'),
+    reason: saidText(who),
     expiresAt: futureTimeOf(request.until, 'until', nowMs),
     ...about,
     createdAt: nowMs,
@@ -168,9 +171,9 @@ export async function addExemption(
     acceptForgeable,
     ...(members && { members: ExemptionMembers.of(id).with(members).packed() }),
   };
-  const { owner, reason, expiresAt } = exemption;
+  const { owner, expiresAt } = exemption;
   const covered = members?.length;
-  const body = { exemption: id, about: aboutText(exemption), owner, reason, expiresAt, by, acceptForgeable, covered };
+  const body = { exemption: id, about: aboutText(exemption), owner, ...who, expiresAt, acceptForgeable, covered };
   await store.saveExemption(exemption, [{ kind: 'exemption.added', body }]);
   return exemption;
 }
@@ -191,11 +194,11 @@ export async function endExemption(
   idOrPrefix: string,
   operator: Operator,
 ): Promise<Exemption> {
-  const { by, reason } = checked(operator);
+  const who = checked(operator);
   const nowMs = clock.nowMs();
   const found = await demandInForce(store, idOrPrefix, nowMs);
-  const ended: Exemption = { ...found, endedAt: nowMs, endedBy: by, endedReason: reason };
-  const body = { exemption: found.id, about: aboutText(found), by, reason };
+  const ended: Exemption = { ...found, endedAt: nowMs, endedBy: who.by, endedReason: saidText(who) };
+  const body = { exemption: found.id, about: aboutText(found), ...who };
   await store.saveExemption(ended, [{ kind: 'exemption.ended', body }]);
   return ended;
 }
@@ -223,16 +226,17 @@ export async function acceptSnapshot(
   source: string,
   operator: Operator,
 ): Promise<Acceptance> {
-  const { by, reason } = checked(operator);
+  const who = checked(operator);
   const chosen = SOURCES.find((name) => name === source);
   if (!chosen) throw new AppError('usage', `\`${source}\` has no reading to accept: expected ${SOURCES.join(', ')}`);
   const run = (await store.runsOverLists(RUNS_LOOKED_AT)).find(
     (each) => (each.findings?.snapshot.sources[chosen].state ?? 'skipped') !== 'skipped',
   );
   if (!run) throw new AppError('not_found', `no run has read ${chosen} yet: there is nothing to accept`);
-  const acceptance: Acceptance = { source: chosen, at: clock.nowMs(), by, reason, run: run.id, ...seenIn(run, chosen) };
+  const asked = { source: chosen, at: clock.nowMs(), by: who.by, reason: saidText(who), run: run.id };
+  const acceptance: Acceptance = { ...asked, ...seenIn(run, chosen) };
   const { causes, count } = acceptance;
-  const body = { source, by, reason, run: run.id, causes, count };
+  const body = { source, ...who, run: run.id, causes, count };
   await store.saveAcceptance(acceptance, [{ kind: 'snapshot.accepted', body }]);
   return acceptance;
 }
@@ -250,8 +254,8 @@ function seenIn(run: RunRecord, source: Source): Pick<Acceptance, 'causes' | 'co
 }
 
 /** Errors: AppError `usage` for an empty reason. */
-export function checked({ by, reason }: Operator): Operator {
-  return { by, reason: filled(reason, 'reason', 'say why, for the audit') };
+export function checked(operator: Operator): Operator & { reason: string } {
+  return { ...operator, reason: filled(operator.reason ?? '', 'reason', 'say why, for the audit') };
 }
 
 /** Epoch ms, as `givenTime`. Errors: AppError `usage`, also for a time that is over. */

@@ -6,7 +6,7 @@ import type { Claim } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
 import { aboutText, type Covered, coveredBy, type Exemption, membersOf } from '../../domain/exemption.ts';
 import { type Identity, identityText, nameKey } from '../../domain/identity.ts';
-import { type Released, stopText } from '../../domain/operator.ts';
+import { type Operator, type Released, saidIn, stopText } from '../../domain/operator.ts';
 import { RunCounts } from '../act/door.ts';
 import type { Engine } from '../run/engine.ts';
 import { exemptionOf } from '../run/pulled-snapshot.ts';
@@ -16,7 +16,6 @@ import {
   demandInForce,
   type ExemptionRequest,
   filled,
-  type Operator,
   type OperatorEngine,
 } from './commands.ts';
 import { releaseClaims } from './release.ts';
@@ -43,7 +42,7 @@ export async function exempt(
     const reason = `exemption ${exemption.id}: ${exemption.reason}`;
     const counts = new RunCounts(undefined);
     for (const claim of await protectedClaims(engine, exemption)) {
-      released.push(...(await releaseClaims(engine, claim, { by, reason }, counts)));
+      released.push(...(await releaseClaims(engine, claim, { ...saidIn(request), by, reason }, counts)));
     }
   }
   return { exemption, covers, released };
@@ -83,15 +82,16 @@ export async function confirmJoined(
   idOrPrefix: string,
   operator: Operator & { subject?: string | undefined },
 ): Promise<Confirmed> {
-  const { by, reason } = checked(operator);
+  const { subject: asked, ...given } = operator;
+  const who = checked(given);
   const exemption = await demandInForce(store, idOrPrefix, clock.nowMs());
   const waiting = (await store.joinedLater(exemption, Number.POSITIVE_INFINITY)).some;
   if (waiting.length === 0)
     throw new AppError('conflict', `nothing has joined exemption ${exemption.id}: nothing waits`);
-  const chosen = operator.subject === undefined ? waiting : [chosenOf(waiting, exemption, operator.subject)];
+  const chosen = asked === undefined ? waiting : [chosenOf(waiting, exemption, asked)];
   const confirmed = chosen.map(identityText);
   const some = chosen.slice(0, NAMED_MAX).map(({ kind, id, serial }) => ({ kind, id, serial }));
-  const body = { exemption: exemption.id, about: aboutText(exemption), by, reason, count: chosen.length, some };
+  const body = { exemption: exemption.id, about: aboutText(exemption), ...who, count: chosen.length, some };
   await store.addExemptionMembers(exemption.id, membersOf(chosen), [{ kind: 'exemption.confirmed', body }]);
   return { exemption, confirmed };
 }

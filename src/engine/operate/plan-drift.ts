@@ -8,6 +8,7 @@ import { intentKey } from '../../domain/digest.ts';
 import type { Episode } from '../../domain/episode.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Intent, IntentBasis } from '../../domain/intent.ts';
+import { type Operator, saidText } from '../../domain/operator.ts';
 import { differenceFrom, episodesOf, type Plan, type PlannedIntent, successorText } from '../../domain/plan.ts';
 import type { TargetReads } from '../../domain/ports.ts';
 import { isOnTrial, type Rule, rulesById } from '../../domain/rule.ts';
@@ -40,17 +41,18 @@ interface BrokenGlass {
 }
 
 /** Errors: AppError `usage` without a reason, and where no change window is configured. */
-export function breakGlass(engine: Freezing, plan: Plan, by: string, reason: string | undefined): BrokenGlass {
+export function breakGlass(engine: Freezing, plan: Plan, who: Operator): BrokenGlass {
   if ((engine.settings.freeze ?? []).length === 0)
     throw new AppError(
       'usage',
       'no change window is configured (TRUSTWARD_FREEZE): apply the plan without break glass',
     );
-  const why = filled(reason ?? '', 'reason', 'say why the plan may not wait, for the audit');
+  const { by, reason = '' } = who;
+  const said = { ...who, reason: filled(reason, 'reason', 'say why the plan may not wait, for the audit') };
   const window = freezeNow(engine)?.text;
   return {
-    plan: { ...plan, breakGlass: { at: engine.clock.nowMs(), by, reason: why } },
-    note: { kind: 'plan.glass_broken', body: { plan: plan.id, digest: plan.digest, by, reason: why, window } },
+    plan: { ...plan, breakGlass: { at: engine.clock.nowMs(), by, reason: saidText(said) ?? '' } },
+    note: { kind: 'plan.glass_broken', body: { plan: plan.id, digest: plan.digest, ...said, window } },
   };
 }
 

@@ -5,7 +5,7 @@ import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { Ask } from '../../domain/check.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import type { Intent } from '../../domain/intent.ts';
-import { stopText } from '../../domain/operator.ts';
+import { type Operator, stopText } from '../../domain/operator.ts';
 import {
   episodesOf,
   type Plan,
@@ -22,7 +22,7 @@ import { carryOut, resolveLeftovers, sideBySide } from '../act/resolve.ts';
 import { chooseFrom, decidePlan, demandAudited, demandInTime, splitPlan } from '../approve/plans.ts';
 import type { Engine } from '../run/engine.ts';
 import type { Freezing } from '../run/pulled-snapshot.ts';
-import { filledReason } from './commands.ts';
+import { said } from './commands.ts';
 import { breakGlass, demandInPlace, type FactsOfPlanned, foundPlan, planContext, planFacts } from './plan-drift.ts';
 import { releasePlanned } from './release.ts';
 
@@ -44,7 +44,7 @@ async function applyRelease(
   context: ActContext,
   plan: Plan,
   rest: readonly PlannedIntent[],
-  by: string,
+  who: Operator,
 ): Promise<Applied> {
   const { store, signal } = engine;
   const stop = await store.stop();
@@ -52,14 +52,14 @@ async function applyRelease(
     throw new AppError('conflict', `${stopText(stop)}; plan ${plan.id} stays ${plan.status}: \`resume\` comes first`);
   demandOpen(engine, plan);
   const applied = { intents: [] as Intent[], refused: [] as Applied['refused'], needless: [] as Applied['refused'] };
-  const ended = await applying(engine, plan, [], { by, intents: [], refused: [] }, async () => {
+  const ended = await applying(engine, plan, [], { ...who, intents: [], refused: [] }, async () => {
     let begun = 0;
     await sideBySide(context, rest, async (planned, done) => {
       if (signal.aborted) return;
       begun += 1;
       const { action, target } = planned;
       context.progress?.({ phase: 'acting', what: `${action} ${target}`, done, total: rest.length });
-      await releaseOne(engine, context, plan, planned, by, applied);
+      await releaseOne(engine, context, plan, planned, who, applied);
     });
     return begun === rest.length && (!signal.aborted || applied.intents.every(isSettled));
   });
@@ -71,7 +71,7 @@ async function applying(
   engine: Engine,
   plan: Plan,
   fresh: Intent[],
-  about: { by: string; intents: string[]; refused: Applied['refused'] },
+  about: Operator & { intents: string[]; refused: Applied['refused'] },
   work: () => Promise<boolean>,
 ): Promise<Plan> {
   const { store } = engine;
@@ -101,12 +101,12 @@ async function releaseOne(
   context: ActContext,
   plan: Plan,
   planned: PlannedIntent,
-  by: string,
+  operator: Operator,
   applied: Required<Omit<Applied, 'plan'>>,
 ): Promise<void> {
   const { action, target } = planned;
   try {
-    const who = { by, reason: plan.decidedReason ?? `plan ${plan.id}` };
+    const who = { ...operator, reason: plan.decidedReason ?? `plan ${plan.id}` };
     const { intent, text } = await releasePlanned(engine, context, planned, plan.id, who);
     if (intent) applied.intents.push(intent);
     else applied.needless.push({ action, target, reason: text });
@@ -124,24 +124,21 @@ function demandOpen({ daemonMode }: Engine, plan: Plan): void {
 }
 
 /**
- * `glass`: why it may be done in a change window. Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may
+ * `glass`: it may be done in a change window, for the reason that is given. Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may
  * be done. Single use, unless interrupted; one of which a change window holds a part is interrupted.
  */
-export async function applyPlan(
-  engine: Engine,
-  planId: string,
-  by: string,
-  glass?: { reason: string },
-): Promise<Applied> {
+export async function applyPlan(engine: Engine, planId: string, operator: Operator, glass = false): Promise<Applied> {
   const found = await applicablePlan(engine, planId);
-  const plan = glass ? await letThrough(engine, found, by, glass.reason) : found;
+  const plan = glass ? await letThrough(engine, found, said(operator)) : found;
+  // The entry of the broken glass has the reason.
+  const who = { ...operator, reason: undefined };
   const context = await planContext(engine, plan);
   const rest = await restToApply(engine, context, plan);
-  if (releasedRule(plan) !== undefined) return applyRelease(engine, context, plan, rest, by);
+  if (releasedRule(plan) !== undefined) return applyRelease(engine, context, plan, rest, who);
   const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest, context));
   const { fresh, again, refused } = opened;
   const ids = [...fresh, ...again].map(({ id }) => id);
-  const ended = await applying(engine, plan, fresh, { by, intents: ids, refused }, async () => {
+  const ended = await applying(engine, plan, fresh, { ...who, intents: ids, refused }, async () => {
     await engine.store.reopen(reopened(plan.runId, again));
     await carryOut(context, [...fresh, ...again]);
     return isWhole(engine, context, opened, ids);
@@ -150,8 +147,8 @@ export async function applyPlan(
 }
 
 /** The entry is committed, and people are alerted, before anything is done. */
-async function letThrough(engine: Engine, was: Plan, by: string, reason: string): Promise<Plan> {
-  const { plan, note } = breakGlass(engine, was, by, reason);
+async function letThrough(engine: Engine, was: Plan, who: Operator): Promise<Plan> {
+  const { plan, note } = breakGlass(engine, was, who);
   await engine.store.changePlan(plan, [], [note], was.status);
   void engine.afterwards?.();
   return plan;
@@ -259,16 +256,15 @@ export async function answerPlan(
   engine: Answering,
   planId: string,
   answer: 'approve' | 'reject',
-  by: string,
-  given: string | undefined,
+  operator: Operator,
   glass = false,
 ): Promise<Plan> {
   const { store } = engine;
-  const { plan, decided, reason } = await answered(engine, planId, answer, by, given);
-  const broken = glass ? breakGlass(engine, decided, by, reason) : undefined;
+  const { plan, decided, who } = await answered(engine, planId, answer, operator);
+  const broken = glass ? breakGlass(engine, decided, who) : undefined;
   if (answer === 'approve') demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
   const kind = answer === 'approve' ? 'plan.approved' : 'plan.rejected';
-  const notes: AuditNote[] = [{ kind, body: { plan: plan.id, digest: plan.digest, by, reason } }];
+  const notes: AuditNote[] = [{ kind, body: { plan: plan.id, digest: plan.digest, ...who } }];
   if (broken) notes.push(broken.note);
   const sealed = broken?.plan ?? decided;
   await store.changePlan(sealed, [], notes, 'pending');
@@ -280,14 +276,13 @@ async function answered(
   { store, clock }: Answering,
   planId: string,
   answer: 'approve' | 'reject',
-  by: string,
-  given: string | undefined,
-): Promise<{ plan: Plan; decided: Plan; reason: string | undefined }> {
-  const reason = filledReason(given);
+  operator: Operator,
+): Promise<{ plan: Plan; decided: Plan; who: Operator }> {
+  const who = said(operator);
   const plan = await foundPlan(store, planId);
   await demandInPlace(store, plan);
   const as = answer === 'approve' ? 'approved' : 'rejected';
-  return { plan, decided: decidePlan(plan, as, by, reason, clock.nowMs()), reason };
+  return { plan, decided: decidePlan(plan, as, who, clock.nowMs()), who };
 }
 
 /** The plan that is approved, and the one in which the rest waits; no rest when all of it was chosen. */
@@ -301,19 +296,17 @@ export async function approvePart(
   engine: Answering & Pick<Engine, 'ids'>,
   planId: string,
   selection: PlanSelection,
-  by: string,
-  given: string | undefined,
+  operator: Operator,
   glass = false,
 ): Promise<ApprovedPart> {
   const { store, clock, ids } = engine;
-  const { plan, reason } = await answered(engine, planId, 'approve', by, given);
+  const { plan, who } = await answered(engine, planId, 'approve', operator);
   const chosen = chooseFrom(plan, selection);
   if (chosen.rest.length === 0)
-    return { plan: await answerPlan(engine, plan.id, 'approve', by, reason, glass), rest: undefined };
+    return { plan: await answerPlan(engine, plan.id, 'approve', who, glass), rest: undefined };
   demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
-  const answer = { by, reason, nowMs: clock.nowMs() };
-  const { part, rest, notes } = splitPlan(plan, chosen, [ids.next(), ids.next()], answer);
-  const broken = glass ? breakGlass(engine, part, by, reason) : undefined;
+  const { part, rest, notes } = splitPlan(plan, chosen, [ids.next(), ids.next()], who, clock.nowMs());
+  const broken = glass ? breakGlass(engine, part, who) : undefined;
   const approved = broken?.plan ?? part;
   await store.replacePlans([plan.id], [approved, rest], broken ? [...notes, broken.note] : notes);
   return { plan: approved, rest };

@@ -20,7 +20,7 @@ import type { Claim, Episode } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
 import { demandOneToChange, type IdentityReader, type Named, resolveName } from '../../domain/identity.ts';
 import { type Intent, type IntentDraft, isDone, isUnresolved } from '../../domain/intent.ts';
-import type { Released } from '../../domain/operator.ts';
+import type { Operator, Released } from '../../domain/operator.ts';
 import type { Plan, PlannedIntent } from '../../domain/plan.ts';
 import { openClaims } from '../../domain/store.ts';
 import type { ActStore, RecordReader } from '../../domain/store-ports.ts';
@@ -32,7 +32,7 @@ import { carryOutOne } from '../act/resolve.ts';
 import { claimNote } from '../act/settle.ts';
 import { type Sealed, sealPlan } from '../approve/plans.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
-import { checked, filledReason, type Operator } from './commands.ts';
+import { checked, said } from './commands.ts';
 
 interface StoredOnTarget {
   intents: readonly Intent[];
@@ -342,13 +342,8 @@ interface PlannedRelease {
  * A pending release of the same claims is kept; another one of this rule is superseded.
  * Errors: AppError `not_found` (the rule has nothing in force, or there is no run yet), `conflict` (other rules claim every target).
  */
-export async function planRelease(
-  engine: Engine,
-  rule: string,
-  by: string,
-  given: string | undefined,
-): Promise<PlannedRelease> {
-  const reason = filledReason(given);
+export async function planRelease(engine: Engine, rule: string, operator: Operator): Promise<PlannedRelease> {
+  const who = said(operator);
   const { store, ids, clock, settings, daemonMode } = engine;
   await store.expirePlans();
   const run = await store.latestRun();
@@ -368,7 +363,7 @@ export async function planRelease(
   });
   if (!sealed.plan)
     throw new AppError('conflict', `an approved plan has all that is left of rule \`${rule}\`: apply it`);
-  if (isNew(sealed)) await store.replacePlans(sealed.superseded, [sealed.plan], notesOf(sealed, rule, by, reason));
+  if (isNew(sealed)) await store.replacePlans(sealed.superseded, [sealed.plan], notesOf(sealed, rule, who));
   const matching = sealed.plan.intents.filter(({ reason }) => reason === 'rule_matches').length;
   return { plan: sealed.plan, matching, kept };
 }
@@ -379,8 +374,8 @@ function isNew({ notes }: Sealed): boolean {
   return notes.some(({ kind }) => kind === 'plan.sealed');
 }
 
-function notesOf({ notes }: Sealed, rule: string, by: string, reason: string | undefined): AuditNote[] {
-  const asked = { release: rule, by, reason };
+function notesOf({ notes }: Sealed, rule: string, who: Operator): AuditNote[] {
+  const asked = { release: rule, ...who };
   return notes.map(({ kind, body }) => ({ kind, body: kind === 'plan.sealed' ? { ...body, ...asked } : body }));
 }
 

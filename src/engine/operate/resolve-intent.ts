@@ -5,10 +5,11 @@ import type { Action } from '../../domain/action.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import { AppError } from '../../domain/errors.ts';
 import { INTENT_TRANSITIONS, type Intent, type Resolution, stateOf } from '../../domain/intent.ts';
+import { type Operator, saidText } from '../../domain/operator.ts';
 import type { ResolvedIntent, ResolveStore } from '../../domain/store-ports.ts';
 import { claimNote, claimsAfter, closedNotes, episodesAfter } from '../act/settle.ts';
 import type { Engine } from '../run/engine.ts';
-import { checked, type Operator } from './commands.ts';
+import { checked } from './commands.ts';
 
 type Resolving = Pick<Engine, 'clock' | 'ids' | 'actions'> & { store: ResolveStore };
 
@@ -58,8 +59,8 @@ async function wasReplaced({ store }: Resolving, { inverse }: Action, intent: In
 
 async function resolvedAs(engine: Resolving, intent: Intent, as: Resolution, who: Operator): Promise<ResolvedIntent> {
   const { id: intentId, action, target, outcome: was } = intent;
-  const note = `${who.by} says ${as}: ${who.reason}`;
-  const body = { intent: intentId, action, target, as, was, by: who.by, reason: who.reason };
+  const note = `${who.by} says ${as}: ${saidText(who)}`;
+  const body = { intent: intentId, action, target, as, was, ...who };
   const resolved: AuditNote = { kind: 'intent.resolved', body };
   switch (as) {
     case 'done': {

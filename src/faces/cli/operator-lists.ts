@@ -75,7 +75,7 @@ interface Page<T> {
 }
 
 /** As many rows as were asked for, in pages as the table has them. */
-async function readPages<T>(
+export async function readPages<T>(
   { limit, before }: PageOptions,
   read: (page: { limit: string; before?: string }) => Promise<Page<T>>,
 ): Promise<{ rows: T[]; page: Omit<Page<T>, 'rows'> }> {

@@ -2,11 +2,10 @@
 
 import { jsonPieces } from '../../base/json.ts';
 import type { Report } from '../../contract/report.ts';
-import type { AuditEntry } from '../../domain/audit-entry.ts';
 import type { StoredDecision } from '../../domain/decision.ts';
 import type { HistoryLine } from '../../domain/why.ts';
 import { decisionView } from './decision-view.ts';
-import { auditView, historyView } from './lists-text.ts';
+import { historyView } from './lists-text.ts';
 
 export function reportJson(report: Report): string {
   return [...reportJsonPieces(report)].join('');
@@ -24,10 +23,6 @@ export function decisionsJson(decisions: readonly StoredDecision[], history?: re
 }
 
 /** `{"entries": […]}`, in the order given. */
-export function auditJson(entries: readonly AuditEntry[]): string {
-  return jsonText({ entries: entries.map(auditView) });
-}
-
 function jsonText(value: unknown): string {
   return `${[...jsonPieces(value, 2)].join('')}\n`;
 }

@@ -66,16 +66,14 @@ function outcomeLines({ outcome, outcomeText }: ReportDecision): string[] {
 }
 
 /** One row per entry, in the given order; the body as its members, the most informative first. JSON has all of it. */
-export function auditText(entries: readonly AuditEntry[], options: TerminalOptions = {}): string {
+export function auditText(entries: readonly AuditEntryShown[], options: TerminalOptions = {}): string {
   if (entries.length === 0) return 'no audit entries\n';
-  const rows = entries
-    .map(auditView)
-    .map(({ seq, at, kind, body, hash }) => [
-      String(seq),
-      timeCell(at),
-      kind,
-      [...entryTexts(body, Date.parse(at)), `[${hash.slice(0, 12)}]`],
-    ]);
+  const rows = entries.map(({ seq, at, kind, body, hash }) => [
+    String(seq),
+    timeCell(at),
+    kind,
+    [...entryTexts(body, Date.parse(at)), `[${hash.slice(0, 12)}]`],
+  ]);
   return `${terminalTable(['Entry', 'When', 'What', 'Content and hash'], rows, options)}\n`;
 }
 

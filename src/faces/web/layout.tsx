@@ -1,8 +1,10 @@
 // web: what every page has: head, navigation, the box to search, who is signed in, and bands that nobody overlooks: DEMO, stopped. In: a
 // page's content. Out: a whole document. It has no inline script or style.
+
 import type { Child } from 'hono/jsx';
 import { shownName } from '../../base/text.ts';
 import { STREAM_PATH } from '../../contract/endpoint.ts';
+import { SWITCHES } from '../../contract/operator.ts';
 import type { Caller, Scope } from '../../domain/endpoint-token.ts';
 import { type Stop, stopText } from '../../domain/operator.ts';
 import type { Mount } from '../http/mount.ts';
@@ -126,7 +128,9 @@ function StopLine({ stop, caller }: { stop: Stop; caller: Caller | undefined }) 
   return (
     <div class="stop-line" role="alert">
       STOPPED. <Words>{stopText(stop)}</Words>. Runs judge, and nothing is called.
-      {caller && includesScope(caller.scope, 'approve') ? <Act to="/resume" label="Resume" reason="required" /> : null}
+      {caller && includesScope(caller.scope, 'approve') ? (
+        <Act to="/resume" of={SWITCHES.resume} label="Resume" reason="required" />
+      ) : null}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import type { Asking } from '../../contract/operation.ts';
 import type { Output, Parsed } from '../../contract/table.ts';
 import type { TokenStore } from '../../domain/endpoint-token.ts';
 import type { Intent } from '../../domain/intent.ts';
+import type { Operator } from '../../domain/operator.ts';
 import type { Plan } from '../../domain/plan.ts';
 import { isLive } from '../../domain/rule.ts';
 import {
@@ -44,22 +45,22 @@ type SteeringId =
   | 'revokeToken';
 
 export const STEERING: Handlers<Steering, SteeringId> = {
-  stop: async ({ operating, alert }, { reason }, { by }) => {
-    const stopped = views.stop(await stopEverything(operating, { by, reason }));
+  stop: async ({ operating, alert }, said, { by }) => {
+    const stopped = views.stop(await stopEverything(operating, { ...said, by }));
     void alert?.();
     return { stopped };
   },
-  resume: async ({ operating, alert }, { reason }, { by }) => {
-    const lifted = views.stop(await resumeEverything(operating, { by, reason }));
+  resume: async ({ operating, alert }, said, { by }) => {
+    const lifted = views.stop(await resumeEverything(operating, { ...said, by }));
     void alert?.();
     return { stopped: null, lifted };
   },
-  acceptSnapshot: async ({ operating }, { source, reason }, { by }) =>
-    views.acceptance(await acceptSnapshot(operating, source, { by, reason })),
-  endExemption: async ({ operating }, { id, reason }, { by }) =>
-    views.exemption(await endExemption(operating, id, { by, reason }), operating.clock.nowMs()),
-  confirmExemption: async ({ operating }, { id, subject, reason }, { by }) => {
-    const { exemption, confirmed } = await confirmJoined(operating, id, { by, reason, subject });
+  acceptSnapshot: async ({ operating }, { source, ...said }, { by }) =>
+    views.acceptance(await acceptSnapshot(operating, source, { ...said, by })),
+  endExemption: async ({ operating }, { id, ...said }, { by }) =>
+    views.exemption(await endExemption(operating, id, { ...said, by }), operating.clock.nowMs()),
+  confirmExemption: async ({ operating }, { id, ...asked }, { by }) => {
+    const { exemption, confirmed } = await confirmJoined(operating, id, { ...asked, by });
     return { ...views.exemption(exemption, operating.clock.nowMs()), confirmed };
   },
   addToken: async ({ operating: { clock }, tokens, tokensChanged }, request, { by }) => {
@@ -113,15 +114,17 @@ function doing<Id extends ActingId, Done>(one: Doing<Id, Done>): Doing<Id, Done>
 
 const ACTING = {
   approvePlan: doing<'approvePlan', PlanAnswer>({
-    does: async (acting, { id, reason, rules, only, except, keys, breakGlass }, by) => {
+    does: async (acting, { id, rules, only, except, keys, breakGlass, ...said }, by) => {
       const { engine, appliesAtOnce } = acting;
-      const { plan, rest } = await approvePart(engine, id, { rules, only, except, keys }, by, reason, breakGlass);
+      const { plan, rest } = await approvePart(engine, id, { rules, only, except, keys }, { ...said, by }, breakGlass);
       if (breakGlass) void engine.afterwards?.();
       if (!appliesAtOnce) return { plan, rest };
       const isStopped = (await engine.store.stop()) !== undefined;
       const freeze = (await freezeOf(engine, plan))();
       const isHeld = !isLive(engine.daemonMode) || isStopped || isHeldWhole(engine, plan, freeze);
-      return isHeld ? { plan, rest } : { rest, ...(await applied(acting, plan.id, by, undefined)) };
+      return isHeld
+        ? { plan, rest }
+        : { rest, ...(await applied(acting, plan.id, { ...said, reason: undefined, by })) };
     },
     shows: async (shown, { rest, ...answer }) => ({
       ...(await answered(shown, answer)),
@@ -129,12 +132,13 @@ const ACTING = {
     }),
   }),
   rejectPlan: doing<'rejectPlan', PlanAnswer>({
-    does: async ({ engine }, { id, reason }, by) => ({ plan: await answerPlan(engine, id, 'reject', by, reason) }),
+    does: async ({ engine }, { id, ...said }, by) => ({
+      plan: await answerPlan(engine, id, 'reject', { ...said, by }),
+    }),
     shows: answered,
   }),
   applyPlan: doing<'applyPlan', PlanAnswer>({
-    does: (acting, { id, reason, breakGlass }, by) =>
-      applied(acting, id, by, breakGlass && reason !== undefined ? { reason } : undefined),
+    does: (acting, { id, breakGlass, ...said }, by) => applied(acting, id, { ...said, by }, breakGlass),
     shows: answered,
   }),
   addExemption: doing<'addExemption', Awaited<ReturnType<typeof exempt>>>({
@@ -146,16 +150,16 @@ const ACTING = {
     }),
   }),
   resolveIntent: doing<'resolveIntent', Intent>({
-    does: ({ engine }, { id, as, reason }, by) => resolveIntent(engine, id, as, { by, reason }),
+    does: ({ engine }, { id, as, ...said }, by) => resolveIntent(engine, id, as, { ...said, by }),
     shows: async (_, intent) => views.intent(intent),
   }),
   releaseClaims: doing<
     'releaseClaims',
     Awaited<ReturnType<typeof releaseClaims>> | Awaited<ReturnType<typeof planRelease>>
   >({
-    does: async ({ engine }, { target, rule, reason }, by) => {
-      if (target !== undefined) return releaseClaims(engine, target, { by, reason: reason ?? '' });
-      const planned = await planRelease(engine, rule ?? '', by, reason);
+    does: async ({ engine }, { target, rule, ...said }, by) => {
+      if (target !== undefined) return releaseClaims(engine, target, { ...said, by });
+      const planned = await planRelease(engine, rule ?? '', { ...said, by });
       void engine.afterwards?.();
       return planned;
     },
@@ -183,15 +187,10 @@ export interface Turns {
   operate<Id extends ActingId>(id: Id, input: Parsed<Id>, asking: Asking): Promise<Output<Id>>;
 }
 
-async function applied(
-  { engine, underWay }: Acting,
-  id: string,
-  by: string,
-  glass: { reason: string } | undefined,
-): Promise<PlanAnswer> {
+async function applied({ engine, underWay }: Acting, id: string, who: Operator, glass = false): Promise<PlanAnswer> {
   underWay?.beginPlan(id);
   try {
-    const { plan, ...rest } = await applyPlan(engine, id, by, glass);
+    const { plan, ...rest } = await applyPlan(engine, id, who, glass);
     return { plan, applied: rest };
   } finally {
     underWay?.end();

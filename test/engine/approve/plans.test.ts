@@ -107,14 +107,12 @@ describe('a waiting plan', () => {
 
 describe('an operator', () => {
   it('answers once, with name and reason', () => {
-    const decided = decidePlan(pending, 'approved', 'ann', 'seen', 500);
+    const decided = decidePlan(pending, 'approved', { by: 'ann', reason: 'seen' }, 500);
     expect(decided).toMatchObject({ status: 'approved', decidedAt: 500, decidedBy: 'ann', decidedReason: 'seen' });
-    expect(() => decidePlan(decided, 'rejected', 'bob', undefined, 501)).toThrow('only a pending plan can be rejected');
+    expect(() => decidePlan(decided, 'rejected', { by: 'bob' }, 501)).toThrow('only a pending plan can be rejected');
   });
 
   it('cannot answer an expired plan', () => {
-    expect(() => decidePlan(pending, 'approved', 'ann', undefined, 1_000)).toThrow(
-      'expired at 1970-01-01 00:00:01 UTC',
-    );
+    expect(() => decidePlan(pending, 'approved', { by: 'ann' }, 1_000)).toThrow('expired at 1970-01-01 00:00:01 UTC');
   });
 });

@@ -28,7 +28,7 @@ function compromise(...serials: string[]): string[] {
 
 async function approvedPlan(): Promise<string> {
   const { run } = await org.run('dry-run');
-  return (await answerPlan(engine(), run.planId ?? '', 'approve', 'ana', undefined)).id;
+  return (await answerPlan(engine(), run.planId ?? '', 'approve', { by: 'ana' })).id;
 }
 
 async function backUp(): Promise<void> {
@@ -62,7 +62,7 @@ describe('a plan approved before the backup', () => {
     const banned = compromise('USED-1');
     const plan = await approvedPlan();
     await backUp();
-    await applyPlan(engine(), plan, 'ana');
+    await applyPlan(engine(), plan, { by: 'ana' });
     org.console.fleet.banByHand('USED-1', 'FALSE');
     // Once the quiet period after the call is over, which follows the measured latency.
     const reasons = async () => (await org.run('enforce')).decisions.map(({ reason }) => reason);
@@ -71,7 +71,7 @@ describe('a plan approved before the backup', () => {
     expect((await org.run('dry-run')).run.planId).toBeUndefined(); // all of it is held as `stopped`
     expect(await accept()).toMatch(/1 waiting plan expired/);
     await resumeEverything(engine(), ANA);
-    await expect(applyPlan(engine(), plan, 'ana')).rejects.toMatchObject({
+    await expect(applyPlan(engine(), plan, { by: 'ana' })).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('expired'),
     });
@@ -87,7 +87,7 @@ describe('a plan approved before the backup', () => {
     await restore();
     expect((await store().plan(waiting))?.status).toBe('pending');
     await accept();
-    await expect(answerPlan(engine(), waiting, 'approve', 'ana', undefined)).rejects.toMatchObject({
+    await expect(answerPlan(engine(), waiting, 'approve', { by: 'ana' })).rejects.toMatchObject({
       code: 'conflict',
     });
     expect(await bodiesOf('plan.expired')).toMatchObject([

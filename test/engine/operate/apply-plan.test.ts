@@ -228,7 +228,7 @@ describe('an approved plan', () => {
 
     it('that is rejected does not return in the same episode', async () => {
       const { plan } = await on.run();
-      await answerPlan(on.engine, plan?.id ?? '', 'reject', 'a person', 'known');
+      await answerPlan(on.engine, plan?.id ?? '', 'reject', { by: 'a person', reason: 'known' });
       const { plan: next, decisions } = await on.run();
       expect(next).toBeUndefined();
       expect(decisions.map(({ reason }) => reason)).toEqual(['rejected', 'rejected']);
@@ -241,7 +241,7 @@ describe('an approved plan', () => {
       on.rules(held);
       on.platform.compromised('d1', 'FALSE');
       const { plan } = await on.run();
-      await answerPlan(on.engine, plan?.id ?? '', 'reject', 'a person', undefined);
+      await answerPlan(on.engine, plan?.id ?? '', 'reject', { by: 'a person' });
       expect((await on.run()).plan).toBeUndefined();
       expect(on.platform.isBanned('S-d1')).toBe(true);
     });
@@ -435,7 +435,7 @@ describe('an approved plan whose applying is killed, at every await in turn', ()
 
   async function applyIn(life: Life, plan: Plan): Promise<void> {
     const engine = { ...on.engine, store: mortal(on.engine.store, life), api: mortal(on.engine.api, life) };
-    await applyPlan(engine, plan.id, 'ana').catch((error) => {
+    await applyPlan(engine, plan.id, { by: 'ana' }).catch((error) => {
       if (!(error instanceof Crash)) throw error;
     });
     on.restart();

@@ -24,7 +24,7 @@ async function waitingPlan(options: Options = {}): Promise<Plan> {
 }
 
 const part = (plan: Plan, selection: Partial<PlanSelection>) =>
-  approvePart(on.engine, plan.id, { ...ALL, ...selection }, 'ada', 'looked at these');
+  approvePart(on.engine, plan.id, { ...ALL, ...selection }, { by: 'ada', reason: 'looked at these' });
 const targetsOf = ({ intents }: Pick<Plan, 'intents'>) => intents.map(({ target }) => target);
 const stored = async ({ id }: Plan) => (await on.store.plan(id)) as Plan;
 const bodies = async (kind: string) =>
@@ -148,7 +148,7 @@ describe('a part of a plan', () => {
 
   it('rejects nothing: what is rejected later is the rest', async () => {
     const { plan: approved, rest } = await part(await waitingPlan(), { only: ['d1'] });
-    await answerPlan(on.engine, rest?.id ?? '', 'reject', 'ada', 'known');
+    await answerPlan(on.engine, rest?.id ?? '', 'reject', { by: 'ada', reason: 'known' });
     await on.apply(approved);
     expect(on.platform.effects).toEqual(['ban S-d1']);
     expect((await on.run()).decisions.filter(({ reason }) => reason === 'rejected')).toHaveLength(4);
@@ -195,7 +195,7 @@ describe('a part of a plan', () => {
       const plan = await waitingPlan();
       const life = new Life(step);
       const engine = { ...on.engine, store: mortal(on.engine.store, life) };
-      const answer = approvePart(engine, plan.id, { ...ALL, only: ['d1'] }, 'ada', undefined);
+      const answer = approvePart(engine, plan.id, { ...ALL, only: ['d1'] }, { by: 'ada' });
       const isEnded = await answer.then(
         () => false,
         (error) => error instanceof Crash || Promise.reject(error),
@@ -240,8 +240,8 @@ describe('of two answers at a time', () => {
   it('one is refused, and the plan is approved once', async () => {
     const plan = await waitingPlan();
     const answers = [
-      answerPlan(on.engine, plan.id, 'approve', 'ada', undefined),
-      answerPlan(on.engine, plan.id, 'reject', 'bob', undefined),
+      answerPlan(on.engine, plan.id, 'approve', { by: 'ada' }),
+      answerPlan(on.engine, plan.id, 'reject', { by: 'bob' }),
       part(plan, { only: ['d1'] }),
     ];
     const ended = await Promise.allSettled(answers);
@@ -254,8 +254,8 @@ describe('of two answers at a time', () => {
     const waiting = await waitingPlan();
     const plan = await on.approve(waiting);
     const ended = await Promise.allSettled([
-      applyPlan(on.engine, plan.id, 'ada'),
-      applyPlan(on.engine, plan.id, 'bob'),
+      applyPlan(on.engine, plan.id, { by: 'ada' }),
+      applyPlan(on.engine, plan.id, { by: 'bob' }),
     ]);
     expect(ended.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(on.platform.sent).toHaveLength(4);
@@ -285,11 +285,7 @@ describe('the two parts of any plan', () => {
         const selection = { rules: byRule.filter(has), only: named(only), except: named(except) };
         const chosen = chosenOf(whole, selection);
         if (chosen === undefined || chosen.rest.length === 0) return;
-        const { part: approved, rest } = splitPlan(whole, chosen, ['p', 'r'], {
-          by: 'ada',
-          reason: undefined,
-          nowMs: 5,
-        });
+        const { part: approved, rest } = splitPlan(whole, chosen, ['p', 'r'], { by: 'ada' }, 5);
         const places = (one: Plan) => one.intents.map((intent) => whole.intents.indexOf(intent));
         expect([...places(approved), ...places(rest)].sort((a, b) => a - b)).toEqual([...whole.intents.keys()]);
         for (const one of [approved, rest]) {

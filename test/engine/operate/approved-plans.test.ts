@@ -389,7 +389,7 @@ describe('a plan past its end is `expired` everywhere from that moment on; the e
     it('is refused by name and time, and audited once, however often it is requested', async () => {
       on.clock.pass(DAY_MS);
       for (const answer of ['approve', 'approve', 'reject'] as const) {
-        await expect(answerPlan(on.engine, plan.id, answer, 'ann', undefined)).rejects.toMatchObject({
+        await expect(answerPlan(on.engine, plan.id, answer, { by: 'ann' })).rejects.toMatchObject({
           code: 'conflict',
           message: `plan ${plan.id} expired at 2027-01-16 08:00:00 UTC (1d after it was made): the next run makes a new one`,
         });

@@ -23,7 +23,7 @@ async function banned(options: Options = {}): Promise<void> {
   on.platform.effects.length = 0;
 }
 
-const planned = () => planRelease(on.engine, 'ban', 'ada', 'false alarm');
+const planned = () => planRelease(on.engine, 'ban', { by: 'ada', reason: 'false alarm' });
 const claimsOf = async (status: 'released' | 'standing') =>
   (await on.store.claims({ status })).map(({ rule, target }) => `${rule} ${target}`).sort();
 const reasons = ({ intents }: Plan) => intents.map(({ target, reason }) => [target, reason]);
@@ -123,7 +123,7 @@ describe('a release of a rule', () => {
     await banned();
     const { plan } = await planned();
     const selection = { rules: [], only: ['d2'], except: [] };
-    const { plan: part, rest } = await approvePart(on.engine, plan.id, selection, 'ada', undefined);
+    const { plan: part, rest } = await approvePart(on.engine, plan.id, selection, { by: 'ada' });
     await on.apply(part);
     expect(on.platform.effects).toEqual(['unban S-d2']);
     await on.apply(await on.approve(rest));
@@ -133,7 +133,7 @@ describe('a release of a rule', () => {
   it('that is rejected suppresses no undo by a rule', async () => {
     await banned();
     const { plan } = await planned();
-    await answerPlan(on.engine, plan.id, 'reject', 'ada', 'not now');
+    await answerPlan(on.engine, plan.id, 'reject', { by: 'ada', reason: 'not now' });
     on.platform.compromised('d1', 'FALSE');
     await on.run();
     expect(on.platform.effects).toEqual(['unban S-d1']);
@@ -174,7 +174,7 @@ describe('a release of a rule', () => {
     on.engine.settings = { ...on.engine.settings, act: { ...on.engine.settings.act, ceilings } };
     const { plan } = await planned();
     const selection = { rules: [], only: ['d1'], except: [] };
-    const { plan: part, rest } = await approvePart(on.engine, plan.id, selection, 'ada', undefined);
+    const { plan: part, rest } = await approvePart(on.engine, plan.id, selection, { by: 'ada' });
     await on.apply(part);
     const { intents } = await on.apply(await on.approve(rest));
     expect(intents).toMatchObject([{ target: 'S-d2', status: 'withdrawn', note: expect.stringContaining('ceiling') }]);
@@ -201,7 +201,7 @@ describe('a release of a rule', () => {
     const approved = await on.approve((await planned()).plan);
     const ending = new AbortController();
     on.platform.onWrite = () => ending.abort();
-    const { plan } = await applyPlan({ ...on.engine, signal: ending.signal }, approved.id, 'ana');
+    const { plan } = await applyPlan({ ...on.engine, signal: ending.signal }, approved.id, { by: 'ana' });
     expect([plan.status, on.platform.effects]).toEqual(['interrupted', ['unban S-d1']]);
     on.platform.onWrite = () => {};
     expect(await on.apply(plan)).toMatchObject({ plan: { status: 'applied' }, intents: [{ target: 'S-d2' }] });
@@ -219,8 +219,8 @@ describe('a release of a rule', () => {
 
   it('needs something in force that no other rule claims', async () => {
     await banned();
-    await expect(planRelease(on.engine, 'none', 'ada', undefined)).rejects.toMatchObject({ code: 'not_found' });
-    await expect(planRelease(on.engine, 'other', 'ada', undefined)).rejects.toMatchObject({
+    await expect(planRelease(on.engine, 'none', { by: 'ada' })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(planRelease(on.engine, 'other', { by: 'ada' })).rejects.toMatchObject({
       code: 'conflict',
       message: 'other rules claim each target of rule `other`, so all of them stay: `S-d3` (ban)',
     });
@@ -234,14 +234,14 @@ describe('a release of a rule', () => {
       const { id } = await on.approve((await planned()).plan);
       const life = new Life(step);
       const engine = { ...on.engine, store: mortal(on.engine.store, life), api: mortal(on.engine.api, life) };
-      const ended = await applyPlan(engine, id, 'ana').catch((error) => {
+      const ended = await applyPlan(engine, id, { by: 'ana' }).catch((error) => {
         if (!(error instanceof Crash)) throw error;
       });
       if (ended && !life.ended) break;
       on.restart();
       await on.store.abortStaleRuns(on.clock.nowMs());
       const status = (await on.store.plan(id))?.status;
-      if (status === 'approved' || status === 'interrupted') await applyPlan(on.engine, id, 'ana');
+      if (status === 'approved' || status === 'interrupted') await applyPlan(on.engine, id, { by: 'ana' });
       for (const target of ['S-d1', 'S-d2'])
         expect(on.platform.effects.filter((effect) => effect === `unban ${target}`).length).toBeLessThanOrEqual(1);
       on.clock.pass(QUIET_MS);

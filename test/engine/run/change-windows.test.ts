@@ -181,7 +181,7 @@ describe('an approved plan in a change window', () => {
     on.platform.onWrite = () => {};
     await expect(on.apply(plan)).rejects.toThrow('stays interrupted');
     const settings = { ...on.engine.settings, freeze: [] };
-    expect((await applyPlan({ ...on.engine, settings }, plan.id, 'ana')).plan.status).toBe('applied');
+    expect((await applyPlan({ ...on.engine, settings }, plan.id, { by: 'ana' })).plan.status).toBe('applied');
     expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2']);
   });
 
@@ -215,8 +215,7 @@ describe('break glass', () => {
       on.engine,
       plan?.id ?? '',
       { rules: [], only: ['S-d1'], except: [] },
-      'ada',
-      GLASS.reason,
+      { by: 'ada', reason: GLASS.reason },
       true,
     );
     expect(part.breakGlass).toEqual({ at: on.clock.now, by: 'ada', reason: GLASS.reason });
@@ -243,7 +242,7 @@ describe('break glass', () => {
     on.engine.afterwards = async () => {
       alerted.push([on.platform.sent.length, (await kinds('plan.glass_broken')).length]);
     };
-    const applied = await applyPlan(on.engine, plan.id, 'ada', GLASS);
+    const applied = await applyPlan(on.engine, plan.id, { by: 'ada', ...GLASS }, true);
     expect(alerted[0]).toEqual([0, 1]);
     expect(applied.plan).toMatchObject({ status: 'applied', breakGlass: { by: 'ada', reason: GLASS.reason } });
     expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2']);
@@ -258,8 +257,8 @@ describe('break glass', () => {
       const id = plan?.id ?? '';
       const life = new Life(step);
       const engine = { ...on.engine, store: mortal(on.engine.store, life), api: mortal(on.engine.api, life) };
-      const work = answerPlan(engine, id, 'approve', 'ada', GLASS.reason, true).then(() =>
-        applyPlan(engine, id, 'ada'),
+      const work = answerPlan(engine, id, 'approve', { by: 'ada', reason: GLASS.reason }, true).then(() =>
+        applyPlan(engine, id, { by: 'ada' }),
       );
       await work.catch((error) => {
         if (!(error instanceof Crash)) throw error;
@@ -284,7 +283,9 @@ describe('break glass', () => {
     begin({ at: '2027-11-20T12:00:00Z', mode: 'approve' });
     const plan = await on.approve((await on.run()).plan);
     await stopEverything(on.engine, ADA);
-    await expect(applyPlan(on.engine, plan.id, 'ada', GLASS)).rejects.toThrow('ada stopped everything');
+    await expect(applyPlan(on.engine, plan.id, { by: 'ada', ...GLASS }, true)).rejects.toThrow(
+      'ada stopped everything',
+    );
     expect(on.platform.sent).toEqual([]);
   });
 
@@ -292,9 +293,9 @@ describe('break glass', () => {
     begin({ at: '2027-11-20T12:00:00Z' });
     const { plan } = await on.run();
     const id = plan?.id ?? '';
-    await expect(answerPlan(on.engine, id, 'approve', 'ada', undefined, true)).rejects.toMatchObject({ code: 'usage' });
+    await expect(answerPlan(on.engine, id, 'approve', { by: 'ada' }, true)).rejects.toMatchObject({ code: 'usage' });
     const without = { ...on.engine, settings: { ...on.engine.settings, freeze: [] } };
-    await expect(answerPlan(without, id, 'approve', 'ada', 'why', true)).rejects.toThrow(
+    await expect(answerPlan(without, id, 'approve', { by: 'ada', reason: 'why' }, true)).rejects.toThrow(
       'no change window is configured',
     );
     expect(await on.store.plan(id)).toMatchObject({ status: 'pending' });

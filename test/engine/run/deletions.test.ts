@@ -93,7 +93,7 @@ describe('a ban and a deletion of one device', () => {
       start(banRule({ id: 'ban', mode: 'approve' }), lost);
       const { plan } = await on.run();
       expect(plan?.intents.map(({ action }) => action)).toEqual(['ban_device']);
-      await answerPlan(on.engine, plan?.id ?? '', 'reject', 'ada', 'not this one');
+      await answerPlan(on.engine, plan?.id ?? '', 'reject', { by: 'ada', reason: 'not this one' });
       const next = await on.run();
       await on.apply(await on.approve(next.plan));
       expect(on.platform.effects).toEqual(['delete S-d1']);
@@ -187,7 +187,7 @@ describe('reversible actions go before a deletion, even when the other proposal 
     it('asks for the deletion when the ban was rejected or is done', async () => {
       start(asked, lost);
       const { plan } = await on.run();
-      await answerPlan(on.engine, plan?.id ?? '', 'reject', 'ada', 'not this one');
+      await answerPlan(on.engine, plan?.id ?? '', 'reject', { by: 'ada', reason: 'not this one' });
       expect(planned(await on.run('enforce', ['lost']))).toEqual(['delete_device']);
       await on.close();
       start(ban, lost);

@@ -191,7 +191,7 @@ export class Stage {
     const plan = approved ?? pending;
     if (!plan || plan.expiresAt <= on.clock.now) return;
     if (plan === pending) {
-      if (answer === 'reject') await answerPlan(on.engine, plan.id, 'reject', 'a person', undefined);
+      if (answer === 'reject') await answerPlan(on.engine, plan.id, 'reject', { by: 'a person' });
       else await on.approve(plan);
     }
     if (answer === 'apply') await this.operate('apply', () => on.apply(plan));

@@ -5,7 +5,7 @@ import { clip, shownName } from '../../../src/base/text.ts';
 import type { Plan, PlanStatus } from '../../../src/domain/plan.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
 import { marked, whole } from '../../../src/faces/report/fact-text.ts';
-import { auditText, decisionsText } from '../../../src/faces/report/lists-text.ts';
+import { auditText, auditView, decisionsText } from '../../../src/faces/report/lists-text.ts';
 import { plansText, planText } from '../../../src/faces/report/plan-text.ts';
 import {
   type Cell,
@@ -188,7 +188,7 @@ describe('the terminal report', () => {
         const printed = [
           reportText(await buildReport(store, run)),
           decisionsText(await store.decisions({ limit: 10 })),
-          auditText(await store.audit({ limit: 10 })),
+          auditText((await store.audit({ limit: 10 })).map(auditView)),
         ].join('');
         expect(printed.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069\u2028\u2029]/u);
         expect(printed).not.toMatch(/\p{Cs}/u);
@@ -227,7 +227,7 @@ describe('decisions and audit entries in a terminal', () => {
   it('show each audit entry with its number and content', async () => {
     const store = openStore();
     await addRun(store, { decisions: [decision()] });
-    const text = auditText(await store.audit({ limit: 10 }));
+    const text = auditText((await store.audit({ limit: 10 })).map(auditView));
     expect(text).toContain('decision.made');
     expect(text).toContain('decision = "decision1"');
   });

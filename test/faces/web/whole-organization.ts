@@ -137,13 +137,13 @@ async function act({ composition: { engine }, console: { faults } }: Organizatio
   await exempt(engine, { ...about, subject: { kind: 'device', id: `WHOLE-${NAMES.length - 1}` } }, 'ana (test)');
   const keys = plan.intents.filter(({ action }) => action === 'ban_device').map(({ key }) => key);
   const chosen = { rules: [], only: [], except: [], keys: keys.slice(0, ACTED) };
-  const part = await approvePart(engine, plan.id, chosen, 'ana (test)', 'seen <b>so</b>');
+  const part = await approvePart(engine, plan.id, chosen, { by: 'ana (test)', reason: 'seen <b>so</b>' });
   const match = { method: 'POST' } as const;
   faults?.set([
     { kind: 'error', status: 400, match, times: 1 },
     { kind: 'reset_before', match, skip: 1, times: 1 },
   ]);
-  await applyPlan(engine, part.plan.id, 'ana (test)');
+  await applyPlan(engine, part.plan.id, { by: 'ana (test)' });
   faults?.clear();
   return part.plan.id;
 }

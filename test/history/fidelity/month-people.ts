@@ -73,12 +73,12 @@ async function answer(engine: Engine, _: MonthWorld, dice: Dice): Promise<void> 
   if (plan.status === 'pending' && word === 'part') {
     const rules = [...new Set(plan.intents.flatMap(({ basis }) => basis.map(({ rule }) => rule)))];
     const part = { rules: [dice.pick(rules)], only: [], except: [] };
-    await approvePart(engine, plan.id, part, PERSON.by, undefined);
+    await approvePart(engine, plan.id, part, { by: PERSON.by });
     return;
   }
   if (plan.status === 'pending')
-    await answerPlan(engine, plan.id, word === 'reject' ? 'reject' : 'approve', PERSON.by, undefined);
-  if (word !== 'reject' && dice.chance(0.8)) await applyPlan(engine, plan.id, PERSON.by);
+    await answerPlan(engine, plan.id, word === 'reject' ? 'reject' : 'approve', { by: PERSON.by });
+  if (word !== 'reject' && dice.chance(0.8)) await applyPlan(engine, plan.id, { by: PERSON.by });
 }
 
 function anybody(world: MonthWorld, dice: Dice) {

@@ -360,7 +360,7 @@ describe('quiet hours', () => {
       moveTo('2027-11-20T23:00:00Z');
       const { plan } = await on.run();
       expect(await alerted()).toEqual([]);
-      await answerPlan(on.engine, plan?.id ?? '', 'reject', 'ada', 'no');
+      await answerPlan(on.engine, plan?.id ?? '', 'reject', { by: 'ada', reason: 'no' });
       moveTo('2027-11-21T06:00:00Z');
       expect(await alerted()).toEqual([]);
     });
@@ -380,7 +380,7 @@ describe('quiet hours', () => {
       moveTo('2027-11-20T23:00:00Z');
       const { plan } = await on.run();
       expect(await alerted()).toEqual([]);
-      await answerPlan(on.engine, plan?.id ?? '', 'approve', 'ada', 'an outbreak', true);
+      await answerPlan(on.engine, plan?.id ?? '', 'approve', { by: 'ada', reason: 'an outbreak' }, true);
       expect(await alerted()).toEqual(['break_glass']);
       await stopEverything(on.engine, ADA);
       expect(await alerted()).toEqual(['stopped']);

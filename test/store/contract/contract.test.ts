@@ -150,8 +150,8 @@ async function happens(on: OnStore, what: Happening): Promise<unknown> {
   }
   const [plan] = await store.plans({ status: 'apply' in what ? 'approved' : 'pending' }, 1);
   if (!plan) return undefined;
-  if ('apply' in what) return applyPlan(engine, plan.id, 'ana');
-  return answerPlan(engine, plan.id, what.answer, 'ana', what.answer === 'reject' ? 'no' : undefined);
+  if ('apply' in what) return applyPlan(engine, plan.id, { by: 'ana' });
+  return answerPlan(engine, plan.id, what.answer, { by: 'ana', reason: what.answer === 'reject' ? 'no' : undefined });
 }
 
 describe('a history', () => {

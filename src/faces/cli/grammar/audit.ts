@@ -1,9 +1,10 @@
 // cli: the grammar of `audit …`: names, options and their help.
 import type { Command } from 'commander';
+import { AUDIT } from '../../../contract/records.ts';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
-import { databaseOption, outputOptions, sinceOption } from './options.ts';
+import { commandOf, databaseOption, outputOptions } from './options.ts';
 
 export function addAudit(program: Command, io: Io, bind: Bind): void {
   const audit = program
@@ -18,14 +19,9 @@ export function addAudit(program: Command, io: Io, bind: Bind): void {
       ),
     );
   const add = (name: string, text: string) => databaseOption(audit.command(name).description(text));
-  outputOptions(add('list', 'entries, newest first'), 'text, json')
-    .option('--kind <kind>', 'only this kind, such as intent.sent')
-    .option('--target <target>', 'only entries about this device or service, by any of its names')
-    .option('--actor <name>', 'only what this person or token did, whatever the way')
-    .addOption(sinceOption())
-    .option('--limit <n>', 'at most this many', '50')
-    .addHelpText(...examples('# every call that was sent, newest first', 'trustward audit list --kind intent.sent'))
-    .action(bind(async (options: never) => (await import('../audit-list.ts')).auditListCommand(io, options)));
+  commandOf(audit, AUDIT.listAudit, (command) => outputOptions(databaseOption(command), 'text, json')).action(
+    bind(async (options: never) => (await import('../audit-list.ts')).auditListCommand(io, options)),
+  );
   outputOptions(add('verify', 'check that the record is whole; names the first bad entry or checkpoint'), 'text, json')
     .option('--file <export>', 'verify this export instead, on any machine')
     .option('--public-key <file>', 'a copy of the public key')

@@ -1,6 +1,7 @@
 // web: the forms with which a person answers a plan: all of it, the ticked part, all but that, one rule's; or no. In: a plan. Out: forms;
 // the boxes and buttons among its targets belong to the first. Each sends the digest of what the person has seen.
 
+import { PLANS } from '../../../contract/plans.ts';
 import { entryBody } from '../../../domain/audit-entry.ts';
 import { DRIFT_TARGETS_MAX, type Drift } from '../../../domain/check.ts';
 import { nameKey } from '../../../domain/identity.ts';
@@ -14,7 +15,7 @@ import { Form, Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Table, Words } from '../../report/html/text.tsx';
 import { appliedWords, reportPlan } from '../../report/plan-view.ts';
 import { progressWords } from '../../report/words.ts';
-import { Act } from '../parts/act.tsx';
+import { Act, Said } from '../parts/act.tsx';
 
 export const FORM = 'approve';
 
@@ -32,10 +33,7 @@ export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boole
         {/* A form whose first button is disabled is not sent by Enter: no key alone approves everything. */}
         <button type="submit" disabled hidden></button>
         <input type="hidden" name="digest" value={plan.digest} />
-        <label>
-          <span class="unseen">Reason to approve</span>
-          <input type="text" name="reason" placeholder={canBreak ? 'Reason' : 'Reason (optional)'} maxlength={1000} />
-        </label>
+        <Said of={PLANS.approvePlan} label="Approve" reason="optional" />
         {canBreak ? <BreakGlass /> : null}
         <button
           type="submit"
@@ -65,6 +63,7 @@ export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boole
       )}
       <Act
         to={`${pathOf(plan)}/reject`}
+        of={PLANS.rejectPlan}
         label="Reject"
         reason="required"
         tone="danger"
@@ -348,6 +347,7 @@ export async function Progress({ deps, plan, mayApply, canBreak }: ProgressProps
         <>
           <Act
             to={`${pathOf(plan)}/apply`}
+            of={PLANS.applyPlan}
             label={status === 'approved' ? 'Apply' : 'Continue'}
             tone="main"
             fields={{ digest: plan.digest }}

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { spanText } from '../../../base/time.ts';
-import { givenText, nameField } from '../../../contract/operation.ts';
+import { givenText, nameField, saidFields } from '../../../contract/operation.ts';
 import { EXEMPTIONS } from '../../../contract/operator.ts';
 import {
   aboutText,
@@ -25,7 +25,7 @@ import { Code, Mark, Name, type Row, Table, When, Words } from '../../report/htm
 import { type JoinedView, joinedText, joinedView } from '../../report/plan-view.ts';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
-import { Act, Narrow, Pager, ReleasedTable } from '../parts/act.tsx';
+import { Act, Narrow, Pager, ReleasedTable, Said } from '../parts/act.tsx';
 
 // The form that adds an exemption: of one subject by any of its names, or of all with a value in a field.
 
@@ -88,10 +88,7 @@ function AddForm({ owner }: { owner: string }) {
           <span>Who is responsible for it</span>
           <input type="text" name="owner" value={owner} required maxlength={1000} size={40} />
         </label>
-        <label class="field">
-          <span>Reason</span>
-          <input type="text" name="reason" required maxlength={1000} size={60} />
-        </label>
+        <Said of={EXEMPTIONS.addExemption} label="Exempt" reason="required" isField />
         <div class="act">
           <label class="field">
             <span>For</span>
@@ -268,6 +265,7 @@ const query = z.strictObject({
   before: nameField.optional(),
 });
 const addForm = z.strictObject({
+  ...saidFields(EXEMPTIONS.addExemption),
   subject: nameField.optional(),
   kind: z.enum(SUBJECT_KINDS).optional(),
   unseen: z.literal('yes').optional(),
@@ -360,13 +358,13 @@ async function listed(deps: HttpDeps, context: Ctx) {
 /** Leads to the list, unless something was to be released: then it shows what came of that. */
 async function add(deps: HttpDeps, context: Ctx): Promise<Response> {
   const given = await readForm(context, addForm);
-  const { subject, kind, unseen, field, value, owner, reason, until, date, release, forgeable } = given;
+  const { subject, kind, unseen, field, value, owner, until, date, release, forgeable, ...said } = given;
   if ((field === undefined) !== (value === undefined))
     throw wrong(field === undefined ? 'field' : 'value', 'is missing: “all with” needs a field and its value');
   const request = {
     ...(subject !== undefined && { subject: { kind, id: subject } }),
     ...(field !== undefined && value !== undefined && { selector: { field, value } }),
-    ...{ owner, reason, until: date ?? until, unseen: unseen === 'yes', release: release === 'yes' },
+    ...{ owner, ...said, until: date ?? until, unseen: unseen === 'yes', release: release === 'yes' },
     acceptForgeable: forgeable === 'yes',
   };
   const { released, ...exemption } = await operationsOf(deps, context).addExemption(request);

@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { shownName } from '../../../base/text.ts';
 import { spanText } from '../../../base/time.ts';
 import type { ReleasedShown } from '../../../contract/nouns.ts';
-import { givenText, nameField } from '../../../contract/operation.ts';
+import { givenText, nameField, saidFields } from '../../../contract/operation.ts';
+import { DOUBTS } from '../../../contract/operator.ts';
 import { type Claim, OPEN_CLAIM_STATUSES } from '../../../domain/episode.ts';
 import { AppError } from '../../../domain/errors.ts';
 import type { Intent } from '../../../domain/intent.ts';
@@ -72,6 +73,7 @@ async function claimRows(
           ? [
               <Act
                 to="/in-force/release"
+                of={DOUBTS.releaseClaims}
                 label="Release"
                 reason="required"
                 fields={{ intent: claim.intentId }}
@@ -130,8 +132,9 @@ const query = z.strictObject({
 type Asked = z.infer<typeof query>;
 
 /** The target is named by the action on it: a form does not bring back every character of a hostile name. */
-const releaseForm = z.strictObject({ intent: nameField, reason: givenText });
-const ruleForm = z.strictObject({ rule: nameField, reason: givenText.optional() });
+const said = saidFields(DOUBTS.releaseClaims);
+const releaseForm = z.strictObject({ ...said, intent: nameField, reason: givenText });
+const ruleForm = z.strictObject({ ...said, rule: nameField });
 
 export function inForcePages(deps: HttpDeps): Route[] {
   return [
@@ -147,8 +150,7 @@ export function inForcePages(deps: HttpDeps): Route[] {
       handle: (context) => release(deps, context),
     },
     formPage(deps, '/in-force/release-rule', 'approve', async (context) => {
-      const { rule, reason } = await readForm(context, ruleForm);
-      const released = await operationsOf(deps, context).releaseClaims({ rule, reason });
+      const released = await operationsOf(deps, context).releaseClaims(await readForm(context, ruleForm));
       return 'plan' in released ? `/plans/${encodeURIComponent(released.plan.id)}` : PATH;
     }),
   ];
@@ -159,19 +161,19 @@ export async function releasedOn(
   deps: HttpDeps,
   context: Ctx,
   target: string,
-  reason: string,
+  given: { reason: string },
 ): Promise<ReleasedShown[]> {
   // A target as it was stored: its name may be longer than any that is typed.
-  const answer = await deps.performer.perform('releaseClaims', { target, reason }, askingOf(context));
+  const answer = await deps.performer.perform('releaseClaims', { target, ...given }, askingOf(context));
   return 'released' in answer ? answer.released : [];
 }
 
 async function release(deps: HttpDeps, context: Ctx): Promise<Response> {
-  const { intent: id, reason } = await readForm(context, releaseForm);
+  const { intent: id, ...given } = await readForm(context, releaseForm);
   const [intent] = await deps.reader.intents({ ids: [id] });
   if (!intent) throw new AppError('not_found', `there is no action \`${id}\`: read the page of what is in force again`);
   const { target } = intent;
-  const released = await releasedOn(deps, context, target, reason);
+  const released = await releasedOn(deps, context, target, given);
   const [only] = released;
   if (released.length === 1 && only?.intent) return leadTo(context, `/intents/${encodeURIComponent(only.intent.id)}`);
   return answerPage(deps, context, {
@@ -304,7 +306,15 @@ async function counts({ reader }: HttpDeps, context: Ctx) {
               <Link href={addressOf(PATH, { rule, action, status: 'orphaned' })}>{countText(orphaned)}</Link>
             ),
             ...(canRelease
-              ? [<Act to="/in-force/release-rule" label="Plan the release" reason="optional" fields={{ rule }} />]
+              ? [
+                  <Act
+                    to="/in-force/release-rule"
+                    of={DOUBTS.releaseClaims}
+                    label="Plan the release"
+                    reason="optional"
+                    fields={{ rule }}
+                  />,
+                ]
               : []),
           ],
         }))}

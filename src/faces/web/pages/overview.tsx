@@ -281,7 +281,7 @@ async function switches({ reader }: HttpDeps, context: Ctx) {
     <section class="card">
       <h2>Stop everything</h2>
       <p>Nothing is called from now on, also not by a run under way: no action, no undo, no plan. Runs still judge.</p>
-      <Act to="/stop" label="Stop" reason="required" tone="danger" />
+      <Act to="/stop" of={SWITCHES.stop} label="Stop" reason="required" tone="danger" />
     </section>
   );
 }

@@ -2,10 +2,12 @@
 // ports that answer a plan. Out: a page; after an answer the plan, or the part, that has it.
 
 import { z } from 'zod';
-import { givenText, positionField } from '../../../contract/operation.ts';
+import { givenText, positionField, saidFields } from '../../../contract/operation.ts';
+import { PLANS } from '../../../contract/plans.ts';
 import { deletionTexts } from '../../../domain/action.ts';
 import { DRIFT_TARGETS_MAX } from '../../../domain/check.ts';
 import { AppError } from '../../../domain/errors.ts';
+import { saidIn } from '../../../domain/operator.ts';
 import {
   differenceFrom,
   type Plan,
@@ -367,15 +369,15 @@ const driftQuery = z.strictObject({ ...shown, rows: z.coerce.number().int().min(
 const digest = z.string().max(100);
 const approveForm = z.strictObject({
   digest,
-  reason: givenText.optional(),
+  ...saidFields(PLANS.approvePlan),
   choice: z.string().max(100_000),
   breakGlass: z.literal('yes').optional(),
   target: listField(z.string().max(100)),
 });
-const rejectForm = z.strictObject({ digest, reason: givenText });
+const rejectForm = z.strictObject({ digest, ...saidFields(PLANS.rejectPlan), reason: givenText });
 const applyForm = z.strictObject({
   digest,
-  reason: givenText.optional(),
+  ...saidFields(PLANS.applyPlan),
   breakGlass: z.literal('yes').optional(),
 });
 
@@ -417,7 +419,7 @@ export function planPages(deps: HttpDeps): Route[] {
       const by = context.var.caller.name;
       const glass = demandGlass(context, form);
       const { id } = plan;
-      const answer = { id, reason: form.reason, ...part, breakGlass: glass !== undefined };
+      const answer = { id, ...saidIn(form), ...part, breakGlass: glass !== undefined };
       return answering.begin(id, 'approve', by, () => operationsOf(deps, context).approvePlan(answer));
     }),
     answerRoute(deps, '/plans/:id/reject', async (context, plan) => {
@@ -425,7 +427,7 @@ export function planPages(deps: HttpDeps): Route[] {
       demandSeen(plan, form.digest);
       demandPending(plan);
       const by = context.var.caller.name;
-      const answer = { id: plan.id, reason: form.reason };
+      const answer = { id: plan.id, ...saidIn(form) };
       return answering.begin(plan.id, 'reject', by, () => operationsOf(deps, context).rejectPlan(answer));
     }),
     answerRoute(deps, '/plans/:id/apply', async (context, plan) => {
@@ -433,7 +435,7 @@ export function planPages(deps: HttpDeps): Route[] {
       demandSeen(plan, form.digest);
       const by = context.var.caller.name;
       const glass = demandGlass(context, form);
-      const answer = { id: plan.id, ...(glass && { reason: glass.reason, breakGlass: true }) };
+      const answer = { id: plan.id, ...saidIn(form), reason: glass?.reason, breakGlass: glass !== undefined };
       return answering.begin(plan.id, 'apply', by, () => operationsOf(deps, context).applyPlan(answer));
     }),
   ];

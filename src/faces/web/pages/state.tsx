@@ -3,7 +3,8 @@
 
 import { z } from 'zod';
 import type { ReleasedShown } from '../../../contract/nouns.ts';
-import { givenText } from '../../../contract/operation.ts';
+import { givenText, saidFields } from '../../../contract/operation.ts';
+import { DOUBTS, EXEMPTIONS } from '../../../contract/operator.ts';
 import { resolveSubject } from '../../../domain/decision-filter.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { exemptionText } from '../../../domain/exemption.ts';
@@ -205,6 +206,7 @@ export function RuleLinks({ rules }: { rules: readonly string[] }) {
 // What a person does about a subject: exempt it for a time, release what Trustward did to it, end its exemption.
 
 const exemptForm = z.strictObject({
+  ...saidFields(EXEMPTIONS.addExemption),
   reason: givenText,
   owner: givenText,
   for: z.enum(['1d', '7d', '30d']),
@@ -212,22 +214,26 @@ const exemptForm = z.strictObject({
   release: z.literal('yes').optional(),
 });
 /** `claim`: an open one of the subject, where it is on another target than the subject's own. */
-const releaseForm = z.strictObject({ reason: givenText, claim: z.string().max(100).optional() });
+const releaseForm = z.strictObject({
+  ...saidFields(DOUBTS.releaseClaims),
+  reason: givenText,
+  claim: z.string().max(100).optional(),
+});
 
 export function actionPages(deps: HttpDeps): Route[] {
   return [
     changed('exempt', async (context) => {
-      const { owner, reason, until, release, ...form } = await readForm(context, exemptForm);
+      const { owner, until, release, for: span, ...given } = await readForm(context, exemptForm);
       const { subject } = await askedSubject(deps, context);
-      const request = { ...aboutOf(subject), owner, reason, until: until ?? form.for, release: release === 'yes' };
+      const request = { ...aboutOf(subject), owner, ...given, until: until ?? span, release: release === 'yes' };
       const { released } = await operationsOf(deps, context).addExemption({ ...request, unseen: true });
       return cameOf(deps, context, subject, released);
     }),
     changed('release', async (context) => {
-      const { reason, claim } = await readForm(context, releaseForm);
+      const { claim, ...given } = await readForm(context, releaseForm);
       const { subject } = await askedSubject(deps, context);
       const target = claim === undefined ? ownTarget(subject) : await targetOf(deps, subject, claim);
-      const released = await releasedOn(deps, context, target, reason);
+      const released = await releasedOn(deps, context, target, given);
       return cameOf(deps, context, subject, released);
     }),
   ];
@@ -289,7 +295,7 @@ export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string })
             No action is about {subject.serial === '' ? `this ${subject.kind}` : 'this serial number'} until then. An
             exemption never blocks an undo.
           </p>
-          <Act to={`${path}/exempt`} label="Exempt" reason="required" tone="main">
+          <Act to={`${path}/exempt`} of={EXEMPTIONS.addExemption} label="Exempt" reason="required" tone="main">
             <label>
               <span>For</span>
               <select name="for">
@@ -342,6 +348,7 @@ export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string })
           <p class="quiet">Undoes now what Trustward did to it. It is left alone until a rule matches anew.</p>
           <Act
             to={`${path}/release`}
+            of={DOUBTS.releaseClaims}
             label="Release"
             reason="required"
             tone="danger"

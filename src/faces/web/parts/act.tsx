@@ -2,6 +2,7 @@
 // JavaScript; with it, a button that cannot be taken back asks first.
 import type { Child } from 'hono/jsx';
 import type { ReleasedShown } from '../../../contract/nouns.ts';
+import type { Entry } from '../../../contract/operation.ts';
 import type { AuditEntry } from '../../../domain/audit-entry.ts';
 import { ownText } from '../../../domain/facts.ts';
 import type { Intent, IntentBasis } from '../../../domain/intent.ts';
@@ -15,6 +16,8 @@ import { addressOf } from '../address.ts';
 interface ActProps {
   to: string;
   label: string;
+  /** The operation that it asks for: a person says with it what its entry takes. */
+  of?: Entry;
   /** Whether a reason is asked for. */
   reason?: 'required' | 'optional';
   tone?: 'main' | 'danger';
@@ -28,30 +31,42 @@ interface ActProps {
   suggestion?: string;
 }
 
-export function Act({ to, label, reason, tone, confirm, fields = {}, children, suggestion }: ActProps) {
+export function Act({ to, label, of, reason, tone, confirm, fields = {}, children, suggestion }: ActProps) {
   return (
     <Form class="act" method="post" action={to}>
       {Object.entries(fields).map(([name, value]) => (
         <input type="hidden" name={name} value={value} />
       ))}
       {children}
-      {reason === undefined ? null : (
-        <label>
-          <span class="unseen">Reason to {label.toLowerCase()}</span>
-          <input
-            type="text"
-            name="reason"
-            placeholder={reason === 'required' ? 'Reason' : 'Reason (optional)'}
-            required={reason === 'required'}
-            maxlength={1000}
-            value={suggestion}
-          />
-        </label>
-      )}
+      {reason === undefined ? null : <Said of={of} label={label} reason={reason} suggestion={suggestion} />}
       <button type="submit" class={tone} data-confirm={confirm && showHidden(confirm)}>
         {label}
       </button>
     </Form>
+  );
+}
+
+interface SaidProps extends Pick<ActProps, 'of' | 'label' | 'suggestion'> {
+  reason: 'required' | 'optional';
+  /** In a form of fields, one below the other. */
+  isField?: true;
+}
+
+/** The fields with which a person says why. */
+export function Said({ label, reason, suggestion, isField }: SaidProps) {
+  return (
+    <label class={isField && 'field'}>
+      <span class={isField ? undefined : 'unseen'}>{isField ? 'Reason' : `Reason to ${label.toLowerCase()}`}</span>
+      <input
+        type="text"
+        name="reason"
+        placeholder={isField ? undefined : reason === 'required' ? 'Reason' : 'Reason (optional)'}
+        required={reason === 'required'}
+        maxlength={1000}
+        size={isField && 60}
+        value={suggestion}
+      />
+    </label>
   );
 }
 
