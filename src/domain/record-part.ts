@@ -15,7 +15,7 @@ export interface KeyPart {
   others: string[];
 }
 
-/** Rows of the fleet index: see fleet-rows.ts. */
+/** Rows of the fleet index: see engine/pull/fleet-index.ts. */
 export interface FleetPart {
   /** Four numbers for each row's id, or undefined: then it is in the row. */
   ids: Uint32Array | undefined;

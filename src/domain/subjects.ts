@@ -166,7 +166,7 @@ export function fleetDeviceOf(record: Facts, fieldsWritten: readonly string[] = 
 
 /**
  * Of UTF-8. INVARIANT: an entry of an index of PostgreSQL has 2,704 bytes at most. The longest has two names in one target, each written with twice its
- * bytes when they are hostile (`store/postgres/text.ts`), the organization, an action and an id.
+ * bytes when they are hostile (`toStored`), the organization, an action and an id.
  */
 export const KEPT_NAME_BYTES_MAX = 512;
 

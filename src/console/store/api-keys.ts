@@ -1,5 +1,5 @@
 // console store: API keys as the API shows and changes them. In: checked bodies and ids. Out: records without secrets; a new key's secret once.
-// The credentials themselves are in credentials.ts.
+// The credentials themselves are in device-changes.ts.
 import { AppError } from '../../domain/errors.ts';
 import type { ApiKeyInput, ApiKeyPatch, KeyScope } from '../../platform/contract.ts';
 import {

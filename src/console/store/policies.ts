@@ -47,7 +47,7 @@ export function insertPolicy(store: ConsoleStore, actor: Actor, spec: PolicySpec
   });
 }
 
-/** Events show policies by the id that their name makes (see event-blocks.ts); after a deletion the name gets another one. */
+/** Events show policies by the id that their name makes (see events.ts); after a deletion the name gets another one. */
 function freshId(store: ConsoleStore, name: string): string {
   const id = policyId(name, store.org.id);
   return store.sql.value('SELECT 1 FROM policy WHERE policy_id = ?', id) === undefined ? id : newUuid(store, 'policy');

@@ -1,5 +1,5 @@
 // decide: earlier runs' answers about a target that this run cannot ask again: what rules that are not judged now still propose,
-// and which proposal preflight withdrew. In: the decisions in force. Out: answers for one-target.ts. Pure.
+// and which proposal preflight withdrew. In: the decisions in force. Out: answers for answer.ts. Pure.
 import { type ActionOnTarget, type ActionTraits, keyOf, targetKey } from '../../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../../domain/decision.ts';
 import { intentKey } from '../../domain/digest.ts';

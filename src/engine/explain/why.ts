@@ -1,6 +1,6 @@
 // explain: everything that a person asks about one subject: its state now and who made it so, what is in force, waiting, unfinished or
-// exempt, and the verdict of each rule now. In: an identity, the store, the platform. Out: data; why-next.ts has what follows from
-// it. Reads only, each record once; what cannot be read now is named, and the rest is answered.
+// exempt, and the verdict of each rule now. In: an identity, the store, the platform. Out: data, and what
+// follows from it. Reads only, each record once; what cannot be read now is named, and the rest is answered.
 
 import { shellWord } from '../../base/text.ts';
 import { timeText } from '../../base/time.ts';

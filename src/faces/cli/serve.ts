@@ -1,5 +1,5 @@
 // cli: `serve`: the daemon: schedule, HTTP endpoint, rules reloaded when they change. It ends on SIGTERM or
-// SIGINT: nothing new begins, and work under way is finished; `system/ending.ts` has the one deadline for all of it.
+// SIGINT: nothing new begins, and work under way is finished; `system/process.ts` has the one deadline for all of it.
 import { existsSync } from 'node:fs';
 import { formatDuration } from '../../base/time.ts';
 import { databaseName } from '../../domain/database.ts';

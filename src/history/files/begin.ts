@@ -571,7 +571,7 @@ export class RunBoundaries {
   }
 }
 
-/** What rows of runs are applied to: see standing.ts. */
+/** What rows of runs are applied to. */
 interface RowSink {
   /** Whether rows of this kind and path are of any use. */
   takes(kind: string, path: string): boolean;

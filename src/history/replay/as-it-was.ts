@@ -296,7 +296,7 @@ function hadEffect({ outcome, attempts }: Intent): boolean {
 // its time. Out: a reason for a difference, or undefined: then it is a fault of Trustward. INVARIANT: each reason is
 // something that the record itself shows.
 
-/** Windows keep events for so long after they have left (evaluate/events/windows.ts). */
+/** Windows keep events for so long after they have left (rules/windows.ts). */
 const SET_BACK_MAX_MS = 3_600_000;
 
 export interface KnownOfRun {

@@ -190,7 +190,7 @@ function placeOf(text: string): number {
 }
 
 // How many records have each value of one fact, kept while records come, change and go: replays count a fleet once, and
-// then what changes of it. In: values. Out: the counts that one pass over all records gives (`value-counts.ts`).
+// then what changes of it. In: values. Out: the counts that one pass over all records gives (`ValueCounts`).
 // INVARIANT: it counts what `FactReader` counts.
 
 const [NONE, ZERO, SET] = [0, 1, 2];

@@ -1,4 +1,4 @@
-// rules: which changes of one fact of a record leave every verdict on it as it was. In: steady rules of one kind (`when-again.ts`). Out: a test of
+// rules: which changes of one fact of a record leave every verdict on it as it was. In: steady rules of one kind (`whenAgain`). Out: a test of
 // a path and its two values. INVARIANT: what is not known here to be without effect has one. A time that moves on, and a number that stays on the
 // same side of what it is compared with, are most of what changes in a fleet. Used by replays.
 
@@ -177,7 +177,7 @@ interface Test {
   afterMs: readonly number[];
 }
 
-/** As in `when-again.ts`, and the points there are whole numbers. */
+/** As in `whenAgain`, and the points there are whole numbers. */
 const NO_EFFECT_AROUND_MS = 2;
 
 class Uses {

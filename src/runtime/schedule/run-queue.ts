@@ -1,5 +1,5 @@
 // schedule: one piece of work at a time: a run, or what must not overlap one. In: work, its lane and who asks. Out: its
-// begin and its end, or a refusal. Work of a lane is served in order; between lanes, `domain/lanes.ts` decides.
+// begin and its end, or a refusal. Work of a lane is served in order; between lanes, `domain/jobs.ts` decides.
 
 import { Cron } from 'croner';
 import { AppError } from '../../domain/errors.ts';
