@@ -59,7 +59,7 @@ export function jsonResponse(status: number, text: string, headers: Record<strin
 export const EDITIONS = ['full', 'basic'] as const;
 export type Edition = (typeof EDITIONS)[number];
 
-// console: a refused request, with its status and the one sentence that its sender reads. In: what is wrong. Out: a
+// A refused request, with its status and the one sentence that its sender reads. In: what is wrong. Out: a
 // Refusal, turned into `{Message}` or the envelope by the app. It never names internals.
 
 type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 413 | 500;

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { gunzipSync, inflateRawSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { rowsOf } from '../../src/history/files/begin.ts';
-import { bytesOf, readColumns } from '../../src/history/files/segment-columns.ts';
+import { bytesOf, readColumns } from '../../src/history/files/segment-bytes.ts';
 
 /** Place → what is there; for each file. */
 export function filesIn(folder: string): Map<string, Uint8Array> {

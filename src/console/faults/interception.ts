@@ -402,7 +402,7 @@ function errorAnswer(context: Context, status: number, headers: Record<string, s
   return jsonResponse(status, errorText(context.req.path, status, message), headers);
 }
 
-// console faults: the desk, its address and its interception, put together. In: an app before its routes. Out: the
+// The desk, its address and its interception, put together. In: an app before its routes. Out: the
 // desk. While a stale read is set, it keeps a copy of the database from when it was set.
 
 // The address `/faults`: setting, reading and clearing them over HTTP.

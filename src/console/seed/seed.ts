@@ -23,7 +23,7 @@ import {
   USER_LEVELS,
 } from './random.ts';
 
-// console seed: the words of a made-up organization. In: nothing. Out: lists. Some names are hostile on purpose: code
+// The words of a made-up organization. In: nothing. Out: lists. Some names are hostile on purpose: code
 // that shows them must escape them.
 
 const wordsOf = (text: string): string[] => text.trim().split(/\s+/);

@@ -337,7 +337,7 @@ export function ownersOfDevice(store: ConsoleStore, devicePk: number): EnduserRo
   );
 }
 
-// console store: the filters and orders of the lists of version 2. In: checked queries. Out: criteria and columns. Text compares exactly,
+// The filters and orders of the lists of version 2. In: checked queries. Out: criteria and columns. Text compares exactly,
 // e-mail addresses in any case; bounds of time are inclusive, and who never logged in is within none of them.
 
 export const DEVICE_ORDER_COLUMNS_V2 = {

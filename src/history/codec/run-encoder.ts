@@ -455,7 +455,7 @@ function eventOf(row: HistoryRow): TrustEvent {
   return dataOf(row) as TrustEvent;
 }
 
-// history: the JSON text of a fact, exact. In: a fact, or its text. Out: the other of the two, equal in every digit: integers beyond 2^53 are
+// The JSON text of a fact, exact. In: a fact, or its text. Out: the other of the two, equal in every digit: integers beyond 2^53 are
 // whole numbers in the text and bigints as facts; a number beyond all types is `1e999`. Never: a rounded integer.
 
 function factText(value: Fact): string {
@@ -511,7 +511,7 @@ function membersText(value: { [key: string]: Fact }): string {
   return `{${members.join(',')}}`;
 }
 
-// history: one row of a recorded run, as the segments keep it, and which rows hold on. In: nothing. Out: the form of a row and the table of its
+// One row of a recorded run, as the segments keep it, and which rows hold on. In: nothing. Out: the form of a row and the table of its
 // kinds, which recording, reading, compacting and forgetting share. Never: a secret; it is dropped before a row is made.
 
 /**

@@ -134,7 +134,7 @@ function changedAt(folder: string): number | undefined {
   return statSync(folder, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-// history: gathers the evidence of rules: their own tests, and a replay of recorded time in which each has mode enforce. In: rules, and the
+// Gathers the evidence of rules: their own tests, and a replay of recorded time in which each has mode enforce. In: rules, and the
 // replay. Out: evidence, one for each rule. It keeps nothing.
 
 interface RuleContent {

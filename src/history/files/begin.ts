@@ -11,7 +11,7 @@ import {
   type RowGroup,
   type SegmentColumns,
   UnreadableSegment,
-} from './segment-columns.ts';
+} from './segment-bytes.ts';
 import { listHistory, type NewSegment, readSegment, type SegmentFile } from './segment-files.ts';
 import { stepDone } from './steps.ts';
 
@@ -501,7 +501,7 @@ export interface HistoryFolder {
   newestRun?: (() => Promise<RunBeside | undefined>) | undefined;
 }
 
-// history files: the rows of a segment, one by one, and which of them are of one run. In: columns. Out: rows, in the order in which they were written.
+// The rows of a segment, one by one, and which of them are of one run. In: columns. Out: rows, in the order in which they were written.
 // For what is not in a hurry: whoever reads millions of rows reads columns.
 
 /** All columns of one group, decoded. */

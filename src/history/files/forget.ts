@@ -7,7 +7,7 @@ import { FIELDS } from '../../domain/identity.ts';
 import type { SubjectRef } from '../../domain/subjects.ts';
 import { factKindOf, type HistoryRow, type RowKind } from '../codec/run-encoder.ts';
 import { causeOf, decodeGroup, RunBoundaries, rowAt, rowsOf, Walk } from './begin.ts';
-import { type CodedTexts, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
+import { type CodedTexts, type SegmentColumns, UnreadableSegment } from './segment-bytes.ts';
 import { listHistory, NewSegment, readSegment, removeSegments, type SegmentFile, sizeOf } from './segment-files.ts';
 
 // One subject among the members of exemptions, which are prints: nobody is named there, but whoever guesses an id can

@@ -32,8 +32,7 @@ import {
   Walk,
   type WalkedSegment,
 } from './begin.ts';
-import { dayOf } from './segment-bytes.ts';
-import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
+import { dayOf, type SegmentColumns, UnreadableSegment } from './segment-bytes.ts';
 import { changeOf, readValue, type ScannedRun, scanRuns, type Wanted } from './tidy.ts';
 
 // The item that says what held before the next run.

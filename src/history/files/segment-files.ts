@@ -19,16 +19,19 @@ import {
 import { dirname, join } from 'node:path';
 import { AppError } from '../../domain/errors.ts';
 import {
+  bytesOf,
   DAY_FOLDER,
   dayOf,
   fileNameOf,
   parseFileName,
+  readColumns,
   type SegmentAbout,
   SegmentBytes,
+  type SegmentColumns,
   type SegmentName,
   type SegmentSource,
+  UnreadableSegment,
 } from './segment-bytes.ts';
-import { bytesOf, readColumns, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
 
 export interface SegmentFile extends SegmentName {
   /** Of the day, below the history's folder. */

@@ -19,8 +19,14 @@ import {
   standingInParts,
   Walk,
 } from './begin.ts';
-import { dayOf, type SegmentAbout, type SegmentLevel } from './segment-bytes.ts';
-import { type RowGroup, type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
+import {
+  dayOf,
+  type RowGroup,
+  type SegmentAbout,
+  type SegmentColumns,
+  type SegmentLevel,
+  UnreadableSegment,
+} from './segment-bytes.ts';
 import {
   listHistory,
   NewSegment,

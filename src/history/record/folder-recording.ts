@@ -28,7 +28,7 @@ import {
   type RunToEncode,
   SECRET_TEXT,
 } from '../codec/run-encoder.ts';
-import { UnreadableSegment } from '../files/segment-columns.ts';
+import { UnreadableSegment } from '../files/segment-bytes.ts';
 import { HistoryWriter, lastStanding, tidyHistory } from '../files/tidy.ts';
 import { LastFacts, type PackedFacts } from './last-facts.ts';
 

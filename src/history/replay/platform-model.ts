@@ -399,7 +399,7 @@ export class TallyActs {
   }
 }
 
-// history: what Trustward itself did to the platform in the recorded past. In: the recorded open states, one after the other. Out: whether a
+// What Trustward itself did to the platform in the recorded past. In: the recorded open states, one after the other. Out: whether a
 // recorded change of a target is the effect of a recorded intent: then it is no person's change, and a what-if leaves it out.
 
 /** Of one field of a target, by the names of its action: `Banned` of a serial number. */

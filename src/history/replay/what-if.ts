@@ -1,12 +1,13 @@
 // history: a what-if: other rules over recorded time, each as if its mode were `enforce`, through the production evaluating and deciding. In: the
 // history, rules. Out: what they would have done. Its acts take effect in a model of the platform, its open state goes on in memory; what people
 // did stays. Nothing is sent or kept.
-
 import { canonicalJson } from '../../base/json.ts';
+import { shownName } from '../../base/text.ts';
 import { drainedInTurns } from '../../base/turns.ts';
 import {
   type Action,
   type ActionName,
+  type ActionTraits,
   type Bundles,
   bundleParts,
   fieldsWritten,
@@ -24,6 +25,7 @@ import {
   type HistoryItem,
   type HistoryReader,
   isMomentary,
+  type RecordedPart,
   type RecordedRun,
   type RunFrame,
 } from '../../domain/recorded-history.ts';
@@ -37,13 +39,15 @@ import {
   type RuleDifference,
   type RuleSetDifference,
 } from '../../domain/replay.ts';
-import type { Mode } from '../../domain/rule.ts';
-import { isUsable } from '../../domain/snapshot.ts';
+import type { Mode, Rule } from '../../domain/rule.ts';
+import { type Coverage, isUsable } from '../../domain/snapshot.ts';
 import type { OpenState } from '../../domain/store.ts';
-import { SOURCES } from '../../domain/subjects.ts';
+import { SOURCES, type Source, type SubjectSummary } from '../../domain/subjects.ts';
 import type { Judgement } from '../../domain/verdict.ts';
 import { deciding } from '../../engine/decide/decide.ts';
-import { readsBundles } from '../../engine/run/reading-needs.ts';
+import type { Decided } from '../../engine/decide/input.ts';
+import { modeAfter, type Silence, silenceBefore } from '../../engine/run/pulled-snapshot.ts';
+import { deletesDevices, readsBundles } from '../../engine/run/reading-needs.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { GatedAgain, rulesAgain } from './gated-again.ts';
 import { KeptVerdicts } from './kept-verdicts.ts';
@@ -61,18 +65,213 @@ import {
 } from './recorded-sets.ts';
 import { NeverRecorded, RecordedWorld } from './recorded-world.ts';
 import { Tally } from './tally.ts';
-import {
-  asIf,
-  type Concerned,
-  coverageWithout,
-  eventsKnownFrom,
-  type MatchesNow,
-  ModesAgain,
-  notesOf,
-  type RulesOfRun,
-  rulesOn,
-  WhatIfFound,
-} from './what-if-rules.ts';
+
+// What a recorded run shows to other rules than those that it judged. In: its frame, the rules of a what-if, the gaps of the record. Out:
+// which rules can be judged on it, what they cannot be told. INVARIANT: what a run did not read is unknown there, and never a silent "no match".
+
+interface RulesOfRun<R extends Rule = Rule> {
+  judged: R[];
+  /** A source that they need was not read: their episodes are frozen. */
+  unjudged: R[];
+}
+
+/**
+ * `lastWhole`: of the last run over whole lists. A run over rules that somebody chose read what these need: it shows nothing of the others, and
+ * freezes nothing. A look judges what the last whole run judged. `areBundlesTold`: false: nothing asked for them.
+ */
+function rulesOn<R extends Rule>(
+  frame: RunFrame,
+  rules: readonly R[],
+  lastWhole: RulesOfRun<R> | undefined,
+  actions: ReadonlyMap<ActionName, ActionTraits>,
+  areBundlesTold: boolean,
+): RulesOfRun<R> {
+  if (frame.part) {
+    const sources = frame.decidedOn ?? frame.sources;
+    const isWatched = (rule: R) =>
+      rule.watch && !deletesDevices(rule, actions) && rule.sources.every((source) => isUsable(sources[source]));
+    return { judged: (lastWhole?.judged ?? []).filter(isWatched), unjudged: [] };
+  }
+  const judged = rules.filter(
+    ({ sources, then }) =>
+      sources.every((source) => wasAsked(frame, source)) && (areBundlesTold || !readsBundles(then, actions)),
+  );
+  const unjudged = frame.run.scoped ? [] : rules.filter((rule) => !judged.includes(rule));
+  return { judged, unjudged };
+}
+
+/** A source that the server does not offer was asked for: its facts are unknown, and the rest goes on. */
+function wasAsked({ sources }: RunFrame, source: Source): boolean {
+  return sources[source].state === 'read' || sources[source].state === 'unavailable';
+}
+
+/**
+ * The run as it would have been: in `enforce` unless `mode` is lower, with the platform and the counts of the replay; what is not in the record is
+ * unknown.
+ */
+function asIf(
+  frame: RunFrame,
+  {
+    bundles,
+    coverage,
+    sinceWhole,
+    mode,
+  }: Pick<RunFrame, 'bundles' | 'coverage'> & {
+    mode: Mode;
+    sinceWhole: Pick<RecordedPart, 'counted' | 'attempts'> & { sinceSeq: number | undefined };
+  },
+): RunFrame {
+  const { run, part } = frame;
+  return {
+    ...frame,
+    run: { ...run, mode, daemonMode: 'enforce' },
+    coverage,
+    unavailable: unreadBy(frame),
+    bundles,
+    part: part && { ...part, ...sinceWhole, sinceSeq: sinceWhole.sinceSeq ?? part.sinceSeq },
+  };
+}
+
+/** The modes of a what-if's runs: the first one after a day without any is dry. */
+class ModesAgain {
+  dryRuns = 0;
+  /** When the last run was completed, as far as the record shows. */
+  private completedMs: number | undefined;
+
+  /** Runs are missing: nobody knows when the last one was completed. */
+  gap(): void {
+    this.completedMs = undefined;
+  }
+
+  /** Each run once, in their order. */
+  of(frame: RunFrame): Mode {
+    const { run, part, judged, unjudged } = frame;
+    const { mode } = modeAfter(this.silenceBefore(frame), 'enforce');
+    if (mode !== 'enforce') this.dryRuns += 1;
+    // One that could judge nothing is aborted.
+    if (part === undefined && (judged.length > 0 || unjudged.length === 0)) this.completedMs = run.startedAt;
+    return mode;
+  }
+
+  /** Earlier versions told it only where it made a difference. */
+  private silenceBefore({ run, silentSince = run.silentSince }: RunFrame): Silence {
+    if (silentSince !== undefined) return { since: silentSince ?? undefined };
+    return run.mode === 'dry-run' ? silenceBefore(this.completedMs, run.startedAt) : { since: undefined };
+  }
+}
+
+/** What a what-if took for true where the record does not show it. `kept`: ids of subjects that came back into the lists. */
+function notesOf(kept: ReadonlySet<string>, { dryRuns }: ModesAgain): string[] {
+  const [first] = kept;
+  const others = kept.size > 1 ? ` and ${kept.size - 1} more` : '';
+  const runs = dryRuns === 1 ? '1 run was dry' : `${dryRuns} runs were dry`;
+  return [
+    ...(first === undefined
+      ? []
+      : [
+          `${shownName(first)}${others} came back after lists lacked it, and count as not registered anew meanwhile: what the replay had done to them stayed.`,
+        ]),
+    ...(dryRuns === 0 ? [] : [`${runs}: none had been completed in the 24 hours before.`]),
+  ];
+}
+
+/** Sources without an answer: facts from them are unknown. */
+function unreadBy({ sources, unavailable }: RunFrame): Source[] {
+  return [...new Set([...unavailable, ...SOURCES.filter((source) => sources[source].state !== 'read')])];
+}
+
+/** What the log was read for, less what is not in the record: events may be missing there. `fromMs`: see `eventsKnownFrom`. */
+function coverageWithout(
+  coverage: readonly Coverage[],
+  gaps: readonly HistoryGap[],
+  fromMs: number,
+): readonly Coverage[] {
+  const known = coverage.flatMap((one) =>
+    one.toMs < fromMs ? [] : [{ ...one, fromMs: Math.max(one.fromMs, fromMs) }],
+  );
+  return gaps.reduce<Coverage[]>((left, gap) => left.flatMap((stretch) => [...around(stretch, gap)]), known);
+}
+
+/** The history carries events on for as long (history/files), for the windows of rules. */
+const CARRIED_MS = 31 * 86_400_000;
+
+/**
+ * Since when the record has all events, for a stretch that begins with this run: as long as the windows of its own rules reach back, or since the
+ * first recorded run. Coverage may say more: the store forgets events that no window of its rules counts.
+ */
+function eventsKnownFrom({ run, sources }: RunFrame, windowMs: number, firstMs: number): number {
+  const ownMs = sources.events.state === 'read' ? windowMs : 0;
+  return Math.min(run.startedAt - ownMs, Math.max(firstMs, run.startedAt - CARRIED_MS));
+}
+
+function* around({ fromMs, toMs }: Coverage, gap: HistoryGap): Iterable<Coverage> {
+  if (gap.toMs < fromMs || gap.fromMs > toMs) yield { fromMs, toMs };
+  else {
+    if (fromMs < gap.fromMs) yield { fromMs, toMs: gap.fromMs - 1 };
+    if (toMs > gap.toMs) yield { fromMs: gap.toMs, toMs };
+  }
+}
+
+// Whom the rules of a what-if concern, to compare two of them.
+
+/** By subject, of one rule. */
+type Concerned = ReadonlyMap<string, DifferingSubject>;
+
+interface MatchesNow {
+  atMs: number;
+  /** By rule. */
+  matches: ReadonlyMap<string, Concerned>;
+  unknown: ReadonlyMap<string, number>;
+}
+
+class WhatIfFound {
+  /** By rule: acted on, or held. */
+  readonly concerned = new Map<string, Map<string, DifferingSubject>>();
+  private last: { atMs: number; judgements: readonly Judgement[]; unknown: ReadonlyMap<string, number> } | undefined;
+
+  decided({ decisions }: Pick<Decided, 'decisions'>, judgements: readonly Judgement[], atMs: number): void {
+    const acting = decisions.filter(({ decision, verdict }) => decision !== 'skip' && verdict === 'match');
+    if (acting.length === 0) return;
+    const summaries = new Map<string, SubjectSummary>();
+    for (const { matches } of judgements) for (const { summary } of matches) summaries.set(keyOf(summary), summary);
+    for (const { rule, subject, subjectName } of acting) {
+      const owners = ownersOf(summaries.get(keyOf(subject)));
+      add(this.concerned, { rule, subject, subjectName, atMs, ...owners });
+    }
+  }
+
+  /** A whole run: the next one takes its place. */
+  judged(atMs: number, judgements: readonly Judgement[], unknown: ReadonlyMap<string, number>): void {
+    this.last = { atMs, judgements, unknown };
+  }
+
+  /** Undefined: no run was judged. */
+  now(): MatchesNow | undefined {
+    if (!this.last) return undefined;
+    const { atMs, judgements, unknown } = this.last;
+    const matches = new Map<string, Map<string, DifferingSubject>>();
+    for (const { rule, summary } of judgements.flatMap((judgement) => judgement.matches)) {
+      const { kind, id, name } = summary;
+      add(matches, { rule, subject: { kind, id }, subjectName: name, atMs, ...ownersOf(summary) });
+    }
+    return { atMs, matches, unknown };
+  }
+}
+
+function add(byRule: Map<string, Map<string, DifferingSubject>>, one: DifferingSubject): void {
+  const own = byRule.get(one.rule) ?? new Map<string, DifferingSubject>();
+  byRule.set(one.rule, own);
+  const key = keyOf(one.subject);
+  if (!own.has(key)) own.set(key, one);
+}
+
+function keyOf({ kind, id }: Pick<SubjectSummary, 'kind' | 'id'>): string {
+  return `${kind} ${id}`;
+}
+
+function ownersOf(summary: SubjectSummary | undefined): Pick<DifferingSubject, 'owners'> {
+  return summary?.owners && summary.owners.length > 0 ? { owners: summary.owners } : {};
+}
 
 // The bundles of a what-if: the lists that runs saw, with the last of what a person set and what the replay did.
 
@@ -93,7 +292,8 @@ class ModelledBundles {
     const people: PersonsChange[] = [];
     for (const [target, value] of changed(this.last, recorded)) {
       const why = this.effects.explains({ field: MEMBERSHIP, target }, value);
-      if (why === 'ours') this.keepApart(target, value, this.apart.get(target) ?? opposite(value));
+      if (why === 'ours')
+        this.keepApart(target, value, this.apart.get(target) ?? (value === 'TRUE' ? 'FALSE' : 'TRUE'));
       else this.apart.delete(target);
       if (why === undefined) people.push({ field: MEMBERSHIP, target, value });
     }
@@ -132,10 +332,6 @@ function* changed(before: Bundles | undefined, now: Bundles): Generator<[target:
     for (const service of members) if (!was.has(service)) yield [`${service} ${bundle}`, 'TRUE'];
     for (const service of was) if (!members.has(service)) yield [`${service} ${bundle}`, 'FALSE'];
   }
-}
-
-function opposite(value: Flag): Flag {
-  return value === 'TRUE' ? 'FALSE' : 'TRUE';
 }
 
 export interface WhatIfOptions extends ReplayOptions {
@@ -414,7 +610,7 @@ function idOf({ id }: LoadedRule): string {
   return id;
 }
 
-// history: two rule sets over the same recorded time, each as a what-if. In: the history, the rules of both. Out: who is added and who goes, now
+// Two rule sets over the same recorded time, each as a what-if. In: the history, the rules of both. Out: who is added and who goes, now
 // and over that time, by rule and in all. Equal sets give no difference.
 
 /** Errors: as `whatIf`. */
@@ -452,7 +648,7 @@ function unreadByAny(old: readonly ReplayedUnread[], fresh: readonly ReplayedUnr
 }
 
 function differenceOf(id: string, old: FoundWhatIf, fresh: FoundWhatIf): RuleDifference {
-  const [was, is] = [ruleIn(old, id), ruleIn(fresh, id)];
+  const [was, is] = [old, fresh].map(({ replay }) => replay.rules.find((rule) => rule.id === id));
   const [matched, matches] = [matchedNow(old).get(id), matchedNow(fresh).get(id)];
   const [before, after] = [old.concerned.get(id), fresh.concerned.get(id)];
   return {
@@ -467,10 +663,6 @@ function differenceOf(id: string, old: FoundWhatIf, fresh: FoundWhatIf): RuleDif
     },
     overTime: { old: was, new: is, added: without(after, before), gone: without(before, after) },
   };
-}
-
-function ruleIn({ replay }: FoundWhatIf, id: string): ReplayedRule | undefined {
-  return replay.rules.find((rule) => rule.id === id);
 }
 
 function changeOf(was: ReplayedRule | undefined, is: ReplayedRule | undefined): RuleDifference['change'] {
@@ -501,10 +693,8 @@ function moved(before: ReadonlySet<string>, after: ReadonlySet<string>): { added
   return { added: beside(after, before), gone: beside(before, after) };
 }
 
-function without(all: Concerned = NOBODY, others: Concerned = NOBODY): DifferingSubjects {
+function without(all: Concerned = new Map(), others: Concerned = new Map()): DifferingSubjects {
   const left = [...all].flatMap(([key, one]): DifferingSubject[] => (others.has(key) ? [] : [one]));
   left.sort((a, b) => a.atMs - b.atMs || (a.subject.id < b.subject.id ? -1 : 1));
   return { total: left.length, first: left.slice(0, DIFFERING_MAX) };
 }
-
-const NOBODY: Concerned = new Map();

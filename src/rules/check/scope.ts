@@ -526,7 +526,7 @@ export function scoreFault(value: Fact): string | undefined {
   return `from 0 to 100, not from 0 to 1${meant < 1 ? '' : `; did you mean ${meant}?`}`;
 }
 
-// rules: a rule's actions against its condition and against each other. In: what `when` reads, the proposals, the actions' traits.
+// A rule's actions against its condition and against each other. In: what `when` reads, the proposals, the actions' traits.
 // Out: problems: `when` must not read what the rule's own action writes, and no action may undo another of the same rule.
 
 type Traits = ReadonlyMap<string, ActionTraits>;

@@ -17,7 +17,7 @@ import {
   virtualType,
 } from '../record-types/field-types.ts';
 
-// rules: one complete, fresh, unremarkable record of each kind, which rule tests start from, and examples of an event and
+// One complete, fresh, unremarkable record of each kind, which rule tests start from, and examples of an event and
 // a factor. In: now, and a number for each of several. Out: a record that no sensible rule matches.
 
 export function sampleRecord(kind: SubjectKind, nowMs: number, number = 1): Facts {

@@ -22,7 +22,7 @@ import {
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import type { ValueType } from '../record-types/field-types.ts';
 
-// rules: how often each value of one fact was seen in one pass, for the trust gate. Cheap: it runs for every record.
+// How often each value of one fact was seen in one pass, for the trust gate. Cheap: it runs for every record.
 // Values as they are up to 64 different ones, the rest as `…other`; times and numbers as `zero` or `set`; absence as `∅`.
 
 // What one pass keeps of each value that it has seen, by a small integer, its code: how often, and the rules that it

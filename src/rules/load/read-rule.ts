@@ -605,7 +605,7 @@ export function rulesJsonSchema(): object {
   };
 }
 
-// rules: a folder of rules, or several → loaded rules, and every problem of every file.
+// A folder of rules, or several → loaded rules, and every problem of every file.
 // In: folders and the actions' traits. Out: rules in the order of their ids; a broken file never hides the others.
 
 interface RuleSetLoad {

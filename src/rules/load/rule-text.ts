@@ -379,7 +379,7 @@ function problemOf(file: string, code: RuleProblem['code'], message: string): Ru
   return { file, line: 1, column: 1, code, message };
 }
 
-// rules: the format of a rule file as a zod schema, the JSON Schema made from it, and what is wrong with it in plain words.
+// The format of a rule file as a zod schema, the JSON Schema made from it, and what is wrong with it in plain words.
 // In: a file's value. Out: the fields with their defaults, or what is wrong and where. The condition is checked elsewhere.
 
 // Runs under --disallow-code-generation-from-strings: zod must not compile its parsers.

@@ -290,7 +290,7 @@ export const AGE: Family = {
   },
 };
 
-// rules: `cat` and `substr`: texts made of texts and numbers, and parts of texts, as json-logic-js makes them.
+// `cat` and `substr`: texts made of texts and numbers, and parts of texts, as json-logic-js makes them.
 
 const CAT: Operator = {
   name: 'cat',

@@ -519,7 +519,7 @@ function percentOf(coverage: readonly AtomCoverage[]): number {
   return Math.floor((100 * seen.filter(Boolean).length) / seen.length);
 }
 
-// rules: a report of rule tests as text for people, as JSON, and as JUnit XML for CI. In: the report. Out: text.
+// A report of rule tests as text for people, as JSON, and as JUnit XML for CI. In: the report. Out: text.
 
 type TestReportFormat = 'text' | 'json' | 'junit';
 

@@ -35,7 +35,7 @@ import {
 } from './name-reader.ts';
 import { type Address, ConfigReader, readLists } from './reader.ts';
 
-// Configuration: what a rule's mode is earned by. In: the reader of names and values. Out: thresholds, or a fault for each that is wrong.
+// What a rule's mode is earned by. In: the reader of names and values. Out: thresholds, or a fault for each that is wrong.
 
 const EVIDENCE = 'TRUSTWARD_EVIDENCE';
 
@@ -100,7 +100,7 @@ function isFigure(name: string): name is Figure {
   return Object.hasOwn(FIGURES, name);
 }
 
-// Configuration: the history of what runs saw.
+// The history of what runs saw.
 
 export interface HistorySettings {
   /** How long the history is kept, ms; 0: nothing is recorded. */
@@ -131,7 +131,7 @@ export function readHistory(reader: ConfigReader): HistorySettings {
   return { historyMs, recordedLists: new Set(named.filter(isSource)) };
 }
 
-// Configuration: backups that the daemon makes by itself.
+// Backups that the daemon makes by itself.
 
 export interface BackupSettings {
   everyMs: number;
@@ -206,7 +206,7 @@ function readTrust(reader: ConfigReader): TrustThresholds {
   };
 }
 
-// Configuration: change windows and quiet hours.
+// Change windows and quiet hours.
 
 interface WindowSettings {
   /** In these nothing acts; undoing is never held. */
@@ -426,7 +426,7 @@ function readApi(reader: ConfigReader, flags: Flags): Config['api'] {
   return { url, credential: isAdminUnread ? { ...credential, secret: '' } : credential, adminToken };
 }
 
-// Configuration: what an endpoint over PostgreSQL needs as a process, whichever organizations it has.
+// What an endpoint over PostgreSQL needs as a process, whichever organizations it has.
 
 export interface EndpointSettings {
   /** Of the organization that the environment configures, which is there only without a folder. */
@@ -481,7 +481,7 @@ export function readEndpoint(env: Environment, flags: Flags): EndpointSettings {
   return settings;
 }
 
-// Configuration: the settings of a worker itself, whatever organizations it works for.
+// The settings of a worker itself, whatever organizations it works for.
 
 interface WorkerSettings {
   database: PostgresDatabase;

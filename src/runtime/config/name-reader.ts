@@ -143,7 +143,7 @@ export function readDatabasePath(env: Environment, flags: Flags = {}): string {
   return flags.db ?? (database?.trim() || undefined) ?? (demo ? 'data/demo.db' : 'data/trustward.db');
 }
 
-// Configuration: which organization a command is about.
+// Which organization a command is about.
 
 export const ORGANIZATION_FILE = /^([^.].*)\.yaml$/;
 const FOLDER = 'TRUSTWARD_ORGANIZATIONS';
@@ -204,7 +204,7 @@ function listOf(ids: readonly string[]): string {
     : `${shown} and ${ids.length - IDS_SHOWN} more (\`trustward organizations list\`)`;
 }
 
-// Configuration: which database, of which organization, and where what belongs beside it lies. In: a reader of names,
+// Which database, of which organization, and where what belongs beside it lies. In: a reader of names,
 // flags. Out: a database, or faults. Nothing is opened. INVARIANT: no password is part of an address, so that an
 // address can be shown.
 
@@ -314,7 +314,7 @@ function schemeOf(address: string): string {
   return scheme === undefined ? address : `${scheme}…`;
 }
 
-// Configuration: what a command needs that goes to the daemon of a database, or to the database itself.
+// What a command needs that goes to the daemon of a database, or to the database itself.
 
 export interface DatabaseAccess {
   database: Database;

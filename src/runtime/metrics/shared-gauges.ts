@@ -252,7 +252,7 @@ export class EndpointMeasuring {
   }
 }
 
-// metrics: of a worker: its jobs, its leases, the organizations that it cannot work for. In: what begins and ends. Out: Prometheus text.
+// Of a worker: its jobs, its leases, the organizations that it cannot work for. In: what begins and ends. Out: Prometheus text.
 // INVARIANT: labels are bounded, and nothing rests on what is counted here.
 
 interface WorkerSources extends SharedSources {

@@ -16,7 +16,7 @@ import { LIVE_EVENTS, type LiveEvent } from '../../domain/live-event.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { shownAddress } from '../../domain/secrets.ts';
 
-// notify: one request over https, only to addresses that were checked, never redirected. In: a destination, a method, headers, a body. Out:
+// One request over https, only to addresses that were checked, never redirected. In: a destination, a method, headers, a body. Out:
 // whether it was accepted. It never throws, and its note never repeats the path, which often holds a secret.
 
 // The addresses that a webhook may reach. In: a host name, resolved here. Out: its addresses, all of them public.

@@ -444,7 +444,7 @@ export class OrganizationHolder {
   }
 }
 
-// organizations: their part of `/readyz` for who may see all of them. In: the holder. Out: one check. It shows how much is wrong and in which lines of
+// Their part of `/readyz` for who may see all of them. In: the holder. Out: one check. It shows how much is wrong and in which lines of
 // which files; what stands there is left to the log.
 
 /** Without the folder. INVARIANT: the names of the files are ids, or were meant to be: no other text comes through. */

@@ -7,8 +7,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HistoryRow } from '../../../src/history/codec/run-encoder.ts';
 import { rowsOf } from '../../../src/history/files/begin.ts';
 import { historyReader } from '../../../src/history/files/read-items.ts';
-import { fileNameOf, parseFileName, SegmentBytes } from '../../../src/history/files/segment-bytes.ts';
-import { bytesOf, readColumns } from '../../../src/history/files/segment-columns.ts';
+import {
+  bytesOf,
+  fileNameOf,
+  parseFileName,
+  readColumns,
+  SegmentBytes,
+} from '../../../src/history/files/segment-bytes.ts';
 import { listHistory, readSegment, type SegmentFile } from '../../../src/history/files/segment-files.ts';
 import { HistoryWriter, lastStanding, tidyHistory } from '../../../src/history/files/tidy.ts';
 import { plainDecoder } from './plain-decoder.ts';
