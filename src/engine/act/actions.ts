@@ -3,9 +3,8 @@ import type { Action, ActionName } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import { addToBundle, removeFromBundle } from './actions/bundle-membership.ts';
 import { deleteDevice, deleteService } from './actions/deletions.ts';
-import { banDevice, unbanDevice } from './actions/device-ban.ts';
 import { notify, notifyThrough } from './actions/notify.ts';
-import { disableService, enableService } from './actions/service-switch.ts';
+import { banDevice, disableService, enableService, unbanDevice } from './actions/switches.ts';
 import { updateService } from './actions/update-service.ts';
 
 const ALL: readonly Action[] = [
