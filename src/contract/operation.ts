@@ -234,16 +234,31 @@ export const keyHeaders = z.object({
     .describe('a repeat with the same key within 24 hours gets the same answer, and nothing is done twice'),
 });
 
+/** A ticket or change number. */
+export const referenceField = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .optional()
+  .describe('a ticket or change number, which records and lists show beside the reason');
+export const REFERENCE: OptionWords = { flag: '--reference <text>', text: 'a ticket or change number, for the audit' };
+
+/** Where TRUSTWARD_REQUIRE_REFERENCE=1 demands one. Errors: AppError `usage` when an operation that takes a reference has none. */
+export function demandReference({ body }: Entry, input: object): void {
+  const { shape = {} } = (body ?? {}) as { shape?: object };
+  if (!Object.hasOwn(shape, 'reference') || (input as { reference?: string }).reference !== undefined) return;
+  throw new AppError('usage', 'a reference is required here: give the ticket or change number (`reference`)');
+}
+
 /** For people: why, in the words of all commands. */
 export const REASON: OptionWords = { flag: '--reason <text>', text: 'why, for the audit', isRequired: true };
 
 /** The members of inputs with which a person says why: forms have them where the entry has. */
-const SAID = ['reason'] as const;
-type SaidName = (typeof SAID)[number];
+const SAID = { reason: givenText.optional(), reference: referenceField };
 
 /** Of this entry, for a form that sends them. */
-export function saidFields({ body }: Entry): { [Name in SaidName]: z.ZodOptional<z.ZodString> } {
-  const { shape = {} } = body as { shape?: Record<string, z.ZodType> };
-  const own = SAID.flatMap((name) => (shape[name] ? [[name, givenText.optional()] as const] : []));
-  return Object.fromEntries(own) as { [Name in SaidName]: z.ZodOptional<z.ZodString> };
+export function saidFields({ body }: Entry): typeof SAID {
+  const { shape = {} } = body as { shape?: object };
+  return Object.fromEntries(Object.entries(SAID).filter(([name]) => Object.hasOwn(shape, name))) as typeof SAID;
 }

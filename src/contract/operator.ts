@@ -5,10 +5,23 @@ import { FORGEABLE_FIELDS } from '../domain/exemption.ts';
 import { RESOLUTIONS } from '../domain/intent.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import { acceptance, exemption, intent, plan, released, stop, token } from './nouns.ts';
-import { entry, givenText, idParam, nameField, nothing, pageFields, pageSchema, REASON, total } from './operation.ts';
+import {
+  entry,
+  givenText,
+  idParam,
+  nameField,
+  nothing,
+  pageFields,
+  pageSchema,
+  REASON,
+  REFERENCE,
+  referenceField,
+  total,
+} from './operation.ts';
 import { count, text, texts } from './report.ts';
 
 const why = z.strictObject({ reason: givenText });
+const switching = z.strictObject({ reason: givenText, reference: referenceField });
 const covers = z
   .strictObject({ kind: z.enum(SUBJECT_KINDS), count, examples: texts })
   .nullable()
@@ -66,6 +79,7 @@ export const EXEMPTIONS = {
       selector: z.strictObject({ field: nameField, value: nameField }).optional(),
       owner: givenText,
       reason: givenText,
+      reference: referenceField,
       until: z.string().min(1).max(100).describe('a duration such as `30d`, or a date'),
       unseen: z.boolean().default(false).describe('the subject is meant, though no trusted snapshot has shown it'),
       release: z.boolean().default(false).describe('also undo what is in force on the protected targets'),
@@ -84,6 +98,7 @@ export const EXEMPTIONS = {
       summary: 'leave one subject, or every subject of a selector, alone',
       options: [
         REASON,
+        REFERENCE,
         {
           flag: '--selector <field=value>',
           text: 'instead of a name, such as SerialNumber=C02… or Groups=Staff',
@@ -164,14 +179,14 @@ export const SWITCHES = {
     scope: 'approve',
     tag: 'operator',
     summary: 'Stop everything: nothing is called from now on',
-    body: why,
+    body: switching,
     answers: { 200: { description: 'the stop in force', schema: z.strictObject({ stopped: stop }) } },
     refusals: [409],
     needs: 'database',
     command: {
       line: 'stop',
       summary: 'stop all calls, from the next one on',
-      options: [REASON],
+      options: [REASON, REFERENCE],
       examples: ['# at once, also while a daemon runs', 'trustward stop --reason "too many devices are banned"'],
     },
   }),
@@ -182,7 +197,7 @@ export const SWITCHES = {
     scope: 'approve',
     tag: 'operator',
     summary: 'Lift the stop',
-    body: why,
+    body: switching,
     answers: {
       200: {
         description: 'the stop that was lifted',
@@ -194,7 +209,7 @@ export const SWITCHES = {
     command: {
       line: 'resume',
       summary: 'act again after a stop',
-      options: [REASON],
+      options: [REASON, REFERENCE],
       examples: ['# after a dry run has shown what comes', 'trustward resume --reason "the rule is corrected"'],
     },
   }),
@@ -266,7 +281,12 @@ export const DOUBTS = {
     summary: 'Undo what is in force on a target, or plan the undo of all that a rule has in force',
     description: 'Give `target` and `reason`, or `rule`.',
     body: z
-      .strictObject({ target: targetField.optional(), rule: nameField.optional(), reason: givenText.optional() })
+      .strictObject({
+        target: targetField.optional(),
+        rule: nameField.optional(),
+        reason: givenText.optional(),
+        reference: referenceField,
+      })
       .refine(
         ({ target, rule }) => (target === undefined) !== (rule === undefined),
         'needs `target` or `rule`, one of the two',
@@ -292,6 +312,7 @@ export const DOUBTS = {
       options: [
         { flag: '--rule <id>', text: 'instead of a target: a plan that undoes all that this rule has in force' },
         { flag: '--reason <text>', text: 'why, for the audit; required with a target' },
+        REFERENCE,
       ],
       examples: [
         '# unban the device of a serial number',

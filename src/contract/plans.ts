@@ -16,6 +16,8 @@ import {
   pageFields,
   pageSchema,
   positionField,
+  REFERENCE,
+  referenceField,
 } from './operation.ts';
 import { reportSchema, text } from './report.ts';
 
@@ -175,7 +177,15 @@ export const PLANS = {
     params: idParam('a plan'),
     headers: keyHeaders,
     body: z
-      .strictObject({ reason: givenText.optional(), rules: names, only: names, except: names, keys, breakGlass })
+      .strictObject({
+        reason: givenText.optional(),
+        reference: referenceField,
+        rules: names,
+        only: names,
+        except: names,
+        keys,
+        breakGlass,
+      })
       .refine(hasReason, NO_REASON),
     answers: {
       200: { description: 'the plan as approved, and the plan in which the rest waits', schema: approved },
@@ -187,6 +197,7 @@ export const PLANS = {
       summary: 'approve a plan, by its id or the beginning of the id',
       options: [
         OPTIONAL_REASON,
+        REFERENCE,
         { flag: '--rule <id...>', text: 'only actions whose every rule is named', gives: 'rules' },
         { flag: '--only <target...>', text: 'only these targets, subjects or owners' },
         { flag: '--except <target...>', text: 'not these targets, subjects or owners' },
@@ -210,14 +221,14 @@ export const PLANS = {
     summary: 'Reject a plan',
     params: idParam('a plan'),
     headers: keyHeaders,
-    body: z.strictObject({ reason: givenText.optional() }),
+    body: z.strictObject({ reason: givenText.optional(), reference: referenceField }),
     answers: { 200: { description: 'the plan as rejected', schema: answered } },
     refusals: [409],
     needs: 'engine',
     command: {
       line: 'reject <plan>',
       summary: 'reject a plan, by its id or the beginning of the id',
-      options: [OPTIONAL_REASON],
+      options: [OPTIONAL_REASON, REFERENCE],
       examples: ['# reject the plan that a report names', 'trustward reject 01kb3n2v --reason "a drill"'],
     },
   }),
@@ -232,7 +243,7 @@ export const PLANS = {
     params: idParam('a plan'),
     headers: keyHeaders,
     body: z
-      .strictObject({ reason: givenText.optional(), breakGlass })
+      .strictObject({ reason: givenText.optional(), reference: referenceField, breakGlass })
       .refine(hasReason, NO_REASON)
       .refine((body) => body.breakGlass || body.reason === undefined, {
         path: ['reason'],
@@ -244,7 +255,7 @@ export const PLANS = {
     command: {
       line: 'apply <plan>',
       summary: 'apply an approved plan: exactly it, or a part of it',
-      options: [GLASS, { flag: '--reason <text>', text: 'why it may not wait, with --break-glass' }],
+      options: [GLASS, { flag: '--reason <text>', text: 'why it may not wait, with --break-glass' }, REFERENCE],
       examples: [
         '# apply an approved plan, or continue an interrupted one',
         'trustward apply 01kb3n2v',

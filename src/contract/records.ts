@@ -170,6 +170,7 @@ export const AUDIT = {
         kind: nameField.optional().describe('entries of this kind, such as `decision.made`'),
         target: nameField.optional().describe('entries that name this target, by any of its names'),
         actor: nameField.optional().describe('who did it, in whatever way, such as `ana`'),
+        reference: nameField.optional().describe('what was done under this ticket or change number'),
         since: sinceField,
         limit: limitField,
       })
@@ -191,6 +192,7 @@ export const AUDIT = {
         { flag: '--kind <kind>', text: 'only this kind, such as intent.sent' },
         { flag: '--target <target>', text: 'only entries about this device or service, by any of its names' },
         { flag: '--actor <name>', text: 'only what this person or token did, whatever the way' },
+        { flag: '--reference <text>', text: 'only what was done under this ticket or change number' },
         { flag: '--since <when>', text: 'a duration back from now such as 12h, or a date (UTC)' },
         { flag: '--limit <n>', text: 'at most this many', byDefault: '50' },
       ],

@@ -92,6 +92,8 @@ export interface Released {
 /** What a person says of what they command. */
 interface Said {
   reason?: string | undefined;
+  /** A ticket or change number of the organization. */
+  reference?: string | undefined;
 }
 
 /** Who commands something, and what they say of it: the audit has each member. */
@@ -103,13 +105,14 @@ export interface Operator extends Said {
 /** What records keep of that, in one text; undefined: nothing was said. */
 export function saidText(said: Said & { reason: string }): string;
 export function saidText(said: Said): string | undefined;
-export function saidText({ reason }: Said): string | undefined {
-  return reason;
+export function saidText({ reason, reference }: Said): string | undefined {
+  if (reference === undefined) return reason;
+  return reason === undefined ? `[${reference}]` : `${reason} [${reference}]`;
 }
 
 /** The members of an input that a person says beside what is to be done. */
-export function saidIn({ reason }: Said): Said {
-  return { reason };
+export function saidIn({ reason, reference }: Said): Said {
+  return { reason, reference };
 }
 
 // How records name the person who did something. In: the user of the operating system, and the token if one was used.

@@ -226,6 +226,8 @@ export interface AuditQuery {
   target?: string;
   /** `ana`: all that `ana` did, whatever the way; `ana (token admin)`: only that way. */
   actor?: string;
+  /** What was done under this ticket or change number. */
+  reference?: string;
   /** Only what somebody did. */
   hasActor?: true;
   /** Written at this time or later, epoch ms. */

@@ -119,7 +119,9 @@ export function* auditEntries(db: Db, query: AuditQuery): Work<AuditEntry[]> {
   where.add('seq > ?', query.afterSeq);
   where.add('seq < ?', query.beforeSeq);
   where.add('kind = ?', query.kind);
-  if (query.hasActor) where.add(`${auditActor} > ?`, '');
+  const isOfPeople = query.hasActor || query.reference !== undefined;
+  if (isOfPeople) where.add(`${auditActor} > ?`, '');
+  where.add(`json_extract(bytes, '$.body.reference') = ?`, query.reference);
   where.add(`${auditTarget} = ?`, query.target);
   if (query.actor !== undefined) {
     const [name = ''] = query.actor.split(' (');
@@ -129,7 +131,7 @@ export function* auditEntries(db: Db, query: AuditQuery): Work<AuditEntry[]> {
   if (query.since !== undefined) where.add('seq >= ?', yield* firstSince(db, query.since));
   const direction = query.afterSeq === undefined ? 'DESC' : 'ASC';
   // What people did is little.
-  const from = query.hasActor ? `audit ${db.dialect.by('audit_by_actor')}` : 'audit';
+  const from = isOfPeople ? `audit ${db.dialect.by('audit_by_actor')}` : 'audit';
   const sql = `SELECT seq, at, kind, bytes, prev, hash FROM ${from} ${where.text} ORDER BY seq ${direction} LIMIT ?`;
   return (yield* db.all(sql, ...where.values, query.limit)).map(entryOfRow);
 }

@@ -8,6 +8,7 @@ import { type AuditEntry, entryBody } from '../../domain/audit-entry.ts';
 import type { StoredDecision } from '../../domain/decision.ts';
 import { aboutText, type Exemption } from '../../domain/exemption.ts';
 import type { Intent } from '../../domain/intent.ts';
+import { saidText } from '../../domain/operator.ts';
 import type { AuditReader, RecordReader } from '../../domain/store-ports.ts';
 import type { HistoryLine } from '../../domain/why.ts';
 
@@ -130,7 +131,8 @@ function textOf({ body }: Read, name: string): string | undefined {
 
 function whoOf(read: Read): Who | undefined {
   const by = textOf(read, 'by');
-  return by === undefined ? undefined : { by, reason: textOf(read, 'reason') ?? 'no reason given' };
+  const said = saidText({ reason: textOf(read, 'reason'), reference: textOf(read, 'reference') });
+  return by === undefined ? undefined : { by, reason: said ?? 'no reason given' };
 }
 
 function releaserOf({ id, released }: Intent, entries: readonly Read[]): Who | undefined {

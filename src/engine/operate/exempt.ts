@@ -39,7 +39,7 @@ export async function exempt(
   const covers = await coveredBy(engine.store, exemption);
   const released: Released[] = [];
   if (request.release) {
-    const reason = `exemption ${exemption.id}: ${exemption.reason}`;
+    const reason = `exemption ${exemption.id}: ${request.reason}`;
     const counts = new RunCounts(undefined);
     for (const claim of await protectedClaims(engine, exemption)) {
       released.push(...(await releaseClaims(engine, claim, { ...saidIn(request), by, reason }, counts)));

@@ -1,6 +1,6 @@
 // cli: the operations as a command reaches them: by the daemon of this database while one runs, otherwise by an engine of this process. A command holds
 // the port, and does not know which of the two it got. In: options. Out: the port; an operation with its words.
-import { type Entry, type OptionWords, partsOf } from '../../contract/operation.ts';
+import { demandReference, type Entry, type OptionWords, partsOf } from '../../contract/operation.ts';
 import {
   OPERATIONS,
   type OperationId,
@@ -32,7 +32,11 @@ export function operations(io: Io, options: CommonOptions): Operations {
     const config = needs === 'database' ? undefined : await wholeConfig(io, options);
     const daemon = await findDaemon(config ?? readDatabaseAccess(io.env, flagsOf(options)));
     if (config && IS_OF_RULES.has(id)) await demandOwnRules(io, config, options, daemon);
-    if (!daemon) return config ? acts(io, config, id, parsed) : steers(io, options, id as never, parsed as never);
+    if (!daemon) {
+      if (config?.requiresReference ?? (await requiresReference(io, options)))
+        demandReference(OPERATIONS[id], input as object);
+      return config ? acts(io, config, id, parsed) : steers(io, options, id as never, parsed as never);
+    }
     const { remoteOperations } = await import('../../contract/client.ts');
     return remoteOperations(daemon)[id](input as never) as never;
   }, spelledAs);
@@ -89,6 +93,12 @@ async function demandOwnRules(
   if (!active) return;
   const text = `${active.origin} the rules in \`${active.dir}\`, not in \`${options.rules}\`, and would use its own`;
   throw new AppError('usage', `${text}: leave out --rules, or stop the daemon first`);
+}
+
+async function requiresReference(io: Io, options: CommonOptions): Promise<boolean> {
+  const { env } = await withSettings(io, options);
+  if (env.TRUSTWARD_REQUIRE_REFERENCE === undefined) return false;
+  return (await import('../../runtime/config/config.ts')).requiresReferenceIn(env);
 }
 
 /** Loaded only by commands that need an engine: a stop does not wait for it. */

@@ -39,6 +39,18 @@ import { type Address, ConfigReader, readLists } from './reader.ts';
 
 const EVIDENCE = 'TRUSTWARD_EVIDENCE';
 
+/** For a command that reads nothing else of the configuration. Errors: AppError `config`. */
+export function requiresReferenceIn(env: Environment): boolean {
+  const reader = new ConfigReader(env);
+  const isRequired = readRequiresReference(reader);
+  reader.finish();
+  return isRequired;
+}
+
+function readRequiresReference(reader: ConfigReader): boolean {
+  return reader.choice('TRUSTWARD_REQUIRE_REFERENCE', ['0', '1'] as const, '0') === '1';
+}
+
 /** Each figure, with the most that it can be. */
 const FIGURES = {
   'approve-days': 3_650,
@@ -298,6 +310,8 @@ export interface Config extends HistorySettings {
   /** Undefined: no heartbeat is sent. */
   heartbeat: Destination | undefined;
   windows: WindowSettings;
+  /** A person who changes something names a ticket or change number. */
+  requiresReference: boolean;
   /** What a rule's mode is earned by. */
   evidence: EvidenceThresholds;
   trust: TrustThresholds;
@@ -372,6 +386,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     metricsListen: reader.metricsListen(),
     heartbeat: mayLack.includes('secrets') ? undefined : readHeartbeat(reader),
     windows: readWindowSettings(reader),
+    requiresReference: readRequiresReference(reader),
     evidence: readEvidence(reader),
     trust: readTrust(reader),
   };

@@ -1,5 +1,6 @@
 // operations: all of them, by the engine of this process. In: what reads, explains, judges and acts. Out: what does one of them for a caller.
-import type { OperationId, Output, Parsed, Performer } from '../../contract/table.ts';
+import { demandReference } from '../../contract/operation.ts';
+import { OPERATIONS, type OperationId, type Output, type Parsed, type Performer } from '../../contract/table.ts';
 import { runNamed } from '../../domain/decision-filter.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { givenTime } from '../../domain/given-time.ts';
@@ -100,6 +101,7 @@ const HANDLERS = { ...READING, ...STEERING, ...ANSWERING };
 export function performerOf(deps: Offering): Performer {
   return {
     perform: async (id, input, asking) => {
+      if (deps.requiresReference) demandReference(OPERATIONS[id], input as object);
       if (isActing(id)) return acted(deps, id, input as never, asking.by) as never;
       const handler = HANDLERS[id as Exclude<OperationId, ActingId>] as unknown as Handler<typeof id>;
       return handler(deps, input, asking);

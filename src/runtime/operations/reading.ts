@@ -31,6 +31,8 @@ export interface Reading {
   changeWindows?: readonly ChangeWindow[];
   /** The loaded ones; absent: those of the last run have a name. */
   rules?(): readonly Rule[];
+  /** An operation that takes a reference is refused without one. */
+  requiresReference?: boolean;
   /** As runs are shown here: a path of another machine is of no use. */
   shownRun?(run: RunRecord): RunRecord;
 }
@@ -38,7 +40,8 @@ export interface Reading {
 /** Of a composition. */
 export function readingOf({ config, engine: { store, clock } }: Composition) {
   const evidence = evidenceReader(evidenceFolder(config.database.beside), config.evidence);
-  return { reader: store, clock, evidence, changeWindows: config.windows.freeze };
+  const { requiresReference } = config;
+  return { reader: store, clock, evidence, changeWindows: config.windows.freeze, requiresReference };
 }
 
 export type Handlers<Deps, Id extends OperationId> = {
@@ -126,10 +129,10 @@ export const READING: Handlers<Reading, ReadingId> = {
     const { since = nowMs } = sinceOf(asked.since, nowMs);
     return views.summary(reader, since, nowMs, changeWindows);
   },
-  listAudit: async ({ reader, clock }, { after, before, kind, target, actor, since, limit }) => {
+  listAudit: async ({ reader, clock }, { after, before, since, limit, target, ...filter }) => {
     const entries = await reader.audit({
       limit,
-      ...given({ afterSeq: after, beforeSeq: before, kind, actor }),
+      ...given({ afterSeq: after, beforeSeq: before, ...filter }),
       ...(target !== undefined && { target: await auditedTarget(reader, target) }),
       ...sinceOf(since, clock.nowMs()),
     });

@@ -7,6 +7,7 @@ import type { Summary, SummaryCalls, SummaryDeed, SummaryRuns, SummaryUntrusted 
 import { type AuditKind, entryBody } from '../../../domain/audit-entry.ts';
 import type { ChangeWindow } from '../../../domain/change-window.ts';
 import { aboutText } from '../../../domain/exemption.ts';
+import { saidText } from '../../../domain/operator.ts';
 import { isOfLook, type Run } from '../../../domain/run.ts';
 import type { AuditQuery } from '../../../domain/store-ports.ts';
 import { plural } from '../fact-text.ts';
@@ -181,8 +182,9 @@ async function sumPeople(reader: SummaryReader, sinceMs: number, { seqOf }: Summ
       const text = words(entry);
       if (text === undefined) continue;
       const { at, seq } = entry;
-      const [by, reason] = [textIn(entry, 'by') || null, textIn(entry, 'reason') || null];
-      newest.add({ at: isoTime(at), by, text, reason, entry: seq });
+      const [by, reason, reference] = ['by', 'reason', 'reference'].map((name) => textIn(entry, name) || undefined);
+      const said = saidText({ reason, reference }) ?? null;
+      newest.add({ at: isoTime(at), by: by ?? null, text, reason: said, entry: seq });
     }
   }
   for (const deed of await requestedRuns(reader, sinceMs, seqOf)) newest.add(deed);

@@ -2,7 +2,7 @@
 // JavaScript; with it, a button that cannot be taken back asks first.
 import type { Child } from 'hono/jsx';
 import type { ReleasedShown } from '../../../contract/nouns.ts';
-import type { Entry } from '../../../contract/operation.ts';
+import { type Entry, saidFields } from '../../../contract/operation.ts';
 import type { AuditEntry } from '../../../domain/audit-entry.ts';
 import { ownText } from '../../../domain/facts.ts';
 import type { Intent, IntentBasis } from '../../../domain/intent.ts';
@@ -53,17 +53,38 @@ interface SaidProps extends Pick<ActProps, 'of' | 'label' | 'suggestion'> {
 }
 
 /** The fields with which a person says why. */
-export function Said({ label, reason, suggestion, isField }: SaidProps) {
+export function Said({ of, label, reason, suggestion, isField }: SaidProps) {
+  const isRequired = reason === 'required';
+  const hint = isRequired ? 'Reason' : 'Reason (optional)';
+  return (
+    <>
+      <SaidField name="reason" words="Reason" {...{ label, hint, isField, isRequired, suggestion }} max={1_000} />
+      {of && Object.hasOwn(saidFields(of), 'reference') ? (
+        <SaidField name="reference" words="Reference" {...{ label, isField }} hint="Ticket (optional)" max={200} />
+      ) : null}
+    </>
+  );
+}
+
+interface SaidFieldProps extends Pick<SaidProps, 'label' | 'suggestion' | 'isField'> {
+  name: string;
+  words: string;
+  hint: string;
+  max: number;
+  isRequired?: boolean;
+}
+
+function SaidField({ name, words, label, hint, max, isRequired, suggestion, isField }: SaidFieldProps) {
   return (
     <label class={isField && 'field'}>
-      <span class={isField ? undefined : 'unseen'}>{isField ? 'Reason' : `Reason to ${label.toLowerCase()}`}</span>
+      <span class={isField ? undefined : 'unseen'}>{isField ? words : `${words} to ${label.toLowerCase()}`}</span>
       <input
         type="text"
-        name="reason"
-        placeholder={isField ? undefined : reason === 'required' ? 'Reason' : 'Reason (optional)'}
-        required={reason === 'required'}
-        maxlength={1000}
-        size={isField && 60}
+        name={name}
+        placeholder={isField ? undefined : hint}
+        required={isRequired}
+        maxlength={max}
+        size={isField && (max > 200 ? 60 : 20)}
         value={suggestion}
       />
     </label>
