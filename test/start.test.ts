@@ -52,9 +52,13 @@ registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + String
   }
 
   describe('a start', () => {
-    it.each(['--version', '--help'])('with %s loads the grammar and no command', (flag) => {
+    // The words of operations are in the table of the contract, whose schemas are zod's.
+    it.each([
+      ['--version', ['commander']],
+      ['--help', ['commander', 'zod']],
+    ])('with %s loads the grammar and no command', (flag, libraries) => {
       const { packages, commands } = loadedBy([flag]);
-      expect(packages).toEqual(['commander']);
+      expect(packages).toEqual(libraries);
       expect(commands.filter((path) => !path.startsWith('faces/cli/grammar/'))).toEqual([
         'faces/cli/io.js',
         'faces/cli/program.js',
@@ -63,7 +67,7 @@ registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + String
 
     it('with the name of a command loads the grammar of its group alone', () => {
       const { packages, commands } = loadedBy(['stop', '--help']);
-      expect(packages).toEqual(['commander']);
+      expect(packages).toEqual(['commander', 'zod']);
       expect(commands.filter((path) => path.startsWith('faces/cli/grammar/'))).toEqual([
         'faces/cli/grammar/examples.js',
         'faces/cli/grammar/groups.js',
@@ -80,21 +84,26 @@ registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + String
       expect(spawnSync(process.execPath, run, { env: { PATH, ...env } }).status).toBe(0);
     });
 
-    it.each(['report', 'decisions', 'audit list', 'claims list'])(
+    const READS = [
+      'base',
+      'domain',
+      'faces/cli',
+      'faces/report',
+      'runtime/compose',
+      'runtime/config',
+      'runtime/system',
+    ];
+    it.each([
+      ['report', ['better-sqlite3', 'commander'], []],
+      ['decisions', ['better-sqlite3', 'commander'], []],
+      ['audit list', ['better-sqlite3', 'commander', 'zod'], ['contract', 'runtime/operations']],
+      ['claims list', ['better-sqlite3', 'commander', 'zod'], ['contract', 'runtime/operations']],
+    ])(
       'with `%s` loads neither rules nor actions nor the API nor what checks configuration',
-      (command) => {
+      (command, libraries, more) => {
         const { packages, rooms } = loadedBy(command.split(' '));
-        expect(packages).toEqual(['better-sqlite3', 'commander']);
-        expect(rooms).toEqual([
-          'base',
-          'domain',
-          'faces/cli',
-          'faces/report',
-          'runtime/compose',
-          'runtime/config',
-          'runtime/system',
-          'store',
-        ]);
+        expect(packages).toEqual(libraries);
+        expect(rooms).toEqual([...READS, 'store', ...more].sort());
       },
     );
 
@@ -134,7 +143,7 @@ registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + String
       const { packages, rooms } = loadedBy(['stop', '--reason', 'a test']);
       const heavy = ['rules', 'platform/client', 'platform/contract', 'console', 'faces/http', 'runtime/notify'];
       expect(rooms.filter((name) => heavy.includes(name))).toEqual([]);
-      expect(packages.filter((name) => ['zod', 'undici', 'hono', 'yaml'].includes(name))).toEqual([]);
+      expect(packages.filter((name) => ['undici', 'hono', 'yaml'].includes(name))).toEqual([]);
     });
   });
 

@@ -5,7 +5,10 @@ import { z } from 'zod';
 import { REASONS } from '../domain/decision.ts';
 import { GAP_CAUSES } from '../domain/recorded-history.ts';
 import { SOURCES } from '../domain/subjects.ts';
-import { count, kind, mode, openJsonSchema, text, texts, time, trustReason } from './report.ts';
+import { entry, idParam, nameField } from './operation.ts';
+import { count, kind, mode, openJsonSchema, ruleEvidence, text, texts, time, trustReason } from './report.ts';
+
+const REPLAY_WAYS = ['as_was', 'what_if'] as const;
 
 const subject = z.strictObject({
   kind,
@@ -75,7 +78,7 @@ const bucket = z.strictObject({ from: time, to: time, runs: count, rules: z.reco
 
 export const replaySchema = z.strictObject({
   sentence: text,
-  way: z.enum(['as_was', 'what_if']),
+  way: z.enum(REPLAY_WAYS),
   rulesDir: text.nullable().describe('of a what-if; null: the rules that were active'),
   from: time,
   to: time,
@@ -128,3 +131,62 @@ export type ReplayBucketView = z.infer<typeof bucket>;
 export function replayJsonSchema(): object {
   return openJsonSchema(replaySchema, { $id: 'urn:trustward:replay', title: 'Trustward replay' });
 }
+
+// Replays over HTTP: one at a time, in a process of its own; the last one is kept.
+
+const asked = z
+  .strictObject({
+    ...{ way: z.enum(REPLAY_WAYS), since: text, rule: text.nullable(), by: text },
+    startedAt: time,
+    finishedAt: time.nullable().describe('null: it is under way'),
+    notes: texts.describe('what stands in the way of an exact answer, said before the work'),
+    found: replaySchema.nullable(),
+    fault: text.nullable().describe('why it failed'),
+  })
+  .meta({ id: 'Replay' });
+
+export const REPLAYS = {
+  beginReplay: entry({
+    id: 'beginReplay',
+    method: 'POST',
+    path: '/api/replays',
+    scope: 'trigger',
+    tag: 'rules',
+    summary: 'Send recorded time once more through the rules',
+    description:
+      'Nothing is sent, and it takes minutes: `GET /api/replays/latest` has what it finds, until the next one.',
+    body: z.strictObject({
+      way: z.enum(REPLAY_WAYS).default('what_if').describe('`what_if`: the present rules, as if enforced'),
+      since: z.string().min(1).max(40).default('30d').describe('a duration back from now such as `30d`, or a date'),
+      rule: nameField.optional().describe('only this rule'),
+    }),
+    answers: { 202: { description: 'it has begun', schema: asked } },
+  }),
+  getReplay: entry({
+    id: 'getReplay',
+    method: 'GET',
+    path: '/api/replays/latest',
+    scope: 'read',
+    tag: 'rules',
+    summary: 'Read the replay under way, or the last one',
+    query: z.strictObject({}) as z.ZodObject as z.ZodType<object, object>,
+    answers: { 200: { description: 'what was asked, and what was found', schema: asked } },
+    refusals: [404],
+  }),
+  getEvidence: entry({
+    id: 'getEvidence',
+    method: 'GET',
+    path: '/api/rules/:id/evidence',
+    scope: 'read',
+    tag: 'rules',
+    summary: 'Read the kept evidence of a rule',
+    params: idParam('a rule'),
+    answers: {
+      200: {
+        description: 'what its tests and recorded time show, and which mode that earns; null: there is none yet',
+        schema: z.strictObject({ rule: text, mode, evidence: ruleEvidence.nullable() }),
+      },
+    },
+    refusals: [409],
+  }),
+};

@@ -4,6 +4,7 @@ import { type Asking, type Entry, type InputOf, type OutputOf, type ParsedOf, pa
 import { DOUBTS, EXEMPTIONS, SWITCHES, TOKENS } from './operator.ts';
 import { PLANS, RUNS } from './plans.ts';
 import { AUDIT, EXPLANATIONS, PAST, RECORDS, RULES } from './records.ts';
+import { REPLAYS } from './replay.ts';
 
 export const OPERATIONS = {
   ...RUNS,
@@ -13,6 +14,7 @@ export const OPERATIONS = {
   ...AUDIT,
   ...EXPLANATIONS,
   ...RULES,
+  ...REPLAYS,
   ...EXEMPTIONS,
   ...SWITCHES,
   ...DOUBTS,

@@ -18,7 +18,7 @@ import { runCycle } from '../../src/engine/cycle.ts';
 import { type Daemon, startDaemon } from '../../src/runtime/daemon/daemon.ts';
 import { composedDeps } from '../../src/runtime/daemon/http-deps.ts';
 import { turnsIn, UnderWay } from '../../src/runtime/daemon/under-way.ts';
-import { readingOf } from '../../src/runtime/operations/reading.ts';
+import { readingOf } from '../../src/runtime/operations/performer.ts';
 import { RunQueue } from '../../src/runtime/schedule/run-queue.ts';
 import { commandOrThrow } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
@@ -250,6 +250,22 @@ operation(
   good(() => ({ id: 'ban-compromised-device', text: BAN_COMPROMISED })),
   bad(() => ({ id: 'ban-compromised-device', text: '' })),
   edge(() => ({ id: 'ban-compromised-device', text: 'id: [' })),
+);
+operation(
+  'getReplay',
+  bad(() => ({ whole: 'yes' })),
+  edge(() => ({})),
+);
+operation(
+  'beginReplay',
+  bad(() => ({ since: 'soon' })),
+  edge(() => ({ since: '2999-01-01' })),
+);
+operation(
+  'getEvidence',
+  good(() => ({ id: 'ban-compromised-device' })),
+  bad(() => ({ id: 'nobody' })),
+  edge(() => ({ id: 'ask-for-device' })),
 );
 operation(
   'listExemptions',
@@ -684,9 +700,11 @@ describe('an operation', () => {
     const of = (id: OperationId) => new Set(cases.filter((one) => one.id === id).map((one) => one.of));
     const lacking = OPERATION_IDS.filter((id) => !of(id).has('bad') || !of(id).has('edge'));
     expect(lacking).toEqual([]);
-    // What these answer needs a state that other tests make: a list that is not trusted, a doubt, one that joined later.
+    // What these answer needs a state that other tests make: a replay, a list that is not trusted, a doubt, one that joined later.
     const withoutGood = OPERATION_IDS.filter((id) => !of(id).has('good'));
-    expect(withoutGood).toEqual(['confirmExemption', 'acceptSnapshot', 'resolveIntent']);
+    expect(withoutGood).toEqual([
+      ...['beginReplay', 'getReplay', 'confirmExemption', 'acceptSnapshot', 'resolveIntent'],
+    ]);
   });
 
   it.each(cases.map((one, at) => [one.id, one.of, at] as const))(

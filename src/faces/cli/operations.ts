@@ -142,7 +142,7 @@ async function acts<Id extends OperationId>(io: Io, config: Config, id: Id, inpu
   if (id === 'why' || id === 'explainRule') return explains(config, id, input as never) as never;
   const { composeEngine } = await import('../../runtime/compose/compose.ts');
   const { done, shown } = await import('../../runtime/operations/acting.ts');
-  const { readingOf } = await import('../../runtime/operations/reading.ts');
+  const { readingOf } = await import('../../runtime/operations/performer.ts');
   const allowed = IS_OF_RULES.has(id) ? 'enforce' : (config.modeCap ?? 'enforce');
   const composition = await composeEngine(config, allowed, [], io.ending, progressOf(io, config));
   try {

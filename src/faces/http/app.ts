@@ -9,6 +9,7 @@ import { keyHeaders, KEY_HEADER as NAME } from '../../contract/operation.ts';
 import { DOUBTS, EXEMPTIONS, SWITCHES, TOKENS } from '../../contract/operator.ts';
 import { PLANS, RUNS, runPath } from '../../contract/plans.ts';
 import { AUDIT, EXPLANATIONS, PAST, RECORDS, RULES } from '../../contract/records.ts';
+import { REPLAYS } from '../../contract/replay.ts';
 import type { Caller, KeptAnswer, KeyedRequest } from '../../domain/endpoint-token.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { USER_HEADER } from '../../domain/operator.ts';
@@ -392,7 +393,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...healthRoutes(deps),
     ...operationRoutes(deps, [RUNS, PLANS, RECORDS, PAST, AUDIT], own),
     streamRoute(deps),
-    ...operationRoutes(deps, [EXPLANATIONS, RULES, EXEMPTIONS, SWITCHES, DOUBTS, TOKENS]),
+    ...operationRoutes(deps, [EXPLANATIONS, RULES, REPLAYS, EXEMPTIONS, SWITCHES, DOUBTS, TOKENS]),
     metricsRoute(deps),
     signInLinkRoute(deps),
     openapiRoute(() => document()),

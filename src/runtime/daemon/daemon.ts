@@ -21,7 +21,7 @@ import type { Config } from '../config/config.ts';
 import { Measuring } from '../metrics/measuring.ts';
 import type { MetricSources } from '../metrics/shared-gauges.ts';
 import type { StartedRun } from '../operations/performer.ts';
-import { readingOf } from '../operations/reading.ts';
+import { readingOf } from '../operations/performer.ts';
 import { type QueueCounters, RunQueue, type Schedule, startSchedule, timesBetween } from '../schedule/run-queue.ts';
 import { versionOf } from '../system/process.ts';
 import { type Backups, backupsOf, composedDeps, dailyEvidenceOf, type WorkPorts } from './http-deps.ts';

@@ -39,8 +39,7 @@ import { bindingOf, type Composition } from '../compose/compose.ts';
 import { composeHistory, newestRunOf } from '../compose/history.ts';
 import type { BackupSettings } from '../config/config.ts';
 import { databaseFlags } from '../config/name-reader.ts';
-import { type Offering, performerOf } from '../operations/performer.ts';
-import { readingOf } from '../operations/reading.ts';
+import { type Offering, performerOf, readingOf } from '../operations/performer.ts';
 import type { RunQueue } from '../schedule/run-queue.ts';
 import { endOf, faultOf, runBeside } from './own-process.ts';
 import type { UnderWay } from './under-way.ts';
@@ -357,6 +356,7 @@ export function composedDeps(composition: Composition, work: WorkPorts): Compose
   const { turns, trials, underWay, replayKeeper, onAudited, ending, register, trigger, shownRun, ...ports } = work;
   const { evidence } = readingOf(composition);
   const explaining = {
+    replays: replaysOf(composition, replayKeeper),
     ...rulePorts(composition, trials, underWay),
     explain: async (rule: string, subject: string) => {
       engine.active(); // without rules it says why
@@ -390,7 +390,6 @@ export function composedDeps(composition: Composition, work: WorkPorts): Compose
     planDrift: driftReader(engine),
     running: () => underWay.now(),
     daemonMode: () => engine.daemonMode,
-    replays: replaysOf(composition, replayKeeper),
     whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
     evidence,
     stream: { onAudited, onProgress: (listener) => underWay.onProgress(listener), ending },

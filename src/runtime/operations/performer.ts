@@ -1,17 +1,25 @@
 // operations: all of them, by the engine of this process. In: what reads, explains, judges and acts. Out: what does one of them for a caller.
+
+import { isoTime } from '../../base/time.ts';
 import { demandReference } from '../../contract/operation.ts';
+import { replaySchema } from '../../contract/replay.ts';
 import { OPERATIONS, type OperationId, type Output, type Parsed, type Performer } from '../../contract/table.ts';
 import { runNamed } from '../../domain/decision-filter.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { givenTime } from '../../domain/given-time.ts';
 import { demandOne, resolveName } from '../../domain/identity.ts';
 import type { Log } from '../../domain/ports.ts';
+import type { ReplayBeside } from '../../domain/replay.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { Run, RunRequest } from '../../domain/run.ts';
 import type { Engine } from '../../engine/run/engine.ts';
 import type { HttpDeps } from '../../faces/http/deps.ts';
+import { isoOrNull } from '../../faces/report/decision-view.ts';
+import { evidenceView } from '../../faces/report/evidence-words.ts';
 import { views } from '../../faces/report/index.ts';
 import { ruleView, triedView } from '../../faces/report/rule-view.ts';
+import { evidenceFolder, evidenceReader } from '../../history/evidence/evidence-files.ts';
+import type { Composition } from '../compose/compose.ts';
 import { ACTING_IDS, type ActingId, done, STEERING, type Steering, shown, type Turns } from './acting.ts';
 import { type Handlers, READING, type Reading, type ReadingId, requestedRun } from './reading.ts';
 
@@ -24,8 +32,15 @@ export interface StartedRun {
 /** What judges, reads the platform, or reads what was recorded. */
 type Explaining = Pick<
   HttpDeps,
-  'rules' | 'ruleRefusal' | 'tryRule' | 'explain' | 'why' | 'whyAt' | 'history' | 'timeline' | 'verifyAudit'
+  'replays' | 'rules' | 'ruleRefusal' | 'tryRule' | 'explain' | 'why' | 'whyAt' | 'history' | 'timeline' | 'verifyAudit'
 >;
+
+/** Of a composition. */
+export function readingOf({ config, engine: { store, clock } }: Composition) {
+  const evidence = evidenceReader(evidenceFolder(config.database.beside), config.evidence);
+  const { requiresReference } = config;
+  return { reader: store, clock, evidence, changeWindows: config.windows.freeze, requiresReference };
+}
 
 export interface Offering extends Reading, Explaining, Steering {
   rules(): readonly Rule[];
@@ -81,13 +96,34 @@ const ANSWERING: Handlers<Offering, Exclude<OperationId, ReadingId | ActingId | 
     const next = page.length < limit ? null : (page.at(-1)?.id ?? null);
     return { rules: page.map(ruleView), total: sorted.length, next };
   },
-  getRule: async (deps, { id }) => {
-    const rule = loadedRules(deps).find((one) => one.id === id);
-    if (!rule) throw new AppError('not_found', `there is no rule \`${id}\``);
-    return ruleView(rule);
-  },
+  getRule: async (deps, { id }) => ruleView(ruleOf(deps, id)),
   tryRule: async ({ tryRule }, { id, text }, { by }) => triedView(await tryRule(id, text, by)),
+  beginReplay: async ({ replays }, { way, since, rule }, { by }) => {
+    await replays.begin({ way, since, rule }, by);
+    return replayShown(await replays.current());
+  },
+  getReplay: async ({ replays }) => replayShown(await replays.current()),
+  getEvidence: async (deps, { id }) => {
+    const { mode, hash } = ruleOf(deps, id);
+    return { rule: id, mode, evidence: evidenceView({ mode, hash }, deps.evidence) };
+  },
 };
+
+/** Errors: AppError `not_found`. */
+function ruleOf(deps: Explaining, id: string): Rule {
+  const rule = loadedRules(deps).find((one) => one.id === id);
+  if (!rule) throw new AppError('not_found', `there is no rule \`${id}\``);
+  return rule;
+}
+
+/** What was found is read by its schema: another process wrote it. */
+function replayShown(replay: ReplayBeside | undefined): Output<'getReplay'> {
+  if (!replay) throw new AppError('not_found', 'no replay is kept: POST /api/replays begins one');
+  const { asked, by, startedAt, finishedAt, notes = [], found, fault } = replay;
+  const times = { startedAt: isoTime(startedAt), finishedAt: isoOrNull(finishedAt) };
+  const came = { notes: [...notes], found: found === undefined ? null : replaySchema.parse(found) };
+  return { ...asked, rule: asked.rule ?? null, by, ...times, ...came, fault: fault ?? null };
+}
 
 /** A folder that was refused and never had a good set is no empty list. Errors: AppError `rules`. */
 function loadedRules({ rules, ruleRefusal }: Explaining): readonly Rule[] {

@@ -19,8 +19,6 @@ import { type AuditReader, nextOf, type PageReader, type RecordReader } from '..
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { buildReport } from '../../faces/report/build-report.ts';
 import { views } from '../../faces/report/index.ts';
-import { evidenceFolder, evidenceReader } from '../../history/evidence/evidence-files.ts';
-import type { Composition } from '../compose/compose.ts';
 
 export interface Reading {
   reader: RecordReader & PageReader & IdentityReader & MemberReader & AuditReader;
@@ -35,13 +33,6 @@ export interface Reading {
   requiresReference?: boolean;
   /** As runs are shown here: a path of another machine is of no use. */
   shownRun?(run: RunRecord): RunRecord;
-}
-
-/** Of a composition. */
-export function readingOf({ config, engine: { store, clock } }: Composition) {
-  const evidence = evidenceReader(evidenceFolder(config.database.beside), config.evidence);
-  const { requiresReference } = config;
-  return { reader: store, clock, evidence, changeWindows: config.windows.freeze, requiresReference };
 }
 
 export type Handlers<Deps, Id extends OperationId> = {

@@ -32,7 +32,7 @@ import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { WorkerMeasuring } from '../metrics/shared-gauges.ts';
 import { done, shown } from '../operations/acting.ts';
-import { readingOf } from '../operations/reading.ts';
+import { readingOf } from '../operations/performer.ts';
 import { organizationsCheck } from '../organizations/load-organizations.ts';
 import { nextAfter, timesBetween } from '../schedule/run-queue.ts';
 import { Ending, versionOf } from '../system/process.ts';
