@@ -10,8 +10,6 @@ import { specOf } from '../../src/engine/act/actions/update-service.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { buildReport } from '../../src/faces/report/build-report.ts';
 import { reportJson } from '../../src/faces/report/json.ts';
-import { reportMarkdown } from '../../src/faces/report/markdown.ts';
-import { reportText } from '../../src/faces/report/text.ts';
 import { stringifyExact } from '../../src/platform/contract.ts';
 import { scriptedApi } from '../engine/pull/scripted-api.ts';
 import { gather } from '../platform/loopback.ts';
@@ -22,6 +20,7 @@ import {
   type Organization,
   startOrganization,
 } from '../support/organization.ts';
+import { reportMarkdown, reportText } from '../support/readable.ts';
 
 describe('snapshots that must not be trusted', () => {
   const DEVICES = '/api/v1/devices';

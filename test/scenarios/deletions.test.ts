@@ -3,12 +3,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answerPlan, applyPlan } from '../../src/engine/operate/plans.ts';
 import { buildReport } from '../../src/faces/report/build-report.ts';
-import { reportMarkdown } from '../../src/faces/report/markdown.ts';
-import { reportText } from '../../src/faces/report/text.ts';
 import { ManagementClient } from '../../src/platform/client.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
 import { systemRandom } from '../../src/runtime/system/ids.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
+import { reportMarkdown, reportText } from '../support/readable.ts';
 
 const [ANN, BOB] = ['ann.deleted@acme.example', 'bob.joined@acme.example'];
 

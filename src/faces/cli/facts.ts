@@ -18,7 +18,7 @@ import { composeClient } from '../../runtime/compose/connection.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { listsOf } from '../../runtime/config/reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
-import { md } from '../report/fact-text.ts';
+import { md } from '../report/markdown.ts';
 import { paragraph, type TerminalOptions, terminalTable } from '../report/terminal-table.ts';
 import { configOf, withSettings } from './config-of.ts';
 import { namingApi } from './daemon-client.ts';

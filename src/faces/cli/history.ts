@@ -24,6 +24,7 @@ import { composeAuditWriter } from '../../runtime/compose/opened.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { systemIds } from '../../runtime/system/ids.ts';
 import { keepHeapLean, statusLine } from '../../runtime/system/process.ts';
+import type { Document } from '../report/document.ts';
 import { showHidden } from '../report/fact-text.ts';
 import { replayDocument } from '../report/replay/build.ts';
 import { withSettings } from './config-of.ts';
@@ -128,14 +129,18 @@ async function rendered(replay: ReplayDocument, format: ReportFormat, options: {
       return [...jsonPieces(replay, 2)].join('');
     }
     case 'md':
-      return (await import('../report/replay/words.ts')).replayMarkdown(replay);
+      return (await import('../report/markdown.ts')).documentMarkdown(await readable(replay, 'md'));
     case 'csv':
-      return (await import('../report/replay/words.ts')).replayCsv(replay);
+      return (await import('../report/replay/sections.ts')).replayCsv(replay);
     case 'html':
       return [...(await import('../report/html/picture.tsx')).replayHtmlPieces(replay)].join('');
     case 'text':
-      return (await import('../report/replay/words.ts')).replayText(replay, options);
+      return (await import('../report/text.ts')).documentText(await readable(replay, 'text'), options);
   }
+}
+
+async function readable(replay: ReplayDocument, medium: 'text' | 'md'): Promise<Document> {
+  return (await import('../report/replay/sections.ts')).readableReplay(replay, medium);
 }
 
 export async function rulesDiffCommand(
@@ -160,11 +165,11 @@ async function compare(io: Io, old: string, changed: string, options: ReplayedTi
     await noteUnread(io, replayer, { ...asked, rules: undefined }, [old, changed], work);
     return replayer.compare(asked, { old, new: changed }, work);
   });
-  const { rulesDiffDocument } = await import('../report/rules-diff/markdown.ts');
+  const { COMMENT_MAX, readableDiff, rulesDiffDocument } = await import('../report/rules-diff/sections.ts');
   const document = rulesDiffDocument(found, { old, new: changed });
   const written = {
-    text: async () => (await import('../report/rules-diff/markdown.ts')).rulesDiffText(document, widthOf(options)),
-    md: async () => (await import('../report/rules-diff/markdown.ts')).rulesDiffMarkdown(document),
+    text: async () => (await import('../report/text.ts')).documentText(readableDiff(document), widthOf(options)),
+    md: async () => (await import('../report/markdown.ts')).documentMarkdown(readableDiff(document), COMMENT_MAX),
     json: async () => JSON.stringify(document, null, 2),
   };
   write(io, options, await written[format]());

@@ -12,10 +12,10 @@ import type { RecordReader } from '../../domain/store-ports.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import { withReader } from '../../runtime/compose/with-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
-import { type CellLine, whoLines, whole } from '../report/fact-text.ts';
+import { type Cell, type CellLine, whoLines, whole } from '../report/fact-text.ts';
 import { views } from '../report/index.ts';
 import { joinedText } from '../report/plan-view.ts';
-import { type Cell, terminalTable } from '../report/terminal-table.ts';
+import { terminalTable } from '../report/terminal-table.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { operations } from './operations.ts';
 

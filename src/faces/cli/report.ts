@@ -1,12 +1,12 @@
 // cli: `report`: the report of one run. Reading only, also while a daemon writes. It loads what a report needs and no more.
 
 import type { Report } from '../../contract/report.ts';
-import type { KnownTraits } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../domain/replay.ts';
 import { composeRunReader } from '../../runtime/compose/run-reader.ts';
 import { withReader } from '../../runtime/compose/with-reader.ts';
 import { buildReport } from '../report/build-report.ts';
+import type { Document } from '../report/document.ts';
 import { withSettings } from './config-of.ts';
 import { evidenceOf } from './evidence-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
@@ -17,19 +17,23 @@ export async function renderReport(report: Report, format: ReportFormat, options
     case 'json':
       return (await import('../report/json.ts')).reportJson(report);
     case 'md':
-      return (await import('../report/markdown.ts')).reportMarkdown(report, await actionsFor(report));
+      return (await import('../report/markdown.ts')).documentMarkdown(await readable(report, 'md'));
     case 'csv':
       return [...(await import('../report/csv.ts')).reportCsvPieces(report)].join('');
     case 'html':
       return [...(await import('../report/html/picture.tsx')).reportHtmlPieces(report)].join('');
     case 'text':
-      return (await import('../report/text.ts')).reportText(report, { ...options, ...(await actionsFor(report)) });
+      return (await import('../report/text.ts')).documentText(await readable(report, 'text'), options);
   }
 }
 
-async function actionsFor({ decisions }: Report): Promise<{ actions?: KnownTraits }> {
-  const { namesOwnTarget } = await import('../report/decision-words.ts');
-  return decisions.some(namesOwnTarget) ? { actions: (await import('../../engine/act/actions.ts')).ACTIONS } : {};
+async function readable(report: Report, medium: 'text' | 'md'): Promise<Document> {
+  const [{ namesOwnTarget }, { readableReport }] = [
+    await import('../report/decision-words.ts'),
+    await import('../report/sections.ts'),
+  ];
+  const isNeeded = report.decisions.some(namesOwnTarget);
+  return readableReport(report, medium, isNeeded ? (await import('../../engine/act/actions.ts')).ACTIONS : undefined);
 }
 
 export async function reportCommand(

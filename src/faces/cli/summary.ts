@@ -5,8 +5,10 @@ import { composeReader } from '../../runtime/compose/reader.ts';
 import { withReader } from '../../runtime/compose/with-reader.ts';
 import { readChangeWindows } from '../../runtime/config/config.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
+import { documentMarkdown } from '../report/markdown.ts';
 import { buildSummary } from '../report/summary/build.ts';
-import { summaryMarkdown, summaryText } from '../report/summary/words.ts';
+import { readableSummary } from '../report/summary/sections.ts';
+import { documentText } from '../report/text.ts';
 import { withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -17,8 +19,8 @@ export async function summaryCommand(io: Io, options: CommonOptions & { since: s
   return withReader(composeReader(databaseOf(io, options)), async (reader) => {
     const summary = await buildSummary(reader, since, nowMs, readChangeWindows((await withSettings(io, options)).env));
     const written = {
-      text: () => summaryText(summary, widthOf(options)),
-      md: () => summaryMarkdown(summary),
+      text: () => documentText(readableSummary(summary), widthOf(options)),
+      md: () => documentMarkdown(readableSummary(summary)),
       json: () => JSON.stringify(summary, null, 2),
     };
     write(io, options, written[format]());

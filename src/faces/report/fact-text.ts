@@ -109,16 +109,45 @@ export function spellHidden(text: string): string {
 
 // Lines with parts that a terminal never breaks: ids, serial numbers, e-mail addresses, rule names.
 
+export interface Part {
+  readonly text: string;
+  readonly isWhole: boolean;
+  /** `term`: a word of the product, or an id. `state`: a mode, a status. `figure`: drawn where that is possible. */
+  readonly is?: 'term' | 'state' | Figure;
+  /** The path of its page. */
+  readonly to?: string;
+}
+
+/** How much of something is used; counts over time, the oldest first, with what they show in words. */
+export type Figure = { used: number; allowed: number } | { counts: readonly number[]; label: string };
+
 export interface Marked {
-  readonly parts: readonly { readonly text: string; readonly isWhole: boolean }[];
+  readonly parts: readonly Part[];
 }
 
 /** One line of a cell. In a plain one, words stay whole as long as they look like an id, an address or a command. */
 export type CellLine = string | Marked;
 
+/** A cell of a table: one line, or several. */
+export type Cell = CellLine | readonly CellLine[];
+
+export function linesOf(cell: Cell): readonly CellLine[] {
+  return typeof cell === 'string' || 'parts' in cell ? [cell] : cell;
+}
+
 /** An id may hold spaces and any punctuation: `VMware-56 4d 1c`. */
 export function whole(text: string): Marked {
   return { parts: [{ text, isWhole: true }] };
+}
+
+/** The same, of a kind; `to`: the path of its page. */
+export function shownAs(is: NonNullable<Part['is']>, text: string, to?: string): Marked {
+  return { parts: [{ text, isWhole: true, is, ...(to !== undefined && { to }) }] };
+}
+
+/** The same line, which leads to a page. */
+export function linked(line: CellLine, to: string): Marked {
+  return { parts: partsOf(line).map((part) => ({ ...part, to })) };
 }
 
 /** Parts in order, with nothing between them. */
@@ -131,7 +160,7 @@ export function joinedLine(lines: readonly CellLine[], between: string): Marked 
   return marked(...lines.flatMap((line, at) => (at === 0 ? [line] : [between, line])));
 }
 
-export function partsOf(line: CellLine): Marked['parts'] {
+export function partsOf(line: CellLine): readonly Part[] {
   return typeof line === 'string' ? [{ text: line, isWhole: false }] : line.parts;
 }
 
@@ -187,49 +216,6 @@ function ownersOf({ owners }: Who): CellLine[] {
   const all = owners ?? [];
   const more = all.length - OWNERS_MAX;
   return [...all.slice(0, OWNERS_MAX).map(whole), ...(more > 0 ? [`and ${more} more`] : [])];
-}
-
-// Hostile text in Markdown: every renderer that tickets are pasted into shows it as text. INVARIANT: text from outside
-// this folder goes through `md` or `code`, and never begins a line.
-
-/**
- * Breaks a word for machines and not for eyes: backslashes do not stop a ticket system from finding `@name` or `#12`.
- */
-const BREAK = '\u200b';
-
-const ENTITIES: { [character: string]: string } = { '<': '&lt;', '>': '&gt;', '&': '&amp;' };
-
-/** Text as Markdown: special punctuation is escaped; mentions, issue numbers and bare links are broken. */
-export function md(text: string): string {
-  return showHidden(text)
-    .replace(/[<>&]/g, (found) => ENTITIES[found] as string)
-    .replace(/[\\`*_[\]|~$]/g, '\\$&')
-    .replace(/(?<![A-Za-z0-9])@(?=\S)/g, `@${BREAK}`)
-    .replace(/#(?=\w)/g, `#${BREAK}`)
-    .replace(/:\/\//g, '\\://')
-    .replace(/(?<=\b(?:www|mailto|xmpp))([.:])/gi, '\\$1');
-}
-
-/** A line of a cell, whose parts need no marks here. */
-export function mdLine(line: CellLine): string {
-  return md(plainText(line));
-}
-
-/** A word from our own vocabulary or an id, in code style; anything else is escaped like all text. */
-export function code(text: string): string {
-  return /^[\w.:-]+$/.test(text) && text.length <= TEXT_MAX ? `\`${text}\`` : md(text);
-}
-
-/** Sentences that follow each other: each may be as long as a text can be. */
-export function mdSentences(sentences: readonly string[]): string {
-  return sentences.map(md).join(' ');
-}
-
-/** A table, a row at a time; every cell is Markdown already. */
-export function* mdTable(head: readonly string[], rows: Iterable<readonly string[]>): Generator<string> {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  yield `${line(head)}\n${line(head.map(() => '---'))}`;
-  for (const cells of rows) yield `\n${line(cells)}`;
 }
 
 // What is said in public of a refused folder, of rules or of organizations. In: its problems, one line each. Out: how

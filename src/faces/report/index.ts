@@ -3,6 +3,7 @@
 
 import { inTurns } from '../../base/turns.ts';
 import type { Report } from '../../contract/report.ts';
+import type { KnownTraits } from '../../domain/action.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { ReportFormat } from '../../domain/replay.ts';
 import type { RunRecord } from '../../domain/store.ts';
@@ -13,7 +14,7 @@ import { reportCsvPieces } from './csv.ts';
 import { decisionView, runSummaryView } from './decision-view.ts';
 import { reportJsonPieces } from './json.ts';
 import { auditView, historyView } from './lists-text.ts';
-import { reportMarkdownPieces } from './markdown.ts';
+import { markdownPieces } from './markdown.ts';
 import {
   acceptanceView,
   claimList,
@@ -25,16 +26,23 @@ import {
   releasedView,
   stopView,
 } from './plan-view.ts';
+import { readableReport } from './sections.ts';
 import { buildSummary } from './summary/build.ts';
-import { reportTextPieces, type TextOptions } from './text.ts';
+import type { TerminalOptions } from './terminal-table.ts';
+import { textPieces } from './text.ts';
 import { liveEventView, notificationView, tokenView } from './token-view.ts';
+
+interface ReportOptions extends TerminalOptions {
+  /** What they call targets that the record does not name. */
+  actions?: KnownTraits;
+}
 
 /** The report of a run in one of its formats, in chunks between which others are given way. Errors: AppError `store_failed`. */
 export async function* writeReport(
   reader: ReportReader,
   run: RunRecord,
   format: ReportFormat,
-  options: TextOptions & { evidence?: EvidenceReader } = {},
+  options: ReportOptions & { evidence?: EvidenceReader } = {},
 ): AsyncGenerator<string> {
   yield* inTurns(await reportPieces(await buildReport(reader, run, options.evidence), format, options));
 }
@@ -42,14 +50,14 @@ export async function* writeReport(
 /** What HTML needs is loaded with the first such report: no other command has to wait for it. */
 const htmlWriter = () => import('./html/picture.tsx');
 
-async function reportPieces(report: Report, format: ReportFormat, options: TextOptions): Promise<Generator<string>> {
+async function reportPieces(report: Report, format: ReportFormat, options: ReportOptions): Promise<Generator<string>> {
   switch (format) {
     case 'json':
       return reportJsonPieces(report);
     case 'md':
-      return reportMarkdownPieces(report, options);
+      return markdownPieces(readableReport(report, 'md', options.actions));
     case 'text':
-      return reportTextPieces(report, options);
+      return textPieces(readableReport(report, 'text', options.actions), options);
     case 'csv':
       return reportCsvPieces(report);
     case 'html':

@@ -14,8 +14,8 @@ import type { Run, RunCounts } from '../../domain/run.ts';
 import type { HistoryLine } from '../../domain/why.ts';
 import { decisionView, runView } from './decision-view.ts';
 import { actKindOf, capWordsOf, decisionWords, timeCell } from './decision-words.ts';
-import { type CellLine, changeTexts, countText, factTexts, marked, whoLines, whole } from './fact-text.ts';
-import { type Cell, type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { type Cell, type CellLine, changeTexts, countText, factTexts, marked, whoLines, whole } from './fact-text.ts';
+import { type TerminalOptions, terminalTable } from './terminal-table.ts';
 
 export function auditView({ seq, at, kind, bytes, prev, hash }: AuditEntry): AuditEntryShown {
   return { seq, at: isoTime(at), kind, body: bodyOf(kind, bytes), prev, hash };

@@ -15,9 +15,9 @@ import {
   successorText,
 } from '../../domain/plan.ts';
 import { evidenceOfPlan } from './evidence-words.ts';
-import { changeTexts, factTexts, plural, showHidden, whoLines, whole } from './fact-text.ts';
+import { type Cell, changeTexts, factTexts, plural, showHidden, whoLines, whole } from './fact-text.ts';
 import { appliedWords, breakGlassWords, countLines, reportPlan } from './plan-view.ts';
-import { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { progressWords } from './words.ts';
 
 export function plansText(plans: readonly Plan[], nowMs: number, options: TerminalOptions = {}): string {

@@ -1,7 +1,7 @@
 // report: tables for a terminal, fitted to its width, in time that grows with their size. No color: output goes to pipes
 // too. In: cells of any text. Out: a table of visible characters. Long cells are wrapped; a column without any text is left out.
 // Where the columns cannot be as narrow as the terminal without breaking an id, each row becomes a block of its own.
-import { type CellLine, partsOf, plainText, showHidden, visibleLine } from './fact-text.ts';
+import { type Cell, type CellLine, linesOf, partsOf, plainText, showHidden, visibleLine } from './fact-text.ts';
 
 // How many columns of a terminal a text takes.
 
@@ -187,13 +187,11 @@ export interface TerminalOptions {
   width?: number;
 }
 
-/** One line, or several: line breaks in the data are shown, not followed. */
-export type Cell = CellLine | readonly CellLine[];
 type Row = readonly (readonly CellLine[])[];
 
 const WIDTH = 100;
 
-/** A table of these rows. */
+/** A table of these rows. Line breaks in the data are shown, not followed. */
 export function terminalTable(
   head: readonly string[],
   rows: Iterable<readonly Cell[]>,
@@ -224,10 +222,6 @@ export function* tablePieces(
       visible.map((row) => columns.filled(row)),
       widths,
     );
-}
-
-function linesOf(cell: Cell): readonly CellLine[] {
-  return typeof cell === 'string' || 'parts' in cell ? [cell] : cell;
 }
 
 /** Sentences as lines that are no wider than the terminal; given as a list, each may be as long as a text can be. */

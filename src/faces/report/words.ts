@@ -22,7 +22,7 @@ import { SOURCES } from '../../domain/subjects.ts';
 import { countEffect, effectWords } from './build-report.ts';
 import { summaryOf } from './decision-view.ts';
 import { type ActKind, actKindOf, capWordsOf, timeWords } from './decision-words.ts';
-import { countText, plural, type Who } from './fact-text.ts';
+import { type CellLine, countText, marked, plainText, plural, shownAs, type Who } from './fact-text.ts';
 import { grouped } from './grouped.ts';
 import { appliedWords, operatorWords } from './plan-view.ts';
 
@@ -164,9 +164,9 @@ function capWords({ run }: Report): string[] {
 }
 
 /** The mode in force: the least of what was asked for and of what TRUSTWARD_MODE, or the daemon, allowed. */
-export function modeWords({ mode, daemonMode }: Report['run'], shown: (mode: string) => string = (one) => one): string {
-  const inForce = leastMode(mode, daemonMode);
-  return `${shown(inForce)}${inForce === mode ? '' : ` (asked for ${shown(mode)})`}`;
+export function modeLine({ mode, daemonMode }: Report['run']): CellLine {
+  const [inForce, asked] = [shownAs('state', leastMode(mode, daemonMode)), shownAs('state', mode)];
+  return plainText(inForce) === mode ? inForce : marked(inForce, ' (asked for ', asked, ')');
 }
 
 function trustWords({ snapshot }: Report): string[] {
@@ -230,13 +230,13 @@ export function canBeApproved(decision: RunDecision, { plan }: Pick<Report, 'pla
 }
 
 /** The headings of what is held, in their order. Time lifts a ceiling and a change window, a person the rest. */
-export const HELD_TITLES = [
+const HELD_TITLES = [
   'Held for a person',
   'Held until a ceiling allows it',
   'Held until the change window ends',
 ] as const;
 
-export function heldTitle({ reason }: Pick<RunDecision, 'reason'>): (typeof HELD_TITLES)[number] {
+function heldTitle({ reason }: Pick<RunDecision, 'reason'>): (typeof HELD_TITLES)[number] {
   return HELD_TITLES[reason === 'ceiling' ? 1 : reason === 'frozen' ? 2 : 0];
 }
 
@@ -494,6 +494,7 @@ export function howToLines({ rules }: Pick<Report, 'rules'>): { facts: string[];
 // Decisions and unknowns grouped for people: by rule and action, by rule and reason, by rule and missing fact.
 
 export interface ActGroup {
+  kind: ActKind;
   rule: string;
   title: string;
   /** Why it is not done: `lowered to mode dry-run by the run`. Empty when nothing lowered the mode. */
@@ -505,6 +506,7 @@ export interface ActGroup {
 }
 
 export interface ReasonGroup {
+  kind: 'hold' | 'skip';
   rule: string;
   title: string;
   action: ActionName;
@@ -522,9 +524,10 @@ interface UnknownGroup {
   examples: { who: Who; reason: string }[];
 }
 
-export function actGroups(report: Report, kind: ActKind): ActGroup[] {
+function actGroups(report: Report, kind: ActKind): ActGroup[] {
   const acts = report.decisions.filter((decision) => actKindOf(decision) === kind);
   return grouped(acts, ({ rule, action }) => `${rule} ${action}`).map((decisions) => ({
+    kind,
     ...headOf(report, decisions),
     limits: [...new Set(decisions.flatMap((decision) => capWordsOf(decision) ?? []))],
     undo: decisions.every(({ verdict }) => verdict === 'no_match'),
@@ -532,10 +535,10 @@ export function actGroups(report: Report, kind: ActKind): ActGroup[] {
   }));
 }
 
-export function reasonGroups(report: Report, decision: 'hold' | 'skip'): ReasonGroup[] {
-  const those = report.decisions.filter((item) => item.decision === decision);
+function reasonGroups(report: Report, kind: ReasonGroup['kind']): ReasonGroup[] {
+  const those = report.decisions.filter(({ decision }) => decision === kind);
   return grouped(those, ({ rule, action, reason, inPlan }) => `${rule} ${action} ${reason} ${inPlan}`).map(
-    (decisions) => ({ ...headOf(report, decisions), reason: (decisions[0] as RunDecision).reason, decisions }),
+    (decisions) => ({ kind, ...headOf(report, decisions), reason: (decisions[0] as RunDecision).reason, decisions }),
   );
 }
 
@@ -561,14 +564,47 @@ function headOf(report: Report, decisions: RunDecision[]): Pick<ActGroup, 'rule'
   return { rule, action, title: report.rules.find(({ id }) => id === rule)?.title ?? '' };
 }
 
-// All decisions of a run in the groups that an HTML report shows, in its order.
+// All decisions of a run in groups, in the order in which a report shows them.
 
-export type RowGroup = (ActGroup & { kind: ActKind }) | (ReasonGroup & { kind: 'hold' | 'skip' });
+export type RowGroup = ActGroup | ReasonGroup;
 
 export function rowGroups(report: Report): RowGroup[] {
-  const acts = (kind: ActKind) => actGroups(report, kind).map((group) => ({ ...group, kind }));
-  const answers = (kind: 'hold' | 'skip') => reasonGroups(report, kind).map((group) => ({ ...group, kind }));
-  return [...acts('done'), ...acts('would'), ...answers('hold'), ...acts('reported'), ...answers('skip')];
+  return [
+    ...actGroups(report, 'done'),
+    ...actGroups(report, 'would'),
+    ...reasonGroups(report, 'hold'),
+    ...actGroups(report, 'reported'),
+    ...reasonGroups(report, 'skip'),
+  ];
+}
+
+export interface GroupSection {
+  title: string;
+  /** Of decisions. */
+  count: number;
+  groups: RowGroup[];
+}
+
+/** Each title once, in this order. What waits for a person stands before what waits for a time. */
+const SECTIONS = ['Acted on', 'Would act', ...HELD_TITLES, 'Only reported (rules of mode dry-run)', 'Skipped'] as const;
+
+export function sectionOf(group: RowGroup): (typeof SECTIONS)[number] {
+  if (group.kind === 'hold') return heldTitle(group);
+  return ({ done: 'Acted on', would: 'Would act', reported: SECTIONS[5], skip: 'Skipped' } as const)[group.kind];
+}
+
+export function groupSections(groups: readonly RowGroup[]): GroupSection[] {
+  return SECTIONS.flatMap((title) => {
+    const those = groups.filter((group) => sectionOf(group) === title);
+    const count = those.reduce((sum, { decisions }) => sum + decisions.length, 0);
+    return those.length === 0 ? [] : [{ title, count, groups: those }];
+  });
+}
+
+/** Why all of them are held or skipped; `isSame`: each has this very reason. */
+export function reasonOf({ reason, decisions }: ReasonGroup): { because: string; isSame: boolean } {
+  const [only = '', ...others] = new Set(decisions.map(({ reasonText }) => reasonText));
+  return others.length === 0 ? { because: only, isSame: true } : { because: reasonWords(reason), isSame: false };
 }
 
 export function keyOfGroup(group: RowGroup): string {

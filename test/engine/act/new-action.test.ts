@@ -10,11 +10,11 @@ import { ACTIONS, actionsOf } from '../../../src/engine/act/actions.ts';
 import { releaseClaims } from '../../../src/engine/operate/release.ts';
 import { resolveIntent } from '../../../src/engine/operate/resolve-intent.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
-import { reportMarkdown } from '../../../src/faces/report/markdown.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { problemLine } from '../../../src/rules/language/problem.ts';
 import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { reportMarkdown } from '../../support/readable.ts';
 
 /** A pair that undoes itself, on a kind of target that there is, writing a field that no other action writes. */
 function ownership(name: string, inverse: string, value: string): Action {

@@ -4,11 +4,10 @@ import type { Plan } from '../../../src/domain/plan.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
 import { reportJson } from '../../../src/faces/report/json.ts';
-import { reportMarkdown } from '../../../src/faces/report/markdown.ts';
-import { reportText } from '../../../src/faces/report/text.ts';
 import { problemLine } from '../../../src/rules/language/problem.ts';
 import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { type OnPlatform, type Round, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { reportMarkdown, reportText } from '../../support/readable.ts';
 
 const SERVICE = 'shop.east';
 const PORT = { spec: { backend: { target: { port: '8443' } } } };

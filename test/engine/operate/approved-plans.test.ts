@@ -9,9 +9,9 @@ import { releaseClaims } from '../../../src/engine/operate/release.ts';
 import { resolveIntent } from '../../../src/engine/operate/resolve-intent.ts';
 import { TRUST_DEFAULT } from '../../../src/engine/pull/trust-gate.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
-import { reportText } from '../../../src/faces/report/text.ts';
 import { alertsOf } from '../../support/alerts-of.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { reportText } from '../../support/readable.ts';
 
 describe('what no approval lifts', () => {
   let on: OnPlatform;

@@ -14,7 +14,6 @@ import {
 } from '../../../src/engine/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../../src/engine/pull/trust-gate.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
-import { reportText } from '../../../src/faces/report/text.ts';
 import {
   BAN_BY_PAGES,
   BAN_COMPROMISED,
@@ -22,6 +21,7 @@ import {
   type Organization,
   startOrganization,
 } from '../../support/organization.ts';
+import { reportText } from '../../support/readable.ts';
 import { scriptedApi, scriptedLog, stillClock } from './scripted-api.ts';
 
 const NOW = 1_800_000_000_000;

@@ -7,7 +7,6 @@ import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { acceptSnapshot, addExemption } from '../../../src/engine/operate/commands.ts';
 import { TRUST_DEFAULT } from '../../../src/engine/pull/trust-gate.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
-import { reportText } from '../../../src/faces/report/text.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { sourceChecks } from '../../../src/runtime/daemon/readiness.ts';
@@ -15,6 +14,7 @@ import { migrate, openDatabase, readMigrations, type SqliteDb } from '../../../s
 import { alertsOf } from '../../support/alerts-of.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { compromise, lookOn } from '../../support/looks.ts';
+import { reportText } from '../../support/readable.ts';
 
 describe('a fleet that drifts by a little in each run', () => {
   const FLEET = 200;

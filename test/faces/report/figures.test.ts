@@ -4,11 +4,8 @@ import { parseWindows } from '../../../src/domain/change-window.ts';
 import { howToGet } from '../../../src/domain/verdict.ts';
 import { stopEverything } from '../../../src/engine/operate/commands.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
-import { reportMarkdown } from '../../../src/faces/report/markdown.ts';
 import { quietHoursText } from '../../../src/faces/report/plan-view.ts';
 import { buildSummary } from '../../../src/faces/report/summary/build.ts';
-import { summaryMarkdown, summaryText } from '../../../src/faces/report/summary/words.ts';
-import { reportText } from '../../../src/faces/report/text.ts';
 import { boundRows, trendRows } from '../../../src/faces/report/words.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { bodyOf, openEndpoint } from '../../support/endpoint.ts';
@@ -24,6 +21,7 @@ import {
   tally,
 } from '../../support/filled-store.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../../support/organization.ts';
+import { reportMarkdown, reportText, summaryMarkdown, summaryText } from '../../support/readable.ts';
 
 async function reportOf(fill: RunFill) {
   const store = openStore();
@@ -83,7 +81,7 @@ describe('the sentence of a report', () => {
     const report = await reportOf(fill);
     expect(report.sentence).toBe(sentence);
     expect(reportText(report, { width: 200 }).split('\n')[2]).toBe(sentence);
-    expect(reportMarkdown(report)).toContain(`\n\n${sentence}\n\n`);
+    expect(reportMarkdown(report)).toContain(`\n\n**${sentence}**\n\n`);
   });
 });
 

@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
 import { reportCsvPieces } from '../../../src/faces/report/csv.ts';
-import { md } from '../../../src/faces/report/fact-text.ts';
 import { views } from '../../../src/faces/report/index.ts';
-import { reportMarkdown } from '../../../src/faces/report/markdown.ts';
+import { md } from '../../../src/faces/report/markdown.ts';
 import {
   addLiveRun,
   addRun,
@@ -17,6 +16,7 @@ import {
   START_MS,
   tally,
 } from '../../support/filled-store.ts';
+import { reportMarkdown } from '../../support/readable.ts';
 import { hostileText } from './hostile.ts';
 
 async function markdownOf(fill: RunFill): Promise<string> {
@@ -28,7 +28,7 @@ describe('the Markdown report', () => {
   it('shows who a dry run would ban, by which serial number, why and since when', async () => {
     const text = await markdownOf({ decisions: [decision()] });
     expect(text).toContain('# Trustward: dry run, 2026-11-21 09:00:00 UTC');
-    expect(text).toContain('\n\nWould ban 1 device (owners not known); nothing was changed.\n\n');
+    expect(text).toContain('\n\n**Would ban 1 device (owners not known); nothing was changed.**\n\n');
     expect(text).toContain('A live run would act on 1 match.');
     expect(text).toContain('## Would act (1)');
     expect(text).toContain('(lowered to mode dry-run by the run)');
@@ -110,7 +110,7 @@ describe('the Markdown report', () => {
       facts: { 'MdmData.CompromisedStatus': 'FALSE' },
     });
     const text = await markdownOf({ decisions: [undo] });
-    expect(text).toContain('### `unban_device`, undoing');
+    expect(text).toContain('### 1 × `unban_device` by rule `ban-compromised-device`, undoing: ');
     expect(text).toContain('MdmData.CompromisedStatus = "FALSE"<br>no rule that claims it matches any longer');
   });
 

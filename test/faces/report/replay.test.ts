@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { DifferingSubject, RuleDifference, RuleSetDifference } from '../../../src/domain/replay.ts';
 import { replayHtmlPieces } from '../../../src/faces/report/html/picture.tsx';
 import { replayDocument } from '../../../src/faces/report/replay/build.ts';
-import { replayCsv, replayMarkdown, replayText } from '../../../src/faces/report/replay/words.ts';
-import { rulesDiffDocument, rulesDiffMarkdown, rulesDiffText } from '../../../src/faces/report/rules-diff/markdown.ts';
+import { replayCsv } from '../../../src/faces/report/replay/sections.ts';
+import { rulesDiffDocument } from '../../../src/faces/report/rules-diff/sections.ts';
+import { replayMarkdown, replayText, rulesDiffMarkdown, rulesDiffText } from '../../support/readable.ts';
 import {
   DAY_MS,
   difference,

@@ -192,12 +192,12 @@ describe('the report of a run', () => {
       'It waits in plan plan1',
       'Approving and applying it would affect 1 device',
       'Unknown (1)',
-      'How to get what is missing',
       'Old laptop',
+      'How to get what is missing',
       'Limits and ceilings',
       '3 of 5',
       'Sources',
-      'What each rule found',
+      'No match',
       'How the run went',
     ];
     const places = inOrder.map((words) => text.indexOf(words));

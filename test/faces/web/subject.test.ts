@@ -6,7 +6,7 @@ import { timelineOf } from '../../../src/engine/explain/timeline.ts';
 import { whyOf } from '../../../src/engine/explain/why.ts';
 import { exempt } from '../../../src/engine/operate/exempt.ts';
 import type { HttpDeps } from '../../../src/faces/http/deps.ts';
-import { subjectPath } from '../../../src/faces/report/html/groups.tsx';
+import { subjectPath } from '../../../src/faces/report/document.ts';
 import { linkOf } from '../../../src/runtime/notify/delivery.ts';
 import { evidenceOf } from '../../history/evidence/figures.ts';
 import { banRule, startOnPlatform } from '../../support/engine-on-platform.ts';

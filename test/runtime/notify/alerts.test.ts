@@ -6,13 +6,12 @@ import type { AlertCode, Notification } from '../../../src/domain/notification.t
 import { addExemption, endExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
 import { answerPlan } from '../../../src/engine/operate/plans.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
-import { reportMarkdown } from '../../../src/faces/report/markdown.ts';
-import { reportText } from '../../../src/faces/report/text.ts';
 import type { Alerts } from '../../../src/runtime/notify/alerts.ts';
 import { bodyOf, linkOf, QuietHours } from '../../../src/runtime/notify/delivery.ts';
 import { STEERING } from '../../../src/runtime/operations/acting.ts';
 import { alertsOf } from '../../support/alerts-of.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { reportMarkdown, reportText } from '../../support/readable.ts';
 
 describe('alerts', () => {
   let on: OnPlatform;

@@ -1,31 +1,16 @@
 // report: what one rule did over the replayed time, as a picture: matches as a line, actions as bars up, undos as bars down, gaps hatched,
 // its limit dashed. In: a replay as a document. Out: an SVG without any style of its own, with a text alternative, and its numbers as a table.
 
-import type { Child } from 'hono/jsx';
 import { spanText } from '../../../base/time.ts';
-import type { ReplayBucketView, ReplayDocument, ReplayRuleView, ReplaySubject } from '../../../contract/replay.ts';
+import type { ReplayBucketView, ReplayDocument, ReplayRuleView } from '../../../contract/replay.ts';
 import type { Report } from '../../../contract/report.ts';
 import { timeWords } from '../decision-words.ts';
 import { countText, plural } from '../fact-text.ts';
-import {
-  allowedInRun,
-  differencesWords,
-  gapsWords,
-  leftWords,
-  mergedBuckets,
-  type ReplayCell,
-  type ReplayTable,
-  replayHeadline,
-  replaySummary,
-  replayTables,
-  untrustedWords,
-  wayWords,
-} from '../replay/words.ts';
+import { allowedInRun, mergedBuckets, replayHead, replayHeadline, replayTables, wayWords } from '../replay/sections.ts';
 import { headline } from '../words.ts';
-import { runReportPieces } from './context.tsx';
+import { ShownSection } from './document.tsx';
 import { filePieces } from './file.tsx';
-import { Line, type Place, Sentences, subjectPath } from './groups.tsx';
-import { Link } from './link.tsx';
+import { type Place, runReportPieces } from './report.tsx';
 import { Code, Table, When, Words } from './text.tsx';
 
 const COLUMNS_MAX = 120;
@@ -270,19 +255,12 @@ export function ReplayParts({ replay, rowsMax, isPage }: ReplayPartsProps) {
     .filter(({ matches, acts }) => matches + acts > 0)
     .sort((one, other) => other.acts - one.acts || other.matches - one.matches)
     .slice(0, PICTURES_MAX);
-  const wrong = replay.differences.some(({ explained }) => !explained);
   return (
     <>
       <p>
         <Words>{wayWords(replay)}</Words>
       </p>
-      <p class="lead">
-        <Words>{replay.sentence}</Words>
-      </p>
-      <Sentences tone="quiet" of={replaySummary(replay)} />
-      <Notice text={differencesWords(replay)} tone={wrong ? 'bad' : 'good'} />
-      <Notice text={untrustedWords(replay)} tone="wait" />
-      <Notice text={gapsWords(replay)} tone="wait" />
+      <ShownSection section={{ title: '', blocks: replayHead(replay) }} isPage={isPage} />
       {drawn.length === 0 ? null : (
         <section class="card">
           <h2>Over time</h2>
@@ -291,48 +269,11 @@ export function ReplayParts({ replay, rowsMax, isPage }: ReplayPartsProps) {
           ))}
         </section>
       )}
-      {replayTables(replay, rowsMax).map((table) => (
-        <Section table={table} isPage={isPage} />
+      {replayTables(replay, rowsMax).map((section) => (
+        <ShownSection section={section} isPage={isPage} />
       ))}
     </>
   );
-}
-
-function Notice({ text, tone }: { text: string | undefined; tone: string }) {
-  if (text === undefined) return null;
-  return (
-    <div class={`notice ${tone}`}>
-      <Words>{text}</Words>
-    </div>
-  );
-}
-
-function Section({ table, isPage }: { table: ReplayTable; isPage: boolean }) {
-  const left = leftWords(table);
-  return (
-    <section class="card" id={`replay-${table.id}`}>
-      <h2>{table.title}</h2>
-      <Table
-        caption={table.title}
-        columns={table.columns.map(({ head, isNumber }) => ({ head, ...(isNumber && { kind: 'number' as const }) }))}
-        rows={table.rows.map((row) => ({ cells: row.map((cell) => cellOf(cell, isPage)) }))}
-      />
-      {left === undefined ? null : <p class="quiet">{left}</p>}
-    </section>
-  );
-}
-
-/** As `timeCell` writes them: with its zone, a reader sees it in their own. */
-const TIME_CELL = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)Z/g;
-
-function cellOf({ lines, subject }: ReplayCell, isPage: boolean): Child {
-  if (lines.length === 0) return '';
-  const shown = lines.map((line) => <Line of={typeof line === 'string' ? line.replace(TIME_CELL, '$1 UTC') : line} />);
-  return subject && isPage ? <Link href={hrefOf(subject)}>{shown}</Link> : <div>{shown}</div>;
-}
-
-function hrefOf({ kind, id }: ReplaySubject): string {
-  return subjectPath(kind, id);
 }
 
 /** A browser is slow with more. */

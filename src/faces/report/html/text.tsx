@@ -177,6 +177,8 @@ const TONES: Record<string, Tone> = {
   critical: 'bad',
   high: 'bad',
   medium: 'wait',
+  trusted: 'good',
+  'NOT TRUSTED': 'bad',
 };
 
 /** `text`: what is shown, when it is more than the word. */

@@ -12,7 +12,7 @@ import { isOfLook, type Run } from '../../../domain/run.ts';
 import type { AuditQuery } from '../../../domain/store-ports.ts';
 import { plural } from '../fact-text.ts';
 import { changeWindowNow } from '../plan-view.ts';
-import type { Counted, SummaryReader } from './words.ts';
+import type { Counted, SummaryReader } from './sections.ts';
 
 // The audit entries of one kind since a time, a page at a time, with their bodies read.
 

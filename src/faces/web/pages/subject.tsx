@@ -11,8 +11,8 @@ import { type HistoryLine, TIMELINE_PARTS, type TimelinePart, type Why, type Why
 import type { HttpDeps } from '../../http/deps.ts';
 import { Problem } from '../../http/problem.ts';
 import { leadTo, type Route, readQuery } from '../../http/route.ts';
+import { subjectPath } from '../../report/document.ts';
 import { factText, plural } from '../../report/fact-text.ts';
-import { subjectPath } from '../../report/html/groups.tsx';
 import { Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Mark, Name, When, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';

@@ -16,7 +16,7 @@ import {
   readQuery,
   readSearch,
 } from '../../http/route.ts';
-import { subjectPath } from '../../report/html/groups.tsx';
+import { subjectPath } from '../../report/document.ts';
 import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
 import { tokenView } from '../../report/token-view.ts';

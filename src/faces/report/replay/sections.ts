@@ -1,12 +1,11 @@
-// report: what a replay found, in words for all its writers: its way, its figures, what stands in the way of reading too much into it. In:
-// a replay as a document. Out: plain text that may hold hostile names: each writer escapes it.
+// report: what a replay found, as a document for every writer: its way, its figures, what stands in the way of reading too much into it, its
+// tables. In: a replay in JSON's form. Out: plain text that may hold hostile names.
 
 import { clip, NAME_MAX } from '../../../base/text.ts';
 import { formatDuration, spanText } from '../../../base/time.ts';
 import type {
   ReplayActView,
   ReplayBucketView,
-  ReplayDifferenceView,
   ReplayDocument,
   ReplayHeldView,
   ReplayRuleView,
@@ -16,21 +15,28 @@ import type { GapCause } from '../../../domain/recorded-history.ts';
 import { type CsvColumns, csvPieces } from '../csv.ts';
 import { timeCell, timeWords } from '../decision-words.ts';
 import {
+  type Block,
+  capped,
+  type Document,
+  type DocumentColumn,
+  rulePath,
+  type Section,
+  subjectPath,
+  words,
+} from '../document.ts';
+import {
   asSentence,
+  type Cell,
   type CellLine,
   countText,
   joinedLine,
-  type Marked,
-  md,
-  mdLine,
-  mdSentences,
-  mdTable,
+  linked,
   plural,
+  shownAs,
   whoLine,
   whoLines,
   whole,
 } from '../fact-text.ts';
-import { paragraph, type TerminalOptions, terminalTable } from '../terminal-table.ts';
 import { chart } from '../words.ts';
 
 export function replayHeadline({ way, from, to }: Pick<ReplayDocument, 'way' | 'from' | 'to'>): string {
@@ -183,11 +189,6 @@ export function differencesWords({ way, differences, runs, decidedRuns }: Replay
   return `${differ}. Nothing in the record explains ${countText(unexplained)} of them: that is a fault of Trustward.`;
 }
 
-/** `rule x: hold limits`, or nothing. */
-function differenceWords({ was, is }: ReplayDifferenceView): { was: string; is: string } {
-  return { was: was ?? 'nothing', is: is ?? 'nothing' };
-}
-
 /** How long it lasted, and what a person did. */
 function followedLines(act: ReplayActView): string[] {
   const { undo, lastedMs, isOver, personDidAt, personUndidAt } = act;
@@ -221,45 +222,77 @@ function lastedWords({ lasted }: ReplayRuleView): string {
 
 function missingLines({ missing }: ReplayRuleView): CellLine[] {
   const sorted = Object.entries(missing).sort(([, one], [, other]) => other - one);
-  const shown = sorted.slice(0, 5).map(([fact, count]) => joinedLine([whole(fact), `(${countText(count)})`], ' '));
-  const more = sorted.length - shown.length;
-  return [...shown, ...(more > 0 ? [`and ${countText(more)} more`] : [])];
+  const lines = sorted.map(([fact, count]) => joinedLine([whole(fact), `(${countText(count)})`], ' '));
+  return capped(lines, lines.length, NAMES_MAX);
 }
 
-// The tables of a replay, for all its writers: by rule, what was done, what was held, what could not be judged, gaps,
-// differences.
+// The sections of a replay: by rule, what was done, what was held, what could not be judged, gaps, differences.
 
-export interface ReplayCell {
-  lines: readonly CellLine[];
-  /** Whom it is about: a page links to it. */
-  subject?: ReplaySubject;
+const ROWS_MAX = { text: 50, md: 40 } as const;
+
+/** For a terminal, or for a ticket. */
+export function readableReplay(replay: ReplayDocument, medium: keyof typeof ROWS_MAX): Document {
+  return {
+    title: replayHeadline(replay),
+    note: wayWords(replay),
+    sections: [
+      { title: '', blocks: replayHead(replay) },
+      ...overTimeSection(replay),
+      ...replayTables(replay, ROWS_MAX[medium]),
+    ],
+  };
 }
 
-export interface ReplayTable {
-  id: 'rules' | 'acts' | 'held' | 'unknown' | 'gaps' | 'differences';
-  title: string;
-  columns: readonly { head: string; isNumber?: boolean }[];
-  rows: readonly (readonly ReplayCell[])[];
-  /** Of all, also those that are not shown. */
-  total: number;
+/** What was found, in words, and what stands in the way of reading too much into it. */
+export function replayHead(replay: ReplayDocument): Block[] {
+  const isWrong = replay.differences.some(({ explained }) => !explained);
+  return [
+    words('lead', replay.sentence),
+    words('quiet', ...replaySummary(replay)),
+    words(isWrong ? 'bad' : 'good', differencesWords(replay)),
+    words('wait', untrustedWords(replay)),
+    words('wait', gapsWords(replay)),
+  ];
 }
 
 const NAMES_MAX = 5;
-const number = (head: string) => ({ head, isNumber: true });
-const cell = (...lines: CellLine[]): ReplayCell => ({ lines });
-const text = (head: string) => ({ head });
+const number = (head: string) => ({ head, isNumber: true }) as const;
+const ruleCell = (rule: string) => shownAs('term', rule, rulePath(rule));
 
 /** Those that have rows, the most important first. `rowsMax`: of each. */
-export function replayTables(replay: ReplayDocument, rowsMax: number): ReplayTable[] {
-  const tables = [
+export function replayTables(replay: ReplayDocument, rowsMax: number): Section[] {
+  return [
     rulesTable(replay),
     differencesTable(replay),
-    actsTable(replay, rowsMax),
-    heldTable(replay, rowsMax),
+    actsTable(replay),
+    heldTable(replay),
     unknownTable(replay),
     gapsTable(replay),
-  ];
-  return tables.filter(({ total }) => total > 0).map((table) => ({ ...table, rows: table.rows.slice(0, rowsMax) }));
+  ]
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ id, title, columns, rows }) => {
+      const left = rows.length - rowsMax;
+      return {
+        id: `replay-${id}`,
+        title,
+        blocks: [
+          {
+            is: 'table',
+            columns,
+            rows: rows.slice(0, rowsMax).map((row) => row()),
+            left: left > 0 ? `and ${countText(left)} more: the JSON form has them all` : undefined,
+          },
+        ],
+      };
+    });
+}
+
+/** Rows are made when they are shown: a replay may have any number. */
+interface ReplayTable {
+  id: string;
+  title: string;
+  columns: readonly DocumentColumn[];
+  rows: readonly (() => Cell[])[];
 }
 
 function rulesTable({ rules }: ReplayDocument): ReplayTable {
@@ -267,28 +300,27 @@ function rulesTable({ rules }: ReplayDocument): ReplayTable {
     id: 'rules',
     title: 'By rule',
     columns: [
-      text('Rule'),
+      'Rule',
       number('Matched'),
       number('Acted'),
-      text('Most in a run'),
-      text('Most in 24 h'),
+      'Most in a run',
+      'Most in 24 h',
       number('Undone within 1 h'),
-      text('Lasted'),
-      text('People'),
+      'Lasted',
+      'People',
       number('Unknown'),
     ],
-    rows: rules.map((rule) => [
-      cell(whole(rule.id), rule.title),
-      cell(countText(rule.matches)),
-      cell(countText(rule.acts)),
-      cell(...mostLines(rule.mostInRun, allowedInRun(rule), rule.mostInRunAt), ...targetLines(rule)),
-      cell(...mostLines(rule.mostInDay, rule.allowed?.day, rule.mostInDayAt)),
-      cell(countText(rule.flaps)),
-      cell(lastedWords(rule)),
-      cell(...peopleLines(rule)),
-      cell(countText(rule.unknown)),
+    rows: rules.map((rule) => () => [
+      [ruleCell(rule.id), rule.title],
+      countText(rule.matches),
+      countText(rule.acts),
+      [...mostLines(rule.mostInRun, allowedInRun(rule), rule.mostInRunAt), ...targetLines(rule)],
+      mostLines(rule.mostInDay, rule.allowed?.day, rule.mostInDayAt),
+      countText(rule.flaps),
+      lastedWords(rule),
+      peopleLines(rule),
+      countText(rule.unknown),
     ]),
-    total: rules.length,
   };
 }
 
@@ -308,7 +340,7 @@ function peopleLines({ personDid, personUndid }: ReplayRuleView): string[] {
 }
 
 /** Without undos, whose actions say how long they lasted; but with those of actions from before the replay. */
-function actsTable({ acts, way, rules }: ReplayDocument, rowsMax: number): ReplayTable {
+function actsTable({ acts, way, rules }: ReplayDocument): ReplayTable {
   const done = new Set<string>();
   const shown = acts.filter(({ undo, rule, target }) => {
     if (!undo) done.add(`${rule} ${target}`);
@@ -319,57 +351,45 @@ function actsTable({ acts, way, rules }: ReplayDocument, rowsMax: number): Repla
   return {
     id: 'acts',
     title: `${way === 'what_if' ? 'What it would have done' : 'What was done'}${by}`,
-    columns: [
-      text('When'),
-      ...(isOne ? [] : [text('Rule and action')]),
-      text('Who'),
-      text('Target'),
-      text('What followed'),
-    ],
-    rows: shown
-      .slice(0, rowsMax)
-      .map((act) => [
-        cell(timeCell(act.at)),
-        ...(isOne ? [] : [cell(whole(act.rule), act.action)]),
-        { lines: nameLines(act.subject, act.target), subject: act.subject },
-        cell(...(act.target === act.subject.id ? [] : [whole(act.target)])),
-        cell(...followedLines(act)),
-      ]),
-    total: shown.length,
+    columns: ['When', ...(isOne ? [] : ['Rule and action']), 'Who', 'Target', 'What followed'],
+    rows: shown.map((act) => () => [
+      timeCell(act.at),
+      ...(isOne ? [] : [[ruleCell(act.rule), act.action]]),
+      nameLines(act.subject, act.target),
+      act.target === act.subject.id ? '' : whole(act.target),
+      followedLines(act),
+    ]),
   };
 }
 
-/** The target stands beside it: an id is shown only where there is no name. */
+/** The target stands beside it: an id is shown only where there is no name. The first line leads to the page of the subject. */
 function nameLines(subject: ReplaySubject, target: string): CellLine[] {
   const isNamed = subject.name !== '' && subject.name !== subject.id;
   const lines = whoLines(subject);
-  return isNamed && target !== subject.id ? lines.slice(0, -1) : lines;
+  const [first = '', ...more] = isNamed && target !== subject.id ? lines.slice(0, -1) : lines;
+  return [linked(first, subjectPath(subject.kind, subject.id)), ...more];
 }
 
 /** A row for each target that is known, or for the whole reason when none is. */
-function heldTable({ rules, way }: ReplayDocument, rowsMax: number): ReplayTable {
-  const all = rules.flatMap((rule) => rule.held.map((held) => ({ rule: rule.id, held })));
+function heldTable({ rules, way }: ReplayDocument): ReplayTable {
   return {
     id: 'held',
     title: way === 'what_if' ? 'What would have been held or skipped' : 'What was held or skipped',
-    columns: [text('Rule'), text('Reason'), number('Targets'), text('Who, the first ones')],
-    rows: all
-      .slice(0, rowsMax)
-      .map(({ rule, held }) => [
-        cell(whole(rule)),
-        cell(`${held.decision}: ${held.reasonText}`),
-        cell(countText(held.targets)),
-        cell(...exampleLines(held)),
+    columns: ['Rule', 'Reason', number('Targets'), 'Who, the first ones'],
+    rows: rules.flatMap((rule) =>
+      rule.held.map((held) => () => [
+        ruleCell(rule.id),
+        `${held.decision}: ${held.reasonText}`,
+        countText(held.targets),
+        exampleLines(held),
       ]),
-    total: all.length,
+    ),
   };
 }
 
 function exampleLines({ examples, targets }: ReplayHeldView): CellLine[] {
-  if (examples.length === 0) return [];
-  const shown = examples.slice(0, NAMES_MAX).map(({ subject }) => whoLine(subject));
-  const more = targets - shown.length;
-  return [...shown, ...(more > 0 ? [`and ${countText(more)} more`] : [])];
+  const lines = examples.map(({ subject }) => whoLine(subject));
+  return lines.length === 0 ? [] : capped(lines, targets, NAMES_MAX);
 }
 
 function unknownTable({ rules }: ReplayDocument): ReplayTable {
@@ -377,9 +397,8 @@ function unknownTable({ rules }: ReplayDocument): ReplayTable {
   return {
     id: 'unknown',
     title: 'What could not be judged',
-    columns: [text('Rule'), number('Subjects'), text('Missing facts')],
-    rows: unknown.map((rule) => [cell(whole(rule.id)), cell(countText(rule.unknown)), cell(...missingLines(rule))]),
-    total: unknown.length,
+    columns: ['Rule', number('Subjects'), 'Missing facts'],
+    rows: unknown.map((rule) => () => [ruleCell(rule.id), countText(rule.unknown), missingLines(rule)]),
   };
 }
 
@@ -391,45 +410,37 @@ const CAUSES: Record<GapCause, string> = {
   forgotten: 'a person forgotten',
 };
 
-function gapsTable(replay: ReplayDocument): ReplayTable {
+function gapsTable({ gaps }: ReplayDocument): ReplayTable {
   return {
     id: 'gaps',
     title: 'What is not in the record',
-    columns: [text('From'), text('To'), text('Length'), text('Cause'), text('Which')],
-    rows: replay.gaps.map(({ from, to, cause, text: which }) => [
-      cell(timeCell(from)),
-      cell(timeCell(to)),
-      cell(spanText(Date.parse(to) - Date.parse(from))),
-      cell(CAUSES[cause]),
-      cell(which),
+    columns: ['From', 'To', 'Length', 'Cause', 'Which'],
+    rows: gaps.map(({ from, to, cause, text: which }) => () => [
+      timeCell(from),
+      timeCell(to),
+      spanText(Date.parse(to) - Date.parse(from)),
+      CAUSES[cause],
+      which,
     ]),
-    total: replay.gaps.length,
   };
 }
 
 /** Those that nothing explains come first. */
-function differencesTable(replay: ReplayDocument): ReplayTable {
-  const all = [...replay.differences].sort((one, other) => Number(one.explained) - Number(other.explained));
+function differencesTable({ differences }: ReplayDocument): ReplayTable {
+  const all = [...differences].sort((one, other) => Number(one.explained) - Number(other.explained));
   return {
     id: 'differences',
     title: 'Otherwise than the runs decided',
-    columns: [text('When'), text('Rule'), text('Target'), text('The run'), text('The replay'), text('Reason')],
-    rows: all.map((one) => [
-      cell(timeCell(one.at), `run ${one.run}`),
-      cell(whole(one.rule)),
-      cell(whole(one.target)),
-      cell(differenceWords(one).was),
-      cell(differenceWords(one).is),
-      cell(...(one.explained ? [] : ['UNEXPLAINED']), one.reason),
+    columns: ['When', 'Rule', 'Target', 'The run', 'The replay', 'Reason'],
+    rows: all.map(({ at, run, rule, target, was, is, explained, reason }) => () => [
+      [timeCell(at), `run ${run}`],
+      ruleCell(rule),
+      whole(target),
+      was ?? 'nothing',
+      is ?? 'nothing',
+      [...(explained ? [] : ['UNEXPLAINED']), reason],
     ]),
-    total: all.length,
   };
-}
-
-/** What stands under a table that was cut. */
-export function leftWords({ rows, total }: ReplayTable): string | undefined {
-  const left = total - rows.length;
-  return left > 0 ? `and ${countText(left)} more: the JSON form has them all` : undefined;
 }
 
 // Matches over the replayed time as a line of signs, for text.
@@ -463,98 +474,20 @@ function oneOf(buckets: readonly ReplayBucketView[]): ReplayBucketView {
 }
 
 /** A sign for each stretch; `·` where no run is recorded. */
-function sparkText({ rules, buckets }: ReplayDocument): Marked[][] {
+function overTimeSection({ rules, buckets }: ReplayDocument): Section[] {
   const merged = mergedBuckets(buckets, SIGNS_MAX);
-  if (merged.length < 2) return [];
-  return rules
-    .filter((rule) => rule.matches > 0)
-    .slice(0, RULES_MAX)
-    .map(({ id }) => {
-      const counts = merged.map((bucket) => bucket.rules[id]?.matches ?? 0);
-      const signs = [...chart(counts)].map((sign, at) => (merged[at]?.runs === 0 ? '·' : sign)).join('');
-      const seen = counts.filter((_, at) => merged[at]?.runs !== 0);
-      const words = `${countText(Math.min(...seen))} to ${countText(Math.max(...seen))}, last ${countText(seen.at(-1) ?? 0)}`;
-      return [whole(id), whole(signs), whole(words)];
-    });
-}
-
-// A replay for a terminal.
-
-const ROWS_MAX = 50;
-
-export function replayText(replay: ReplayDocument, options: TerminalOptions = {}): string {
-  const tables = replayTables(replay, ROWS_MAX);
-  const parts = [
-    [paragraph(replayHeadline(replay), options), paragraph(wayWords(replay), options)].join('\n'),
-    paragraph(replay.sentence, options),
-    paragraph(
-      [
-        ...replaySummary(replay),
-        differencesWords(replay) ?? '',
-        untrustedWords(replay) ?? '',
-        gapsWords(replay) ?? '',
-      ].filter((one) => one !== ''),
-      options,
-    ),
-    overTime(replay, options),
-    ...tables.map((table) => tableText(table, options)),
-  ];
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
-}
-
-function tableText(table: ReplayTable, options: TerminalOptions): string {
-  const head = table.columns.map((column) => column.head);
-  const rows = table.rows.map((row) => row.map(({ lines }) => lines));
-  return [headingOf(table), terminalTable(head, rows, options), leftWords(table)].filter(Boolean).join('\n');
-}
-
-/** The name of an action stays as it is. */
-function headingOf({ title }: ReplayTable): string {
-  const [what = '', ...action] = title.split(':');
-  return [what.toUpperCase(), ...action].join(':');
-}
-
-function overTime(replay: ReplayDocument, options: TerminalOptions): string {
-  const rows = sparkText(replay);
-  if (rows.length === 0) return '';
-  return ['MATCHES OVER TIME', terminalTable(['Rule', 'Oldest first', 'Matches'], rows, options)].join('\n');
-}
-
-// A replay as Markdown, for a ticket or a pull request. In: a replay as a document. Out: Markdown; long tables are
-// folded and cut. INVARIANT: text from a record or a rule is only printed through `md` or `code`.
-
-const MARKDOWN_ROWS_MAX = 40;
-
-export function replayMarkdown(replay: ReplayDocument): string {
-  const more = [
-    ...replaySummary(replay),
-    differencesWords(replay) ?? '',
-    untrustedWords(replay) ?? '',
-    gapsWords(replay) ?? '',
-  ];
-  const parts = [
-    `# ${md(replayHeadline(replay))}`,
-    md(wayWords(replay)),
-    `**${md(replay.sentence)}**`,
-    mdSentences(more.filter((one) => one !== '')),
-    ...replayTables(replay, MARKDOWN_ROWS_MAX).map(tablePart),
-  ];
-  return `${parts.join('\n\n')}\n`;
-}
-
-function tablePart(table: ReplayTable): string {
-  const left = leftWords(table);
-  return [`## ${md(table.title)}`, tableMarkdown(table), ...(left === undefined ? [] : [`${left}.`])].join('\n\n');
-}
-
-function tableMarkdown({ columns, rows }: Pick<ReplayTable, 'columns' | 'rows'>): string {
-  const cells = rows.map((row) => row.map(({ lines }) => lines.map(mdLine).join('<br>') || '—'));
+  const matched = merged.length < 2 ? [] : rules.filter((rule) => rule.matches > 0).slice(0, RULES_MAX);
+  if (matched.length === 0) return [];
+  const rows = matched.map(({ id }) => {
+    const counts = merged.map((bucket) => bucket.rules[id]?.matches ?? 0);
+    const signs = [...chart(counts)].map((sign, at) => (merged[at]?.runs === 0 ? '·' : sign)).join('');
+    const seen = counts.filter((_, at) => merged[at]?.runs !== 0);
+    const range = `${countText(Math.min(...seen))} to ${countText(Math.max(...seen))}, last ${countText(seen.at(-1) ?? 0)}`;
+    return [ruleCell(id), whole(signs), whole(range)];
+  });
   return [
-    ...mdTable(
-      columns.map(({ head }) => head),
-      cells,
-    ),
-  ].join('');
+    { title: 'Matches over time', blocks: [{ is: 'table', columns: ['Rule', 'Oldest first', 'Matches'], rows }] },
+  ];
 }
 
 const COLUMNS: CsvColumns<ReplayActView> = {

@@ -1,12 +1,11 @@
-// report: a summary in words: for a terminal and for Markdown. In: a summary. Out: text of visible characters; hostile names are escaped for
-// each medium.
+// report: a summary as a document for every writer. In: a summary. Out: plain text that may hold hostile names.
 
 import { formatDuration } from '../../../base/time.ts';
 import type { Summary, SummaryCalls, SummaryRuns } from '../../../contract/answers.ts';
 import type { AuditReader, PageReader, RecordReader } from '../../../domain/store-ports.ts';
 import { timeWords } from '../decision-words.ts';
-import { countText, md, plural } from '../fact-text.ts';
-import { paragraph, type TerminalOptions } from '../terminal-table.ts';
+import type { Document } from '../document.ts';
+import { countText, plural } from '../fact-text.ts';
 
 export type SummaryReader = Pick<RecordReader, 'runLines' | 'exemptions'> &
   Pick<AuditReader, 'audit'> &
@@ -18,50 +17,29 @@ export interface Counted<T> {
   some: T[];
 }
 
-interface Section {
-  title: string;
-  lines: string[];
-}
-
 /** Sections without lines are left out. */
-export function summaryText(summary: Summary, options: TerminalOptions = {}): string {
-  const width = (options.width ?? 100) - 2 * INDENT.length;
-  const hanging = (line: string) => `${INDENT}${paragraph(line, { width }).replaceAll('\n', `\n${INDENT}${INDENT}`)}`;
-  const parts = sectionsOf(summary).map(({ title, lines }) => [title.toUpperCase(), ...lines.map(hanging)].join('\n'));
-  return `${[headlineOf(summary), ...parts].join('\n\n')}\n`;
-}
-
-const INDENT = '  ';
-
-export function summaryMarkdown(summary: Summary): string {
-  const parts = sectionsOf(summary).map(({ title, lines }) => {
-    return [`## ${md(title)}`, '', ...lines.map((line) => `- ${md(line)}`)].join('\n');
-  });
-  return `${[`# ${md(headlineOf(summary))}`, ...parts].join('\n\n')}\n`;
-}
-
-function headlineOf({ since, until }: Summary): string {
-  return `Trustward: summary, ${timeWords(since)} to ${timeWords(until)}`;
-}
-
-function sectionsOf(summary: Summary): Section[] {
+export function readableSummary(summary: Summary): Document {
   const { runs, held, expired, people, untrusted } = summary;
   const callsOf = (outcome: SummaryCalls['outcome']) =>
     summary.calls.filter((group) => group.outcome === outcome).map(callsLine);
   const sections = [
-    { title: 'Runs', lines: runLines(runs) },
-    { title: 'Change window', lines: summary.changeWindow === null ? [] : [summary.changeWindow] },
-    { title: 'Done', lines: callsOf('done') },
-    { title: 'Failed', lines: callsOf('failed') },
-    { title: 'In doubt', lines: callsOf('in_doubt') },
-    { title: 'Held', lines: held.map(heldLine) },
-    { title: 'Expired', lines: expiredLines(expired) },
-    { title: 'What people did', lines: peopleLines(people) },
-    { title: 'Not trusted', lines: untrusted.map(untrustedLine) },
-  ].filter(({ lines }) => lines.length > 0);
+    { title: 'Runs', items: runLines(runs) },
+    { title: 'Change window', items: summary.changeWindow === null ? [] : [summary.changeWindow] },
+    { title: 'Done', items: callsOf('done') },
+    { title: 'Failed', items: callsOf('failed') },
+    { title: 'In doubt', items: callsOf('in_doubt') },
+    { title: 'Held', items: held.map(heldLine) },
+    { title: 'Expired', items: expiredLines(expired) },
+    { title: 'What people did', items: peopleLines(people) },
+    { title: 'Not trusted', items: untrusted.map(untrustedLine) },
+  ].filter(({ items }) => items.length > 0);
   const told = sections.filter(({ title }) => title !== 'Change window').length;
   const isQuiet = told === 1 && runs.aborts.count + runs.outages.count === 0;
-  return isQuiet ? [...sections, { title: 'Nothing else', lines: ['Nothing was done, held or expired.'] }] : sections;
+  if (isQuiet) sections.push({ title: 'Nothing else', items: ['Nothing was done, held or expired.'] });
+  return {
+    title: `Trustward: summary, ${timeWords(summary.since)} to ${timeWords(summary.until)}`,
+    sections: sections.map(({ title, items }) => ({ title, blocks: [{ is: 'list', items }] })),
+  };
 }
 
 function runLines({

@@ -1,5 +1,5 @@
-// report: a comparison of two rule sets as Markdown, short enough for a comment on a pull request. In: the comparison as a document. Out:
-// Markdown. INVARIANT: text from a record or a rule is only printed through `md`, and the whole has at most `LENGTH_MAX` characters.
+// report: a comparison of two rule sets: in JSON's form, and from that as a document for every writer. In: the comparison. Out: plain text
+// that may hold hostile names.
 
 import { clip, NAME_MAX } from '../../../base/text.ts';
 import { isoTime } from '../../../base/time.ts';
@@ -7,21 +7,10 @@ import type { ReplayDocument, ReplayRuleView, ReplaySubject } from '../../../con
 import type { DifferingSubjects, RuleDifference, RuleSetDifference } from '../../../domain/replay.ts';
 import { isoOrNull } from '../decision-view.ts';
 import { timeCell, timeWords } from '../decision-words.ts';
-import {
-  asSentence,
-  type CellLine,
-  countText,
-  md,
-  mdLine,
-  mdSentences,
-  mdTable,
-  plural,
-  whoLine,
-  whole,
-} from '../fact-text.ts';
+import { type Block, type Document, titleOf, words } from '../document.ts';
+import { asSentence, countText, plural, whoLine, whole } from '../fact-text.ts';
 import { replayRuleView, replaySubjectView, unreadView, untrustedView } from '../replay/build.ts';
-import { gapsWords, unreadWords, untrustedWords } from '../replay/words.ts';
-import { paragraph, type TerminalOptions, terminalTable } from '../terminal-table.ts';
+import { gapsWords, unreadWords, untrustedWords } from '../replay/sections.ts';
 
 // The comparison of two rule sets as a document: the one form that its writers read, and that other programs get as
 // JSON.
@@ -133,15 +122,27 @@ function areCountedElsewhere({ rules, all }: Pick<RuleSetDifference, 'rules' | '
   );
 }
 
-// The tables of a comparison of two rule sets, for its writers: figures by rule, and who differs.
+// The sections of a comparison: figures by rule, and who differs.
 
-interface DiffTable {
-  head: readonly string[];
-  rows: readonly (readonly (readonly CellLine[])[])[];
+/** What code hosts take as one comment is a little more. */
+export const COMMENT_MAX = 60_000;
+
+/** For a terminal, and short enough for a comment on a pull request: its lists can be folded, and left out. */
+export function readableDiff(found: RulesDiffDocument): Document {
+  const { folds, left } = differingLists(found);
+  return {
+    title: `Trustward: rules in ${clip(found.new, NAME_MAX)} compared with ${clip(found.old, NAME_MAX)}`,
+    sections: [
+      { title: '', blocks: [words('lead', found.sentence), words('plain', ...diffSummary(found))] },
+      ...(found.rules.length === 0 ? [] : [{ title: 'By rule, before → after', blocks: [figuresTable(found)] }]),
+      { title: '', blocks: [{ is: 'folds', folds, left }] },
+    ],
+  };
 }
 
 const RULES_MAX = 40;
 const LISTS_MAX = 24;
+const NAMES_MAX = 20;
 
 const CHANGES: Record<RuleDiffView['change'], string> = {
   added: 'new',
@@ -151,9 +152,10 @@ const CHANGES: Record<RuleDiffView['change'], string> = {
 };
 
 /** Before → after. */
-function figuresTable({ rules }: RulesDiffDocument): DiffTable {
+function figuresTable({ rules }: RulesDiffDocument): Block {
   return {
-    head: [
+    is: 'table',
+    columns: [
       'Rule',
       'Matches now',
       'Added and gone now',
@@ -167,13 +169,13 @@ function figuresTable({ rules }: RulesDiffDocument): DiffTable {
       .slice(0, RULES_MAX)
       .map(({ id, change, now, overTime }) => [
         [whole(id), CHANGES[change]],
-        [arrow(now.old?.matches, now.new?.matches)],
-        [signed(now)],
-        [arrow(overTime.old?.acts, overTime.new?.acts)],
-        [signed(overTime)],
+        arrow(now.old?.matches, now.new?.matches),
+        signed(now),
+        arrow(overTime.old?.acts, overTime.new?.acts),
+        signed(overTime),
         [arrow(overTime.old?.mostInRun, overTime.new?.mostInRun), ...limitLines(overTime.new)],
-        [arrow(overTime.old?.flaps, overTime.new?.flaps)],
-        [arrow(overTime.old?.unknown, overTime.new?.unknown)],
+        arrow(overTime.old?.flaps, overTime.new?.flaps),
+        arrow(overTime.old?.unknown, overTime.new?.unknown),
       ]),
   };
 }
@@ -192,45 +194,31 @@ function signed({ added, gone }: { added: DifferingView; gone: DifferingView }):
   return added.total + gone.total === 0 ? 'none' : `+${countText(added.total)} −${countText(gone.total)}`;
 }
 
-interface DiffList {
-  title: string;
-  table: DiffTable;
-  /** How many are not shown. */
-  left: number;
-}
-
-/** Who differs, by rule: at most this many lists, of at most `most` subjects each. */
-function diffLists({ rules }: RulesDiffDocument, most: number): { lists: DiffList[]; left: number } {
-  const all = rules.flatMap(({ id, now, overTime }) => [
-    listOf(`Rule ${id}: added now`, 'Seen', now.added, most),
-    listOf(`Rule ${id}: gone now`, 'Seen', now.gone, most),
-    listOf(`Rule ${id}: added over the recorded time`, 'First', overTime.added, most),
-    listOf(`Rule ${id}: gone over the recorded time`, 'First', overTime.gone, most),
-  ]);
-  const filled = all.filter(({ table }) => table.rows.length > 0);
-  return { lists: filled.slice(0, LISTS_MAX), left: Math.max(0, filled.length - LISTS_MAX) };
-}
-
-function listOf(title: string, when: string, { total, subjects }: DifferingView, most: number): DiffList {
-  const shown = subjects.slice(0, most);
-  return {
-    title: `${title} (${countText(total)})`,
-    table: { head: ['Who', when], rows: shown.map(({ at, subject }) => [[whoLine(subject)], [timeCell(at)]]) },
-    left: total - shown.length,
-  };
-}
-
-// A comparison of two rule sets in words, for its writers.
-
-function diffHeadline({ old, new: changed }: Pick<RulesDiffDocument, 'old' | 'new'>): string {
-  return `Trustward: rules in ${clip(changed, NAME_MAX)} compared with ${clip(old, NAME_MAX)}`;
+/** Who differs, by rule: at most this many lists, of at most this many subjects each. */
+function differingLists({ rules }: RulesDiffDocument): Pick<Extract<Block, { is: 'folds' }>, 'folds' | 'left'> {
+  const filled = rules
+    .flatMap(({ id, now, overTime }) => [
+      { title: `Rule ${id}: added now`, when: 'Seen', of: now.added },
+      { title: `Rule ${id}: gone now`, when: 'Seen', of: now.gone },
+      { title: `Rule ${id}: added over the recorded time`, when: 'First', of: overTime.added },
+      { title: `Rule ${id}: gone over the recorded time`, when: 'First', of: overTime.gone },
+    ])
+    .filter(({ of }) => of.subjects.length > 0);
+  const folds = filled.slice(0, LISTS_MAX).map(({ title, when, of: { total, subjects } }) => {
+    const rows = subjects.slice(0, NAMES_MAX).map(({ at, subject }) => [whoLine(subject), timeCell(at)]);
+    const left = total > rows.length ? `and ${countText(total - rows.length)} more` : undefined;
+    return {
+      title: titleOf({ title, count: total }),
+      blocks: [{ is: 'table', columns: ['Who', when], rows, left } as const],
+    };
+  });
+  return { folds, left: filled.length - folds.length };
 }
 
 /** What was compared, and what stands in the way. */
-function diffSummary(found: RulesDiffDocument): string[] {
+function diffSummary(found: RulesDiffDocument): (string | undefined)[] {
   const { now, runs, from, to, rules, neverRecorded } = found;
   const lost = neverRecorded.slice(0, 5).map(({ path }) => clip(path, NAME_MAX));
-  const gaps = gapsWords(found);
   const untrusted = untrustedWords({ ...found, way: 'what_if' });
   return [
     ...(rules.length === 0 ? [] : [`${plural(rules.length, 'rule')} ${rules.length === 1 ? 'differs' : 'differ'}.`]),
@@ -240,8 +228,8 @@ function diffSummary(found: RulesDiffDocument): string[] {
       : [
           `Over the recorded time: ${plural(runs, 'run')}, ${timeWords(from)} to ${timeWords(to)}, both sets as a what-if.`,
         ]),
-    ...(untrusted === undefined ? [] : [untrusted]),
-    ...(gaps === undefined ? [] : [gaps]),
+    untrusted,
+    gapsWords(found),
     ...(lost.length === 0
       ? []
       : [
@@ -250,60 +238,4 @@ function diffSummary(found: RulesDiffDocument): string[] {
     ...unreadWords(found),
     ...found.notes,
   ];
-}
-
-const NAMES_MAX = 20;
-/** What code hosts take as one comment is a little more. */
-const LENGTH_MAX = 60_000;
-
-export function rulesDiffMarkdown(found: RulesDiffDocument): string {
-  const figures = figuresTable(found);
-  const head = [
-    `## ${md(diffHeadline(found))}`,
-    `**${md(found.sentence)}**`,
-    mdSentences(diffSummary(found)),
-    ...(figures.rows.length === 0 ? [] : [tableMarkdown(figures)]),
-  ].filter((part) => part !== '');
-  const { lists, left } = diffLists(found, NAMES_MAX);
-  let text = head.join('\n\n');
-  let leftOut = left;
-  for (const list of lists) {
-    const part = foldedList(list);
-    if (text.length + part.length > LENGTH_MAX) leftOut += 1;
-    else text += `\n\n${part}`;
-  }
-  return `${text}${leftOut > 0 ? `\n\nand ${countText(leftOut)} more lists: \`--format json\` has them all.` : ''}\n`;
-}
-
-function foldedList({ title, table, left }: DiffList): string {
-  const more = left > 0 ? `\n\nand ${countText(left)} more` : '';
-  return `<details><summary>${md(title)}</summary>\n\n${tableMarkdown(table)}${more}\n\n</details>`;
-}
-
-function tableMarkdown({ head, rows }: DiffTable): string {
-  return [
-    ...mdTable(
-      head,
-      rows.map((row) => row.map((lines) => lines.map(mdLine).join('<br>') || '—')),
-    ),
-  ].join('');
-}
-
-export function rulesDiffText(found: RulesDiffDocument, options: TerminalOptions = {}): string {
-  const { head, rows } = figuresTable(found);
-  const { lists, left } = diffLists(found, NAMES_MAX);
-  const parts = [
-    paragraph(diffHeadline(found), options),
-    paragraph(found.sentence, options),
-    paragraph(diffSummary(found), options),
-    ...(rows.length === 0 ? [] : [`BY RULE, BEFORE → AFTER\n${terminalTable(head, rows, options)}`]),
-    ...lists.map((list) => listText(list, options)),
-    ...(left > 0 ? [`and ${countText(left)} more lists: the JSON form has them all`] : []),
-  ];
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
-}
-
-function listText({ title, table, left }: DiffList, options: TerminalOptions): string {
-  const more = left > 0 ? [`and ${countText(left)} more`] : [];
-  return [paragraph(title, options), terminalTable(table.head, table.rows, options), ...more].join('\n');
 }
