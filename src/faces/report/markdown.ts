@@ -97,7 +97,7 @@ export function md(text: string): string {
 function mdLine(line: CellLine): string {
   let [written, plain] = ['', ''];
   for (const { text, is } of partsOf(line)) {
-    if (is !== 'term') plain += text;
+    if (is !== 'term' && is !== 'state') plain += text;
     else {
       written += md(plain) + code(text);
       plain = '';
