@@ -37,9 +37,21 @@ const io: Io = {
   ending,
 };
 
-/** A script is never asked: either end of it is no terminal. */
+/**
+ * The line that a person typed; empty at the end of the input or on Ctrl-C. The question goes to standard error: standard output has only the
+ * result. A script is never asked: either end of it is no terminal.
+ */
 async function ask(question: string): Promise<string> {
-  return (await import('./faces/cli/ask-terminal.ts')).askTerminal(question);
+  const { createInterface } = await import('node:readline');
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    lines.on('SIGINT', () => lines.close());
+    lines.on('close', () => resolve(''));
+    lines.question(question, (answer) => {
+      resolve(answer);
+      lines.close();
+    });
+  });
 }
 
 // A reader that closes its end (`| head`) is no failure.

@@ -69,10 +69,9 @@ registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + String
       const { packages, commands } = loadedBy(['stop', '--help']);
       expect(packages).toEqual(['commander', 'zod']);
       expect(commands.filter((path) => path.startsWith('faces/cli/grammar/'))).toEqual([
-        'faces/cli/grammar/examples.js',
         'faces/cli/grammar/groups.js',
         'faces/cli/grammar/operator.js',
-        'faces/cli/grammar/options.js',
+        'faces/cli/grammar/row.js',
       ]);
     });
   });

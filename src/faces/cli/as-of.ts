@@ -11,7 +11,7 @@ import { type AsOfDeps, type FactsAt, factsAt, whyAt } from '../../engine/explai
 import { historyFolderOf } from '../../history/files/segment-files.ts';
 import { composeHistory, newestRunOf } from '../../runtime/compose/history.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
-import { withReader } from '../../runtime/compose/with-reader.ts';
+import { withReader } from '../../runtime/compose/run-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { factsAtJson, whyJson } from '../report/answers.ts';
 import { factText, showHidden } from '../report/fact-text.ts';

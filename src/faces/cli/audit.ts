@@ -25,7 +25,7 @@ import { auditSourcesOf, verifyAudit } from '../../engine/audit/sources.ts';
 import { filled } from '../../engine/operate/commands.ts';
 import { type AuditWriter, composeAuditWriter, composeVerification } from '../../runtime/compose/opened.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
-import { withReader } from '../../runtime/compose/with-reader.ts';
+import { withReader } from '../../runtime/compose/run-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { OpenedFile } from '../../store/sqlite/opened-file.ts';
 import { auditCheckText } from '../report/lists-text.ts';

@@ -1,5 +1,8 @@
 // cli: the settings of a command: the environment, with those of the organization that it is about, and its options, which win. Apart from
 // io.ts, since the whole configuration loads much and few commands need it.
+import { existsSync } from 'node:fs';
+import type { Database } from '../../domain/database.ts';
+import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import {
   chosenOrganization,
@@ -45,4 +48,15 @@ async function organizationOf(io: Io, options: Flags): Promise<OrganizationFile 
   }
   const { readOneOrganization } = await import('../../runtime/organizations/load-organizations.ts');
   return readOneOrganization(folder, chosenOrganization(reader, options));
+}
+
+/** Kept evidence of rules, for a report; undefined where none was made, which then costs nothing. Errors: AppError `config`. */
+export async function evidenceOf(
+  { env }: Pick<Io, 'env'>,
+  { beside }: Pick<Database, 'beside'>,
+): Promise<EvidenceReader | undefined> {
+  if (!existsSync(`${beside}.history/evidence`)) return undefined;
+  const { evidenceThresholdsOf } = await import('../../runtime/config/config.ts');
+  const { evidenceFolder, evidenceReader } = await import('../../history/evidence/evidence-files.ts');
+  return evidenceReader(evidenceFolder(beside), evidenceThresholdsOf(env));
 }

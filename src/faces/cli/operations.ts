@@ -18,9 +18,8 @@ import type { ActingId, STEERING } from '../../runtime/operations/acting.ts';
 import type { ReadingId } from '../../runtime/operations/reading.ts';
 import { statusLine } from '../../runtime/system/process.ts';
 import { showHidden } from '../report/fact-text.ts';
-import { withSettings } from './config-of.ts';
+import { evidenceOf, withSettings } from './config-of.ts';
 import { actorHere, type DaemonClient, findDaemon, namingApi } from './daemon-client.ts';
-import { evidenceOf } from './evidence-of.ts';
 import { type CommonOptions, databaseOf, flagsOf, type Io, outputOf, write } from './io.ts';
 
 /** Errors of all: those of the operation, wherever it is done; AppError `usage` in which a member is called as its option is. */
@@ -111,7 +110,7 @@ async function wholeConfig(io: Io, options: CommonOptions): Promise<Config> {
 async function reads<Id extends ReadingId>(io: Io, options: CommonOptions, id: Id, input: Parsed<Id>) {
   const { READING } = await import('../../runtime/operations/reading.ts');
   const { composeReader } = await import('../../runtime/compose/reader.ts');
-  const { withReader } = await import('../../runtime/compose/with-reader.ts');
+  const { withReader } = await import('../../runtime/compose/run-reader.ts');
   const { systemClock } = await import('../../runtime/system/clock.ts');
   const database = databaseOf(io, options);
   const evidence = await evidenceOf(await withSettings(io, options), database);

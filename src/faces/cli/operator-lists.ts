@@ -10,7 +10,7 @@ import type { Intent } from '../../domain/intent.ts';
 import { NOTIFICATION_STATUSES } from '../../domain/notification.ts';
 import type { RecordReader } from '../../domain/store-ports.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
-import { withReader } from '../../runtime/compose/with-reader.ts';
+import { withReader } from '../../runtime/compose/run-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { type Cell, type CellLine, whoLines, whole } from '../report/fact-text.ts';
 import { views } from '../report/index.ts';

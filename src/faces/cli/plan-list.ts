@@ -5,12 +5,11 @@ import type { EvidenceReader } from '../../domain/evidence.ts';
 import { differenceFrom, liveIntentsOf, PLAN_STATUSES, type Plan, type PlanStatus } from '../../domain/plan.ts';
 import type { RecordReader } from '../../domain/store-ports.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
-import { withReader } from '../../runtime/compose/with-reader.ts';
+import { withReader } from '../../runtime/compose/run-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { views } from '../report/index.ts';
 import { plansText, planText } from '../report/plan-text.ts';
-import { withSettings } from './config-of.ts';
-import { evidenceOf } from './evidence-of.ts';
+import { evidenceOf, withSettings } from './config-of.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
 export interface PlansOptions extends CommonOptions {

@@ -3,8 +3,8 @@
 import { Command, CommanderError } from 'commander';
 import { AppError } from '../../domain/errors.ts';
 import { versionOf } from '../../runtime/system/process.ts';
-import type { Bind } from './grammar/bind.ts';
 import { groupsFor } from './grammar/groups.ts';
+import type { Bind } from './grammar/row.ts';
 import { asInvoked, type Io, invocation, withoutUnseen } from './io.ts';
 
 /** Returns a function from arguments to an exit code. Errors: AppError `usage` for what the grammar refuses. */

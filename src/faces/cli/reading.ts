@@ -1,21 +1,45 @@
-// cli: `decisions`: reading only, also while a daemon writes. Without a name in question it loads no more than a report does.
+// cli: `runs` and `decisions`, newest first: reading only, also while a daemon writes. Without a name in question they load little
+// more than a report does.
 
+import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import type { Database } from '../../domain/database.ts';
 import type { StoredDecision } from '../../domain/decision.ts';
 import { demandKnownOwner, namedDecisions } from '../../domain/decision-filter.ts';
 import { givenTime } from '../../domain/given-time.ts';
+import type { RunQuery, RunStatus } from '../../domain/run.ts';
 import type { DecisionQuery } from '../../domain/store.ts';
 import type { HistoryLine } from '../../domain/why.ts';
-import { composeRunReader } from '../../runtime/compose/run-reader.ts';
-import { withReader } from '../../runtime/compose/with-reader.ts';
+import { composeRunReader, withReader } from '../../runtime/compose/run-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
+import { decisionsCsvPieces } from '../report/csv.ts';
+import { decisionView } from '../report/decision-view.ts';
 import { showHidden } from '../report/fact-text.ts';
 import { decisionsJson } from '../report/json.ts';
-import { decisionsText, historyText } from '../report/lists-text.ts';
-import { CSV_LIMIT_MAX, PAGE_MAX } from './decisions-csv.ts';
-import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CountedRun, decisionsText, historyText, runLineView, runsText } from '../report/lists-text.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, outputOf, unwritable, widthOf, write } from './io.ts';
 
-export interface DecisionsOptions extends CommonOptions {
+interface RunsOptions extends CommonOptions {
+  limit: string;
+  since?: string;
+  status?: RunStatus;
+}
+
+/** Each with what it did. */
+export async function runsCommand(io: Io, options: RunsOptions): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const query: RunQuery = { limit: countOf(options.limit, '--limit', 10_000) };
+  if (options.status !== undefined) query.status = options.status;
+  if (options.since !== undefined) query.since = sinceOf(options, systemClock.nowMs()) as number;
+  return withReader(composeRunReader(databaseOf(io, options)), async (reader) => {
+    const runs: CountedRun[] = [];
+    for (const run of await reader.runLines(query)) runs.push({ run, counts: await reader.countsOfRun(run) });
+    const json = () => JSON.stringify({ runs: runs.map(runLineView) }, null, 2);
+    write(io, options, format === 'json' ? json() : runsText(runs, widthOf(options)));
+    return 0;
+  });
+}
+
+interface DecisionsOptions extends CommonOptions {
   rule?: string;
   subject?: string;
   target?: string;
@@ -39,7 +63,6 @@ export async function decisionsCommand(io: Io, options: DecisionsOptions): Promi
     const found = await reader.decisions({ ...wanted, limit: format === 'csv' ? Math.min(limit, PAGE_MAX) : limit });
     if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
     if (format === 'csv') {
-      const { writeDecisionsCsv } = await import('./decisions-csv.ts');
       const read = (before: string, most: number) => reader.decisions({ ...wanted, before, limit: most });
       await writeDecisionsCsv(io, options, limit, found, read);
       return 0;
@@ -91,4 +114,59 @@ function textOf(
 
 function sinceOf({ since }: { since?: string }, nowMs: number): number | undefined {
   return since === undefined ? undefined : givenTime(since, '--since', nowMs, 'before');
+}
+
+// `decisions --format csv`: any number of decisions, read and written in pages, to a file whole or not at all (0600).
+
+/** As many as are read at once. */
+const PAGE_MAX = 1_000;
+/** Other formats are held whole, and end at 10,000. */
+const CSV_LIMIT_MAX = 100_000_000;
+
+type ReadPage = (before: string, limit: number) => Promise<StoredDecision[]>;
+
+/** @param first of at most PAGE_MAX decisions, newest first. */
+async function writeDecisionsCsv(
+  io: Io,
+  { out }: Pick<CommonOptions, 'out'>,
+  limit: number,
+  first: StoredDecision[],
+  read: ReadPage,
+): Promise<void> {
+  const pages = csvPages(first, limit, read);
+  if (out === undefined) {
+    for await (const page of pages) io.out(page);
+    return;
+  }
+  const isPlace = statSync(out, { throwIfNoEntry: false })?.isFile() === false; // a pipe or a device
+  const written = isPlace ? out : `${out}.${process.pid}.new`;
+  try {
+    const handle = openSync(written, 'w', 0o600);
+    try {
+      for await (const page of pages) {
+        const bytes = Buffer.from(page);
+        for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
+      }
+    } finally {
+      closeSync(handle);
+    }
+    if (!isPlace) renameSync(written, out);
+  } catch (error) {
+    if (!isPlace) rmSync(written, { force: true });
+    throw unwritable(out, error);
+  }
+}
+
+async function* csvPages(first: StoredDecision[], limit: number, read: ReadPage): AsyncGenerator<string> {
+  let left = limit;
+  let isFirst = true;
+  for (let page = first; isFirst || page.length > 0; ) {
+    const [head = '', ...rows] = decisionsCsvPieces(page.map(decisionView));
+    yield [...(isFirst ? [head] : []), ...rows].join('');
+    isFirst = false;
+    left -= page.length;
+    const last = page.at(-1);
+    page =
+      last === undefined || left <= 0 || page.length < PAGE_MAX ? [] : await read(last.id, Math.min(left, PAGE_MAX));
+  }
 }

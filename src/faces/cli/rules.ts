@@ -17,8 +17,7 @@ import { ConfigReader, listsOf } from '../../runtime/config/reader.ts';
 import { evidenceLine, evidenceView } from '../report/evidence-words.ts';
 import { whole } from '../report/fact-text.ts';
 import { terminalTable } from '../report/terminal-table.ts';
-import { withSettings } from './config-of.ts';
-import { evidenceOf } from './evidence-of.ts';
+import { evidenceOf, withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
 async function rulesDirOf(io: Io, options: CommonOptions): Promise<string> {

@@ -2,7 +2,7 @@
 
 import { givenTime } from '../../domain/given-time.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
-import { withReader } from '../../runtime/compose/with-reader.ts';
+import { withReader } from '../../runtime/compose/run-reader.ts';
 import { readChangeWindows } from '../../runtime/config/config.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { documentMarkdown } from '../report/markdown.ts';

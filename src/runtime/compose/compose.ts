@@ -45,8 +45,8 @@ import { connect } from './connection.ts';
 import { composeHistory } from './history.ts';
 import { Closing, type OpenedDatabase, openForWriting, type Place } from './opened.ts';
 import { composeClock, composeReader } from './reader.ts';
+import { withReader } from './run-reader.ts';
 import { type SecretFile, SecretFiles } from './secret-files.ts';
-import { withReader } from './with-reader.ts';
 
 // The credentials of a configuration that came from files: what each file may have, and where a new one is put in
 // force.

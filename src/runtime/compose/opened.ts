@@ -37,7 +37,7 @@ import { systemIds } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
 import type { PostgresServer } from './postgres.ts';
 import { composeReader } from './reader.ts';
-import { withReader } from './with-reader.ts';
+import { withReader } from './run-reader.ts';
 
 /** Closes what was opened in reverse order, once. One that fails keeps none of the others open; the last failure is thrown. */
 export class Closing {

@@ -7,7 +7,7 @@ import type { Clock } from '../../domain/ports.ts';
 import { SqlReader } from '../../store/reader.ts';
 import { openReadOnly, SqliteWork } from '../../store/sqlite/database.ts';
 import { systemClock } from '../system/clock.ts';
-import { withReader } from './with-reader.ts';
+import { withReader } from './run-reader.ts';
 
 /** The clock by which everything in it is recorded. Errors: AppError `store_failed`. */
 export async function composeClock(database: Database): Promise<Clock> {

@@ -29,7 +29,7 @@ import { runRuleTests } from '../../../rules/rule-tests/run-tests.ts';
 import { composeClient } from '../../../runtime/compose/connection.ts';
 import { composeVerification } from '../../../runtime/compose/opened.ts';
 import { composeClock, composeReader } from '../../../runtime/compose/reader.ts';
-import { withReader } from '../../../runtime/compose/with-reader.ts';
+import { withReader } from '../../../runtime/compose/run-reader.ts';
 import type { Config } from '../../../runtime/config/config.ts';
 import { publicAddressesOf, type Webhook } from '../../../runtime/notify/settings.ts';
 import { systemClock } from '../../../runtime/system/clock.ts';

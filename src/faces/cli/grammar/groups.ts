@@ -1,46 +1,40 @@
-// cli: the groups of commands, in the order of the help, each with a grammar file of its own. In: the first argument. Out:
-// what adds the group that it names to the program, or all of them. A command does not wait for the grammar of the others.
+// cli: the groups of commands, in the order of the help, each with a file of rows. In: the first argument. Out: what adds the
+// group that it names to the program, or all of them. A command does not wait for the rows of the others.
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
-import type { Bind } from './bind.ts';
+import { addRows, type Bind, type Row } from './row.ts';
 
 type Add = (program: Command, io: Io, bind: Bind) => void;
 
 interface Group {
   /** Every command that the file adds. */
   commands: readonly string[];
-  load(): Promise<Add>;
+  load(): Promise<{ ROWS: readonly Row[] }>;
 }
 
 export const GROUPS: readonly Group[] = [
-  {
-    commands: ['serve', 'worker', 'run', 'plan', 'approve', 'reject', 'apply'],
-    load: async () => (await import('./acting.ts')).addActing,
-  },
+  { commands: ['serve', 'worker', 'run', 'plan', 'approve', 'reject', 'apply'], load: () => import('./acting.ts') },
   {
     commands: ['why', 'report', 'plans', 'summary', 'runs', 'decisions', 'replay'],
-    load: async () => (await import('./reading.ts')).addReading,
+    load: () => import('./reading.ts'),
   },
   {
     commands: ['exempt', 'stop', 'resume', 'snapshot', 'intents', 'notifications', 'claims'],
-    load: async () => (await import('./operator.ts')).addOperatorCommands,
+    load: () => import('./operator.ts'),
   },
-  {
-    commands: ['open', 'tokens', 'doctor', 'init', 'db'],
-    load: async () => (await import('./operating.ts')).addOperating,
-  },
-  { commands: ['audit'], load: async () => (await import('./audit.ts')).addAudit },
-  { commands: ['history'], load: async () => (await import('./history.ts')).addHistory },
-  {
-    commands: ['organizations'],
-    load: async () => (await import('./organizations.ts')).addOrganizations,
-  },
-  { commands: ['rules', 'explain', 'facts'], load: async () => (await import('./rules.ts')).addRules },
-  { commands: ['console'], load: async () => (await import('./console.ts')).addConsole },
+  { commands: ['open', 'tokens', 'doctor', 'init', 'db'], load: () => import('./operating.ts') },
+  { commands: ['audit', 'history'], load: () => import('./record.ts') },
+  { commands: ['organizations', 'rules', 'explain', 'facts'], load: () => import('./rules.ts') },
+  { commands: ['console'], load: () => import('./console.ts') },
 ];
 
 /** All groups for anything that is not the name of a command: help lists every command, a mistake is compared with each. */
 export async function groupsFor(first: string | undefined): Promise<Add[]> {
   const named = GROUPS.filter(({ commands }) => commands.includes(first ?? ''));
-  return Promise.all((named.length > 0 ? named : GROUPS).map(({ load }) => load()));
+  const groups = await Promise.all((named.length > 0 ? named : GROUPS).map(({ load }) => load()));
+  return groups.map(
+    ({ ROWS }) =>
+      (program, io, bind) =>
+        addRows(program, ROWS, io, bind),
+  );
 }
