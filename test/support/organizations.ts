@@ -8,7 +8,7 @@ import type { HttpDeps } from '../../src/faces/http/deps.ts';
 import { createOrganizationsApp, type OrganizationsApp } from '../../src/faces/http/organizations/app.ts';
 import type { OrganizationLine, OrganizationsParts } from '../../src/faces/http/organizations/opened.ts';
 import { hashVerifier, SignedInMemory, TokenRegister, tokenHash } from '../../src/faces/http/sign-in.ts';
-import { createOrganizationsPages } from '../../src/faces/web/pages/pages.tsx';
+import { createOrganizationsPages } from '../../src/faces/web/pages/organizations.tsx';
 import { systemClock } from '../../src/runtime/system/clock.ts';
 import { newSecret } from '../../src/runtime/system/ids.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';

@@ -12,7 +12,7 @@ import type { MetricsPort } from '../../faces/http/deps.ts';
 import { type Listening, listen } from '../../faces/http/listen.ts';
 import { createOrganizationsApp } from '../../faces/http/organizations/app.ts';
 import { loadOrCreateToken, TokenRegister } from '../../faces/http/sign-in.ts';
-import { createOrganizationsPages } from '../../faces/web/pages/pages.tsx';
+import { createOrganizationsPages } from '../../faces/web/pages/organizations.tsx';
 import { AuditListener, CHANNEL } from '../../store/postgres/lease-statements.ts';
 import { ALL, ownerOf, PostgresSignIns, TokensOfAll } from '../../store/postgres/tokens-of-all.ts';
 import type { PostgresServer } from '../compose/postgres.ts';

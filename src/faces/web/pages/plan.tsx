@@ -28,22 +28,28 @@ import { Code, Mark, type Row, Table, When, Words } from '../../report/html/text
 import { answerPage, mayDo, readPage } from '../answer.tsx';
 import { Live, Pager } from '../parts/act.tsx';
 import {
+  AnswerFact,
   AnswerForm,
+  Answering,
+  canBeCalled,
   DriftPart,
   DriftTable,
   driftOf,
   FORM,
+  freezeOn,
   groupsOf,
+  kindsOf,
   type PlanGroup,
+  PlanHead,
   type PlanQuery,
   Progress,
   pathOf,
   RuleButton,
   rulesOf,
+  Successors,
   storiesOf,
   type TargetStory,
-} from './answer-form.tsx';
-import { AnswerFact, Answering, canBeCalled, freezeOn, kindsOf, PlanHead, Successors } from './head.tsx';
+} from './plan-answer.tsx';
 
 // An answer to a plan as a form, and the page when somebody was there first.
 
