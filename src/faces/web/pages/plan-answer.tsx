@@ -4,9 +4,7 @@
 import { PLANS } from '../../../contract/plans.ts';
 import { entryBody } from '../../../domain/audit-entry.ts';
 import { freezeText, type WindowNow, windowAt } from '../../../domain/change-window.ts';
-import { DRIFT_TARGETS_MAX, type Drift } from '../../../domain/check.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
-import { nameKey } from '../../../domain/identity.ts';
 import { type Intent, isDone } from '../../../domain/intent.ts';
 import { stopText } from '../../../domain/operator.ts';
 import {
@@ -23,10 +21,10 @@ import type { Flip } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { allowedWords } from '../../report/build-report.ts';
 import { evidenceOfPlan } from '../../report/evidence-words.ts';
-import { asSentence, changeTexts, countText, plural } from '../../report/fact-text.ts';
+import { asSentence, countText, plural } from '../../report/fact-text.ts';
 import { grouped } from '../../report/grouped.ts';
-import { Form, Link, useAddress } from '../../report/html/link.tsx';
-import { Code, Mark, Name, Table, When, Words } from '../../report/html/text.tsx';
+import { Form, Link } from '../../report/html/link.tsx';
+import { Code, Mark, Name, When, Words } from '../../report/html/text.tsx';
 import { approvalWords, droppedWords, kindWordsOf } from '../../report/plan-text.ts';
 import { appliedWords, reportPlan } from '../../report/plan-view.ts';
 import { notLiftedWords, progressWords } from '../../report/words.ts';
@@ -405,135 +403,6 @@ export function RuleButton({ rules, count }: { rules: readonly string[]; count: 
       Approve only the {plural(count, 'action')} of {rules.length === 1 ? 'this rule' : 'these rules'}
     </button>
   );
-}
-
-// The intents of a plan as a page shows them: by rules and action, a part of each.
-
-const PAGE = 50;
-/** Of all groups together: of each it shows an equal part, and at least some. */
-const ROWS_MAX = 100;
-const GROUP_ROWS_MIN = 5;
-
-export interface PlanQuery {
-  /** A part of a target, or of an id, name, serial number or owner of what it is about; in any case. */
-  q?: string | undefined;
-  /** One group alone, by its place. */
-  group?: number | undefined;
-  /** The place of its first intent that is shown. */
-  from?: number | undefined;
-  /** How many of them are compared with now. */
-  rows?: number | undefined;
-}
-
-export interface PlanGroup {
-  /** Its place among all groups of the plan: it stays the same with any query. */
-  at: number;
-  rules: string[];
-  action: string;
-  /** All of them, whatever is searched for. */
-  total: number;
-  /** How many the text names. */
-  found: number;
-  from: number;
-  intents: PlannedIntent[];
-}
-
-/** All groups of the plan in its order, each with a page of its intents; with a text, those that it names. */
-export function groupsOf({ intents }: Pick<Plan, 'intents'>, { q, group, from = 0 }: PlanQuery): PlanGroup[] {
-  const part = nameKey(q ?? '');
-  const groups = grouped(intents, (one) => [...rulesOf(one), one.action].join(' '));
-  const equal = Math.max(GROUP_ROWS_MIN, Math.floor(ROWS_MAX / groups.length));
-  const size = group === undefined ? Math.min(PAGE, equal) : PAGE;
-  let left = ROWS_MAX;
-  return groups.flatMap((all, at) => {
-    if (group !== undefined && group !== at) return [];
-    const [first] = all as [PlannedIntent];
-    const found = part === '' ? all : all.filter((one) => isNamed(one, part));
-    const begin = group === undefined ? 0 : from;
-    const shown = found.slice(begin, begin + Math.min(size, left));
-    left -= shown.length;
-    const { action } = first;
-    return [{ at, rules: rulesOf(first), action, total: all.length, found: found.length, from: begin, intents: shown }];
-  });
-}
-
-export function rulesOf({ basis }: Pick<PlannedIntent, 'basis'>): string[] {
-  return [...new Set(basis.map(({ rule }) => rule))].sort();
-}
-
-function isNamed({ target, basis, effect }: PlannedIntent, part: string): boolean {
-  const devices = effect.devices.flatMap(({ id, name, serial, owners = [] }) => [id, name, serial ?? '', ...owners]);
-  return [target, ...basis.map(({ subjectId }) => subjectId), ...devices].some((name) => nameKey(name).includes(part));
-}
-
-// What has changed about some targets of a plan since it was made.
-
-export function DriftPart({ id, path, count }: { id: string; path: string; count: number }) {
-  const at = useAddress();
-  if (count === 0) return null;
-  return (
-    <div id={id} class="drift" hx-get={at(path)} hx-select={`#${id}`} hx-trigger="load" hx-swap="outerHTML">
-      <Link href={path}>Compare {plural(count, 'target')} with now</Link>
-    </div>
-  );
-}
-
-/** Errors: those of the port. */
-export async function driftOf(
-  { planDrift }: Pick<HttpDeps, 'planDrift'>,
-  plan: Plan,
-  query: PlanQuery,
-): Promise<readonly Drift[]> {
-  const [group] = groupsOf(plan, { ...query, group: query.group ?? 0 });
-  const intents = (group?.intents ?? []).slice(0, query.rows ?? DRIFT_TARGETS_MAX);
-  if (intents.length === 0) return [];
-  const keys = new Set(intents.map(({ key }) => key));
-  const drifts = await planDrift(plan.id, [...new Set(intents.map(({ target }) => target))]);
-  return drifts.filter(({ key }) => keys.has(key));
-}
-
-export function DriftTable({ id, drifts }: { id: string; drifts: readonly Drift[] }) {
-  const differing = drifts.filter((one) => textsOf(one).length > 0);
-  const same = drifts.length - differing.length;
-  return (
-    <div id={id} class="drift">
-      <p>
-        Compared with now: {same} of {plural(drifts.length, 'target')} unchanged.
-      </p>
-      {differing.length === 0 ? null : (
-        <Table
-          caption="What differs from the plan now"
-          columns={['Target', 'Differs now: then → now', 'Applying it now']}
-          rows={differing.map((drift) => ({
-            cells: [
-              <Code>{drift.target}</Code>,
-              textsOf(drift).map((text) => (
-                <div>
-                  <Words>{text}</Words>
-                </div>
-              )),
-              drift.refused ? (
-                <>
-                  refused: <Words>{drift.refused.reasonText}</Words>
-                </>
-              ) : (
-                ''
-              ),
-            ],
-          }))}
-        />
-      )}
-    </div>
-  );
-}
-
-function textsOf({ changed, gone, refused, unread }: Drift): string[] {
-  if (unread !== undefined) return [`cannot be read now: ${unread}`];
-  const texts = [
-    ...changeTexts(changed.map(({ field, then, now }) => ({ path: field, from: then, to: now }))),
-    ...gone.map((subject) => `${subject} is gone`),
-  ];
-  return texts.length > 0 || refused === undefined ? texts : ['no fact of the record'];
 }
 
 // What came of a plan's targets, what was done to them before, and what would end a match.

@@ -5,8 +5,9 @@ import { z } from 'zod';
 import { givenText, positionField, saidFields } from '../../../contract/operation.ts';
 import { PLANS } from '../../../contract/plans.ts';
 import { deletionTexts } from '../../../domain/action.ts';
-import { DRIFT_TARGETS_MAX } from '../../../domain/check.ts';
+import { DRIFT_TARGETS_MAX, type Drift } from '../../../domain/check.ts';
 import { AppError } from '../../../domain/errors.ts';
+import { nameKey } from '../../../domain/identity.ts';
 import { saidIn } from '../../../domain/operator.ts';
 import {
   differenceFrom,
@@ -22,8 +23,9 @@ import { type Ctx, leadTo, listField, operationsOf, param, type Route, readForm,
 import { type KindOf, kindLike } from '../../report/build-report.ts';
 import { subjectPath } from '../../report/document.ts';
 import { changeTexts, countText, factTexts, flipWords, plural } from '../../report/fact-text.ts';
+import { grouped } from '../../report/grouped.ts';
 import { Who } from '../../report/html/document.tsx';
-import { Form, Link } from '../../report/html/link.tsx';
+import { Form, Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Mark, type Row, Table, When, Words } from '../../report/html/text.tsx';
 import { answerPage, mayDo, readPage } from '../answer.tsx';
 import { Live, Pager } from '../parts/act.tsx';
@@ -32,20 +34,13 @@ import {
   AnswerForm,
   Answering,
   canBeCalled,
-  DriftPart,
-  DriftTable,
-  driftOf,
   FORM,
   freezeOn,
-  groupsOf,
   kindsOf,
-  type PlanGroup,
   PlanHead,
-  type PlanQuery,
   Progress,
   pathOf,
   RuleButton,
-  rulesOf,
   Successors,
   storiesOf,
   type TargetStory,
@@ -537,4 +532,133 @@ function partOf(plan: Plan, choice: string, ticked: ReadonlySet<string>): PlanSe
 
 function keysOf({ intents }: Plan, isChosen: (intent: Plan['intents'][number]) => boolean): string[] {
   return intents.filter(isChosen).map(({ key }) => key);
+}
+
+// The intents of a plan as a page shows them: by rules and action, a part of each.
+
+const PAGE = 50;
+/** Of all groups together: of each it shows an equal part, and at least some. */
+const ROWS_MAX = 100;
+const GROUP_ROWS_MIN = 5;
+
+interface PlanQuery {
+  /** A part of a target, or of an id, name, serial number or owner of what it is about; in any case. */
+  q?: string | undefined;
+  /** One group alone, by its place. */
+  group?: number | undefined;
+  /** The place of its first intent that is shown. */
+  from?: number | undefined;
+  /** How many of them are compared with now. */
+  rows?: number | undefined;
+}
+
+interface PlanGroup {
+  /** Its place among all groups of the plan: it stays the same with any query. */
+  at: number;
+  rules: string[];
+  action: string;
+  /** All of them, whatever is searched for. */
+  total: number;
+  /** How many the text names. */
+  found: number;
+  from: number;
+  intents: PlannedIntent[];
+}
+
+/** All groups of the plan in its order, each with a page of its intents; with a text, those that it names. */
+function groupsOf({ intents }: Pick<Plan, 'intents'>, { q, group, from = 0 }: PlanQuery): PlanGroup[] {
+  const part = nameKey(q ?? '');
+  const groups = grouped(intents, (one) => [...rulesOf(one), one.action].join(' '));
+  const equal = Math.max(GROUP_ROWS_MIN, Math.floor(ROWS_MAX / groups.length));
+  const size = group === undefined ? Math.min(PAGE, equal) : PAGE;
+  let left = ROWS_MAX;
+  return groups.flatMap((all, at) => {
+    if (group !== undefined && group !== at) return [];
+    const [first] = all as [PlannedIntent];
+    const found = part === '' ? all : all.filter((one) => isNamed(one, part));
+    const begin = group === undefined ? 0 : from;
+    const shown = found.slice(begin, begin + Math.min(size, left));
+    left -= shown.length;
+    const { action } = first;
+    return [{ at, rules: rulesOf(first), action, total: all.length, found: found.length, from: begin, intents: shown }];
+  });
+}
+
+function rulesOf({ basis }: Pick<PlannedIntent, 'basis'>): string[] {
+  return [...new Set(basis.map(({ rule }) => rule))].sort();
+}
+
+function isNamed({ target, basis, effect }: PlannedIntent, part: string): boolean {
+  const devices = effect.devices.flatMap(({ id, name, serial, owners = [] }) => [id, name, serial ?? '', ...owners]);
+  return [target, ...basis.map(({ subjectId }) => subjectId), ...devices].some((name) => nameKey(name).includes(part));
+}
+
+// What has changed about some targets of a plan since it was made.
+
+function DriftPart({ id, path, count }: { id: string; path: string; count: number }) {
+  const at = useAddress();
+  if (count === 0) return null;
+  return (
+    <div id={id} class="drift" hx-get={at(path)} hx-select={`#${id}`} hx-trigger="load" hx-swap="outerHTML">
+      <Link href={path}>Compare {plural(count, 'target')} with now</Link>
+    </div>
+  );
+}
+
+/** Errors: those of the port. */
+async function driftOf(
+  { planDrift }: Pick<HttpDeps, 'planDrift'>,
+  plan: Plan,
+  query: PlanQuery,
+): Promise<readonly Drift[]> {
+  const [group] = groupsOf(plan, { ...query, group: query.group ?? 0 });
+  const intents = (group?.intents ?? []).slice(0, query.rows ?? DRIFT_TARGETS_MAX);
+  if (intents.length === 0) return [];
+  const keys = new Set(intents.map(({ key }) => key));
+  const drifts = await planDrift(plan.id, [...new Set(intents.map(({ target }) => target))]);
+  return drifts.filter(({ key }) => keys.has(key));
+}
+
+function DriftTable({ id, drifts }: { id: string; drifts: readonly Drift[] }) {
+  const differing = drifts.filter((one) => textsOf(one).length > 0);
+  const same = drifts.length - differing.length;
+  return (
+    <div id={id} class="drift">
+      <p>
+        Compared with now: {same} of {plural(drifts.length, 'target')} unchanged.
+      </p>
+      {differing.length === 0 ? null : (
+        <Table
+          caption="What differs from the plan now"
+          columns={['Target', 'Differs now: then → now', 'Applying it now']}
+          rows={differing.map((drift) => ({
+            cells: [
+              <Code>{drift.target}</Code>,
+              textsOf(drift).map((text) => (
+                <div>
+                  <Words>{text}</Words>
+                </div>
+              )),
+              drift.refused ? (
+                <>
+                  refused: <Words>{drift.refused.reasonText}</Words>
+                </>
+              ) : (
+                ''
+              ),
+            ],
+          }))}
+        />
+      )}
+    </div>
+  );
+}
+
+function textsOf({ changed, gone, refused, unread }: Drift): string[] {
+  if (unread !== undefined) return [`cannot be read now: ${unread}`];
+  const texts = [
+    ...changeTexts(changed.map(({ field, then, now }) => ({ path: field, from: then, to: now }))),
+    ...gone.map((subject) => `${subject} is gone`),
+  ];
+  return texts.length > 0 || refused === undefined ? texts : ['no fact of the record'];
 }
