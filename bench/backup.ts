@@ -8,7 +8,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { AuditNote } from '../src/domain/audit-entry.ts';
 import { sqliteDatabase } from '../src/domain/database.ts';
 import { openForWriting } from '../src/runtime/compose/opened.ts';
-import { makeBackup } from '../src/runtime/daemon/http-deps.ts';
+import { makeBackup } from '../src/runtime/daemon/own-process.ts';
 import { systemClock } from '../src/runtime/system/clock.ts';
 import { isShort, report } from './figures.ts';
 

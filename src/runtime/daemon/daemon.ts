@@ -24,8 +24,8 @@ import type { StartedRun } from '../operations/performer.ts';
 import { readingOf } from '../operations/performer.ts';
 import { type QueueCounters, RunQueue, type Schedule, startSchedule, timesBetween } from '../schedule/run-queue.ts';
 import { versionOf } from '../system/process.ts';
-import { type Backups, backupsOf, composedDeps, dailyEvidenceOf, type WorkPorts } from './http-deps.ts';
-import { signInOf, tokenRegister } from './own-process.ts';
+import { composedDeps, signInOf, tokenRegister, type WorkPorts } from './http-deps.ts';
+import { type Backups, backupsOf, dailyEvidenceOf } from './own-process.ts';
 import { alertOfHistory, type LastRun, readiness, Watch } from './readiness.ts';
 import { turnsIn, UnderWay } from './under-way.ts';
 

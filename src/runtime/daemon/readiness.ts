@@ -23,7 +23,7 @@ import type { Composition } from '../compose/compose.ts';
 import type { BackupSettings } from '../config/config.ts';
 import type { HeartbeatState } from '../notify/settings.ts';
 import type { QueueCounters, RunQueue } from '../schedule/run-queue.ts';
-import type { BackupState, Backups } from './http-deps.ts';
+import type { BackupState, Backups } from './own-process.ts';
 
 export function backupCheck({ last, fault, isLate }: BackupState, settings: BackupSettings, nowMs: number): ReadyCheck {
   const good =

@@ -18,8 +18,7 @@ import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import type { Config } from '../config/config.ts';
 import type { MayLack } from '../config/name-reader.ts';
-import { composedDeps } from '../daemon/http-deps.ts';
-import { tokenRegister } from '../daemon/own-process.ts';
+import { composedDeps, tokenRegister } from '../daemon/http-deps.ts';
 import {
   auditChecks,
   changeWindowChecks,

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/domain/ports.ts';
 import { startDaemon } from '../../../src/runtime/daemon/daemon.ts';
-import { Backups, type MakeBackup, makeBackup } from '../../../src/runtime/daemon/http-deps.ts';
+import { Backups, type MakeBackup, makeBackup } from '../../../src/runtime/daemon/own-process.ts';
 import { backupCheck } from '../../../src/runtime/daemon/readiness.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { BackupFolder, inspectDatabase } from '../../../src/store/sqlite/backup.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { EVIDENCE_THRESHOLDS, type RuleEvidence } from '../../../src/domain/evidence.ts';
 import { contentOf } from '../../../src/history/evidence/evidence-files.ts';
-import { DailyEvidence } from '../../../src/runtime/daemon/http-deps.ts';
+import { DailyEvidence } from '../../../src/runtime/daemon/own-process.ts';
 import { evidenceOf } from '../../history/evidence/figures.ts';
 import { ruleOf } from '../../support/recorded.ts';
 

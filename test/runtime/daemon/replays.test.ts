@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { sqliteDatabase } from '../../../src/domain/database.ts';
 import type { ReplayKeeper } from '../../../src/domain/replay.ts';
-import { ReplayInMemory, Replays } from '../../../src/runtime/daemon/http-deps.ts';
 import type { BesideOptions, EndedProcess } from '../../../src/runtime/daemon/own-process.ts';
+import { ReplayInMemory, Replays } from '../../../src/runtime/daemon/own-process.ts';
 
 const ASKED = { way: 'what_if', since: '30d', rule: 'ban' } as const;
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Caller, SignInStore } from '../../../src/domain/endpoint-token.ts';
 import { REPLAY_WITHIN_MS, type ReplayBeside, type ReplayKeeper } from '../../../src/domain/replay.ts';
 import { SignedInMemory } from '../../../src/faces/http/sign-in.ts';
-import { ReplayInMemory } from '../../../src/runtime/daemon/http-deps.ts';
+import { ReplayInMemory } from '../../../src/runtime/daemon/own-process.ts';
 import { PostgresPool, PostgresReplays } from '../../../src/store/postgres/pool.ts';
 import { PostgresSignIns } from '../../../src/store/postgres/tokens-of-all.ts';
 import { fakeClock } from '../../support/filled-store.ts';
