@@ -132,7 +132,7 @@ function auditCheckJson(check: AuditCheck): string {
   return JSON.stringify({ ...check, bad: check.bad ?? null }, null, 2);
 }
 
-export interface AuditVerifyOptions extends CommonOptions {
+interface AuditVerifyOptions extends CommonOptions {
   /** An export to verify instead of the database. */
   file?: string;
   publicKey?: string;
@@ -163,7 +163,7 @@ async function* linesOf(file: string): AsyncIterable<string> {
   }
 }
 
-export interface AuditExportOptions extends FollowOptions {
+interface AuditExportOptions extends FollowOptions {
   from?: string;
   follow?: boolean;
 }
@@ -206,7 +206,7 @@ async function writePieces(io: Io, out: string | undefined, pieces: AsyncIterabl
   }
 }
 
-export interface AuditChangeOptions extends CommonOptions {
+interface AuditChangeOptions extends CommonOptions {
   reason: string;
 }
 

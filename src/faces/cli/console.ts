@@ -54,7 +54,7 @@ function readKeyRequest(text: string, refused: (text: string, why: string) => Ap
 /** The database unless `--db` names another one. */
 const CONSOLE_DB = 'data/console.db';
 
-export interface ConsoleCommandOptions {
+interface ConsoleCommandOptions {
   listen: string;
   allowedHosts?: string;
   db: string;

@@ -29,10 +29,10 @@ import { type CommonOptions, databaseFileOf, type Io, outputOf, sizeText, write 
 // `db restore FILE`: puts a backup in the place of the database, whole or not at all, and keeps the former one.
 
 /** With PostgreSQL. */
-export const INSTEAD =
+const INSTEAD =
   "use PostgreSQL's own tools (pg_dump, pg_restore), and copy the folder of TRUSTWARD_STATE with it";
 
-export interface RestoreOptions extends CommonOptions {
+interface RestoreOptions extends CommonOptions {
   /** Also in the place of a newer database, or of one of another address. */
   replace?: boolean;
 }
@@ -71,7 +71,7 @@ export async function dbRestoreCommand(io: Io, file: string, options: RestoreOpt
   }
 }
 
-export function nextCommands(database: string): string[] {
+function nextCommands(database: string): string[] {
   const place = shellWord(database);
   return [
     `trustward run --mode dry-run --db ${place}`,
@@ -127,7 +127,7 @@ async function verifyBackup(file: string, database: string, copy: SqlReader): Pr
   throw new AppError('conflict', `backup \`${file}\` is not restored: ${auditCheckText(check)}`);
 }
 
-export interface BackupOptions extends CommonOptions {
+interface BackupOptions extends CommonOptions {
   withHistory?: boolean;
 }
 
@@ -192,7 +192,7 @@ function wayBack(database: string, file: string): string[] {
 // `db move --to ADDRESS`: takes a SQLite database, its audit and what lies beside it to an organization in PostgreSQL,
 // whole or not at all.
 
-export interface MoveOptions extends CommonOptions {
+interface MoveOptions extends CommonOptions {
   to: string;
 }
 

@@ -231,7 +231,7 @@ function sampleWords({ sampled, noSample }: KindFacts): string {
   return noSample === undefined ? 'no records were read' : `no records could be read: ${noSample}`;
 }
 
-export interface FactsOptions extends CommonOptions {
+interface FactsOptions extends CommonOptions {
   /** False with `--no-sample`. */
   sample?: boolean;
   /** Of one subject, at an earlier time. */

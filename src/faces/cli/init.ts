@@ -56,7 +56,7 @@ TRUSTWARD_RULES=${shellWord(rules)}
 
 const SHIPPED_RULES = new URL('../../../rules/', import.meta.url);
 
-export interface InitOptions {
+interface InitOptions {
   apiUrl?: string;
 }
 

@@ -17,7 +17,7 @@ import { plural, showHidden, whole } from '../report/fact-text.ts';
 import { terminalTable } from '../report/terminal-table.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 
-export interface OrganizationsOptions extends CommonOptions {
+interface OrganizationsOptions extends CommonOptions {
   organizations?: string;
 }
 

@@ -12,7 +12,7 @@ import { plansText, planText } from '../report/plan-text.ts';
 import { evidenceOf, withSettings } from './config-of.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
-export interface PlansOptions extends CommonOptions {
+interface PlansOptions extends CommonOptions {
   status?: string;
   limit: string;
 }

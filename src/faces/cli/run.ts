@@ -55,7 +55,7 @@ async function isApproved(io: Io, planId: string, options: PartOptions): Promise
 
 // `run`: one run, and its report.
 
-export interface RunOptions extends CommonOptions {
+interface RunOptions extends CommonOptions {
   rule?: string[];
 }
 
@@ -93,7 +93,7 @@ async function whatIfOver(io: Io, config: Config, options: RunOptions, active: A
 }
 
 /** 3: done in mode `approve` or `enforce`, but something waits for a person, a source was untrusted, or it was only a dry run. */
-export function exitCodeOfReport(report: Report): number {
+function exitCodeOfReport(report: Report): number {
   if (report.run.status !== 'completed') return 1;
   if (report.operator.silentSince !== null) return 3;
   if (report.run.mode === 'dry-run') return 0;

@@ -13,7 +13,7 @@ import type { CommonOptions, Io } from './io.ts';
 import { does, spelledAs, type Words } from './operations.ts';
 import { type Listing, list, minuteOf, writeList } from './operator-lists.ts';
 
-export interface TokenOptions extends CommonOptions {
+interface TokenOptions extends CommonOptions {
   allOrganizations?: boolean;
 }
 

@@ -44,7 +44,7 @@ async function explainedBy(config: Config, rule: string, subject: string): Promi
 
 // `why WHAT`: all that is known of one device, user or service, on one screen.
 
-export interface WhyOptions extends CommonOptions {
+interface WhyOptions extends CommonOptions {
   at?: string;
 }
 

@@ -71,7 +71,7 @@ export interface BesideOptions {
 /**
  * Killed at once when `signal` aborts. `outMax`: characters of its output that are kept.
  */
-export async function runBeside(
+async function runBeside(
   args: string[],
   signal: AbortSignal,
   { outMax = TEXT_MAX, isPostgres = false, said }: BesideOptions = {},

@@ -10,7 +10,7 @@ import { tokenOf } from '../../domain/operator.ts';
 import type { Asks, Kept } from '../../store/postgres/pool.ts';
 import { ACTING_IDS, type ActingId, type Turns } from '../operations/acting.ts';
 
-export interface AskingWorkers {
+interface AskingWorkers {
   jobs: Pick<Jobs, 'ask' | 'answerOf'>;
   asks: Asks;
   organization: string;

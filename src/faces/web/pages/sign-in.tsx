@@ -9,7 +9,7 @@ import type { PageContent } from '../layout.tsx';
 
 const query = z.strictObject({ code: z.string().max(200).optional(), to: z.string().max(RETURN_MAX).optional() });
 
-export interface SignInPageParts {
+interface SignInPageParts {
   signInAt(context: Ctx): Pick<SigningIn, 'peek'>;
   /** `trustward open` makes links that lead here. */
   opensByCommand: boolean;
