@@ -29,8 +29,7 @@ import { type CommonOptions, databaseFileOf, type Io, outputOf, sizeText, write 
 // `db restore FILE`: puts a backup in the place of the database, whole or not at all, and keeps the former one.
 
 /** With PostgreSQL. */
-const INSTEAD =
-  "use PostgreSQL's own tools (pg_dump, pg_restore), and copy the folder of TRUSTWARD_STATE with it";
+const INSTEAD = "use PostgreSQL's own tools (pg_dump, pg_restore), and copy the folder of TRUSTWARD_STATE with it";
 
 interface RestoreOptions extends CommonOptions {
   /** Also in the place of a newer database, or of one of another address. */

@@ -3,13 +3,18 @@
 import type { TokenShown } from '../../contract/nouns.ts';
 import { parsedInput } from '../../contract/operation.ts';
 import { OPERATIONS, type Output } from '../../contract/table.ts';
+import { DEFAULT_ORGANIZATION, type PostgresDatabase } from '../../domain/database.ts';
 import type { EndpointToken } from '../../domain/endpoint-token.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isPostgres, NameReader, readDatabase, readDatabasePath } from '../../runtime/config/name-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
+import { systemLog } from '../../runtime/system/log.ts';
+import type { TokensOfAll } from '../../store/postgres/tokens-of-all.ts';
 import type { Cell } from '../report/fact-text.ts';
 import { whole } from '../report/fact-text.ts';
 import { views } from '../report/index.ts';
 import { actorHere } from './daemon-client.ts';
-import type { CommonOptions, Io } from './io.ts';
+import { type CommonOptions, flagsOf, type Io } from './io.ts';
 import { does, spelledAs, type Words } from './operations.ts';
 import { type Listing, list, minuteOf, writeList } from './operator-lists.ts';
 
@@ -40,7 +45,6 @@ async function performed<Id extends 'addToken' | 'revokeToken'>(
   words: Words<Id>,
 ): Promise<number> {
   if (!options.allOrganizations) return does(io, options, id, { name }, words);
-  const { withTokensOfAll } = await import('./tokens-of-all.ts');
   const { STEERING } = await import('../../runtime/operations/acting.ts');
   return does(io, options, id, { name }, words, (input) => {
     const parsed = parsedInput(OPERATIONS[id], input, (path) => spelledAs(OPERATIONS[id], path));
@@ -51,12 +55,38 @@ async function performed<Id extends 'addToken' | 'revokeToken'>(
   });
 }
 
+/** With `--all-organizations`: tokens that open every organization of a PostgreSQL database. Errors: AppError `usage` with a file, or for one organization; `config`, `store_failed`. */
+async function withTokensOfAll<T>(
+  io: Io,
+  options: CommonOptions,
+  work: (tokens: TokensOfAll) => Promise<T>,
+): Promise<T> {
+  const { org } = options;
+  if (org !== undefined)
+    throw new AppError('usage', `--org \`${org}\` and --all-organizations: leave out one of the two`);
+  const file = readDatabasePath(io.env, options);
+  if (!isPostgres(file))
+    throw new AppError(
+      'usage',
+      `\`${file}\` is a SQLite database, which has one organization: leave out --all-organizations`,
+    );
+  const reader = new NameReader(io.env);
+  const database = readDatabase(reader, flagsOf(options), DEFAULT_ORGANIZATION) as PostgresDatabase;
+  reader.finish();
+  const { openServer } = await import('../../runtime/compose/postgres.ts');
+  const { TokensOfAll } = await import('../../store/postgres/tokens-of-all.ts');
+  const server = await openServer(database, systemClock, systemLog({ level: 'silent', form: 'plain' }));
+  try {
+    return await work(new TokensOfAll(server.pool));
+  } finally {
+    await server.close();
+  }
+}
+
 /** Valid tokens; with `--all` also expired and revoked ones. The token of the configuration, `admin`, is not listed. */
 export async function tokensListCommand(io: Io, options: TokenOptions & { all?: boolean }): Promise<number> {
   const nowMs = systemClock.nowMs();
-  const ofAll = options.allOrganizations
-    ? await (await import('./tokens-of-all.ts')).withTokensOfAll(io, options, (tokens) => tokens.all())
-    : undefined;
+  const ofAll = options.allOrganizations ? await withTokensOfAll(io, options, (tokens) => tokens.all()) : undefined;
   const shown = (tokens: readonly EndpointToken[]): Listing<TokenShown> => ({
     name: 'tokens',
     rows: tokens.map((token) => views.token(token, nowMs)).filter(({ good }) => good || options.all),
