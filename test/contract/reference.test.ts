@@ -72,7 +72,7 @@ describe('a reference', () => {
       });
   });
 
-  it('is demanded by TRUSTWARD_REQUIRE_REFERENCE=1, and a value that is none of its own is refused', async () => {
+  it('is demanded by TRUSTWARD_REQUIRE_REFERENCE=1, and a wrong value is refused by what reads settings', async () => {
     const strict = { ...org.env, TRUSTWARD_REQUIRE_REFERENCE: '1' };
     expect(await command(['stop', '--reason', 'x'], strict)).toMatchObject({
       ...{ code: 2, err: expect.stringContaining('a reference is required') },
@@ -80,7 +80,7 @@ describe('a reference', () => {
     expect((await command(['stop', ...WHY], strict)).code).toBe(0);
     expect((await command(['exempt', 'end', 'none', '--reason', 'x'], strict)).code).toBe(1);
     const wrong = { ...org.env, TRUSTWARD_REQUIRE_REFERENCE: 'yes' };
-    expect(await command(['resume', ...WHY], wrong)).toMatchObject({
+    expect(await command(['claims', 'release', 'HELD-0', ...WHY], wrong)).toMatchObject({
       ...{ code: 2, err: expect.stringContaining('TRUSTWARD_REQUIRE_REFERENCE') },
     });
   });

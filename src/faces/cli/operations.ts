@@ -32,7 +32,8 @@ export function operations(io: Io, options: CommonOptions): Operations {
     const daemon = await findDaemon(config ?? readDatabaseAccess(io.env, flagsOf(options)));
     if (config && IS_OF_RULES.has(id)) await demandOwnRules(io, config, options, daemon);
     if (!daemon) {
-      if (config?.requiresReference ?? (await requiresReference(io, options)))
+      // Of the environment alone: a mistake in a file stands in nobody's way.
+      if (config?.requiresReference ?? io.env.TRUSTWARD_REQUIRE_REFERENCE?.trim() === '1')
         demandReference(OPERATIONS[id], input as object);
       return config ? acts(io, config, id, parsed) : steers(io, options, id as never, parsed as never);
     }
@@ -92,12 +93,6 @@ async function demandOwnRules(
   if (!active) return;
   const text = `${active.origin} the rules in \`${active.dir}\`, not in \`${options.rules}\`, and would use its own`;
   throw new AppError('usage', `${text}: leave out --rules, or stop the daemon first`);
-}
-
-async function requiresReference(io: Io, options: CommonOptions): Promise<boolean> {
-  const { env } = await withSettings(io, options);
-  if (env.TRUSTWARD_REQUIRE_REFERENCE === undefined) return false;
-  return (await import('../../runtime/config/config.ts')).requiresReferenceIn(env);
 }
 
 /** Loaded only by commands that need an engine: a stop does not wait for it. */

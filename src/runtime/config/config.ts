@@ -39,14 +39,6 @@ import { type Address, ConfigReader, readLists } from './reader.ts';
 
 const EVIDENCE = 'TRUSTWARD_EVIDENCE';
 
-/** For a command that reads nothing else of the configuration. Errors: AppError `config`. */
-export function requiresReferenceIn(env: Environment): boolean {
-  const reader = new ConfigReader(env);
-  const isRequired = readRequiresReference(reader);
-  reader.finish();
-  return isRequired;
-}
-
 function readRequiresReference(reader: ConfigReader): boolean {
   return reader.choice('TRUSTWARD_REQUIRE_REFERENCE', ['0', '1'] as const, '0') === '1';
 }
