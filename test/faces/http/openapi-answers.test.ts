@@ -100,6 +100,9 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   const text = DISABLE_FAILING.replace('}, 5]', '}, 3]').replace('times: 5', 'times: 3');
   await ask('tryRule', { path: { id: 'disable-failing-service' }, body: { text } });
   await ask('verifyAudit');
+  await ask('getEvidence', { path: { id: 'ban-compromised-device' } });
+  await ask('beginReplay', { body: { since: '1d' } });
+  await ask('getReplay');
 
   const about = { owner: 'ana', until: '30d', ...why };
   const exemption = await ask('addExemption', { body: { ...about, subject: { kind: 'device', id: of.device } } });
