@@ -36,7 +36,7 @@ export const PLANTED_BUGS = {
   gate_is_always_live: 1,
   quiet_period_by_wall_clock: 252,
   stop_is_ignored: 15,
-  exemption_is_ignored: 17,
+  exemption_is_ignored: 4,
   irreversible_without_approval: 10,
   update_without_approval: 16,
   restore_is_not_stopped: 12,
