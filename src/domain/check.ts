@@ -247,6 +247,8 @@ export interface Joined {
   exemption: Exemption;
   /** Ids of devices that it covers, and that the action would hit too: they share the serial number. */
   covers: readonly string[];
+  /** All that it joined, that one first: an approval counts for those that the plan names. */
+  ids: readonly string[];
 }
 
 export interface Other {

@@ -49,7 +49,7 @@ export class Exemptions {
 
   /**
    * The exemption that is about any of the parties and covers one of the subjects of the action. If several do, the one that lasts longest.
-   * When none covers a subject, the one that they joined later.
+   * When none covers a subject, those that they joined later.
    */
   protecting(parties: readonly Party[], subjects: readonly ExemptionMember[]): Protection {
     const about = this.inForce
@@ -62,7 +62,11 @@ export class Exemptions {
     if (exemption !== undefined || joined === undefined) return { exemption };
     const devices = parties.filter(({ kind }) => kind === 'device').map(memberOf);
     return {
-      joined: { exemption: joined, covers: devices.filter((one) => this.covers(joined, one)).map(({ id }) => id) },
+      joined: {
+        exemption: joined,
+        ids: about.map(({ id }) => id),
+        covers: devices.filter((one) => this.covers(joined, one)).map(({ id }) => id),
+      },
     };
   }
 

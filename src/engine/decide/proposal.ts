@@ -149,7 +149,7 @@ export function effectOf({ traits, target, settings, summary, ...proposal }: Pro
     ...(changes && { changes }),
     ...(deletion && { deletion }),
     ...(proposal.ends?.length && { ends: proposal.ends }),
-    ...(proposal.joined && { joined: [proposal.joined.exemption.id] }),
+    ...(proposal.joined && { joined: proposal.joined.ids }),
   };
 }
 

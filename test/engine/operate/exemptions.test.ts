@@ -247,6 +247,21 @@ describe('an exemption covers what it covered when it was made', () => {
       expect(await on.intents()).toMatchObject([{ status: 'withdrawn' }]);
     });
 
+    it('joined two exemptions waits as one plan that names both', async () => {
+      const on = await seen();
+      on.rules(banRule({ mode: 'approve' }));
+      const ids: string[] = [];
+      for (const _ of [1, 2]) ids.push((await add(on, { subject: { id: 'ceo@x.org' } })).exemption.id);
+      seeSpoof(on);
+      on.platform.patch('spoof', { Emails: ['ceo@x.org'] });
+      const { plan } = await on.run('enforce');
+      const [intent] = plan?.intents ?? [];
+      expect([...(intent?.effect.joined ?? [])].sort()).toEqual(ids.sort());
+      await on.approve(plan);
+      await on.apply(plan);
+      expect(on.platform.effects).toEqual(['ban S-spoof']);
+    });
+
     it('joined, and is already banned, stays banned without another question', async () => {
       const on = await seen();
       seeSpoof(on);

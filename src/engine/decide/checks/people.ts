@@ -29,9 +29,9 @@ export const PEOPLE = {
     when: 'an exemption is about the target now, and did not cover it when it was made',
     ask({ undo, joined, approved, effect }) {
       if (undo || joined === undefined) return undefined;
-      const { exemption, covers } = joined;
+      const { exemption, ids, covers } = joined;
       // An approval counts only for the exemptions that it showed.
-      if (approved && effect?.joined?.includes(exemption.id)) return undefined;
+      if (approved && ids.every((id) => effect?.joined?.includes(id))) return undefined;
       const also = covers.length === 0 ? '' : `; it would also hit what the exemption covers: ${covers.join(', ')}`;
       const text = `it joined an exemption after that was made, and waits for a person's yes: ${exemptionText(exemption)}${also}`;
       return hold('joined_later', text);

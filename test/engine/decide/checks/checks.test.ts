@@ -124,7 +124,11 @@ describe('each check answers in every stage whose list has it, and nothing else 
       serial: { number: 'S', isPlaceholder: false, devices: [device('M1'), device('M2')], devicesMax: 5 },
     },
     'joined-later': {
-      joined: { exemption: { id: 'x', expiresAt: 0, owner: 'ada', reason: 'loaned' } as Exemption, covers: [] },
+      joined: {
+        exemption: { id: 'x', expiresAt: 0, owner: 'ada', reason: 'loaned' } as Exemption,
+        ids: ['x', 'y'],
+        covers: [],
+      },
     },
     conflict: { rival: { rule: 'unban', action: 'unban_device', how: 'wants' } },
     'nothing-to-undo': { traits: unbanDevice, undo: true, ...basis({ verdict: 'no_match' }) },
