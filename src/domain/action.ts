@@ -260,6 +260,8 @@ export interface ReadBack {
   evidence: Facts;
   /** For a deletion of devices: what it would delete now. */
   deletion?: Deletion;
+  /** E-mail addresses of everybody who has a device of the target, where the records do not show them. */
+  owners?: readonly string[];
 }
 
 /** One whole action. Only act/ calls `perform`, after the intent is committed as `sent`. */

@@ -36,9 +36,9 @@ export function touchedBy({ action, target, settings, basis, effect }: Touching,
 }
 
 /** Owners by the records just read: a list of devices need not show them. */
-export function ownersJustRead({ records, deletion }: ReadBack): Set<string> {
+export function ownersJustRead({ records, deletion, owners = [] }: ReadBack): Set<string> {
   const read = records.flatMap((record) => [...(ownTexts(record, 'Emails') ?? []), ownText(record, 'Email') ?? '']);
-  return namesOf([...read, ...(deletion?.owners ?? [])]);
+  return namesOf([...read, ...(deletion?.owners ?? []), ...owners]);
 }
 
 function namesOf(names: readonly string[]): Set<string> {

@@ -1,8 +1,9 @@
 // test: several intents at once: what never goes at the same time, how ceilings, breaker and stop hold meanwhile, and whom an intent touches.
 import { afterEach, describe, expect, it } from 'vitest';
 import { giveWay } from '../../../src/base/turns.ts';
+import type { Action } from '../../../src/domain/action.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
-import type { WriteAnswer } from '../../../src/domain/ports.ts';
+import type { TargetReads, WriteAnswer } from '../../../src/domain/ports.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { Door } from '../../../src/engine/act/door.ts';
 import { ownersJustRead, sideBySide, type Touching, touchedBy } from '../../../src/engine/act/resolve.ts';
@@ -272,6 +273,21 @@ describe('whom an intent touches, and the order in which intents that touch the 
       'ana@main.test',
       'bob@main.test',
     ]);
+  });
+
+  it('the deletion of one mapping touches everybody who has the device, also where only what was just read shows them', async () => {
+    const devices: Facts[] = ['Ana@main.test', 'bob@main.test'].map((owner) => ({
+      DeviceID: owner,
+      SerialNumber: 'S1',
+      Emails: [owner],
+    }));
+    const reads = {
+      devicesOfSerial: async () => devices,
+      user: async (Email: string) => ({ Email, SerialNumbers: ['S1'] }),
+    } as unknown as TargetReads;
+    const { readBack } = ACTIONS.get('delete_device') as Action;
+    const read = await readBack(reads, 'S1 bob@main.test', { Email: 'bob@main.test' });
+    expect([...ownersJustRead(read)].sort()).toEqual(['ana@main.test', 'bob@main.test']);
   });
 
   describe('side by side', () => {

@@ -90,7 +90,7 @@ function ownersOf(records: readonly Facts[]): Set<string> {
 }
 
 async function readMapping(api: TargetReads, serial: string, email: string): Promise<ReadBack> {
-  const devices = await unlessForbidden(api.devicesOfSerial(serial));
+  const devices = (await unlessForbidden(api.devicesOfSerial(serial))) ?? [];
   const user = await api.user(email);
   const records = user ? [user] : [];
   const serials = (user && ownTexts(user, 'SerialNumbers')) ?? [];
@@ -100,10 +100,11 @@ async function readMapping(api: TargetReads, serial: string, email: string): Pro
   const keeps = serials.some((other) => other !== serial);
   const deletion = deletionOf(
     email,
-    (devices ?? []).map((record) => fleetDeviceOf(record)),
+    devices.map((record) => fleetDeviceOf(record)),
     { keepsAnother: () => keeps },
   );
-  return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
+  const owners = [...ownersOf(devices)];
+  return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion, owners };
 }
 
 /** Undefined: the server does not report it. A user who does not exist cannot be deleted. */
