@@ -162,14 +162,7 @@ function shownPart({ text, isWhole, is, to }: Part, isPage: boolean): Child {
   if (typeof is === 'object') return <Drawn figure={is} />;
   const isLink = to !== undefined && isPage;
   if (is === 'state') return <Mark word={text} text={showHidden(text)} />;
-  if (is === 'term')
-    return to === undefined ? (
-      <Term>{text}</Term>
-    ) : isLink ? (
-      <Link href={to}>{showHidden(text)}</Link>
-    ) : (
-      showHidden(text)
-    );
+  if (is === 'term') return isLink ? <Link href={to}>{showHidden(text)}</Link> : <Term>{text}</Term>;
   const shown = isWhole ? <Code>{text}</Code> : <Words>{text}</Words>;
   return isLink ? <Link href={to}>{shown}</Link> : shown;
 }
