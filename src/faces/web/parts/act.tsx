@@ -61,7 +61,13 @@ export function Said({ of, label, reason, suggestion, isField }: SaidProps) {
     <>
       <SaidField name="reason" words="Reason" {...{ label, hint, isField, isRequired, suggestion }} max={1_000} />
       {of && Object.hasOwn(saidFields(of), 'reference') ? (
-        <SaidField name="reference" words="Reference" {...{ label, isField }} hint="Ticket (optional)" max={200} />
+        <SaidField
+          name="reference"
+          words="Ticket or change number"
+          {...{ label, isField }}
+          hint="Ticket number"
+          max={200}
+        />
       ) : null}
     </>
   );
