@@ -350,7 +350,7 @@ export function operatorWords(operator: ReportOperatorState): string[] {
     ),
     ...exemptionsUnused.map(
       ({ id, about, owner, createdAt }) =>
-        `Exemption ${id} of ${about} (${owner}) has matched nothing since ${createdAt}.`,
+        `Exemption ${id} of ${about} (${owner}) has matched nothing since ${timeWords(createdAt)}.`,
     ),
   ];
 }

@@ -85,6 +85,19 @@ describe('the sentence of a report', () => {
   });
 });
 
+it('shows the times of exemptions as times in a sentence', async () => {
+  const report = await reportOf({});
+  const exemption = { id: 'x1', about: 'device d1', owner: 'Ana' };
+  const operator = {
+    ...report.operator,
+    exemptionsEnding: [{ ...exemption, expiresAt: '2026-11-22T08:00:00.000Z' }],
+    exemptionsUnused: [{ ...exemption, createdAt: '2026-10-01T08:00:00.000Z' }],
+  };
+  const text = reportText({ ...report, operator }, { width: 400 });
+  expect(text).toContain('Exemption x1 of device d1 (Ana) ends at 2026-11-22 08:00:00 UTC.');
+  expect(text).toContain('Exemption x1 of device d1 (Ana) has matched nothing since 2026-10-01 08:00:00 UTC.');
+});
+
 describe('the effect of a group', () => {
   it('counts each device and each person once, and devices whose owners are not known apart', async () => {
     const both = device('1', ['ana@x', 'Bob@x']);
