@@ -39,6 +39,15 @@ export const REASONS = [
 ] as const;
 export type ReasonCode = (typeof REASONS)[number];
 
+/** Reasons to hold that an approval lifts. */
+export const LIFTED_BY_APPROVAL: ReadonlySet<ReasonCode> = new Set([
+  'limits',
+  'owners',
+  'approval_needed',
+  'serial_shared',
+  'joined_later',
+]);
+
 /** Codes in audit entries and sealed plans of earlier versions. */
 const EARLIER_REASONS: { readonly [code: string]: ReasonCode } = { trouble: 'rule_matches', trouble_over: 'cleared' };
 

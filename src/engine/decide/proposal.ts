@@ -15,7 +15,7 @@ import {
   targetKey,
 } from '../../domain/action.ts';
 import type { Answer, Joined, OlderReport } from '../../domain/check.ts';
-import type { ReasonCode } from '../../domain/decision.ts';
+import { LIFTED_BY_APPROVAL } from '../../domain/decision.ts';
 import type { Episode } from '../../domain/episode.ts';
 import type { Exemption } from '../../domain/exemption.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
@@ -65,19 +65,9 @@ export interface Proposal {
   joined?: Joined | undefined;
 }
 
-/** Reasons to hold that a person's approval answers; a change window is answered by an approval with `--break-glass`. */
-const APPROVABLE: ReadonlySet<ReasonCode> = new Set([
-  'limits',
-  'owners',
-  'approval_needed',
-  'serial_shared',
-  'joined_later',
-  'frozen',
-]);
-
-/** Whether a plan may contain it: it acts, or waits for a person. */
+/** Whether a plan may contain it: it acts, or waits for a person. A change window is lifted by an approval with `--break-glass`. */
 export function isPlannable({ decision, reason }: Answer): boolean {
-  return decision === 'hold' ? APPROVABLE.has(reason) : decision === 'act';
+  return decision === 'hold' ? LIFTED_BY_APPROVAL.has(reason) || reason === 'frozen' : decision === 'act';
 }
 
 /** Whether later checks are still asked: it has no answer, or one that a person can overrule. Refusals that no approval lifts come first. */

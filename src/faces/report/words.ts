@@ -14,7 +14,7 @@ import type {
   RunDecision,
 } from '../../contract/report.ts';
 import type { ActionName } from '../../domain/action.ts';
-import type { ReasonCode } from '../../domain/decision.ts';
+import { LIFTED_BY_APPROVAL, type ReasonCode } from '../../domain/decision.ts';
 import { successorText } from '../../domain/plan.ts';
 import { isLive, leastMode } from '../../domain/rule.ts';
 import { isOfLook } from '../../domain/run.ts';
@@ -206,22 +206,12 @@ const STATE_WORDS = {
   failed: 'could not be read',
 };
 
-const NOT_LIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'stopped', 'ceiling', 'frozen']);
-
-const LIFTED: ReadonlySet<ReasonCode> = new Set([
-  'approval_needed',
-  'limits',
-  'owners',
-  'serial_shared',
-  'joined_later',
-]);
-
 /**
  * Whether approving the run's plan lets a held decision continue. A dry run's plan may hold what a ceiling then holds
  * back.
  */
 function waitsInPlan({ decision, reason, inPlan }: RunDecision): boolean {
-  return decision === 'hold' && inPlan && !NOT_LIFTED.has(reason);
+  return decision === 'hold' && inPlan && LIFTED_BY_APPROVAL.has(reason);
 }
 
 /** Whether the commands that answer the run's plan are to be shown beside it. */
@@ -246,7 +236,7 @@ export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, '
   if (waitsInPlan(decision) && plan.id !== null) return planWords(plan);
   const notLifted = notLiftedWords(decision.reason);
   if (notLifted !== undefined) return `${notLifted}${breakGlassHint(decision, plan)}`;
-  if (LIFTED.has(decision.reason) && isLive(decision.mode))
+  if (LIFTED_BY_APPROVAL.has(decision.reason) && isLive(decision.mode))
     return 'A plan that was approved before has it, and waits for `trustward apply`.';
   return 'The next run tries it again.';
 }
