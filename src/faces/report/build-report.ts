@@ -2,7 +2,15 @@
 // requested.
 
 import { giveWay } from '../../base/turns.ts';
-import type { Report, ReportDecision, ReportEffect, ReportRun, RunDecision } from '../../contract/report.ts';
+import type {
+  Report,
+  ReportDecision,
+  ReportEffect,
+  ReportRun,
+  ReportSnapshot,
+  RunDecision,
+} from '../../contract/report.ts';
+import { LIFTED_BY_APPROVAL, type ReasonCode } from '../../domain/decision.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { differenceFrom, hasProgress, liveIntentsOf, type PlannedIntent, type PlanOutline } from '../../domain/plan.ts';
@@ -77,42 +85,71 @@ export function effectWords({ devices, people, ownersUnknown }: EffectCounts): s
 const ACTIONS_MAX = 3;
 
 /** `Would ban 3 devices of 3 people and hold 12 more for approval; nothing was changed.` */
-function sentenceOf(run: ReportRun, decisions: readonly RunDecision[]): string {
+function sentenceOf(
+  run: ReportRun,
+  { trusted }: Pick<ReportSnapshot, 'trusted'>,
+  decisions: readonly RunDecision[],
+): string {
   if (run.status === 'running') return 'This run is still under way.';
   if (run.status === 'aborted') return `This run was aborted: ${run.error ?? 'no reason was recorded'}.`;
   const done = decisions.filter((one) => actKindOf(one) === 'done');
   const would = decisions.filter((one) => actKindOf(one) === 'would');
   const held = heldWords(decisions, done.length + would.length > 0);
-  if (done.length === 0) return `${wouldWords(run, would, held)}; nothing was changed.`;
+  if (done.length === 0) {
+    const isNothing = would.length + held.length === 0;
+    const words = isNothing ? nothingWords(run, trusted, decisions) : wouldWords(run, would, held);
+    return `${words}; nothing was changed.`;
+  }
   const also = would.length === 0 ? [] : [`would ${actsWords(would)} if the mode allowed it`];
   return `${listed([`Acted to ${actsWords(done)} (${outcomeWords(done)})`, ...also, ...prefixed('held', held)])}.`;
 }
 
 function wouldWords(run: ReportRun, would: readonly RunDecision[], held: readonly string[]): string {
   const isDry = run.whatIf || !isLive(leastMode(run.mode, run.daemonMode));
-  const begin = run.whatIf ? 'If these rules were active, a run would' : 'Would';
+  const begin = run.whatIf ? IF_ACTIVE : 'Would';
   if (would.length > 0) return `${begin} ${listed([actsWords(would), ...prefixed('hold', held)])}`;
-  if (held.length === 0) return run.whatIf ? `${begin} do nothing` : 'Nothing to do';
   if (isDry) return `${begin} ${listed(prefixed('hold', held))}`;
   return listed(prefixed('Held', held));
+}
+
+const IF_ACTIVE = 'If these rules were active, a run would';
+
+/** With what keeps that from meaning that all is well. */
+function nothingWords({ whatIf }: ReportRun, isTrusted: boolean, decisions: readonly RunDecision[]): string {
+  const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
+  const but = [
+    ...(isTrusted ? [] : ['not all data is trusted']),
+    ...(inDoubt === 0 ? [] : [`${countText(inDoubt)} from earlier runs ${inDoubt === 1 ? 'is' : 'are'} not resolved`]),
+  ];
+  const nothing = whatIf ? `${IF_ACTIVE} do nothing` : 'Nothing to do';
+  return but.length === 0 ? nothing : `${nothing}, but ${listed(but)}`;
 }
 
 function prefixed(verb: string, held: readonly string[]): string[] {
   return held.length === 0 ? [] : [`${verb} ${held.join(', ')}`];
 }
 
+const HELD_FOR = {
+  approval: 'for approval',
+  ceiling: 'until a ceiling allows it',
+  frozen: 'until the change window ends',
+  stopped: 'until the stop is lifted',
+  other: 'because of another rule',
+} as const;
+
+function heldFor(reason: ReasonCode): keyof typeof HELD_FOR {
+  if (LIFTED_BY_APPROVAL.has(reason)) return 'approval';
+  return reason === 'ceiling' || reason === 'frozen' || reason === 'stopped' ? reason : 'other';
+}
+
 /** `12 more for approval`. */
 function heldWords(decisions: readonly RunDecision[], isMore: boolean): string[] {
-  const held = decisions.filter(({ decision }) => decision === 'hold');
-  const ceiling = held.filter(({ reason }) => reason === 'ceiling').length;
-  const frozen = held.filter(({ reason }) => reason === 'frozen').length;
-  const person = held.length - ceiling - frozen;
+  const held = decisions.filter(({ decision }) => decision === 'hold').map(({ reason }) => heldFor(reason));
   const more = isMore ? ' more' : '';
-  return [
-    ...(person === 0 ? [] : [`${countText(person)}${more} for approval`]),
-    ...(ceiling === 0 ? [] : [`${countText(ceiling)}${more} until a ceiling allows it`]),
-    ...(frozen === 0 ? [] : [`${countText(frozen)}${more} until the change window ends`]),
-  ];
+  return Object.entries(HELD_FOR).flatMap(([why, words]) => {
+    const count = held.filter((one) => one === why).length;
+    return count === 0 ? [] : [`${countText(count)}${more} ${words}`];
+  });
 }
 
 /** `ban 3 devices of 3 people, disable 1 service and do 2 other actions`. */
@@ -223,12 +260,13 @@ async function reportOf(
 ): Promise<Report> {
   const rules = ruleViews(run).map((rule) => ({ ...rule, evidence: evidenceView(rule, evidence) }));
   const judged = rules.filter(({ judged }) => judged).map(({ id }) => id);
+  const [shownRun, snapshot] = [runView(run), snapshotView(run)];
   return {
-    sentence: sentenceOf(runView(run), decisions),
-    run: runView(run),
+    sentence: sentenceOf(shownRun, snapshot, decisions),
+    run: shownRun,
     changes,
     effects: effectsOf(decisions),
-    snapshot: snapshotView(run),
+    snapshot,
     plan,
     rules,
     limits: limitsOf(run),

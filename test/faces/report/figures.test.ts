@@ -63,6 +63,35 @@ describe('the sentence of a report', () => {
       { mode: 'enforce', decisions: [ban('c', [], hold), ban('d', [], capped)] },
       'Held 1 for approval, 1 until a ceiling allows it; nothing was changed.',
     ],
+    [
+      'of a run during a stop',
+      {
+        mode: 'enforce',
+        decisions: [
+          ban('c', [], { ...hold, reason: 'stopped' }),
+          ban('d', [], { ...hold, reason: 'conflict' }),
+          ban('e', [], { ...hold, reason: 'other_first' }),
+        ],
+      },
+      'Held 1 until the stop is lifted, 2 because of another rule; nothing was changed.',
+    ],
+    [
+      'of a run over data that is not trusted',
+      {
+        mode: 'enforce',
+        sources: { devices: { trusted: false, reasons: [{ source: 'devices', code: 'shrunk', text: '100 to 3' }] } },
+        decisions: [ban('c', [], { ...hold, decision: 'skip', reason: 'untrusted_source' })],
+      },
+      'Nothing to do, but not all data is trusted; nothing was changed.',
+    ],
+    [
+      'of a run after which earlier actions are in doubt',
+      {
+        mode: 'enforce',
+        decisions: ['c', 'd'].map((id) => ban(id, [], { ...hold, decision: 'skip', reason: 'in_doubt' })),
+      },
+      'Nothing to do, but 2 from earlier runs are not resolved; nothing was changed.',
+    ],
     ['of a run without matches', {}, 'Nothing to do; nothing was changed.'],
     [
       'of a run that acted',
