@@ -143,7 +143,52 @@ type Words = (entry: ReadEntry) => string | undefined;
 const of = (entry: ReadEntry, ...names: string[]) => names.map((name) => textIn(entry, name)).join(' ');
 const hasActor = (entry: ReadEntry) => textIn(entry, 'by') !== '';
 
-const DEEDS: { readonly [kind in AuditKind]?: Words } = {
+/** Kinds of entries that are no deed of a person; `run.started` has lines of its own. */
+const NO_DEEDS = [
+  'run.started',
+  'database.bound',
+  'lists.changed',
+  'run.finished',
+  'run.aborted',
+  'runs.removed',
+  'plans.dropped',
+  'rules.loaded',
+  'rules.rejected',
+  'source.untrusted',
+  'baseline.accepted',
+  'episode.opened',
+  'episode.closed',
+  'decision.made',
+  'decision.flapped',
+  'plan.sealed',
+  'plan.superseded',
+  'plan.expired',
+  'plan.applied',
+  'plan.interrupted',
+  'intent.dry',
+  'intent.sent',
+  'intent.settled',
+  'intent.withdrawn',
+  'claim.opened',
+  'claim.ended',
+  'claim.orphaned',
+  'intent.reopened',
+  'exemption.covered',
+  'exemption.ending',
+  'audit.checkpoints_lost',
+  'database.restored',
+  'database.migrated',
+  'database.moved',
+  'tables.changed',
+  'notification.delivered',
+  'notification.given_up',
+  'alert.raised',
+  'credential.replaced',
+  'notice',
+] as const satisfies readonly AuditKind[];
+type Deed = Exclude<AuditKind, (typeof NO_DEEDS)[number]>;
+
+const DEEDS: Readonly<Record<Deed, Words>> = {
   'plan.approved': (entry) => `approved plan ${of(entry, 'plan')}`,
   'plan.rejected': (entry) => `rejected plan ${of(entry, 'plan')}`,
   'plan.glass_broken': (entry) => `BROKE THE GLASS: let plan ${of(entry, 'plan')} through the change windows`,
@@ -176,7 +221,7 @@ const DONE_BY_RUNS_TOO: ReadonlySet<AuditKind> = new Set(['intent.planned', 'cla
 
 async function sumPeople(reader: SummaryReader, sinceMs: number, { seqOf }: SummedRuns): Promise<Counted<SummaryDeed>> {
   const newest = new Newest();
-  for (const [kind, words] of Object.entries(DEEDS) as [AuditKind, Words][]) {
+  for (const [kind, words] of Object.entries(DEEDS) as [Deed, Words][]) {
     const only = DONE_BY_RUNS_TOO.has(kind) ? { hasActor: true as const } : {};
     for await (const entry of entriesSince(reader, kind, sinceMs, only)) {
       const text = words(entry);
