@@ -5,6 +5,7 @@ import type { Decision } from '../../../src/domain/decision.ts';
 import type { RunRecord } from '../../../src/domain/store.ts';
 import { addRun, decision, deviceSeen, intent, plan, START_MS, tally } from '../../support/filled-store.ts';
 import { openPages, textOf } from '../../support/pages.ts';
+import { addActed } from './acted.ts';
 
 describe('the overview', () => {
   it('shows that all is well, and when the next run comes', async () => {
@@ -44,6 +45,36 @@ describe('the overview', () => {
     const { text } = await get('/');
     expect(text).toContain('devices 4,000, paged');
     expect(text).not.toContain('Nothing was read yet');
+  });
+
+  it('does not show that all is well while an action is in doubt, parked, or failed and still to be done', async () => {
+    const { get, store } = openPages();
+    await addActed(store, 'run1', [
+      { id: '1', outcome: 'succeeded', status: 'standing' },
+      { id: '2', outcome: 'unknown' },
+      { id: '3', outcome: 'parked' },
+      { id: '4', outcome: 'failed' },
+    ]);
+    const { text } = await get('/');
+    expect(text).not.toContain('All is well.');
+    expect(text).toContain(
+      'Not all is well. 1 action in doubt, 1 action parked, 1 action failed and still to be done.',
+    );
+    await store.setStop({ at: START_MS, by: 'ana', reason: 'a test' }, []);
+    expect((await get('/')).text).toContain(
+      'Stopped by a person: nothing is called. 1 action in doubt, 1 action parked',
+    );
+  });
+
+  it('does not show that all is well after a run that was aborted, until another one has ended', async () => {
+    const { get, store } = openPages();
+    await addRun(store, { id: 'a' });
+    await addRun(store, { id: 'b', error: 'the API is away' });
+    expect((await get('/')).text).toContain('Not all is well. Run 2 was aborted.');
+    await addRun(store, { id: 'c', finished: false });
+    expect((await get('/')).text).toContain('Not all is well. Run 2 was aborted.');
+    await addRun(store, { id: 'd' });
+    expect((await get('/')).text).toContain('All is well.');
   });
 
   it('names what is wrong', async () => {

@@ -4,6 +4,7 @@
 import { DAY_MS } from '../../../base/time.ts';
 import { SWITCHES } from '../../../contract/operator.ts';
 import { windowAt } from '../../../domain/change-window.ts';
+import type { Outcome } from '../../../domain/decision.ts';
 import type { PlanStatus } from '../../../domain/plan.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { type Ctx, operationsOf, type Route, readForm } from '../../http/route.ts';
@@ -22,17 +23,20 @@ import { countedPlans, DryRun, planLine, RUN_COLUMNS, runRow } from './plans.tsx
 
 const PLANS = 5;
 
-async function waits({ reader }: HttpDeps) {
+/** Each as people read it: `2 actions in doubt`. */
+async function unsettled(reader: HttpDeps['reader']): Promise<string[]> {
+  const ofOutcome = async (outcome: Outcome) => (await reader.newestIntents({ outcome }, 1)).total;
+  const counted = [
+    [await ofOutcome('unknown'), 'in doubt'],
+    [await ofOutcome('parked'), 'parked'],
+    [(await reader.openFailures()).length, 'failed and still to be done'],
+  ] as const;
+  return counted.flatMap(([count, what]) => (count === 0 ? [] : [`${plural(count, 'action')} ${what}`]));
+}
+
+async function waits({ reader }: HttpDeps, actions: readonly string[]) {
   const { plans, isMore } = await waitingPlans(reader);
-  const unsettled = await Promise.all(
-    (['unknown', 'parked'] as const).map(async (outcome) => ({
-      outcome,
-      total: (await reader.newestIntents({ outcome }, 1)).total,
-    })),
-  );
-  const inDoubt = unsettled.filter(({ total }) => total > 0);
-  const failures = await reader.openFailures();
-  const isNothing = plans.length === 0 && inDoubt.length === 0 && failures.length === 0;
+  const isNothing = plans.length + actions.length === 0;
   return (
     <section class="card">
       <h2>Waits for a person</h2>
@@ -46,18 +50,11 @@ async function waits({ reader }: HttpDeps) {
             <Link href="/plans">more plans</Link>
           </li>
         ) : null}
-        {inDoubt.map(({ outcome, total }) => (
+        {actions.map((words) => (
           <li data-row>
-            <Link href="/in-doubt">
-              {plural(total, 'action')} {outcome === 'unknown' ? 'in doubt' : 'parked'}
-            </Link>
+            <Link href="/in-doubt">{words}</Link>
           </li>
         ))}
-        {failures.length > 0 ? (
-          <li data-row>
-            <Link href="/in-doubt">{plural(failures.length, 'action')} failed and still to be done</Link>
-          </li>
-        ) : null}
       </ul>
     </section>
   );
@@ -74,7 +71,6 @@ const RUNS = 5;
 const LIVE = 'run plan intent stop';
 
 export function overviewPages(deps: HttpDeps): Route[] {
-  const _by = (context: Ctx) => context.var.caller.name;
   return [
     readPage(deps, '/', async (context) => {
       const now = await stateNow(deps);
@@ -85,12 +81,12 @@ export function overviewPages(deps: HttpDeps): Route[] {
         body: (
           <>
             <h1>Overview</h1>
-            <Live id="well" on="run stop" path="/">
+            <Live id="well" on="run intent stop" path="/">
               {wellLine(now)}
             </Live>
             <Live id="waits" on={LIVE} path="/">
               <div class="cards">
-                {await waits(deps)}
+                {await waits(deps, now.actions)}
                 {await lastDay(deps)}
               </div>
             </Live>
@@ -123,21 +119,36 @@ async function stateNow({ readiness, reader, clock, changeWindows = [] }: HttpDe
   // A run that still reads has no snapshot yet: the one before it is the last that has.
   const run = newest?.status === 'running' && newest.findings === undefined ? before : newest;
   const snapshot = run && snapshotView(run);
+  const ended = newest?.status === 'running' ? before : newest;
   const isStopped = (await reader.stop()) !== undefined;
   const nowMs = clock.nowMs();
   const frozen = windowAt(changeWindows, nowMs) && (await changeWindowNow(reader, changeWindows, nowMs));
-  return { nowMs, checks, snapshot: snapshot?.id === null ? undefined : snapshot, isStopped, frozen };
+  return {
+    ...{ nowMs, checks, isStopped, frozen },
+    snapshot: snapshot?.id === null ? undefined : snapshot,
+    aborted: ended?.status === 'aborted' ? [`run ${ended.seq} was aborted`] : [],
+    actions: await unsettled(reader),
+  };
 }
 
 type StateNow = Awaited<ReturnType<typeof stateNow>>;
 
-function wellLine({ nowMs, checks, snapshot, isStopped, frozen }: StateNow) {
+function wellLine({ nowMs, checks, snapshot, isStopped, frozen, aborted, actions }: StateNow) {
   const wrong = checks.filter(({ ok }) => !ok);
   const untrusted = snapshot !== undefined && !snapshot.trusted;
-  const isWell = wrong.length === 0 && !untrusted;
+  const isWrong = wrong.length > 0 || untrusted;
+  const unusual = [...aborted, ...actions];
+  const isWell = !isWrong && !isStopped && unusual.length === 0;
+  const words = isWrong
+    ? 'Something is wrong.'
+    : isStopped
+      ? 'Stopped by a person: nothing is called.'
+      : isWell
+        ? 'All is well.'
+        : 'Not all is well.';
   return (
-    <div class={`notice ${!isWell ? 'bad' : isStopped || frozen ? 'wait' : 'good'}`}>
-      <b>{!isWell ? 'Something is wrong.' : isStopped ? 'Stopped by a person: nothing is called.' : 'All is well.'}</b>{' '}
+    <div class={`notice ${isWrong ? 'bad' : isWell && !frozen ? 'good' : 'wait'}`}>
+      <b>{words}</b> {unusual.length === 0 ? null : `${asSentence(unusual.join(', '))}. `}
       {wrong.map(({ name, text }) => (
         <span>
           <b>{name}:</b> <Words>{text}</Words>.{' '}
