@@ -26,6 +26,19 @@ export function Words({ children }: { children: string }) {
   );
 }
 
+/** Sentences, each in an element of its own. */
+export function Lines({ texts, as: Each = 'div' }: { texts: readonly string[]; as?: 'div' | 'li' | 'p' }) {
+  return (
+    <>
+      {texts.map((text) => (
+        <Each>
+          <Words>{text}</Words>
+        </Each>
+      ))}
+    </>
+  );
+}
+
 /** As `timeText` and `timeCell` write them. */
 const TIME = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: UTC|Z))/;
 

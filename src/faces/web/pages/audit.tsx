@@ -10,7 +10,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { type Ctx, param, type Route, readForm, readSearch } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
-import { Code, Table, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Table, When, Words } from '../../report/html/text.tsx';
 import { auditCheckText, auditView } from '../../report/lists-text.ts';
 import { addressOf, within } from '../address.ts';
 import { formPage, readPage } from '../answer.tsx';
@@ -123,11 +123,7 @@ function Verdict({ verification, isDaemon }: { verification: Verification | unde
           <p>
             <b>{ended.check === undefined ? 'It could not be verified.' : ended.check.ok ? 'Whole.' : 'Not whole.'}</b>
           </p>
-          {(ended.check ? auditCheckText(ended.check) : (ended.fault ?? '')).split('\n').map((line) => (
-            <p>
-              <Words>{line}</Words>
-            </p>
-          ))}
+          <Lines texts={(ended.check ? auditCheckText(ended.check) : (ended.fault ?? '')).split('\n')} as="p" />
           {ended.check?.bad ? (
             <p>
               <Link href={`/audit/${ended.check.bad.seq}`}>Entry {ended.check.bad.seq} of the audit</Link>

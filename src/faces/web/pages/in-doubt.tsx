@@ -12,7 +12,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { type Ctx, operationsOf, param, type Route, readForm, readSearch } from '../../http/route.ts';
 import { countText, factTexts, plural } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
-import { Code, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Table, Term, When, Words } from '../../report/html/text.tsx';
 import { auditView } from '../../report/lists-text.ts';
 import { addressOf, partAfter } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
@@ -161,13 +161,7 @@ async function described(deps: HttpDeps, intent: Intent, needsPerson: boolean) {
         </dd>
         <dt>facts</dt>
         <dd>
-          {intent.basis.flatMap(({ facts }) =>
-            factTexts(facts, intent.createdAt).map((text) => (
-              <div>
-                <Words>{text}</Words>
-              </div>
-            )),
-          )}
+          <Lines texts={intent.basis.flatMap(({ facts }) => factTexts(facts, intent.createdAt))} />
         </dd>
         <dt>intent</dt>
         <dd>

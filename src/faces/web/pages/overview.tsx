@@ -11,7 +11,7 @@ import { type Ctx, operationsOf, type Route, readForm } from '../../http/route.t
 import { snapshotView } from '../../report/decision-view.ts';
 import { asSentence, countText, plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
-import { Code, Mark, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Mark, Table, Term, When, Words } from '../../report/html/text.tsx';
 import { changeWindowNow } from '../../report/plan-view.ts';
 import { buildDone } from '../../report/summary/build.ts';
 import { sourceWords } from '../../report/words.ts';
@@ -201,11 +201,7 @@ function state(deps: HttpDeps, { checks, snapshot }: StateNow) {
                   <Term>{source}</Term>,
                   read,
                   reading.state !== 'read' ? trust : <Mark word={trust} tone={reading.trusted ? 'good' : 'bad'} />,
-                  notes.map((note) => (
-                    <div>
-                      <Words>{note}</Words>
-                    </div>
-                  )),
+                  notes.length === 0 ? null : <Lines texts={notes} />,
                 ],
               };
             })}

@@ -24,7 +24,7 @@ import { evidenceOfPlan } from '../../report/evidence-words.ts';
 import { asSentence, countText, plural } from '../../report/fact-text.ts';
 import { grouped } from '../../report/grouped.ts';
 import { Form, Link } from '../../report/html/link.tsx';
-import { Code, Mark, Name, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Mark, Name, When, Words } from '../../report/html/text.tsx';
 import { approvalWords, droppedWords, kindWordsOf } from '../../report/plan-text.ts';
 import { appliedWords, reportPlan } from '../../report/plan-view.ts';
 import { notLiftedWords, progressWords } from '../../report/words.ts';
@@ -132,11 +132,7 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
           </dd>
         </dl>
         <Successors text={await successors(deps, plan)} ids={plan.supersededBy ?? []} />
-        {approvalWords(plan).map((text) => (
-          <p>
-            <Words>{text}</Words>
-          </p>
-        ))}
+        <Lines texts={approvalWords(plan)} as="p" />
         {evidenceOfPlan(plan, deps.evidence).map(({ rule, text }) => (
           <p class="quiet">
             <Code>{rule}</Code>: {text}

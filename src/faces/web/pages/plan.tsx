@@ -26,7 +26,7 @@ import { changeTexts, countText, factTexts, flipWords, plural } from '../../repo
 import { grouped } from '../../report/grouped.ts';
 import { Who } from '../../report/html/document.tsx';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
-import { Code, Mark, type Row, Table, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Mark, type Row, Table, When, Words } from '../../report/html/text.tsx';
 import { answerPage, mayDo, readPage } from '../answer.tsx';
 import { Live, Pager } from '../parts/act.tsx';
 import {
@@ -189,18 +189,6 @@ function EffectCell({ intent: { effect } }: { intent: PlannedIntent }) {
         ...ends.map((one) => `ends ${one}`),
       ]}
     />
-  );
-}
-
-function Lines({ texts }: { texts: readonly string[] }) {
-  return (
-    <>
-      {texts.map((text) => (
-        <div>
-          <Words>{text}</Words>
-        </div>
-      ))}
-    </>
   );
 }
 
@@ -634,11 +622,7 @@ function DriftTable({ id, drifts }: { id: string; drifts: readonly Drift[] }) {
           rows={differing.map((drift) => ({
             cells: [
               <Code>{drift.target}</Code>,
-              textsOf(drift).map((text) => (
-                <div>
-                  <Words>{text}</Words>
-                </div>
-              )),
+              <Lines texts={textsOf(drift)} />,
               drift.refused ? (
                 <>
                   refused: <Words>{drift.refused.reasonText}</Words>

@@ -14,7 +14,7 @@ import { evidenceLine, ruleModeWords, ruleSettings, settingsOfAction } from '../
 import { countText, plural } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
 import { ReplayParts } from '../../report/html/picture.tsx';
-import { Code, Mark, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Mark, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
@@ -186,11 +186,7 @@ function RuleTests({ report }: { report: RuleTestReport }) {
       {others.length === 0 ? null : (
         <div class="notice wait">
           <ul>
-            {others.map((problem) => (
-              <li>
-                <Words>{problem}</Words>
-              </li>
-            ))}
+            <Lines texts={others} as="li" />
           </ul>
         </div>
       )}

@@ -15,7 +15,7 @@ import { evidenceLine } from '../../report/evidence-words.ts';
 import { countText, factTexts, meanwhileText, plural, showHidden } from '../../report/fact-text.ts';
 import { Sparkline, Who } from '../../report/html/document.tsx';
 import { Link } from '../../report/html/link.tsx';
-import { Code, Mark, type Row, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Mark, type Row, Table, Term, When, Words } from '../../report/html/text.tsx';
 import { reasonWords } from '../../report/words.ts';
 import { addressOf, within } from '../address.ts';
 import { readPage } from '../answer.tsx';
@@ -89,11 +89,7 @@ function Refusal({ lines, meanwhile }: { lines: readonly string[] | undefined; m
     <div class="notice bad" role="alert">
       <b>The rules folder was refused:</b> {plural(lines.length, 'problem')}. Until it is in order, {meanwhile}.
       <ul>
-        {lines.map((line) => (
-          <li>
-            <Words>{line}</Words>
-          </li>
-        ))}
+        <Lines texts={lines} as="li" />
       </ul>
     </div>
   );
@@ -387,13 +383,5 @@ export function decisionRow(stored: StoredDecision): Row {
 }
 
 export function Facts({ facts, atMs }: { facts: StoredDecision['facts']; atMs: number }) {
-  return (
-    <>
-      {factTexts(facts, atMs).map((text) => (
-        <div>
-          <Words>{text}</Words>
-        </div>
-      ))}
-    </>
-  );
+  return <Lines texts={factTexts(facts, atMs)} />;
 }

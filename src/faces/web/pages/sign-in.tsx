@@ -2,17 +2,15 @@
 // its button does, since previews of links read addresses.
 import { z } from 'zod';
 import { type Ctx, type Route, readQuery } from '../../http/route.ts';
-import { RETURN_MAX, type SigningIn } from '../../http/sign-in.ts';
+import type { SignInParts } from '../../http/routes/sign-in.ts';
+import { RETURN_MAX } from '../../http/sign-in.ts';
 import { Form } from '../../report/html/link.tsx';
 import { Name } from '../../report/html/text.tsx';
 import type { PageContent } from '../layout.tsx';
 
 const query = z.strictObject({ code: z.string().max(200).optional(), to: z.string().max(RETURN_MAX).optional() });
 
-interface SignInPageParts {
-  signInAt(context: Ctx): Pick<SigningIn, 'peek'>;
-  /** `trustward open` makes links that lead here. */
-  opensByCommand: boolean;
+interface SignInPageParts extends Pick<SignInParts, 'signInAt' | 'opensByCommand'> {
   answer(context: Ctx, content: PageContent): Promise<Response>;
 }
 

@@ -17,7 +17,7 @@ import { type Ctx, leadTo, operationsOf, param, type Route, readForm } from '../
 import { subjectPath } from '../../report/document.ts';
 import { Who } from '../../report/html/document.tsx';
 import { Link } from '../../report/html/link.tsx';
-import { Code, Mark, Name, Table, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Mark, Name, Table, When, Words } from '../../report/html/text.tsx';
 import { shortStateWords, stateWords } from '../../report/why-words.ts';
 import { answerPage } from '../answer.tsx';
 import { Act, OutcomeMark, ReleasedTable } from '../parts/act.tsx';
@@ -65,11 +65,7 @@ export function StateCard({ why }: { why: WhyAnswer }) {
       <p class="lead">
         <Words>{first as string}</Words>
       </p>
-      {others.map((line) => (
-        <p>
-          <Words>{line}</Words>
-        </p>
-      ))}
+      <Lines texts={others} as="p" />
       {last.map(({ intent, runSeq }) => (
         <p>
           <Link href={`/intents/${encodeURIComponent(intent.id)}`}>
@@ -96,11 +92,7 @@ export function NextCard({ next }: Pick<WhyAnswer, 'next'>) {
     <section class="card">
       <h2>What happens next</h2>
       <ul class="list">
-        {next.map((line) => (
-          <li>
-            <Words>{line}</Words>
-          </li>
-        ))}
+        <Lines texts={next} as="li" />
       </ul>
     </section>
   );

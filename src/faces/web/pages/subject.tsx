@@ -24,7 +24,7 @@ import { leadTo, param, type Route, readQuery } from '../../http/route.ts';
 import { subjectPath } from '../../report/document.ts';
 import { factText, flipWords, plural } from '../../report/fact-text.ts';
 import { Link, useAddress } from '../../report/html/link.tsx';
-import { Code, Mark, Name, type Row, Table, type Tone, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Mark, Name, type Row, Table, type Tone, When, Words } from '../../report/html/text.tsx';
 import {
   basisWords,
   becauseWords,
@@ -478,11 +478,7 @@ function ruleRow(rule: WhyRule, { subject, at: atMs }: Why): Row {
       <Mark word={mode} />,
       <Mark word={verdict ?? 'not judged'} text={verdictWords(rule)} />,
       <>
-        {matchingFacts(rule, atMs).map((fact) => (
-          <div>
-            <Words>{fact}</Words>
-          </div>
-        ))}
+        <Lines texts={matchingFacts(rule, atMs)} />
         {reason === undefined ? null : (
           <div>
             <Words>{reason}</Words>
@@ -603,11 +599,7 @@ function Explained({ explained }: { explained: ExplainedSubject }) {
           );
         })}
       </dl>
-      {explanationFlipWords(explanation).map((words) => (
-        <p>
-          <Words>{words}</Words>
-        </p>
-      ))}
+      <Lines texts={explanationFlipWords(explanation)} as="p" />
       <p>
         <b>Decided now, for this {explanation.subject.kind} alone</b>
       </p>
