@@ -11,6 +11,7 @@ import { type ExplainedPart, HISTORY_KINDS } from '../domain/why.ts';
 import * as nouns from './nouns.ts';
 import { about, claimed, draft, facts, intentStatus } from './nouns.ts';
 import {
+  absent,
   count,
   decisionName,
   effect,
@@ -33,6 +34,9 @@ import {
 const moment = z
   .codec(z.iso.datetime(), z.number(), { decode: (text) => Date.parse(text), encode: isoTime })
   .meta({ type: 'string', description: 'ISO 8601 in UTC' });
+
+/** What a person commanded. */
+const said = z.strictObject({ at: moment, by: text, reason: text });
 
 const rule = z
   .strictObject({
@@ -97,14 +101,14 @@ const part: z.ZodType<ExplainedPart> = z
   .lazy(() =>
     z.strictObject({
       text,
-      answer: z.enum(['true', 'false', 'unknown', 'error']).optional(),
+      answer: absent(z.enum(['true', 'false', 'unknown', 'error'])),
       value: factOrAbsent,
       unit: unit.optional(),
-      reason: text.optional(),
+      reason: absent(text),
       parts: z.array(part),
     }),
   )
-  .meta({ id: 'ExplainedPart' }) as unknown as z.ZodType<ExplainedPart>;
+  .meta({ id: 'ExplainedPart' });
 const unit = z.enum(['time', 'seconds']);
 
 const verdict = z.enum(VERDICTS);
@@ -130,12 +134,13 @@ const decidedNow = z
     ...decided,
     notAsked: z
       .array(z.enum(REASONS))
+      .readonly()
       .describe('checks that weigh the subject among others: a run may answer with one'),
   })
   .meta({ id: 'DecidedNow' });
 
 const openClaim = z
-  .strictObject({ ...claimed, openedAt: moment, endedAt: moment.optional() })
+  .strictObject({ ...claimed, openedAt: moment, endedAt: absent(moment) })
   .meta({ id: 'OpenClaim' });
 
 const recorded = z.strictObject({
@@ -145,16 +150,16 @@ const recorded = z.strictObject({
   subject: z.strictObject({ kind, id: text }),
   subjectName: text,
   since: moment,
-  cappedBy: z.enum(['run', 'daemon']).optional(),
+  cappedBy: absent(z.enum(['run', 'daemon'])),
   flip: flip.optional(),
-  episodeId: text.optional(),
-  intentId: text.optional(),
-  outcome: outcome.optional(),
-  outcomeText: text.optional(),
+  episodeId: absent(text),
+  intentId: absent(text),
+  outcome: absent(outcome),
+  outcomeText: absent(text),
   runId: text,
   runSeq: count,
   writtenAt: moment,
-  endedSeq: count.optional(),
+  endedSeq: absent(count),
 });
 
 const explanation = z.strictObject({
@@ -164,7 +169,7 @@ const explanation = z.strictObject({
   subject: z.strictObject({ kind, id: text, name: text, serial: text.optional(), owners: owners.optional() }),
   at: moment,
   verdict,
-  reason: text.optional(),
+  reason: absent(text),
   missing: texts,
   tree: part,
   facts: z.array(
@@ -172,14 +177,14 @@ const explanation = z.strictObject({
       fact: text,
       value: factOrAbsent,
       unit: unit.optional(),
-      reason: text.optional(),
+      reason: absent(text),
       source,
-      ageMs: z.number().optional(),
+      ageMs: absent(z.number()),
       vouchedBy: z.array(
-        z.strictObject({ fact: text, value: factOrAbsent, ageMs: z.number().optional(), ageMaxMs: z.number() }),
+        z.strictObject({ fact: text, value: factOrAbsent, ageMs: absent(z.number()), ageMaxMs: z.number() }),
       ),
       past: z
-        .strictObject({ was: factOrAbsent, changedAt: moment.optional(), knownSince: moment.optional() })
+        .strictObject({ was: factOrAbsent, changedAt: absent(moment), knownSince: absent(moment) })
         .optional(),
     }),
   ),
@@ -189,7 +194,7 @@ const explanation = z.strictObject({
 const basisReading = {
   state: z.enum(READING_STATES),
   trusted: z.boolean(),
-  at: moment.optional(),
+  at: absent(moment),
   reasons: texts,
 };
 
@@ -199,10 +204,10 @@ export const explained = z
     mode,
     decisions: z.array(decidedNow).describe('what a run over this rule and this one subject would decide now'),
     claims: z.array(openClaim),
-    recorded: z.strictObject({ decisions: z.array(recorded), none: text.optional(), differs: z.boolean() }),
+    recorded: z.strictObject({ decisions: z.array(recorded), none: absent(text), differs: z.boolean() }),
     basis: z.strictObject({
-      run: z
-        .strictObject({
+      run: absent(
+        z.strictObject({
           id: text,
           seq: count,
           at: moment,
@@ -210,10 +215,10 @@ export const explained = z
           match: count,
           subjects: count,
           wasEdited: z.boolean(),
-        })
-        .optional(),
-      sources: z.array(z.strictObject({ ...basisReading, source, seq: count.optional() })),
-      events: z.strictObject(basisReading).optional(),
+        }),
+      ),
+      sources: z.array(z.strictObject({ ...basisReading, source, seq: absent(count) })),
+      events: absent(z.strictObject(basisReading)),
     }),
   })
   .meta({ id: 'Explained' });
@@ -226,10 +231,10 @@ const identity = z
     name: text,
     platform: text,
     model: text,
-    owners: owners.optional(),
+    owners: absent(owners),
     firstAt: moment,
     changedAt: moment,
-    goneAt: moment.optional(),
+    goneAt: absent(moment),
   })
   .meta({ id: 'Identity' });
 
@@ -238,17 +243,17 @@ const intent = z
     id: text,
     runId: text,
     mode,
-    planId: text.optional(),
+    planId: absent(text),
     approved: z.boolean(),
     status: intentStatus,
-    outcome: outcome.optional(),
+    outcome: absent(outcome),
     attempts: count,
-    refused: z.strictObject({ times: count, credential: text.optional() }).optional(),
+    refused: z.strictObject({ times: count, credential: absent(text) }).optional(),
     doubtRetries: count,
     createdAt: moment,
-    sentAt: moment.optional(),
-    settledAt: moment.optional(),
-    note: text.optional(),
+    sentAt: absent(moment),
+    settledAt: absent(moment),
+    note: absent(text),
     ...draft,
     released: z.boolean().optional(),
   })
@@ -260,16 +265,16 @@ const states = z.array(
       action: text,
       text,
       target: text,
-      isSo: z.boolean().optional(),
-      last: z
-        .strictObject({
+      isSo: absent(z.boolean()),
+      last: absent(
+        z.strictObject({
           intent,
-          runSeq: count.optional(),
+          runSeq: absent(count),
           isOfLook: z.boolean(),
-          approvedBy: text.optional(),
-          breakGlass: z.strictObject({ at: moment, by: text, reason: text }).optional(),
-        })
-        .optional(),
+          approvedBy: absent(text),
+          breakGlass: absent(said),
+        }),
+      ),
       isOwn: z.boolean().describe("Trustward's last action made it as it is now"),
     })
     .meta({ id: 'TargetState' }),
@@ -288,18 +293,18 @@ const waiting = z.strictObject({
 /** Whom it covers stays inside: prints of identities. */
 const exemption = z.object({
   id: text,
-  subject: about.subject.unwrap().optional(),
-  selector: about.selector.unwrap().optional(),
+  subject: absent(about.subject.unwrap()),
+  selector: absent(about.selector.unwrap()),
   owner: text,
   reason: text,
   expiresAt: moment,
   createdAt: moment,
   createdBy: text,
-  endedAt: moment.optional(),
-  endedBy: text.optional(),
-  endedReason: text.optional(),
-  usedAt: moment.optional(),
-  warnedAt: moment.optional(),
+  endedAt: absent(moment),
+  endedBy: absent(text),
+  endedReason: absent(text),
+  usedAt: absent(moment),
+  warnedAt: absent(moment),
   acceptForgeable: z.boolean().optional(),
 });
 
@@ -308,9 +313,9 @@ const whyRule = z.strictObject({
   title: text,
   mode,
   revert: z.boolean(),
-  verdict: z.enum(VERDICTS).optional(),
-  reason: text.optional(),
-  flip: flip.optional(),
+  verdict: absent(verdict),
+  reason: absent(text),
+  flip: absent(flip),
   tree: part.optional().describe('the condition with its values; of an answer about an earlier time'),
   decisions: z.array(decidedNow),
   clearing: z
@@ -333,11 +338,11 @@ const historyLine = z.strictObject({
   at: moment,
   kind: z.enum(HISTORY_KINDS),
   text,
-  action: text.optional(),
-  target: text.optional(),
-  rules: texts,
-  run: count.optional(),
-  by: text.optional(),
+  action: absent(text),
+  target: absent(text),
+  rules: texts.readonly(),
+  run: absent(count),
+  by: absent(text),
   id: text,
 });
 
@@ -347,15 +352,15 @@ export const why = z
     subject: identity,
     devices: z.array(z.strictObject({ identity, states })),
     at: moment,
-    unread: text.optional().describe('why it could not be read now'),
-    record: facts.optional().describe('its record as read now, without secrets'),
+    unread: absent(text).describe('why it could not be read now'),
+    record: absent(facts).describe('its record as read now, without secrets'),
     states,
     claims: z.array(openClaim),
     waiting: z.array(waiting),
     unfinished: z.array(intent),
-    exemption: exemption.optional(),
-    joined: exemption.optional().describe('the exemption that it joined after that was made: it waits for a yes'),
-    stop: z.strictObject({ at: moment, by: text, reason: text }).optional(),
+    exemption: absent(exemption),
+    joined: absent(exemption).describe('the exemption that it joined after that was made: it waits for a yes'),
+    stop: absent(said),
     rules: z.array(whyRule),
     history: z.array(historyLine),
     next: texts.describe('what happens by itself next'),

@@ -23,8 +23,11 @@ export const decisionName = z.enum(DECISION_NAMES);
 export const outcome = z.enum(OUTCOMES);
 /** Any JSON value: an integer over 2^53 is a string of digits. */
 export const fact: z.ZodType<Fact> = z.any();
-/** JSON has no name for what is undefined. */
-export const factOrAbsent = fact.optional() as unknown as z.ZodType<Fact | undefined>;
+/** What may be undefined here, and is left out of JSON, which has no name for it. */
+export function absent<T extends z.ZodType>(one: T) {
+  return one.optional() as unknown as z.ZodType<z.output<T> | undefined, z.input<T> | undefined>;
+}
+export const factOrAbsent = absent(fact);
 export const owners = z.array(text).readonly();
 
 /** As evidence-words.ts makes it. */

@@ -155,7 +155,7 @@ async function explains(
   config: Config,
   id: 'why' | 'explainRule',
   input: Parsed<'why'> & Parsed<'explainRule'>,
-): Promise<object> {
+): Promise<Output<'why'> | Output<'explainRule'>> {
   const { composeWhatIf } = await import('../../runtime/compose/compose.ts');
   const { engine, explaining, close } = await composeWhatIf(config);
   const daemonMode = leastMode(config.mode, engine.daemonMode);

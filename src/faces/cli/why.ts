@@ -2,7 +2,6 @@
 // active.
 
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
-import type { WhyAnswer } from '../../domain/why.ts';
 import { explainSubject } from '../../engine/explain/judge-subject.ts';
 import { composeWhatIf } from '../../runtime/compose/compose.ts';
 import type { Config } from '../../runtime/config/config.ts';
@@ -21,7 +20,7 @@ export async function explainCommand(io: Io, rule: string, subject: string, opti
   const other = await otherThanActive(io, config, options, daemon);
   const explained: Explained = other
     ? await explainedBy(config, rule, subject)
-    : ((await operations(io, options).explainRule({ id: rule, subject })) as unknown as Explained);
+    : await operations(io, options).explainRule({ id: rule, subject });
   const text = () => explainedText(explained, widthOf(options));
   const json = () => {
     const { whatIf, ...answer } = explained;
@@ -55,7 +54,7 @@ export async function whyCommand(io: Io, name: string, options: WhyOptions): Pro
     return whyAtCommand(io, name, options.at, options);
   }
   const what = await chosenName(io, options, name, SUBJECT_KINDS, { confirms: false });
-  const why = (await operations(io, options).why({ of: what })) as unknown as WhyAnswer;
+  const why = await operations(io, options).why({ of: what });
   const text = () => whyText(why, widthOf(options));
   write(io, options, format === 'json' ? JSON.stringify(whyJson(why), null, 2) : text());
   return 0;

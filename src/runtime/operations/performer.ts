@@ -83,12 +83,12 @@ const ANSWERING: Handlers<Offering, Exclude<OperationId, ReadingId | ActingId | 
     const { ok, entries, head, bad } = await verifyAudit();
     return { ok, entries, head, bad: bad ?? null };
   },
-  explainRule: async ({ explain }, { id, subject }) => (await explain(id, subject)) as Output<'explainRule'>,
+  explainRule: async ({ explain }, { id, subject }) => explain(id, subject),
   why: async ({ why, whyAt, clock }, { of, at }) => {
-    if (at === undefined) return (await why(of)) as Output<'why'>;
+    if (at === undefined) return why(of);
     const atMs = givenTime(at, 'at', clock.nowMs(), 'before');
     if (!whyAt) throw new AppError('not_found', 'there is no history here');
-    return (await whyAt(of, atMs)) as Output<'why'>;
+    return whyAt(of, atMs);
   },
   listRules: async (deps, { limit, after = '' }) => {
     const sorted = [...loadedRules(deps)].sort((one, other) => (one.id < other.id ? -1 : 1));

@@ -375,7 +375,7 @@ describe('the report of a run over the subjects that new events named states not
 });
 
 describe('what `why` answers crosses a process as JSON, and comes back as it was', () => {
-  const whyOfJson = (text: string) => z.decode(why, JSON.parse(text)) as unknown as WhyAnswer;
+  const whyOfJson = (text: string) => z.decode(why, JSON.parse(text));
 
   const AT = Date.UTC(2026, 10, 23, 9, 30);
   const ANSWER: WhyAnswer = {
