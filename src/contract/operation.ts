@@ -1,6 +1,7 @@
 // contract: what an operation is: one entry that says what it is called, who may ask for it, what it takes and answers, and its words on the command
 // line. Routes, the OpenAPI document, the client over HTTP, arguments and options with their help, and the jobs of workers derive from it.
 import { z } from 'zod';
+import { plainJson } from '../base/json.ts';
 import { pathText, wordsOf } from '../base/text.ts';
 import type { Scope } from '../domain/endpoint-token.ts';
 import { AppError } from '../domain/errors.ts';
@@ -105,6 +106,11 @@ export type InputOf<E> = Part<E, 'params', 'input'> & Part<E, 'query', 'input'> 
 export type ParsedOf<E> = Part<E, 'params', 'output'> & Part<E, 'query', 'output'> & Part<E, 'body', 'output'>;
 type Answered<A> = A extends { schema: infer S extends z.ZodType } ? z.output<S> : never;
 export type OutputOf<E extends Described> = Answered<E['answers'][keyof E['answers']]>;
+
+/** An answer whose members are encoded, as JSON: what its schema does not have is left out or refused. */
+export function encodedJson<T extends z.ZodType>(schema: T, answer: z.output<T>): z.input<T> {
+  return z.encode(schema, plainJson(answer) as z.output<T>);
+}
 
 /** Who asks, for the record. */
 export interface Asking {

@@ -1,6 +1,8 @@
 // cli: `why WHAT --at TIME` and `facts WHAT --at TIME`: what was so of one subject, from what runs recorded then. In: a name, a time. Out: text
 // or JSON. Reading only, also while a daemon writes; the platform is not asked, and no credential is read.
 import { existsSync } from 'node:fs';
+import * as answers from '../../contract/answers.ts';
+import { encodedJson } from '../../contract/operation.ts';
 import { databaseName } from '../../domain/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Fact, isFacts } from '../../domain/facts.ts';
@@ -13,7 +15,6 @@ import { composeHistory, newestRunOf } from '../../runtime/compose/history.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import { withReader } from '../../runtime/compose/run-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
-import { factsAtJson, whyJson } from '../report/answers.ts';
 import { factText, showHidden } from '../report/fact-text.ts';
 import { paragraph } from '../report/terminal-table.ts';
 import { asOfWords } from '../report/why-words.ts';
@@ -24,7 +25,7 @@ import { whyText } from './why-text.ts';
 export async function whyAtCommand(io: Io, name: string, at: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const why = await reading(io, options, name, at, whyAt);
-  write(io, options, format === 'json' ? json(whyJson(why)) : whyText(why, widthOf(options)));
+  write(io, options, format === 'json' ? json(encodedJson(answers.why, why)) : whyText(why, widthOf(options)));
   return 0;
 }
 
@@ -38,7 +39,11 @@ export async function factsAtCommand(
   if (name === undefined)
     throw new AppError('usage', '--at needs the name of a device, user or service: `trustward facts WHAT --at 2d`');
   const facts = await reading(io, options, name, at, factsAt);
-  write(io, options, format === 'json' ? json(factsAtJson(facts)) : factsAtText(facts, widthOf(options)));
+  write(
+    io,
+    options,
+    format === 'json' ? json(encodedJson(answers.factsAt, facts)) : factsAtText(facts, widthOf(options)),
+  );
   return 0;
 }
 

@@ -1,11 +1,12 @@
 // cli: `explain RULE SUBJECT`: the tree, the facts, the flip, and the decision. Through the daemon when one is
 // active.
 
+import { schemas } from '../../contract/answers.ts';
+import { encodedJson } from '../../contract/operation.ts';
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import { explainSubject } from '../../engine/explain/judge-subject.ts';
 import { composeWhatIf } from '../../runtime/compose/compose.ts';
 import type { Config } from '../../runtime/config/config.ts';
-import { explainedJson, whyJson } from '../report/answers.ts';
 import { configOf } from './config-of.ts';
 import { findDaemon, namingApi } from './daemon-client.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
@@ -24,7 +25,7 @@ export async function explainCommand(io: Io, rule: string, subject: string, opti
   const text = () => explainedText(explained, widthOf(options));
   const json = () => {
     const { whatIf, ...answer } = explained;
-    return JSON.stringify({ ...explainedJson(answer), whatIf }, null, 2);
+    return JSON.stringify({ ...encodedJson(schemas.explained, answer), whatIf }, null, 2);
   };
   write(io, options, format === 'json' ? json() : text());
   return 0;
@@ -56,6 +57,6 @@ export async function whyCommand(io: Io, name: string, options: WhyOptions): Pro
   const what = await chosenName(io, options, name, SUBJECT_KINDS, { confirms: false });
   const why = await operations(io, options).why({ of: what });
   const text = () => whyText(why, widthOf(options));
-  write(io, options, format === 'json' ? JSON.stringify(whyJson(why), null, 2) : text());
+  write(io, options, format === 'json' ? JSON.stringify(encodedJson(schemas.why, why), null, 2) : text());
   return 0;
 }

@@ -3,10 +3,10 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type HostPolicy, refuseHost } from '../../base/hosts.ts';
-import { jsonPieces, plainJson } from '../../base/json.ts';
+import { jsonPieces } from '../../base/json.ts';
 import { pathText, wordsOf } from '../../base/text.ts';
 import { inTurns } from '../../base/turns.ts';
-import type { Asking, Described, Entry, ParsedOf } from '../../contract/operation.ts';
+import { type Asking, type Described, type Entry, encodedJson, type ParsedOf } from '../../contract/operation.ts';
 import { type OperationId, type Operations, operationsFor, type Performer } from '../../contract/table.ts';
 import type { Caller } from '../../domain/endpoint-token.ts';
 import { demandScope } from './auth.ts';
@@ -353,7 +353,7 @@ export function askingOf({ var: { caller, onceId } }: Ctx): Asking {
 /** The first status of the entry, with what it says of the answer. */
 export function answered(one: Entry, answer: object): Promise<Response> {
   const [[status, { schema }] = ['200', {} as { schema?: z.ZodType }]] = Object.entries(one.answers);
-  const body = one.isCoded && schema ? z.encode(schema, plainJson(answer) as never) : answer;
+  const body = one.isCoded && schema ? encodedJson(schema, answer) : answer;
   return json(body, Number(status));
 }
 

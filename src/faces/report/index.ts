@@ -8,7 +8,6 @@ import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { ReportFormat } from '../../domain/replay.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { ReportReader } from '../../domain/store-ports.ts';
-import type { ExplainedSubject, WhyAnswer } from '../../domain/why.ts';
 import { buildReport } from './build-report.ts';
 import { reportCsvPieces } from './csv.ts';
 import { decisionView, runSummaryView } from './decision-view.ts';
@@ -65,9 +64,6 @@ async function reportPieces(report: Report, format: ReportFormat, options: Repor
   }
 }
 
-/** Schemas are loaded with the first answer that needs them. */
-const answers = () => import('./answers.ts');
-
 /** How stored nouns are shown to other programs. */
 export const views = {
   report: writeReport,
@@ -80,8 +76,6 @@ export const views = {
   intent: intentView,
   claim: claimView,
   claims: claimList,
-  why: async (answer: WhyAnswer) => (await answers()).whyJson(answer),
-  explained: async (answer: ExplainedSubject) => (await answers()).explainedJson(answer),
   auditEntry: auditView,
   liveEvent: liveEventView,
   notification: notificationView,

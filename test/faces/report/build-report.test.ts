@@ -2,12 +2,12 @@
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { type explained, why } from '../../../src/contract/answers.ts';
+import { encodedJson } from '../../../src/contract/operation.ts';
 import { type Report, reportSchema } from '../../../src/contract/report.ts';
 import type { Exemption } from '../../../src/domain/exemption.ts';
 import type { Run } from '../../../src/domain/run.ts';
 import type { RunRecord } from '../../../src/domain/store.ts';
 import type { ExplainedSubject, WhyAnswer } from '../../../src/domain/why.ts';
-import { whyJson } from '../../../src/faces/report/answers.ts';
 import { buildOutline, buildReport, wholeDecisions } from '../../../src/faces/report/build-report.ts';
 import { reportHtmlPieces } from '../../../src/faces/report/html/picture.tsx';
 import { reportJson } from '../../../src/faces/report/json.ts';
@@ -451,13 +451,13 @@ describe('what `why` answers crosses a process as JSON, and comes back as it was
 
   describe('the JSON of an answer to why', () => {
     it('about an exempt subject has the exemption, and never the prints of whom it covers', () => {
-      const json = JSON.stringify(whyJson({ ...ANSWER, exemption: EXEMPTION }));
+      const json = JSON.stringify(encodedJson(why, { ...ANSWER, exemption: EXEMPTION }));
       expect(json).not.toContain('prints');
       const { members: _, ...shown } = EXEMPTION;
       expect(whyOfJson(json).exemption).toEqual(JSON.parse(JSON.stringify(shown)));
     });
 
-    const json = JSON.stringify(whyJson(ANSWER));
+    const json = JSON.stringify(encodedJson(why, ANSWER));
 
     it('has ISO times where the answer has times, and leaves the record as the device sent it', () => {
       expect(JSON.parse(json)).toMatchObject({
