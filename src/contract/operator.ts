@@ -237,7 +237,7 @@ export const SWITCHES = {
 const targetField = z.string().min(1).max(10_000);
 
 const kept = z
-  .array(z.strictObject({ action: text, target: text, rules: texts }))
+  .array(z.strictObject({ action: text, target: text, rules: texts.readonly() }))
   .describe('targets that stay, since other rules claim them too');
 
 export const DOUBTS = {

@@ -110,7 +110,7 @@ async function reads<Id extends ReadingId>(io: Io, options: CommonOptions, id: I
   const database = databaseOf(io, options);
   const evidence = await evidenceOf(await withSettings(io, options), database);
   return withReader(composeReader(database), (reader) =>
-    READING[id]({ reader, clock: systemClock, evidence }, input as never, { by: actorHere() }),
+    READING[id]({ reader, clock: systemClock, evidence }, input, { by: actorHere() }),
   );
 }
 
@@ -121,7 +121,7 @@ async function steers<Id extends keyof typeof STEERING>(io: Io, options: CommonO
   try {
     const { store, clock, checkpointer } = writer;
     const operating = { store, clock, checkpointer };
-    return (await STEERING[id]({ operating, tokens: store.tokens() }, input as never, { by: actorHere() })) as never;
+    return await STEERING[id]({ operating, tokens: store.tokens() }, input, { by: actorHere() });
   } finally {
     await writer.checkpointer.publish();
     await writer.close();

@@ -2,7 +2,7 @@
 // token alone, for a script or a file; notes for people go to standard error. It is shown this once.
 import type { TokenShown } from '../../contract/nouns.ts';
 import { parsedInput } from '../../contract/operation.ts';
-import { OPERATIONS, type Output } from '../../contract/table.ts';
+import { OPERATIONS } from '../../contract/table.ts';
 import { DEFAULT_ORGANIZATION, type PostgresDatabase } from '../../domain/database.ts';
 import type { EndpointToken } from '../../domain/endpoint-token.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -45,12 +45,11 @@ async function performed<Id extends 'addToken' | 'revokeToken'>(
   words: Words<Id>,
 ): Promise<number> {
   if (!options.allOrganizations) return does(io, options, id, { name }, words);
-  const { STEERING } = await import('../../runtime/operations/acting.ts');
+  const { TOKENS } = await import('../../runtime/operations/acting.ts');
   return does(io, options, id, { name }, words, (input) => {
     const parsed = parsedInput(OPERATIONS[id], input, (path) => spelledAs(OPERATIONS[id], path));
-    const work = STEERING[id] as unknown as (parts: object, input: object, asking: object) => Promise<Output<Id>>;
     return withTokensOfAll(io, options, (tokens) =>
-      work({ operating: { clock: systemClock }, tokens }, parsed, { by: actorHere() }),
+      TOKENS[id]({ operating: { clock: systemClock }, tokens }, parsed, { by: actorHere() }),
     );
   });
 }

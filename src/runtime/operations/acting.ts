@@ -25,24 +25,36 @@ import { views } from '../../faces/report/index.ts';
 import { newToken, systemIds } from '../system/ids.ts';
 import { type Handlers, planShown, type Reading } from './reading.ts';
 
-/** What only the database is needed for. */
-export interface Steering {
-  operating: OperatorEngine;
+/** Tokens of one organization, or of all. */
+interface Keeping {
+  operating: Pick<OperatorEngine, 'clock'>;
   tokens: TokenStore;
-  /** Alerts people of what has changed now, and not at the end of a run; they may be sent to a webhook that hangs: nobody waits for it. */
-  alert?: (() => Promise<void> | undefined) | undefined;
   /** Called when tokens changed, before the answer. */
   tokensChanged?(): Promise<void>;
 }
 
-type SteeringId =
-  | 'stop'
-  | 'resume'
-  | 'acceptSnapshot'
-  | 'endExemption'
-  | 'confirmExemption'
-  | 'addToken'
-  | 'revokeToken';
+/** What only the database is needed for. */
+export interface Steering extends Keeping {
+  operating: OperatorEngine;
+  /** Alerts people of what has changed now, and not at the end of a run; they may be sent to a webhook that hangs: nobody waits for it. */
+  alert?: (() => Promise<void> | undefined) | undefined;
+}
+
+type TokensId = 'addToken' | 'revokeToken';
+type SteeringId = 'stop' | 'resume' | 'acceptSnapshot' | 'endExemption' | 'confirmExemption' | TokensId;
+
+export const TOKENS: Handlers<Keeping, TokensId> = {
+  addToken: async ({ operating: { clock }, tokens, tokensChanged }, request, { by }) => {
+    const { token, text } = await addToken({ tokens, clock, ids: systemIds(clock), secret: newToken }, request, by);
+    await tokensChanged?.();
+    return { ...views.token(token, clock.nowMs()), token: text };
+  },
+  revokeToken: async ({ operating: { clock }, tokens, tokensChanged }, { name }, { by }) => {
+    const revoked = await revokeToken({ tokens, clock }, name, by);
+    await tokensChanged?.();
+    return views.token(revoked, clock.nowMs());
+  },
+};
 
 export const STEERING: Handlers<Steering, SteeringId> = {
   stop: async ({ operating, alert }, said, { by }) => {
@@ -63,16 +75,7 @@ export const STEERING: Handlers<Steering, SteeringId> = {
     const { exemption, confirmed } = await confirmJoined(operating, id, { ...asked, by });
     return { ...views.exemption(exemption, operating.clock.nowMs()), confirmed };
   },
-  addToken: async ({ operating: { clock }, tokens, tokensChanged }, request, { by }) => {
-    const { token, text } = await addToken({ tokens, clock, ids: systemIds(clock), secret: newToken }, request, by);
-    await tokensChanged?.();
-    return { ...views.token(token, clock.nowMs()), token: text };
-  },
-  revokeToken: async ({ operating: { clock }, tokens, tokensChanged }, { name }, { by }) => {
-    const revoked = await revokeToken({ tokens, clock }, name, by);
-    await tokensChanged?.();
-    return views.token(revoked, clock.nowMs());
-  },
+  ...TOKENS,
 };
 
 /** What an operation that may call something is done with. */
@@ -84,16 +87,6 @@ export interface Acting {
   underWay?: { beginPlan(id: string): void; end(): void };
 }
 
-export const ACTING_IDS = [
-  'approvePlan',
-  'rejectPlan',
-  'applyPlan',
-  'addExemption',
-  'resolveIntent',
-  'releaseClaims',
-] as const;
-export type ActingId = (typeof ACTING_IDS)[number];
-
 type Shown = Pick<Reading, 'reader' | 'evidence' | 'clock'>;
 
 interface PlanAnswer {
@@ -102,18 +95,26 @@ interface PlanAnswer {
   applied?: Omit<Applied, 'plan'>;
 }
 
+/** What each of them did. */
+export interface Done {
+  approvePlan: PlanAnswer;
+  rejectPlan: PlanAnswer;
+  applyPlan: PlanAnswer;
+  addExemption: Awaited<ReturnType<typeof exempt>>;
+  resolveIntent: Intent;
+  releaseClaims: Awaited<ReturnType<typeof releaseClaims>> | Awaited<ReturnType<typeof planRelease>>;
+}
+
+export type ActingId = keyof Done;
+
 /** Doing it is apart from showing what was done: a worker of this version does what one of the version before asked for, and answers in its form. */
-interface Doing<Id extends ActingId, Done> {
-  does(acting: Acting, input: Parsed<Id>, by: string): Promise<Done>;
-  shows(shown: Shown, done: Done): Promise<Output<Id>>;
-}
-
-function doing<Id extends ActingId, Done>(one: Doing<Id, Done>): Doing<Id, Done> {
-  return one;
-}
-
-const ACTING = {
-  approvePlan: doing<'approvePlan', PlanAnswer>({
+const ACTING: {
+  readonly [Id in ActingId]: {
+    does(acting: Acting, input: Parsed<Id>, by: string): Promise<Done[Id]>;
+    shows(shown: Shown, done: Done[Id]): Promise<Output<Id>>;
+  };
+} = {
+  approvePlan: {
     does: async (acting, { id, rules, only, except, keys, breakGlass, ...said }, by) => {
       const { engine, appliesAtOnce } = acting;
       const { plan, rest } = await approvePart(engine, id, { rules, only, except, keys }, { ...said, by }, breakGlass);
@@ -130,33 +131,30 @@ const ACTING = {
       ...(await answered(shown, answer)),
       rest: rest ? await planShown(shown, rest) : null,
     }),
-  }),
-  rejectPlan: doing<'rejectPlan', PlanAnswer>({
+  },
+  rejectPlan: {
     does: async ({ engine }, { id, ...said }, by) => ({
       plan: await answerPlan(engine, id, 'reject', { ...said, by }),
     }),
     shows: answered,
-  }),
-  applyPlan: doing<'applyPlan', PlanAnswer>({
+  },
+  applyPlan: {
     does: (acting, { id, breakGlass, ...said }, by) => applied(acting, id, { ...said, by }, breakGlass),
     shows: answered,
-  }),
-  addExemption: doing<'addExemption', Awaited<ReturnType<typeof exempt>>>({
+  },
+  addExemption: {
     does: ({ engine }, request, by) => exempt(engine, request, by),
     shows: async ({ clock }, { exemption, covers, released }) => ({
       ...views.exemption(exemption, clock.nowMs()),
       covers: covers ?? null,
       released: released.map(views.released),
     }),
-  }),
-  resolveIntent: doing<'resolveIntent', Intent>({
+  },
+  resolveIntent: {
     does: ({ engine }, { id, as, ...said }, by) => resolveIntent(engine, id, as, { ...said, by }),
     shows: async (_, intent) => views.intent(intent),
-  }),
-  releaseClaims: doing<
-    'releaseClaims',
-    Awaited<ReturnType<typeof releaseClaims>> | Awaited<ReturnType<typeof planRelease>>
-  >({
+  },
+  releaseClaims: {
     does: async ({ engine }, { target, rule, ...said }, by) => {
       if (target !== undefined) return releaseClaims(engine, target, { ...said, by });
       const planned = await planRelease(engine, rule ?? '', { ...said, by });
@@ -165,21 +163,23 @@ const ACTING = {
     },
     shows: async (_, done) => {
       if (Array.isArray(done)) return { released: done.map(views.released) };
-      const { plan, matching, kept } = done as Awaited<ReturnType<typeof planRelease>>;
-      return { plan: views.plan(plan), matching, kept: kept.map((one) => ({ ...one, rules: [...one.rules] })) };
+      const { plan, matching, kept } = done;
+      return { plan: views.plan(plan), matching, kept };
     },
-  }),
+  },
 };
 
-export type Done<Id extends ActingId> = (typeof ACTING)[Id] extends Doing<Id, infer D> ? D : never;
-
-/** Errors: those of the operation. */
-export function done<Id extends ActingId>(acting: Acting, id: Id, input: Parsed<Id>, by: string): Promise<Done<Id>> {
-  return (ACTING[id] as unknown as Doing<Id, Done<Id>>).does(acting, input, by);
+export function isActing(id: string): id is ActingId {
+  return Object.hasOwn(ACTING, id);
 }
 
-export function shown<Id extends ActingId>(reading: Shown, id: Id, what: Done<Id>): Promise<Output<Id>> {
-  return (ACTING[id] as unknown as Doing<Id, Done<Id>>).shows(reading, what);
+/** Errors: those of the operation. */
+export function done<Id extends ActingId>(acting: Acting, id: Id, input: Parsed<Id>, by: string): Promise<Done[Id]> {
+  return ACTING[id].does(acting, input, by);
+}
+
+export function shown<Id extends ActingId>(reading: Shown, id: Id, what: Done[Id]): Promise<Output<Id>> {
+  return ACTING[id].shows(reading, what);
 }
 
 /** Does an operation in its turn. Errors: those of the operation; AppError `busy` when too much waits, `stopped` when the process ends. */

@@ -3,7 +3,7 @@
 import { isoTime } from '../../base/time.ts';
 import { demandReference } from '../../contract/operation.ts';
 import { replaySchema } from '../../contract/replay.ts';
-import { OPERATIONS, type OperationId, type Output, type Parsed, type Performer } from '../../contract/table.ts';
+import { OPERATIONS, type OperationId, type Output, type Performer } from '../../contract/table.ts';
 import { runNamed } from '../../domain/decision-filter.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { givenTime } from '../../domain/given-time.ts';
@@ -20,7 +20,7 @@ import { views } from '../../faces/report/index.ts';
 import { ruleView, triedView } from '../../faces/report/rule-view.ts';
 import { evidenceFolder, evidenceReader } from '../../history/evidence/evidence-files.ts';
 import type { Composition } from '../compose/compose.ts';
-import { ACTING_IDS, type ActingId, done, STEERING, type Steering, shown, type Turns } from './acting.ts';
+import { type ActingId, done, STEERING, type Steering, shown, type Turns } from './acting.ts';
 import { type Handlers, READING, type Reading, type ReadingId, requestedRun } from './reading.ts';
 
 /** A run that has begun. `finished` rejects with the error that aborted it, after that is recorded. */
@@ -132,31 +132,31 @@ function loadedRules({ rules, ruleRefusal }: Explaining): readonly Rule[] {
   throw new AppError('rules', ['no rules are loaded, since the folder was refused:', ...refusal].join('\n'));
 }
 
-const HANDLERS = { ...READING, ...STEERING, ...ANSWERING };
+const TAKING_TURNS: Handlers<Offering, ActingId> = {
+  approvePlan: inTurn('approvePlan'),
+  rejectPlan: inTurn('rejectPlan'),
+  applyPlan: inTurn('applyPlan'),
+  // Without a release it calls nothing, and counts from the next call on: it waits for no turn.
+  addExemption: async (deps, input, asking) => {
+    if (input.release) return inTurn('addExemption')(deps, input, asking);
+    const what = await done({ engine: deps.engine, appliesAtOnce: false }, 'addExemption', input, asking.by);
+    return shown(deps, 'addExemption', what);
+  },
+  resolveIntent: inTurn('resolveIntent'),
+  releaseClaims: inTurn('releaseClaims'),
+};
+
+function inTurn<Id extends ActingId>(id: Id): Handlers<Offering, Id>[Id] {
+  return ({ turns }, input, { by }) => turns.operate(id, input, { by });
+}
+
+const HANDLERS: Handlers<Offering, OperationId> = { ...READING, ...STEERING, ...ANSWERING, ...TAKING_TURNS };
 
 export function performerOf(deps: Offering): Performer {
   return {
     perform: async (id, input, asking) => {
       if (deps.requiresReference) demandReference(OPERATIONS[id], input as object);
-      if (isActing(id)) return acted(deps, id, input as never, asking.by) as never;
-      const handler = HANDLERS[id as Exclude<OperationId, ActingId>] as unknown as Handler<typeof id>;
-      return handler(deps, input, asking);
+      return HANDLERS[id](deps, input, asking);
     },
   };
-}
-
-type Handler<Id extends OperationId> = (
-  deps: Offering,
-  input: Parsed<Id>,
-  asking: { by: string },
-) => Promise<Output<Id>>;
-
-export function isActing(id: OperationId): id is ActingId {
-  return (ACTING_IDS as readonly string[]).includes(id);
-}
-
-/** An exemption without a release calls nothing, and counts from the next call on: it waits for no turn. */
-async function acted<Id extends ActingId>(deps: Offering, id: Id, input: Parsed<Id>, by: string): Promise<Output<Id>> {
-  if (id !== 'addExemption' || (input as Parsed<'addExemption'>).release) return deps.turns.operate(id, input, { by });
-  return shown(deps, id, await done({ engine: deps.engine, appliesAtOnce: false }, id, input, by));
 }

@@ -8,7 +8,7 @@ import { AppError, ERROR_CODES, lineOf } from '../../domain/errors.ts';
 import type { Job, JobFault, JobState, Jobs } from '../../domain/jobs.ts';
 import { tokenOf } from '../../domain/operator.ts';
 import type { Asks, Kept } from '../../store/postgres/pool.ts';
-import { ACTING_IDS, type ActingId, type Turns } from '../operations/acting.ts';
+import { type ActingId, isActing, type Turns } from '../operations/acting.ts';
 
 interface AskingWorkers {
   jobs: Pick<Jobs, 'ask' | 'answerOf'>;
@@ -97,10 +97,6 @@ export async function askedFor(asks: Pick<Asks, 'find'>, ask: string): Promise<A
     const fault = error instanceof AppError ? error.message : 'it is said in another form';
     throw new AppError('internal', `this worker cannot do the operation \`${operation}\`: ${fault}`);
   }
-}
-
-function isActing(id: string): id is ActingId {
-  return (ACTING_IDS as readonly string[]).includes(id);
 }
 
 /** At the worker, for whoever asked. Nothing is kept for a job that is another worker's by now. Errors: AppError `store_failed`. */
