@@ -3,6 +3,7 @@
 import type { ReportDecision, ReportRun, RunDecision } from '../../contract/report.ts';
 import { deletionTexts, type EffectDevice, type KnownTraits } from '../../domain/action.ts';
 import {
+  andMore,
   type CellLine,
   changeTexts,
   factTexts,
@@ -163,9 +164,8 @@ export function alsoHit(decision: RunDecision): CellLine[] {
   if (decision.subject.kind !== 'device') return [];
   const also = alsoTouched(decision);
   if (also.length === 0) return [];
-  const more = also.length > ALSO_MAX ? ` and ${also.length - ALSO_MAX} more` : '';
   const named = also.slice(0, ALSO_MAX).map(({ id, name, owners }) => whoLine({ id, name, owners }));
-  return [marked('also affects ', joinedLine(named, '; '), more)];
+  return [marked('also affects ', joinedLine(named, '; '), andMore(also.length - ALSO_MAX))];
 }
 
 function whyLines(decision: RunDecision, atMs: number): string[] {

@@ -87,6 +87,11 @@ export function plural(count: number, noun: string, nouns = `${noun}s`): string 
   return `${countText(count)} ${count === 1 ? noun : nouns}`;
 }
 
+/** ` and 3 more`: what stands behind those that are named. */
+export function andMore(left: number): string {
+  return left > 0 ? ` and ${countText(left)} more` : '';
+}
+
 // Control (Cc), format (Cf: bidi marks and overrides, zero-width, tags), line separators, halves of surrogate pairs;
 // and letters that look like nothing. Joiners (U+200C, U+200D) stay: Persian words and emoji are spelled with them.
 const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|[\u115f\u1160\u2800\u3164\uffa0]/gu;
@@ -248,5 +253,5 @@ function placesOf(problems: readonly string[], place: RegExp): string {
   });
   const shown = [...new Set(places)].slice(0, PLACES_MAX);
   const more = new Set(places).size - shown.length;
-  return shown.length === 0 ? '' : `: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return shown.length === 0 ? '' : `: ${shown.join(', ')}${andMore(more)}`;
 }

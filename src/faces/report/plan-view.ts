@@ -50,7 +50,7 @@ import { nextOf, type PagedClaims, type PageReader, type RecordReader } from '..
 import { isoOrNull } from './decision-view.ts';
 import { timeWords } from './decision-words.ts';
 import { evidenceOfPlan } from './evidence-words.ts';
-import { plural } from './fact-text.ts';
+import { andMore, plural } from './fact-text.ts';
 
 // A change window, and who let a plan through it, as readers see them.
 
@@ -289,8 +289,7 @@ export async function joinedView(reader: MemberReader, exemption: Exemption, now
 /** `2 joined later and wait: …`; undefined when nothing waits. */
 export function joinedText({ count, examples }: JoinedView): string | undefined {
   if (count === 0) return undefined;
-  const more = count > examples.length ? ` and ${count - examples.length} more` : '';
-  return `${count} joined later and wait${count === 1 ? 's' : ''}: ${examples.join('; ')}${more}`;
+  return `${count} joined later and wait${count === 1 ? 's' : ''}: ${examples.join('; ')}${andMore(count - examples.length)}`;
 }
 
 type ExemptionQuery = Pick<Parameters<PageReader['exemptionPage']>[0], 'before' | 'limit'> & { inForce: boolean };

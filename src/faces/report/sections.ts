@@ -6,7 +6,7 @@ import type { KnownTraits } from '../../domain/action.ts';
 import { decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-words.ts';
 import { type Block, capped, type Document, planPath, rulePath, type Section, words } from './document.ts';
 import { evidenceLines } from './evidence-words.ts';
-import { type CellLine, countText, joinedLine, marked, plural, shownAs, whoLine } from './fact-text.ts';
+import { andMore, type CellLine, countText, joinedLine, marked, plural, shownAs, whoLine } from './fact-text.ts';
 import { groupReasons } from './grouped.ts';
 import {
   approvalWords,
@@ -237,8 +237,7 @@ function* howToSection(report: Report): Generator<Section> {
       facts.slice(0, FACTS_MAX).map((fact) => shownAs('term', fact)),
       ', ',
     );
-    const more = facts.length - FACTS_MAX;
-    return marked(named, `${more > 0 ? ` and ${countText(more)} more` : ''}: ${text}.`);
+    return marked(named, `${andMore(facts.length - FACTS_MAX)}: ${text}.`);
   });
   if (items.length > 0) yield { title: 'How to get what is missing', blocks: [{ is: 'list', items }] };
 }

@@ -22,7 +22,7 @@ import { SOURCES } from '../../domain/subjects.ts';
 import { countEffect, effectWords } from './build-report.ts';
 import { summaryOf } from './decision-view.ts';
 import { type ActKind, actKindOf, capWordsOf, timeWords } from './decision-words.ts';
-import { type CellLine, countText, marked, plainText, plural, shownAs, type Who } from './fact-text.ts';
+import { andMore, type CellLine, countText, marked, plainText, plural, shownAs, type Who } from './fact-text.ts';
 import { grouped } from './grouped.ts';
 import { appliedWords, operatorWords } from './plan-view.ts';
 
@@ -286,8 +286,7 @@ export function progressWords({ id, status, progress, expiresAt }: ReportPlan): 
   const { outcomes, notBegun } = progress;
   const counts = Object.entries(outcomes).map(([one, count]) => `${count} ${one === 'unknown' ? 'in doubt' : one}`);
   const named = notBegun.slice(0, NOT_BEGUN_MAX).map(({ action, target }) => `${action} ${target}`);
-  const more = notBegun.length > named.length ? ` and ${notBegun.length - named.length} more` : '';
-  const rest = notBegun.length === 0 ? '' : ` (${named.join(', ')}${more})`;
+  const rest = notBegun.length === 0 ? '' : ` (${named.join(', ')}${andMore(notBegun.length - named.length)})`;
   const done = `Plan ${id} was interrupted while it was applied: ${[...counts, `${notBegun.length} not begun`].join(', ')}${rest}.`;
   return `${done} Applying it again continues it, until ${timeWords(expiresAt ?? '')}, and repeats nothing that was begun.`;
 }

@@ -4,6 +4,7 @@
 import type { Child } from 'hono/jsx';
 import { type Block, headOf, leftWords, type Section, titleOf } from '../document.ts';
 import {
+  andMore,
   type CellLine,
   countText,
   type Figure,
@@ -220,7 +221,7 @@ export function Who({ who, href, shown }: { who: Subject; href?: string | undefi
               <Code>{owner}</Code>
             </>
           ))}
-          {all.length > OWNERS_MAX ? ` and ${all.length - OWNERS_MAX} more` : ''}
+          {andMore(all.length - OWNERS_MAX)}
         </span>
       ) : null}
       {name && name !== id ? (

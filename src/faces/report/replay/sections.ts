@@ -25,6 +25,7 @@ import {
   words,
 } from '../document.ts';
 import {
+  andMore,
   asSentence,
   type Cell,
   type CellLine,
@@ -53,11 +54,15 @@ export function wayWords({ way, rulesDir }: Pick<ReplayDocument, 'way' | 'rulesD
 
 /** Sentences of one paragraph. */
 export function replaySummary(replay: ReplayDocument): string[] {
+  const never = neverWords(
+    replay.neverRecorded,
+    ({ path, rules }) => `${clip(path, NAME_MAX)} (rule ${rules.join(', ')})`,
+  );
   return [
     ...runsWords(replay),
     ...whatFollowed(replay),
     ...unknownWords(replay),
-    ...neverWords(replay),
+    ...(never === undefined ? [] : [never]),
     ...unreadWords(replay),
     ...replay.notes,
   ];
@@ -108,14 +113,13 @@ function unknownWords({ rules }: ReplayDocument): string[] {
   return [`Up to ${plural(most.unknown, 'subject')}${of} could not be judged at some time: a fact was missing.`];
 }
 
-function neverWords({ neverRecorded }: ReplayDocument): string[] {
-  if (neverRecorded.length === 0) return [];
-  const named = neverRecorded
-    .slice(0, 5)
-    .map(({ path, rules }) => `${clip(path, NAME_MAX)} (rule ${rules.join(', ')})`);
-  const more = neverRecorded.length - named.length;
-  const rest = more > 0 ? ` and ${countText(more)} more` : '';
-  return [`NEVER RECORDED, so unknown all the time: ${named.join(', ')}${rest}.`];
+const NEVER_SHOWN = 5;
+
+/** Undefined: each fact that is needed was recorded. */
+export function neverWords<One>(never: readonly One[], nameOf: (one: One) => string): string | undefined {
+  if (never.length === 0) return undefined;
+  const named = never.slice(0, NEVER_SHOWN).map(nameOf);
+  return `NEVER RECORDED, so unknown all the time: ${named.join(', ')}${andMore(never.length - named.length)}.`;
 }
 
 /** Why, and what to do. */

@@ -10,7 +10,7 @@ import { timeCell, timeWords } from '../decision-words.ts';
 import { type Block, type Document, titleOf, words } from '../document.ts';
 import { asSentence, countText, plural, whoLine, whole } from '../fact-text.ts';
 import { replayRuleView, replaySubjectView, unreadView, untrustedView } from '../replay/build.ts';
-import { gapsWords, unreadWords, untrustedWords } from '../replay/sections.ts';
+import { gapsWords, neverWords, unreadWords, untrustedWords } from '../replay/sections.ts';
 
 // The comparison of two rule sets as a document: the one form that its writers read, and that other programs get as
 // JSON.
@@ -218,7 +218,6 @@ function differingLists({ rules }: RulesDiffDocument): Pick<Extract<Block, { is:
 /** What was compared, and what stands in the way. */
 function diffSummary(found: RulesDiffDocument): (string | undefined)[] {
   const { now, runs, from, to, rules, neverRecorded } = found;
-  const lost = neverRecorded.slice(0, 5).map(({ path }) => clip(path, NAME_MAX));
   const untrusted = untrustedWords({ ...found, way: 'what_if' });
   return [
     ...(rules.length === 0 ? [] : [`${plural(rules.length, 'rule')} ${rules.length === 1 ? 'differs' : 'differ'}.`]),
@@ -230,11 +229,7 @@ function diffSummary(found: RulesDiffDocument): (string | undefined)[] {
         ]),
     untrusted,
     gapsWords(found),
-    ...(lost.length === 0
-      ? []
-      : [
-          `NEVER RECORDED, so unknown all the time: ${lost.join(', ')}${neverRecorded.length > lost.length ? ` and ${countText(neverRecorded.length - lost.length)} more` : ''}.`,
-        ]),
+    neverWords(neverRecorded, ({ path }) => clip(path, NAME_MAX)),
     ...unreadWords(found),
     ...found.notes,
   ];

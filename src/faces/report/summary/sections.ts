@@ -5,7 +5,7 @@ import type { Summary, SummaryCalls, SummaryRuns } from '../../../contract/answe
 import type { AuditReader, PageReader, RecordReader } from '../../../domain/store-ports.ts';
 import { timeWords } from '../decision-words.ts';
 import type { Document } from '../document.ts';
-import { countText, plural } from '../fact-text.ts';
+import { andMore, countText, plural } from '../fact-text.ts';
 
 export type SummaryReader = Pick<RecordReader, 'runLines' | 'exemptions'> &
   Pick<AuditReader, 'audit'> &
@@ -87,12 +87,12 @@ function callsLine({ action, count, some }: SummaryCalls): string {
     const where = run === null ? `intent ${intent}` : `run ${run}`;
     return `${target} (${where}${note === '' || note === 'Success' ? '' : `: ${note}`})`;
   });
-  return `${action}: ${countText(count)}: ${named.join(', ')}${rest(count, some.length)}`;
+  return `${action}: ${countText(count)}: ${named.join(', ')}${andMore(count - some.length)}`;
 }
 
 function heldLine({ rule, reason, count, inForce, some }: Summary['held'][number]): string {
   const named = some.map(({ target, run }) => `${target} (run ${run})`);
-  return `${rule}, ${reason}: ${countText(count)}, ${countText(inForce)} still: ${named.join(', ')}${rest(count, some.length)}`;
+  return `${rule}, ${reason}: ${countText(count)}, ${countText(inForce)} still: ${named.join(', ')}${andMore(count - some.length)}`;
 }
 
 function expiredLines({ plans, exemptions }: Summary['expired']): string[] {
@@ -119,8 +119,4 @@ function untrustedLine({ source, readings, firstRun, lastRun, text }: Summary['u
 
 function moreOf({ count, some }: Counted<unknown>, one: string, many = `${one}s`): string[] {
   return count === some.length ? [] : [`and ${plural(count - some.length, one, many)} more`];
-}
-
-function rest(count: number, named: number): string {
-  return count === named ? '' : ` and ${countText(count - named)} more`;
 }

@@ -22,7 +22,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { Problem } from '../../http/problem.ts';
 import { leadTo, param, type Route, readQuery } from '../../http/route.ts';
 import { subjectPath } from '../../report/document.ts';
-import { factText, flipWords, plural } from '../../report/fact-text.ts';
+import { andMore, factText, flipWords, plural } from '../../report/fact-text.ts';
 import { Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Name, type Row, Table, type Tone, When, Words } from '../../report/html/text.tsx';
 import {
@@ -434,7 +434,7 @@ function Head({ subject }: { subject: Identity }) {
                   </Link>
                 </>
               ))}
-              {owners.length > shown.length ? ` and ${owners.length - shown.length} more` : ''}
+              {andMore(owners.length - shown.length)}
             </dd>
           </>
         )}
