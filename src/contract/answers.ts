@@ -139,9 +139,7 @@ const decidedNow = z
   })
   .meta({ id: 'DecidedNow' });
 
-const openClaim = z
-  .strictObject({ ...claimed, openedAt: moment, endedAt: absent(moment) })
-  .meta({ id: 'OpenClaim' });
+const openClaim = z.strictObject({ ...claimed, openedAt: moment, endedAt: absent(moment) }).meta({ id: 'OpenClaim' });
 
 const recorded = z.strictObject({
   ...decided,
@@ -183,9 +181,7 @@ const explanation = z.strictObject({
       vouchedBy: z.array(
         z.strictObject({ fact: text, value: factOrAbsent, ageMs: absent(z.number()), ageMaxMs: z.number() }),
       ),
-      past: z
-        .strictObject({ was: factOrAbsent, changedAt: absent(moment), knownSince: absent(moment) })
-        .optional(),
+      past: z.strictObject({ was: factOrAbsent, changedAt: absent(moment), knownSince: absent(moment) }).optional(),
     }),
   ),
   flips: z.array(flip),
