@@ -1,5 +1,5 @@
-// contract: what an operation is: one entry that says what it is called, who may ask for it, what it takes and answers, and its words on the command
-// line. Routes, the OpenAPI document, the client over HTTP, arguments and options with their help, and the jobs of workers derive from it.
+// contract: what an operation is: one entry that says what it is called, who may ask for it, and what it takes and answers. Routes, the OpenAPI
+// document, the client over HTTP and the jobs of workers derive from it; its words on the command line are in commands.ts, by its id.
 import { z } from 'zod';
 import { plainJson } from '../base/json.ts';
 import { pathText, wordsOf } from '../base/text.ts';
@@ -60,32 +60,11 @@ export interface Described {
   isEndless?: true;
 }
 
-/** An option of a command. `flag` as its help shows it: `--owner <who>`. */
-export interface OptionWords {
-  flag: string;
-  text: string;
-  /** The member of the input that it gives, if it is called otherwise. */
-  gives?: string;
-  isRequired?: true;
-  byDefault?: string;
-  choices?: readonly string[];
-}
-
-/** The words of an operation on the command line. */
-export interface CommandWords {
-  /** Its path of names and its arguments: `exempt end <id>`. */
-  line: string;
-  summary: string;
-  options?: readonly OptionWords[];
-  examples: readonly string[];
-}
-
 /** What an operation needs where no daemon runs: the record to read, the database to write, or an engine with rules and the API. */
 export type Needs = 'record' | 'database' | 'engine';
 
 export interface Entry extends Described {
   needs?: Needs;
-  command?: CommandWords;
   /** A member of the input that asks for more than the scope: with it, scope `admin` is needed. */
   adminFor?: string;
   /** Members of the answer are encoded: times are epoch milliseconds in the process, and ISO 8601 outside. */
@@ -248,7 +227,6 @@ export const referenceField = z
   .max(200)
   .optional()
   .describe('a ticket or change number, which records and lists show beside the reason');
-export const REFERENCE: OptionWords = { flag: '--reference <text>', text: 'a ticket or change number, for the audit' };
 
 /** Where TRUSTWARD_REQUIRE_REFERENCE=1 demands one. Errors: AppError `usage` when an operation that takes a reference has none. */
 export function demandReference({ body }: Entry, input: object): void {
@@ -256,9 +234,6 @@ export function demandReference({ body }: Entry, input: object): void {
   if (!Object.hasOwn(shape, 'reference') || (input as { reference?: string }).reference !== undefined) return;
   throw new AppError('usage', 'a reference is required here: give the ticket or change number (`reference`)');
 }
-
-/** For people: why, in the words of all commands. */
-export const REASON: OptionWords = { flag: '--reason <text>', text: 'why, for the audit', isRequired: true };
 
 /** The members of inputs with which a person says why: forms have them where the entry has. */
 const SAID = { reason: givenText.optional(), reference: referenceField };

@@ -13,8 +13,6 @@ import {
   nothing,
   pageFields,
   pageSchema,
-  REASON,
-  REFERENCE,
   referenceField,
   total,
 } from './operation.ts';
@@ -93,32 +91,6 @@ export const EXEMPTIONS = {
     },
     refusals: [404, 409],
     needs: 'engine',
-    command: {
-      line: 'exempt add [kind] [name]',
-      summary: 'leave one subject, or every subject of a selector, alone',
-      options: [
-        REASON,
-        REFERENCE,
-        {
-          flag: '--selector <field=value>',
-          text: 'instead of a name, such as SerialNumber=C02… or Groups=Staff',
-        },
-        { flag: '--owner <who>', text: 'who is responsible for it', isRequired: true },
-        { flag: '--until <when>', text: 'a duration such as 30d, or a date (UTC)', isRequired: true },
-        { flag: '--unseen', text: 'it is meant, though no trusted snapshot has shown it' },
-        { flag: '--release', text: 'also undo what is in force on it' },
-        {
-          flag: '--accept-forgeable',
-          text: 'accept a selector of what devices report themselves: their name, platform or model',
-        },
-      ],
-      examples: [
-        '# one device, by its serial number',
-        'trustward exempt add C02MQHAHEA --owner "Ana Ruiz" --reason "on a ship until May" --until 30d',
-        '# every device of a group of people',
-        'trustward exempt add --selector Groups=Board --owner CISO --reason travel --until 2027-01-31',
-      ],
-    },
   }),
   endExemption: entry({
     id: 'endExemption',
@@ -132,15 +104,6 @@ export const EXEMPTIONS = {
     answers: { 200: { description: 'the exemption, which has ended', schema: exemption } },
     refusals: [409],
     needs: 'database',
-    command: {
-      line: 'exempt end <id>',
-      summary: 'end an exemption early',
-      options: [REASON],
-      examples: [
-        '# by the beginning of the id in `trustward exempt list`',
-        'trustward exempt end 01m7ysaj --reason "back in the office"',
-      ],
-    },
   }),
   confirmExemption: entry({
     id: 'confirmExemption',
@@ -159,15 +122,6 @@ export const EXEMPTIONS = {
     answers: { 200: { description: 'the exemption, and what it covers from now on', schema: confirmedExemption } },
     refusals: [409],
     needs: 'database',
-    command: {
-      line: 'exempt confirm <id>',
-      summary: 'say yes to what joined an exemption after it was made',
-      options: [REASON, { flag: '--subject <id>', text: 'only this one of those that wait: its id or serial number' }],
-      examples: [
-        '# the new laptop of an exempt person',
-        'trustward exempt confirm 01m7ysaj --subject C02NEW --reason "Ana got it today"',
-      ],
-    },
   }),
 };
 
@@ -183,12 +137,6 @@ export const SWITCHES = {
     answers: { 200: { description: 'the stop in force', schema: z.strictObject({ stopped: stop }) } },
     refusals: [409],
     needs: 'database',
-    command: {
-      line: 'stop',
-      summary: 'stop all calls, from the next one on',
-      options: [REASON, REFERENCE],
-      examples: ['# at once, also while a daemon runs', 'trustward stop --reason "too many devices are banned"'],
-    },
   }),
   resume: entry({
     id: 'resume',
@@ -206,12 +154,6 @@ export const SWITCHES = {
     },
     refusals: [409],
     needs: 'database',
-    command: {
-      line: 'resume',
-      summary: 'act again after a stop',
-      options: [REASON, REFERENCE],
-      examples: ['# after a dry run has shown what comes', 'trustward resume --reason "the rule is corrected"'],
-    },
   }),
   acceptSnapshot: entry({
     id: 'acceptSnapshot',
@@ -224,12 +166,6 @@ export const SWITCHES = {
     answers: { 200: { description: 'what was accepted, and for which reading', schema: acceptance } },
     refusals: [404, 409],
     needs: 'database',
-    command: {
-      line: 'snapshot accept <source>',
-      summary: 'accept an untrusted reading as the new baseline (devices, …)',
-      options: [REASON],
-      examples: ['# the list is rightly shorter now', 'trustward snapshot accept devices --reason "Leeds closed"'],
-    },
   }),
 };
 
@@ -253,24 +189,6 @@ export const DOUBTS = {
     answers: { 200: { description: 'the intent as it is now', schema: intent } },
     refusals: [409, 502],
     needs: 'engine',
-    command: {
-      line: 'intents resolve <id>',
-      summary: 'record what an intent in doubt or parked did (by id or its beginning), retry it, or give it up',
-      options: [
-        REASON,
-        {
-          flag: '--as <done|not-done|retry>',
-          text: 'what it did, or retry; not-done gives up what failed',
-          isRequired: true,
-        },
-      ],
-      examples: [
-        '# you looked, and it was done',
-        'trustward intents resolve 01m7ysaj --as done --reason "seen banned in the console"',
-        '# it was refused, and the next run may try again at once',
-        'trustward intents resolve 01m7ysaj --as retry --reason "the key may write now"',
-      ],
-    },
   }),
   releaseClaims: entry({
     id: 'releaseClaims',
@@ -306,21 +224,6 @@ export const DOUBTS = {
     },
     refusals: [404, 409, 502],
     needs: 'engine',
-    command: {
-      line: 'claims release [target]',
-      summary: 'undo now what is in force on a target, or plan the undo of a rule',
-      options: [
-        { flag: '--rule <id>', text: 'instead of a target: a plan that undoes all that this rule has in force' },
-        { flag: '--reason <text>', text: 'why, for the audit; required with a target' },
-        REFERENCE,
-      ],
-      examples: [
-        '# unban the device of a serial number',
-        'trustward claims release C02MQHAHEA --reason "replaced by a new laptop"',
-        '# plan the undo of all that a rule has in force',
-        'trustward claims release --rule ban-compromised-device --reason "a wrong rule"',
-      ],
-    },
   }),
 };
 
@@ -361,24 +264,6 @@ export const TOKENS = {
     },
     refusals: [409],
     needs: 'database',
-    command: {
-      line: 'tokens add <name>',
-      summary: 'make a token and print it to standard output, once',
-      options: [
-        {
-          flag: '--scope <scope>',
-          text: 'read, trigger, approve or admin; each includes those before it',
-          isRequired: true,
-        },
-        { flag: '--expires <when>', text: 'a duration such as 90d, or a date (UTC); by default valid until revoked' },
-      ],
-      examples: [
-        '# a dashboard that reads',
-        'trustward tokens add dashboard --scope read --expires 90d',
-        '# into a file, which only its owner reads',
-        'trustward tokens add ci --scope trigger --out ci.token',
-      ],
-    },
   }),
   revokeToken: entry({
     id: 'revokeToken',
@@ -392,10 +277,5 @@ export const TOKENS = {
     answers: { 200: { description: 'the token, which no longer opens anything', schema: token } },
     refusals: [409],
     needs: 'database',
-    command: {
-      line: 'tokens revoke <name>',
-      summary: 'refuse a token from the next request on',
-      examples: ['# a token that is no longer needed', 'trustward tokens revoke dashboard'],
-    },
   }),
 };

@@ -12,11 +12,9 @@ import {
   keyHeaders,
   limitField,
   nameField,
-  type OptionWords,
   pageFields,
   pageSchema,
   positionField,
-  REFERENCE,
   referenceField,
 } from './operation.ts';
 import { reportSchema, text } from './report.ts';
@@ -139,12 +137,6 @@ const answered = z.strictObject({ ...plan.shape, applied }).meta({ id: 'Answered
 const rest = z.union([plan, z.null()]).describe('the plan of what was not chosen');
 const approved = z.strictObject({ ...answered.shape, rest }).meta({ id: 'ApprovedPlan' });
 
-const OPTIONAL_REASON: OptionWords = { flag: '--reason <text>', text: 'why, for the audit' };
-const GLASS: OptionWords = {
-  flag: '--break-glass',
-  text: 'let this plan through the change windows; needs --reason, and scope admin with a daemon',
-};
-
 export const PLANS = {
   listPlans: entry({
     id: 'listPlans',
@@ -192,25 +184,6 @@ export const PLANS = {
     },
     refusals: [409],
     needs: 'engine',
-    command: {
-      line: 'approve <plan>',
-      summary: 'approve a plan, by its id or the beginning of the id',
-      options: [
-        OPTIONAL_REASON,
-        REFERENCE,
-        { flag: '--rule <id...>', text: 'only actions whose every rule is named', gives: 'rules' },
-        { flag: '--only <target...>', text: 'only these targets, subjects or owners' },
-        { flag: '--except <target...>', text: 'not these targets, subjects or owners' },
-        { flag: '--yes', text: 'do not ask at a terminal' },
-        GLASS,
-      ],
-      examples: [
-        '# all of it',
-        'trustward approve 01kb3n2v --reason "change 4711"',
-        '# the bans of one rule, but not this laptop; the rest waits on',
-        'trustward approve 01kb3n2v --rule ban-compromised-device --except C02MQHAHEA',
-      ],
-    },
   }),
   rejectPlan: entry({
     id: 'rejectPlan',
@@ -225,12 +198,6 @@ export const PLANS = {
     answers: { 200: { description: 'the plan as rejected', schema: answered } },
     refusals: [409],
     needs: 'engine',
-    command: {
-      line: 'reject <plan>',
-      summary: 'reject a plan, by its id or the beginning of the id',
-      options: [OPTIONAL_REASON, REFERENCE],
-      examples: ['# reject the plan that a report names', 'trustward reject 01kb3n2v --reason "a drill"'],
-    },
   }),
   applyPlan: entry({
     id: 'applyPlan',
@@ -252,16 +219,5 @@ export const PLANS = {
     answers: { 200: { description: 'the plan, with what was done and what was refused', schema: answered } },
     refusals: [409, 502],
     needs: 'engine',
-    command: {
-      line: 'apply <plan>',
-      summary: 'apply an approved plan: exactly it, or a part of it',
-      options: [GLASS, { flag: '--reason <text>', text: 'why it may not wait, with --break-glass' }, REFERENCE],
-      examples: [
-        '# apply an approved plan, or continue an interrupted one',
-        'trustward apply 01kb3n2v',
-        '# in a change window',
-        'trustward apply 01kb3n2v --break-glass --reason "outbreak, incident 4711"',
-      ],
-    },
   }),
 };

@@ -185,19 +185,6 @@ export const AUDIT = {
     },
     refusals: [404],
     needs: 'record',
-    command: {
-      line: 'audit list',
-      summary: 'entries, newest first',
-      options: [
-        { flag: '--kind <kind>', text: 'only this kind, such as intent.sent' },
-        { flag: '--target <target>', text: 'only entries about this device or service, by any of its names' },
-        { flag: '--actor <name>', text: 'only what this person or token did, whatever the way' },
-        { flag: '--reference <text>', text: 'only what was done under this ticket or change number' },
-        { flag: '--since <when>', text: 'a duration back from now such as 12h, or a date (UTC)' },
-        { flag: '--limit <n>', text: 'at most this many', byDefault: '50' },
-      ],
-      examples: ['# every call that was sent, newest first', 'trustward audit list --kind intent.sent'],
-    },
   }),
   verifyAudit: entry({
     id: 'verifyAudit',

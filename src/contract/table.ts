@@ -39,13 +39,13 @@ export interface Performer {
 /** The port, made of whatever does one operation after its input was parsed. `spelled`: how the place of a fault is called. */
 export function operationsWith(
   does: <Id extends OperationId>(id: Id, parsed: Parsed<Id>, input: Input<Id>) => Promise<Output<Id>>,
-  spelled?: (one: Entry, path: string) => string,
+  spelled?: (id: OperationId, path: string) => string,
 ): Operations {
   const of =
     <Id extends OperationId>(id: Id) =>
     async (input: Input<Id>) => {
       const one: Entry = OPERATIONS[id];
-      const parsed = parsedInput(one, input as object, spelled && ((path) => spelled(one, path)));
+      const parsed = parsedInput(one, input as object, spelled && ((path) => spelled(id, path)));
       return does(id, parsed as Parsed<Id>, input);
     };
   return Object.fromEntries(OPERATION_IDS.map((id) => [id, of(id)])) as unknown as Operations;

@@ -1,5 +1,6 @@
 // contract: a ticket or change number beside what a person commands: in the audit, in records and lists, found by it, and demanded where it is.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COMMANDS } from '../../src/contract/commands.ts';
 import { OPERATIONS } from '../../src/contract/table.ts';
 import { type Answered, command } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
@@ -28,14 +29,8 @@ describe('a reference', () => {
     expect(taking.map(({ id }) => id)).toEqual([
       ...['approvePlan', 'rejectPlan', 'applyPlan', 'addExemption', 'stop', 'resume', 'releaseClaims'],
     ]);
-    for (const { id, command: words } of taking as unknown as {
-      id: string;
-      command: { options: { flag: string }[] };
-    }[])
-      expect(
-        words.options.map(({ flag }) => flag),
-        id,
-      ).toContain('--reference <text>');
+    const flags = (id: keyof typeof OPERATIONS) => COMMANDS[id]?.options?.map(({ flag }) => flag);
+    for (const { id } of taking) expect(flags(id), id).toContain('--reference <text>');
   });
 
   it('is in the audit of all of them, and shown where the reason is', async () => {

@@ -1,6 +1,7 @@
 // cli: the operations as a command reaches them: by the daemon of this database while one runs, otherwise by an engine of this process. A command holds
 // the port, and does not know which of the two it got. In: options. Out: the port; an operation with its words.
-import { demandReference, type Entry, type OptionWords, partsOf } from '../../contract/operation.ts';
+import { COMMANDS, type OptionWords } from '../../contract/commands.ts';
+import { demandReference, type Entry, partsOf } from '../../contract/operation.ts';
 import {
   OPERATIONS,
   type OperationId,
@@ -178,7 +179,8 @@ export function progressOf(io: Io, { log }: Pick<Config, 'log'>): Progress | und
 // The words of an operation: how its options give its input, and what a person reads of its answer.
 
 /** `breakGlass` → `--break-glass`. */
-export function spelledAs({ command }: Entry, path: string): string {
+export function spelledAs(id: OperationId, path: string): string {
+  const command = COMMANDS[id];
   const [name = '', ...inner] = path.split(/[.[]/);
   const option = command?.options?.find((one) => memberOf(one) === name);
   const spelled = option?.flag.split(' ')[0] ?? (command?.line.includes(`${name}>`) ? `<${name}>` : `\`${name}\``);
@@ -197,7 +199,7 @@ function attributeOf(flag: string): string {
 /** The members of an input that options of its command give. */
 export function inputFrom(id: OperationId, options: object): object {
   const one: Entry = OPERATIONS[id];
-  const given = (one.command?.options ?? []).flatMap((option) => {
+  const given = (COMMANDS[id]?.options ?? []).flatMap((option) => {
     const value = (options as Record<string, unknown>)[attributeOf(option.flag)];
     return value === undefined ? [] : [[memberOf(option), value] as const];
   });

@@ -47,7 +47,7 @@ async function performed<Id extends 'addToken' | 'revokeToken'>(
   if (!options.allOrganizations) return does(io, options, id, { name }, words);
   const { TOKENS } = await import('../../runtime/operations/acting.ts');
   return does(io, options, id, { name }, words, (input) => {
-    const parsed = parsedInput(OPERATIONS[id], input, (path) => spelledAs(OPERATIONS[id], path));
+    const parsed = parsedInput(OPERATIONS[id], input, (path) => spelledAs(id, path));
     return withTokensOfAll(io, options, (tokens) =>
       TOKENS[id]({ operating: { clock: systemClock }, tokens }, parsed, { by: actorHere() }),
     );

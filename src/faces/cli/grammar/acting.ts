@@ -1,5 +1,4 @@
 // cli: the commands that run rules and apply plans.
-import { PLANS } from '../../../contract/plans.ts';
 import { ACT_CONCURRENCY, ENGINE, mode, operation, output, type Row, SERVE } from './row.ts';
 
 const ANSWERING = [...ENGINE, ...output('text, json')];
@@ -74,7 +73,7 @@ export const ROWS: readonly Row[] = [
     ],
     load: async () => (await import('../run.ts')).planCommand,
   },
-  operation(PLANS.approvePlan, ANSWERING, async () => (await import('../run.ts')).approveCommand),
-  operation(PLANS.rejectPlan, ANSWERING, async () => (await import('../run.ts')).rejectCommand),
-  operation(PLANS.applyPlan, [...ANSWERING, ACT_CONCURRENCY], async () => (await import('../run.ts')).applyCommand),
+  operation('approvePlan', ANSWERING, async () => (await import('../run.ts')).approveCommand),
+  operation('rejectPlan', ANSWERING, async () => (await import('../run.ts')).rejectCommand),
+  operation('applyPlan', [...ANSWERING, ACT_CONCURRENCY], async () => (await import('../run.ts')).applyCommand),
 ];

@@ -1,5 +1,4 @@
 // cli: the commands for operating an installation.
-import { TOKENS } from '../../../contract/operator.ts';
 import { DATABASE, ENGINE, operation, output, type Row } from './row.ts';
 
 const ON_DATABASE = [...DATABASE, ...output('text, json')];
@@ -26,7 +25,7 @@ export const ROWS: readonly Row[] = [
     summary: 'who may call the HTTP endpoint',
     examples: ['# who may call now', 'trustward tokens list'],
   },
-  operation(TOKENS.addToken, ON_TOKENS, async () => (await import('../tokens.ts')).tokensAddCommand),
+  operation('addToken', ON_TOKENS, async () => (await import('../tokens.ts')).tokensAddCommand),
   {
     line: 'tokens list',
     summary: 'valid tokens, and when each was last used',
@@ -34,7 +33,7 @@ export const ROWS: readonly Row[] = [
     examples: ['# which tokens nobody uses', 'trustward tokens list'],
     load: async () => (await import('../tokens.ts')).tokensListCommand,
   },
-  operation(TOKENS.revokeToken, ON_TOKENS, async () => (await import('../tokens.ts')).tokensRevokeCommand),
+  operation('revokeToken', ON_TOKENS, async () => (await import('../tokens.ts')).tokensRevokeCommand),
   {
     line: 'doctor',
     summary: 'check this installation and say what to do; changes nothing',

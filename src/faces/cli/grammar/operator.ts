@@ -1,5 +1,4 @@
 // cli: the operator commands, and the lists that they need.
-import { DOUBTS, EXEMPTIONS, SWITCHES } from '../../../contract/operator.ts';
 import { DATABASE, ENGINE, limit, operation, output, PAGED, type Row } from './row.ts';
 
 const ACTING = [...ENGINE, ...output('text, json')];
@@ -11,7 +10,7 @@ export const ROWS: readonly Row[] = [
     summary: 'what rules leave alone for a time',
     examples: ['# what is left alone now', 'trustward exempt list'],
   },
-  operation(EXEMPTIONS.addExemption, ACTING, async () => (await import('../operator.ts')).exemptAddCommand),
+  operation('addExemption', ACTING, async () => (await import('../operator.ts')).exemptAddCommand),
   {
     line: 'exempt list',
     summary: 'exemptions in force',
@@ -19,16 +18,16 @@ export const ROWS: readonly Row[] = [
     examples: ['# also those that have ended', 'trustward exempt list --all'],
     load: async () => (await import('../operator-lists.ts')).exemptListCommand,
   },
-  operation(EXEMPTIONS.endExemption, ACTING, async () => (await import('../operator.ts')).exemptEndCommand),
-  operation(EXEMPTIONS.confirmExemption, ACTING, async () => (await import('../operator.ts')).exemptConfirmCommand),
-  operation(SWITCHES.stop, ACTING, async () => (await import('../operator.ts')).stopCommand),
-  operation(SWITCHES.resume, ACTING, async () => (await import('../operator.ts')).resumeCommand),
+  operation('endExemption', ACTING, async () => (await import('../operator.ts')).exemptEndCommand),
+  operation('confirmExemption', ACTING, async () => (await import('../operator.ts')).exemptConfirmCommand),
+  operation('stop', ACTING, async () => (await import('../operator.ts')).stopCommand),
+  operation('resume', ACTING, async () => (await import('../operator.ts')).resumeCommand),
   {
     line: 'snapshot',
     summary: 'readings of the sources',
     examples: ['# the list is rightly shorter now', 'trustward snapshot accept devices --reason "Leeds closed"'],
   },
-  operation(SWITCHES.acceptSnapshot, ACTING, async () => (await import('../operator.ts')).acceptCommand),
+  operation('acceptSnapshot', ACTING, async () => (await import('../operator.ts')).acceptCommand),
   {
     line: 'intents',
     summary: 'actions that were planned or attempted',
@@ -46,7 +45,7 @@ export const ROWS: readonly Row[] = [
     ],
     load: async () => (await import('../operator-lists.ts')).intentListCommand,
   },
-  operation(DOUBTS.resolveIntent, ACTING, async () => (await import('../operator.ts')).intentResolveCommand),
+  operation('resolveIntent', ACTING, async () => (await import('../operator.ts')).intentResolveCommand),
   {
     line: 'notifications',
     summary: 'notifications that were not delivered: waiting or given up',
@@ -71,5 +70,5 @@ export const ROWS: readonly Row[] = [
     examples: ['# for a script', 'trustward claims list --format json'],
     load: async () => (await import('../operator-lists.ts')).claimListCommand,
   },
-  operation(DOUBTS.releaseClaims, ACTING, async () => (await import('../operator.ts')).claimReleaseCommand),
+  operation('releaseClaims', ACTING, async () => (await import('../operator.ts')).claimReleaseCommand),
 ];

@@ -1,6 +1,6 @@
 // cli: `audit …` and `history …`.
-import { AUDIT } from '../../../contract/records.ts';
-import { DATABASE, operation, output, REASON, type Row } from './row.ts';
+import { REASON } from '../../../contract/commands.ts';
+import { DATABASE, operation, output, type Row } from './row.ts';
 
 const TEXT_OR_JSON = [...DATABASE, ...output('text, json')];
 
@@ -15,7 +15,7 @@ export const ROWS: readonly Row[] = [
       'trustward audit verify',
     ],
   },
-  operation(AUDIT.listAudit, TEXT_OR_JSON, async () => (await import('../audit-list.ts')).auditListCommand),
+  operation('listAudit', TEXT_OR_JSON, async () => (await import('../audit-list.ts')).auditListCommand),
   {
     line: 'audit verify',
     summary: 'check that the record is whole; names the first bad entry or checkpoint',

@@ -1,7 +1,7 @@
 // cli: a command of the grammar is a row: its line, its options and their help, and what carries it out. In: the rows of a group. Out: the commands
 // of a program. INVARIANT: a row imports its command only inside of `load` (`await import`), so that a command loads its own modules and no other's.
 import { type Command, Option } from 'commander';
-import type { CommandWords, Entry, OptionWords } from '../../../contract/operation.ts';
+import { COMMANDS, type CommandId, type CommandWords, type OptionWords } from '../../../contract/commands.ts';
 import { MODES } from '../../../domain/rule.ts';
 import type { Io } from '../io.ts';
 
@@ -51,8 +51,8 @@ function optionOf({ flag, text, isRequired, byDefault, choices }: OptionWords): 
 }
 
 /** The row of an operation: its options follow those that all of its kind have. */
-export function operation({ command }: Entry, common: readonly OptionWords[], load: () => Promise<Carried>): Row {
-  const words = command as CommandWords;
+export function operation(id: CommandId, common: readonly OptionWords[], load: () => Promise<Carried>): Row {
+  const words = COMMANDS[id] as CommandWords;
   return { ...words, options: [...common, ...(words.options ?? [])], load };
 }
 
@@ -84,7 +84,6 @@ export const SINCE: OptionWords = {
   text: 'a duration back from now such as 12h, or a date (UTC)',
 };
 
-export const REASON: OptionWords = { flag: '--reason <text>', text: 'why, for the audit', isRequired: true };
 // Of replays.
 export const UNTIL: OptionWords = {
   flag: '--until <when>',
