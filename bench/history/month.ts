@@ -8,7 +8,7 @@ import type { RecordedRun } from '../../src/domain/recorded-history.ts';
 import { SOURCES } from '../../src/domain/subjects.ts';
 import { PLACEHOLDER_SERIALS } from '../../src/engine/decide/earlier-answers.ts';
 import { skippedReading } from '../../src/engine/pull/pull-source.ts';
-import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
+import { eachOf, RunEncoder } from '../../src/history/codec/run-encoder.ts';
 import { dayOf, SegmentBytes } from '../../src/history/files/segment-bytes.ts';
 import { writeSegment } from '../../src/history/files/segment-files.ts';
 
@@ -50,7 +50,7 @@ export function writeMonth(folder: string, { devices, days, changed }: MonthSize
         }
       }
       changes += seen.length;
-      for (const row of encoder.encode(encodable(runOf(seq, nowMs, devices, seen, shows)))) bytes.addRow(row);
+      encoder.encode(encodable(runOf(seq, nowMs, devices, seen, shows)), bytes.add);
     }
     const [first, last] = [day * runsOfDay + 1, (day + 1) * runsOfDay];
     const [fromMs, toMs] = [START_MS + day * DAY_MS, START_MS + (day + 1) * DAY_MS - EVERY_MS];
@@ -60,7 +60,7 @@ export function writeMonth(folder: string, { devices, days, changed }: MonthSize
 }
 
 function encodable(run: RecordedRun) {
-  return { ...run, shows: () => run.frame.shows };
+  return { ...run, changes: eachOf(run.changes), shows: () => run.frame.shows };
 }
 
 function beginning(devices: number, nowMs: number): FactChange[] {

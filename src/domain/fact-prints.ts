@@ -38,6 +38,14 @@ export class FactPath {
     return known;
   }
 
+  /** Those below it: of which path, by number, each is a member, and its name there. */
+  *below(): Generator<[no: number, of: number, name: string]> {
+    for (const [name, path] of this.children) {
+      yield [path.no, this.no, name];
+      yield* path.below();
+    }
+  }
+
   private make(name: string): FactPath {
     const isPlain = isPlainName(name);
     const own = isPlain ? name : JSON.stringify(name);
@@ -66,6 +74,17 @@ export class FactPaths {
   constructor(readonly key: PrintKey) {
     this.seeds = new PrintSeeds(key);
     this.root = new FactPath(this.all, -1, '', true, 0, this.seeds.of('facts'));
+  }
+
+  /** In the order of their numbers: of which path each is a member, and its name there. */
+  get members(): [of: number, name: string][] {
+    return [...this.root.below()].sort(([a], [b]) => a - b).map(([, of, name]) => [of, name]);
+  }
+
+  static ofMembers(key: PrintKey, members: readonly (readonly [number, string])[]): FactPaths {
+    const made = new FactPaths(key);
+    for (const [of, name] of members) (made.all[of] ?? made.root).member(name, 0);
+    return made;
   }
 
   /** Four numbers into a list, equal for equal facts. */

@@ -127,9 +127,16 @@ function isPlainlyClean(value: Fact, depth: number): boolean {
     return true;
   }
   for (const key of Object.keys(value)) {
-    if (!CLEAN_NAMES.isAmong(key) || !isPlainlyClean(value[key] as Fact, depth + 1)) return false;
+    const isPlain = CLEAN_NAMES.isAmong(key) || (PLAIN_NAMES.isAmong(key) && !mayBePair(value));
+    if (!isPlain || !isPlainlyClean(value[key] as Fact, depth + 1)) return false;
   }
   return true;
+}
+
+function mayBePair(owner: Facts): boolean {
+  return Object.keys(owner).some(
+    (key) => PAIR_NAMES.includes(key.toLowerCase()) && !PLAIN_NAMES.isAmong(String(owner[key])),
+  );
 }
 
 /** Whether a cheap look proves that one fact of a record is no secret, and that its path does not make it one. It may miss a clean fact. */
@@ -154,6 +161,7 @@ class Passed {
 
 const REMEMBERED_MAX = 2_000;
 const REMEMBERED_LENGTH_MAX = 64;
+const PLAIN_NAMES = new Passed((name) => !MAY_HOLD.test(name));
 const CLEAN_NAMES = new Passed((name) => !MAY_HOLD.test(name) && !PAIR_VALUE.test(name));
 const CLEAN_PATHS = new Passed((path) => path.split('.').every((name) => CLEAN_NAMES.isAmong(name)));
 const CLEAN_TEXTS = new Passed(

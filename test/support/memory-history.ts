@@ -17,7 +17,7 @@ import {
   type SeenRun,
 } from '../../src/domain/recorded-history.ts';
 import type { Source, SubjectKind, SubjectRef } from '../../src/domain/subjects.ts';
-import { Decoder, factKindOf, RunEncoder } from '../../src/history/codec/run-encoder.ts';
+import { Decoder, type HistoryRow, RunEncoder } from '../../src/history/codec/run-encoder.ts';
 import { Recording } from '../../src/history/record/folder-recording.ts';
 import { PRINT_KEY } from './print-key.ts';
 
@@ -45,8 +45,14 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
       const after = this.recording.eventsAfter({ seq: run.frame.run.seq, eventsTo: run.frame.eventsTo });
       for await (const batch of this.store.eventsBetween(after, run.frame.eventsTo)) events.push(...batch);
       const seen = this.recording.take({ ...run, openState, written }, events);
-      const changes = [...seen.changes];
-      const rows = [...this.encoder.encode({ ...seen, changes })].filter(({ kind }) => factKindOf(kind) === undefined);
+      const changes: FactChange[] = [];
+      seen.changes((kind, subject, path, value, secret) =>
+        changes.push({ kind, subject, path, value, ...(secret && { secret }) }),
+      );
+      const rows: HistoryRow[] = [];
+      this.encoder.encode({ ...seen, changes: () => undefined }, (seq, at, kind, subject, path, value) =>
+        rows.push({ run: seq, at, kind, subject, path, value }),
+      );
       this.runs.push(this.decoder.run(rows, changes));
     });
   }

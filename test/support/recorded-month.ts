@@ -2,7 +2,7 @@
 // folder for the database, rules. Out: the file of the database; no process has it open.
 import { join } from 'node:path';
 import { TRUST_DEFAULT } from '../../src/engine/pull/trust-gate.ts';
-import { RunEncoder } from '../../src/history/codec/run-encoder.ts';
+import { eachOf, RunEncoder } from '../../src/history/codec/run-encoder.ts';
 import { historyFolderOf } from '../../src/history/files/segment-files.ts';
 import { HistoryWriter } from '../../src/history/files/tidy.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
@@ -50,7 +50,8 @@ function writeFiles(file: string, { runs }: MemoryHistory, address: string): voi
   const encoder = new RunEncoder();
   for (const [at, run] of runs.entries()) {
     if (at === 0) writer.writeBase([], run.frame.run.startedAt);
-    writer.writeRun(encoder.encode({ ...run, shows: () => run.frame.shows }));
+    const shows = () => run.frame.shows;
+    writer.writeAdded(({ add }) => encoder.encode({ ...run, changes: eachOf(run.changes), shows }, add));
   }
 }
 

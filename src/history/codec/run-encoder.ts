@@ -207,31 +207,54 @@ export const EVENTS_TO = 'events';
 
 // Which texts of standing nouns are recorded, by kind and key, as a hash each.
 
-/** Makes a row of the run at hand. */
-type Make = (kind: RowKind, subject: string, path: string, value: string | undefined) => HistoryRow;
+type SavedTexts = readonly (readonly [RowKind, readonly (readonly [string, string])[]])[];
+
+/** What an encoder knows, as JSON. */
+export interface SavedEncoder {
+  texts: SavedTexts;
+  forms: readonly (readonly [string, readonly string[]])[];
+}
+
+/** Takes a row: its members, for there are millions of them in a first run. */
+export type AddRow = (
+  run: number,
+  at: number,
+  kind: RowKind,
+  subject: string,
+  path: string,
+  value: string | undefined,
+) => void;
+
+/** Adds a row of the run at hand. */
+type Add = (kind: RowKind, subject: string, path: string, value: string | undefined) => void;
 
 class StandingTexts {
-  private readonly kinds = new Map<RowKind, Map<string, string>>();
+  constructor(private readonly kinds: Map<RowKind, Map<string, string>>) {}
 
-  constructor(before: Iterable<HistoryRow>) {
-    for (const { kind, subject, value } of before) if (value !== undefined) this.of(kind).set(subject, printOf(value));
+  apply({ kind, subject, value }: HistoryRow): void {
+    if (value === undefined) this.of(kind).delete(subject);
+    else this.of(kind).set(subject, printOf(value));
+  }
+
+  get all(): SavedTexts {
+    return [...this.kinds].map(([kind, known]) => [kind, [...known]]);
   }
 
   /** `isAll`: what is not among these is gone. */
-  *put(kind: RowKind, nouns: ReadonlyMap<string, unknown>, isAll: boolean, row: Make): Generator<HistoryRow> {
+  put(kind: RowKind, nouns: ReadonlyMap<string, unknown>, isAll: boolean, row: Add): void {
     const known = this.of(kind);
     for (const [key, noun] of nouns) {
       const text = dataText(noun);
       const print = printOf(text);
       if (known.get(key) === print) continue;
       known.set(key, print);
-      yield row(kind, key, WHOLE, text);
+      row(kind, key, WHOLE, text);
     }
     if (!isAll || known.size === nouns.size) return;
     for (const key of known.keys()) {
       if (nouns.has(key)) continue;
       known.delete(key);
-      yield row(kind, key, '', undefined);
+      row(kind, key, '', undefined);
     }
   }
 
@@ -257,10 +280,26 @@ function printOf(text: string): string {
 
 type FrameToEncode = Omit<RunFrame, 'shows'>;
 
+/** A change by its members, as a row. `isSecret`: it is there, and is not recorded. */
+export type TakeChange = (
+  kind: SubjectKind,
+  subject: string,
+  path: string,
+  value: Fact | undefined,
+  isSecret: boolean,
+) => void;
+export type EachChange = (take: TakeChange) => void;
+
+export function eachOf(changes: Iterable<FactChange>): EachChange {
+  return (take) => {
+    for (const { kind, subject, path, value, secret } of changes) take(kind, subject, path, value, secret === true);
+  };
+}
+
 /** A recorded run whose changes and events are read once. */
 export interface RunToEncode extends Omit<RecordedRun, 'frame' | 'changes' | 'events'> {
   frame: FrameToEncode;
-  changes: Iterable<FactChange>;
+  changes: EachChange;
   events: Iterable<TrustEvent>;
   /** Of readings that are trusted: when all changes are read. */
   shows(): RunFrame['shows'];
@@ -272,21 +311,32 @@ export class RunEncoder {
   private readonly shown = new Map<string, { of: ReadonlySet<string>; paths: Set<string> }>();
 
   /** `before`: the standing rows that are recorded. */
-  constructor(before: readonly HistoryRow[] = []) {
-    this.standing = new StandingTexts(before);
-    for (const { kind, subject, path } of before) {
-      if (kind !== 'form') continue;
-      const known = this.shown.get(subject) ?? { of: new Set(), paths: new Set() };
-      this.shown.set(subject, known);
-      known.paths.add(path);
-    }
+  constructor(before: readonly HistoryRow[] = [], { texts, forms }: SavedEncoder = { texts: [], forms: [] }) {
+    this.standing = new StandingTexts(new Map(texts.map(([kind, known]) => [kind, new Map(known)])));
+    for (const [subject, paths] of forms) this.shown.set(subject, { of: new Set(), paths: new Set(paths) });
+    for (const row of before) this.apply(row);
   }
 
-  /** The rows of the run itself come first. They are to be read once, to their end, before the next run. */
-  *encode(recorded: RunToEncode): Generator<HistoryRow> {
+  /** A standing row that is recorded, and is no fact. */
+  apply(row: HistoryRow): void {
+    if (row.kind !== 'form') {
+      this.standing.apply(row);
+      return;
+    }
+    const known = this.shown.get(row.subject) ?? { of: new Set(), paths: new Set() };
+    this.shown.set(row.subject, known);
+    known.paths.add(row.path);
+  }
+
+  get saved(): SavedEncoder {
+    return { texts: this.standing.all, forms: [...this.shown].map(([subject, { paths }]) => [subject, [...paths]]) };
+  }
+
+  /** The rows of the run itself come first. */
+  encode(recorded: RunToEncode, add: AddRow): void {
     const { frame, changes, events, openState, written, ended, ruleSet } = recorded;
     const { seq: run, startedAt: at } = frame.run;
-    const row: Make = (kind, subject, path, value) => ({ run, at, kind, subject, path, value });
+    const row: Add = (kind, subject, path, value) => add(run, at, kind, subject, path, value);
     const openRows = openRowsOf(openState);
     const shows = recorded.shows();
     const aside = [...shows].filter(([kind]) => isMomentary(frame, kind)).flatMap((one) => this.freshOf(frame, ...one));
@@ -295,22 +345,30 @@ export class RunEncoder {
       shows: aside.length === 0 ? undefined : aside,
       open: openKeysOf(openRows, frame.part !== undefined),
     };
-    for (const path of FRAME_PARTS) if (parts[path] !== undefined) yield row('run', '', path, dataText(parts[path]));
+    for (const path of FRAME_PARTS) if (parts[path] !== undefined) row('run', '', path, dataText(parts[path]));
 
     const settings = new Map<string, unknown>([
       [SETTINGS, frame.settings],
       [EVENTS_TO, { seq: frame.run.seq, eventsTo: frame.eventsTo }],
     ]);
-    yield* this.standing.put('setting', settings, false, row);
+    this.standing.put('setting', settings, false, row);
     const bundles = new Map([...(frame.bundles ?? [])].map(([id, of]) => [id, [...of]]));
-    yield* this.standing.put('bundle', bundles, false, row);
-    if (ruleSet) yield* this.rules(ruleSet, row);
-    for (const kind of OPEN_KINDS) yield* this.standing.put(kind, openRows[kind], frame.part === undefined, row);
-    for (const change of changes) yield row(kindOf(frame, change), change.subject, change.path, textOf(change));
-    for (const event of events) yield row('event', event.id, WHOLE, dataText({ ...event }));
-    for (const decision of written) yield row('written', decision.id, WHOLE, dataText(decision));
-    for (const id of ended) yield row('ended', id, WHOLE, 'true');
-    for (const [kind, of] of recorded.shows()) if (!isMomentary(frame, kind)) yield* this.forms(frame, kind, of, row);
+    this.standing.put('bundle', bundles, false, row);
+    if (ruleSet) this.rules(ruleSet, row);
+    for (const kind of OPEN_KINDS) this.standing.put(kind, openRows[kind], frame.part === undefined, row);
+    const kinds = Object.fromEntries(SUBJECT_KINDS.map((kind) => [kind, kindOf(frame, kind)]));
+    changes((kind, subject, path, value, isSecret) =>
+      row(
+        kinds[kind] as RowKind,
+        subject,
+        path,
+        isSecret ? SECRET_TEXT : value === undefined ? undefined : factText(value),
+      ),
+    );
+    for (const event of events) row('event', event.id, WHOLE, dataText({ ...event }));
+    for (const decision of written) row('written', decision.id, WHOLE, dataText(decision));
+    for (const id of ended) row('ended', id, WHOLE, 'true');
+    for (const [kind, of] of recorded.shows()) if (!isMomentary(frame, kind)) this.forms(frame, kind, of, row);
   }
 
   /** What a form shows for the first time. */
@@ -320,30 +378,24 @@ export class RunEncoder {
     return fresh.length === 0 ? [] : [[kind, fresh]];
   }
 
-  private *forms(frame: FrameToEncode, kind: SubjectKind, of: ReadonlySet<string>, row: Make): Generator<HistoryRow> {
+  private forms(frame: FrameToEncode, kind: SubjectKind, of: ReadonlySet<string>, row: Add): void {
     const subject = formSubject(kind, frame.sources);
     const known = this.shown.get(subject);
     if (known?.of === of) return;
-    for (const [, fresh] of this.freshOf(frame, kind, of))
-      for (const path of fresh) yield row('form', subject, path, 'true');
+    for (const [, fresh] of this.freshOf(frame, kind, of)) for (const path of fresh) row('form', subject, path, 'true');
     this.shown.set(subject, { of, paths: new Set([...(known?.paths ?? []), ...of]) });
   }
 
   /** A set replaces the one before it: runs find theirs by its hash where it was recorded. */
-  private *rules({ hash, files }: NonNullable<RecordedRun['ruleSet']>, row: Make): Generator<HistoryRow> {
-    for (const known of this.standing.subjects('rules')) if (known !== hash) yield row('rules', known, '', undefined);
+  private rules({ hash, files }: NonNullable<RecordedRun['ruleSet']>, row: Add): void {
+    for (const known of this.standing.subjects('rules')) if (known !== hash) row('rules', known, '', undefined);
     this.standing.replace('rules', [hash]);
-    for (const [file, text] of files) yield row('rules', hash, file, dataText(text));
+    for (const [file, text] of files) row('rules', hash, file, dataText(text));
   }
 }
 
-function kindOf(frame: FrameToEncode, { kind }: FactChange): RowKind {
+function kindOf(frame: FrameToEncode, kind: SubjectKind): RowKind {
   return isMomentary(frame, kind) ? `aside.${kind}` : kind;
-}
-
-function textOf({ value, secret }: FactChange): string | undefined {
-  if (secret) return SECRET_TEXT;
-  return value === undefined ? undefined : factText(value);
 }
 
 // Rows as the runs that they were made of.
@@ -505,10 +557,24 @@ function numberText(value: number): string {
 }
 
 function membersText(value: { [key: string]: Fact }): string {
-  const members = Object.entries(value).flatMap(([key, member]) =>
-    member === undefined ? [] : [`${JSON.stringify(key)}:${factText(member)}`],
-  );
-  return `{${members.join(',')}}`;
+  let text = '';
+  for (const key of Object.keys(value)) {
+    const member = value[key];
+    if (member !== undefined) text += `${text === '' ? '' : ','}${keyText(key)}:${factText(member)}`;
+  }
+  return `{${text}}`;
+}
+
+/** Members of records have few names. */
+const keyTexts = new Map<string, string>();
+const [KEYS_MAX, KEY_LENGTH_MAX] = [1_000, 64];
+
+function keyText(key: string): string {
+  const known = keyTexts.get(key);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(key);
+  if (keyTexts.size < KEYS_MAX && key.length <= KEY_LENGTH_MAX) keyTexts.set(key, text);
+  return text;
 }
 
 // One row of a recorded run, as the segments keep it, and which rows hold on. In: nothing. Out: the form of a row and the table of its

@@ -184,7 +184,7 @@ export class Standing {
 }
 
 /** Whether rows of this kind hold on, or are carried on. */
-function holds(kind: string): boolean {
+export function holds(kind: string): boolean {
   return (holdOf(kind) ?? 'momentary') !== 'momentary';
 }
 
@@ -479,6 +479,30 @@ export function runAfter(walk: Walk, place: number): Beside {
   return walked.kind === 'lost' ? { lost: walked } : edgeOf(walked, 'first');
 }
 
+/** The run of a place that is recorded. Errors: UnreadableSegment. */
+export function runAt(walk: Walk, place: number): RunBeside | undefined {
+  const walked = walk.at(place);
+  if (walked?.kind !== 'segment') return undefined;
+  if (walked.next === place + 1) return edgeOf(walked, 'last');
+  let at = walked.segment.first;
+  for (const { run, atMs } of runsOf(walked.columns)) if (at++ === place) return { run, atMs };
+  return undefined;
+}
+
+/**
+ * Standing rows of the runs after a place, in their order, into a sink. Returns the place of the last run; undefined: something is lost.
+ */
+export async function applyAfter(walk: Walk, place: number, sink: RowSink): Promise<number | undefined> {
+  for (let at = place + 1; ; ) {
+    const walked = walk.at(at);
+    if (!walked) return at - 1;
+    if (walked.kind === 'lost') return undefined;
+    applyRuns(walked.columns, sink, walked.skip, () => false);
+    at = walked.next;
+    await giveWay();
+  }
+}
+
 /** Its checksum and its form held: what cannot be decoded now was written wrong, and is named where its runs are read. */
 function edgeOf({ columns: { groups }, segment }: WalkedSegment, edge: 'first' | 'last'): RunBeside | undefined {
   const [at, atMs] = edge === 'first' ? [0, segment.fromMs] : [-1, segment.toMs];
@@ -572,7 +596,7 @@ export class RunBoundaries {
 }
 
 /** What rows of runs are applied to. */
-interface RowSink {
+export interface RowSink {
   /** Whether rows of this kind and path are of any use. */
   takes(kind: string, path: string): boolean;
   takesSubject(subject: string): boolean;
@@ -608,23 +632,29 @@ function applyRuns({ groups }: SegmentColumns, sink: RowSink, skip: number, isEn
   return runs;
 }
 
-/** The first run of a segment: when it began, and how many rows it has. */
-function firstRunOf({ groups }: SegmentColumns): { atMs: number; rows: number } {
+/** Where each run of a segment begins. */
+function* runsOf({ groups }: SegmentColumns): Generator<RunBeside & { row: number }> {
   const boundaries = new RunBoundaries();
-  let first: { atMs: number } | undefined;
-  let rows = 0;
+  let before = 0;
   for (const group of groups) {
     const [run, at, kind] = [group.run(), group.at(), group.kind()];
     const isFrame = kind.dictionary.map((one) => one === 'run');
-    for (let row = 0; row < group.rows; row++, rows++) {
+    for (let row = 0; row < group.rows; row++) {
       const atMs = at.dictionary[at.codes[row] as number] as number;
       const runNow = run.dictionary[run.codes[row] as number] as number;
-      if (!boundaries.begins(runNow, atMs, isFrame[kind.codes[row] as number] as boolean)) continue;
-      if (first) return { ...first, rows };
-      first = { atMs };
+      if (boundaries.begins(runNow, atMs, isFrame[kind.codes[row] as number] as boolean))
+        yield { run: runNow, atMs, row: before + row };
     }
+    before += group.rows;
   }
-  return { atMs: first?.atMs ?? 0, rows };
+}
+
+/** The first run of a segment: when it began, and how many rows it has. */
+function firstRunOf(columns: SegmentColumns): { atMs: number; rows: number } {
+  const runs = runsOf(columns);
+  const { value: first } = runs.next();
+  const { value: second } = runs.next();
+  return { atMs: first?.atMs ?? 0, rows: second?.row ?? columns.rows };
 }
 
 /** Adds all rows of a segment to another one. */

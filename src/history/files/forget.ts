@@ -9,6 +9,7 @@ import { factKindOf, type HistoryRow, type RowKind } from '../codec/run-encoder.
 import { causeOf, decodeGroup, RunBoundaries, rowAt, rowsOf, Walk } from './begin.ts';
 import { type CodedTexts, type SegmentColumns, UnreadableSegment } from './segment-bytes.ts';
 import { listHistory, NewSegment, readSegment, removeSegments, type SegmentFile, sizeOf } from './segment-files.ts';
+import { removeStanding } from './standing-file.ts';
 
 // One subject among the members of exemptions, which are prints: nobody is named there, but whoever guesses an id can
 // ask whether it is one.
@@ -106,6 +107,8 @@ interface Pass {
 
 /** INVARIANT: the caller is the only writer. Errors: AppError `store_failed`; then some segments may have it still. */
 export function forgetSubject(folder: string, { subject, atMs, standIn }: Forgetting): Forgotten {
+  // It has the ids of all subjects.
+  removeStanding(folder);
   const naming = new Naming(subject.id, standIn);
   const member = new ForgottenMember(subject, folder);
   const result: Forgotten = { segments: 0, removed: 0, replaced: 0, inRules: 0, unreadable: [] };

@@ -2,9 +2,11 @@
 // Columns have dictionaries, since ids, paths and values repeat; measured at 9 bytes a row for a day of 3,000 changes a run.
 import { gunzipSync, gzipSync } from 'node:zlib';
 import {
+  type ColumnChunk,
   type ColumnMetaData,
   type FileMetaData,
   type KeyValue,
+  type ParquetType,
   parquetMetadata,
   parquetSchema,
   type SchemaElement,
@@ -14,8 +16,11 @@ import { parquetHeader } from 'hyparquet/src/column.js';
 import { decompressPage } from 'hyparquet/src/datapage.js';
 import type { CompressionCodec, PageHeader } from 'hyparquet/src/types.js';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { writeDataPageV2 } from 'hyparquet-writer/src/datapage.js';
+import { writeDictionaryPage } from 'hyparquet-writer/src/dictionary.js';
+import { unconvert } from 'hyparquet-writer/src/unconvert.js';
 import { AppError, lineOf } from '../../domain/errors.ts';
-import type { HistoryRow } from '../codec/run-encoder.ts';
+import type { AddRow, HistoryRow } from '../codec/run-encoder.ts';
 import { stepDone } from './steps.ts';
 
 /** Of the rows and their kinds. A reader refuses any other. */
@@ -85,12 +90,100 @@ class BytesSoFar extends ByteWriter {
   }
 }
 
+/** A column of a group: its values, each once, and a code for each row. */
+class CodedValues<T extends string | number> {
+  private readonly codes: Int32Array = new Int32Array(GROUP_ROWS);
+  private values: T[] = [];
+  private codeOf = new Map<T, number>();
+  private last: T | undefined;
+  private lastCode = 0;
+  private nones = 0;
+
+  constructor(private readonly element: SchemaElement) {}
+
+  /** Undefined: none, in an optional column. */
+  put(row: number, value: T | undefined): void {
+    if (value === undefined) {
+      this.nones++;
+      this.codes[row] = NO_CODE;
+      return;
+    }
+    // Rows of one run, and of one subject, follow each other.
+    if (value !== this.last || this.values.length === 0) {
+      this.last = value;
+      this.lastCode = this.codeOf.get(value) ?? this.enter(value);
+    }
+    this.codes[row] = this.lastCode;
+  }
+
+  private enter(value: T): number {
+    const code = this.values.push(value) - 1;
+    this.codeOf.set(value, code);
+    return code;
+  }
+
+  /** As the library writes a column with a dictionary, which it is not to look for again. It is empty afterwards. */
+  write(writer: BytesSoFar, rows: number): ColumnChunk {
+    const { element, values, nones } = this;
+    const codes = this.codes.subarray(0, rows);
+    const column = {
+      ...{
+        columnName: element.name,
+        element,
+        schemaPath: [SCHEMA[0] as SchemaElement, element],
+        codec: 'GZIP' as const,
+      },
+      ...{ compressors: { GZIP: GZIP.compress }, stats: false, pageSize: Number.POSITIVE_INFINITY },
+      ...{ columnIndex: false, offsetIndex: false },
+    };
+    const from = writer.offset;
+    const plain = writeDictionaryPage(
+      writer,
+      column,
+      unconvert(element, element.type === 'INT64' ? values.map(BigInt) : values),
+    );
+    const pages = writer.offset;
+    const isOptional = element.repetition_type === 'OPTIONAL';
+    const size = writeDataPageV2({
+      writer,
+      column,
+      encoding: 'RLE_DICTIONARY',
+      pageData: {
+        values: nones === 0 ? codes : Array.from(codes, (code) => (code === NO_CODE ? null : code)),
+        definitionLevels: isOptional ? Array.from(codes, (code) => (code === NO_CODE ? 0 : 1)) : [],
+        repetitionLevels: [],
+        maxDefinitionLevel: isOptional ? 1 : 0,
+      },
+    });
+    [this.values, this.codeOf, this.nones] = [[], new Map(), 0];
+    return {
+      meta_data: {
+        ...{
+          type: element.type as ParquetType,
+          encodings: ['PLAIN', 'RLE_DICTIONARY'],
+          path_in_schema: [element.name],
+        },
+        ...{ codec: 'GZIP', num_values: BigInt(rows) },
+        total_compressed_size: BigInt(writer.offset - from),
+        total_uncompressed_size: BigInt(plain + size),
+        data_page_offset: BigInt(pages),
+        dictionary_page_offset: BigInt(from),
+      },
+      file_offset: BigInt(from),
+    };
+  }
+}
+
+const NO_CODE = -1;
+
 /** Takes rows, then gives the bytes. It holds one group of rows, and the bytes of those before it that were not taken. */
 export class SegmentBytes {
   readonly #about: SegmentAbout;
   readonly #bytes: BytesSoFar;
   readonly #parquet: ParquetWriter;
-  #group = emptyGroup();
+  readonly #columns = columnsOf(SCHEMA);
+  /** Of the group. */
+  #held = 0;
   #rows = 0;
   #fromMs = Number.POSITIVE_INFINITY;
   #toMs = Number.NEGATIVE_INFINITY;
@@ -102,8 +195,6 @@ export class SegmentBytes {
     this.#parquet = new ParquetWriter({
       writer: this.#bytes,
       schema: SCHEMA,
-      codec: 'GZIP',
-      compressors: { GZIP: GZIP.compress },
       kvMetadata: metadataOf(about),
       createdBy: about.program,
     });
@@ -118,19 +209,21 @@ export class SegmentBytes {
     return this.#rows === 0 ? undefined : { fromMs: this.#fromMs, toMs: this.#toMs };
   }
 
-  add(run: number, at: number, kind: string, subject: string, path: string, value: string | undefined): void {
-    const group = this.#group;
-    group.run.push(run);
-    group.at.push(at);
-    group.kind.push(kind);
-    group.subject.push(subject);
-    group.path.push(path);
-    group.value.push(value ?? null);
+  readonly add: AddRow = (run, at, kind, subject, path, value) => {
+    const row = this.#held;
+    const columns = this.#columns;
+    columns.run.put(row, run);
+    columns.at.put(row, at);
+    columns.kind.put(row, kind);
+    columns.subject.put(row, subject);
+    columns.path.put(row, path);
+    columns.value.put(row, value);
     if (this.#rows === 0) this.#fromMs = at;
     this.#toMs = at;
     this.#rows++;
-    if (group.run.length >= GROUP_ROWS) this.#flush();
-  }
+    this.#held++;
+    if (this.#held === GROUP_ROWS) this.#flush();
+  };
 
   addRow({ run, at, kind, subject, path, value }: HistoryRow): void {
     this.add(run, at, kind, subject, path, value);
@@ -144,20 +237,19 @@ export class SegmentBytes {
   }
 
   #flush(): void {
-    const { run, at, kind, subject, path, value } = this.#group;
-    if (run.length === 0) return;
-    this.#parquet.write({
-      rowGroupSize: run.length,
-      columnData: [
-        { name: 'run', data: run, encoding: 'RLE_DICTIONARY' },
-        { name: 'at', data: at.map(BigInt), encoding: 'RLE_DICTIONARY' },
-        { name: 'kind', data: kind, encoding: 'RLE_DICTIONARY' },
-        { name: 'subject', data: subject, encoding: 'RLE_DICTIONARY' },
-        { name: 'path', data: path, encoding: 'RLE_DICTIONARY' },
-        { name: 'value', data: value, encoding: 'RLE_DICTIONARY' },
-      ],
+    const rows = this.#held;
+    if (rows === 0) return;
+    const from = this.#bytes.offset;
+    const columns = COLUMNS.map((name) => this.#columns[name].write(this.#bytes, rows));
+    this.#parquet.num_rows += BigInt(rows);
+    this.#parquet.row_groups.push({
+      columns,
+      total_byte_size: columns.reduce((sum, { meta_data: of }) => sum + (of?.total_uncompressed_size ?? 0n), 0n),
+      num_rows: BigInt(rows),
+      total_compressed_size: BigInt(this.#bytes.offset - from),
     });
-    this.#group = emptyGroup();
+    this.#bytes.flush();
+    this.#held = 0;
     stepDone();
   }
 
@@ -167,17 +259,15 @@ export class SegmentBytes {
   }
 }
 
-interface Group {
-  run: number[];
-  at: number[];
-  kind: string[];
-  subject: string[];
-  path: string[];
-  value: (string | null)[];
-}
-
-function emptyGroup(): Group {
-  return { run: [], at: [], kind: [], subject: [], path: [], value: [] };
+function columnsOf([, run, at, kind, subject, path, value]: SchemaElement[]) {
+  return {
+    run: new CodedValues<number>(run as SchemaElement),
+    at: new CodedValues<number>(at as SchemaElement),
+    kind: new CodedValues<string>(kind as SchemaElement),
+    subject: new CodedValues<string>(subject as SchemaElement),
+    path: new CodedValues<string>(path as SchemaElement),
+    value: new CodedValues<string>(value as SchemaElement),
+  };
 }
 
 /** Rows and times are in the columns and the name: what is here cannot be known from those. */

@@ -142,7 +142,7 @@ function readRegular(file: string, heldBytesMax: number, take: (chunk: Uint8Arra
 /** Closed when nobody has the source: a file that is merged while it is read is still read to its end. */
 const handles = new FinalizationRegistry<number>(closeSync);
 
-function sourceOn(handle: number, size: number): SegmentSource {
+export function sourceOn(handle: number, size: number): SegmentSource {
   const read = (from: number, to: number): Uint8Array => {
     const bytes = new Uint8Array(to - from);
     for (let at = 0; at < bytes.length; ) {
@@ -304,7 +304,7 @@ export function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-const UNFINISHED = '.new';
+export const UNFINISHED = '.new';
 
 /** Sorted; none when it is not there. */
 function namesIn(folder: string): string[] {

@@ -462,16 +462,23 @@ export class HistoryWriter {
   }
 
   /** The rows of one run, those of kind `run` first. Errors: AppError `store_failed`; then nothing of it is recorded. */
-  writeRun(rows: Iterable<HistoryRow>): SegmentFile {
+  writeRun(rows: Iterable<HistoryRow>): SegmentFile & { rows: number } {
+    return this.writeAdded((made) => {
+      for (const row of rows) made.addRow(row);
+    });
+  }
+
+  /** The same of rows that are added one by one. */
+  writeAdded(addAll: (rows: NewSegment['rows']) => void): SegmentFile & { rows: number } {
     const made = new NewSegment(this.#folder, this.#about);
     try {
-      for (const row of rows) made.rows.addRow(row);
+      addAll(made.rows);
       const { times } = made.rows;
       if (!times) throw new AppError('internal', 'a recorded run has no rows');
       const place = this.#last.place + 1;
       const segment = made.finish({ ...SAME, first: place, last: place, level: 'run', ...times });
       this.#last = { place, toMs: times.toMs };
-      return segment;
+      return { ...segment, rows: made.rows.rows };
     } finally {
       made.discard();
     }

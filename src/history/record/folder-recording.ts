@@ -4,7 +4,7 @@
 import { PackedList, type Packs } from '../../base/packed-list.ts';
 import { isEqualPrint, PRINT_WORDS, type PrintKey } from '../../base/print-bits.ts';
 import type { TrustEvent } from '../../domain/event.ts';
-import { type FactPath, FactPaths } from '../../domain/fact-prints.ts';
+import { type FactPath, FactPaths, type TakeFact } from '../../domain/fact-prints.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { FIELDS, fieldText, type PresentPrints } from '../../domain/identity.ts';
 import type { FactChange } from '../../domain/look-back.ts';
@@ -20,17 +20,23 @@ import { isPlainlyCleanFact, withoutSecrets } from '../../domain/secrets.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import {
+  type EachChange,
   EVENTS_TO,
   factKindOf,
   factOf,
   type HistoryRow,
+  type RowKind,
   RunEncoder,
   type RunToEncode,
+  type SavedEncoder,
   SECRET_TEXT,
+  type TakeChange,
 } from '../codec/run-encoder.ts';
+import { applyAfter, holds, type RowSink, type RunBeside, runAt, Walk } from '../files/begin.ts';
 import { UnreadableSegment } from '../files/segment-bytes.ts';
+import { type Range, readStanding, removeStanding, writeStanding } from '../files/standing-file.ts';
 import { HistoryWriter, lastStanding, tidyHistory } from '../files/tidy.ts';
-import { LastFacts, type PackedFacts } from './last-facts.ts';
+import { LastFacts, type PackedFacts, SAVED_LISTS, type SavedFacts, type SavedList } from './last-facts.ts';
 
 // History/record: whoever keeps the recording of a database: a thread of its own, or this one.
 
@@ -88,10 +94,35 @@ function secretPathsOf(record: Facts, key: PrintKey): ReadonlySet<string> {
 
 // History/record: one reading of one kind, compared with what was recorded last.
 
-/** The facts of a record: paths by number, and four numbers for each value. */
-interface Found {
-  paths: number[];
-  prints: number[];
+/** The facts of a record, one record after the other: paths by number, and four numbers for each value. */
+class Found {
+  size = 0;
+  paths = new Uint32Array(64);
+  prints = new Int32Array(PRINT_WORDS * 64);
+  readonly values: (Fact | undefined)[] = [];
+
+  clear(): void {
+    this.size = 0;
+  }
+
+  add(path: number, prints: Int32Array, at: number, value: Fact | undefined): void {
+    if (this.size === this.paths.length) {
+      const { paths, prints: known } = this;
+      this.paths = new Uint32Array(2 * paths.length);
+      this.prints = new Int32Array(2 * known.length);
+      this.paths.set(paths);
+      this.prints.set(known);
+    }
+    this.paths[this.size] = path;
+    this.values[this.size] = value;
+    for (let word = 0; word < PRINT_WORDS; word += 1)
+      this.prints[PRINT_WORDS * this.size + word] = prints[at + word] as number;
+    this.size += 1;
+  }
+
+  packed(): PackedFacts {
+    return { paths: this.paths.subarray(0, this.size), values: this.prints.subarray(0, PRINT_WORDS * this.size) };
+  }
 }
 
 /** Of one subject after the other: which facts it has, and where. */
@@ -121,6 +152,7 @@ export class DiffPass {
   readonly gained = new Set<number>();
   private readonly before = new Marks();
   private readonly now = new Marks();
+  private readonly found = new Found();
 
   constructor(
     private readonly kind: SubjectKind,
@@ -137,53 +169,55 @@ export class DiffPass {
     this.paths.walk(record, (path) => this.show(path));
   }
 
-  take(subject: string, record: Facts): FactChange[] {
-    const changes: FactChange[] = [];
-    const { before, now } = this;
+  take(subject: string, record: Facts, take: TakeChange): void {
+    const { before, now, found } = this;
     const last = this.last.get(subject);
-    const found: Found = { paths: [], prints: [] };
-    const values: Fact[] = [];
     before.begin();
     last?.paths.forEach((no, at) => {
       before.set(no, at);
     });
     now.begin();
-    this.paths.walk(record, (path, print, value) => {
-      now.set(path.no, values.length);
-      found.paths.push(path.no);
-      for (const word of print) found.prints.push(word);
-      values.push(value);
-      this.show(path);
-    });
-    const kept = this.removed(subject, last, this.shown, changes);
+    found.clear();
+    this.paths.walk(record, this.find);
+    const recorded = found.size;
+    this.removed(subject, last, this.shown, take);
     let secret: ReadonlySet<string> | undefined;
-    for (const [at, no] of found.paths.entries()) {
+    for (let at = 0; at < recorded; at += 1) {
+      const no = found.paths[at] as number;
       const was = before.get(no);
-      if (was !== undefined && last && isEqualPrint(last.values, PRINT_WORDS * was, found.prints, PRINT_WORDS * at))
-        continue;
-      const path = this.last.pathOf(no).text;
-      if (!isPlainlyCleanFact(path, values[at] as Fact)) secret ??= secretPathsOf(record, this.paths.key);
-      const change = { kind: this.kind, subject, path } as const;
-      changes.push(
-        secret?.has(path) ? { ...change, value: undefined, secret: true } : { ...change, value: values[at] },
-      );
+      const isAsItWas = () =>
+        was !== undefined && last && isEqualPrint(last.values, PRINT_WORDS * was, found.prints, PRINT_WORDS * at);
+      if (isAsItWas()) continue;
+      const { text } = this.last.pathOf(no);
+      const value = found.values[at] as Fact;
+      if (!isPlainlyCleanFact(text, value)) secret ??= secretPathsOf(record, this.paths.key);
+      if (!secret?.has(text)) take(this.kind, subject, text, value, false);
+      else {
+        // INVARIANT: nothing that stands for a secret is kept, so whether it changed is not known.
+        found.prints.fill(0, PRINT_WORDS * at, PRINT_WORDS * (at + 1));
+        if (!isAsItWas()) take(this.kind, subject, text, undefined, true);
+      }
     }
-    if (this.isTrusted) this.keep(subject, found, kept);
-    return changes;
+    if (this.isTrusted) this.last.set(subject, found.packed());
   }
+
+  private readonly find: TakeFact = (path, print, value) => {
+    this.now.set(path.no, this.found.size);
+    this.found.add(path.no, print, 0, value);
+    this.show(path);
+  };
 
   /** The reading had the subject as it was recorded, so without the facts that its form shows for the first time. */
-  lose(subject: string): FactChange[] {
-    const changes: FactChange[] = [];
+  lose(subject: string, take: TakeChange): void {
     this.now.begin();
-    const kept = this.removed(subject, this.last.get(subject), this.gained, changes);
-    if (this.isTrusted) this.keep(subject, { paths: [], prints: [] }, kept);
-    return changes;
+    this.found.clear();
+    this.removed(subject, this.last.get(subject), this.gained, take);
+    if (this.isTrusted) this.last.set(subject, this.found.packed());
   }
 
-  remove(subject: string): FactChange {
+  remove(subject: string, take: TakeChange): void {
     if (this.isTrusted) this.last.delete(subject);
-    return { kind: this.kind, subject, path: '', value: undefined };
+    take(this.kind, subject, '', undefined, false);
   }
 
   private show({ no }: FactPath): void {
@@ -192,57 +226,53 @@ export class DiffPass {
     this.gained.add(no);
   }
 
-  /** What it has no longer, of these paths; returns what else it had. */
-  private removed(
-    subject: string,
-    last: PackedFacts | undefined,
-    of: ReadonlySet<number>,
-    changes: FactChange[],
-  ): Found {
-    const kept: Found = { paths: [], prints: [] };
-    last?.paths.forEach((no, at) => {
-      if (this.now.get(no) !== undefined) return;
-      if (of.has(no)) {
-        changes.push({ kind: this.kind, subject, path: this.last.pathOf(no).text, value: undefined });
-        return;
-      }
-      kept.paths.push(no);
-      for (let word = 0; word < PRINT_WORDS; word += 1)
-        kept.prints.push(last.values[PRINT_WORDS * at + word] as number);
-    });
-    return kept;
-  }
-
-  private keep(subject: string, found: Found, kept: Found): void {
-    this.last.set(subject, {
-      paths: Uint32Array.from([...found.paths, ...kept.paths]),
-      values: Int32Array.from([...found.prints, ...kept.prints]),
-    });
+  /** What it has no longer, of these paths; what else it had is found, too. */
+  private removed(subject: string, last: PackedFacts | undefined, of: ReadonlySet<number>, take: TakeChange): void {
+    if (!last) return;
+    const { paths, values } = last;
+    for (let at = 0; at < paths.length; at += 1) {
+      const no = paths[at] as number;
+      if (this.now.get(no) !== undefined) continue;
+      if (of.has(no)) take(this.kind, subject, this.last.pathOf(no).text, undefined, false);
+      else this.found.add(no, values, PRINT_WORDS * at, undefined);
+    }
   }
 }
 
 // History/record: what changed of the subjects of one kind.
 
 interface SubjectDiff {
-  /** To be read once, to its end: what is recorded moves on with it. */
-  changes: Iterable<FactChange>;
+  /** To be asked for once: what is recorded moves on with it. */
+  changes: EachChange;
   /** Paths that records of this form have had until now. Of a reading that is trusted: when all changes are read. */
   shows(): ReadonlySet<string>;
 }
 
+type SavedShown = readonly (readonly [RecordForm, readonly number[]])[];
+
+interface SavedDiffer {
+  facts: SavedFacts;
+  shown: SavedShown;
+}
+
 export class SubjectDiffer {
   private readonly paths: FactPaths;
-  private readonly last: LastFacts;
   /** Paths by number that each form has ever shown. INVARIANT: a fact of such a path is as a record of that form has it. */
-  private readonly shown = new Map<RecordForm, ReadonlySet<number>>();
+  private readonly shown: Map<RecordForm, ReadonlySet<number>>;
   private readonly texts = new WeakMap<ReadonlySet<number>, ReadonlySet<string>>();
 
   constructor(
     private readonly kind: SubjectKind,
     key: PrintKey,
+    readonly last = new LastFacts(new FactPaths(key)),
+    shown: SavedShown = [],
   ) {
-    this.paths = new FactPaths(key);
-    this.last = new LastFacts(this.paths);
+    this.paths = last.paths;
+    this.shown = new Map(shown.map(([form, paths]) => [form, new Set(paths)]));
+  }
+
+  get saved(): SavedDiffer {
+    return { facts: this.last.saved, shown: [...this.shown].map(([form, paths]) => [form, [...paths]]) };
   }
 
   get size(): number {
@@ -262,15 +292,16 @@ export class SubjectDiffer {
     const pass = new DiffPass(this.kind, this.paths, this.last, before, isTrusted);
     if (!isTrusted) for (const [, record] of this.byId(seen.changed)) pass.look(record);
     const shows = () => this.textsOf(pass.gained.size === 0 ? before : pass.shown);
-    return { changes: this.changes(seen, pass, form, before), shows };
+    return { changes: (take) => this.changes(seen, pass, form, before, take), shows };
   }
 
-  private *changes(
+  private changes(
     seen: SeenSubjects,
     pass: DiffPass,
     form: RecordForm,
     before: ReadonlySet<number>,
-  ): Iterable<FactChange> {
+    take: TakeChange,
+  ): void {
     const list = seen.prints && new ListedSubjects(this.last, before, seen.prints);
     const isTrusted = isUsable(seen.reading);
     const hasOthers = this.last.size > 0;
@@ -278,16 +309,16 @@ export class SubjectDiffer {
     const { changed } = seen;
     for (const [id, record] of this.byId(!hasOthers && changed instanceof PackedList ? changed.drained() : changed)) {
       list?.changed(id);
-      yield* pass.take(id, record);
+      pass.take(id, record, take);
     }
     const gone = list?.gone() ?? [];
     if (hasOthers && pass.gained.size > 0) {
       const same = list?.same();
       // Facts from readings of other forms turn out to be gone: also of records that came before the one that showed it.
-      if (isTrusted) for (const [id, record] of this.byId(seen.changed)) yield* pass.take(id, record);
-      for (const id of this.last.idsWith(pass.gained)) if (same?.(id)) yield* pass.lose(id);
+      if (isTrusted) for (const [id, record] of this.byId(seen.changed)) pass.take(id, record, take);
+      for (const id of this.last.idsWith(pass.gained)) if (same?.(id)) pass.lose(id, take);
     }
-    for (const id of gone) yield pass.remove(id);
+    for (const id of gone) pass.remove(id, take);
     if (isTrusted && pass.gained.size > 0) this.shown.set(form, pass.shown);
     else if (isTrusted) this.shown.set(form, before);
   }
@@ -361,8 +392,13 @@ class ListedSubjects {
 
   /** Whether the reading had a recorded subject as it was. To be asked before anything of it is recorded anew. */
   same(): (id: string) => boolean {
-    const { prints, atOf } = this.last.printsById(this.shown);
-    return (id) => !this.changedIds.has(id) && this.prints.wasSeen(prints, atOf(id));
+    const printOf = this.last.printOf(this.shown);
+    const print = new Int32Array(PRINT_WORDS);
+    return (id) => {
+      if (this.changedIds.has(id)) return false;
+      printOf(id, print);
+      return this.prints.wasSeen(print, 0);
+    };
   }
 
   /** Recorded subjects that the reading did not have. */
@@ -372,7 +408,7 @@ class ListedSubjects {
     const prints = this.last.prints(this.shown);
     const gone: string[] = [];
     let at = 0;
-    for (const id of this.last.ids()) {
+    for (const id of this.last.all()) {
       if (!this.changedIds.has(id) && !this.prints.wasSeen(prints, at)) gone.push(id);
       at += PRINT_WORDS;
     }
@@ -389,12 +425,17 @@ export class Recording {
   /** The number of the newest event that is recorded, and of the run that it was recorded with. */
   eventsTo: EventsOfRun = { seq: 0, eventsTo: 0 };
 
-  constructor(key: PrintKey) {
-    this.differs = {
-      device: new SubjectDiffer('device', key),
-      user: new SubjectDiffer('user', key),
-      service: new SubjectDiffer('service', key),
-    };
+  constructor(key: PrintKey, differOf = (kind: SubjectKind) => new SubjectDiffer(kind, key)) {
+    this.differs = { device: differOf('device'), user: differOf('user'), service: differOf('service') };
+  }
+
+  /** A standing row that is recorded, and is no fact. */
+  apply({ kind, subject, path, value }: HistoryRow): void {
+    if (kind === 'rules' && value !== undefined) this.ruleSet = subject;
+    if (kind === 'setting' && subject === EVENTS_TO) this.eventsTo = JSON.parse(value ?? '') as EventsOfRun;
+    if (kind !== 'form') return;
+    const space = subject.indexOf(' ');
+    this.differs[subject.slice(0, space) as SubjectKind].loadShown(subject.slice(space + 1) as RecordForm, path);
   }
 
   presentPrints(kind: SubjectKind, form: RecordForm): PresentPrints {
@@ -408,7 +449,7 @@ export class Recording {
     return isAnew ? 0 : this.eventsTo.eventsTo;
   }
 
-  /** Its changes are to be read once, to their end, before the next run is taken. */
+  /** Its changes are to be asked for once, before the next run is taken. */
   take({ seen, frame, ruleSet, isClockRight: _, ...rest }: SeenRun, events: Iterable<TrustEvent>): RunToEncode {
     const diffs = seen.map((one) => ({ kind: one.kind, ...this.differs[one.kind].diff(one) }));
     this.eventsTo = { seq: frame.run.seq, eventsTo: frame.eventsTo };
@@ -418,7 +459,9 @@ export class Recording {
       ...rest,
       frame,
       shows: () => new Map(diffs.map(({ kind, shows }) => [kind, shows()])),
-      changes: eachOf(diffs),
+      changes: (take) => {
+        for (const { changes } of diffs) changes(take);
+      },
       events,
       ...(!isKnown && { ruleSet }),
     };
@@ -429,10 +472,6 @@ export class Recording {
     for (const kind of SUBJECT_KINDS) sizes[kind] = this.differs[kind].size;
     return sizes;
   }
-}
-
-function* eachOf(diffs: readonly { changes: Iterable<FactChange> }[]): Iterable<FactChange> {
-  for (const { changes } of diffs) yield* changes;
 }
 
 export interface FolderSettings {
@@ -447,11 +486,20 @@ export interface FolderSettings {
   printKey: PrintKey;
 }
 
-interface Opened {
-  writer: HistoryWriter;
+/** What is known of what is recorded. */
+interface Known {
   recording: Recording;
   encoder: RunEncoder;
 }
+
+interface Opened extends Known {
+  writer: HistoryWriter;
+  /** Runs that were recorded since what is known was saved, and their rows. */
+  unsaved: { runs: number; rows: number };
+}
+
+/** More of them take long to be read again: then what is known is saved. */
+const UNSAVED_MAX = { runs: 100, rows: 50_000 };
 
 export class FolderRecording {
   private opened: Opened | undefined;
@@ -470,20 +518,24 @@ export class FolderRecording {
 
   /** Errors: AppError `store_failed`; then nothing of it is recorded. */
   async record(run: SeenRun, events: Iterable<TrustEvent>): Promise<void> {
-    const { writer, recording, encoder } = await this.open();
+    const opened = await this.open();
+    const { writer, recording, encoder, unsaved } = opened;
     // Until it is written, what is recorded is not what is known here.
     this.opened = undefined;
-    writer.writeRun(encoder.encode(recording.take(run, events)));
-    this.opened = { writer, recording, encoder };
+    const taken = recording.take(run, events);
+    unsaved.rows += writer.writeAdded(({ add }) => encoder.encode(taken, add)).rows;
+    unsaved.runs += 1;
+    const { seq, startedAt } = run.frame.run;
+    if (unsaved.rows >= UNSAVED_MAX.rows || unsaved.runs >= UNSAVED_MAX.runs)
+      save(this.settings, opened, { run: seq, atMs: startedAt });
+    this.opened = opened;
   }
 
   /** Errors: AppError `store_failed`; the records are as they were then. */
   async tidy(nowMs: number): Promise<void> {
-    const { folder, address, program, keepMs, printKey } = this.settings;
+    const { folder, address, program, keepMs } = this.settings;
     const { needsBase } = await tidyHistory(folder, { program, address, nowMs, keepMs });
-    if (!needsBase || !this.opened) return;
-    this.opened.writer.writeBase([]);
-    this.opened = { ...this.opened, recording: new Recording(printKey), encoder: new RunEncoder() };
+    if (needsBase && this.opened) this.opened = begunAnew(this.settings, this.opened.writer);
   }
 
   private async open(): Promise<Opened> {
@@ -492,49 +544,83 @@ export class FolderRecording {
   }
 }
 
-async function openFolder({ folder, address, program, printKey }: FolderSettings): Promise<Opened> {
+async function openFolder(settings: FolderSettings): Promise<Opened> {
+  const { folder, address, program, printKey } = settings;
   const writer = new HistoryWriter(folder, { address, program });
-  const known = await loaded(await lastStanding(folder, address), printKey);
-  if (known) return { writer, ...known };
-  // What holds cannot be read: the next run is recorded whole, and is the first of a new beginning.
+  const saved = await ifReadable(() => savedOf(settings));
+  if (saved) return { writer, ...saved };
+  const known = await ifReadable(async () => {
+    const parts = await lastStanding(folder, address);
+    return parts && (await loadedOf(parts, printKey));
+  });
+  return known ? { writer, ...known, unsaved: { ...UNSAVED_MAX } } : begunAnew(settings, writer);
+}
+
+/** What holds cannot be read: the next run is recorded whole, and is the first of a new beginning. */
+function begunAnew({ folder, printKey }: FolderSettings, writer: HistoryWriter): Opened {
+  removeStanding(folder);
   writer.writeBase([]);
-  return { writer, recording: new Recording(printKey), encoder: new RunEncoder() };
+  return { writer, recording: new Recording(printKey), encoder: new RunEncoder(), unsaved: { ...UNSAVED_MAX } };
 }
 
 /** Undefined: it cannot be read, or not to its end. */
-async function loaded(
-  parts: AsyncIterable<Iterable<HistoryRow>> | undefined,
-  key: PrintKey,
-): Promise<Omit<Opened, 'writer'> | undefined> {
+async function ifReadable<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
   try {
-    return parts && (await loadedOf(parts, key));
+    return await read();
   } catch (error) {
-    if (error instanceof UnreadableSegment) return undefined;
+    if (error instanceof UnreadableSegment || error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-async function loadedOf(parts: AsyncIterable<Iterable<HistoryRow>>, key: PrintKey): Promise<Omit<Opened, 'writer'>> {
-  const recording = new Recording(key);
-  const others: HistoryRow[] = [];
-  let facts: HistoryRow[] = [];
-  const finish = () => {
-    const [first] = facts;
-    if (first) recording.differs[first.kind as SubjectKind].load(first.subject, facts.map(changeOf));
-    facts = [];
-  };
+async function loadedOf(parts: AsyncIterable<Iterable<HistoryRow>>, key: PrintKey): Promise<Known> {
+  const known = { recording: new Recording(key), encoder: new RunEncoder() };
+  const loading = new Loading(known);
   for await (const rows of parts) {
-    for (const row of rows) {
-      if (factKindOf(row.kind) === undefined) others.push(row);
-      else {
-        if (facts[0]?.subject !== row.subject || facts[0]?.kind !== row.kind) finish();
-        facts.push(row);
-      }
-    }
-    finish();
+    for (const row of rows) loading.row(row);
+    loading.finish();
   }
-  loadOthers(recording, others);
-  return { recording, encoder: new RunEncoder(others) };
+  return known;
+}
+
+/** Standing rows become what is known. */
+class Loading implements RowSink {
+  private facts: HistoryRow[] = [];
+  rows = 0;
+
+  constructor(private readonly known: Known) {}
+
+  takes(kind: string): boolean {
+    return kind !== 'event' && holds(kind);
+  }
+
+  takesSubject(): boolean {
+    return true;
+  }
+
+  apply(at: number, kind: string, subject: string, path: string, value: string | undefined): void {
+    this.row({ run: 0, at, kind: kind as RowKind, subject, path, value });
+  }
+
+  row(row: HistoryRow): void {
+    this.rows += 1;
+    const { recording, encoder } = this.known;
+    if (factKindOf(row.kind) === undefined) {
+      recording.apply(row);
+      encoder.apply(row);
+      return;
+    }
+    const [first] = this.facts;
+    if (first?.subject !== row.subject || first?.kind !== row.kind) this.finish();
+    this.facts.push(row);
+  }
+
+  /** All rows of the last subject are there. */
+  finish(): void {
+    const [first] = this.facts;
+    if (first) this.known.recording.differs[first.kind as SubjectKind].load(first.subject, this.facts.map(changeOf));
+    this.facts = [];
+  }
 }
 
 function changeOf({ path, value }: HistoryRow): Pick<FactChange, 'path' | 'value' | 'secret'> {
@@ -542,12 +628,75 @@ function changeOf({ path, value }: HistoryRow): Pick<FactChange, 'path' | 'value
   return { path, value: value === undefined ? undefined : factOf(value) };
 }
 
-function loadOthers(recording: Recording, rows: readonly HistoryRow[]): void {
-  for (const { kind, subject, path, value } of rows) {
-    if (kind === 'rules') recording.ruleSet = subject;
-    if (kind === 'setting' && subject === EVENTS_TO) recording.eventsTo = JSON.parse(value ?? '') as EventsOfRun;
-    if (kind !== 'form') continue;
-    const space = subject.indexOf(' ');
-    recording.differs[subject.slice(0, space) as SubjectKind].loadShown(subject.slice(space + 1) as RecordForm, path);
+// History/record: what is known, in one file beside the segments: a process that begins has it at once.
+
+interface SavedKnown {
+  address: string;
+  /** Of the key: what stands for a fact under one is nothing under another. */
+  key: string;
+  /** After which it stands, and which run that is. */
+  place: number;
+  run: RunBeside;
+  ruleSet: string | undefined;
+  eventsTo: EventsOfRun;
+  encoder: SavedEncoder;
+  differs: Record<SubjectKind, SavedDiffer>;
+}
+
+function keyMark(key: PrintKey): string {
+  return new FactPaths(key).printOf('mark', 'of the key').print.join(' ');
+}
+
+/** A disk that has no room for it leaves the one before: the segments have everything. */
+function save({ folder, address, printKey }: FolderSettings, opened: Opened, run: RunBeside): void {
+  const { recording, encoder, writer } = opened;
+  const { differs, ruleSet, eventsTo } = recording;
+  const data: SavedKnown = {
+    ...{ address, key: keyMark(printKey), place: writer.place, run, ruleSet, eventsTo, encoder: encoder.saved },
+    differs: { device: differs.device.saved, user: differs.user.saved, service: differs.service.saved },
+  };
+  const lists = SUBJECT_KINDS.flatMap((kind) =>
+    SAVED_LISTS.map((list) => [`${kind} ${list}`, differs[kind].last.list(list)] as const),
+  );
+  opened.unsaved = { runs: 0, rows: 0 };
+  try {
+    const { source, lists: ranges } = writeStanding(folder, data, lists);
+    for (const kind of SUBJECT_KINDS) differs[kind].last.moved(source, ranges[`${kind} values`] as Range);
+  } catch (error) {
+    if (!('code' in (error as NodeJS.ErrnoException))) throw error;
   }
+}
+
+/** Undefined: there is none, or it is not of these segments. Errors: UnreadableSegment, RangeError: the same. */
+async function savedOf({ folder, address, printKey }: FolderSettings): Promise<Omit<Opened, 'writer'> | undefined> {
+  const file = readStanding(folder);
+  if (!file) return undefined;
+  const { source, lists } = file;
+  const data = file.data as SavedKnown;
+  const { place, run, ruleSet, eventsTo } = data;
+  if (data.address !== address || data.key !== keyMark(printKey)) return undefined;
+  const walk = new Walk(folder, address);
+  const is = runAt(walk, place);
+  if (is?.run !== run.run || is.atMs !== run.atMs || isBegunAnew(walk, place)) return undefined;
+  const ranges = (kind: SubjectKind) =>
+    Object.fromEntries(SAVED_LISTS.map((list) => [list, lists[`${kind} ${list}`]])) as Record<SavedList, Range>;
+  const recording = new Recording(printKey, (kind) => {
+    const { facts, shown } = data.differs[kind];
+    return new SubjectDiffer(kind, printKey, LastFacts.restored(printKey, facts, source, ranges(kind)), shown);
+  });
+  Object.assign(recording, { ruleSet, eventsTo });
+  const known = { recording, encoder: new RunEncoder([], data.encoder) };
+  const loading = new Loading(known);
+  const last = await applyAfter(walk, place, loading);
+  loading.finish();
+  return last === undefined ? undefined : { ...known, unsaved: { runs: last - place, rows: loading.rows } };
+}
+
+/** A base that has nothing says that what was before it does not stand. */
+function isBegunAnew(walk: Walk, place: number): boolean {
+  return walk.bases.some((base) => {
+    if (base.last < place) return false;
+    const columns = walk.open(base);
+    return columns instanceof UnreadableSegment || columns.rows === 0;
+  });
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { FactChange } from '../../../src/domain/look-back.ts';
-import { RunEncoder } from '../../../src/history/codec/run-encoder.ts';
+import { eachOf, RunEncoder } from '../../../src/history/codec/run-encoder.ts';
 import { HistoryWriter } from '../../../src/history/files/tidy.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { command } from '../../support/in-process.ts';
@@ -53,7 +53,8 @@ async function recorded(days: number): Promise<void> {
     if (item.kind !== 'run') continue;
     const { run } = item;
     const shows = () => run.frame.shows;
-    writer.writeRun(encoder.encode({ ...run, changes: [...before, ...run.changes], shows }));
+    const changes = eachOf([...before, ...run.changes]);
+    writer.writeAdded(({ add }) => encoder.encode({ ...run, changes, shows }, add));
     before = [];
   }
 }

@@ -6,7 +6,14 @@ import type { Fact } from '../../../src/domain/facts.ts';
 import type { RecordedRun, RunFrame } from '../../../src/domain/recorded-history.ts';
 import type { OpenState } from '../../../src/domain/store.ts';
 import { SOURCES, type Source } from '../../../src/domain/subjects.ts';
-import { Decoder, factKindOf, type HistoryRow, holdOf, RunEncoder } from '../../../src/history/codec/run-encoder.ts';
+import {
+  Decoder,
+  eachOf,
+  factKindOf,
+  type HistoryRow,
+  holdOf,
+  RunEncoder,
+} from '../../../src/history/codec/run-encoder.ts';
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', '__proto__', 'a b');
 const text = fc.constantFrom('', 'x', '"quoted"', '1e999', 'null', '😀', '\u0000', '__proto__');
@@ -137,7 +144,14 @@ function folded(rows: readonly HistoryRow[]): HistoryRow[] {
   return [...standing.values()].reverse();
 }
 
-const rowsOf = (encoder: RunEncoder, run: RecordedRun) => [...encoder.encode({ ...run, shows: () => run.frame.shows })];
+function rowsOf(encoder: RunEncoder, run: RecordedRun): HistoryRow[] {
+  const rows: HistoryRow[] = [];
+  const encoded = { ...run, changes: eachOf(run.changes), shows: () => run.frame.shows };
+  encoder.encode(encoded, (seq, at, kind, subject, path, value) =>
+    rows.push({ run: seq, at, kind, subject, path, value }),
+  );
+  return rows;
+}
 
 describe('a recorded run', () => {
   it('comes back from its rows as it was', () => {

@@ -1,7 +1,8 @@
 // fidelity: bugs planted on purpose inside the recorder, its differ, the world of a replay and its kept verdicts; the proof must find each of them.
 // In: the name of a bug. Out: the product with the bug in it, until it is taken out again. Nothing in the product knows of these.
 import type { TrustEvent } from '../../../src/domain/event.ts';
-import type { FactChange } from '../../../src/domain/look-back.ts';
+import type { Facts } from '../../../src/domain/facts.ts';
+import type { TakeChange } from '../../../src/history/codec/run-encoder.ts';
 import { DiffPass, Recording } from '../../../src/history/record/folder-recording.ts';
 import { EventTurns, KeptJoins, KeptVerdicts } from '../../../src/history/replay/kept-verdicts.ts';
 import { RecordedWorld } from '../../../src/history/replay/recorded-world.ts';
@@ -30,10 +31,10 @@ export const IN_RECORDING = {
         DiffPass,
         'take',
         (healthy) =>
-          function (this: unknown, ...args) {
-            const changes = healthy.apply(this, args) as FactChange[];
-            return changes.filter(({ path }) => path !== 'MdmData.Timestamp');
-          },
+          function (this: unknown, subject: string, record: Facts, take: TakeChange) {
+            const most: TakeChange = (...change) => change[2] !== 'MdmData.Timestamp' && take(...change);
+            healthy.apply(this, [subject, record, most] as never);
+          } as Method,
       ),
   },
   the_differ_keeps_gone_subjects: {
@@ -43,8 +44,8 @@ export const IN_RECORDING = {
         DiffPass,
         'remove',
         () =>
-          function (this: unknown, ...[subject]: string[]) {
-            return { kind: 'device', subject, path: 'Gone', value: undefined };
+          function (this: unknown, subject: string, take: TakeChange) {
+            take('device', subject, 'Gone', undefined, false);
           } as Method,
       ),
   },

@@ -1,8 +1,9 @@
 // The recorder of an engine: what it writes is what a history in memory has, in a thread of its own or not; after a restart it goes on. Whatever
 // is wrong with it, runs go on and decide the same; what was lost is a gap, and the next runs are recorded against what was recorded last.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { Facts } from '../../../src/domain/facts.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
@@ -150,6 +151,72 @@ describe.each(desks)('recording %s', (_name, deskOf) => {
     expect([...worldOf(runs).keys()].sort()).toEqual(['d1', 'd2', 'd3', 'd4', 'd5', 'd6']);
     expect(worldOf(runs).get('d3')?.get('MdmData.Nested.One')).toEqual([1, { Two: null }]);
     expect(worldOf(runs).get('d4')?.get('Big')).toBe(2n ** 62n + 4n);
+  });
+});
+
+describe('what stands, beside the segments', () => {
+  const MOVES: ((on: OnPlatform) => void)[] = [
+    ...STEPS.slice(1),
+    (on) => on.platform.patch('d4', { Groups: ['a', { b: 2n ** 70n }], 'with.dot': { 'in.it': 1 } }),
+    (on) => on.platform.addDevice('d7 名前'),
+    (on) => void on.platform.devices.delete('d7 名前'),
+  ];
+  const changed = (file: string, of: (bytes: Buffer) => Uint8Array) => writeFileSync(file, of(readFileSync(file)));
+  /** What is wrong with the file when the next process begins. `first`: as it was when it was first written. */
+  const FAULTS: Record<string, (file: string, first: string) => void> = {
+    none: () => {},
+    lost: (file) => rmSync(file),
+    cut: (file) => changed(file, (bytes) => bytes.subarray(0, bytes.length / 2)),
+    empty: (file) => writeFileSync(file, ''),
+    'other in one bit': (file) =>
+      changed(file, (bytes) => bytes.map((byte, at) => (at === bytes.length >> 1 ? byte ^ 1 : byte))),
+    'older than its segments': (file, first) => copyFileSync(first, file),
+    'of another database': (file) => copyFileSync(join(foreign, 'standing'), file),
+  };
+  let foreign = '';
+
+  it('is read by the next process, or made anew of them, whatever is wrong with it: what is recorded is the same', async () => {
+    const other = startOnPlatform();
+    foreign = freshFolder();
+    const recorder = recorderOf(other, new DirectDesk({ ...settingsOf(foreign), printKey: Int32Array.of(9, 9, 9, 9) }));
+    other.engine.history = recorder;
+    await live(other, STEPS.slice(0, 2));
+    await recorder.close();
+
+    const moves = fc.array(fc.nat(MOVES.length - 1), { minLength: 1, maxLength: 4 });
+    const lives = fc.array(fc.record({ moves, fault: fc.constantFrom(...Object.keys(FAULTS)) }), {
+      minLength: 2,
+      maxLength: 4,
+    });
+    await fc.assert(
+      fc.asyncProperty(lives, async (all) => {
+        const [on, beside] = [startOnPlatform(), startOnPlatform()];
+        const [folder, memory] = [freshFolder(), new MemoryHistory(beside.store)];
+        beside.engine.history = memory;
+        const [file, first] = [join(folder, 'standing'), join(folder, 'standing.first')];
+        for (const [at, { moves: own, fault }] of all.entries()) {
+          const steps = [
+            ...(at === 0 ? STEPS.slice(0, 1) : []),
+            ...own.map((move) => MOVES[move] as (typeof MOVES)[0]),
+          ];
+          const process = recorderOf(on, new DirectDesk(settingsOf(folder)));
+          on.engine.history = process;
+          expect(await live(on, steps)).toEqual(await live(beside, steps));
+          await process.close();
+          expect(process.fault).toBeUndefined();
+          if (!existsSync(first)) copyFileSync(file, first);
+          FAULTS[fault]?.(file, first);
+        }
+        await memory.settled();
+        const sorted = ({ changes }: RecordedRun) =>
+          [...changes].sort((a, b) => (`${a.subject} ${a.path}` < `${b.subject} ${b.path}` ? -1 : 1));
+        const runs = runsOf(await itemsOf(folder));
+        expect(runs.map(sorted)).toEqual(memory.runs.map(sorted));
+        expect(runs.map(({ frame }) => frame.shows)).toEqual(memory.runs.map(({ frame }) => frame.shows));
+        expect(runs.map(({ openState }) => openState)).toEqual(memory.runs.map(({ openState }) => openState));
+      }),
+      { numRuns: 25 },
+    );
   });
 });
 

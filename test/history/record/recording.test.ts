@@ -1,14 +1,19 @@
 // history: recording compares each reading with what was recorded last, which is kept packed.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { FactPaths } from '../../../src/domain/fact-prints.ts';
 import type { Fact, Facts } from '../../../src/domain/facts.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
 import type { RecordForm, SeenSubjects } from '../../../src/domain/recorded-history.ts';
 import { skippedReading } from '../../../src/engine/pull/pull-source.ts';
 import { RecordPass } from '../../../src/engine/pull/record-pass.ts';
+import type { EachChange } from '../../../src/history/codec/run-encoder.ts';
+import { type Range, readStanding, writeStanding } from '../../../src/history/files/standing-file.ts';
 import { Recording, SubjectDiffer } from '../../../src/history/record/folder-recording.ts';
-import { LastFacts } from '../../../src/history/record/last-facts.ts';
+import { LastFacts, SAVED_LISTS, type SavedFacts, type SavedList } from '../../../src/history/record/last-facts.ts';
 import { PRINT_KEY } from '../../support/print-key.ts';
 
 const value: fc.Arbitrary<Fact> = fc.oneof(
@@ -79,6 +84,12 @@ const NOW = 1_800_000_000_000;
 /** As a pass sees them that is recorded. */
 type Recorded = NonNullable<ReturnType<RecordPass['finish']>['records']>;
 
+function changesOf(each: EachChange): FactChange[] {
+  const all: FactChange[] = [];
+  each((kind, subject, path, value) => all.push({ kind, subject, path, value }));
+  return all;
+}
+
 describe('what is folded from recorded changes', () => {
   it('is what every run read, whatever form it read, and whether it was trusted', () => {
     fc.assert(
@@ -98,7 +109,7 @@ describe('what is folded from recorded changes', () => {
             prints: isList ? prints : undefined,
           });
           const own = isTrusted ? world : copyOf(world);
-          apply(own, [...diff.changes]);
+          apply(own, changesOf(diff.changes));
           const read = new Map(records.map((one) => [String(one.DeviceID), leavesOf(one)]));
           expect(seenBy(own, diff.shows(), isList ? own.keys() : read.keys())).toEqual(read);
         }
@@ -116,7 +127,7 @@ describe('what is folded from recorded changes', () => {
           for (const [id, own] of Object.entries(of)) pass.accept(shownBy(form, id, own));
           const { changed, prints } = pass.finish().records as Recorded;
           const { changes } = differ.diff({ kind: 'device', reading: reading(form, true), changed, prints });
-          return { changed: [...changed], changes: [...changes] };
+          return { changed: [...changed], changes: changesOf(changes) };
         };
         turn();
         expect(turn()).toEqual({ changed: [], changes: [] });
@@ -145,14 +156,30 @@ describe('What was recorded last is packed', () => {
     [turn | 0x8000_0000, turn, -turn, 1],
   ];
 
-  it('gives each subject the values that it was given, and the print of those that a form shows', () => {
+  const PATHS = [
+    [-1, 'One'],
+    [-1, 'Two'],
+    [1, 'Three'],
+  ] as const;
+  const folder = mkdtempSync(join(tmpdir(), 'last-facts-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('gives each subject the values that it was given, also from the disk, and the print of those that a form shows', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.record({ id: fc.integer({ min: 0, max: 40 }), turn: fc.nat(), has: fc.subarray([0, 1, 2]) })),
+        fc.array(
+          fc.record({
+            id: fc.integer({ min: 0, max: 40 }),
+            turn: fc.nat(),
+            has: fc.subarray([0, 1, 2]),
+            saved: fc.constantFrom(undefined, undefined, 'moved', 'restored'),
+          }),
+        ),
         fc.boolean(),
         (steps, isFull) => {
-          const last = new LastFacts(new FactPaths(PRINT_KEY));
+          let last = new LastFacts(FactPaths.ofMembers(PRINT_KEY, [...PATHS]));
           const all = [0, 1, 2];
+          const nameOf = (id: number) => (id % 2 === 0 ? `${id}` : `${id} 名前`);
           const set = (id: string, turn: number, has: number[]) =>
             last.set(id, {
               paths: Uint32Array.from(has),
@@ -160,13 +187,16 @@ describe('What was recorded last is packed', () => {
             });
           if (isFull) for (let turn = 0; turn < MANY; turn += 1) set(`many ${turn % 50}`, turn, all);
           const expected = new Map<string, { turn: number; has: number[] }>();
-          for (const { id, turn, has } of steps) {
-            expected.set(`${id}`, { turn, has });
-            if (has.length === 0) expected.delete(`${id}`);
-            if (has.length === 0) last.delete(`${id}`);
-            else set(`${id}`, turn, has);
+          for (const { id: no, turn, has, saved } of steps) {
+            const id = nameOf(no);
+            expected.set(id, { turn, has });
+            if (has.length === 0) expected.delete(id);
+            if (has.length === 0) last.delete(id);
+            else set(id, turn, has);
+            if (saved) last = saveIn(folder, last, saved);
           }
-          const { prints, atOf } = last.printsById(new Set([0, 2]));
+          const printOf = last.printOf(new Set([0, 2]));
+          const print = new Int32Array(4);
           for (const [id, { turn, has }] of expected) {
             const { paths, values: found } = last.get(id) ?? {};
             expect([[...(paths ?? [])], [...(found ?? [])]]).toEqual([
@@ -175,12 +205,31 @@ describe('What was recorded last is packed', () => {
             ]);
             const shown = has.filter((no) => no !== 1).map((no) => values(turn)[no] as number[]);
             const sums = [0, 1, 2, 3].map((word) => shown.reduce((sum, one) => (sum + (one[word] as number)) | 0, 0));
-            expect([...prints.subarray(atOf(id), atOf(id) + 4)]).toEqual(sums);
+            printOf(id, print);
+            expect([...print]).toEqual(sums);
           }
-          for (let id = 0; id <= 40; id += 1) if (!expected.has(`${id}`)) expect(last.get(`${id}`)).toBeUndefined();
+          for (let no = 0; no <= 40; no += 1)
+            if (!expected.has(nameOf(no))) expect(last.get(nameOf(no))).toBeUndefined();
+          expect(last.prints(new Set(all)).length).toBe(4 * last.size);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: 60 },
     );
   });
 });
+
+/** What it is when it was saved: the same, moved to the disk, or what another process reads there. */
+function saveIn(folder: string, last: LastFacts, how: 'moved' | 'restored'): LastFacts {
+  const made = writeStanding(
+    folder,
+    last.saved,
+    SAVED_LISTS.map((list) => [list, last.list(list)]),
+  );
+  if (how === 'restored') {
+    const file = readStanding(folder);
+    if (!file) throw new Error('it is not whole');
+    return LastFacts.restored(PRINT_KEY, file.data as SavedFacts, file.source, file.lists as Record<SavedList, Range>);
+  }
+  last.moved(made.source, made.lists.values as Range);
+  return last;
+}
