@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The process: arguments, signals, exit codes. A failure is one line (or a few) on standard error, never a stack trace
 // for a user's mistake or a fault of the API.
+import { setFlagsFromString } from 'node:v8';
 import type { Io } from './faces/cli/io.ts';
 
 const NODE_MIN = 22;
@@ -10,6 +11,9 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
   process.stderr.write(`trustward: Node ${NODE_MIN} or newer is needed; this is Node ${process.versions.node}\n`);
   process.exit(2);
 }
+
+// What is read of a fleet lives as long as its page: a nursery that grows takes up to 100 MB, and no time off.
+setFlagsFromString('--semi-space-growth-factor=1');
 
 const { AppError, exitCodeOf } = await import('./domain/errors.ts');
 const { faultText } = await import('./faces/cli/io.ts');

@@ -6,11 +6,38 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 /** How items become bytes. */
 export interface Packing<T> {
   pack(items: readonly T[]): Uint8Array;
-  unpack(bytes: Uint8Array): T[];
+  unpack(bytes: Uint8Array): Iterable<T>;
 }
 
-/** Of plain data, whose integers stay exact. */
-export const AS_VALUES = { pack: serialize, unpack: deserialize } satisfies Packing<never>;
+/** Whoever reads a pack has so many of its items at once: they are gone before the collector looks. */
+const UNPACKED_AT_ONCE = 32;
+const LENGTH_BYTES = 4;
+
+/** Of plain data, whose integers stay exact: groups of items, the length of each before it. */
+export const AS_VALUES = {
+  pack(items: readonly unknown[]): Uint8Array {
+    const groups: Buffer[] = [];
+    for (let at = 0; at < items.length; at += UNPACKED_AT_ONCE) {
+      const group = serialize(items.slice(at, at + UNPACKED_AT_ONCE));
+      const length = Buffer.allocUnsafe(LENGTH_BYTES);
+      length.writeUInt32LE(group.length);
+      groups.push(length, group);
+    }
+    const size = groups.reduce((sum, { length }) => sum + length, 0);
+    const packed = Buffer.allocUnsafeSlow(size);
+    let end = 0;
+    for (const group of groups) end += group.copy(packed, end);
+    return packed;
+  },
+  *unpack<T>(bytes: Uint8Array): Generator<T> {
+    const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (let at = 0; at < packed.length; ) {
+      const from = at + LENGTH_BYTES;
+      at = from + packed.readUInt32LE(at);
+      yield* deserialize(packed.subarray(from, at)) as T[];
+    }
+  },
+};
 
 /** For another thread. */
 export interface Packs {

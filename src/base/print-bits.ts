@@ -70,6 +70,35 @@ export function mixWord(word: number): void {
 /** Texts between these are mixed by the block: it is twice as fast. */
 const [LONG_UNITS, UNITS_MAX] = [16, 4_096];
 const units = new DataView(new ArrayBuffer(2 * UNITS_MAX));
+const bytes = new Uint8Array(units.buffer);
+/** Before a text of two bytes a unit. No kind of text has these lowest bits. */
+const WIDE = 5 | 16;
+
+/** A text and its length, and in the lowest three bits which kind of text it is: not 5. Nearly all have one byte a unit. */
+export function mixText(kind: number, text: string): void {
+  const { length } = text;
+  let all = length > UNITS_MAX ? 0x100 : 0;
+  if (all === 0)
+    for (let at = 0; at < length; at += 1) {
+      const unit = text.charCodeAt(at);
+      bytes[at] = unit;
+      all |= unit;
+    }
+  if (all > 0xff) mixWord(WIDE);
+  mixWord(kind | (length << 3));
+  if (all > 0xff) {
+    mixUnits(text);
+    return;
+  }
+  let at = 0;
+  for (; taken < 4 && at + 4 <= length; at += 4) mixWord(units.getInt32(at, true));
+  if (taken === 4 && at < length) {
+    permute();
+    taken = 0;
+  }
+  // Fewer than four bytes are left, or the block is empty.
+  mixBlocks(units, at, length);
+}
 
 /** The units of a text; whoever calls it mixes in their number. */
 export function mixUnits(text: string): void {

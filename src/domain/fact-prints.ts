@@ -3,7 +3,7 @@
 // The four numbers are summed each by itself, modulo 2^32. A record has a path once: so the sums of two records that differ in any fact differ by at
 // least one fingerprint that is in one of them alone. To whoever lacks the key that is a random number of 128 bits, and is 0 once in 2^128.
 
-import { begin, mixUnits, mixWord, type PrintKey, PrintSeeds, sealed } from '../base/print-bits.ts';
+import { begin, mixText, mixUnits, mixWord, type PrintKey, PrintSeeds, sealed } from '../base/print-bits.ts';
 import type { Fact, Facts } from './facts.ts';
 
 /** An object with more members, or deeper, is one value. */
@@ -206,12 +206,6 @@ function mixValue(value: Fact, depth: number): void {
       else if (depth < VALUE_DEPTH_MAX) mixMembers(value, depth + 1);
       else mixWord(TOO_DEEP);
   }
-}
-
-/** No text is so long that the number of its units loses a bit. */
-function mixText(kind: number, text: string): void {
-  mixWord(kind | (text.length << 3));
-  mixUnits(text);
 }
 
 function mixMembers(value: Fact[] | Facts, depth: number): void {

@@ -1,7 +1,7 @@
 // domain: keyed fingerprints of identities: 128 bits for all that is kept of a record, so that an unchanged one is known without a look at
 // what is stored. In: a key, a record, or an identity. Out: four numbers. It runs for every record of a fleet.
 
-import { begin, mixUnits, mixWord, type PrintKey, PrintSeeds } from '../base/print-bits.ts';
+import { begin, mixText, mixWord, type PrintKey, PrintSeeds } from '../base/print-bits.ts';
 import { type Facts, own } from './facts.ts';
 import { FIELDS, fieldText, type IdentitySeen } from './identity.ts';
 import type { SubjectKind } from './subjects.ts';
@@ -33,17 +33,12 @@ export class IdentityPrinter {
   /** No owners are another fingerprint than unknown ones. */
   private finish(texts: readonly string[], owners: readonly unknown[] | undefined, out: Int32Array, at: number): void {
     begin(this.seed);
-    for (const text of texts) mixText(text);
-    for (const owner of owners ?? []) if (typeof owner === 'string') mixText(owner);
+    for (const text of texts) mixText(0, text);
+    for (const owner of owners ?? []) if (typeof owner === 'string') mixText(0, owner);
     mixWord(owners === undefined ? UNKNOWN : KNOWN);
     this.seeds.finish(out, at);
   }
 }
 
-/** No text is so long. */
+/** No text begins so. */
 const [UNKNOWN, KNOWN] = [-1, -2];
-
-function mixText(text: string): void {
-  mixWord(text.length);
-  mixUnits(text);
-}

@@ -105,6 +105,10 @@ export interface PassSetup extends Pick<JudgeContext, 'nowMs' | 'joins' | 'cover
 export interface PartReaders {
   /** A smaller list is read in the main thread: passing it on would cost more. */
   readonly recordsMin: number;
+  /** A pass will begin soon. */
+  prepare(): void;
+  /** The last pass of a run is over. */
+  rest(): Promise<void>;
   /**
    * Begins a pass; no other one is under way. `events`: all that the windows of this evaluator hold. Undefined when this evaluator
    * cannot be followed in other threads. Errors of the reader: AppError `api_answer` of a piece, `internal` of a thread.

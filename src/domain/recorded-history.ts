@@ -307,6 +307,8 @@ export interface EventRows {
 export interface HistoryRecorder {
   /** What runs over all active rules read for the history alone, beside what these need; absent: nothing. */
   readonly lists?: ReadonlySet<Source>;
+  /** What was recorded last will be asked for soon. */
+  prepare?(): void;
   /** Fingerprints of all records of a kind as this form shows them, and as they were recorded last; empty: all records count as changed. */
   presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints>;
   /** Takes it over and returns: it is written meanwhile. Never throws: a failure is told by `fault`, and is a gap. */

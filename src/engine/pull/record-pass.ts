@@ -208,6 +208,7 @@ export class RecordBytes {
     private readonly kind: SubjectKind,
     private readonly paths: FactPaths,
     keyField: string,
+    private readonly isOnce: boolean,
   ) {
     this.head = Buffer.from(`{"${keyField}":`);
     this.identities = new IdentityPrinter(paths.key);
@@ -216,7 +217,7 @@ export class RecordBytes {
   }
 
   begin(bytes: Uint8Array): void {
-    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (!this.isOnce) this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.records.length = 0;
     this.keys.length = 0;
     if (this.known.forgetIfFull()) this.last = NONE;
@@ -229,7 +230,7 @@ export class RecordBytes {
 
   /** Each record that was accepted, with its fingerprints. */
   end(take: TakeRecord): void {
-    const isFound = this.findAll();
+    const isFound = !this.isOnce && this.findAll();
     const { records, known, lengths, numbers, bytesPrints } = this;
     for (let at = 0; at < records.length; at += 1) {
       const record = records[at] as Facts;
@@ -384,11 +385,13 @@ export class RecordPartReader {
   private latestMs = 0;
   private list: ListSight;
 
+  /** `isOnce`: no other pass follows. Then nothing is remembered of the bytes of records. */
   constructor(
     private readonly kind: SubjectKind,
     readonly key: PrintKey,
+    isOnce = false,
   ) {
-    this.records = new RecordBytes(kind, new FactPaths(key), FIELDS[kind][0] as string);
+    this.records = new RecordBytes(kind, new FactPaths(key), FIELDS[kind][0] as string, isOnce);
     this.list = new ListSight(kind, this.latestMs, key);
   }
 

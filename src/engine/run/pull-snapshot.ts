@@ -239,6 +239,7 @@ class SnapshotPull {
   async pull(): Promise<PulledSnapshot> {
     const { needs } = this.rules.evaluator;
     const recorded = this.recordedLists();
+    await this.prepare();
     const begun = this.engine.steady.read();
     if (needs.sources.has('events') || recorded.has('events')) await this.pullEvents();
     this.rules.evaluator.advance(this.run.startedAt);
@@ -252,12 +253,25 @@ class SnapshotPull {
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
     for (const source of SUBJECT_KINDS.map((kind) => SOURCE_OF[kind]))
       if (recorded.has(source) && this.sources[source].state === 'skipped') await this.pullSubjects(source, undefined);
+    await this.engine.readers?.rest();
     await this.readExemptGroups();
     if (this.asksForBundles()) this.bundles = await pullBundles(this.engine, this.run);
     const steady = throughout(begun, this.engine.steady.read());
     const { reads, contradicted } = await this.readOwnDoings(steady);
     for (const reason of contradicted) this.distrust(reason);
     return { ...this.result(steady), ownReads: reads, namedActs: await this.namedActs(steady) };
+  }
+
+  /** Threads begin while other things are read. */
+  private async prepare(): Promise<void> {
+    const { history, readers, store } = this.engine;
+    history?.prepare?.();
+    if (
+      readers &&
+      this.readsInParts('devices') &&
+      ((await store.baseline('devices'))?.count ?? 0) >= readers.recordsMin
+    )
+      readers.prepare();
   }
 
   /** Of a log that this run did not read, what looks have read of it. */
@@ -324,10 +338,11 @@ class SnapshotPull {
     const acceptance = await this.acceptanceOf(source);
     const lists = isV2 ? { lists: 'v2' as const } : {};
     const ofForm = formOf({ form, ...lists }) as string;
-    const present = {
-      identities: await engine.store.presentPrints(KIND_OF[source], engine.printKey),
-      records: await this.seen.passes(KIND_OF[source], { form, ...lists }, this.latestMs()),
-    };
+    const [identities, records] = await Promise.all([
+      engine.store.presentPrints(KIND_OF[source], engine.printKey),
+      this.seen.passes(KIND_OF[source], { form, ...lists }, this.latestMs()),
+    ]);
+    const present = { identities, records };
     const pulled = await pullSource({
       api: engine.api,
       clock: engine.clock,
@@ -438,13 +453,16 @@ class SnapshotPull {
     return { isNew, budget: { ...this.flipBudget } };
   }
 
+  private readsInParts(source: Subjects): boolean {
+    const { needs } = this.rules.evaluator;
+    return source === 'devices' && needs.sources.has('devices') && !needs.devices && !this.looksBackOn(source);
+  }
+
   /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users or looked back on. */
   private inParts(source: Subjects, form: 'paged' | 'unpaged', present: Present): PartsPull<Pass> | undefined {
     const { readers, api, store, actions, printKey } = this.engine;
     const { evaluator } = this.rules;
-    if (!readers || source !== 'devices' || !evaluator.needs.sources.has('devices') || evaluator.needs.devices)
-      return undefined;
-    if (this.looksBackOn(source)) return undefined;
+    if (!readers || !this.readsInParts(source)) return undefined;
     const context = this.judgeContext('device');
     const { fieldsWritten: written, nowMs } = context;
     const latestMs = this.latestMs();

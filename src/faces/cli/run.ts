@@ -107,7 +107,10 @@ function exitCodeOfReport(report: Report): number {
  */
 async function runHere(io: Io, config: Config, options: RunOptions): Promise<Report> {
   const allowed = config.modeCap ?? (options.mode ? 'enforce' : config.mode);
-  const composition = await composeEngine(config, allowed, options.rule, io.ending, progressOf(io, config));
+  const composition = await composeEngine(config, allowed, options.rule, io.ending, progressOf(io, config), {
+    part: 'actor',
+    isOnce: true,
+  });
   const { engine, ending, close } = composition;
   try {
     const request = {

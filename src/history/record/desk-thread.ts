@@ -148,6 +148,10 @@ export class ThreadDesk implements RecordingDesk {
     this.number = thread.newDesk();
   }
 
+  open(): Promise<void> {
+    return this.call('open', []);
+  }
+
   presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints> {
     return this.call('presentPrints', [kind, form]);
   }
@@ -200,12 +204,16 @@ export class DirectDesk implements RecordingDesk {
     this.recording = new FolderRecording(settings);
   }
 
+  open(): Promise<void> {
+    return this.recording.prepare();
+  }
+
   presentPrints(kind: SubjectKind, form: RecordForm) {
     return this.recording.presentPrints(kind, form);
   }
 
   eventsAfter(run: EventsOfRun): Promise<number> {
-    this.waiting = new PackedList(AS_VALUES);
+    this.waiting = new PackedList<TrustEvent>(AS_VALUES);
     return this.recording.eventsAfter(run);
   }
 
@@ -215,7 +223,7 @@ export class DirectDesk implements RecordingDesk {
 
   record({ run, seen }: SentRun): Promise<void> {
     const events = this.waiting;
-    this.waiting = new PackedList(AS_VALUES);
+    this.waiting = new PackedList<TrustEvent>(AS_VALUES);
     const unpacked = seen.map((one) => ({ ...one, changed: PackedList.ofPacks<Facts>(AS_VALUES, one.changed) }));
     return this.recording.record({ ...(deserialize(run) as SentFrame), seen: unpacked }, events);
   }

@@ -59,6 +59,8 @@ export interface EventsOfRun {
 
 /** All in order: each answer is of what was recorded before it was asked for. Errors: AppError `store_failed`, `internal` of a thread. */
 export interface RecordingDesk {
+  /** What was recorded last is read, if it is not known yet. */
+  open(): Promise<void>;
   presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints>;
   eventsAfter(run: EventsOfRun): Promise<number>;
   /** Of the run that is recorded next. */
@@ -505,6 +507,11 @@ export class FolderRecording {
   private opened: Opened | undefined;
 
   constructor(private readonly settings: FolderSettings) {}
+
+  /** Errors: AppError `store_failed`. */
+  async prepare(): Promise<void> {
+    await this.open();
+  }
 
   /** Errors: AppError `store_failed`. */
   async presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints> {

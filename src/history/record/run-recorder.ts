@@ -54,6 +54,12 @@ export class RunRecorder implements HistoryRecorder {
     this.isNew = true;
   }
 
+  prepare(): void {
+    // Whether it fails shows when something is asked.
+    if (this.isClosed) return;
+    this.last.then(() => this.desk.open()).catch(() => undefined);
+  }
+
   get fault(): string | undefined {
     return this.state.fault?.text;
   }

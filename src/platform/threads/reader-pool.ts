@@ -28,6 +28,9 @@ export type FromThread =
   | { kind: 'read'; number: number; read: PieceRead<RecordPart> }
   | { kind: 'failed'; number: number; words: string };
 
+/** A thread is told so: its first pass is its last. */
+export const ONCE = 'once';
+
 const THREADS_MAX = 4;
 const RECORDS_MIN = 5_000;
 /** A thread with so many pieces more than another one has enough to do. */
@@ -56,14 +59,24 @@ export class ReaderPool implements PartReaders {
   private evaluators = 0;
   private pieces = 0;
 
+  /** `isOnce`: its first pass is its last. */
   constructor(
     private readonly log: Log,
+    private readonly isOnce = false,
     private readonly size = Math.max(1, Math.min(THREADS_MAX, availableParallelism())),
     readonly recordsMin = RECORDS_MIN,
   ) {}
 
-  async begin(evaluator: Evaluator, events: () => AsyncIterable<TrustEvent[]>, setup: PassSetup) {
+  prepare(): void {
     if (this.threads.length === 0) this.start();
+  }
+
+  async rest(): Promise<void> {
+    if (this.isOnce) await this.end();
+  }
+
+  async begin(evaluator: Evaluator, events: () => AsyncIterable<TrustEvent[]>, setup: PassSetup) {
+    this.prepare();
     const known = this.known.get(evaluator) ?? (await this.open(evaluator, events));
     if (known.events > EVENTS_MAX) return undefined;
     // Set back: the windows of the main thread reach further than what was read for these.
@@ -125,7 +138,7 @@ export class ReaderPool implements PartReaders {
     const url = new URL(`./reading-thread.${isSource ? 'ts' : 'js'}`, import.meta.url);
     const execArgv = isSource ? ['--import', 'tsx'] : [];
     this.threads = Array.from({ length: this.size }, () => {
-      const worker = new Worker(url, { execArgv, resourceLimits: LIMITS });
+      const worker = new Worker(url, { execArgv, resourceLimits: LIMITS, workerData: this.isOnce ? ONCE : undefined });
       const thread: Thread = { worker, waiting: new Map() };
       worker.unref();
       worker.on('message', (message: FromThread) => settle(thread, message));

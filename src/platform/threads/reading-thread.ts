@@ -1,7 +1,7 @@
 // platform: the whole of a reading thread. In: messages with rules, events, what judging needs, and pieces of a list. Out: for each piece what
 // it had, read and judged. It asks nobody for anything, keeps no record, and ends with its process.
 import { deserialize } from 'node:v8';
-import { parentPort, type Transferable } from 'node:worker_threads';
+import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 import type { PieceRead } from '../../domain/lists.ts';
 import { isNewVerdict, type PassSetup, type RecordPart } from '../../domain/record-part.ts';
 import { KIND_OF } from '../../domain/subjects.ts';
@@ -11,7 +11,7 @@ import { RecordPartReader } from '../../engine/pull/record-pass.ts';
 import { compileRules } from '../../rules/judge/evaluator.ts';
 import { rulesOf } from '../../rules/load/read-rule.ts';
 import { readPiece } from '../client/list-pieces.ts';
-import type { FromThread, SentSetup, ToThread } from './reader-pool.ts';
+import { type FromThread, ONCE, type SentSetup, type ToThread } from './reader-pool.ts';
 
 const EVALUATORS_MAX = 2;
 const port = parentPort;
@@ -60,7 +60,7 @@ function readerOf(
       },
     };
   };
-  records ??= new RecordPartReader(kind, printKey);
+  records ??= new RecordPartReader(kind, printKey, workerData === ONCE);
   records.follow(recordPrints, latestMs);
   return new PartReader({ source, fieldsWritten, prints, records, makeJudge });
 }

@@ -452,7 +452,7 @@ export async function composeEngine(
     });
     const { api, embedded, end } = connection;
     closing.add(() => ending.until('calls of the Management API', end()));
-    const readers = new ReaderPool(log);
+    const readers = new ReaderPool(log, place.isOnce);
     closing.add(() => readers.close());
     const printKey = isActor ? await store.keepPrintKey(newPrintKey()) : ((await store.printKey()) ?? newPrintKey());
     const history = isActor

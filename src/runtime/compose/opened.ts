@@ -93,6 +93,8 @@ interface Opening {
 /** What a composition is for, and what it shares with others of the process, which is closed by whoever opened it. */
 export interface Place extends Pick<Opening, 'part' | 'server' | 'waitMs'> {
   recording?: DeskThread;
+  /** There is one run at most: what only the next one needs is not kept. */
+  isOnce?: boolean;
   knownRules?: KnownRules;
   /** It works without valid rules too. */
   lastGood?: LastGoodRules;

@@ -1,8 +1,8 @@
 // pull: single records: how they are read, their fingerprints by bytes, and what a part of a list sums up to.
 
-import { deserialize } from 'node:v8';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { AS_VALUES } from '../../../src/base/packed-list.ts';
 import { FactPaths } from '../../../src/domain/fact-prints.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
 import { SeenPrints } from '../../../src/domain/recorded-history.ts';
@@ -223,7 +223,7 @@ describe('a fingerprint by bytes', () => {
     fc.assert(
       fc.property(fc.array(page, { maxLength: 12 }), (pages) => {
         const [bytesOf, paths] = [
-          new RecordBytes('device', new FactPaths(PRINT_KEY), 'DeviceID'),
+          new RecordBytes('device', new FactPaths(PRINT_KEY), 'DeviceID', false),
           new FactPaths(PRINT_KEY),
         ];
         for (const { records: all, isKeyFirst, spaces, overlaps } of pages) {
@@ -274,7 +274,10 @@ describe('a fingerprint by bytes', () => {
 });
 
 function expectPrintsOfValues(lists: Facts[][]): void {
-  const [bytesOf, paths] = [new RecordBytes('device', new FactPaths(PRINT_KEY), 'DeviceID'), new FactPaths(PRINT_KEY)];
+  const [bytesOf, paths] = [
+    new RecordBytes('device', new FactPaths(PRINT_KEY), 'DeviceID', false),
+    new FactPaths(PRINT_KEY),
+  ];
   for (const list of lists) {
     bytesOf.begin(Buffer.from(list.map((one) => JSON.stringify(one)).join(',')));
     for (const one of list) bytesOf.accept(one, String(one.DeviceID));
@@ -301,7 +304,7 @@ function read(reader: RecordPartReader, records: readonly Facts[], batchSize: nu
 }
 
 function changedIn(part: ReturnType<RecordPartReader['part']>['changed']): Facts[] | undefined {
-  return part instanceof Uint8Array ? (deserialize(part) as Facts[]) : part;
+  return part instanceof Uint8Array ? [...AS_VALUES.unpack<Facts>(part)] : part;
 }
 
 function readerOver(records: readonly Facts[]): RecordPartReader {

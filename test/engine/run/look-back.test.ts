@@ -205,6 +205,8 @@ tests: [{ name: any, expect: unknown }]
     it('has its fleet read by the main thread', async () => {
       on.engine.readers = {
         recordsMin: 1,
+        prepare: () => {},
+        rest: async () => {},
         begin: async () => {
           throw new Error('a list is read in parts');
         },

@@ -81,6 +81,7 @@ export class MonthFolder implements MonthRecording {
       if (life.isOver) throw new AppError('store_failed', 'the process has ended');
     };
     return {
+      open: () => desk.open(),
       presentPrints: (kind, form) => desk.presentPrints(kind, form),
       eventsAfter: (run) => desk.eventsAfter(run),
       events: (batch) => desk.events(batch),

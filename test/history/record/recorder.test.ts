@@ -226,6 +226,7 @@ describe('a recorder that is closed', () => {
     const calls: string[] = [];
     const written = Promise.withResolvers<void>();
     const desk: RecordingDesk = {
+      open: async () => {},
       presentPrints: async () => new Int32Array(0),
       eventsAfter: async () => 0,
       events: async () => {},
@@ -273,6 +274,7 @@ it('a clock that the server does not agree with removes nothing of the history',
   const on = startOnPlatform();
   const tidied: number[] = [];
   const recorder = recorderOf(on, {
+    open: async () => {},
     presentPrints: async () => new Int32Array(0),
     eventsAfter: async () => 0,
     events: async () => {},
@@ -428,7 +430,7 @@ describe('a history that cannot be recorded', () => {
 });
 
 function deskThat(fails: () => Promise<never>): RecordingDesk {
-  const calls = { presentPrints: fails, eventsAfter: fails, events: fails, record: fails, tidy: fails };
+  const calls = { open: fails, presentPrints: fails, eventsAfter: fails, events: fails, record: fails, tidy: fails };
   return { ...calls, restart: () => {}, close: async () => {} };
 }
 

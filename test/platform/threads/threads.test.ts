@@ -36,7 +36,7 @@ describe('a run whose devices are read and judged by other threads, against one 
     server.users = ['ada', 'ben'].map((name, index) =>
       JSON.stringify({ Email: `${name}@acme.example`, Name: name, TrustData: { EntityTrustscore: 30 + index } }),
     );
-    pool = new ReaderPool(silent, 2, 100);
+    pool = new ReaderPool(silent, false, 2, 100);
   });
   afterAll(async () => {
     await pool.close();
