@@ -4,6 +4,7 @@
 // alone, and its hidden parts still compare.
 import { parse, stringify } from 'lossless-json';
 import { comparable, cutOut, DROPPED, isNoValue, secretsIn, withoutUser } from '../base/secret-texts.ts';
+import { placeOf } from '../base/text.ts';
 import { exactNumber, type Fact, type Facts, isFacts, ownText, unescapeHtml } from './facts.ts';
 
 /** A blank stands for what may separate two words of a name: nothing, or one of `-_ .`. */
@@ -144,22 +145,23 @@ export function isPlainlyCleanFact(path: string, value: Fact): boolean {
   return CLEAN_PATHS.isAmong(path) && isPlainlyClean(value, 0);
 }
 
-/** Texts that passed a test, so that each is tested once: events repeat them. */
+/** Texts that passed a test, so that most are tested once: records and events repeat them. */
 class Passed {
-  private readonly texts = new Set<string>();
+  private readonly recent: (string | undefined)[] = new Array(RECENT);
   constructor(private readonly test: (text: string) => boolean) {}
 
   isAmong(text: string): boolean {
-    if (this.texts.has(text)) return true;
+    if (text.length > REMEMBERED_LENGTH_MAX) return this.test(text);
+    const place = placeOf(text, RECENT);
+    if (this.recent[place] === text) return true;
     if (!this.test(text)) return false;
-    if (text.length > REMEMBERED_LENGTH_MAX) return true;
-    if (this.texts.size >= REMEMBERED_MAX) this.texts.clear();
-    this.texts.add(text);
+    this.recent[place] = text;
     return true;
   }
 }
 
-const REMEMBERED_MAX = 2_000;
+/** A power of two. */
+const RECENT = 2_048;
 const REMEMBERED_LENGTH_MAX = 64;
 const PLAIN_NAMES = new Passed((name) => !MAY_HOLD.test(name));
 const CLEAN_NAMES = new Passed((name) => !MAY_HOLD.test(name) && !PAIR_VALUE.test(name));

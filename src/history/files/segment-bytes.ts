@@ -16,9 +16,8 @@ import { parquetHeader } from 'hyparquet/src/column.js';
 import { decompressPage } from 'hyparquet/src/datapage.js';
 import type { CompressionCodec, PageHeader } from 'hyparquet/src/types.js';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { writeDataPageV2 } from 'hyparquet-writer/src/datapage.js';
-import { writeDictionaryPage } from 'hyparquet-writer/src/dictionary.js';
-import { unconvert } from 'hyparquet-writer/src/unconvert.js';
+import { writeDataPageV2, writePageHeader } from 'hyparquet-writer/src/datapage.js';
+import { placeOf } from '../../base/text.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { AddRow, HistoryRow } from '../codec/run-encoder.ts';
 import { stepDone } from './steps.ts';
@@ -90,16 +89,20 @@ class BytesSoFar extends ByteWriter {
   }
 }
 
-/** A column of a group: its values, each once, and a code for each row. */
-class CodedValues<T extends string | number> {
+/** A column of a group: its values, as Parquet has them in a dictionary, and a code for each row. */
+class ColumnCoder<T extends string | number> {
   private readonly codes: Int32Array = new Int32Array(GROUP_ROWS);
-  private values: T[] = [];
-  private codeOf = new Map<T, number>();
+  private bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  private end = 0;
+  private count = 0;
+  private nones = 0;
   private last: T | undefined;
   private lastCode = 0;
-  private nones = 0;
 
-  constructor(private readonly element: SchemaElement) {}
+  constructor(
+    private readonly element: SchemaElement,
+    private readonly known: KnownCodes<T> = new AllCodes(),
+  ) {}
 
   /** Undefined: none, in an optional column. */
   put(row: number, value: T | undefined): void {
@@ -109,44 +112,69 @@ class CodedValues<T extends string | number> {
       return;
     }
     // Rows of one run, and of one subject, follow each other.
-    if (value !== this.last || this.values.length === 0) {
+    if (value !== this.last || this.count === 0) {
       this.last = value;
-      this.lastCode = this.codeOf.get(value) ?? this.enter(value);
+      this.lastCode = this.codeOf(value);
     }
     this.codes[row] = this.lastCode;
   }
 
-  private enter(value: T): number {
-    const code = this.values.push(value) - 1;
-    this.codeOf.set(value, code);
-    return code;
+  private codeOf(value: T): number {
+    const known = this.known.of(value, this.count);
+    if (known === this.count) {
+      this.append(value);
+      this.count++;
+    }
+    return known;
   }
 
-  /** As the library writes a column with a dictionary, which it is not to look for again. It is empty afterwards. */
+  private append(value: T): void {
+    if (typeof value === 'string') {
+      // Of UTF-8, a unit has three bytes at most.
+      this.makeRoom(LENGTH_BYTES + 3 * value.length);
+      const from = this.end + LENGTH_BYTES;
+      const to = from + writeText(this.bytes, value, from);
+      this.bytes.writeUInt32LE(to - from, this.end);
+      this.end = to;
+    } else {
+      this.makeRoom(8);
+      this.end =
+        this.element.type === 'INT64'
+          ? this.bytes.writeBigInt64LE(BigInt(value), this.end)
+          : this.bytes.writeInt32LE(value as number, this.end);
+    }
+  }
+
+  private makeRoom(length: number): void {
+    if (this.end + length <= this.bytes.length) return;
+    const bytes = Buffer.allocUnsafeSlow(Math.max(2 * this.bytes.length, this.end + length));
+    this.bytes.copy(bytes, 0, 0, this.end);
+    this.bytes = bytes;
+  }
+
+  /** As the library writes a column with a dictionary, which it would look for again. It is empty afterwards. */
   write(writer: BytesSoFar, rows: number): ColumnChunk {
-    const { element, values, nones } = this;
+    const { element, nones } = this;
     const codes = this.codes.subarray(0, rows);
-    const column = {
-      ...{
-        columnName: element.name,
-        element,
-        schemaPath: [SCHEMA[0] as SchemaElement, element],
-        codec: 'GZIP' as const,
-      },
-      ...{ compressors: { GZIP: GZIP.compress }, stats: false, pageSize: Number.POSITIVE_INFINITY },
-      ...{ columnIndex: false, offsetIndex: false },
-    };
     const from = writer.offset;
-    const plain = writeDictionaryPage(
-      writer,
-      column,
-      unconvert(element, element.type === 'INT64' ? values.map(BigInt) : values),
-    );
+    const packed = GZIP.compress(this.bytes.subarray(0, this.end));
+    writePageHeader(writer, {
+      type: 'DICTIONARY_PAGE',
+      uncompressed_page_size: this.end,
+      compressed_page_size: packed.length,
+      dictionary_page_header: { num_values: this.count, encoding: 'PLAIN' },
+    });
+    const plain = writer.offset - from + this.end;
+    writer.appendBytes(packed);
     const pages = writer.offset;
     const isOptional = element.repetition_type === 'OPTIONAL';
     const size = writeDataPageV2({
       writer,
-      column,
+      column: {
+        ...{ columnName: element.name, element, schemaPath: [SCHEMA[0] as SchemaElement, element], codec: 'GZIP' },
+        ...{ compressors: { GZIP: GZIP.compress }, stats: false, pageSize: Number.POSITIVE_INFINITY },
+        ...{ columnIndex: false, offsetIndex: false },
+      },
       encoding: 'RLE_DICTIONARY',
       pageData: {
         values: nones === 0 ? codes : Array.from(codes, (code) => (code === NO_CODE ? null : code)),
@@ -155,7 +183,8 @@ class CodedValues<T extends string | number> {
         maxDefinitionLevel: isOptional ? 1 : 0,
       },
     });
-    [this.values, this.codeOf, this.nones] = [[], new Map(), 0];
+    [this.end, this.count, this.nones] = [0, 0, 0];
+    this.known.clear();
     return {
       meta_data: {
         ...{
@@ -175,6 +204,63 @@ class CodedValues<T extends string | number> {
 }
 
 const NO_CODE = -1;
+const FIRST_BYTES = 65_536;
+const LENGTH_BYTES = 4;
+/** A call of the platform for fewer characters takes longer than a loop. */
+const SHORT = 32;
+
+interface KnownCodes<T> {
+  /** Its code; `fresh`, which is its code from now on: it has none. */
+  of(value: T, fresh: number): number;
+  clear(): void;
+}
+
+/** INVARIANT: a value has one code: that of a subject is looked for. */
+class AllCodes<T> implements KnownCodes<T> {
+  private readonly codes = new Map<T, number>();
+
+  of(value: T, fresh: number): number {
+    const known = this.codes.get(value);
+    if (known === undefined) this.codes.set(value, fresh);
+    return known ?? fresh;
+  }
+
+  clear(): void {
+    this.codes.clear();
+  }
+}
+
+/** A power of two. */
+const RECENT = 8_192;
+
+/** A text that comes again long after it came last has another code: whoever knew all of them would keep as many texts alive. */
+class RecentCodes implements KnownCodes<string> {
+  private readonly texts: (string | undefined)[] = new Array(RECENT);
+  private readonly codes = new Int32Array(RECENT);
+
+  of(text: string, fresh: number): number {
+    const place = placeOf(text, RECENT);
+    if (this.texts[place] === text) return this.codes[place] as number;
+    this.texts[place] = text;
+    this.codes[place] = fresh;
+    return fresh;
+  }
+
+  clear(): void {
+    this.texts.fill(undefined);
+  }
+}
+
+/** Returns how many bytes it takes. */
+function writeText(bytes: Buffer, text: string, from: number): number {
+  if (text.length > SHORT) return bytes.write(text, from);
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit > 0x7f) return bytes.write(text, from);
+    bytes[from + at] = unit;
+  }
+  return text.length;
+}
 
 /** Takes rows, then gives the bytes. It holds one group of rows, and the bytes of those before it that were not taken. */
 export class SegmentBytes {
@@ -261,12 +347,12 @@ export class SegmentBytes {
 
 function columnsOf([, run, at, kind, subject, path, value]: SchemaElement[]) {
   return {
-    run: new CodedValues<number>(run as SchemaElement),
-    at: new CodedValues<number>(at as SchemaElement),
-    kind: new CodedValues<string>(kind as SchemaElement),
-    subject: new CodedValues<string>(subject as SchemaElement),
-    path: new CodedValues<string>(path as SchemaElement),
-    value: new CodedValues<string>(value as SchemaElement),
+    run: new ColumnCoder<number>(run as SchemaElement),
+    at: new ColumnCoder<number>(at as SchemaElement),
+    kind: new ColumnCoder<string>(kind as SchemaElement),
+    subject: new ColumnCoder<string>(subject as SchemaElement),
+    path: new ColumnCoder<string>(path as SchemaElement),
+    value: new ColumnCoder<string>(value as SchemaElement, new RecentCodes()),
   };
 }
 
