@@ -170,19 +170,28 @@ export interface PresentIdentities {
   key: PrintKey;
 }
 
-const ROWS_AT_ONCE = 2_000;
+/** So few that they are gone when the collector looks. */
+const ROWS_AT_ONCE = 250;
+const ROWS_OF_TURN = 2_000;
 
-/** There may be a million. */
+/** There may be a million. Nobody else writes them meanwhile. */
 export async function presentIdentities(db: Db, kind: SubjectKind, key: PrintKey): Promise<PresentIdentities> {
-  const sql = `SELECT * FROM identities WHERE kind = ? AND gone_at IS NULL AND no > ? ORDER BY no LIMIT ${ROWS_AT_ONCE}`;
-  const parts: PresentIdentities[] = [];
-  for (let last = 0; ; ) {
+  const present = 'FROM identities WHERE kind = ? AND gone_at IS NULL';
+  const sql = `SELECT * ${present} AND no > ? ORDER BY no LIMIT ${ROWS_AT_ONCE}`;
+  const count = Number((await db.reading(db.get<{ n: number }>(`SELECT count(*) AS n ${present}`, kind)))?.n);
+  const all = emptyPresent(count, key);
+  for (let [read, last] = [0, 0]; ; ) {
     const rows = await db.reading(db.all(sql, kind, last));
-    parts.push(printed(new Map(rows.map((row) => [row.no as number, identityOfRow(row)])), key));
-    if (rows.length < ROWS_AT_ONCE) return joined(parts, key);
+    print(new Map(rows.map((row) => [row.no as number, identityOfRow(row)])), all, read);
+    read += rows.length;
+    if (rows.length < ROWS_AT_ONCE) return all;
     last = rows.at(-1)?.no as number;
-    await giveWay();
+    if (read % ROWS_OF_TURN === 0) await giveWay();
   }
+}
+
+function emptyPresent(count: number, key: PrintKey): PresentIdentities {
+  return { nos: new Float64Array(count), prints: new Int32Array(IDENTITY_WORDS * count), key };
 }
 
 /** `saved`: new and changed ones, by number. */
@@ -193,43 +202,34 @@ function afterChanges(
 ): PresentIdentities {
   if (gone.size === 0 && saved.size === 0) return before;
   const { key } = before;
-  const nos = new Float64Array(before.nos.length);
-  const prints = new Int32Array(before.prints.length);
+  const kept = before.nos.reduce((sum, no) => sum + (gone.has(no) || saved.has(no) ? 0 : 1), 0);
+  const now = emptyPresent(kept + saved.size, key);
   let count = 0;
   for (const [index, no] of before.nos.entries()) {
     if (gone.has(no) || saved.has(no)) continue;
     const from = IDENTITY_WORDS * index;
-    nos[count] = no;
+    now.nos[count] = no;
     for (let word = 0; word < IDENTITY_WORDS; word += 1)
-      prints[IDENTITY_WORDS * count + word] = before.prints[from + word] as number;
+      now.prints[IDENTITY_WORDS * count + word] = before.prints[from + word] as number;
     count += 1;
   }
-  const same = { nos: nos.subarray(0, count), prints: prints.subarray(0, IDENTITY_WORDS * count), key };
-  return joined([same, printed(saved, key)], key);
+  print(saved, now, count);
+  return now;
 }
 
-function printed(identities: ReadonlyMap<number, IdentitySeen>, key: PrintKey): PresentIdentities {
+/** Into places from one on. */
+function print(
+  identities: ReadonlyMap<number, IdentitySeen>,
+  { nos, prints, key }: PresentIdentities,
+  at: number,
+): void {
   const printer = new IdentityPrinter(key);
-  const nos = Float64Array.from(identities.keys());
-  const prints = new Int32Array(IDENTITY_WORDS * nos.length);
-  let at = 0;
-  for (const identity of identities.values()) {
-    printer.prints(identity, prints, at);
-    at += IDENTITY_WORDS;
+  let place = at;
+  for (const [no, identity] of identities) {
+    nos[place] = no;
+    printer.prints(identity, prints, IDENTITY_WORDS * place);
+    place += 1;
   }
-  return { nos, prints, key };
-}
-
-function joined(parts: readonly PresentIdentities[], key: PrintKey): PresentIdentities {
-  const count = parts.reduce((sum, { nos }) => sum + nos.length, 0);
-  const all = { nos: new Float64Array(count), prints: new Int32Array(IDENTITY_WORDS * count), key };
-  let at = 0;
-  for (const { nos, prints } of parts) {
-    all.nos.set(nos, at);
-    all.prints.set(prints, IDENTITY_WORDS * at);
-    at += nos.length;
-  }
-  return all;
 }
 
 const PRESENT_FIRST = 'ORDER BY gone_at IS NOT NULL, no';

@@ -460,6 +460,7 @@ export class LastFacts {
 }
 
 function longer<T extends Int32Array | Uint32Array | Float64Array>(numbers: T, length: number): T {
+  if (numbers.length >= length) return numbers;
   const made = new (numbers.constructor as new (length: number) => T)(length);
   made.set(numbers);
   return made;
