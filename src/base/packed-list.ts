@@ -51,7 +51,7 @@ const AT_ONCE = 1_000;
 /** Fewer are not worth packing. */
 const PACKED_MIN = 100;
 /** Beyond so many bytes, packs are deflated: it takes as long as reading the records does, and pays only for the memory of large fleets. */
-const PLAIN_BYTES_MAX = 30_000_000;
+const PLAIN_BYTES_MAX = 4_000_000;
 /** Deflated packs lie in few long buffers: between the large ones that are freed meanwhile, they would leave holes. */
 const SLAB_BYTES = 4_000_000;
 

@@ -107,8 +107,8 @@ export interface PartReaders {
   readonly recordsMin: number;
   /** A pass will begin soon. */
   prepare(): void;
-  /** The last pass of a run is over. */
-  rest(): Promise<void>;
+  /** The last pass of a run is over. `isFirst`: all that it read is new, so that much memory is needed to keep it. */
+  rest(isFirst: boolean): Promise<void>;
   /**
    * Begins a pass; no other one is under way. `events`: all that the windows of this evaluator hold. Undefined when this evaluator
    * cannot be followed in other threads. Errors of the reader: AppError `api_answer` of a piece, `internal` of a thread.

@@ -66,7 +66,7 @@ export function hashInSql(by: unknown, key: unknown): number {
 /** The hash and, below it, a number that is less: in the order of hashes, one number sorts both. */
 const BELOW = 2 ** 21;
 /** Subjects whose keys are sorted at once. */
-const SORTED_AT_ONCE = 50_000;
+const SORTED_AT_ONCE = 20_000;
 
 /** Keys of many identities, in the order of the index: each page of it is written once. */
 class SortedKeys {

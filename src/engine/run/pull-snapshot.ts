@@ -220,6 +220,8 @@ class SnapshotPull {
   private serviceChanges = new ServiceChanges();
   /** The longest window of the active rules. */
   private windowMs = 0;
+  /** No list of devices was read before. */
+  private isFirst = false;
 
   constructor(
     private readonly engine: PullEngine,
@@ -253,7 +255,7 @@ class SnapshotPull {
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
     for (const source of SUBJECT_KINDS.map((kind) => SOURCE_OF[kind]))
       if (recorded.has(source) && this.sources[source].state === 'skipped') await this.pullSubjects(source, undefined);
-    await this.engine.readers?.rest();
+    await this.engine.readers?.rest(this.isFirst);
     await this.readExemptGroups();
     if (this.asksForBundles()) this.bundles = await pullBundles(this.engine, this.run);
     const steady = throughout(begun, this.engine.steady.read());
@@ -343,6 +345,7 @@ class SnapshotPull {
       this.seen.passes(KIND_OF[source], { form, ...lists }, this.latestMs()),
     ]);
     const present = { identities, records };
+    if (source === 'devices') this.isFirst = identities.length === 0;
     const pulled = await pullSource({
       api: engine.api,
       clock: engine.clock,

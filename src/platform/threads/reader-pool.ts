@@ -71,8 +71,8 @@ export class ReaderPool implements PartReaders {
     if (this.threads.length === 0) this.start();
   }
 
-  async rest(): Promise<void> {
-    if (this.isOnce) await this.end();
+  async rest(isFirst: boolean): Promise<void> {
+    if (this.isOnce || isFirst) await this.end();
   }
 
   async begin(evaluator: Evaluator, events: () => AsyncIterable<TrustEvent[]>, setup: PassSetup) {

@@ -3,7 +3,8 @@
 import type { TrustEvent } from '../../../src/domain/event.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
 import type { TakeChange } from '../../../src/history/codec/run-encoder.ts';
-import { DiffPass, Recording } from '../../../src/history/record/folder-recording.ts';
+import { Recording } from '../../../src/history/record/folder-recording.ts';
+import { DiffPass } from '../../../src/history/record/subject-differ.ts';
 import { EventTurns, KeptJoins, KeptVerdicts } from '../../../src/history/replay/kept-verdicts.ts';
 import { RecordedWorld } from '../../../src/history/replay/recorded-world.ts';
 import { WorldKind } from '../../../src/history/replay/world-kind.ts';

@@ -12,8 +12,9 @@ import { skippedReading } from '../../../src/engine/pull/pull-source.ts';
 import { RecordPass } from '../../../src/engine/pull/record-pass.ts';
 import type { EachChange } from '../../../src/history/codec/run-encoder.ts';
 import { type Range, readStanding, writeStanding } from '../../../src/history/files/standing-file.ts';
-import { Recording, SubjectDiffer } from '../../../src/history/record/folder-recording.ts';
+import { Recording } from '../../../src/history/record/folder-recording.ts';
 import { LastFacts, SAVED_LISTS, type SavedFacts, type SavedList } from '../../../src/history/record/last-facts.ts';
+import { SubjectDiffer } from '../../../src/history/record/subject-differ.ts';
 import { PRINT_KEY } from '../../support/print-key.ts';
 
 const value: fc.Arbitrary<Fact> = fc.oneof(
