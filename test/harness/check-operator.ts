@@ -22,8 +22,9 @@ export function checkSteering(checker: Checker, request: PlatformRequest, intent
 function checkExempt(checker: Checker, { target, atMs }: PlatformRequest, intent: Intent, what: string): void {
   const versions = checker.world.during(atMs - LOOK_MS, atMs);
   for (const [id, { about, fromMs, toMs }] of checker.ledger.exemptions) {
-    // The plan showed who joined the exemption later, and a person approved it.
-    if (intent.approved && intent.effect.joined?.includes(id)) continue;
+    // The plan showed who joined the exemption later, and a person approved it: its own one, or that of this attempt.
+    const isApproved = intent.approved || checker.approvedPlans.has(checker.ledger.letBy.get(intent.id) ?? '');
+    if (isApproved && intent.effect.joined?.includes(id)) continue;
     if (fromMs >= atMs - BETWEEN_MS || toMs < atMs) continue;
     if (versions.every((version) => isAbout(about, version, target)))
       checker.report('exempt', `${what}: exempt for ${atMs - fromMs} ms (${about})`);

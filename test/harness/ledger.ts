@@ -65,6 +65,7 @@ interface EntryBody {
   by?: string;
   released?: boolean;
   run?: string;
+  intents?: string[];
   exemption?: string;
   about?: string;
   source?: string;
@@ -79,6 +80,8 @@ export class Ledger {
   readonly released: { target: string; atMs: number }[] = [];
   /** Sources whose acceptance waits for the next reading. */
   readonly accepted = new Set<string>();
+  /** By intent: the plan that lets its next attempt go; an intent that a run tries once more has one of its own, or none. */
+  readonly letBy = new Map<string, string>();
   /** Not judged yet. */
   readonly approvals: ToldApproval[] = [];
   private seq = 0;
@@ -119,6 +122,8 @@ export class Ledger {
     if (kind === 'snapshot.accepted') this.accepted.add(source);
     if (kind === 'baseline.accepted' || kind === 'notice') this.accepted.delete(source);
     if (kind === 'plan.approved') this.approvals.push({ plan: body.plan ?? '', partOf: body.partOf });
+    if (kind === 'plan.applying') for (const id of body.intents ?? []) this.letBy.set(id, body.plan ?? '');
+    if (kind === 'intent.settled') this.letBy.delete(body.intent ?? '');
     if (kind === 'stop.set') this.stoppedAtMs ??= nowMs;
     if (kind === 'stop.lifted') this.stoppedAtMs = undefined;
     if (kind === 'exemption.added')

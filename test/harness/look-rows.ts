@@ -46,10 +46,11 @@ export class LookRows {
     return JSON.stringify([this.ledger.db.all('SELECT * FROM episodes'), this.ledger.db.all('SELECT * FROM claims')]);
   }
 
-  /** Decisions, intents and plans that a run made, and its calls: a reopened intent is of an earlier run, and its attempt counts with a whole one. */
+  /** Decisions, intents and plans that a run made, intents of earlier runs that it tried once more, also when nothing could be sent, and its calls. */
   changesOf(run: string): number {
     const sql = `SELECT (SELECT count(*) FROM decisions WHERE run_seq = runs.seq OR ended_seq = runs.seq)
       + (SELECT count(*) FROM intents WHERE run_id = runs.id) + (SELECT count(*) FROM plans WHERE run_id = runs.id)
+      + (SELECT count(*) FROM audit WHERE kind = 'intent.reopened' AND json_extract(bytes, '$.body.run') = runs.id)
       AS n FROM runs WHERE id = ?`;
     const sent = [...this.ledger.intents.values()].filter((life) => life.sent.length > 0 && life.run === run);
     return this.count(sql, run) + sent.length;
