@@ -219,7 +219,7 @@ export class LastFacts {
 
   /** Of all subjects, in the order of `all`, as a form shows them that has these paths. INVARIANT: a set that was asked for has no others later. */
   prints(shown: ReadonlySet<number>): Int32Array {
-    const print = this.printer(shown);
+    const { print, kept } = this.printer(shown);
     const prints = new Int32Array(PRINT_WORDS * this.size);
     let at = 0;
     for (let slot = 0; slot < this.ids.bound; slot += 1) {
@@ -227,34 +227,38 @@ export class LastFacts {
       print(slot, prints, at);
       at += PRINT_WORDS;
     }
+    // Of all of them: what is set from now on is of a later time.
+    if (kept) {
+      kept.time = this.time;
+      this.time += 1;
+    }
     return prints;
   }
 
   /** The same of one subject, which is there. */
   printOf(shown: ReadonlySet<number>): (id: string, out: Int32Array) => void {
-    const print = this.printer(shown);
+    const { print } = this.printer(shown);
     return (id, out) => print(this.ids.of(id) as number, out, 0);
   }
 
-  private printer(shown: ReadonlySet<number>): (slot: number, out: Int32Array, at: number) => void {
+  private printer(shown: ReadonlySet<number>): {
+    print: (slot: number, out: Int32Array, at: number) => void;
+    kept: KeptPrints | undefined;
+  } {
     const masks = this.shapes.map(({ paths }) => Uint8Array.from(paths, (no) => (shown.has(no) ? 1 : 0)));
     const isWhole = masks.map((mask) => mask.every((one) => one === 1));
     const isPart = this.shapes.some(({ subjects }, no) => subjects > 0 && !isWhole[no]);
     const kept = isPart ? this.keptFor(shown) : undefined;
-    const since = kept?.time ?? 0;
-    if (kept) {
-      kept.time = this.time;
-      this.time += 1;
-    }
-    return (slot, out, at) => {
+    const print = (slot: number, out: Int32Array, at: number) => {
       const shape = this.shapeOf[slot] as number;
       let from = this.sums;
       if (kept && !isWhole[shape]) {
         from = kept.bySlot;
-        if ((this.setAt[slot] as number) > since) this.print(slot, masks[shape] as Uint8Array, from);
+        if ((this.setAt[slot] as number) > kept.time) this.print(slot, masks[shape] as Uint8Array, from);
       }
       for (let word = 0; word < PRINT_WORDS; word += 1) out[at + word] = from[PRINT_WORDS * slot + word] as number;
     };
+    return { print, kept };
   }
 
   private print(slot: number, mask: Uint8Array, bySlot: Int32Array): void {

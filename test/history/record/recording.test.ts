@@ -180,6 +180,8 @@ describe('What was recorded last is packed', () => {
         (steps, isFull) => {
           let last = new LastFacts(FactPaths.ofMembers(PRINT_KEY, [...PATHS]));
           const all = [0, 1, 2];
+          /** It shows a part of each subject. */
+          const form = new Set([0, 2]);
           const nameOf = (id: number) => (id % 2 === 0 ? `${id}` : `${id} 名前`);
           const set = (id: string, turn: number, has: number[]) =>
             last.set(id, {
@@ -195,8 +197,12 @@ describe('What was recorded last is packed', () => {
             if (has.length === 0) last.delete(id);
             else set(id, turn, has);
             if (saved) last = saveIn(folder, last, saved);
+            const [asked] = expected.keys();
+            if (asked !== undefined) last.printOf(form)(asked, new Int32Array(4));
           }
-          const printOf = last.printOf(new Set([0, 2]));
+          const prints = last.prints(form);
+          const inOrder = new Map([...last.all()].map((id, at) => [id, [...prints.subarray(4 * at, 4 * at + 4)]]));
+          const printOf = last.printOf(form);
           const print = new Int32Array(4);
           for (const [id, { turn, has }] of expected) {
             const { paths, values: found } = last.get(id) ?? {};
@@ -208,6 +214,7 @@ describe('What was recorded last is packed', () => {
             const sums = [0, 1, 2, 3].map((word) => shown.reduce((sum, one) => (sum + (one[word] as number)) | 0, 0));
             printOf(id, print);
             expect([...print]).toEqual(sums);
+            expect(inOrder.get(id)).toEqual(sums);
           }
           for (let no = 0; no <= 40; no += 1)
             if (!expected.has(nameOf(no))) expect(last.get(nameOf(no))).toBeUndefined();
