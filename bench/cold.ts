@@ -4,10 +4,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../test/support/postgres-cluster.ts';
 import { isShort, report } from './figures.ts';
 import { rulesIn, warmFleet } from './processes.ts';
 
@@ -79,15 +79,6 @@ async function daemonPeak(): Promise<number> {
   child.kill('SIGTERM');
   await once(child, 'close');
   return Number(kB) / 1024;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 const load = () => (loadavg()[0] as number).toFixed(1);

@@ -110,3 +110,10 @@ export function placeOf(text: string, places: number): number {
   for (let at = Math.max(0, length - 10); at < length; at += 1) place = Math.imul(place, 31) + text.charCodeAt(at);
   return (place ^ (place >>> 13)) & (places - 1);
 }
+
+/** 32 bits of a text, for tables of one process. `seed`: secret where somebody could choose texts of one hash. */
+export function textHash(text: string, seed = 0): number {
+  let hash = seed;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

@@ -178,7 +178,7 @@ async function idsOfServer(): Promise<{ uid: number; gid: number } | undefined> 
   return { uid: uid as number, gid: gid as number };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

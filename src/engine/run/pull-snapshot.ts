@@ -241,7 +241,7 @@ class SnapshotPull {
   async pull(): Promise<PulledSnapshot> {
     const { needs } = this.rules.evaluator;
     const recorded = this.recordedLists();
-    await this.prepare();
+    this.engine.history?.prepare?.();
     const begun = this.engine.steady.read();
     if (needs.sources.has('events') || recorded.has('events')) await this.pullEvents();
     this.rules.evaluator.advance(this.run.startedAt);
@@ -262,18 +262,6 @@ class SnapshotPull {
     const { reads, contradicted } = await this.readOwnDoings(steady);
     for (const reason of contradicted) this.distrust(reason);
     return { ...this.result(steady), ownReads: reads, namedActs: await this.namedActs(steady) };
-  }
-
-  /** Threads begin while other things are read. */
-  private async prepare(): Promise<void> {
-    const { history, readers, store } = this.engine;
-    history?.prepare?.();
-    if (
-      readers &&
-      this.readsInParts('devices') &&
-      ((await store.baseline('devices'))?.count ?? 0) >= readers.recordsMin
-    )
-      readers.prepare();
   }
 
   /** Of a log that this run did not read, what looks have read of it. */
@@ -340,6 +328,9 @@ class SnapshotPull {
     const acceptance = await this.acceptanceOf(source);
     const lists = isV2 ? { lists: 'v2' as const } : {};
     const ofForm = formOf({ form, ...lists }) as string;
+    const { readers } = engine;
+    // Threads begin while other things are read.
+    if (readers && this.readsInParts(source) && (baseline?.count ?? 0) >= readers.recordsMin) readers.prepare();
     const [identities, records] = await Promise.all([
       engine.store.presentPrints(KIND_OF[source], engine.printKey),
       this.seen.passes(KIND_OF[source], { form, ...lists }, this.latestMs()),

@@ -310,11 +310,9 @@ export class RunEncoder {
   /** By kind and form: the set that was recorded last, and its paths. */
   private readonly shown = new Map<string, { of: ReadonlySet<string>; paths: Set<string> }>();
 
-  /** `before`: the standing rows that are recorded. */
-  constructor(before: readonly HistoryRow[] = [], { texts, forms }: SavedEncoder = { texts: [], forms: [] }) {
+  constructor({ texts, forms }: SavedEncoder = { texts: [], forms: [] }) {
     this.standing = new StandingTexts(new Map(texts.map(([kind, known]) => [kind, new Map(known)])));
     for (const [subject, paths] of forms) this.shown.set(subject, { of: new Set(), paths: new Set(paths) });
-    for (const row of before) this.apply(row);
   }
 
   /** A standing row that is recorded, and is no fact. */

@@ -1,5 +1,6 @@
 // history files: what held before a place: the newest base before it that can be read, and the runs between. In: a place, and a time. Out: what held
 // before the first run from that time on, and its place; or what is lost before it.
+import { textHash } from '../../base/text.ts';
 import { giveWay } from '../../base/turns.ts';
 import { lineOf } from '../../domain/errors.ts';
 import type { HistoryGap } from '../../domain/recorded-history.ts';
@@ -69,7 +70,7 @@ export class Standing {
   }
 
   takesSubject(subject: string): boolean {
-    return this.#part.of === 1 || hashOf(subject) % this.#part.of === this.#part.no;
+    return this.#part.of === 1 || textHash(subject) % this.#part.of === this.#part.no;
   }
 
   /** Rows of runs, in order. Errors: TooManyChanges. */
@@ -186,12 +187,6 @@ export class Standing {
 /** Whether rows of this kind hold on, or are carried on. */
 export function holds(kind: string): boolean {
   return (holdOf(kind) ?? 'momentary') !== 'momentary';
-}
-
-function hashOf(subject: string): number {
-  let hash = 0;
-  for (let at = 0; at < subject.length; at++) hash = Math.imul(hash ^ subject.charCodeAt(at), 0x01000193);
-  return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 const NONE: ReadonlySet<string> = new Set();

@@ -114,12 +114,6 @@ export class Recording {
       ...(!isKnown && { ruleSet }),
     };
   }
-
-  get sizes(): Record<SubjectKind, number> {
-    const sizes = { device: 0, user: 0, service: 0 };
-    for (const kind of SUBJECT_KINDS) sizes[kind] = this.differs[kind].size;
-    return sizes;
-  }
 }
 
 export interface FolderSettings {
@@ -338,7 +332,7 @@ async function savedOf({ folder, address, printKey }: FolderSettings): Promise<O
     return new SubjectDiffer(kind, printKey, LastFacts.restored(printKey, facts, source, ranges(kind)), shown);
   });
   Object.assign(recording, { ruleSet, eventsTo });
-  const known = { recording, encoder: new RunEncoder([], data.encoder) };
+  const known = { recording, encoder: new RunEncoder(data.encoder) };
   const loading = new Loading(known);
   const last = await applyAfter(walk, place, loading);
   loading.finish();

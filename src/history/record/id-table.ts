@@ -1,5 +1,6 @@
 // history/record: many ids in little memory: their bytes in a few long lists, and one number for each. In: ids, which are hostile. Out: their
 // numbers, each free again when its id is removed. A map of a million ids takes twice the memory, in the heap of the thread.
+import { textHash } from '../../base/text.ts';
 
 const SLAB = 1_048_576;
 /** Before the bytes of an id: twice their number, and whether they are of two bytes a unit. */
@@ -131,7 +132,7 @@ export class IdTable {
   private placeOf(id: string): number {
     const mask = this.table.length - 1;
     let first = -1;
-    for (let place = hashOf(id, this.seed) & mask; ; place = (place + 1) & mask) {
+    for (let place = textHash(id, this.seed) & mask; ; place = (place + 1) & mask) {
       const no = this.table[place] as number;
       if (no === EMPTY) return first === -1 ? place : first;
       if (no === REMOVED) first = first === -1 ? place : first;
@@ -167,10 +168,4 @@ const PER_SLAB = 2 ** 32;
 function isLatin(id: string): boolean {
   for (let at = 0; at < id.length; at += 1) if (id.charCodeAt(at) > 0xff) return false;
   return true;
-}
-
-function hashOf(id: string, seed: number): number {
-  let hash = seed;
-  for (let at = 0; at < id.length; at += 1) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193);
-  return hash ^ (hash >>> 15);
 }

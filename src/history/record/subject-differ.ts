@@ -221,10 +221,6 @@ export class SubjectDiffer {
     return { facts: this.last.saved, shown: [...this.shown].map(([form, paths]) => [form, [...paths]]) };
   }
 
-  get size(): number {
-    return this.last.size;
-  }
-
   /** Empty for a form that was never read: then everything counts as changed. */
   presentPrints(form: RecordForm): PresentPrints {
     const shown = this.shown.get(form);

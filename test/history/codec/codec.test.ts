@@ -171,7 +171,8 @@ describe('a recorded run', () => {
         const recorded = asRecorded(all, hashes);
         const first = new RunEncoder();
         const rows = recorded.slice(0, cut).flatMap((one) => rowsOf(first, one));
-        const encoder = new RunEncoder(folded(rows));
+        const encoder = new RunEncoder();
+        for (const row of folded(rows)) encoder.apply(row);
         const decoder = new Decoder({ factsOnly: false });
         decoder.begin(folded(rows));
         for (const one of recorded.slice(cut)) expect(decoder.run(rowsOf(encoder, one), [])).toEqual(one);
