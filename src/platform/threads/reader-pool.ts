@@ -28,8 +28,10 @@ export type FromThread =
   | { kind: 'read'; number: number; read: PieceRead<RecordPart> }
   | { kind: 'failed'; number: number; words: string };
 
-/** A thread is told so: its first pass is its last. */
-export const ONCE = 'once';
+/** What a thread begins with. `isOnce`: its first pass is its last. */
+export interface ThreadStart {
+  isOnce: boolean;
+}
 
 const THREADS_MAX = 4;
 const RECORDS_MIN = 5_000;
@@ -138,7 +140,11 @@ export class ReaderPool implements PartReaders {
     const url = new URL(`./reading-thread.${isSource ? 'ts' : 'js'}`, import.meta.url);
     const execArgv = isSource ? ['--import', 'tsx'] : [];
     this.threads = Array.from({ length: this.size }, () => {
-      const worker = new Worker(url, { execArgv, resourceLimits: LIMITS, workerData: this.isOnce ? ONCE : undefined });
+      const worker = new Worker(url, {
+        execArgv,
+        resourceLimits: LIMITS,
+        workerData: { isOnce: this.isOnce } satisfies ThreadStart,
+      });
       const thread: Thread = { worker, waiting: new Map() };
       worker.unref();
       worker.on('message', (message: FromThread) => settle(thread, message));

@@ -11,7 +11,7 @@ import { RecordPartReader } from '../../engine/pull/record-pass.ts';
 import { compileRules } from '../../rules/judge/evaluator.ts';
 import { rulesOf } from '../../rules/load/read-rule.ts';
 import { readPiece } from '../client/list-pieces.ts';
-import { type FromThread, ONCE, type SentSetup, type ToThread } from './reader-pool.ts';
+import type { FromThread, SentSetup, ThreadStart, ToThread } from './reader-pool.ts';
 
 const EVALUATORS_MAX = 2;
 const port = parentPort;
@@ -60,7 +60,7 @@ function readerOf(
       },
     };
   };
-  records ??= new RecordPartReader(kind, printKey, workerData === ONCE);
+  records ??= new RecordPartReader(kind, printKey, (workerData as ThreadStart).isOnce);
   records.follow(recordPrints, latestMs);
   return new PartReader({ source, fieldsWritten, prints, records, makeJudge });
 }
