@@ -1,5 +1,6 @@
 // rules: all event windows of a rule set. In: events, once each, in any order, and the time. Out: counts per subject.
 // It never asks for events: what it was not given is a gap, and a gap makes a count a lower bound.
+import { begin, isEqualPrint, mixText, PRINT_WORDS, PrintSeeds } from '../base/print-bits.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import { isBeyondTypes } from '../domain/facts.ts';
 import { EVENT_SEVERITIES } from '../domain/platform-values.ts';
@@ -67,102 +68,138 @@ function compileWhere(where: Expression): (event: TrustEvent) => Truth {
   };
 }
 
-// The events of one subject in one window, by time.
+// All events of the windows, in columns: a million of them take some tens of MB, none of it in the heap that the collector walks.
 
-class Track {
-  private times: number[] = [];
-  /** Beside the times; undefined as long as no entry has a value: most windows only count. */
-  private values: string[] | undefined;
-  /** The window: entries from `first` up to, not including, `end`. */
-  private first = 0;
-  private end = 0;
-  private byValue: Map<string, number> | undefined;
+type Numbers = Float64Array | Int32Array | Uint32Array | Uint8Array;
 
-  /** `value`: empty for none. */
-  add(timeMs: number, value: string): void {
-    if (value !== '') this.values ??= new Array<string>(this.times.length).fill('');
-    const last = this.times.length - 1;
-    if (last < 0 || timeMs >= (this.times[last] as number)) {
-      this.times.push(timeMs);
-      this.values?.push(value);
-      return;
+interface Column<N extends Numbers> {
+  of: N;
+  /** Numbers of one row. */
+  readonly width: number;
+}
+
+const ROWS_MIN = 16;
+/**
+ * Ids are told apart by 128 bits: of a million, two have the same ones with a probability of 10^-27. The key is no secret: who knows an id
+ * can give another event the same bits, but also the id itself.
+ */
+const PRINTS = new PrintSeeds(Int32Array.of(1, 2, 3, 4));
+const ID_SEED = PRINTS.of('identity');
+const print = new Int32Array(PRINT_WORDS);
+
+class Rows {
+  /** One more than there are: row 0 is older than any event, and stands for none. */
+  end = 1;
+  private room = ROWS_MIN;
+  private readonly columns: Column<Numbers>[] = [];
+  private readonly prints = this.column(Int32Array, PRINT_WORDS);
+  /** Rows by the print of their id; at most half of the places are taken. */
+  private table = new Int32Array(2 * ROWS_MIN);
+  readonly times = this.column(Float64Array);
+
+  constructor() {
+    this.times.of[0] = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Has a number for each row, at first 0. */
+  column<N extends Numbers>(kind: new (length: number) => N, width = 1): Column<N> {
+    const column = { of: new kind(this.room * width), width };
+    this.columns.push(column);
+    return column;
+  }
+
+  /** 0: the id is there already. */
+  add(id: string, timeMs: number): number {
+    begin(ID_SEED);
+    mixText(0, id);
+    PRINTS.finish(print, 0);
+    if (this.table[this.placeOf(print, 0)] !== 0) return 0;
+    if (this.end === this.room) this.move(2 * this.room, (column, longer) => longer.set(column));
+    const row = this.end++;
+    this.prints.of.set(print, row * PRINT_WORDS);
+    this.times.of[row] = timeMs;
+    this.table[this.placeOf(print, 0)] = row;
+    return row;
+  }
+
+  /** Drops older rows. Returns the new number of each row, 0 for none; undefined when nothing was dropped. */
+  forget(beforeMs: number): Int32Array | undefined {
+    const moved = new Int32Array(this.end);
+    let end = 1;
+    for (let row = 1; row < this.end; row++) if ((this.times.of[row] as number) >= beforeMs) moved[row] = end++;
+    if (end === this.end) return undefined;
+    let room = ROWS_MIN;
+    while (room <= end) room *= 2;
+    this.end = end;
+    this.move(room, (column, kept, width) => {
+      for (let at = 0; at < width; at++) kept[at] = column[at] as number;
+      for (let row = 1; row < moved.length; row++) {
+        const to = (moved[row] as number) * width;
+        if (to > 0) for (let at = 0; at < width; at++) kept[to + at] = column[row * width + at] as number;
+      }
+    });
+    return moved;
+  }
+
+  private move(room: number, fill: (from: Numbers, to: Numbers, width: number) => void): void {
+    this.room = room;
+    for (const column of this.columns) {
+      const made = new (column.of.constructor as new (length: number) => Numbers)(room * column.width);
+      fill(column.of, made, column.width);
+      column.of = made;
     }
-    const index = this.placeOf(timeMs);
-    this.times.splice(index, 0, timeMs);
-    this.values?.splice(index, 0, value);
-    if (index < this.first) this.first++;
-    else if (index < this.end) this.count(index, 1);
-    if (index < this.end) this.end++;
+    this.table = new Int32Array(2 * room);
+    for (let row = 1; row < this.end; row++) this.table[this.placeOf(this.prints.of, row * PRINT_WORDS)] = row;
   }
 
-  /** Slides the window to the entries of `fromMs` to `toMs`, both inclusive; forward or back. Grows before it shrinks. */
-  slide(fromMs: number, toMs: number): void {
-    const { times } = this;
-    while (this.end < times.length && (times[this.end] as number) <= toMs) this.count(this.end++, 1);
-    while (this.first > 0 && (times[this.first - 1] as number) >= fromMs) this.count(--this.first, 1);
-    while (this.end > this.first && (times[this.end - 1] as number) > toMs) this.count(--this.end, -1);
-    while (this.first < this.end && (times[this.first] as number) < fromMs) this.count(this.first++, -1);
-  }
-
-  /** The same entries, with a window that is still to be set. */
-  copy(): Track {
-    const track = new Track();
-    track.times = [...this.times];
-    track.values = this.values && [...this.values];
-    return track;
-  }
-
-  get isEmpty(): boolean {
-    return this.times.length === 0;
-  }
-  get size(): number {
-    return this.end - this.first;
-  }
-  get distinct(): ReadonlyMap<string, number> {
-    return this.byValue ?? NO_VALUES;
-  }
-  get newestMs(): number | undefined {
-    return this.end > this.first ? this.times[this.end - 1] : undefined;
-  }
-
-  /** Drops older entries. Returns whether any are left. */
-  forget(beforeMs: number): boolean {
-    const drop = this.placeOf(beforeMs - 1);
-    if (drop > 0) {
-      while (this.first < Math.min(drop, this.end)) this.count(this.first++, -1);
-      this.times = this.times.slice(drop);
-      this.values = this.values?.slice(drop);
-      this.first = Math.max(0, this.first - drop);
-      this.end = Math.max(0, this.end - drop);
+  /** Where the row with this print is, or where it is to be entered. */
+  private placeOf(prints: Int32Array, at: number): number {
+    const mask = this.table.length - 1;
+    for (let place = (prints[at] as number) & mask; ; place = (place + 1) & mask) {
+      const row = this.table[place] as number;
+      if (row === 0 || isEqualPrint(this.prints.of, row * PRINT_WORDS, prints, at)) return place;
     }
-    return this.times.length > 0;
-  }
-
-  /** The value of an entry that enters or leaves the window. */
-  private count(index: number, by: 1 | -1): void {
-    const value = this.values?.[index];
-    if (value === undefined || value === '') return;
-    this.byValue ??= new Map();
-    const now = (this.byValue.get(value) ?? 0) + by;
-    if (now === 0) this.byValue.delete(value);
-    else this.byValue.set(value, now);
-  }
-
-  /** The first index whose time is after `timeMs`. */
-  private placeOf(timeMs: number): number {
-    let [low, high] = [0, this.times.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.times[middle] as number) <= timeMs) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }
 
-const NO_VALUES: ReadonlyMap<string, number> = new Map();
+/** The events of each name, newest first; of the same time, those that came last. */
+class Chains {
+  private readonly newest = new Map<string, number>();
+  private readonly older: Column<Int32Array>;
 
-// The tracks of all subjects in one window, by the two names that a subject has.
+  constructor(private readonly rows: Rows) {
+    this.older = rows.column(Int32Array);
+  }
+
+  newestOf(name: string | undefined): number {
+    return name === undefined ? 0 : (this.newest.get(name) ?? 0);
+  }
+
+  olderThan(row: number): number {
+    return this.older.of[row] as number;
+  }
+
+  add(name: string, row: number): void {
+    const times = this.rows.times.of;
+    const older = this.older.of;
+    let [newer, next] = [0, this.newestOf(name)];
+    while ((times[next] as number) > (times[row] as number)) [newer, next] = [next, older[next] as number];
+    older[row] = next;
+    if (newer === 0) this.newest.set(name, row);
+    else older[newer] = row;
+  }
+
+  /** After old rows were dropped: what follows one of these was older still. */
+  forget(moved: Int32Array): void {
+    const older = this.older.of;
+    for (let row = 1; row < this.rows.end; row++) older[row] = moved[older[row] as number] as number;
+    for (const [name, row] of this.newest) {
+      const now = moved[row] as number;
+      if (now === 0) this.newest.delete(name);
+      else this.newest.set(name, now);
+    }
+  }
+}
 
 /** The two names a subject's events are found by: DeviceID and serial number, ServiceID and name; a user has its e-mail. */
 export interface SubjectKeys {
@@ -170,76 +207,46 @@ export interface SubjectKeys {
   second: string | undefined;
 }
 
-class Tracks {
-  private readonly first = new Map<string, Track>();
-  private readonly second = new Map<string, Track>();
-  /** Events that have both keys, so that they are not counted twice; not of keys that share a track. */
-  private readonly both = new Map<string, Track>();
-  /** The keys of each track that two keys share. INVARIANT: every event of one of them has both. */
-  private readonly shared = new Map<Track, { first: string; second: string }>();
+/** The events of all subjects of a kind, by either name. */
+class Subjects {
+  readonly windows: EventWindow[] = [];
+  private readonly first: Chains;
+  private readonly second: Chains;
 
-  add({ first, second }: SubjectKeys, timeMs: number, value: string): void {
-    const byFirst = first === undefined ? undefined : this.first.get(first);
-    const bySecond = second === undefined ? undefined : this.second.get(second);
-    if (first !== undefined && second !== undefined) {
-      if (byFirst === bySecond) {
-        (byFirst ?? this.beginShared(first, second)).add(timeMs, value);
-        return;
-      }
-      this.part(byFirst);
-      this.part(bySecond);
-      trackIn(this.both, bothKey(first, second)).add(timeMs, value);
-    } else this.part(byFirst ?? bySecond);
-    if (first !== undefined) trackIn(this.first, first).add(timeMs, value);
-    if (second !== undefined) trackIn(this.second, second).add(timeMs, value);
+  constructor(private readonly rows: Rows) {
+    this.first = new Chains(rows);
+    this.second = new Chains(rows);
   }
 
-  /** The events of the first key, of the second one, and of both. */
-  find(keys: SubjectKeys, fromMs: number, toMs: number): (Track | undefined)[] {
-    const first = keys.first === undefined ? undefined : this.first.get(keys.first);
-    const second = keys.second === undefined ? undefined : this.second.get(keys.second);
-    first?.slide(fromMs, toMs);
-    if (first === second) return [first];
-    second?.slide(fromMs, toMs);
-    const both = first && second ? this.both.get(bothKey(keys.first, keys.second)) : undefined;
-    both?.slide(fromMs, toMs);
-    return [first, second, both];
+  /** An event that no window counts is in no chain. */
+  add({ first, second }: SubjectKeys, event: TrustEvent, row: number): void {
+    if (first === undefined && second === undefined) return;
+    let isCounted = false;
+    for (const window of this.windows) if (window.add(event, row)) isCounted = true;
+    if (!isCounted) return;
+    if (first !== undefined) this.first.add(first, row);
+    if (second !== undefined) this.second.add(second, row);
   }
 
-  forget(beforeMs: number): void {
-    for (const tracks of [this.first, this.second, this.both]) {
-      for (const [key, track] of tracks) if (!track.forget(beforeMs)) tracks.delete(key);
+  /** Those of a subject from one time to another, both inclusive, each once, newest first, until one is enough. */
+  each(keys: SubjectKeys, fromMs: number, toMs: number, isEnough: (row: number, timeMs: number) => boolean): void {
+    const times = this.rows.times.of;
+    let [one, other] = [this.first.newestOf(keys.first), this.second.newestOf(keys.second)];
+    while (one !== other || one !== 0) {
+      const [a, b] = [times[one] as number, times[other] as number];
+      const row = a > b || (a === b && one > other) ? one : other;
+      const timeMs = times[row] as number;
+      if (timeMs < fromMs || (timeMs <= toMs && isEnough(row, timeMs))) return;
+      if (one === row) one = this.first.olderThan(row);
+      if (other === row) other = this.second.olderThan(row);
     }
-    for (const track of this.shared.keys()) if (track.isEmpty) this.shared.delete(track);
   }
 
-  private beginShared(first: string, second: string): Track {
-    const track = new Track();
-    this.first.set(first, track);
-    this.second.set(second, track);
-    this.shared.set(track, { first, second });
-    return track;
+  forget(moved: Int32Array): void {
+    this.first.forget(moved);
+    this.second.forget(moved);
+    for (const window of this.windows) window.forget();
   }
-
-  /** Gives the keys of a shared track one each: an event has one of them without the other. */
-  private part(track: Track | undefined): void {
-    const keys = track && this.shared.get(track);
-    if (!keys) return;
-    this.shared.delete(track);
-    this.second.set(keys.second, track.copy());
-    this.both.set(bothKey(keys.first, keys.second), track.copy());
-  }
-}
-
-const bothKey = (first: string | undefined, second: string | undefined): string => `${first}\u0000${second}`;
-
-function trackIn(tracks: Map<string, Track>, key: string): Track {
-  let track = tracks.get(key);
-  if (!track) {
-    track = new Track();
-    tracks.set(key, track);
-  }
-  return track;
 }
 
 // One event operator's window over all subjects.
@@ -256,67 +263,80 @@ export interface WindowView {
 }
 
 export class EventWindow {
-  private readonly sure = new Tracks();
-  private readonly perhaps = new Tracks();
-  /** No event has come yet: there is nothing to look up. */
-  private empty = true;
-  private hasDoubts = false;
+  private readonly filter: EventFilter;
+  /** By row: 0 when it is not counted; else twice the number of its value (0 for none) and 1, or 2 when it may or may not belong here. */
+  private readonly marks: Column<Uint8Array | Uint32Array>;
+  /** The numbers of what event_distinct counts. */
+  private readonly values = new Map<string, number>();
+  private lastValue = 0;
 
-  constructor(readonly spec: EventCount) {}
-
-  /** `value` is what event_distinct counts. An event that may or may not belong here widens the bounds. */
-  add(keys: SubjectKeys, timeMs: number, value: string, isSure: boolean): void {
-    this.empty = false;
-    if (!isSure) this.hasDoubts = true;
-    (isSure ? this.sure : this.perhaps).add(keys, timeMs, value);
+  constructor(
+    readonly spec: EventCount,
+    rows: Rows,
+    private readonly subjects: Subjects,
+  ) {
+    this.filter = compileFilter(spec);
+    this.marks = spec.of ? rows.column(Uint32Array) : rows.column(Uint8Array);
   }
 
-  forget(beforeMs: number): void {
-    this.sure.forget(beforeMs);
-    this.perhaps.forget(beforeMs);
+  /** Returns whether it counts the event. */
+  add(event: TrustEvent, row: number): boolean {
+    const passed = this.filter(event);
+    if (passed === 'no') return false;
+    this.marks.of[row] = 2 * this.numberOf(passed.value) + (passed.sure ? 1 : 2);
+    return true;
+  }
+
+  /** After rows were dropped. */
+  forget(): void {
+    if (this.values.size === 0) return;
+    const kept = new Set<number>();
+    for (const mark of this.marks.of) kept.add((mark - 1) >>> 1);
+    for (const [value, number] of this.values) if (!kept.has(number)) this.values.delete(value);
   }
 
   read(keys: SubjectKeys, view: WindowView): Value {
     if (this.spec.what === 'since_last_event') return this.since(keys, view);
-    const low = this.empty ? 0 : this.amount(this.sure.find(keys, view.fromMs, view.toMs));
-    const more = this.hasDoubts ? sizeOf(this.perhaps.find(keys, view.fromMs, view.toMs)) : 0;
-    const high = view.whole ? low + more : Number.POSITIVE_INFINITY;
+    const marks = this.marks.of;
+    const values = this.spec.what === 'event_distinct' ? new Set<number>() : undefined;
+    let [sure, perhaps] = [0, 0];
+    this.subjects.each(keys, view.fromMs, view.toMs, (row) => {
+      const mark = marks[row] as number;
+      if (mark % 2 === 1) {
+        sure++;
+        values?.add(mark);
+      } else if (mark > 0) perhaps++;
+      return false;
+    });
+    const low = values?.size ?? sure;
+    const high = view.whole ? low + perhaps : Number.POSITIVE_INFINITY;
     return low === high ? low : new Span(low, high);
   }
 
-  private amount(tracks: (Track | undefined)[]): number {
-    return this.spec.what === 'event_distinct' ? distinctOf(tracks) : sizeOf(tracks);
-  }
-
-  /** Seconds since the newest event; with none, at least as long as the window. */
+  /** Seconds since the newest event; with none, at least as long as the window. An event that may not belong here widens the bounds. */
   private since(keys: SubjectKeys, view: WindowView): Value {
     const seconds = (timeMs: number): number => Math.max(0, view.nowMs - timeMs) / 1_000;
-    const newest = newestOf(this.sure.find(keys, view.fromMs, view.toMs));
-    const perhaps = this.hasDoubts ? newestOf(this.perhaps.find(keys, view.fromMs, view.toMs)) : undefined;
-    const high = newest === undefined ? Number.POSITIVE_INFINITY : seconds(newest);
-    let low = newest === undefined ? this.spec.withinMs / 1_000 : high;
-    if (perhaps !== undefined) low = Math.min(low, seconds(perhaps));
+    const marks = this.marks.of;
+    let [low, high] = [this.spec.withinMs / 1_000, Number.POSITIVE_INFINITY];
+    this.subjects.each(keys, view.fromMs, view.toMs, (row, timeMs) => {
+      const mark = marks[row] as number;
+      if (mark > 0) low = Math.min(low, seconds(timeMs));
+      if (mark % 2 === 1) high = seconds(timeMs);
+      return mark % 2 === 1;
+    });
     if (!view.whole) low = Math.min(low, seconds(view.knownSinceMs));
     return low === high ? low : new Span(low, high);
   }
-}
 
-function sizeOf([first, second, both]: (Track | undefined)[]): number {
-  return (first?.size ?? 0) + (second?.size ?? 0) - (both?.size ?? 0);
-}
-
-function distinctOf([first, second, both]: (Track | undefined)[]): number {
-  if (!first || !second) return (first ?? second)?.distinct.size ?? 0;
-  if (both && both.size === second.size) return first.distinct.size;
-  if (both && both.size === first.size) return second.distinct.size;
-  let count = first.distinct.size;
-  for (const value of second.distinct.keys()) if (!first.distinct.has(value)) count++;
-  return count;
-}
-
-function newestOf([first, second]: (Track | undefined)[]): number | undefined {
-  const [a, b] = [first?.newestMs, second?.newestMs];
-  return a === undefined ? b : b === undefined ? a : Math.max(a, b);
+  private numberOf(value: string): number {
+    if (value === '') return 0;
+    let number = this.values.get(value);
+    if (number === undefined) {
+      number = ++this.lastValue;
+      this.values.set(value, number);
+    }
+    return number;
+  }
 }
 
 /** Events up to this far in the future count, since clocks differ. */
@@ -326,15 +346,11 @@ const KEPT_BACK_MS = 3_600_000;
 /** The log is read a little before a run's time: up to this much at the end of a window is no gap. */
 const READ_LAG_MAX_MS = 60_000;
 
-interface Entry {
-  window: EventWindow;
-  filter: EventFilter;
-}
-
 export class Windows {
-  private readonly entries = new Map<string, Entry>();
-  private readonly byKind: Record<SubjectKind, Entry[]> = { device: [], user: [], service: [] };
-  private readonly seen = new Map<string, number>();
+  private readonly rows = new Rows();
+  private readonly windows = new Map<string, EventWindow>();
+  /** Of the kinds that have windows. */
+  private readonly subjects = new Map<SubjectKind, Subjects>();
   private longestMs = 0;
   private nowMs = Number.NEGATIVE_INFINITY;
   private sweptMs = Number.NEGATIVE_INFINITY;
@@ -343,32 +359,23 @@ export class Windows {
 
   /** Adds a window for an operator unless an equal one exists. */
   register(key: string, spec: EventCount): EventWindow {
-    const known = this.entries.get(key);
-    if (known) return known.window;
-    const entry = { window: new EventWindow(spec), filter: compileFilter(spec) };
-    this.entries.set(key, entry);
-    this.byKind[spec.subject].push(entry);
+    const known = this.windows.get(key);
+    if (known) return known;
+    const subjects = this.subjects.get(spec.subject) ?? new Subjects(this.rows);
+    this.subjects.set(spec.subject, subjects);
+    const window = new EventWindow(spec, this.rows, subjects);
+    subjects.windows.push(window);
+    this.windows.set(key, window);
     this.longestMs = Math.max(this.longestMs, spec.withinMs);
-    return entry.window;
+    return window;
   }
 
   /** Takes events in. An id counts once for as long as it can be in a window. */
   observe(events: readonly TrustEvent[]): void {
-    if (this.entries.size === 0) return;
+    if (this.windows.size === 0) return;
     for (const event of events) {
-      if (event.createdAtMs < this.forgottenMs || this.seen.has(event.id)) continue;
-      this.seen.set(event.id, event.createdAtMs);
-      for (const kind of ['device', 'user', 'service'] as const) this.add(event, kind);
-    }
-  }
-
-  private add(event: TrustEvent, kind: SubjectKind): void {
-    const entries = this.byKind[kind];
-    const keys = entries.length > 0 ? eventKeys(event, kind) : undefined;
-    if (!keys) return;
-    for (const { window, filter } of entries) {
-      const passed = filter(event);
-      if (passed !== 'no') window.add(keys, event.createdAtMs, passed.value, passed.sure);
+      const row = event.createdAtMs < this.forgottenMs ? 0 : this.rows.add(event.id, event.createdAtMs);
+      if (row > 0) for (const [kind, subjects] of this.subjects) subjects.add(eventKeys(event, kind), event, row);
     }
   }
 
@@ -383,8 +390,8 @@ export class Windows {
     this.sweptMs = nowMs;
     const oldest = nowMs - this.longestMs - KEPT_BACK_MS;
     this.forgottenMs = Math.max(this.forgottenMs, oldest);
-    for (const [id, timeMs] of this.seen) if (timeMs < oldest) this.seen.delete(id);
-    for (const { window } of this.entries.values()) window.forget(oldest);
+    const moved = this.rows.forget(oldest);
+    if (moved) for (const subjects of this.subjects.values()) subjects.forget(moved);
   }
 
   /** What a window of this length sees, given the stretches of time the log was read for. */
@@ -416,10 +423,9 @@ function knownSince(coverage: readonly Coverage[], nowMs: number, lagMs: number)
   return since;
 }
 
-/** The subject that an event belongs to; undefined when the event names none. */
-function eventKeys(event: TrustEvent, kind: SubjectKind): SubjectKeys | undefined {
-  const keys = keysOf(kind, ...textsOf(event, kind));
-  return keys.first === undefined && keys.second === undefined ? undefined : keys;
+/** The subject that an event belongs to, if it names one. */
+function eventKeys(event: TrustEvent, kind: SubjectKind): SubjectKeys {
+  return keysOf(kind, ...textsOf(event, kind));
 }
 
 function textsOf(event: TrustEvent, kind: SubjectKind): [string | undefined, string | undefined] {

@@ -9,9 +9,9 @@ import type { JudgeContext, VerdictName } from '../../src/domain/verdict.ts';
 import { explanationText } from '../../src/faces/report/why-words.ts';
 import { explain } from '../../src/rules/explain.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
-import type { EventCount } from '../../src/rules/language/expression.ts';
+import { type EventCount, Span } from '../../src/rules/language/expression.ts';
 import { runRuleTests } from '../../src/rules/rule-tests/run-tests.ts';
-import { EventWindow } from '../../src/rules/windows.ts';
+import { type EventWindow, Windows } from '../../src/rules/windows.ts';
 import { contextOf, eventOf, NOW_MS, problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
 import { seeded } from './typed-grammar.ts';
 
@@ -372,60 +372,93 @@ describe('a rule with a count', () => {
   });
 });
 
-describe('a window counts each event of a subject once, by whichever of its two names the event has, as a naive count does', () => {
+describe('windows', () => {
   interface Step {
+    does: 'observe' | 'advance' | 'read';
+    id: string;
     first: string | undefined;
     second: string | undefined;
-    at: number;
-    value: string;
-    /** Asks, or forgets what is older, instead of adding an event. */
-    does: 'add' | 'read' | 'forget';
+    /** An event's time after now; the next now after this one. */
+    minutes: number;
+    severity: string;
+    value: string | undefined;
   }
 
   const step: fc.Arbitrary<Step> = fc.record({
-    first: fc.constantFrom(undefined, 'a', 'b', 'c'),
-    second: fc.constantFrom(undefined, 'x', 'y', 'z'),
-    at: fc.integer({ min: 0, max: 30 }),
-    value: fc.constantFrom('s1', 's2', 's3'),
-    does: fc.constantFrom('add', 'add', 'add', 'read', 'forget'),
+    does: fc.constantFrom('observe', 'observe', 'observe', 'observe', 'advance', 'read'),
+    id: fc.integer({ min: 0, max: 40 }).map(String),
+    first: fc.constantFrom(undefined, 'a', 'b'),
+    second: fc.constantFrom(undefined, 'x', 'y'),
+    minutes: fc.oneof(fc.integer({ min: -12, max: 6 }), fc.integer({ min: -100, max: 100 })),
+    severity: fc.constantFrom('ERROR', 'ERROR', 'INFO', 'ODD'),
+    value: fc.constantFrom(undefined, 's1', 's2', 's3'),
   });
 
+  const WITHIN_MS = 10 * MINUTE;
   const spec = (what: EventCount['what']): EventCount => ({
     what,
     subject: 'device',
-    withinMs: 10,
+    withinMs: WITHIN_MS,
     types: undefined,
     subTypes: undefined,
     actions: undefined,
     results: undefined,
-    severityMin: undefined,
+    severityMin: 'WARN',
     where: undefined,
     of: what === 'event_distinct' ? ['value'] : undefined,
   });
 
-  it('an event of a subject counts once, by either name or by both', () => {
+  it('count each event of a subject once, by whichever of its names, in any order and at any time, as lists of all events do', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 80 }), fc.boolean(), (steps, distinct) => {
-        const window = new EventWindow(spec(distinct ? 'event_distinct' : 'event_count'));
-        let events: Step[] = [];
-        for (const { does, ...each } of steps) {
-          const keys = { first: each.first, second: each.second };
-          if (does === 'forget') {
-            window.forget(each.at - 15);
-            events = events.filter(({ at }) => at >= each.at - 15);
-          } else if (does === 'add') {
-            if (!keys.first && !keys.second) continue;
-            window.add(keys, each.at, distinct ? each.value : '', true);
-            events.push({ ...each, does });
+      fc.property(fc.array(step, { minLength: 20, maxLength: 120 }), (steps) => {
+        const windows = new Windows();
+        const [count, distinct, since] = (['event_count', 'event_distinct', 'since_last_event'] as const).map((what) =>
+          windows.register(what, spec(what)),
+        ) as [EventWindow, EventWindow, EventWindow];
+        let events: (Step & { atMs: number })[] = [];
+        let [nowMs, latestMs, forgottenMs] = [NOW_MS, NOW_MS, 0];
+        windows.advance(nowMs);
+        for (const { does, ...one } of steps) {
+          const view = windows.view(WITHIN_MS, [{ fromMs: 0, toMs: nowMs }]);
+          const { first, second } = one;
+          if (does === 'observe') {
+            const atMs = nowMs + one.minutes * MINUTE;
+            const named = { deviceId: first, serialNumber: second, severity: one.severity };
+            const body: Facts = one.value === undefined ? {} : { value: one.value };
+            windows.observe([eventOf(one.id, atMs, { ...named, body })]);
+            if (atMs >= view.knownSinceMs && events.every(({ id }) => id !== one.id))
+              events.push({ ...one, does, atMs });
+          } else if (does === 'advance') {
+            nowMs += one.minutes * MINUTE;
+            latestMs = Math.max(latestMs, nowMs);
+            windows.advance(nowMs);
+            forgottenMs = windows.view(WITHIN_MS, [{ fromMs: 0, toMs: nowMs }]).knownSinceMs;
+            expect(forgottenMs).toBeLessThanOrEqual(Math.max(NOW_MS, latestMs) - 70 * MINUTE);
+            events = events.filter(({ atMs }) => atMs >= forgottenMs);
           } else {
-            const [fromMs, toMs] = [each.at - 10, each.at];
-            const view = { nowMs: toMs, fromMs, toMs, whole: true, knownSinceMs: fromMs };
-            const counted = events.filter(
-              ({ first, second, at }) =>
-                at >= fromMs && at <= toMs && ((first && first === keys.first) || (second && second === keys.second)),
+            const inside = events.filter(
+              (event) =>
+                event.atMs >= view.fromMs &&
+                event.atMs <= view.toMs &&
+                ((first !== undefined && event.first === first) || (second !== undefined && event.second === second)),
             );
-            const expected = distinct ? new Set(counted.map(({ value }) => value)).size : counted.length;
-            expect(window.read(keys, view)).toBe(expected);
+            const sure = inside.filter(({ severity }) => severity === 'ERROR');
+            const odd = inside.filter(({ severity }) => severity === 'ODD');
+            const unknown = [...sure.filter(({ value }) => value === undefined), ...odd].length;
+            const values = new Set(sure.flatMap(({ value }) => value ?? [])).size;
+            const more = (amount: number) => (view.whole ? amount : Number.POSITIVE_INFINITY);
+            const secondsOf = (of: { atMs: number }[]) => of.map(({ atMs }) => Math.max(0, nowMs - atMs) / 1_000);
+            const gap = view.whole ? [] : secondsOf([{ atMs: view.knownSinceMs }]);
+            const bounds = (window: EventWindow) => {
+              const value = windows.read(window, { first, second }, view) as number | Span;
+              return value instanceof Span ? [value.lo, value.hi] : [value, value];
+            };
+            expect(bounds(count)).toEqual([sure.length, more(sure.length + odd.length)]);
+            expect(bounds(distinct)).toEqual([values, more(values + unknown)]);
+            expect(bounds(since)).toEqual([
+              Math.min(WITHIN_MS / 1_000, ...secondsOf([...sure, ...odd]), ...gap),
+              Math.min(Number.POSITIVE_INFINITY, ...secondsOf(sure)),
+            ]);
           }
         }
       }),
