@@ -40,11 +40,9 @@ export const AS_VALUES = {
 };
 
 /** For another thread. */
-export interface Packs {
-  plain: Uint8Array[];
-  deflated: Uint8Array[];
-  /** What these lie in, and nothing else does: it can be handed over instead of copied. */
-  buffers: ArrayBuffer[];
+export interface Pack {
+  bytes: Uint8Array;
+  isDeflated: boolean;
 }
 
 const AT_ONCE = 1_000;
@@ -56,28 +54,24 @@ const PLAIN_BYTES_MAX = 4_000_000;
 const SLAB_BYTES = 4_000_000;
 
 export class PackedList<T> implements Iterable<T> {
-  private plain: Uint8Array[] = [];
+  private kept: Pack[] = [];
   private plainBytes = 0;
-  private deflated: Uint8Array[] = [];
   private slab = new Uint8Array(0);
   private slabEnd = 0;
   private last: T[] = [];
 
   constructor(private readonly packing: Packing<T>) {}
 
-  static ofPacks<T>(packing: Packing<T>, { plain, deflated }: Omit<Packs, 'buffers'>): PackedList<T> {
+  static ofPacks<T>(packing: Packing<T>, packs: readonly Pack[]): PackedList<T> {
     const list = new PackedList<T>(packing);
-    list.plain = plain;
-    list.deflated = deflated;
+    list.kept = [...packs];
     return list;
   }
 
-  packs(): Packs {
+  /** All of it; it is not used afterwards. */
+  packs(): Pack[] {
     this.pack();
-    const { plain, deflated } = this;
-    const slabs = deflated.map(({ buffer }) => buffer);
-    const own = plain.filter(({ buffer, byteLength }) => buffer.byteLength === byteLength).map(({ buffer }) => buffer);
-    return { plain, deflated, buffers: [...new Set([...slabs, ...own])] as ArrayBuffer[] };
+    return this.kept;
   }
 
   add(item: T): void {
@@ -97,13 +91,13 @@ export class PackedList<T> implements Iterable<T> {
     this.last = [];
   }
 
-  private keep(pack: Uint8Array): void {
-    this.plainBytes += pack.length;
-    if (this.plainBytes <= PLAIN_BYTES_MAX) this.plain.push(pack);
-    else this.keepDeflated(deflateRawSync(pack, { level: 1 }));
+  protected keep(pack: Uint8Array): void {
+    const isDeflated = this.plainBytes + pack.length > PLAIN_BYTES_MAX;
+    if (!isDeflated) this.plainBytes += pack.length;
+    this.kept.push({ bytes: isDeflated ? this.inSlab(deflateRawSync(pack, { level: 1 })) : pack, isDeflated });
   }
 
-  private keepDeflated(pack: Uint8Array): void {
+  private inSlab(pack: Uint8Array): Uint8Array {
     if (this.slabEnd + pack.length > this.slab.length) {
       this.slab = new Uint8Array(Math.max(SLAB_BYTES, pack.length));
       this.slabEnd = 0;
@@ -111,22 +105,38 @@ export class PackedList<T> implements Iterable<T> {
     const kept = this.slab.subarray(this.slabEnd, this.slabEnd + pack.length);
     kept.set(pack);
     this.slabEnd += pack.length;
-    this.deflated.push(kept);
+    return kept;
+  }
+
+  /** Its first pack, which it has no longer; undefined: none is there. */
+  protected shift(): Pack | undefined {
+    const pack = this.kept.shift();
+    if (pack && !pack.isDeflated) this.plainBytes -= pack.bytes.length;
+    return pack;
   }
 
   /** Its items, for the last time: each pack goes when it is read. */
   *drained(): Generator<T> {
-    for (let pack = this.plain.shift(); pack; pack = this.plain.shift()) yield* this.packing.unpack(pack);
-    for (let pack = this.deflated.shift(); pack; pack = this.deflated.shift())
-      yield* this.packing.unpack(inflateRawSync(pack));
+    for (let pack = this.shift(); pack; pack = this.shift()) yield* this.unpacked(pack);
     yield* this.last.splice(0);
   }
 
   *[Symbol.iterator](): Iterator<T> {
-    for (const pack of this.plain) yield* this.packing.unpack(pack);
-    for (const pack of this.deflated) yield* this.packing.unpack(inflateRawSync(pack));
+    for (const pack of this.kept) yield* this.unpacked(pack);
     yield* this.last;
   }
+
+  private unpacked({ bytes, isDeflated }: Pack): Iterable<T> {
+    return this.packing.unpack(isDeflated ? inflateRawSync(bytes) : bytes);
+  }
+}
+
+/** What packs lie in, and nothing else does: it can be handed over instead of copied. */
+export function buffersOf(packs: readonly Pack[]): ArrayBuffer[] {
+  const buffers = packs.flatMap(({ bytes, isDeflated }) =>
+    isDeflated || bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer as ArrayBuffer] : [],
+  );
+  return [...new Set(buffers)];
 }
 
 /** Items of a part, ready for another thread. */

@@ -1,6 +1,7 @@
 // domain: history: what runs saw, as it is recorded and read again. In: nothing. Out: the forms that recording, reading and replaying share,
 // and their ports. INVARIANT: what is recorded holds no secrets, and recording never stops a run.
 
+import type { PackedList } from '../base/packed-list.ts';
 import { isEqualPrint, PRINT_WORDS } from '../base/print-bits.ts';
 import type { SteadyReading } from '../base/time.ts';
 import type { CeilingSettings } from './action.ts';
@@ -311,6 +312,8 @@ export interface HistoryRecorder {
   prepare?(): void;
   /** Fingerprints of all records of a kind as this form shows them, and as they were recorded last; empty: all records count as changed. */
   presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints>;
+  /** For the changed records of one reading: while it grows, they are recorded already. Undefined: they are recorded with the run. */
+  changedList?(kind: SubjectKind): PackedList<Facts> | undefined;
   /** Takes it over and returns: it is written meanwhile. Never throws: a failure is told by `fault`, and is a gap. */
   record(run: SeenRun): void;
   /** When all that was taken over is written, or has failed. */

@@ -344,11 +344,16 @@ export class RecordPass {
   private readonly paths: FactPaths;
   private readonly print = new Int32Array(PRINT_WORDS);
   private readonly prints: SeenPrints | undefined;
-  private readonly changed = new PackedList<Facts>(AS_VALUES);
   private readonly list: ListSight;
 
   /** `present`: made with this key; undefined when nothing is recorded. `latestMs`: as `ListSight` has it. */
-  constructor(present: PresentPrints | undefined, kind: SubjectKind, latestMs: number, key: PrintKey) {
+  constructor(
+    present: PresentPrints | undefined,
+    kind: SubjectKind,
+    latestMs: number,
+    key: PrintKey,
+    private readonly changed = new PackedList<Facts>(AS_VALUES),
+  ) {
     this.paths = new FactPaths(key);
     this.prints = present && SeenPrints.of(present);
     this.list = new ListSight(kind, latestMs, key);

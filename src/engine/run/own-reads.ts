@@ -199,7 +199,7 @@ export class SeenRecords {
     const { history } = this;
     const form = formOf(reading);
     const present = history && form && (await history.presentPrints(kind, form).catch(() => NONE));
-    return () => new RecordPass(present, kind, latestMs, this.printKey);
+    return () => new RecordPass(present, kind, latestMs, this.printKey, history?.changedList?.(kind));
   }
 
   add(kind: SubjectKind, reading: SourceReading, records: Pick<SeenSubjects, 'changed' | 'prints'> | undefined): void {

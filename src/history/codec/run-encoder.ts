@@ -225,6 +225,9 @@ export type AddRow = (
   value: string | undefined,
 ) => void;
 
+/** Takes the rows of a kind that were made before their run was known. */
+type AddAhead = (of: SubjectKind, run: number, at: number, kind: RowKind) => void;
+
 /** Adds a row of the run at hand. */
 type Add = (kind: RowKind, subject: string, path: string, value: string | undefined) => void;
 
@@ -299,6 +302,8 @@ export function eachOf(changes: Iterable<FactChange>): EachChange {
 /** A recorded run whose changes and events are read once. */
 export interface RunToEncode extends Omit<RecordedRun, 'frame' | 'changes' | 'events'> {
   frame: FrameToEncode;
+  /** Kinds of which rows were made before; `changes` come after them. */
+  ahead?: readonly SubjectKind[];
   changes: EachChange;
   events: Iterable<TrustEvent>;
   /** Of readings that are trusted: when all changes are read. */
@@ -331,7 +336,7 @@ export class RunEncoder {
   }
 
   /** The rows of the run itself come first. */
-  encode(recorded: RunToEncode, add: AddRow): void {
+  encode(recorded: RunToEncode, add: AddRow, addAhead?: AddAhead): void {
     const { frame, changes, events, openState, written, ended, ruleSet } = recorded;
     const { seq: run, startedAt: at } = frame.run;
     const row: Add = (kind, subject, path, value) => add(run, at, kind, subject, path, value);
@@ -355,13 +360,9 @@ export class RunEncoder {
     if (ruleSet) this.rules(ruleSet, row);
     for (const kind of OPEN_KINDS) this.standing.put(kind, openRows[kind], frame.part === undefined, row);
     const kinds = Object.fromEntries(SUBJECT_KINDS.map((kind) => [kind, kindOf(frame, kind)]));
+    for (const kind of recorded.ahead ?? []) addAhead?.(kind, run, at, kinds[kind] as RowKind);
     changes((kind, subject, path, value, isSecret) =>
-      row(
-        kinds[kind] as RowKind,
-        subject,
-        path,
-        isSecret ? SECRET_TEXT : value === undefined ? undefined : factText(value),
-      ),
+      row(kinds[kind] as RowKind, subject, path, changeText(value, isSecret)),
     );
     for (const event of events) row('event', event.id, WHOLE, dataText({ ...event }));
     for (const decision of written) row('written', decision.id, WHOLE, dataText(decision));
@@ -507,6 +508,11 @@ function eventOf(row: HistoryRow): TrustEvent {
 
 // The JSON text of a fact, exact. In: a fact, or its text. Out: the other of the two, equal in every digit: integers beyond 2^53 are
 // whole numbers in the text and bigints as facts; a number beyond all types is `1e999`. Never: a rounded integer.
+
+/** Of a row: undefined for a fact that is gone. */
+export function changeText(value: Fact | undefined, isSecret: boolean): string | undefined {
+  return isSecret ? SECRET_TEXT : value === undefined ? undefined : factText(value);
+}
 
 function factText(value: Fact): string {
   switch (typeof value) {

@@ -12,10 +12,10 @@ import {
 } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { decompressPage } from 'hyparquet/src/datapage.js';
-import type { CompressionCodec, PageHeader } from 'hyparquet/src/types.js';
+import type { ColumnChunk, CompressionCodec, PageHeader } from 'hyparquet/src/types.js';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { AppError, lineOf } from '../../domain/errors.ts';
-import type { AddRow, HistoryRow } from '../codec/run-encoder.ts';
+import type { AddRow, HistoryRow, RowKind } from '../codec/run-encoder.ts';
 import { ColumnCoder, GROUP_ROWS, RecentCodes } from './column-coder.ts';
 import { stepDone } from './steps.ts';
 
@@ -136,6 +136,27 @@ export class SegmentBytes {
     this.add(run, at, kind, subject, path, value);
   }
 
+  /** Rows whose run was not known when they were made. */
+  addAhead(ahead: RowsAhead, run: number, at: number, kind: RowKind): void {
+    for (const { rows, bytes, chunks } of ahead.groups()) {
+      this.#flush();
+      const { run: runs, at: times, kind: kinds } = this.#columns;
+      for (let row = 0; row < rows; row++) {
+        runs.put(row, run);
+        times.put(row, at);
+        kinds.put(row, kind);
+      }
+      const from = this.#bytes.offset;
+      const columns = [runs, times, kinds].map((column) => column.write(this.#bytes, rows));
+      const place = BigInt(this.#bytes.offset);
+      this.#bytes.appendBytes(bytes);
+      if (this.#rows === 0) this.#fromMs = at;
+      this.#toMs = at;
+      this.#rows += rows;
+      this.#addGroup(rows, from, [...columns, ...chunks.map((chunk) => movedBy(place, chunk))]);
+    }
+  }
+
   /** What has not been taken. */
   finish(): Uint8Array {
     this.#flush();
@@ -147,7 +168,15 @@ export class SegmentBytes {
     const rows = this.#held;
     if (rows === 0) return;
     const from = this.#bytes.offset;
-    const columns = COLUMNS.map((name) => this.#columns[name].write(this.#bytes, rows));
+    this.#addGroup(
+      rows,
+      from,
+      COLUMNS.map((name) => this.#columns[name].write(this.#bytes, rows)),
+    );
+    this.#held = 0;
+  }
+
+  #addGroup(rows: number, from: number, columns: ColumnChunk[]): void {
     this.#parquet.num_rows += BigInt(rows);
     this.#parquet.row_groups.push({
       columns,
@@ -156,7 +185,6 @@ export class SegmentBytes {
       total_compressed_size: BigInt(this.#bytes.offset - from),
     });
     this.#bytes.flush();
-    this.#held = 0;
     stepDone();
   }
 
@@ -164,6 +192,76 @@ export class SegmentBytes {
   get about(): SegmentAbout {
     return this.#about;
   }
+}
+
+/** Of a group whose rows have no run yet: the other columns, whose places are within these bytes. */
+interface GroupAhead {
+  rows: number;
+  bytes: Uint8Array;
+  chunks: ColumnChunk[];
+}
+
+/** Where groups lie until their run is known. */
+export interface GroupStore {
+  append(bytes: Uint8Array): void;
+  read(from: number, to: number): Uint8Array;
+  discard(): void;
+}
+
+/** Subjects, paths and values of one kind, before the run that saw them is known: which it is, and whether it is trusted, shows when all are read. */
+export class RowsAhead {
+  readonly #columns = columnsOf(SCHEMA);
+  readonly #made: (Omit<GroupAhead, 'bytes'> & { from: number; to: number })[] = [];
+  #held = 0;
+
+  constructor(private readonly store: GroupStore) {}
+
+  add(subject: string, path: string, value: string | undefined): void {
+    const columns = this.#columns;
+    columns.subject.put(this.#held, subject);
+    columns.path.put(this.#held, path);
+    columns.value.put(this.#held, value);
+    this.#held++;
+    if (this.#held === GROUP_ROWS) this.#flush();
+  }
+
+  /** They are written, or never will be. */
+  discard(): void {
+    this.store.discard();
+  }
+
+  *groups(): Generator<GroupAhead> {
+    this.#flush();
+    for (const { rows, chunks, from, to } of this.#made) yield { rows, chunks, bytes: this.store.read(from, to) };
+  }
+
+  #flush(): void {
+    const rows = this.#held;
+    if (rows === 0) return;
+    const { subject, path, value } = this.#columns;
+    const writer = new ByteWriter();
+    const chunks = [subject, path, value].map((column) => column.write(writer, rows));
+    const from = this.#made.at(-1)?.to ?? 0;
+    this.store.append(writer.getBytes());
+    this.#made.push({ rows, chunks, from, to: from + writer.offset });
+    this.#held = 0;
+    stepDone();
+  }
+}
+
+/** The same chunk elsewhere. */
+function movedBy(place: bigint, { meta_data: of, file_offset, ...chunk }: ColumnChunk): ColumnChunk {
+  return {
+    ...chunk,
+    file_offset: place + file_offset,
+    ...(of && {
+      meta_data: {
+        ...of,
+        data_page_offset: place + of.data_page_offset,
+        dictionary_page_offset: place + (of.dictionary_page_offset ?? 0n),
+      },
+    }),
+  };
 }
 
 function columnsOf([root, run, at, kind, subject, path, value]: SchemaElement[]) {

@@ -23,6 +23,7 @@ import {
   DAY_FOLDER,
   dayOf,
   fileNameOf,
+  type GroupStore,
   parseFileName,
   readColumns,
   type SegmentAbout,
@@ -143,18 +144,19 @@ function readRegular(file: string, heldBytesMax: number, take: (chunk: Uint8Arra
 const handles = new FinalizationRegistry<number>(closeSync);
 
 export function sourceOn(handle: number, size: number): SegmentSource {
-  const read = (from: number, to: number): Uint8Array => {
-    const bytes = new Uint8Array(to - from);
-    for (let at = 0; at < bytes.length; ) {
-      const got = readSync(handle, bytes, at, bytes.length - at, from + at);
-      if (got === 0) throw new UnreadableSegment('damaged', 'it is shorter than it was');
-      at += got;
-    }
-    return bytes;
-  };
-  const source = { size, read };
+  const source = { size, read: (from: number, to: number) => readBytes(handle, from, to) };
   handles.register(source, handle);
   return source;
+}
+
+function readBytes(handle: number, from: number, to: number): Uint8Array {
+  const bytes = new Uint8Array(to - from);
+  for (let at = 0; at < bytes.length; ) {
+    const got = readSync(handle, bytes, at, bytes.length - at, from + at);
+    if (got === 0) throw new UnreadableSegment('damaged', 'it is shorter than it was');
+    at += got;
+  }
+  return bytes;
 }
 
 /** Bytes that are not written yet: more of them go to the disk while rows are added. */
@@ -180,7 +182,7 @@ export class NewSegment {
   }
 
   /** See SegmentBytes. */
-  get rows(): Pick<SegmentBytes, 'add' | 'addRow' | 'rows' | 'times'> {
+  get rows(): Pick<SegmentBytes, 'add' | 'addAhead' | 'addRow' | 'rows' | 'times'> {
     return this.#bytes;
   }
 
@@ -195,7 +197,7 @@ export class NewSegment {
 }
 
 /** Errors: AppError `store_failed`, such as for a full disk; then nothing is left of it. */
-class NewFile {
+export class NewFile implements GroupStore {
   readonly #folder: string;
   readonly #aside: string;
   readonly #hash = createHash('sha256');
@@ -210,7 +212,7 @@ class NewFile {
     try {
       if (this.#handle === undefined) {
         makeFolders(this.#folder);
-        this.#handle = openSync(this.#aside, 'wx', 0o600);
+        this.#handle = openSync(this.#aside, 'wx+', 0o600);
       }
       this.#hash.update(bytes);
       // A write may take less than given, as on a disk that fills up.
@@ -219,6 +221,11 @@ class NewFile {
       this.discard();
       throw writeFault(this.#folder, error);
     }
+  }
+
+  /** Of what was appended. */
+  read(from: number, to: number): Uint8Array {
+    return readBytes(this.#handle as number, from, to);
   }
 
   finish(rest: Uint8Array, folder: string, name: Omit<SegmentName, 'sha256'>, day: string): SegmentFile {

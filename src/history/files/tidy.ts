@@ -22,6 +22,7 @@ import {
 import {
   dayOf,
   type RowGroup,
+  RowsAhead,
   type SegmentAbout,
   type SegmentColumns,
   type SegmentLevel,
@@ -29,6 +30,7 @@ import {
 } from './segment-bytes.ts';
 import {
   listHistory,
+  NewFile,
   NewSegment,
   readSegment,
   removeSegments,
@@ -466,6 +468,11 @@ export class HistoryWriter {
     return this.writeAdded((made) => {
       for (const row of rows) made.addRow(row);
     });
+  }
+
+  /** For rows of the next run. */
+  rowsAhead(): RowsAhead {
+    return new RowsAhead(new NewFile(this.#folder));
   }
 
   /** The same of rows that are added one by one. */

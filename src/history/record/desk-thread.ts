@@ -3,7 +3,7 @@
 
 import { deserialize } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { AS_VALUES, PackedList } from '../../base/packed-list.ts';
+import { AS_VALUES, buffersOf, type Pack, PackedList } from '../../base/packed-list.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import type { Facts } from '../../domain/facts.ts';
@@ -11,6 +11,7 @@ import type { PresentPrints } from '../../domain/identity.ts';
 import type { RecordForm } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import {
+  type AheadOf,
   type EventsOfRun,
   FolderRecording,
   type FolderSettings,
@@ -164,6 +165,10 @@ export class ThreadDesk implements RecordingDesk {
     return this.call('events', [batch.map((event) => ({ ...event }))]);
   }
 
+  ahead(of: AheadOf, pack: Pack): Promise<void> {
+    return this.call('ahead', [of, pack], buffersOf([pack]));
+  }
+
   /** What its records lie in goes to the thread: a first list of a large fleet is not held twice. */
   record({ buffers, ...run }: SentRun): Promise<void> {
     return this.call('record', [{ ...run, buffers: [] } satisfies SentRun], buffers);
@@ -219,6 +224,10 @@ export class DirectDesk implements RecordingDesk {
 
   async events(batch: readonly TrustEvent[]): Promise<void> {
     for (const event of batch) this.waiting.add({ ...event });
+  }
+
+  ahead(of: AheadOf, pack: Pack): Promise<void> {
+    return this.recording.ahead(of, PackedList.ofPacks<Facts>(AS_VALUES, [pack]));
   }
 
   record({ run, seen }: SentRun): Promise<void> {

@@ -1,15 +1,19 @@
 // history/record: the recording of one database, in its folder. In: runs as they were seen. Out: a segment for each; in time fewer and larger
 // ones, and none older than they are kept. What was recorded last is read from the folder, at first and after each failure.
 
-import type { Packs } from '../../base/packed-list.ts';
+import type { Pack } from '../../base/packed-list.ts';
 import type { PrintKey } from '../../base/print-bits.ts';
+import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { FactPaths } from '../../domain/fact-prints.ts';
+import type { Facts } from '../../domain/facts.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import type { RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
+import { isUsable } from '../../domain/snapshot.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import {
+  changeText,
   EVENTS_TO,
   factKindOf,
   factOf,
@@ -21,24 +25,38 @@ import {
   SECRET_TEXT,
 } from '../codec/run-encoder.ts';
 import { applyAfter, holds, type RowSink, type RunBeside, runAt, Walk } from '../files/begin.ts';
-import { UnreadableSegment } from '../files/segment-bytes.ts';
+import { type RowsAhead, UnreadableSegment } from '../files/segment-bytes.ts';
 import { type Range, readStanding, removeStanding, writeStanding } from '../files/standing-file.ts';
 import { HistoryWriter, lastStanding, tidyHistory } from '../files/tidy.ts';
 import { LastFacts, SAVED_LISTS, type SavedList } from './last-facts.ts';
-import { type SavedDiffer, SubjectDiffer } from './subject-differ.ts';
+import { type DiffPass, type SavedDiffer, SubjectDiffer } from './subject-differ.ts';
 
 // History/record: whoever keeps the recording of a database: a thread of its own, or this one.
 
 /** A run for the desk: without records, which are packed beside it. Plain data, of this moment. */
 export interface SentRun {
   run: Uint8Array;
-  seen: (Omit<SeenSubjects, 'changed'> & { changed: Omit<Packs, 'buffers'> })[];
+  seen: (Omit<SeenHere, 'changed'> & { changed: Pack[] })[];
   /** What the packs of `seen` lie in. */
   buffers: ArrayBuffer[];
 }
 
 /** The part of it that `run` has, by `node:v8`. */
 export type SentFrame = Omit<SeenRun, 'seen'>;
+
+/** A list of changed records whose first packs came ahead of the run: its number, and how many packs they were. */
+export interface Ahead {
+  list: number;
+  packs: number;
+}
+
+export interface AheadOf {
+  kind: SubjectKind;
+  list: number;
+}
+
+type SeenHere = SeenSubjects & { ahead?: Ahead | undefined };
+type RunHere = Omit<SeenRun, 'seen'> & { seen: readonly SeenHere[] };
 
 /** The number of a run, and of the newest event that it knows. */
 export interface EventsOfRun {
@@ -54,6 +72,8 @@ export interface RecordingDesk {
   eventsAfter(run: EventsOfRun): Promise<number>;
   /** Of the run that is recorded next. */
   events(batch: readonly TrustEvent[]): Promise<void>;
+  /** The next records of a list of a kind of which nothing is recorded: of the run that is recorded next, if that has this list. */
+  ahead(of: AheadOf, pack: Pack): Promise<void>;
   record(run: SentRun): Promise<void>;
   tidy(nowMs: number): Promise<void>;
   /** How many steps its work has made; undefined: not known. While the number grows, the disk answers. */
@@ -66,14 +86,24 @@ export interface RecordingDesk {
 
 // History/record: what was recorded last, and what the next run adds to it.
 
+/** What was taken ahead of a run, of one list. */
+interface TakenAhead extends Ahead {
+  pass: DiffPass;
+  rows: RowsAhead;
+}
+
 export class Recording {
   readonly differs: Record<SubjectKind, SubjectDiffer>;
+  private readonly taken = new Map<SubjectKind, TakenAhead>();
   /** The hash of the rule set that is recorded. */
   ruleSet: string | undefined;
   /** The number of the newest event that is recorded, and of the run that it was recorded with. */
   eventsTo: EventsOfRun = { seq: 0, eventsTo: 0 };
 
-  constructor(key: PrintKey, differOf = (kind: SubjectKind) => new SubjectDiffer(kind, key)) {
+  constructor(
+    private readonly key: PrintKey,
+    differOf = (kind: SubjectKind) => new SubjectDiffer(kind, key),
+  ) {
     this.differs = { device: differOf('device'), user: differOf('user'), service: differOf('service') };
   }
 
@@ -87,6 +117,8 @@ export class Recording {
   }
 
   presentPrints(kind: SubjectKind, form: RecordForm): PresentPrints {
+    // Whoever asks again has lost the run that they were for.
+    this.settleAhead();
     return this.differs[kind].presentPrints(form);
   }
 
@@ -97,15 +129,66 @@ export class Recording {
     return isAnew ? 0 : this.eventsTo.eventsTo;
   }
 
+  /** INVARIANT: of its kind nothing is recorded. A list of another number comes in place of the one before. */
+  ahead({ kind, list }: AheadOf, records: Iterable<Facts>, rowsOf: () => RowsAhead): void {
+    let taken = this.taken.get(kind);
+    if (taken?.list !== list) {
+      this.leaveAhead(kind);
+      taken = { list, packs: 0, pass: this.differs[kind].begin(), rows: rowsOf() };
+      this.taken.set(kind, taken);
+    }
+    const { pass, rows } = taken;
+    taken.packs += 1;
+    for (const [id, record] of this.differs[kind].byId(records))
+      pass.take(id, record, (_, subject, path, value, isSecret) =>
+        rows.add(subject, path, changeText(value, isSecret)),
+      );
+  }
+
+  /** The rows that were made ahead of this kind. */
+  rowsAhead(kind: SubjectKind): RowsAhead {
+    return (this.taken.get(kind) as TakenAhead).rows;
+  }
+
+  /** What was taken ahead is known from now on if this run saw it, in a reading that is trusted. Undefined: none did. */
+  settleAhead(run?: RunHere): void {
+    for (const [kind, { rows }] of this.taken) {
+      const isKnown = run?.seen.some((one) => one.kind === kind && one.ahead && isUsable(one.reading));
+      if (!isKnown) this.leaveAhead(kind);
+      rows.discard();
+    }
+    this.taken.clear();
+  }
+
+  /** Nothing of it is recorded. */
+  private leaveAhead(kind: SubjectKind): void {
+    this.taken.get(kind)?.rows.discard();
+    if (this.taken.delete(kind)) this.differs[kind] = new SubjectDiffer(kind, this.key);
+  }
+
+  /** Errors: AppError `internal` when it is not all there. */
+  private passAhead({ kind, ahead }: SeenHere): DiffPass | undefined {
+    if (!ahead) return undefined;
+    const taken = this.taken.get(kind);
+    if (taken?.list === ahead.list && taken.packs === ahead.packs) return taken.pass;
+    throw new AppError('internal', 'what was read ahead is not all there');
+  }
+
   /** Its changes are to be asked for once, before the next run is taken. */
-  take({ seen, frame, ruleSet, isClockRight: _, ...rest }: SeenRun, events: Iterable<TrustEvent>): RunToEncode {
-    const diffs = seen.map((one) => ({ kind: one.kind, ...this.differs[one.kind].diff(one) }));
+  take({ seen, frame, ruleSet, isClockRight: _, ...rest }: RunHere, events: Iterable<TrustEvent>): RunToEncode {
+    for (const kind of this.taken.keys())
+      if (!seen.some((one) => one.kind === kind && one.ahead)) this.leaveAhead(kind);
+    const diffs = seen.map((one) => ({
+      kind: one.kind,
+      ...this.differs[one.kind].diff(one, this.passAhead(one)),
+    }));
     this.eventsTo = { seq: frame.run.seq, eventsTo: frame.eventsTo };
     const isKnown = this.ruleSet === ruleSet.hash;
     this.ruleSet = ruleSet.hash;
     return {
       ...rest,
       frame,
+      ahead: seen.filter(({ ahead }) => ahead).map(({ kind }) => kind),
       shows: () => new Map(diffs.map(({ kind, shows }) => [kind, shows()])),
       changes: (take) => {
         for (const { changes } of diffs) changes(take);
@@ -163,14 +246,26 @@ export class FolderRecording {
     return (await this.open()).recording.eventsAfter(run);
   }
 
+  /** Errors: AppError `store_failed`. */
+  async ahead(of: AheadOf, records: Iterable<Facts>): Promise<void> {
+    const { recording, writer } = await this.open();
+    recording.ahead(of, records, () => writer.rowsAhead());
+  }
+
   /** Errors: AppError `store_failed`; then nothing of it is recorded. */
-  async record(run: SeenRun, events: Iterable<TrustEvent>): Promise<void> {
+  async record(run: RunHere, events: Iterable<TrustEvent>): Promise<void> {
     const opened = await this.open();
     const { writer, recording, encoder, unsaved } = opened;
     // Until it is written, what is recorded is not what is known here.
     this.opened = undefined;
-    const taken = recording.take(run, events);
-    unsaved.rows += writer.writeAdded(({ add }) => encoder.encode(taken, add)).rows;
+    try {
+      const taken = recording.take(run, events);
+      unsaved.rows += writer.writeAdded((rows) =>
+        encoder.encode(taken, rows.add, (of, ...about) => rows.addAhead(recording.rowsAhead(of), ...about)),
+      ).rows;
+    } finally {
+      recording.settleAhead(run);
+    }
     unsaved.runs += 1;
     const { seq, startedAt } = run.frame.run;
     if (unsaved.rows >= UNSAVED_MAX.rows || unsaved.runs >= UNSAVED_MAX.runs)

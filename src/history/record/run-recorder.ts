@@ -1,8 +1,9 @@
 // history/record: the recorder of an engine. In: what runs saw. Out: it is handed to the desk, one run after another; what cannot be recorded is a
 // gap, and is named. INVARIANT: no run waits for it longer than a moment, it never throws into a run, and it holds few runs at most.
 import { serialize } from 'node:v8';
-import { AS_VALUES, PackedList, type Packs } from '../../base/packed-list.ts';
+import { AS_VALUES, buffersOf, type Pack, PackedList } from '../../base/packed-list.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
+import type { Facts } from '../../domain/facts.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import {
@@ -14,7 +15,7 @@ import {
   type SeenSubjects,
 } from '../../domain/recorded-history.ts';
 import type { Source, SubjectKind } from '../../domain/subjects.ts';
-import type { RecordingDesk, SentFrame, SentRun } from './folder-recording.ts';
+import type { Ahead, RecordingDesk, SentFrame, SentRun } from './folder-recording.ts';
 
 /** More runs than these are not held: the disk is slower than the runs. */
 const WAITING_MAX = 3;
@@ -39,6 +40,7 @@ export class RunRecorder implements HistoryRecorder {
   private hasAnswered = false;
   private isNew = false;
   private isClosed = false;
+  private listsAhead = 0;
   readonly state: RecorderState = { fault: undefined, recorded: 0, lost: 0 };
 
   constructor(
@@ -84,6 +86,13 @@ export class RunRecorder implements HistoryRecorder {
       over.abort();
       asked.catch(() => {});
     }
+  }
+
+  /** Of a database of which nothing is recorded: there is nothing to compare with, and most to write. */
+  changedList(kind: SubjectKind): PackedList<Facts> | undefined {
+    if (!this.isNew || this.isClosed) return undefined;
+    const list = ++this.listsAhead;
+    return new ListAhead(list, (pack) => this.desk.ahead({ kind, list }, pack));
   }
 
   record(run: SeenRun): void {
@@ -202,20 +211,71 @@ export class RunRecorder implements HistoryRecorder {
 
 class Late extends AppError {}
 
+/** More of them wait here, deflated, until some are recorded. */
+const AHEAD_BYTES_MAX = 24_000_000;
+
+/** Changed records of a first reading: while it grows, the desk takes packs of it, as fast as it records them. */
+class ListAhead extends PackedList<Facts> {
+  private count = 0;
+  private underWay = 0;
+  private isEnded = false;
+
+  constructor(
+    private readonly list: number,
+    private readonly take: (pack: Pack) => Promise<void>,
+  ) {
+    super(AS_VALUES);
+  }
+
+  /** What is left of it goes with the run. */
+  end(): Ahead | undefined {
+    this.isEnded = true;
+    return this.count === 0 ? undefined : { list: this.list, packs: this.count };
+  }
+
+  protected override keep(pack: Uint8Array): void {
+    super.keep(pack);
+    this.hand();
+  }
+
+  private hand(): void {
+    while (!this.isEnded && this.underWay < AHEAD_BYTES_MAX) {
+      const pack = this.shift();
+      if (!pack) return;
+      const { length } = pack.bytes;
+      this.count += 1;
+      this.underWay += length;
+      // A deflated one lies beside others.
+      this.take(pack.isDeflated ? { ...pack, bytes: pack.bytes.slice() } : pack).then(
+        () => {
+          this.underWay -= length;
+          this.hand();
+        },
+        // The desk knows that it does not have all of them.
+        () => this.end(),
+      );
+    }
+  }
+}
+
 const NONE: PresentPrints = new Int32Array(0);
 
 function sentOf({ seen, ...rest }: SeenRun): SentRun {
   const plain = { ...rest, frame: { ...rest.frame, settings: { ...rest.frame.settings } } } satisfies SentFrame;
-  const packed = seen.map(({ changed, ...one }) => ({ one, packs: packsOf(changed) }));
   const run = serialize(plain);
+  const packed = seen.map(({ changed, ...one }) => ({
+    ...one,
+    ...(changed instanceof ListAhead && { ahead: changed.end() }),
+    changed: packsOf(changed),
+  }));
   return {
     run,
-    seen: packed.map(({ one, packs: { plain, deflated } }) => ({ ...one, changed: { plain, deflated } })),
-    buffers: [run.buffer as ArrayBuffer, ...packed.flatMap(({ packs }) => packs.buffers)],
+    seen: packed,
+    buffers: [run.buffer as ArrayBuffer, ...packed.flatMap(({ changed }) => buffersOf(changed))],
   };
 }
 
-function packsOf(changed: SeenSubjects['changed']): Packs {
+function packsOf(changed: SeenSubjects['changed']): Pack[] {
   if (changed instanceof PackedList) return changed.packs();
   const list = new PackedList<unknown>(AS_VALUES);
   for (const record of changed) list.add(record);

@@ -227,34 +227,41 @@ export class SubjectDiffer {
     return shown ? this.last.prints(shown) : new Int32Array(0);
   }
 
-  diff(seen: SeenSubjects): SubjectDiff {
+  /** Of a first reading, before it is known whether it is trusted. INVARIANT: nothing is recorded; if it is not trusted, this differ is left. */
+  begin(): DiffPass {
+    return new DiffPass(this.kind, this.paths, this.last, new Set(), true);
+  }
+
+  /** `begun`: the pass that took its first records. */
+  diff(seen: SeenSubjects, begun?: DiffPass): SubjectDiff {
     const form = formOf(seen.reading) ?? 'single';
     const before = this.shown.get(form) ?? new Set<number>();
     const isTrusted = isUsable(seen.reading);
-    const pass = new DiffPass(this.kind, this.paths, this.last, before, isTrusted);
+    const pass = begun ?? new DiffPass(this.kind, this.paths, this.last, before, isTrusted);
     if (!isTrusted) for (const [, record] of this.byId(seen.changed)) pass.look(record);
     const shows = () => this.textsOf(pass.gained.size === 0 ? before : pass.shown);
-    return { changes: (take) => this.changes(seen, pass, form, before, take), shows };
+    return { changes: (take) => this.changes(seen, pass, begun !== undefined, form, before, take), shows };
   }
 
   private changes(
     seen: SeenSubjects,
     pass: DiffPass,
+    isBegun: boolean,
     form: RecordForm,
     before: ReadonlySet<number>,
     take: TakeChange,
   ): void {
-    const list = seen.prints && new ListedSubjects(this.last, before, seen.prints);
+    const isFirst = isBegun || this.last.size === 0;
+    const list = isFirst ? undefined : seen.prints && new ListedSubjects(this.last, before, seen.prints);
     const isTrusted = isUsable(seen.reading);
-    const hasOthers = this.last.size > 0;
     // The first list of all is the longest, and read once: what was read of it goes.
     const { changed } = seen;
-    for (const [id, record] of this.byId(!hasOthers && changed instanceof PackedList ? changed.drained() : changed)) {
+    for (const [id, record] of this.byId(isFirst && changed instanceof PackedList ? changed.drained() : changed)) {
       list?.changed(id);
       pass.take(id, record, take);
     }
     const gone = list?.gone() ?? [];
-    if (hasOthers && pass.gained.size > 0) {
+    if (!isFirst && pass.gained.size > 0) {
       const same = list?.same();
       // Facts from readings of other forms turn out to be gone: also of records that came before the one that showed it.
       if (isTrusted) for (const [id, record] of this.byId(seen.changed)) pass.take(id, record, take);
@@ -292,7 +299,7 @@ export class SubjectDiffer {
     this.shown.set(form, new Set([...(this.shown.get(form) ?? []), this.paths.of(path).no]));
   }
 
-  private *byId(records: Iterable<Facts>): Iterable<[string, Facts]> {
+  *byId(records: Iterable<Facts>): Iterable<[string, Facts]> {
     const field = FIELDS[this.kind][0];
     for (const record of records) {
       const id = fieldText(record, field);
@@ -326,8 +333,6 @@ class ListedSubjects {
 
   /** Before it is recorded. */
   changed(id: string): void {
-    // With the first list of all there is nothing to compare.
-    if (this.recorded === 0) return;
     if (this.last.has(id) && !this.changedIds.has(id)) this.changedOnes += 1;
     this.changedIds.add(id);
   }

@@ -91,10 +91,10 @@ function answer(message: FromThread, buffers: Transferable[]): void {
   port?.postMessage(message, buffers);
 }
 
-function buffersOf({ result: { keys, fleet } }: PieceRead<RecordPart>): ArrayBuffer[] {
-  const arrays = [keys.ids, fleet.ids, fleet.rows, fleet.starts, fleet.serialHashes, fleet.kindOf];
+function buffersOf({ result: { keys, fleet, identities, changed } }: PieceRead<RecordPart>): ArrayBuffer[] {
+  const arrays = [keys.ids, fleet.ids, fleet.rows, fleet.starts, fleet.serialHashes, fleet.kindOf, identities, changed];
   const buffers = arrays.flatMap((array) =>
-    array?.byteLength === array?.buffer.byteLength && array ? [array.buffer] : [],
+    ArrayBuffer.isView(array) && array.byteLength === array.buffer.byteLength ? [array.buffer] : [],
   );
   return [...new Set(buffers)] as ArrayBuffer[];
 }

@@ -230,6 +230,7 @@ describe('a recorder that is closed', () => {
       presentPrints: async () => new Int32Array(0),
       eventsAfter: async () => 0,
       events: async () => {},
+      ahead: async () => {},
       record: () => written.promise,
       tidy: async () => void calls.push('tidy'),
       restart: () => {},
@@ -278,6 +279,7 @@ it('a clock that the server does not agree with removes nothing of the history',
     presentPrints: async () => new Int32Array(0),
     eventsAfter: async () => 0,
     events: async () => {},
+    ahead: async () => {},
     record: async () => {},
     tidy: async (nowMs) => void tidied.push(nowMs),
     restart: () => {},
@@ -430,8 +432,8 @@ describe('a history that cannot be recorded', () => {
 });
 
 function deskThat(fails: () => Promise<never>): RecordingDesk {
-  const calls = { open: fails, presentPrints: fails, eventsAfter: fails, events: fails, record: fails, tidy: fails };
-  return { ...calls, restart: () => {}, close: async () => {} };
+  const calls = { open: fails, presentPrints: fails, eventsAfter: fails, events: fails, ahead: fails };
+  return { ...calls, record: fails, tidy: fails, restart: () => {}, close: async () => {} };
 }
 
 describe('a thread that several databases share', () => {
