@@ -45,7 +45,7 @@ export interface Pack {
   isDeflated: boolean;
 }
 
-const AT_ONCE = 1_000;
+export const PACKED_AT_ONCE = 1_000;
 /** Fewer are not worth packing. */
 const PACKED_MIN = 100;
 /** Beyond so many bytes, packs are deflated: it takes as long as reading the records does, and pays only for the memory of large fleets. */
@@ -53,45 +53,24 @@ const PLAIN_BYTES_MAX = 4_000_000;
 /** Deflated packs lie in few long buffers: between the large ones that are freed meanwhile, they would leave holes. */
 const SLAB_BYTES = 4_000_000;
 
-export class PackedList<T> implements Iterable<T> {
+/** Packs in their order: small fleets' as they are, and of large ones most of them deflated. */
+export class PackList implements Iterable<Uint8Array> {
   private kept: Pack[] = [];
   private plainBytes = 0;
   private slab = new Uint8Array(0);
   private slabEnd = 0;
-  private last: T[] = [];
 
-  constructor(private readonly packing: Packing<T>) {}
-
-  static ofPacks<T>(packing: Packing<T>, packs: readonly Pack[]): PackedList<T> {
-    const list = new PackedList<T>(packing);
+  static of(packs: readonly Pack[]): PackList {
+    const list = new PackList();
     list.kept = [...packs];
     return list;
   }
 
-  /** All of it; it is not used afterwards. */
-  packs(): Pack[] {
-    this.pack();
+  get packs(): readonly Pack[] {
     return this.kept;
   }
 
-  add(item: T): void {
-    this.last.push(item);
-    if (this.last.length >= AT_ONCE) this.pack();
-  }
-
-  addPart(part: readonly T[] | Uint8Array): void {
-    if (part instanceof Uint8Array) {
-      this.pack();
-      this.keep(part);
-    } else for (const item of part) this.add(item);
-  }
-
-  private pack(): void {
-    if (this.last.length > 0) this.keep(this.packing.pack(this.last));
-    this.last = [];
-  }
-
-  protected keep(pack: Uint8Array): void {
+  keep(pack: Uint8Array): void {
     const isDeflated = this.plainBytes + pack.length > PLAIN_BYTES_MAX;
     if (!isDeflated) this.plainBytes += pack.length;
     this.kept.push({ bytes: isDeflated ? this.inSlab(deflateRawSync(pack, { level: 1 })) : pack, isDeflated });
@@ -115,19 +94,46 @@ export class PackedList<T> implements Iterable<T> {
     return pack;
   }
 
-  /** Its items, for the last time: each pack goes when it is read. */
-  *drained(): Generator<T> {
-    for (let pack = this.shift(); pack; pack = this.shift()) yield* this.unpacked(pack);
-    yield* this.last.splice(0);
+  /** For the last time: each pack goes when it is read. */
+  *drained(): Generator<Uint8Array> {
+    for (let pack = this.shift(); pack; pack = this.shift()) yield plain(pack);
+  }
+
+  *[Symbol.iterator](): Iterator<Uint8Array> {
+    for (const pack of this.kept) yield plain(pack);
+  }
+}
+
+function plain({ bytes, isDeflated }: Pack): Uint8Array {
+  return isDeflated ? inflateRawSync(bytes) : bytes;
+}
+
+export class PackedList<T> implements Iterable<T> {
+  private readonly packs = new PackList();
+  private last: T[] = [];
+
+  constructor(private readonly packing: Packing<T>) {}
+
+  add(item: T): void {
+    this.last.push(item);
+    if (this.last.length >= PACKED_AT_ONCE) this.pack();
+  }
+
+  addPart(part: readonly T[] | Uint8Array): void {
+    if (part instanceof Uint8Array) {
+      this.pack();
+      this.packs.keep(part);
+    } else for (const item of part) this.add(item);
+  }
+
+  private pack(): void {
+    if (this.last.length > 0) this.packs.keep(this.packing.pack(this.last));
+    this.last = [];
   }
 
   *[Symbol.iterator](): Iterator<T> {
-    for (const pack of this.kept) yield* this.unpacked(pack);
+    for (const pack of this.packs) yield* this.packing.unpack(pack);
     yield* this.last;
-  }
-
-  private unpacked({ bytes, isDeflated }: Pack): Iterable<T> {
-    return this.packing.unpack(isDeflated ? inflateRawSync(bytes) : bytes);
   }
 }
 

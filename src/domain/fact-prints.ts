@@ -18,6 +18,8 @@ export class FactPath {
   /** The members of the last record, by position: the next one most likely has the same. */
   private readonly lastKeys: string[] = [];
   private readonly lastPaths: FactPath[] = [];
+  /** Values that it had before, and their numbers; undefined: too many for that. */
+  known: Map<Fact, number> | undefined = new Map();
 
   constructor(
     private readonly all: FactPath[],
@@ -60,8 +62,13 @@ export class FactPath {
   }
 }
 
-/** `print`: four numbers, which hold until the next fact. */
-export type TakeFact = (path: FactPath, print: Int32Array, value: Fact) => void;
+/** `print`: four numbers, which hold until the next fact. `known`: the number of this fact if it came before, and comes often; otherwise -1. */
+export type TakeFact = (path: FactPath, print: Int32Array, value: Fact, known: number) => void;
+
+/** A path with more values than these has other ones most of the time. */
+const KNOWN_MAX = 256;
+const KNOWN_LENGTH_MAX = 64;
+const UNKNOWN = -1;
 
 /** The paths that records of one kind have. */
 export class FactPaths {
@@ -70,6 +77,9 @@ export class FactPaths {
   private readonly root: FactPath;
   private readonly factPrint = new Int32Array(4);
   private readonly sum = new Int32Array(4);
+  /** Of known facts, by number: a text that repeats is looked up faster than it is mixed. */
+  private knownPrints = new Int32Array(4 * KNOWN_MAX);
+  private knownCount = 0;
 
   constructor(readonly key: PrintKey) {
     this.seeds = new PrintSeeds(key);
@@ -142,13 +152,42 @@ export class FactPaths {
   }
 
   private value(path: FactPath, value: Fact, take: TakeFact): void {
+    const { factPrint } = this;
+    const mayRepeat = path.known !== undefined && isShort(value);
+    const known = mayRepeat ? path.known?.get(value) : undefined;
+    if (known !== undefined) {
+      const at = 4 * known;
+      for (let word = 0; word < 4; word += 1) factPrint[word] = this.knownPrints[at + word] as number;
+      take(path, factPrint, value, known);
+      return;
+    }
     begin(path.seed);
     mixValue(value, 0);
-    this.seeds.finish(this.factPrint, 0);
-    take(path, this.factPrint, value);
+    this.seeds.finish(factPrint, 0);
+    take(path, factPrint, value, mayRepeat ? this.remember(path, value) : UNKNOWN);
+  }
+
+  private remember(path: FactPath, value: Fact): number {
+    if (path.known?.size === KNOWN_MAX) path.known = undefined;
+    if (!path.known) return UNKNOWN;
+    const added = this.knownCount++;
+    if (4 * added === this.knownPrints.length) {
+      const prints = new Int32Array(2 * this.knownPrints.length);
+      prints.set(this.knownPrints);
+      this.knownPrints = prints;
+    }
+    this.knownPrints.set(this.factPrint, 4 * added);
+    path.known.set(value, added);
+    return added;
   }
 
   private readonly add: TakeFact = (_path, print) => addPrint(this.sum, 0, print, 0);
+}
+
+/** Numbers are not among them: 0 and -0 are two values. */
+function isShort(value: Fact): boolean {
+  if (typeof value === 'string') return value.length <= KNOWN_LENGTH_MAX;
+  return typeof value === 'boolean' || value === null;
 }
 
 /** Fact by fact: see above. */

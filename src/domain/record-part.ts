@@ -33,9 +33,6 @@ export interface FleetPart {
 /** New and changed identities: as they are, or as bytes of JSON. */
 export type IdentityPart = IdentitySeen[] | Uint8Array;
 
-/** Records that were not recorded as they are: as they are, or as bytes of `node:v8`. */
-export type ChangedPart = Facts[] | Uint8Array;
-
 /** What a part shows of whether its source moves; 0: no record has a time. */
 export interface SightPart {
   /** Four numbers. */
@@ -51,8 +48,8 @@ export interface RecordPart {
   keys: KeyPart;
   fleet: FleetPart;
   identities: IdentityPart;
-  /** Undefined: nothing is recorded. */
-  changed: ChangedPart | undefined;
+  /** Records that were not recorded as they are, as domain/fact-packs.ts packs them; undefined: there are none, or nothing is recorded. */
+  changed: Uint8Array | undefined;
   sight: SightPart;
   judged: JudgementPart;
   /** Records with a verdict whose flip may be wanted, in order. */

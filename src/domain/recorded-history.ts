@@ -1,7 +1,7 @@
 // domain: history: what runs saw, as it is recorded and read again. In: nothing. Out: the forms that recording, reading and replaying share,
 // and their ports. INVARIANT: what is recorded holds no secrets, and recording never stops a run.
 
-import type { PackedList } from '../base/packed-list.ts';
+import type { PackList } from '../base/packed-list.ts';
 import { isEqualPrint, PRINT_WORDS } from '../base/print-bits.ts';
 import type { SteadyReading } from '../base/time.ts';
 import type { CeilingSettings } from './action.ts';
@@ -73,6 +73,11 @@ export class SeenPrints {
 
   get shared(): SharedPrints {
     return this.table;
+  }
+
+  /** None is known: every record is new. */
+  get isEmpty(): boolean {
+    return this.table.slots.every((slot) => slot === NONE);
   }
 
   /** Returns whether it is one of them. */
@@ -282,8 +287,8 @@ export interface HistoryReader {
 export interface SeenSubjects {
   kind: SubjectKind;
   reading: SourceReading;
-  /** Records that are new or changed, as they were read. Secrets are dropped when they are recorded. */
-  changed: Iterable<Facts>;
+  /** Records that are new or changed, as they were read: packs of facts (domain/fact-packs.ts). */
+  changed: Iterable<Uint8Array>;
   /** Which of `presentPrints` the reading had; undefined: single subjects were read, and all others are as they were. */
   prints: SharedPrints | undefined;
 }
@@ -313,7 +318,7 @@ export interface HistoryRecorder {
   /** Fingerprints of all records of a kind as this form shows them, and as they were recorded last; empty: all records count as changed. */
   presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints>;
   /** For the changed records of one reading: while it grows, they are recorded already. Undefined: they are recorded with the run. */
-  changedList?(kind: SubjectKind): PackedList<Facts> | undefined;
+  changedList?(kind: SubjectKind): PackList | undefined;
   /** Takes it over and returns: it is written meanwhile. Never throws: a failure is told by `fault`, and is a gap. */
   record(run: SeenRun): void;
   /** When all that was taken over is written, or has failed. */

@@ -18,7 +18,7 @@ import {
 } from '../../src/domain/recorded-history.ts';
 import type { Source, SubjectKind, SubjectRef } from '../../src/domain/subjects.ts';
 import { Decoder, type HistoryRow, RunEncoder } from '../../src/history/codec/run-encoder.ts';
-import { Recording } from '../../src/history/record/folder-recording.ts';
+import { changeOf, Recording } from '../../src/history/record/folder-recording.ts';
 import { PRINT_KEY } from './print-key.ts';
 
 export class MemoryHistory implements HistoryRecorder, HistoryReader {
@@ -46,9 +46,7 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
       for await (const batch of this.store.eventsBetween(after, run.frame.eventsTo)) events.push(...batch);
       const seen = this.recording.take({ ...run, openState, written }, events);
       const changes: FactChange[] = [];
-      seen.changes((kind, subject, path, value, secret) =>
-        changes.push({ kind, subject, path, value, ...(secret && { secret }) }),
-      );
+      seen.changes((kind, subject, path, value) => changes.push({ kind, subject, ...changeOf({ path, value }) }));
       const rows: HistoryRow[] = [];
       this.encoder.encode({ ...seen, changes: () => undefined }, (seq, at, kind, subject, path, value) =>
         rows.push({ run: seq, at, kind, subject, path, value }),

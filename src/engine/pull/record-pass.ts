@@ -2,7 +2,7 @@
 // its records, and the fingerprints of those recorded. Out: new and changed ones, packed, and which fingerprints the reading had; a sight of the
 // whole. It runs for every record of a fleet.
 
-import { AS_VALUES, PackedList } from '../../base/packed-list.ts';
+import { PACKED_AT_ONCE, PackList } from '../../base/packed-list.ts';
 import {
   begin,
   isEqualPrint,
@@ -13,11 +13,12 @@ import {
   PrintSeeds,
 } from '../../base/print-bits.ts';
 import { epochMsOf } from '../../base/time.ts';
+import { FactPacker } from '../../domain/fact-packs.ts';
 import { addPrint, FactPaths } from '../../domain/fact-prints.ts';
 import { type Facts, own } from '../../domain/facts.ts';
 import { FIELDS, type PresentPrints } from '../../domain/identity.ts';
 import { IdentityPrinter } from '../../domain/identity-print.ts';
-import type { ChangedPart, SightPart } from '../../domain/record-part.ts';
+import type { SightPart } from '../../domain/record-part.ts';
 import { SeenPrints, type SeenSubjects, type SharedPrints } from '../../domain/recorded-history.ts';
 import type { Sight } from '../../domain/snapshot.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
@@ -206,13 +207,13 @@ export class RecordBytes {
 
   constructor(
     private readonly kind: SubjectKind,
-    private readonly paths: FactPaths,
+    private readonly facts: Pick<FactPaths, 'key' | 'print'>,
     keyField: string,
     private readonly isOnce: boolean,
   ) {
     this.head = Buffer.from(`{"${keyField}":`);
-    this.identities = new IdentityPrinter(paths.key);
-    this.seeds = new PrintSeeds(paths.key);
+    this.identities = new IdentityPrinter(facts.key);
+    this.seeds = new PrintSeeds(facts.key);
     this.seed = this.seeds.of('bytes');
   }
 
@@ -255,7 +256,7 @@ export class RecordBytes {
 
   /** Without those of its bytes. */
   private printsOf(record: Facts): Int32Array {
-    this.paths.print(record, this.prints, FACTS_AT);
+    this.facts.print(record, this.prints, FACTS_AT);
     this.identities.printOfRecord(this.kind, record, this.prints, IDENTITY_AT);
     return this.prints;
   }
@@ -340,11 +341,52 @@ const QUOTE = 0x22;
 /** What comes before the first record. */
 const OVERLAP_MAX = 1_000;
 
-export class RecordPass {
+/** What prints records and packs those that changed. When nothing is recorded all of them do: then each is looked through once for both. */
+class ChangedRecords {
   private readonly paths: FactPaths;
+  private readonly packer: FactPacker;
+  private isFirst = false;
+  private packed: Facts | undefined;
+
+  constructor(
+    kind: SubjectKind,
+    readonly key: PrintKey,
+  ) {
+    this.paths = new FactPaths(key);
+    this.packer = new FactPacker(kind, this.paths);
+  }
+
+  /** For the next reading, over what was recorded then: undefined when nothing is. */
+  follow(prints: SeenPrints | undefined): void {
+    this.isFirst = prints?.isEmpty ?? false;
+  }
+
+  get size(): number {
+    return this.packer.size;
+  }
+
+  print(record: Facts, out: Int32Array, at: number): void {
+    this.packed = this.isFirst ? record : undefined;
+    if (this.isFirst) this.packer.add(record, out, at);
+    else this.paths.print(record, out, at);
+  }
+
+  /** Of the record that was printed last, or was known without that. */
+  add(record: Facts): void {
+    if (this.packed !== record) this.packer.add(record);
+    this.packed = undefined;
+  }
+
+  pack(): Uint8Array {
+    return this.packer.pack();
+  }
+}
+
+export class RecordPass {
   private readonly print = new Int32Array(PRINT_WORDS);
   private readonly prints: SeenPrints | undefined;
   private readonly list: ListSight;
+  private readonly records: ChangedRecords;
 
   /** `present`: made with this key; undefined when nothing is recorded. `latestMs`: as `ListSight` has it. */
   constructor(
@@ -352,17 +394,20 @@ export class RecordPass {
     kind: SubjectKind,
     latestMs: number,
     key: PrintKey,
-    private readonly changed = new PackedList<Facts>(AS_VALUES),
+    private readonly changed = new PackList(),
   ) {
-    this.paths = new FactPaths(key);
+    this.records = new ChangedRecords(kind, key);
     this.prints = present && SeenPrints.of(present);
+    this.records.follow(this.prints);
     this.list = new ListSight(kind, latestMs, key);
   }
 
   accept(record: Facts): void {
-    this.paths.print(record, this.print, 0);
+    this.records.print(record, this.print, 0);
     this.list.add(record, this.print, 0);
-    if (this.prints?.see(this.print, 0) === false) this.changed.add(record);
+    if (this.prints?.see(this.print, 0) !== false) return;
+    this.records.add(record);
+    if (this.records.size >= PACKED_AT_ONCE) this.pack();
   }
 
   /** For threads that read parts: they mark in it what they saw. */
@@ -371,12 +416,18 @@ export class RecordPass {
   }
 
   /** The next records, which another thread has seen. */
-  acceptPart(changed: ChangedPart | undefined, sight: SightPart): void {
-    if (changed) this.changed.addPart(changed);
+  acceptPart(changed: Uint8Array | undefined, sight: SightPart): void {
+    this.pack();
+    if (changed) this.changed.keep(changed);
     this.list.addPart(sight);
   }
 
+  private pack(): void {
+    if (this.records.size > 0) this.changed.keep(this.records.pack());
+  }
+
   finish(): { records: Pick<SeenSubjects, 'changed' | 'prints'> | undefined; sight: Sight } {
+    this.pack();
     const { changed, shared: prints } = this;
     return { records: prints && { changed, prints }, sight: this.list.sight };
   }
@@ -386,7 +437,7 @@ export class RecordPass {
 export class RecordPartReader {
   private prints: SeenPrints | undefined;
   private readonly records: RecordBytes;
-  private changed: Facts[] = [];
+  private readonly changed: ChangedRecords;
   private latestMs = 0;
   private list: ListSight;
 
@@ -396,7 +447,8 @@ export class RecordPartReader {
     readonly key: PrintKey,
     isOnce = false,
   ) {
-    this.records = new RecordBytes(kind, new FactPaths(key), FIELDS[kind][0] as string, isOnce);
+    this.changed = new ChangedRecords(kind, key);
+    this.records = new RecordBytes(kind, this.changed, FIELDS[kind][0] as string, isOnce);
     this.list = new ListSight(kind, this.latestMs, key);
   }
 
@@ -406,6 +458,7 @@ export class RecordPartReader {
     this.latestMs = latestMs;
     // A piece that failed has left some.
     this.part();
+    this.changed.follow(this.prints);
   }
 
   begin(bytes: Uint8Array): void {
@@ -423,17 +476,14 @@ export class RecordPartReader {
   end(take: TakeRecord): void {
     this.records.end((record, prints, at) => {
       this.list.add(record, prints, at + FACTS_AT);
-      if (this.prints?.see(prints, at + FACTS_AT) === false) this.changed.push(record);
+      if (this.prints?.see(prints, at + FACTS_AT) === false) this.changed.add(record);
       take(record, prints, at);
     });
   }
 
-  part(): { changed: ChangedPart | undefined; sight: SightPart } {
-    const { changed, prints, list } = this;
-    this.changed = [];
+  part(): { changed: Uint8Array | undefined; sight: SightPart } {
+    const { changed, list } = this;
     this.list = new ListSight(this.kind, this.latestMs, this.key);
-    // Packed also when they are few: the main thread passes them on unread.
-    const packed = changed.length === 0 ? changed : AS_VALUES.pack(changed);
-    return { changed: prints && packed, sight: list.part };
+    return { changed: changed.size === 0 ? undefined : changed.pack(), sight: list.part };
   }
 }

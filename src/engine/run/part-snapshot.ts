@@ -4,6 +4,7 @@
 import { type SteadyReading, throughout } from '../../base/time.ts';
 import { type ActionName, type ActionTraits, fieldsWritten } from '../../domain/action.ts';
 import { AUDIT_EVENT, type TrustEvent } from '../../domain/event.ts';
+import { packFacts } from '../../domain/fact-packs.ts';
 import { type Facts, ownText } from '../../domain/facts.ts';
 import type { LookBackPass } from '../../domain/look-back.ts';
 import { isNewVerdict } from '../../domain/record-part.ts';
@@ -243,7 +244,7 @@ function lookBacksOf({ standing, nowMs, records }: PartAsked): LookBackPass[] {
 
 /** For the history: the subjects, and those that rules see beside them. Owners of devices are among the latter. */
 function seenOf(
-  { records }: PartAsked,
+  { engine, records }: PartAsked,
   joins: Joins,
   sources: Record<Source, SourceReading>,
 ): Pick<PulledSnapshot, 'seen' | 'read' | 'joined'> {
@@ -251,7 +252,7 @@ function seenOf(
   const seen = SUBJECT_KINDS.map((kind) => ({
     kind,
     reading: sources[SOURCE_OF[kind]],
-    changed: [...records[kind], ...beside[kind]],
+    changed: packFacts(kind, engine.printKey, [...records[kind], ...beside[kind]]),
     prints: undefined,
   }));
   const refsOf = (all: Record<SubjectKind, readonly Facts[]>) =>

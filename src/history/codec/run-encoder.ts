@@ -5,6 +5,7 @@ import type { ActionName } from '../../domain/action.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import type { Exemption } from '../../domain/exemption.ts';
+import { factText, SECRET_TEXT } from '../../domain/fact-packs.ts';
 import type { Fact } from '../../domain/facts.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import type { Stop } from '../../domain/operator.ts';
@@ -283,19 +284,14 @@ function printOf(text: string): string {
 
 type FrameToEncode = Omit<RunFrame, 'shows'>;
 
-/** A change by its members, as a row. `isSecret`: it is there, and is not recorded. */
-export type TakeChange = (
-  kind: SubjectKind,
-  subject: string,
-  path: string,
-  value: Fact | undefined,
-  isSecret: boolean,
-) => void;
+/** A change by its members, as a row: `text` as FactPack has it, undefined for a fact that is gone. */
+export type TakeChange = (kind: SubjectKind, subject: string, path: string, text: string | undefined) => void;
 export type EachChange = (take: TakeChange) => void;
 
 export function eachOf(changes: Iterable<FactChange>): EachChange {
   return (take) => {
-    for (const { kind, subject, path, value, secret } of changes) take(kind, subject, path, value, secret === true);
+    for (const { kind, subject, path, value, secret } of changes)
+      take(kind, subject, path, secret ? SECRET_TEXT : value === undefined ? undefined : factText(value));
   };
 }
 
@@ -361,9 +357,7 @@ export class RunEncoder {
     for (const kind of OPEN_KINDS) this.standing.put(kind, openRows[kind], frame.part === undefined, row);
     const kinds = Object.fromEntries(SUBJECT_KINDS.map((kind) => [kind, kindOf(frame, kind)]));
     for (const kind of recorded.ahead ?? []) addAhead?.(kind, run, at, kinds[kind] as RowKind);
-    changes((kind, subject, path, value, isSecret) =>
-      row(kinds[kind] as RowKind, subject, path, changeText(value, isSecret)),
-    );
+    changes((kind, subject, path, text) => row(kinds[kind] as RowKind, subject, path, text));
     for (const event of events) row('event', event.id, WHOLE, dataText({ ...event }));
     for (const decision of written) row('written', decision.id, WHOLE, dataText(decision));
     for (const id of ended) row('ended', id, WHOLE, 'true');
@@ -506,26 +500,7 @@ function eventOf(row: HistoryRow): TrustEvent {
   return dataOf(row) as TrustEvent;
 }
 
-// The JSON text of a fact, exact. In: a fact, or its text. Out: the other of the two, equal in every digit: integers beyond 2^53 are
-// whole numbers in the text and bigints as facts; a number beyond all types is `1e999`. Never: a rounded integer.
-
-/** Of a row: undefined for a fact that is gone. */
-export function changeText(value: Fact | undefined, isSecret: boolean): string | undefined {
-  return isSecret ? SECRET_TEXT : value === undefined ? undefined : factText(value);
-}
-
-function factText(value: Fact): string {
-  switch (typeof value) {
-    case 'bigint':
-      return value.toString();
-    case 'number':
-      return numberText(value);
-    case 'object':
-      return value === null ? 'null' : Array.isArray(value) ? `[${value.map(factText).join(',')}]` : membersText(value);
-    default:
-      return JSON.stringify(value);
-  }
-}
+// What the JSON text of a fact says (domain/fact-packs.ts), equal in every digit. Never: a rounded integer.
 
 /** The same of nouns of ours: members that are undefined are left out. */
 function dataText(value: unknown): string {
@@ -545,41 +520,6 @@ const PLAIN_TEXT = /^"[^"\\\x7f]*"$/;
 const SHORT = /^(?:true|false|null|-?\d{1,15})$/;
 /** Beyond what a number holds: most times are in nanoseconds. */
 const LONG = /^-?[1-9]\d{16,19}$/;
-
-/**
- * In the place of a secret, which is not recorded. No fact has this text: an object is recorded as a whole only when it is empty, or when a key in
- * it has a dot or no name.
- */
-export const SECRET_TEXT = '{"$secret":true}';
-
-/** A whole number with an exponent is read as a number, never as a bigint. */
-function numberText(value: number): string {
-  if (Number.isFinite(value)) {
-    return Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : JSON.stringify(value);
-  }
-  return value > 0 ? '1e999' : '-1e999';
-}
-
-function membersText(value: { [key: string]: Fact }): string {
-  let text = '';
-  for (const key of Object.keys(value)) {
-    const member = value[key];
-    if (member !== undefined) text += `${text === '' ? '' : ','}${keyText(key)}:${factText(member)}`;
-  }
-  return `{${text}}`;
-}
-
-/** Members of records have few names. */
-const keyTexts = new Map<string, string>();
-const [KEYS_MAX, KEY_LENGTH_MAX] = [1_000, 64];
-
-function keyText(key: string): string {
-  const known = keyTexts.get(key);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(key);
-  if (keyTexts.size < KEYS_MAX && key.length <= KEY_LENGTH_MAX) keyTexts.set(key, text);
-  return text;
-}
 
 // One row of a recorded run, as the segments keep it, and which rows hold on. In: nothing. Out: the form of a row and the table of its
 // kinds, which recording, reading, compacting and forgetting share. Never: a secret; it is dropped before a row is made.

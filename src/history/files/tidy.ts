@@ -4,10 +4,11 @@
 
 import { HOUR_MS } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
+import { SECRET_TEXT } from '../../domain/fact-packs.ts';
 import type { Fact } from '../../domain/facts.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import { factKindOf, factOf, type HistoryRow, SECRET_TEXT } from '../codec/run-encoder.ts';
+import { factKindOf, factOf, type HistoryRow } from '../codec/run-encoder.ts';
 import {
   addRows,
   type DecodedGroup,

@@ -3,10 +3,9 @@
 
 import { deserialize } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { AS_VALUES, buffersOf, type Pack, PackedList } from '../../base/packed-list.ts';
+import { AS_VALUES, buffersOf, type Pack, PackedList, PackList } from '../../base/packed-list.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
-import type { Facts } from '../../domain/facts.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
 import type { RecordForm } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
@@ -227,13 +226,13 @@ export class DirectDesk implements RecordingDesk {
   }
 
   ahead(of: AheadOf, pack: Pack): Promise<void> {
-    return this.recording.ahead(of, PackedList.ofPacks<Facts>(AS_VALUES, [pack]));
+    return this.recording.ahead(of, PackList.of([pack]));
   }
 
   record({ run, seen }: SentRun): Promise<void> {
     const events = this.waiting;
     this.waiting = new PackedList<TrustEvent>(AS_VALUES);
-    const unpacked = seen.map((one) => ({ ...one, changed: PackedList.ofPacks<Facts>(AS_VALUES, one.changed) }));
+    const unpacked = seen.map((one) => ({ ...one, changed: PackList.of(one.changed) }));
     return this.recording.record({ ...(deserialize(run) as SentFrame), seen: unpacked }, events);
   }
 

@@ -5,15 +5,14 @@ import type { Pack } from '../../base/packed-list.ts';
 import type { PrintKey } from '../../base/print-bits.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
+import { SECRET_TEXT } from '../../domain/fact-packs.ts';
 import { FactPaths } from '../../domain/fact-prints.ts';
-import type { Facts } from '../../domain/facts.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import type { RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import {
-  changeText,
   EVENTS_TO,
   factKindOf,
   factOf,
@@ -22,21 +21,20 @@ import {
   RunEncoder,
   type RunToEncode,
   type SavedEncoder,
-  SECRET_TEXT,
 } from '../codec/run-encoder.ts';
 import { applyAfter, holds, type RowSink, type RunBeside, runAt, Walk } from '../files/begin.ts';
 import { type RowsAhead, UnreadableSegment } from '../files/segment-bytes.ts';
 import { type Range, readStanding, removeStanding, writeStanding } from '../files/standing-file.ts';
 import { HistoryWriter, lastStanding, tidyHistory } from '../files/tidy.ts';
 import { LastFacts, SAVED_LISTS, type SavedList } from './last-facts.ts';
-import { type DiffPass, type SavedDiffer, SubjectDiffer } from './subject-differ.ts';
+import { type DiffPass, recordsOf, type SavedDiffer, SubjectDiffer } from './subject-differ.ts';
 
 // History/record: whoever keeps the recording of a database: a thread of its own, or this one.
 
 /** A run for the desk: without records, which are packed beside it. Plain data, of this moment. */
 export interface SentRun {
   run: Uint8Array;
-  seen: (Omit<SeenHere, 'changed'> & { changed: Pack[] })[];
+  seen: (Omit<SeenHere, 'changed'> & { changed: readonly Pack[] })[];
   /** What the packs of `seen` lie in. */
   buffers: ArrayBuffer[];
 }
@@ -130,7 +128,7 @@ export class Recording {
   }
 
   /** INVARIANT: of its kind nothing is recorded. A list of another number comes in place of the one before. */
-  ahead({ kind, list }: AheadOf, records: Iterable<Facts>, rowsOf: () => RowsAhead): void {
+  ahead({ kind, list }: AheadOf, packs: Iterable<Uint8Array>, rowsOf: () => RowsAhead): void {
     let taken = this.taken.get(kind);
     if (taken?.list !== list) {
       this.leaveAhead(kind);
@@ -139,10 +137,8 @@ export class Recording {
     }
     const { pass, rows } = taken;
     taken.packs += 1;
-    for (const [id, record] of this.differs[kind].byId(records))
-      pass.take(id, record, (_, subject, path, value, isSecret) =>
-        rows.add(subject, path, changeText(value, isSecret)),
-      );
+    for (const [id, record] of recordsOf(packs))
+      pass.take(id, record, (_, subject, path, text) => rows.add(subject, path, text));
   }
 
   /** The rows that were made ahead of this kind. */
@@ -247,9 +243,9 @@ export class FolderRecording {
   }
 
   /** Errors: AppError `store_failed`. */
-  async ahead(of: AheadOf, records: Iterable<Facts>): Promise<void> {
+  async ahead(of: AheadOf, packs: Iterable<Uint8Array>): Promise<void> {
     const { recording, writer } = await this.open();
-    recording.ahead(of, records, () => writer.rowsAhead());
+    recording.ahead(of, packs, () => writer.rowsAhead());
   }
 
   /** Errors: AppError `store_failed`; then nothing of it is recorded. */
@@ -365,7 +361,10 @@ class Loading implements RowSink {
   }
 }
 
-function changeOf({ path, value }: HistoryRow): Pick<FactChange, 'path' | 'value' | 'secret'> {
+export function changeOf({
+  path,
+  value,
+}: Pick<HistoryRow, 'path' | 'value'>): Pick<FactChange, 'path' | 'value' | 'secret'> {
   if (value === SECRET_TEXT) return { path, value: undefined, secret: true };
   return { path, value: value === undefined ? undefined : factOf(value) };
 }

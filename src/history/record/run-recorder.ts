@@ -1,9 +1,8 @@
 // history/record: the recorder of an engine. In: what runs saw. Out: it is handed to the desk, one run after another; what cannot be recorded is a
 // gap, and is named. INVARIANT: no run waits for it longer than a moment, it never throws into a run, and it holds few runs at most.
 import { serialize } from 'node:v8';
-import { AS_VALUES, buffersOf, type Pack, PackedList } from '../../base/packed-list.ts';
+import { buffersOf, type Pack, PackList } from '../../base/packed-list.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
-import type { Facts } from '../../domain/facts.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import {
@@ -89,7 +88,7 @@ export class RunRecorder implements HistoryRecorder {
   }
 
   /** Of a database of which nothing is recorded: there is nothing to compare with, and most to write. */
-  changedList(kind: SubjectKind): PackedList<Facts> | undefined {
+  changedList(kind: SubjectKind): PackList | undefined {
     if (!this.isNew || this.isClosed) return undefined;
     const list = ++this.listsAhead;
     return new ListAhead(list, (pack) => this.desk.ahead({ kind, list }, pack));
@@ -215,7 +214,7 @@ class Late extends AppError {}
 const AHEAD_BYTES_MAX = 24_000_000;
 
 /** Changed records of a first reading: while it grows, the desk takes packs of it, as fast as it records them. */
-class ListAhead extends PackedList<Facts> {
+class ListAhead extends PackList {
   private count = 0;
   private underWay = 0;
   private isEnded = false;
@@ -224,7 +223,7 @@ class ListAhead extends PackedList<Facts> {
     private readonly list: number,
     private readonly take: (pack: Pack) => Promise<void>,
   ) {
-    super(AS_VALUES);
+    super();
   }
 
   /** What is left of it goes with the run. */
@@ -233,7 +232,7 @@ class ListAhead extends PackedList<Facts> {
     return this.count === 0 ? undefined : { list: this.list, packs: this.count };
   }
 
-  protected override keep(pack: Uint8Array): void {
+  override keep(pack: Uint8Array): void {
     super.keep(pack);
     this.hand();
   }
@@ -275,9 +274,6 @@ function sentOf({ seen, ...rest }: SeenRun): SentRun {
   };
 }
 
-function packsOf(changed: SeenSubjects['changed']): Pack[] {
-  if (changed instanceof PackedList) return changed.packs();
-  const list = new PackedList<unknown>(AS_VALUES);
-  for (const record of changed) list.add(record);
-  return list.packs();
+function packsOf(changed: SeenSubjects['changed']): readonly Pack[] {
+  return changed instanceof PackList ? changed.packs : [...changed].map((bytes) => ({ bytes, isDeflated: false }));
 }

@@ -1,10 +1,10 @@
 // history/record: what one reading of one kind changed of what was recorded last. In: its new and changed records, and which others it had. Out: changes,
-// each once; what is recorded moves on with them. INVARIANT: nothing that stands for a secret is kept.
-import { PackedList } from '../../base/packed-list.ts';
+// each once; what is recorded moves on with them.
+import { PackList } from '../../base/packed-list.ts';
 import { isEqualPrint, PRINT_WORDS, type PrintKey } from '../../base/print-bits.ts';
-import { type FactPath, FactPaths, type TakeFact } from '../../domain/fact-prints.ts';
-import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
-import { FIELDS, fieldText, type PresentPrints } from '../../domain/identity.ts';
+import { type FactPack, unpackFacts } from '../../domain/fact-packs.ts';
+import { FactPaths } from '../../domain/fact-prints.ts';
+import type { PresentPrints } from '../../domain/identity.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import {
   formOf,
@@ -13,29 +13,31 @@ import {
   type SeenSubjects,
   type SharedPrints,
 } from '../../domain/recorded-history.ts';
-import { isPlainlyCleanFact, withoutSecrets } from '../../domain/secrets.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import type { EachChange, TakeChange } from '../codec/run-encoder.ts';
 import { LastFacts, type PackedFacts, type SavedFacts } from './last-facts.ts';
 
-/** Their text is JSON, and is dropped when it is not. */
-const JSON_FIELDS: ReadonlySet<string> = new Set(['OIDCClientSpec', 'ServiceSpec']);
+// History/record: the records of packs.
 
-const NONE: ReadonlySet<string> = new Set();
+/** Where its facts are. */
+interface PackedRecord {
+  pack: FactPack;
+  from: number;
+  to: number;
+}
 
-/** A name alone makes no secret: agents have a `PasscodeStatus`. */
-function secretPathsOf(record: Facts, key: PrintKey): ReadonlySet<string> {
-  const { value, dropped } = withoutSecrets(record, { jsonFields: JSON_FIELDS, needsForm: true });
-  if (dropped.length === 0) return NONE;
-  const paths = new FactPaths(key);
-  const kept = new Map<string, string>();
-  if (isFacts(value)) paths.walk(value, (path, print) => kept.set(path.text, print.join()));
-  const secret = new Set<string>();
-  paths.walk(record, (path, print) => {
-    if (kept.get(path.text) !== print.join()) secret.add(path.text);
-  });
-  return secret;
+/** Of packs of facts, with their ids. */
+export function* recordsOf(packs: Iterable<Uint8Array>): Generator<[string, PackedRecord]> {
+  for (const bytes of packs) {
+    const pack = unpackFacts(bytes);
+    let from = 0;
+    for (const [at, id] of pack.ids.entries()) {
+      const to = pack.ends[at] as number;
+      yield [id, { pack, from, to }];
+      from = to;
+    }
+  }
 }
 
 // History/record: one reading of one kind, compared with what was recorded last.
@@ -45,22 +47,25 @@ class Found {
   size = 0;
   paths = new Uint32Array(64);
   prints = new Int32Array(PRINT_WORDS * 64);
-  readonly values: (Fact | undefined)[] = [];
+  /** Of the pack at hand. */
+  facts = new Uint32Array(64);
 
   clear(): void {
     this.size = 0;
   }
 
-  add(path: number, prints: Int32Array, at: number, value: Fact | undefined): void {
+  add(path: number, prints: Int32Array, at: number, fact = 0): void {
     if (this.size === this.paths.length) {
-      const { paths, prints: known } = this;
+      const { paths, prints: known, facts } = this;
       this.paths = new Uint32Array(2 * paths.length);
       this.prints = new Int32Array(2 * known.length);
+      this.facts = new Uint32Array(2 * paths.length);
       this.paths.set(paths);
       this.prints.set(known);
+      this.facts.set(facts);
     }
     this.paths[this.size] = path;
-    this.values[this.size] = value;
+    this.facts[this.size] = fact;
     for (let word = 0; word < PRINT_WORDS; word += 1)
       this.prints[PRINT_WORDS * this.size + word] = prints[at + word] as number;
     this.size += 1;
@@ -99,6 +104,8 @@ export class DiffPass {
   private readonly before = new Marks();
   private readonly now = new Marks();
   private readonly found = new Found();
+  private pack: FactPack | undefined;
+  private packPaths = new Uint32Array(0);
 
   constructor(
     private readonly kind: SubjectKind,
@@ -111,12 +118,14 @@ export class DiffPass {
   }
 
   /** Notes which paths the record shows, without a comparison. */
-  look(record: Facts): void {
-    this.paths.walk(record, (path) => this.show(path));
+  look({ pack, from, to }: PackedRecord): void {
+    const paths = this.pathsOf(pack);
+    for (let at = from; at < to; at += 1) this.show(paths[pack.facts[at] as number] as number);
   }
 
-  take(subject: string, record: Facts, take: TakeChange): void {
+  take(subject: string, { pack, from, to }: PackedRecord, take: TakeChange): void {
     const { before, now, found } = this;
+    const paths = this.pathsOf(pack);
     const last = this.last.get(subject);
     before.begin();
     last?.paths.forEach((no, at) => {
@@ -124,34 +133,34 @@ export class DiffPass {
     });
     now.begin();
     found.clear();
-    this.paths.walk(record, this.find);
+    for (let at = from; at < to; at += 1) {
+      const fact = pack.facts[at] as number;
+      const path = paths[fact] as number;
+      now.set(path, found.size);
+      found.add(path, pack.prints, PRINT_WORDS * fact, fact);
+      this.show(path);
+    }
     const recorded = found.size;
     this.removed(subject, last, this.shown, take);
-    let secret: ReadonlySet<string> | undefined;
     for (let at = 0; at < recorded; at += 1) {
       const no = found.paths[at] as number;
       const was = before.get(no);
-      const isAsItWas = () =>
+      const isAsItWas =
         was !== undefined && last && isEqualPrint(last.values, PRINT_WORDS * was, found.prints, PRINT_WORDS * at);
-      if (isAsItWas()) continue;
-      const { text } = this.last.pathOf(no);
-      const value = found.values[at] as Fact;
-      if (!isPlainlyCleanFact(text, value)) secret ??= secretPathsOf(record, this.paths.key);
-      if (!secret?.has(text)) take(this.kind, subject, text, value, false);
-      else {
-        // INVARIANT: nothing that stands for a secret is kept, so whether it changed is not known.
-        found.prints.fill(0, PRINT_WORDS * at, PRINT_WORDS * (at + 1));
-        if (!isAsItWas()) take(this.kind, subject, text, undefined, true);
-      }
+      if (!isAsItWas) take(this.kind, subject, this.last.pathOf(no).text, pack.texts[found.facts[at] as number]);
     }
     if (this.isTrusted) this.last.set(subject, found.packed());
   }
 
-  private readonly find: TakeFact = (path, print, value) => {
-    this.now.set(path.no, this.found.size);
-    this.found.add(path.no, print, 0, value);
-    this.show(path);
-  };
+  /** By fact: the number that its path has here. */
+  private pathsOf(pack: FactPack): Uint32Array {
+    if (this.pack !== pack) {
+      const paths = pack.paths.map((path) => this.paths.of(path).no);
+      this.packPaths = pack.pathOf.map((path) => paths[path] as number);
+      this.pack = pack;
+    }
+    return this.packPaths;
+  }
 
   /** The reading had the subject as it was recorded, so without the facts that its form shows for the first time. */
   lose(subject: string, take: TakeChange): void {
@@ -163,10 +172,10 @@ export class DiffPass {
 
   remove(subject: string, take: TakeChange): void {
     if (this.isTrusted) this.last.delete(subject);
-    take(this.kind, subject, '', undefined, false);
+    take(this.kind, subject, '', undefined);
   }
 
-  private show({ no }: FactPath): void {
+  private show(no: number): void {
     if (this.shown.has(no)) return;
     this.shown.add(no);
     this.gained.add(no);
@@ -179,8 +188,8 @@ export class DiffPass {
     for (let at = 0; at < paths.length; at += 1) {
       const no = paths[at] as number;
       if (this.now.get(no) !== undefined) continue;
-      if (of.has(no)) take(this.kind, subject, this.last.pathOf(no).text, undefined, false);
-      else this.found.add(no, values, PRINT_WORDS * at, undefined);
+      if (of.has(no)) take(this.kind, subject, this.last.pathOf(no).text, undefined);
+      else this.found.add(no, values, PRINT_WORDS * at);
     }
   }
 }
@@ -238,7 +247,7 @@ export class SubjectDiffer {
     const before = this.shown.get(form) ?? new Set<number>();
     const isTrusted = isUsable(seen.reading);
     const pass = begun ?? new DiffPass(this.kind, this.paths, this.last, before, isTrusted);
-    if (!isTrusted) for (const [, record] of this.byId(seen.changed)) pass.look(record);
+    if (!isTrusted) for (const [, record] of recordsOf(seen.changed)) pass.look(record);
     const shows = () => this.textsOf(pass.gained.size === 0 ? before : pass.shown);
     return { changes: (take) => this.changes(seen, pass, begun !== undefined, form, before, take), shows };
   }
@@ -256,7 +265,7 @@ export class SubjectDiffer {
     const isTrusted = isUsable(seen.reading);
     // The first list of all is the longest, and read once: what was read of it goes.
     const { changed } = seen;
-    for (const [id, record] of this.byId(isFirst && changed instanceof PackedList ? changed.drained() : changed)) {
+    for (const [id, record] of recordsOf(isFirst && changed instanceof PackList ? changed.drained() : changed)) {
       list?.changed(id);
       pass.take(id, record, take);
     }
@@ -264,7 +273,7 @@ export class SubjectDiffer {
     if (!isFirst && pass.gained.size > 0) {
       const same = list?.same();
       // Facts from readings of other forms turn out to be gone: also of records that came before the one that showed it.
-      if (isTrusted) for (const [id, record] of this.byId(seen.changed)) pass.take(id, record, take);
+      if (isTrusted) for (const [id, record] of recordsOf(seen.changed)) pass.take(id, record, take);
       for (const id of this.last.idsWith(pass.gained)) if (same?.(id)) pass.lose(id, take);
     }
     for (const id of gone) pass.remove(id, take);
@@ -297,14 +306,6 @@ export class SubjectDiffer {
 
   loadShown(form: RecordForm, path: string): void {
     this.shown.set(form, new Set([...(this.shown.get(form) ?? []), this.paths.of(path).no]));
-  }
-
-  *byId(records: Iterable<Facts>): Iterable<[string, Facts]> {
-    const field = FIELDS[this.kind][0];
-    for (const record of records) {
-      const id = fieldText(record, field);
-      if (id !== '') yield [id, record];
-    }
   }
 
   /** The same set for the same paths: each frame has it. */

@@ -1,7 +1,6 @@
 // fidelity: bugs planted on purpose inside the recorder, its differ, the world of a replay and its kept verdicts; the proof must find each of them.
 // In: the name of a bug. Out: the product with the bug in it, until it is taken out again. Nothing in the product knows of these.
 import type { TrustEvent } from '../../../src/domain/event.ts';
-import type { Facts } from '../../../src/domain/facts.ts';
 import type { TakeChange } from '../../../src/history/codec/run-encoder.ts';
 import { Recording } from '../../../src/history/record/folder-recording.ts';
 import { DiffPass } from '../../../src/history/record/subject-differ.ts';
@@ -32,7 +31,7 @@ export const IN_RECORDING = {
         DiffPass,
         'take',
         (healthy) =>
-          function (this: unknown, subject: string, record: Facts, take: TakeChange) {
+          function (this: unknown, subject: string, record: unknown, take: TakeChange) {
             const most: TakeChange = (...change) => change[2] !== 'MdmData.Timestamp' && take(...change);
             healthy.apply(this, [subject, record, most] as never);
           } as Method,
@@ -46,7 +45,7 @@ export const IN_RECORDING = {
         'remove',
         () =>
           function (this: unknown, subject: string, take: TakeChange) {
-            take('device', subject, 'Gone', undefined, false);
+            take('device', subject, 'Gone', undefined);
           } as Method,
       ),
   },

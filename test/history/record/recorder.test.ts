@@ -1,13 +1,13 @@
 // The recorder of an engine: what it writes is what a history in memory has, in a thread of its own or not; after a restart it goes on. Whatever
 // is wrong with it, runs go on and decide the same; what was lost is a gap, and the next runs are recorded against what was recorded last.
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { Facts } from '../../../src/domain/facts.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
-import type { HistoryItem, RecordedRun } from '../../../src/domain/recorded-history.ts';
+import type { HistoryItem, HistoryRecorder, RecordedRun, SeenRun } from '../../../src/domain/recorded-history.ts';
 import { Decoder } from '../../../src/history/codec/run-encoder.ts';
 import { historyReader } from '../../../src/history/files/read-items.ts';
 import { DeskThread, DirectDesk, ThreadDesk } from '../../../src/history/record/desk-thread.ts';
@@ -151,6 +151,60 @@ describe.each(desks)('recording %s', (_name, deskOf) => {
     expect([...worldOf(runs).keys()].sort()).toEqual(['d1', 'd2', 'd3', 'd4', 'd5', 'd6']);
     expect(worldOf(runs).get('d3')?.get('MdmData.Nested.One')).toEqual([1, { Two: null }]);
     expect(worldOf(runs).get('d4')?.get('Big')).toBe(2n ** 62n + 4n);
+  });
+});
+
+describe('a first list, which is recorded while it is read', () => {
+  type Hand = (history: HistoryRecorder, run: SeenRun) => void;
+  const handed: Hand = (history, run) => history.record(run);
+  const distrusted: Hand = (history, run) => {
+    const { frame } = run;
+    const sources = { ...frame.sources, devices: { ...frame.sources.devices, trusted: false } };
+    const seen = run.seen.map((one) => (one.kind === 'device' ? { ...one, reading: sources.devices } : one));
+    history.record({ ...run, frame: { ...frame, sources }, seen });
+  };
+  const CASES: [string, Hand, (desk: RecordingDesk) => void, number][] = [
+    ['is what a history in memory has', handed, () => {}, 0],
+    ['is of its run alone when it is not trusted', distrusted, () => {}, 0],
+    ['is nothing when its run is not recorded', () => {}, () => {}, 0],
+    [
+      'is lost with its run when a part of it does not arrive',
+      (history, run) => history instanceof RunRecorder && history.record(run),
+      (desk) => {
+        desk.ahead = () => Promise.reject(new Error('on the way'));
+      },
+      1,
+    ],
+  ];
+
+  it.each(CASES)('%s', async (_name, hand, plant, lost) => {
+    const [on, beside] = [startOnPlatform(), startOnPlatform()];
+    const [folder, memory] = [freshFolder(), new MemoryHistory(beside.store)];
+    const desk = new DirectDesk(settingsOf(folder));
+    let packs = 0;
+    const ahead = desk.ahead.bind(desk);
+    desk.ahead = (of, pack) => {
+      packs += 1;
+      return ahead(of, pack);
+    };
+    plant(desk);
+    const recorder = recorderOf(on, desk);
+    recorder.beginsAnew();
+    /** The first run is handed over so, and all others as they are. */
+    const once = <T extends HistoryRecorder>(history: T): HistoryRecorder => {
+      let runs = 0;
+      const record = (run: SeenRun) => (runs++ === 0 ? hand : handed)(history, run);
+      return Object.assign(Object.create(history) as T, { record });
+    };
+    on.engine.history = once(recorder);
+    beside.engine.history = once(memory);
+    expect(await live(on)).toEqual(await live(beside));
+    await recorder.close();
+    await memory.settled();
+    expect(packs > 0 || lost > 0).toBe(true);
+    expect(recorder.state.lost).toBe(lost);
+    expect(runsOf(await itemsOf(folder))).toEqual(memory.runs);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.new'))).toEqual([]);
   });
 });
 

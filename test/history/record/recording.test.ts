@@ -4,15 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
+import { factText, packFacts } from '../../../src/domain/fact-packs.ts';
 import { FactPaths } from '../../../src/domain/fact-prints.ts';
 import type { Fact, Facts } from '../../../src/domain/facts.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
 import type { RecordForm, SeenSubjects } from '../../../src/domain/recorded-history.ts';
 import { skippedReading } from '../../../src/engine/pull/pull-source.ts';
 import { RecordPass } from '../../../src/engine/pull/record-pass.ts';
-import type { EachChange } from '../../../src/history/codec/run-encoder.ts';
+import { type EachChange, factOf } from '../../../src/history/codec/run-encoder.ts';
 import { type Range, readStanding, writeStanding } from '../../../src/history/files/standing-file.ts';
-import { Recording } from '../../../src/history/record/folder-recording.ts';
+import { changeOf, Recording } from '../../../src/history/record/folder-recording.ts';
 import { LastFacts, SAVED_LISTS, type SavedFacts, type SavedList } from '../../../src/history/record/last-facts.ts';
 import { SubjectDiffer } from '../../../src/history/record/subject-differ.ts';
 import { PRINT_KEY } from '../../support/print-key.ts';
@@ -56,11 +57,11 @@ function shownBy(form: RecordForm, id: string, own: Facts): Facts {
   return { DeviceID: id, ...Object.fromEntries(shown) };
 }
 
-/** Facts by path, as a record has them. */
+/** Facts by path, as a record has them and a file gives them back: an integer is a bigint only where no number has all its digits. */
 function leavesOf(one: Facts): Map<string, Fact> {
   const leaves = new Map<string, Fact>();
   new FactPaths(PRINT_KEY).walk(one, (path, _print, fact) => {
-    leaves.set(path.text, fact);
+    leaves.set(path.text, factOf(factText(fact)));
   });
   return leaves;
 }
@@ -87,7 +88,7 @@ type Recorded = NonNullable<ReturnType<RecordPass['finish']>['records']>;
 
 function changesOf(each: EachChange): FactChange[] {
   const all: FactChange[] = [];
-  each((kind, subject, path, value) => all.push({ kind, subject, path, value }));
+  each((kind, subject, path, value) => all.push({ kind, subject, ...changeOf({ path, value }) }));
   return all;
 }
 
@@ -106,7 +107,7 @@ describe('what is folded from recorded changes', () => {
           const isList = form !== 'single';
           const diff = differ.diff({
             ...seen,
-            changed: isList ? changed : records,
+            changed: isList ? changed : packFacts('device', PRINT_KEY, records),
             prints: isList ? prints : undefined,
           });
           const own = isTrusted ? world : copyOf(world);

@@ -1,0 +1,218 @@
+// domain: changed records as facts, packed for another thread: each distinct fact once, as its path, its fingerprint and its text, and of each record
+// which facts it has. In: records, hostile. Out: bytes; the same again. INVARIANT: nothing of a secret is in them, but that it is there.
+import { deserialize, serialize } from 'node:v8';
+import { PRINT_WORDS, type PrintKey } from '../base/print-bits.ts';
+import { addPrint, type FactPath, FactPaths, type TakeFact } from './fact-prints.ts';
+import { type Fact, type Facts, isFacts } from './facts.ts';
+import { FIELDS, fieldText } from './identity.ts';
+import { isPlainlyCleanFact, withoutSecrets } from './secrets.ts';
+import type { SubjectKind } from './subjects.ts';
+
+export interface FactPack {
+  paths: string[];
+  /** By fact: which of `paths`, four numbers, and its JSON. */
+  pathOf: Uint32Array;
+  prints: Int32Array;
+  texts: string[];
+  /** By record: its id, and where in `facts` its own end. */
+  ids: string[];
+  ends: Uint32Array;
+  facts: Uint32Array;
+}
+
+export function unpackFacts(bytes: Uint8Array): FactPack {
+  return deserialize(bytes) as FactPack;
+}
+
+/** Numbers one by one. */
+class Growing<T extends Int32Array | Uint32Array> {
+  length = 0;
+  constructor(private numbers: T) {}
+
+  push(number: number): void {
+    if (this.length === this.numbers.length) {
+      const more = new (this.numbers.constructor as new (length: number) => T)(2 * this.length);
+      more.set(this.numbers);
+      this.numbers = more;
+    }
+    this.numbers[this.length++] = number;
+  }
+
+  /** All of them; the next one is the first again. */
+  taken(): T {
+    const all = this.numbers.subarray(0, this.length) as T;
+    this.length = 0;
+    return all;
+  }
+}
+
+/** Of what has a number, in one pack after the other: where it is in this one. */
+class Places {
+  private readonly packs: number[] = [];
+  private readonly places: number[] = [];
+
+  get(no: number, pack: number): number | undefined {
+    return this.packs[no] === pack ? this.places[no] : undefined;
+  }
+
+  set(no: number, pack: number, place: number): number {
+    this.packs[no] = pack;
+    this.places[no] = place;
+    return place;
+  }
+}
+
+const FIRST = 1_024;
+
+export class FactPacker {
+  private readonly idField: string;
+  private readonly pathOf = new Growing(new Uint32Array(FIRST));
+  private readonly prints = new Growing(new Int32Array(PRINT_WORDS * FIRST));
+  private readonly ends = new Growing(new Uint32Array(FIRST));
+  private readonly facts = new Growing(new Uint32Array(FIRST));
+  private paths: string[] = [];
+  private texts: string[] = [];
+  private ids: string[] = [];
+  private packs = 0;
+  private readonly pathPlaces = new Places();
+  private readonly factPlaces = new Places();
+  private readonly sum = new Int32Array(PRINT_WORDS);
+  private record: Facts = {};
+  private secret: ReadonlySet<string> | undefined;
+
+  constructor(
+    kind: SubjectKind,
+    private readonly factPaths: FactPaths,
+  ) {
+    this.idField = FIELDS[kind][0] as string;
+  }
+
+  get size(): number {
+    return this.ids.length;
+  }
+
+  /** One without an id is left out. `out`, `at`: where its fingerprint goes. */
+  add(record: Facts, out: Int32Array = this.sum, at = 0): void {
+    const id = fieldText(record, this.idField);
+    if (id === '') {
+      this.factPaths.print(record, out, at);
+      return;
+    }
+    this.record = record;
+    this.secret = undefined;
+    this.sum.fill(0);
+    this.factPaths.walk(record, this.take);
+    out.set(this.sum, at);
+    this.ids.push(id);
+    this.ends.push(this.facts.length);
+  }
+
+  /** Of the records since the last one. */
+  pack(): Uint8Array {
+    const { paths, texts, ids } = this;
+    const [pathOf, prints, ends, facts] = [this.pathOf, this.prints, this.ends, this.facts].map((all) => all.taken());
+    [this.paths, this.texts, this.ids] = [[], [], []];
+    this.packs += 1;
+    return serialize({ paths, pathOf, prints, texts, ids, ends, facts });
+  }
+
+  private readonly take: TakeFact = (path, print, value, known) => {
+    addPrint(this.sum, 0, print, 0);
+    const place = known < 0 ? undefined : this.factPlaces.get(known, this.packs);
+    this.facts.push(place ?? this.added(path, print, value, known));
+  };
+
+  private added(path: FactPath, print: Int32Array, value: Fact, known: number): number {
+    if (isPlainlyCleanFact(path.text, value)) {
+      const place = this.append(path, print, factText(value));
+      return known < 0 ? place : this.factPlaces.set(known, this.packs, place);
+    }
+    this.secret ??= secretPathsOf(this.record, this.factPaths.key);
+    return this.secret.has(path.text)
+      ? this.append(path, NO_PRINT, SECRET_TEXT)
+      : this.append(path, print, factText(value));
+  }
+
+  private append(path: FactPath, print: Int32Array, text: string): number {
+    const place = this.pathPlaces.get(path.no, this.packs);
+    this.pathOf.push(place ?? this.pathPlaces.set(path.no, this.packs, this.paths.push(path.text) - 1));
+    for (let word = 0; word < PRINT_WORDS; word += 1) this.prints.push(print[word] as number);
+    return this.texts.push(text) - 1;
+  }
+}
+
+/** Packs of a few records. */
+export function packFacts(kind: SubjectKind, key: PrintKey, records: Iterable<Facts>): Uint8Array[] {
+  const packer = new FactPacker(kind, new FactPaths(key));
+  for (const record of records) packer.add(record);
+  return packer.size === 0 ? [] : [packer.pack()];
+}
+
+/** Of a secret: whether it changed is not known. */
+const NO_PRINT = new Int32Array(PRINT_WORDS);
+const NONE: ReadonlySet<string> = new Set();
+/** Their text is JSON, and is dropped when it is not. */
+const JSON_FIELDS: ReadonlySet<string> = new Set(['OIDCClientSpec', 'ServiceSpec']);
+
+/** A name alone makes no secret: agents have a `PasscodeStatus`. */
+function secretPathsOf(record: Facts, key: PrintKey): ReadonlySet<string> {
+  const { value, dropped } = withoutSecrets(record, { jsonFields: JSON_FIELDS, needsForm: true });
+  if (dropped.length === 0) return NONE;
+  const paths = new FactPaths(key);
+  const kept = new Map<string, string>();
+  if (isFacts(value)) paths.walk(value, (path, print) => kept.set(path.text, print.join()));
+  const secret = new Set<string>();
+  paths.walk(record, (path, print) => {
+    if (kept.get(path.text) !== print.join()) secret.add(path.text);
+  });
+  return secret;
+}
+
+/**
+ * In the place of a secret, which is not recorded. No fact has this text: an object is recorded as a whole only when it is empty, or when a key in
+ * it has a dot or no name.
+ */
+export const SECRET_TEXT = '{"$secret":true}';
+
+/** The JSON of a fact, equal in every digit: integers beyond 2^53 are whole numbers in it; a number beyond all types is `1e999`. */
+export function factText(value: Fact): string {
+  switch (typeof value) {
+    case 'bigint':
+      return value.toString();
+    case 'number':
+      return numberText(value);
+    case 'object':
+      return value === null ? 'null' : Array.isArray(value) ? `[${value.map(factText).join(',')}]` : membersText(value);
+    default:
+      return JSON.stringify(value);
+  }
+}
+
+/** A whole number with an exponent is read as a number, never as a bigint. */
+function numberText(value: number): string {
+  if (Number.isFinite(value)) {
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : JSON.stringify(value);
+  }
+  return value > 0 ? '1e999' : '-1e999';
+}
+
+function membersText(value: { [key: string]: Fact }): string {
+  let text = '';
+  for (const key of Object.keys(value)) {
+    const member = value[key];
+    if (member !== undefined) text += `${text === '' ? '' : ','}${keyText(key)}:${factText(member)}`;
+  }
+  return `{${text}}`;
+}
+
+/** Members of records have few names. */
+const keyTexts = new Map<string, string>();
+const [KEYS_MAX, KEY_LENGTH_MAX] = [1_000, 64];
+
+function keyText(key: string): string {
+  const known = keyTexts.get(key);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(key);
+  if (keyTexts.size < KEYS_MAX && key.length <= KEY_LENGTH_MAX) keyTexts.set(key, text);
+  return text;
+}
