@@ -10,7 +10,6 @@ import type { PresentPrints } from '../../domain/identity.ts';
 import type { RecordForm } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import {
-  type AheadOf,
   type EventsOfRun,
   FolderRecording,
   type FolderSettings,
@@ -164,8 +163,8 @@ export class ThreadDesk implements RecordingDesk {
     return this.call('events', [batch.map((event) => ({ ...event }))]);
   }
 
-  ahead(of: AheadOf, pack: Pack): Promise<void> {
-    return this.call('ahead', [of, pack], buffersOf([pack]));
+  ahead(kind: SubjectKind, pack: Pack): Promise<void> {
+    return this.call('ahead', [kind, pack], buffersOf([pack]));
   }
 
   /** What its records lie in goes to the thread: a first list of a large fleet is not held twice. */
@@ -225,8 +224,8 @@ export class DirectDesk implements RecordingDesk {
     for (const event of batch) this.waiting.add({ ...event });
   }
 
-  ahead(of: AheadOf, pack: Pack): Promise<void> {
-    return this.recording.ahead(of, PackList.of([pack]));
+  ahead(kind: SubjectKind, pack: Pack): Promise<void> {
+    return this.recording.ahead(kind, PackList.of([pack]));
   }
 
   record({ run, seen }: SentRun): Promise<void> {

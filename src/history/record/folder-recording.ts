@@ -42,18 +42,8 @@ export interface SentRun {
 /** The part of it that `run` has, by `node:v8`. */
 export type SentFrame = Omit<SeenRun, 'seen'>;
 
-/** A list of changed records whose first packs came ahead of the run: its number, and how many packs they were. */
-export interface Ahead {
-  list: number;
-  packs: number;
-}
-
-export interface AheadOf {
-  kind: SubjectKind;
-  list: number;
-}
-
-type SeenHere = SeenSubjects & { ahead?: Ahead | undefined };
+/** `ahead`: how many packs of its changed records came ahead of the run; absent: none. */
+type SeenHere = SeenSubjects & { ahead?: number };
 type RunHere = Omit<SeenRun, 'seen'> & { seen: readonly SeenHere[] };
 
 /** The number of a run, and of the newest event that it knows. */
@@ -70,8 +60,8 @@ export interface RecordingDesk {
   eventsAfter(run: EventsOfRun): Promise<number>;
   /** Of the run that is recorded next. */
   events(batch: readonly TrustEvent[]): Promise<void>;
-  /** The next records of a list of a kind of which nothing is recorded: of the run that is recorded next, if that has this list. */
-  ahead(of: AheadOf, pack: Pack): Promise<void>;
+  /** The next records of the first list of a kind: of the run that is recorded next, if that has this list. */
+  ahead(kind: SubjectKind, pack: Pack): Promise<void>;
   record(run: SentRun): Promise<void>;
   tidy(nowMs: number): Promise<void>;
   /** How many steps its work has made; undefined: not known. While the number grows, the disk answers. */
@@ -84,8 +74,9 @@ export interface RecordingDesk {
 
 // History/record: what was recorded last, and what the next run adds to it.
 
-/** What was taken ahead of a run, of one list. */
-interface TakenAhead extends Ahead {
+/** What was taken ahead of a run. */
+interface TakenAhead {
+  packs: number;
   pass: DiffPass;
   rows: RowsAhead;
 }
@@ -127,14 +118,10 @@ export class Recording {
     return isAnew ? 0 : this.eventsTo.eventsTo;
   }
 
-  /** INVARIANT: of its kind nothing is recorded. A list of another number comes in place of the one before. */
-  ahead({ kind, list }: AheadOf, packs: Iterable<Uint8Array>, rowsOf: () => RowsAhead): void {
-    let taken = this.taken.get(kind);
-    if (taken?.list !== list) {
-      this.leaveAhead(kind);
-      taken = { list, packs: 0, pass: this.differs[kind].begin(), rows: rowsOf() };
-      this.taken.set(kind, taken);
-    }
+  /** INVARIANT: of its kind nothing is recorded. */
+  ahead(kind: SubjectKind, packs: Iterable<Uint8Array>, rowsOf: () => RowsAhead): void {
+    const taken = this.taken.get(kind) ?? { packs: 0, pass: this.differs[kind].begin(), rows: rowsOf() };
+    this.taken.set(kind, taken);
     const { pass, rows } = taken;
     taken.packs += 1;
     for (const [id, record] of recordsOf(packs))
@@ -166,7 +153,7 @@ export class Recording {
   private passAhead({ kind, ahead }: SeenHere): DiffPass | undefined {
     if (!ahead) return undefined;
     const taken = this.taken.get(kind);
-    if (taken?.list === ahead.list && taken.packs === ahead.packs) return taken.pass;
+    if (taken?.packs === ahead) return taken.pass;
     throw new AppError('internal', 'what was read ahead is not all there');
   }
 
@@ -243,9 +230,9 @@ export class FolderRecording {
   }
 
   /** Errors: AppError `store_failed`. */
-  async ahead(of: AheadOf, packs: Iterable<Uint8Array>): Promise<void> {
+  async ahead(kind: SubjectKind, packs: Iterable<Uint8Array>): Promise<void> {
     const { recording, writer } = await this.open();
-    recording.ahead(of, packs, () => writer.rowsAhead());
+    recording.ahead(kind, packs, () => writer.rowsAhead());
   }
 
   /** Errors: AppError `store_failed`; then nothing of it is recorded. */

@@ -14,7 +14,7 @@ import {
   type SeenSubjects,
 } from '../../domain/recorded-history.ts';
 import type { Source, SubjectKind } from '../../domain/subjects.ts';
-import type { Ahead, RecordingDesk, SentFrame, SentRun } from './folder-recording.ts';
+import type { RecordingDesk, SentFrame, SentRun } from './folder-recording.ts';
 
 /** More runs than these are not held: the disk is slower than the runs. */
 const WAITING_MAX = 3;
@@ -39,7 +39,8 @@ export class RunRecorder implements HistoryRecorder {
   private hasAnswered = false;
   private isNew = false;
   private isClosed = false;
-  private listsAhead = 0;
+  /** Kinds whose first list was handed over while it grew. */
+  private readonly ahead = new Set<SubjectKind>();
   readonly state: RecorderState = { fault: undefined, recorded: 0, lost: 0 };
 
   constructor(
@@ -87,11 +88,11 @@ export class RunRecorder implements HistoryRecorder {
     }
   }
 
-  /** Of a database of which nothing is recorded: there is nothing to compare with, and most to write. */
+  /** Of a database of which nothing is recorded: there is nothing to compare with, and most to write. A list that is read again waits for its run. */
   changedList(kind: SubjectKind): PackList | undefined {
-    if (!this.isNew || this.isClosed) return undefined;
-    const list = ++this.listsAhead;
-    return new ListAhead(list, (pack) => this.desk.ahead({ kind, list }, pack));
+    if (!this.isNew || this.isClosed || this.ahead.has(kind)) return undefined;
+    this.ahead.add(kind);
+    return new ListAhead((pack) => this.desk.ahead(kind, pack));
   }
 
   record(run: SeenRun): void {
@@ -219,17 +220,14 @@ class ListAhead extends PackList {
   private underWay = 0;
   private isEnded = false;
 
-  constructor(
-    private readonly list: number,
-    private readonly take: (pack: Pack) => Promise<void>,
-  ) {
+  constructor(private readonly take: (pack: Pack) => Promise<void>) {
     super();
   }
 
-  /** What is left of it goes with the run. */
-  end(): Ahead | undefined {
+  /** How many packs of it were taken: what is left goes with the run. */
+  end(): number {
     this.isEnded = true;
-    return this.count === 0 ? undefined : { list: this.list, packs: this.count };
+    return this.count;
   }
 
   override keep(pack: Uint8Array): void {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { packFacts } from '../../../src/domain/fact-packs.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
 import type { HistoryItem, HistoryRecorder, RecordedRun, SeenRun } from '../../../src/domain/recorded-history.ts';
@@ -154,6 +155,8 @@ describe.each(desks)('recording %s', (_name, deskOf) => {
   });
 });
 
+const CHANGED = { DeviceID: 'd2', Platform: 'another' };
+
 describe('a first list, which is recorded while it is read', () => {
   type Hand = (history: HistoryRecorder, run: SeenRun) => void;
   const handed: Hand = (history, run) => history.record(run);
@@ -163,10 +166,16 @@ describe('a first list, which is recorded while it is read', () => {
     const seen = run.seen.map((one) => (one.kind === 'device' ? { ...one, reading: sources.devices } : one));
     history.record({ ...run, frame: { ...frame, sources }, seen });
   };
+  /** As of users, whom rules over them need, and rules over devices. */
+  const readAgain: Hand = (history, run) => {
+    const again = run.seen.map((one) => ({ ...one, changed: packFacts(one.kind, PRINT_KEY, [CHANGED]) }));
+    history.record({ ...run, seen: [...run.seen, ...again] });
+  };
   const CASES: [string, Hand, (desk: RecordingDesk) => void, number][] = [
     ['is what a history in memory has', handed, () => {}, 0],
     ['is of its run alone when it is not trusted', distrusted, () => {}, 0],
     ['is nothing when its run is not recorded', () => {}, () => {}, 0],
+    ['is read again in the same run', readAgain, () => {}, 0],
     [
       'is lost with its run when a part of it does not arrive',
       (history, run) => history instanceof RunRecorder && history.record(run),
@@ -183,9 +192,9 @@ describe('a first list, which is recorded while it is read', () => {
     const desk = new DirectDesk(settingsOf(folder));
     let packs = 0;
     const ahead = desk.ahead.bind(desk);
-    desk.ahead = (of, pack) => {
+    desk.ahead = (kind, pack) => {
       packs += 1;
-      return ahead(of, pack);
+      return ahead(kind, pack);
     };
     plant(desk);
     const recorder = recorderOf(on, desk);
