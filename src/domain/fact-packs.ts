@@ -2,6 +2,7 @@
 // which facts it has. In: records, hostile. Out: bytes; the same again. INVARIANT: nothing of a secret is in them, but that it is there.
 import { deserialize, serialize } from 'node:v8';
 import { PRINT_WORDS, type PrintKey } from '../base/print-bits.ts';
+import { GrowingBytes } from '../base/text.ts';
 import { addPrint, type FactPath, FactPaths, type TakeFact } from './fact-prints.ts';
 import { type Fact, type Facts, isFacts } from './facts.ts';
 import { FIELDS, fieldText } from './identity.ts';
@@ -10,10 +11,11 @@ import type { SubjectKind } from './subjects.ts';
 
 export interface FactPack {
   paths: string[];
-  /** By fact: which of `paths`, four numbers, and its JSON. */
+  /** By fact: which of `paths`, four numbers, and where in `texts` its JSON ends. */
   pathOf: Uint32Array;
   prints: Int32Array;
-  texts: string[];
+  textEnds: Uint32Array;
+  texts: Uint8Array;
   /** By record: its id, and where in `facts` its own end. */
   ids: string[];
   ends: Uint32Array;
@@ -22,6 +24,16 @@ export interface FactPack {
 
 export function unpackFacts(bytes: Uint8Array): FactPack {
   return deserialize(bytes) as FactPack;
+}
+
+/** The JSON of each fact, made when it is asked for the first time. */
+export function textsOf({ texts, textEnds }: FactPack): (fact: number) => string {
+  const all = Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength);
+  const made: string[] = [];
+  return (fact) => {
+    made[fact] ??= all.toString('utf8', fact === 0 ? 0 : textEnds[fact - 1], textEnds[fact]);
+    return made[fact] as string;
+  };
 }
 
 /** Numbers one by one. */
@@ -71,7 +83,9 @@ export class FactPacker {
   private readonly ends = new Growing(new Uint32Array(FIRST));
   private readonly facts = new Growing(new Uint32Array(FIRST));
   private paths: string[] = [];
-  private texts: string[] = [];
+  private readonly textEnds = new Growing(new Uint32Array(FIRST));
+  /** Texts would live as long as their pack, and be moved meanwhile. */
+  private readonly texts = new GrowingBytes();
   private ids: string[] = [];
   private packs = 0;
   private readonly pathPlaces = new Places();
@@ -109,11 +123,12 @@ export class FactPacker {
 
   /** Of the records since the last one. */
   pack(): Uint8Array {
-    const { paths, texts, ids } = this;
+    const { paths, ids } = this;
     const [pathOf, prints, ends, facts] = [this.pathOf, this.prints, this.ends, this.facts].map((all) => all.taken());
-    [this.paths, this.texts, this.ids] = [[], [], []];
+    const [textEnds, texts] = [this.textEnds.taken(), this.texts.taken()];
+    [this.paths, this.ids] = [[], []];
     this.packs += 1;
-    return serialize({ paths, pathOf, prints, texts, ids, ends, facts });
+    return serialize({ paths, pathOf, prints, textEnds, texts, ids, ends, facts });
   }
 
   private readonly take: TakeFact = (path, print, value, known) => {
@@ -137,7 +152,9 @@ export class FactPacker {
     const place = this.pathPlaces.get(path.no, this.packs);
     this.pathOf.push(place ?? this.pathPlaces.set(path.no, this.packs, this.paths.push(path.text) - 1));
     for (let word = 0; word < PRINT_WORDS; word += 1) this.prints.push(print[word] as number);
-    return this.texts.push(text) - 1;
+    this.texts.addText(text);
+    this.textEnds.push(this.texts.length);
+    return this.textEnds.length - 1;
   }
 }
 

@@ -3,15 +3,14 @@
 import type { ColumnChunk, ParquetType, SchemaElement } from 'hyparquet';
 import type { ByteWriter } from 'hyparquet-writer';
 import { writeDataPageV2, writePageHeader } from 'hyparquet-writer/src/datapage.js';
-import { placeOf } from '../../base/text.ts';
+import { GrowingBytes, placeOf } from '../../base/text.ts';
 
 /** Whoever reads or writes a segment holds one group: with 250,000 rows, recording 200,000 devices took 300 MB more. */
 export const GROUP_ROWS = 50_000;
 
 export class ColumnCoder<T extends string | number> {
   private readonly codes: Int32Array = new Int32Array(GROUP_ROWS);
-  private bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
-  private end = 0;
+  private readonly bytes = new GrowingBytes();
   private count = 0;
   private nones = 0;
   private last: T | undefined;
@@ -49,27 +48,16 @@ export class ColumnCoder<T extends string | number> {
   }
 
   private append(value: T): void {
+    const { bytes } = this;
     if (typeof value === 'string') {
-      // Of UTF-8, a unit has three bytes at most.
-      this.makeRoom(LENGTH_BYTES + 3 * value.length);
-      const from = this.end + LENGTH_BYTES;
-      const to = from + writeText(this.bytes, value, from);
-      this.bytes.writeUInt32LE(to - from, this.end);
-      this.end = to;
-    } else {
-      this.makeRoom(8);
-      this.end =
-        this.element.type === 'INT64'
-          ? this.bytes.writeBigInt64LE(BigInt(value), this.end)
-          : this.bytes.writeInt32LE(value as number, this.end);
+      const at = bytes.skip(LENGTH_BYTES);
+      const length = bytes.addText(value);
+      bytes.all.writeUInt32LE(length, at);
+      return;
     }
-  }
-
-  private makeRoom(length: number): void {
-    if (this.end + length <= this.bytes.length) return;
-    const bytes = Buffer.allocUnsafeSlow(Math.max(2 * this.bytes.length, this.end + length));
-    this.bytes.copy(bytes, 0, 0, this.end);
-    this.bytes = bytes;
+    const at = bytes.skip(this.element.type === 'INT64' ? 8 : 4);
+    if (this.element.type === 'INT64') bytes.all.writeBigInt64LE(BigInt(value), at);
+    else bytes.all.writeInt32LE(value as number, at);
   }
 
   /** As the library writes a column with a dictionary, which it would look for again. It is empty afterwards. */
@@ -77,14 +65,15 @@ export class ColumnCoder<T extends string | number> {
     const { element, nones } = this;
     const codes = this.codes.subarray(0, rows);
     const from = writer.offset;
-    const packed = this.compress(this.bytes.subarray(0, this.end));
+    const values = this.bytes.taken();
+    const packed = this.compress(values);
     writePageHeader(writer, {
       type: 'DICTIONARY_PAGE',
-      uncompressed_page_size: this.end,
+      uncompressed_page_size: values.length,
       compressed_page_size: packed.length,
       dictionary_page_header: { num_values: this.count, encoding: 'PLAIN' },
     });
-    const plain = writer.offset - from + this.end;
+    const plain = writer.offset - from + values.length;
     writer.appendBytes(packed);
     const pages = writer.offset;
     const isOptional = element.repetition_type === 'OPTIONAL';
@@ -103,7 +92,7 @@ export class ColumnCoder<T extends string | number> {
         maxDefinitionLevel: isOptional ? 1 : 0,
       },
     });
-    [this.end, this.count, this.nones] = [0, 0, 0];
+    [this.count, this.nones] = [0, 0];
     this.known.clear();
     return {
       meta_data: {
@@ -124,10 +113,7 @@ export class ColumnCoder<T extends string | number> {
 }
 
 const NO_CODE = -1;
-const FIRST_BYTES = 65_536;
 const LENGTH_BYTES = 4;
-/** A call of the platform for fewer characters takes longer than a loop. */
-const SHORT = 32;
 
 interface KnownCodes<T> {
   /** Its code; `fresh`, which is its code from now on: it has none. */
@@ -169,15 +155,4 @@ export class RecentCodes implements KnownCodes<string> {
   clear(): void {
     this.texts.fill(undefined);
   }
-}
-
-/** Returns how many bytes it takes. */
-function writeText(bytes: Buffer, text: string, from: number): number {
-  if (text.length > SHORT) return bytes.write(text, from);
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit > 0x7f) return bytes.write(text, from);
-    bytes[from + at] = unit;
-  }
-  return text.length;
 }

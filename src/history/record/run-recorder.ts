@@ -39,7 +39,7 @@ export class RunRecorder implements HistoryRecorder {
   private hasAnswered = false;
   private isNew = false;
   private isClosed = false;
-  /** Kinds whose first list was handed over while it grew. */
+  /** Kinds of which a list was handed over while it grew. */
   private readonly ahead = new Set<SubjectKind>();
   readonly state: RecorderState = { fault: undefined, recorded: 0, lost: 0 };
 
@@ -88,11 +88,11 @@ export class RunRecorder implements HistoryRecorder {
     }
   }
 
-  /** Of a database of which nothing is recorded: there is nothing to compare with, and most to write. A list that is read again waits for its run. */
+  /** Of a database of which nothing is recorded: there is nothing to compare with, and most to write. */
   changedList(kind: SubjectKind): PackList | undefined {
-    if (!this.isNew || this.isClosed || this.ahead.has(kind)) return undefined;
-    this.ahead.add(kind);
-    return new ListAhead((pack) => this.desk.ahead(kind, pack));
+    if (!this.isNew || this.isClosed) return undefined;
+    const begin = () => !this.ahead.has(kind) && this.ahead.add(kind).has(kind);
+    return new ListAhead(begin, (pack) => this.desk.ahead(kind, pack));
   }
 
   record(run: SeenRun): void {
@@ -214,13 +214,20 @@ class Late extends AppError {}
 /** More of them wait here, deflated, until some are recorded. */
 const AHEAD_BYTES_MAX = 24_000_000;
 
-/** Changed records of a first reading: while it grows, the desk takes packs of it, as fast as it records them. */
+/**
+ * Changed records of a first reading: while it grows, the desk takes packs of it, as fast as it records them. One of each kind begins, the first that has
+ * any: one that is read again waits for its run.
+ */
 class ListAhead extends PackList {
+  private isBegun: boolean | undefined;
   private count = 0;
   private underWay = 0;
   private isEnded = false;
 
-  constructor(private readonly take: (pack: Pack) => Promise<void>) {
+  constructor(
+    private readonly begin: () => boolean,
+    private readonly take: (pack: Pack) => Promise<void>,
+  ) {
     super();
   }
 
@@ -232,7 +239,8 @@ class ListAhead extends PackList {
 
   override keep(pack: Uint8Array): void {
     super.keep(pack);
-    this.hand();
+    this.isBegun ??= this.begin();
+    if (this.isBegun) this.hand();
   }
 
   private hand(): void {

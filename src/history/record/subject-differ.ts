@@ -2,7 +2,7 @@
 // each once; what is recorded moves on with them.
 import { PackList } from '../../base/packed-list.ts';
 import { isEqualPrint, PRINT_WORDS, type PrintKey } from '../../base/print-bits.ts';
-import { type FactPack, unpackFacts } from '../../domain/fact-packs.ts';
+import { type FactPack, textsOf, unpackFacts } from '../../domain/fact-packs.ts';
 import { FactPaths } from '../../domain/fact-prints.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
 import type { FactChange } from '../../domain/look-back.ts';
@@ -106,6 +106,7 @@ export class DiffPass {
   private readonly found = new Found();
   private pack: FactPack | undefined;
   private packPaths = new Uint32Array(0);
+  private textOf = (_fact: number): string => '';
 
   constructor(
     private readonly kind: SubjectKind,
@@ -147,16 +148,17 @@ export class DiffPass {
       const was = before.get(no);
       const isAsItWas =
         was !== undefined && last && isEqualPrint(last.values, PRINT_WORDS * was, found.prints, PRINT_WORDS * at);
-      if (!isAsItWas) take(this.kind, subject, this.last.pathOf(no).text, pack.texts[found.facts[at] as number]);
+      if (!isAsItWas) take(this.kind, subject, this.last.pathOf(no).text, this.textOf(found.facts[at] as number));
     }
     if (this.isTrusted) this.last.set(subject, found.packed());
   }
 
-  /** By fact: the number that its path has here. */
+  /** By fact: the number that its path has here. Its text is asked for afterwards. */
   private pathsOf(pack: FactPack): Uint32Array {
     if (this.pack !== pack) {
       const paths = pack.paths.map((path) => this.paths.of(path).no);
       this.packPaths = pack.pathOf.map((path) => paths[path] as number);
+      this.textOf = textsOf(pack);
       this.pack = pack;
     }
     return this.packPaths;

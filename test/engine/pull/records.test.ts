@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { unpackFacts } from '../../../src/domain/fact-packs.ts';
+import { textsOf, unpackFacts } from '../../../src/domain/fact-packs.ts';
 import { FactPaths } from '../../../src/domain/fact-prints.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
 import { SeenPrints } from '../../../src/domain/recorded-history.ts';
@@ -306,10 +306,12 @@ function read(reader: RecordPartReader, records: readonly Facts[], batchSize: nu
 
 function changedIn(part: Uint8Array | undefined): Facts[] {
   if (part === undefined) return [];
-  const { ids, ends, facts, pathOf, paths, texts } = unpackFacts(part);
+  const pack = unpackFacts(part);
+  const { ids, ends, facts, pathOf, paths } = pack;
+  const textOf = textsOf(pack);
   return ids.map((_, at) => {
     const own = [...facts.subarray(at === 0 ? 0 : ends[at - 1], ends[at])];
-    return Object.fromEntries(own.map((fact) => [paths[pathOf[fact] as number], factOf(texts[fact] as string)]));
+    return Object.fromEntries(own.map((fact) => [paths[pathOf[fact] as number], factOf(textOf(fact))]));
   });
 }
 
