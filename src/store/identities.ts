@@ -142,15 +142,21 @@ function ownerRows({ owners = [] }: IdentitySeen, no: number): [string, number][
   return [...keys].map((key) => [key, no]);
 }
 
-export function identityOfRow(row: Row): Identity {
+function namesOfRow(row: Row): Omit<IdentitySeen, 'kind'> {
   return {
-    kind: row.kind as SubjectKind,
     id: row.id as string,
     serial: row.serial as string,
     name: row.name as string,
     platform: row.platform as string,
     model: row.model as string,
     owners: row.owners === null ? undefined : storedJson<string[]>(row.owners as string),
+  };
+}
+
+export function identityOfRow(row: Row): Identity {
+  return {
+    kind: row.kind as SubjectKind,
+    ...namesOfRow(row),
     firstAt: row.first_at as number,
     changedAt: row.changed_at as number,
     goneAt: row.gone_at === null ? undefined : (row.gone_at as number),
@@ -177,12 +183,16 @@ const ROWS_OF_TURN = 2_000;
 /** There may be a million. Nobody else writes them meanwhile. */
 export async function presentIdentities(db: Db, kind: SubjectKind, key: PrintKey): Promise<PresentIdentities> {
   const present = 'FROM identities WHERE kind = ? AND gone_at IS NULL';
-  const sql = `SELECT * ${present} AND no > ? ORDER BY no LIMIT ${ROWS_AT_ONCE}`;
+  const sql = `SELECT no, id, serial, name, platform, model, owners ${present} AND no > ? ORDER BY no LIMIT ${ROWS_AT_ONCE}`;
   const count = Number((await db.reading(db.get<{ n: number }>(`SELECT count(*) AS n ${present}`, kind)))?.n);
   const all = emptyPresent(count, key);
   for (let [read, last] = [0, 0]; ; ) {
     const rows = await db.reading(db.all(sql, kind, last));
-    print(new Map(rows.map((row) => [row.no as number, identityOfRow(row)])), all, read);
+    print(
+      rows.map((row) => [row.no as number, namesOfRow(row)]),
+      all,
+      read,
+    );
     read += rows.length;
     if (rows.length < ROWS_AT_ONCE) return all;
     last = rows.at(-1)?.no as number;
@@ -219,7 +229,7 @@ function afterChanges(
 
 /** Into places from one on. */
 function print(
-  identities: ReadonlyMap<number, IdentitySeen>,
+  identities: Iterable<readonly [number, Omit<IdentitySeen, 'kind'>]>,
   { nos, prints, key }: PresentIdentities,
   at: number,
 ): void {
