@@ -19,7 +19,9 @@ LABEL org.opencontainers.image.title="Trustward" \
       org.opencontainers.image.licenses="MIT"
 WORKDIR /app
 # NODE_ENV=production disables the embedded console: without an API address the container exits with code 2 and says why.
+# Memory that threads have freed goes back sooner: a tenth less for a large fleet (docs/operating.md).
 ENV NODE_ENV=production \
+    MALLOC_ARENA_MAX=2 \
     TRUSTWARD_LISTEN=0.0.0.0:8080 \
     TRUSTWARD_DB=/data/trustward.db \
     TRUSTWARD_RULES=/app/rules

@@ -1,6 +1,7 @@
 // bench: many organizations on two workers, which share the machine with their PostgreSQL and all APIs. Each has 1,000 devices and runs every five
 // minutes, all at the same second. In every second period one organization's API accepts and never answers. Lag is counted from the time that
-// a run was due, by the stored runs. Args: organizations (300), minutes (30), minutes of a period (5); `--spread`: due one after another.
+// a run was due, by the stored runs. Args: organizations (300), minutes (30), minutes of a period (5); `--spread`: due one after another. `--idle`: one
+// worker whose organizations have nothing to do for so many minutes; what it costs to have them.
 import { mkdtempSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +11,10 @@ import { Installation, idOf, type Used } from './scale/setting.ts';
 
 const [organizations = 300, minutes = 30, everyMinutes = 5] = process.argv.slice(2).map(Number).filter(Number.isFinite);
 const isSpread = process.argv.includes('--spread');
+const isIdle = process.argv.includes('--idle');
 const history = process.argv.includes('--no-history') ? '0d' : '30d';
 const bench = 'scale';
-const WORKERS = 2;
+const WORKERS = isIdle ? 1 : 2;
 const DEVICES = 1_000;
 const PERIOD_MS = everyMinutes * 60_000;
 const PERIODS = Math.floor(minutes / everyMinutes);
@@ -40,6 +42,14 @@ const installation = await Installation.start({
 });
 try {
   await firstRuns();
+  if (isIdle) await idle();
+  else await busy();
+} finally {
+  for (const line of installation.logs()) if (line !== '') say(line.slice(0, 300));
+  await installation.close();
+}
+
+async function busy(): Promise<void> {
   const fromMs = (Math.floor((Date.now() + 2 * HANGS_BEFORE_MS) / PERIOD_MS) + 1) * PERIOD_MS;
   await sleep(fromMs - Date.now() - HANGS_BEFORE_MS);
   const before = await installation.used();
@@ -53,9 +63,23 @@ try {
   // The last ones to end.
   await sleep(HANGS_BEFORE_MS);
   await show(await runsSince(fromMs), fromMs, before, after);
-} finally {
-  for (const line of installation.logs()) if (line !== '') say(line.slice(0, 300));
-  await installation.close();
+}
+
+/** What follows the first runs is over by then. */
+const SETTLED_MS = 60_000;
+
+async function idle(): Promise<void> {
+  await sleep(SETTLED_MS);
+  const before = await installation.used();
+  await sleep(minutes * 60_000);
+  const after = await installation.used();
+  const aMinute = (of: 'workersMs' | 'postgresMs' | 'transactions' | 'wakeUps') => (after[of] - before[of]) / minutes;
+  const show = (what: string, value: number, unit: string) => report({ bench, what, value, unit });
+  show(`${organizations} idle organizations: memory of the worker`, after.workerMb, 'MB');
+  show('processor time of the worker', aMinute('workersMs'), 'ms/min');
+  show('… of PostgreSQL', aMinute('postgresMs'), 'ms/min');
+  show('times that a thread of the worker woke up', aMinute('wakeUps'), '/min');
+  show('transactions', aMinute('transactions'), '/min');
 }
 
 function isHanging(period: number): boolean {
@@ -68,6 +92,7 @@ function dueMs(number: number): number {
 }
 
 function scheduleOf(number: number): string {
+  if (isIdle) return '0 0 0 1 1 *';
   const [minute, second] = [Math.floor(dueMs(number) / 60_000), (dueMs(number) / 1_000) % 60];
   return `${second} ${minute}-59/${everyMinutes} * * * *`;
 }

@@ -27,6 +27,8 @@ export interface Used {
   postgresMs: number;
   apisMs: number;
   transactions: number;
+  /** Of all threads of the workers. */
+  wakeUps: number;
   /** Resident, of the largest worker; of all processes of PostgreSQL together. */
   workerMb: number;
   postgresMb: number;
@@ -88,6 +90,7 @@ export class Installation {
       postgresMs: sum(postgres.map((pid) => processorMs(pid))),
       apisMs: (await this.seen()).cpuMs,
       transactions: Number(row?.n),
+      wakeUps: sum(this.workers.map(({ pid }) => wakeUpsOf(pid as number))),
       workerMb: Math.max(...this.workers.map(({ pid }) => memoryMb(pid as number, 'VmRSS'))),
       postgresMb: sum(postgres.map((pid) => memoryMb(pid, 'RssAnon'))) + memoryMb(postgres[0] as number, 'RssShmem'),
     };
@@ -180,6 +183,14 @@ function statOf(pid: number): number[] {
   } catch {
     return [];
   }
+}
+
+/** How often its threads have waited for something. */
+function wakeUpsOf(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const waits = (thread: string) =>
+    /^voluntary_ctxt_switches:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'))?.[1];
+  return sum(threads.map((thread) => Number(waits(thread))));
 }
 
 function memoryMb(pid: number, name: 'VmRSS' | 'RssAnon' | 'RssShmem'): number {
