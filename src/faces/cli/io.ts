@@ -2,7 +2,7 @@
 // to standard error. A command returns its exit code; failures are thrown and become one line and a code in main.ts.
 
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, delimiter, dirname, relative } from 'node:path';
+import { basename, delimiter, dirname, extname, relative } from 'node:path';
 import { shellWord } from '../../base/text.ts';
 import { type Database, DEFAULT_ORGANIZATION, demandSqlite, isOrganizationId } from '../../domain/database.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
@@ -164,16 +164,45 @@ export function flagsOf({
   return { apiUrl, db, org, rules, schedule, watch, mode, listen, actConcurrency };
 }
 
+/** How names of files end, by what is in them. */
+const ENDINGS: Readonly<Record<string, readonly string[]>> = {
+  text: ['.txt', '.text'],
+  json: ['.json'],
+  md: ['.md', '.markdown'],
+  csv: ['.csv'],
+  html: ['.html', '.htm'],
+  junit: ['.xml'],
+};
+
 /**
- * The requested format. Called before a command does anything: work for a result that cannot be written is wasted, or
- * done and never shown.
+ * The format: `--format`, otherwise the one that the ending of `--out` stands for. Called before a command does anything: work for a
+ * result that cannot be written is wasted, or done and never shown. `otherEndings`: what a file of any other ending holds; without it,
+ * such an ending is refused. Errors: AppError `usage`.
  */
-export function outputOf<T extends string>(options: CommonOptions, allowed: readonly T[], fallback: T): T {
-  const format = options.format ?? fallback;
+export function outputOf<T extends string>(
+  options: CommonOptions,
+  allowed: readonly T[],
+  fallback: T,
+  otherEndings?: T,
+): T {
+  const format = options.format ?? formatOf(options.out, allowed, otherEndings) ?? fallback;
   if (!(allowed as readonly string[]).includes(format))
     throw new AppError('usage', `--format is \`${format}\`: expected ${allowed.join(', ')}`);
   if (options.out !== undefined) refuseUnwritable(options.out);
   return format as T;
+}
+
+/** Undefined: the name of the file promises nothing, or the command has one format anyway. */
+function formatOf<T extends string>(file: string | undefined, allowed: readonly T[], others: T | undefined) {
+  const ending = extname(file ?? '').toLowerCase();
+  if (ending === '' || allowed.length === 1) return undefined;
+  const found = allowed.find((format) => ENDINGS[format]?.includes(ending)) ?? others;
+  if (found !== undefined) return found;
+  const known = allowed.map((format) => ENDINGS[format]?.[0]).join(', ');
+  throw new AppError(
+    'usage',
+    `--out: \`${file}\` ends in \`${ending}\`: expected ${known}, or name a format with --format`,
+  );
 }
 
 function refuseUnwritable(file: string): void {

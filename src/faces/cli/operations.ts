@@ -216,6 +216,8 @@ export interface Words<Id extends OperationId> {
   /** For people beside the text, on standard error: scripts read the text. */
   aside?(answer: Output<Id>): string;
   exitCode?(answer: Output<Id>): number;
+  /** Its text has no form: a file may be called as one likes. */
+  isBare?: true;
 }
 
 /** Does one operation, and writes its answer. `given`: what its arguments give, beside its options. */
@@ -227,7 +229,7 @@ export async function does<Id extends OperationId>(
   words: Words<Id>,
   work: (input: object) => Promise<Output<Id>> = (input) => operations(io, options)[id](input as never) as never,
 ): Promise<number> {
-  const format = outputOf(options, FORMATS, 'text');
+  const format = outputOf(options, FORMATS, 'text', words.isBare && 'text');
   const answer = await work({ ...inputFrom(id, options), ...given });
   const text = format === 'json' ? JSON.stringify(answer, null, 2) : words.text(answer).map(showHidden).join('\n');
   write(io, options, text);

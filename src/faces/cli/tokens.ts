@@ -25,6 +25,7 @@ interface TokenOptions extends CommonOptions {
 export async function tokensAddCommand(io: Io, name: string, options: TokenOptions): Promise<number> {
   return performed(io, options, 'addToken', name, {
     text: ({ token }) => [token],
+    isBare: true,
     aside: (made) =>
       `token \`${made.name}\` of scope ${made.scope}, ${endOf(made)}; keep it now, it is not shown again`,
   });

@@ -31,12 +31,7 @@ export const ROWS: readonly Row[] = [
       ...output('text, json, md, csv, html'),
       { flag: '--completed', text: 'the last run that was completed over all active rules' },
     ],
-    examples: [
-      '# the latest run',
-      'trustward report',
-      '# run 12, for a ticket',
-      'trustward report 12 --format md --out run-12.md',
-    ],
+    examples: ['# the latest run', 'trustward report', '# run 12, for a ticket', 'trustward report 12 --out run-12.md'],
     load: async () => (await import('../report.ts')).reportCommand,
   },
   {
@@ -123,7 +118,7 @@ export const ROWS: readonly Row[] = [
       '# what would this rule have done last month?',
       'trustward replay --since 30d --rules new-rules --rule ban-compromised-device',
       '# the same with pictures, to mail',
-      'trustward replay --rules new-rules --format html --out replay.html',
+      'trustward replay --rules new-rules --out replay.html',
       '# whether the decisions of last week can be made again from what was seen',
       'trustward replay --since 7d',
     ],

@@ -109,8 +109,12 @@ export const PAGED: readonly OptionWords[] = [
 ];
 
 export function output(formats: string): OptionWords[] {
+  const isChoice = formats.includes(',');
   return [
     { flag: '--format <format>', text: formats },
-    { flag: '--out <file>', text: 'write there instead of to standard output' },
+    {
+      flag: '--out <file>',
+      text: `write there instead of to standard output${isChoice ? ', in the format of its ending' : ''}`,
+    },
   ];
 }
