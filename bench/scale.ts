@@ -22,6 +22,8 @@ const FIRST_MS_MAX = 30 * 60_000;
 /** Its API stops to answer so long before its run is due. */
 const HANGS_BEFORE_MS = 2_000;
 const HANGING = 0;
+/** What follows the first runs is over by then. */
+const SETTLED_MS = 60_000;
 
 interface StoredRun {
   org: string;
@@ -64,9 +66,6 @@ async function busy(): Promise<void> {
   await sleep(HANGS_BEFORE_MS);
   await show(await runsSince(fromMs), fromMs, before, after);
 }
-
-/** What follows the first runs is over by then. */
-const SETTLED_MS = 60_000;
 
 async function idle(): Promise<void> {
   await sleep(SETTLED_MS);
