@@ -1,6 +1,7 @@
 // base: long texts from outside, made short enough to be read. In: any text. Out: its beginning, cut between whole
 // characters, and an ellipsis that marks the cut. JSON never passes here: it has everything.
 import type { z } from 'zod';
+import { didYouMean, nearestFirst } from './nearest-name.ts';
 
 /** A name is as long as its owner wants: a device, a user and a service choose their own. */
 export const NAME_MAX = 120;
@@ -63,8 +64,7 @@ export function wordsOf(issue: Issue, input: unknown): string {
   if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
     return valueAt(input, issue.path) === undefined ? 'is required' : `must be ${article(issue.expected)}`;
   }
-  if (issue.code === 'invalid_value')
-    return `must be one of ${issue.values.map((each) => `\`${String(each)}\``).join(', ')}`;
+  if (issue.code === 'invalid_value') return choiceWords(issue.values.map(String), valueAt(input, issue.path));
   if (issue.code === 'unrecognized_keys') {
     const shown = issue.keys.slice(0, KEYS_MAX).map((key) => `\`${key.slice(0, 100)}\``);
     const more = issue.keys.length - shown.length;
@@ -81,6 +81,15 @@ export function wordsOf(issue: Issue, input: unknown): string {
   }
   if (issue.code === 'invalid_union' && issue.message === 'Invalid input') return 'is not of the expected form';
   return issue.message;
+}
+
+function choiceWords(values: readonly string[], given: unknown): string {
+  const written = typeof given === 'string' ? given : '';
+  const all = nearestFirst(written, values).map((each) => `\`${each}\``);
+  const hint = didYouMean(written, values).replace('; ', '');
+  return hint === ''
+    ? `must be one of ${all.join(', ')}`
+    : `is \`${written}\`: ${hint} It must be one of ${all.join(', ')}`;
 }
 
 const isNumber = ({ origin }: { origin: string }): boolean => ['number', 'int', 'bigint'].includes(origin);

@@ -1,5 +1,6 @@
 // contract: what is read: decisions, subjects, what is in force, the audit, rules, explanations, summaries.
 import { z } from 'zod';
+import { AUDIT_KINDS } from '../domain/audit-entry.ts';
 import { NOTIFICATION_STATUSES } from '../domain/notification.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import { TIMELINE_PARTS } from '../domain/why.ts';
@@ -167,7 +168,7 @@ export const AUDIT = {
       .strictObject({
         after: positionField.optional().describe('entries after this number, oldest first'),
         before: positionField.optional().describe('entries before this number, newest first'),
-        kind: nameField.optional().describe('entries of this kind, such as `decision.made`'),
+        kind: z.enum(AUDIT_KINDS).optional().describe('entries of this kind'),
         target: nameField.optional().describe('entries that name this target, by any of its names'),
         actor: nameField.optional().describe('who did it, in whatever way, such as `ana`'),
         reference: nameField.optional().describe('what was done under this ticket or change number'),

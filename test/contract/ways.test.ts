@@ -195,6 +195,10 @@ operation(
     ({ entries }: { entries: unknown }) => entries,
   ),
   bad(() => ({ after: '1', before: '2' })),
+  bad(
+    () => ({ kind: 'intent.send' }),
+    () => ['audit', 'list', '--kind', 'intent.send'],
+  ),
   edge(() => ({ after: '0', limit: '1' })),
 );
 operation(

@@ -3,6 +3,7 @@
 // no database is needed.
 
 import { plainJson } from '../../base/json.ts';
+import { didYouMean } from '../../base/nearest-name.ts';
 import { clip } from '../../base/text.ts';
 import { isoTime } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -13,7 +14,6 @@ import { eventWithoutSecrets } from '../../domain/secrets.ts';
 import { dropSecrets } from '../../engine/pull/trust-gate.ts';
 import type { ManagementClient } from '../../platform/client.ts';
 import { FACT_KINDS, type FactKind, type FactRow, factRows } from '../../rules/facts/fact-list.ts';
-import { didYouMean } from '../../rules/language/problem.ts';
 import { composeClient } from '../../runtime/compose/connection.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { listsOf } from '../../runtime/config/reader.ts';

@@ -2,6 +2,7 @@
 // history beside the database, if any. Out: text, Markdown or JSON; kept evidence beside the history. It asks no API, and needs no database.
 
 import { existsSync } from 'node:fs';
+import { didYouMean } from '../../base/nearest-name.ts';
 import { isoTime } from '../../base/time.ts';
 import type { ReportEvidence } from '../../contract/report.ts';
 import type { Database } from '../../domain/database.ts';
@@ -29,7 +30,6 @@ import {
 } from '../../history/evidence/evidence-files.ts';
 import { loadRuleFolder } from '../../rules/active/rule-holder.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
-import { didYouMean } from '../../rules/language/problem.ts';
 import { evidenceThresholdsOf } from '../../runtime/config/config.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { keepHeapLean, statusLine } from '../../runtime/system/process.ts';

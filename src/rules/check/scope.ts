@@ -2,6 +2,7 @@
 // written, and how an operand is refused. In: the subject's schema, the rule's declarations. Out: a scope that checks pass down.
 
 import { canonicalJson } from '../../base/json.ts';
+import { didYouMean, nearestName } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
 import type { ActionTraits } from '../../domain/action.ts';
 import { type Fact, isFacts, showLiteral } from '../../domain/facts.ts';
@@ -17,7 +18,7 @@ import {
   partsOf,
 } from '../language/expression.ts';
 import { type Edit, type EditsOf, nameOf, type Reads } from '../language/loaded-rule.ts';
-import { didYouMean, nearestName, type Place, type ProblemCode, type Problems } from '../language/problem.ts';
+import type { Place, ProblemCode, Problems } from '../language/problem.ts';
 import {
   ANY,
   BOOLEAN,

@@ -1,6 +1,8 @@
 // rules: a rule file's value → a loaded rule, every part of it checked. In: the value, where its parts stand, the actions' traits.
 // Out: the rule, or all of its problems.
+
 import { z } from 'zod';
+import { didYouMean, nearestName } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
 import type { ActionName, ActionTraits } from '../../domain/action.ts';
 import { digestOf } from '../../domain/digest.ts';
@@ -22,7 +24,7 @@ import {
 } from '../check/scope.ts';
 import { type Expression, type Freshness, ownAt, ownPart, walk } from '../language/expression.ts';
 import { type LoadedRule, noReads, type Reads, type RuleTest } from '../language/loaded-rule.ts';
-import { byPosition, didYouMean, nearestName, type Place, Problems, type RuleProblem } from '../language/problem.ts';
+import { byPosition, type Place, Problems, type RuleProblem } from '../language/problem.ts';
 import { LANGUAGE } from '../operators/operators.ts';
 import {
   BOOLEAN,

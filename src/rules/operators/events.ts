@@ -1,5 +1,6 @@
 // rules: `event_count`, `event_distinct` and `since_last_event` over the subject's own events in a sliding window.
 // In: a filter. Out: a fact, read when it is first asked for: with a gap in the event log it is a number between two bounds.
+import { didYouMean, nearestName } from '../../base/nearest-name.ts';
 import { formatDuration, parseDuration } from '../../base/time.ts';
 import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.ts';
 import {
@@ -21,7 +22,7 @@ import {
 } from '../check/scope.ts';
 import { type EventCount, type Expression, keyOf } from '../language/expression.ts';
 import { type Edit, type EditsOf, literalEdits, showEdited, within } from '../language/loaded-rule.ts';
-import { didYouMean, nearestName, type Place } from '../language/problem.ts';
+import type { Place } from '../language/problem.ts';
 import { fieldAt, NUMBER, SECONDS, type ValueType } from '../record-types/field-types.ts';
 
 // Checks the filter of an event operator: which of the subject's own events it counts, and in which window.

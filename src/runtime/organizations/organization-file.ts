@@ -4,9 +4,10 @@
 import { existsSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import { z } from 'zod';
+import { didYouMean } from '../../base/nearest-name.ts';
 import { isOrganizationId, ORGANIZATION_ID_MAX } from '../../domain/database.ts';
 import { type Fact, isFacts, showLiteral } from '../../domain/facts.ts';
-import { byPosition, didYouMean, type Place, Problems, type RuleProblem } from '../../rules/language/problem.ts';
+import { byPosition, type Place, Problems, type RuleProblem } from '../../rules/language/problem.ts';
 import { readRuleText, type TextFault } from '../../rules/load/rule-text.ts';
 
 // The keys of an organization's file, and the settings that they are. In: nothing. Out: a schema of the file's form,

@@ -131,4 +131,15 @@ describe('`audit list`', () => {
       'run.started',
     ]);
   });
+
+  it('of a kind that there is not fails, and names those that there are, the nearest first', async () => {
+    const typo = await ask('audit', 'list', '--kind', 'intent.send');
+    expect(typo).toMatchObject({ code: 2, out: '' });
+    expect(typo.err).toContain(
+      '--kind is `intent.send`: did you mean `intent.sent`? It must be one of `intent.sent`, `database.bound`, ',
+    );
+    expect((await ask('audit', 'list', '--kind', 'exemption')).err).toContain(
+      '--kind must be one of `exemption.added`, `exemption.covered`, `exemption.confirmed`, `exemption.ended`, `exemption.ending`, ',
+    );
+  });
 });

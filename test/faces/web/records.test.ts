@@ -46,6 +46,7 @@ describe('the audit', () => {
     const { get } = await opened();
     expect((await get('/audit?target=nobody')).status).toBe(404);
     expect((await get('/audit?since=soon')).status).toBe(400);
+    expect((await get('/audit?kind=stop')).status).toBe(400);
     expect((await get('/audit?before=x')).status).toBe(400);
   });
 

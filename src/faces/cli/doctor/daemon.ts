@@ -2,13 +2,13 @@
 // and accepts our token.
 
 import { statSync } from 'node:fs';
+import { didYouMean } from '../../../base/nearest-name.ts';
 import { shellWord } from '../../../base/text.ts';
 import { formatDuration, spanText, timeText } from '../../../base/time.ts';
 import { remoteOperations } from '../../../contract/client.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { areForgotten, WAITS_LONG_MS } from '../../../domain/jobs.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../../../domain/ports.ts';
-import { didYouMean } from '../../../rules/language/problem.ts';
 import { composeQuietPeriod } from '../../../runtime/compose/compose.ts';
 import type { WorkersLook } from '../../../runtime/compose/workers.ts';
 import type { Config } from '../../../runtime/config/config.ts';

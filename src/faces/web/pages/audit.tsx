@@ -2,7 +2,7 @@
 // In: filters. Out: pages. It only reads.
 import { z } from 'zod';
 import { nameField, positionField, sinceField, sinceOf } from '../../../contract/operation.ts';
-import type { AuditCheck } from '../../../domain/audit-entry.ts';
+import { AUDIT_KINDS, type AuditCheck } from '../../../domain/audit-entry.ts';
 import { auditedTarget } from '../../../domain/decision-filter.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { ownText } from '../../../domain/facts.ts';
@@ -161,7 +161,7 @@ const PAGE = 50;
 const BYTES_MAX = 50_000;
 
 const query = z.strictObject({
-  kind: nameField.optional(),
+  kind: z.enum(AUDIT_KINDS).optional(),
   target: nameField.optional(),
   actor: nameField.optional(),
   since: sinceField,
