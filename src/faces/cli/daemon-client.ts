@@ -6,8 +6,9 @@ import { userInfo } from 'node:os';
 import type { Remote } from '../../contract/client.ts';
 import { AppError } from '../../domain/errors.ts';
 import { atCommandLine, USER_HEADER } from '../../domain/operator.ts';
+import { shownAddress } from '../../domain/secrets.ts';
 import type { Config } from '../../runtime/config/config.ts';
-import { type DatabaseAccess, readDatabaseAccess } from '../../runtime/config/name-reader.ts';
+import { baseAddress, type DatabaseAccess, type Flags, readDatabaseAccess } from '../../runtime/config/name-reader.ts';
 import { readDaemonAddress } from '../../store/sqlite/writer-lock.ts';
 import { type CommonOptions, flagsOf, type Io } from './io.ts';
 
@@ -39,16 +40,34 @@ export interface DaemonClient extends Remote {
   rulesDir: string | undefined;
 }
 
-/** The active daemon of this database, or undefined when none announced itself or it does not answer. */
-export async function findDaemon({ database, token: given }: DatabaseAccess): Promise<DaemonClient | undefined> {
+/**
+ * The active daemon of this database, or undefined when none announced itself or it does not answer. Errors: AppError `usage` when the
+ * person named another Management API than the daemon's: it would use its own.
+ */
+export async function findDaemon(
+  { database, token: given }: DatabaseAccess,
+  { apiUrl: named }: Pick<Flags, 'apiUrl'> = {},
+): Promise<DaemonClient | undefined> {
   if (database.kind === 'postgres') return undefined; // every process may write to it
   const address = readDaemonAddress(database.file);
   if (!address) return undefined;
-  const { url, rulesDir } = address;
+  const { url, rulesDir, apiUrl } = address;
   if (!(await isTrustward(url))) return undefined; // a leftover file
+  if (named !== undefined && apiUrl !== undefined && isOther(named.trim(), apiUrl)) {
+    const own = apiUrl === null ? 'the embedded, made-up organization' : `the Management API at ${apiUrl}`;
+    throw new AppError(
+      'usage',
+      `--api-url is \`${shownAddress(named)}\`, and the daemon at ${url} on \`${database.file}\` uses ${own}: leave out --api-url, or name another database with --db`,
+    );
+  }
   const token = given ?? readTokenFile(`${database.beside}.token`);
   const headers = { authorization: `Bearer ${token}`, [USER_HEADER]: encodeURIComponent(userHere()) };
   return { name: `the daemon at ${url}`, url, rulesDir, headers };
+}
+
+/** What is no address names no other one: a command that needs an address says so, and a stop goes on. */
+function isOther(named: string, own: string | null): boolean {
+  return URL.canParse(named) && baseAddress(named) !== own;
 }
 
 /** Another process may listen there by now: it must not receive the token. */

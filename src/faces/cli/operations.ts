@@ -30,7 +30,7 @@ export function operations(io: Io, options: CommonOptions): Operations {
     if (needs === 'record') return reads(io, options, id as ReadingId, parsed as never) as never;
     // Without rules and the API no other setting is read, so a wrong one cannot get in the way: least of all of a stop.
     const config = needs === 'database' ? undefined : await wholeConfig(io, options);
-    const daemon = await findDaemon(config ?? readDatabaseAccess(io.env, flagsOf(options)));
+    const daemon = await findDaemon(config ?? readDatabaseAccess(io.env, flagsOf(options)), options);
     if (config && IS_OF_RULES.has(id)) await demandOwnRules(io, config, options, daemon);
     if (!daemon) {
       // Of the environment alone: a mistake in a file stands in nobody's way.

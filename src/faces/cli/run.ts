@@ -62,7 +62,7 @@ interface RunOptions extends CommonOptions {
 export async function runCommand(io: Io, options: RunOptions): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
   const config = await configOf(io, options);
-  const daemon = await findDaemon(config);
+  const daemon = await findDaemon(config, options);
   const active = await otherThanActive(io, config, options, daemon);
   const report = active
     ? await whatIfOver(io, config, options, active)

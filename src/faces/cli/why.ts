@@ -17,7 +17,7 @@ import { type Explained, explainedText, whyText } from './why-text.ts';
 export async function explainCommand(io: Io, rule: string, subject: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const config = await configOf(io, options);
-  const daemon = await findDaemon(config);
+  const daemon = await findDaemon(config, options);
   const other = await otherThanActive(io, config, options, daemon);
   const explained: Explained = other
     ? await explainedBy(config, rule, subject)

@@ -123,6 +123,12 @@ function isPath(file: string): boolean {
   return isAbsolute(file) || /^[.~]/.test(file) || (file.includes('/') && existsSync(dirname(file)));
 }
 
+/** One spelling of one address: a database is bound to it. What is no address stays as it is. */
+export function baseAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : text;
+}
+
 export interface Flags {
   apiUrl?: string;
   db?: string;

@@ -5,7 +5,7 @@ import { parseDuration } from '../../base/time.ts';
 import { LISTS, type Lists } from '../../domain/lists.ts';
 import { shownAddress } from '../../domain/secrets.ts';
 import { scheduleFault } from '../schedule/run-queue.ts';
-import { type Environment, NameReader } from './name-reader.ts';
+import { baseAddress, type Environment, NameReader } from './name-reader.ts';
 
 const WATCH_MS = { min: 1_000, max: 86_400_000 };
 
@@ -24,8 +24,7 @@ export class ConfigReader extends NameReader {
       this.fault(name, `${name} is \`${shown}\`: give the bare base address, without query or fragment`);
     else if (/\/api(\/v\d+)?\/?$/.test(url.pathname))
       this.fault(name, `${name} is \`${shown}\`: give the base address without \`${url.pathname}\`, it is added`);
-    // One spelling of one address: a database is bound to it.
-    return url ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : text;
+    return baseAddress(text);
   }
 
   choice<const T extends string, F extends T | undefined>(name: string, choices: readonly T[], fallback: F): T | F {

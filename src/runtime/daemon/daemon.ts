@@ -121,7 +121,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   let metrics: Listening | undefined;
   try {
     metrics = await metricsListener(config, deps);
-    announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir });
+    announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir, apiUrl: config.api?.url ?? null });
   } catch (error) {
     await metrics?.close();
     await listening.close();

@@ -23,6 +23,8 @@ export interface DaemonAddress {
   url: string;
   /** The folder of its rules, by its real path; a run over another one is a what-if. */
   rulesDir?: string | undefined;
+  /** Base address of the Management API that it uses; null: the embedded organization. Absent: of an earlier version. */
+  apiUrl?: string | null;
 }
 
 export interface WriterLock extends InPlace {

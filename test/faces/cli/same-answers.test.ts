@@ -133,6 +133,17 @@ describe('beside a daemon', () => {
     expect(found).toEqual([]);
   });
 
+  it('another Management API than the daemon’s is refused, and nothing is done; the daemon’s own may be named', async () => {
+    const named = 'https://elsewhere.example.com';
+    const err = `trustward: --api-url is \`${named}\`, and the daemon at ${daemon.url} on \`${org.dbFile}\` uses the Management API at ${org.console.address}: leave out --api-url, or name another database with --db\n`;
+    const before = (await ask('audit')).body.head;
+    const explain = ['explain', 'ban-compromised-device', 'HELD-0'];
+    for (const args of [['stop', '--reason', 'x'], ['run'], ['reject', plan], explain])
+      expect(await tw(...args, '--api-url', named), args[0]).toEqual({ code: 2, out: '', err });
+    expect((await ask('audit')).body.head).toEqual(before);
+    expect(await tw(...explain, '--api-url', `${org.console.address}/`)).toMatchObject({ code: 0, err: '' });
+  });
+
   it('a part of a plan names at most 10,000 targets, whichever way it is asked for', async () => {
     expect(await ask(`plans/${plan}/approve`, { only: MANY })).toMatchObject({ status: 400 });
     expect(await tw(...APPROVE_MANY())).toMatchObject({ code: 2 });
