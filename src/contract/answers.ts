@@ -396,7 +396,7 @@ const summaryDeed = z.strictObject({
   by: text.nullable(),
   text,
   reason: text.nullable(),
-  entry: count.nullable().describe('the audit entry; null for several'),
+  entry: count.nullable().describe('the audit entry, the first of an act on several rules; null for several acts'),
 });
 
 const summaryUntrusted = z.strictObject({
@@ -416,7 +416,7 @@ const summary = z
     calls: z.array(summaryCalls),
     held: z.array(
       z.strictObject({
-        rule: text,
+        rules: texts.describe('all that propose the same for these targets'),
         reason: text,
         count,
         inForce: count,

@@ -159,7 +159,8 @@ export interface PlanLine extends PlanHead {
 
 /** Decisions of a time that hold something, by rule and reason. */
 export interface HeldSince {
-  rule: string;
+  /** All that proposed these actions: one that several rules propose is held once. */
+  rules: string[];
   reason: string;
   count: number;
   /** Of these, still in force. */

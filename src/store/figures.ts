@@ -95,7 +95,7 @@ export function* readLastFindings(db: Db): Work<LastFindings | undefined> {
 
 // What decisions of a time hold, counted for a summary.
 
-const HELD = `SELECT rule, reason, target, run_seq, ended_seq IS NULL AS in_force FROM decisions
+const HELD = `SELECT rule, reason, action, target, run_seq, ended_seq IS NULL AS in_force FROM decisions
   WHERE decision = 'hold' AND rowid >= (${FIRST_OF_RUN}) AND written_at >= ? ORDER BY rowid DESC`;
 
 const inForce = (index: string) => `SELECT count(*) AS held FROM (SELECT DISTINCT action, target FROM decisions ${index}
@@ -109,20 +109,31 @@ export function* heldInForce(db: Db, reason: ReasonCode): Work<number> {
 interface HeldRow {
   rule: string;
   reason: string;
+  action: string;
   target: string;
   run_seq: number;
   in_force: 0 | 1;
 }
 
+/** An action that several rules propose has a decision for each, and is held once. */
 export function* heldSince(db: Db, sinceMs: number, named: number): Work<HeldSince[]> {
+  const acts = new Map<string, Omit<HeldRow, 'rule'> & { rules: string[] }>();
+  for (const { rule, ...row } of yield* db.all<HeldRow>(HELD, yield* firstRunSince(db, sinceMs), sinceMs)) {
+    const key = `${row.run_seq} ${row.action} ${row.reason} ${row.target}`;
+    const act = acts.get(key);
+    if (act === undefined) acts.set(key, { ...row, rules: [rule] });
+    else {
+      if (!act.rules.includes(rule)) act.rules.push(rule);
+      act.in_force ||= row.in_force;
+    }
+  }
   const groups = new Map<string, HeldSince>();
-  for (const row of yield* db.all<HeldRow>(HELD, yield* firstRunSince(db, sinceMs), sinceMs)) {
-    const { rule, reason, target } = row;
-    const key = `${rule} ${reason}`;
-    const group = groups.get(key) ?? { rule, reason, count: 0, inForce: 0, some: [] };
+  for (const { rules, reason, target, run_seq, in_force } of acts.values()) {
+    const key = `${rules.sort().join(' ')} ${reason}`;
+    const group = groups.get(key) ?? { rules, reason, count: 0, inForce: 0, some: [] };
     group.count += 1;
-    group.inForce += row.in_force;
-    if (group.some.length < named) group.some.push({ target, run: row.run_seq });
+    group.inForce += Number(in_force);
+    if (group.some.length < named) group.some.push({ target, run: run_seq });
     groups.set(key, group);
   }
   return [...groups.values()].sort((one, other) => other.count - one.count);

@@ -31,7 +31,7 @@ import {
 } from './decision-view.ts';
 import { actKindOf } from './decision-words.ts';
 import { evidenceView } from './evidence-words.ts';
-import { countText, plural } from './fact-text.ts';
+import { countText, listed, plural } from './fact-text.ts';
 import { ceilingsOf, grouped, limitsOf, trendOf } from './grouped.ts';
 import { operatorView, reportPlan, reportPlanHead } from './plan-view.ts';
 
@@ -180,12 +180,6 @@ function outcomeWords(done: readonly RunDecision[]): string {
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return [...counts].map(([name, count]) => `${countText(count)} ${name}`).join(', ');
-}
-
-/** `a, b and c`. */
-export function listed(parts: readonly string[]): string {
-  const before = parts.slice(0, -1).join(', ');
-  return `${before}${before === '' ? '' : ' and '}${parts.at(-1)}`;
 }
 
 /** The whole report of one run. `evidence`: kept evidence of its rules. Errors: AppError `store_failed`. */

@@ -129,6 +129,12 @@ export type Figure = { used: number; allowed: number } | { counts: readonly numb
 export interface Marked {
   readonly parts: readonly Part[];
 }
+/** `a, b and c`. */
+export function listed(parts: readonly string[]): string {
+  const before = parts.slice(0, -1).join(', ');
+  return `${before}${before === '' ? '' : ' and '}${parts.at(-1)}`;
+}
+
 
 /** One line of a cell. In a plain one, words stay whole as long as they look like an id, an address or a command. */
 export type CellLine = string | Marked;

@@ -394,7 +394,7 @@ describe('a summary', () => {
       ],
       held: [
         {
-          rule: 'ban-compromised-device',
+          rules: ['ban-compromised-device'],
           reason: 'limits',
           count: 2,
           inForce: 1,
@@ -412,6 +412,30 @@ describe('a summary', () => {
       },
       untrusted: [{ source: 'devices', code: 'shrunk', readings: 2, firstRun: 2, lastRun: 3 }],
     });
+  });
+
+  it('an act of several rules is one act, with all of them', async () => {
+    const store = openStore(fakeClock());
+    const rules = ['ban', 'second'];
+    const decisions = rules.map((rule) => decision({ id: rule, rule, decision: 'hold', reason: 'limits' }));
+    await addRun(store, { id: 'run1', startedAt: at(1), decisions });
+    const onBoth = (target: string, more: object) =>
+      rules.map((rule) => ({ rule, action: 'ban_device', target, ...more }));
+    await store.appendAudit([
+      ...onBoth('S-7', {}).map((body) => ({ kind: 'episode.overridden' as const, body })),
+      ...onBoth('S-8', {}).map((body) => ({ kind: 'episode.overridden' as const, body })),
+      ...onBoth('S-9', { by: 'ana' }).map((body) => ({ kind: 'claim.released' as const, body })),
+    ]);
+    const { held, people } = await buildSummary(store, START_MS, at(20));
+    expect(held).toMatchObject([{ rules, reason: 'limits', count: 1, inForce: 1, some: [{ run: 1 }] }]);
+    expect([people.count, people.some.map(({ text }) => text).sort()]).toEqual([
+      3,
+      [
+        'released without a call: ban_device S-9 of rules ban and second',
+        'reversed ban_device S-7 of rules ban and second',
+        'reversed ban_device S-8 of rules ban and second',
+      ],
+    ]);
   });
 
   it('names no run for what a person released', async () => {

@@ -10,10 +10,10 @@ import type {
   ReplayedRule,
   ReplayedUnread,
 } from '../../../domain/replay.ts';
-import { effectWords, listed } from '../build-report.ts';
+import { effectWords } from '../build-report.ts';
 import { isoOrNull } from '../decision-view.ts';
 import { timeWords } from '../decision-words.ts';
-import { asSentence, countText, plural } from '../fact-text.ts';
+import { asSentence, countText, listed, plural } from '../fact-text.ts';
 import { grouped } from '../grouped.ts';
 import { reasonWords } from '../words.ts';
 

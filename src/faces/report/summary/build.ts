@@ -10,7 +10,7 @@ import { aboutText } from '../../../domain/exemption.ts';
 import { saidText } from '../../../domain/operator.ts';
 import { isOfLook, type Run } from '../../../domain/run.ts';
 import type { AuditQuery } from '../../../domain/store-ports.ts';
-import { plural } from '../fact-text.ts';
+import { listed, plural } from '../fact-text.ts';
 import { changeWindowNow } from '../plan-view.ts';
 import type { Counted, SummaryReader } from './sections.ts';
 
@@ -137,10 +137,12 @@ function outagesOf(runs: readonly Run[], usualMs: number, untilMs: number): Summ
 
 const PEOPLE_NAMED_MAX = 15;
 
-/** In words, after the name; undefined: the entry is not a person's. */
-type Words = (entry: ReadEntry) => string | undefined;
+/** In words, after the name; undefined: the entry is not a person's. `rules`: of an act that has an entry for each of its rules. */
+type Words = (entry: ReadEntry, rules: readonly string[]) => string | undefined;
 
 const of = (entry: ReadEntry, ...names: string[]) => names.map((name) => textIn(entry, name)).join(' ');
+const ofRules = (rules: readonly string[]) =>
+  rules.length === 0 ? '' : ` of ${rules.length === 1 ? 'rule' : 'rules'} ${listed(rules)}`;
 const hasActor = (entry: ReadEntry) => textIn(entry, 'by') !== '';
 
 /** Kinds of entries that are no deed of a person; `run.started` has lines of its own. */
@@ -194,8 +196,8 @@ const DEEDS: Readonly<Record<Deed, Words>> = {
   'plan.glass_broken': (entry) => `BROKE THE GLASS: let plan ${of(entry, 'plan')} through the change windows`,
   'plan.applying': (entry) => `applied plan ${of(entry, 'plan')}`,
   'intent.planned': (entry) => (hasActor(entry) ? `released a claim: ${of(entry, 'action', 'target')}` : undefined),
-  'claim.released': (entry) =>
-    hasActor(entry) ? `released a claim without a call: ${of(entry, 'action', 'target')}` : undefined,
+  'claim.released': (entry, rules) =>
+    hasActor(entry) ? `released without a call: ${of(entry, 'action', 'target')}${ofRules(rules)}` : undefined,
   'intent.resolved': (entry) => `resolved ${of(entry, 'action', 'target')} as ${of(entry, 'as')}`,
   'exemption.added': (entry) => `exempted ${of(entry, 'about')} (exemption ${of(entry, 'exemption')})`,
   'exemption.confirmed': (entry) =>
@@ -212,8 +214,8 @@ const DEEDS: Readonly<Record<Deed, Words>> = {
   'history.forgotten': (entry) => `removed the records of a ${of(entry, 'subject')} from the history`,
   'audit.archived': () => 'archived audit entries',
   // A release has a line of its own.
-  'episode.overridden': (entry) =>
-    hasActor(entry) ? undefined : `reversed ${of(entry, 'action', 'target')} of rule ${of(entry, 'rule')}`,
+  'episode.overridden': (entry, rules) =>
+    hasActor(entry) ? undefined : `reversed ${of(entry, 'action', 'target')}${ofRules(rules)}`,
 };
 
 /** Runs write most entries of these kinds. */
@@ -223,8 +225,8 @@ async function sumPeople(reader: SummaryReader, sinceMs: number, { seqOf }: Summ
   const newest = new Newest();
   for (const [kind, words] of Object.entries(DEEDS) as [Deed, Words][]) {
     const only = DONE_BY_RUNS_TOO.has(kind) ? { hasActor: true as const } : {};
-    for await (const entry of entriesSince(reader, kind, sinceMs, only)) {
-      const text = words(entry);
+    for await (const { entry, rules } of actsSince(reader, kind, sinceMs, only)) {
+      const text = words(entry, rules);
       if (text === undefined) continue;
       const { at, seq } = entry;
       const [by, reason, reference] = ['by', 'reason', 'reference'].map((name) => textIn(entry, name) || undefined);
@@ -234,6 +236,31 @@ async function sumPeople(reader: SummaryReader, sinceMs: number, { seqOf }: Summ
   }
   for (const deed of await requestedRuns(reader, sinceMs, seqOf)) newest.add(deed);
   return newest.counted();
+}
+
+interface RecordedAct {
+  /** The first. */
+  entry: ReadEntry;
+  rules: string[];
+}
+
+/** What is done to a target is recorded at once for each rule that had it done, and is one act. */
+async function* actsSince(...asked: Parameters<typeof entriesSince>): AsyncGenerator<RecordedAct> {
+  let atOnce = new Map<string | number, RecordedAct>();
+  let atMs: number | undefined;
+  for await (const entry of entriesSince(...asked)) {
+    if (entry.at !== atMs) {
+      yield* atOnce.values();
+      atOnce = new Map();
+      atMs = entry.at;
+    }
+    const [rule, target] = [textIn(entry, 'rule'), textIn(entry, 'target')];
+    const key = rule === '' || target === '' ? entry.seq : `${textIn(entry, 'by')}\0${of(entry, 'action', 'target')}`;
+    const act = atOnce.get(key);
+    if (act === undefined) atOnce.set(key, { entry, rules: rule === '' ? [] : [rule] });
+    else if (!act.rules.includes(rule)) act.rules.push(rule);
+  }
+  yield* atOnce.values();
 }
 
 /** One line for all runs of a person. */

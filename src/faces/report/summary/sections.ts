@@ -5,7 +5,7 @@ import type { Summary, SummaryCalls, SummaryRuns } from '../../../contract/answe
 import type { AuditReader, PageReader, RecordReader } from '../../../domain/store-ports.ts';
 import { timeWords } from '../decision-words.ts';
 import type { Document } from '../document.ts';
-import { andMore, countText, plural } from '../fact-text.ts';
+import { andMore, countText, listed, plural } from '../fact-text.ts';
 
 export type SummaryReader = Pick<RecordReader, 'runLines' | 'exemptions'> &
   Pick<AuditReader, 'audit'> &
@@ -90,9 +90,9 @@ function callsLine({ action, count, some }: SummaryCalls): string {
   return `${action}: ${countText(count)}: ${named.join(', ')}${andMore(count - some.length)}`;
 }
 
-function heldLine({ rule, reason, count, inForce, some }: Summary['held'][number]): string {
+function heldLine({ rules, reason, count, inForce, some }: Summary['held'][number]): string {
   const named = some.map(({ target, run }) => `${target} (run ${run})`);
-  return `${rule}, ${reason}: ${countText(count)}, ${countText(inForce)} still: ${named.join(', ')}${andMore(count - some.length)}`;
+  return `${listed(rules)}, ${reason}: ${countText(count)}, ${countText(inForce)} still: ${named.join(', ')}${andMore(count - some.length)}`;
 }
 
 function expiredLines({ plans, exemptions }: Summary['expired']): string[] {
