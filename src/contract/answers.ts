@@ -17,6 +17,7 @@ import {
   effect,
   fact,
   factOrAbsent,
+  flip,
   kind,
   mode,
   outcome,
@@ -112,10 +113,6 @@ const part: z.ZodType<ExplainedPart> = z
 const unit = z.enum(['time', 'seconds']);
 
 const verdict = z.enum(VERDICTS);
-const flip = z.strictObject({
-  verdict,
-  changes: z.array(z.strictObject({ fact: text, from: factOrAbsent, to: factOrAbsent })),
-});
 
 const decided = {
   rule: text,

@@ -30,6 +30,30 @@ export function absent<T extends z.ZodType>(one: T) {
 export const factOrAbsent = absent(fact);
 export const owners = z.array(text).readonly();
 
+const seconds = z.number().optional();
+const ageRange = z.strictObject({
+  of: z.enum(['time', 'seconds']).describe('`time`: how long ago it is; `seconds`: how long it is, of a span'),
+  moreThan: seconds,
+  atLeast: seconds,
+  lessThan: seconds,
+  atMost: seconds,
+});
+
+/** The smallest change that gives another verdict. */
+export const flip = z.strictObject({
+  verdict: z.enum(VERDICTS),
+  changes: z.array(
+    z.strictObject({
+      fact: text,
+      from: factOrAbsent,
+      to: factOrAbsent,
+      range: ageRange
+        .optional()
+        .describe('in seconds, of a time or a span: all that give that verdict; `to` is one of them'),
+    }),
+  ),
+});
+
 /** As evidence-words.ts makes it. */
 export const ruleEvidence = z
   .strictObject({
@@ -295,12 +319,7 @@ export const runDecision = z.strictObject({
   outcomeText: text.nullable(),
   facts: z.record(text, fact),
   /** The smallest change that would have given another verdict when it was first decided. Null: none was found, or not looked for. */
-  flip: z
-    .strictObject({
-      verdict: z.enum(VERDICTS),
-      changes: z.array(z.strictObject({ fact: text, from: factOrAbsent, to: factOrAbsent })),
-    })
-    .nullable(),
+  flip: flip.nullable(),
   effect,
   /** The run that first wrote it. */
   runId: text,

@@ -14,8 +14,17 @@ export type VerdictName = (typeof VERDICTS)[number];
 /** The smallest change of at most two facts that was found to give a rule another verdict. */
 export interface Flip {
   verdict: VerdictName;
-  /** `to: undefined`: the field is removed. */
-  changes: { fact: string; from: Fact | undefined; to: Fact | undefined }[];
+  /** `to: undefined`: the field is removed. `range`: of a time or a span, all that give that verdict; `to` is one of them. */
+  changes: { fact: string; from: Fact | undefined; to: Fact | undefined; range?: AgeRange | undefined }[];
+}
+
+/** In seconds: how long ago it is, of a time, or how long, of a span. A bound that is absent is none. */
+export interface AgeRange {
+  of: 'time' | 'seconds';
+  moreThan?: number | undefined;
+  atLeast?: number | undefined;
+  lessThan?: number | undefined;
+  atMost?: number | undefined;
 }
 
 /** A match, with the values behind it: by path (`MdmData.CompromisedStatus`) or operator text. */

@@ -1,8 +1,17 @@
 // test: explanations agree with judging, and flips, found while explaining or while judging, do flip the verdict.
 import { describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../src/base/time.ts';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
-import type { JudgeContext, Judgement, OpenVerdict, VerdictName, WantedFlips } from '../../src/domain/verdict.ts';
+import type {
+  AgeRange,
+  JudgeContext,
+  Judgement,
+  OpenVerdict,
+  VerdictName,
+  WantedFlips,
+} from '../../src/domain/verdict.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { flipWords } from '../../src/faces/report/fact-text.ts';
 import { explanationText } from '../../src/faces/report/why-words.ts';
 import { type ExplainContext, explain } from '../../src/rules/explain.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
@@ -10,7 +19,7 @@ import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import { loadRules } from '../../src/rules/load/read-rule.ts';
 import { type Arranged, arrangeTest } from '../../src/rules/rule-tests/run-tests.ts';
 import { contextOf, eventOf, NOW_MS, problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
-import { Grammar } from './typed-grammar.ts';
+import { Grammar, seeded } from './typed-grammar.ts';
 
 const context = (more: Partial<ExplainContext> = {}): ExplainContext => ({
   ...contextOf(),
@@ -80,6 +89,114 @@ describe('an explanation', () => {
     expect(explanation.flips).toEqual([
       { verdict: 'match', changes: [{ fact: 'event_count(severity>=ERROR within 10m)', from: 4, to: 5 }] },
     ]);
+  });
+
+  it.each<[string, unknown, number, string]>([
+    [
+      'a bound',
+      { '>=': [{ age: { var: 'LastLogin' } }, '90d'] },
+      115,
+      'no_match if LastLogin were less than 90 days ago (now 115 days ago)',
+    ],
+    [
+      'from below',
+      { '>=': [{ age: { var: 'LastLogin' } }, '90d'] },
+      80,
+      'match if LastLogin were at least 90 days ago (now 80 days ago)',
+    ],
+    [
+      'the nearer of two',
+      { '<': ['7d', { age: { var: 'LastLogin' } }, '90d'] },
+      80,
+      'no_match if LastLogin were at least 90 days ago (now 80 days ago)',
+    ],
+    [
+      'both bounds',
+      { or: [{ '<': [{ age: { var: 'LastLogin' } }, '36h'] }, { '>': [{ age: { var: 'LastLogin' } }, '90d'] }] },
+      100,
+      'no_match if LastLogin were at least 1 day 12 h and at most 90 days ago (now 100 days ago)',
+    ],
+  ])('shows of a time the bound of its age: %s', (_, when, days, words) => {
+    const device = { DeviceID: 'd1', LastLogin: BigInt(NOW_MS - days * DAY_MS) * 1_000_000n };
+    const explanation = explain(ruleOf(when), device, context());
+    expect(explanationText(explanation)).toContain(`would be ${words}`);
+    const [flip] = explanation.flips;
+    const told = words
+      .replace(/^no_match/, 'it would not match')
+      .replace(/^match/, 'it would match')
+      .replace(/ \(now.*/, '');
+    // Whenever it is shown.
+    expect(flip && flipWords(flip, NOW_MS + 300_000)).toBe(told);
+  });
+
+  it('shows of a span the bound, and of a time that vouches how old it may be', () => {
+    const quiet = ruleOf({ '>=': [{ since_last_event: { type: 'Access', within: '10m' } }, '5m'] });
+    const events = [eventOf('e1', NOW_MS - 30_000, { deviceId: 'd1' })];
+    expect(explanationText(explain(quiet, { DeviceID: 'd1' }, context({ events })))).toContain(
+      'would be match if since_last_event(type=Access within 10m) were at least 5 min (now 30 s)',
+    );
+    expect(explanationText(explain(compromised, record('TRUE', 30 * DAY_MS), context()))).toContain(
+      'would be match if MdmData.Timestamp were at most 7 days ago (now 30 days ago)',
+    );
+  });
+
+  it('shows a bound that every age within it keeps, also of two times at once', () => {
+    const random = seeded(21);
+    const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+    const LIMITS = [
+      ['1h', 1 / 24],
+      ['7d', 7],
+      ['30d', 30],
+      ['90d', 90],
+    ] as const;
+    const PATHS = ['LastLogin', 'MdmData.Timestamp'] as const;
+    const age = () => ({ age: { var: pick(PATHS) } });
+    const condition = (depth: number): unknown => {
+      const kind = depth === 0 ? pick(['age', 'between', 'flag']) : pick(['and', 'or', '!', 'age']);
+      if (kind === 'flag') return { '==': [{ var: 'MdmData.CompromisedStatus' }, pick(['TRUE', 'FALSE'])] };
+      if (kind === 'age') return { [pick(['<', '<=', '>', '>='])]: [age(), pick(LIMITS)[0]] };
+      if (kind === 'between') return { [pick(['<', '<='])]: ['1h', age(), pick(LIMITS)[0]] };
+      if (kind === '!') return { '!': [condition(depth - 1)] };
+      return { [kind]: [condition(depth - 1), condition(depth - 1)] };
+    };
+    const time = (days: number) => BigInt(Math.round(NOW_MS - days * DAY_MS)) * 1_000_000n;
+    const AGES = [0, ...LIMITS.flatMap(([, days]) => [days - 0.01, days, days + 0.01, days * 1.7]), 400];
+    const isWithin = (days: number, { moreThan = -1, atLeast = 0, lessThan = 1e12, atMost = 1e12 }: AgeRange) => {
+      const seconds = Math.round(days * 86_400);
+      return seconds > moreThan && seconds >= atLeast && seconds < lessThan && seconds <= atMost;
+    };
+    const seen = { ranges: 0, pairs: 0 };
+    for (let i = 0; i < 400; i++) {
+      const when = condition(3);
+      const fresh = random() < 0.3 ? { fresh: { 'MdmData.Timestamp': '30d' } } : {};
+      if (problemsOf(when, fresh).length > 0) continue;
+      const rule = ruleOf(when, fresh);
+      const device: Facts = {
+        DeviceID: 'd1',
+        LastLogin: random() < 0.1 ? 0 : time(pick(AGES)),
+        MdmData: { CompromisedStatus: pick(['TRUE', 'FALSE']), Timestamp: time(pick(AGES)) },
+      };
+      for (const flip of explain(rule, device, context()).flips) {
+        const ranged = flip.changes.filter(({ range }) => range);
+        seen.ranges += ranged.length;
+        seen.pairs += ranged.length > 1 ? 1 : 0;
+        const values = flip.changes.map(({ to, range }): (Fact | undefined)[] =>
+          range ? [to, ...AGES.filter((days) => isWithin(days, range)).map(time)] : [to],
+        );
+        for (const first of values[0] ?? [])
+          for (const second of values[1] ?? [undefined]) {
+            const changed = structuredClone(device);
+            for (const [at, { fact }] of flip.changes.entries())
+              put(changed, fact.split('.'), at === 0 ? first : second);
+            expect(
+              verdictOf(rule, changed),
+              JSON.stringify({ when, flip }, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+            ).toBe(flip.verdict);
+          }
+      }
+    }
+    expect(seen.ranges).toBeGreaterThan(100);
+    expect(seen.pairs).toBeGreaterThan(5);
   });
 
   it('looks inside lists', () => {

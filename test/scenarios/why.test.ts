@@ -239,7 +239,7 @@ then: notify
       const id = org.console.fleet.addDevice({ serial: 'IDLE-1' });
       await org.composition.close();
       await trustward('run');
-      expect(await why(id)).toContain('it would match if LastLogin were 90 days');
+      expect(await why(id)).toContain('it would match if LastLogin were at least 90 days ago');
     });
   });
 });

@@ -1,10 +1,10 @@
 // report: fact values for people: the basis of a decision, one by one.
 
 import { clip, NAME_MAX, shownName } from '../../base/text.ts';
-import { ageText, epochMsOf, isoTime, spanText } from '../../base/time.ts';
+import { ageText, DAY_MS, epochMsOf, isoTime, spanText, timeText } from '../../base/time.ts';
 import type { Change } from '../../domain/action.ts';
 import type { Fact } from '../../domain/facts.ts';
-import type { Flip } from '../../domain/verdict.ts';
+import type { AgeRange, Flip } from '../../domain/verdict.ts';
 
 /** A changed value is what a person approves: more of it is shown than of a name. */
 const VALUE_MAX = 200;
@@ -14,12 +14,54 @@ export function factTexts(facts: { [path: string]: Fact }, atMs: number): string
   return Object.entries(facts).map(([path, value]) => `${path} = ${clip(factText(path, value, atMs), NAME_MAX)}`);
 }
 
-/** `it would not match if MdmData.CompromisedStatus were "FALSE"`. Times are ages at `atMs`. */
+/** `it would not match if MdmData.CompromisedStatus were "FALSE"`. */
 export function flipWords({ verdict, changes }: Flip, atMs: number): string {
-  const values = changes.map(({ fact, to }) =>
-    to === undefined ? `${fact} were absent` : factTexts({ [fact]: to }, atMs)[0]?.replace(' = ', ' were '),
-  );
+  const values = changes.map(({ fact, to, range }) => {
+    const value = range ? rangeWords(range) : to === undefined ? 'absent' : clip(exampleText(fact, to, atMs), NAME_MAX);
+    return `${fact} were ${value}`;
+  });
   return `it would ${verdict === 'match' ? 'match' : 'not match'} if ${values.join(' and ')}`;
+}
+
+/** `less than 90 days ago`, `at least 7 days and less than 90 days ago`. */
+export function rangeWords({ of, moreThan, atLeast, lessThan, atMost }: AgeRange): string {
+  const ago = of === 'time' ? ' ago' : '';
+  if (atLeast !== undefined && atLeast === atMost) return `exactly ${exactSpan(atLeast)}${ago}`;
+  const bounds = Object.entries({
+    'more than': moreThan,
+    'at least': atLeast,
+    'less than': lessThan,
+    'at most': atMost,
+  });
+  const words = bounds.flatMap(([name, seconds]) => (seconds === undefined ? [] : [`${name} ${exactSpan(seconds)}`]));
+  return `${words.join(' and ')}${ago}`;
+}
+
+const SPANS = [
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+  ['ms', 1],
+] as const;
+
+/** A bound is shown whole, unlike a span that was measured. */
+function exactSpan(seconds: number): string {
+  const ms = Math.round(seconds * 1_000);
+  const days = Math.floor(ms / DAY_MS);
+  let rest = ms % DAY_MS;
+  const parts = days === 0 ? [] : [plural(days, 'day')];
+  for (const [unit, size] of SPANS) {
+    if (rest >= size) parts.push(`${Math.floor(rest / size)} ${unit}`);
+    rest %= size;
+  }
+  return parts.length === 0 ? '0 s' : parts.join(' ');
+}
+
+/** A time that stands for others is no age: that would be another one at each look. */
+function exampleText(path: string, value: Fact, atMs: number): string {
+  const number = NAMES.test(path) ? undefined : numberOf(value);
+  const epochMs = number !== undefined && number >= LONG ? timeOf(number) : undefined;
+  return epochMs === undefined ? factText(path, value, atMs) : timeText(epochMs);
 }
 
 /** `spec.backend.target.port: "80" → "8443"`, one text per change. */
@@ -87,6 +129,12 @@ export function plural(count: number, noun: string, nouns = `${noun}s`): string 
   return `${countText(count)} ${count === 1 ? noun : nouns}`;
 }
 
+/** `a, b and c`. */
+export function listed(parts: readonly string[]): string {
+  const before = parts.slice(0, -1).join(', ');
+  return `${before}${before === '' ? '' : ' and '}${parts.at(-1)}`;
+}
+
 /** ` and 3 more`: what stands behind those that are named. */
 export function andMore(left: number): string {
   return left > 0 ? ` and ${countText(left)} more` : '';
@@ -129,12 +177,6 @@ export type Figure = { used: number; allowed: number } | { counts: readonly numb
 export interface Marked {
   readonly parts: readonly Part[];
 }
-/** `a, b and c`. */
-export function listed(parts: readonly string[]): string {
-  const before = parts.slice(0, -1).join(', ');
-  return `${before}${before === '' ? '' : ' and '}${parts.at(-1)}`;
-}
-
 
 /** One line of a cell. In a plain one, words stay whole as long as they look like an id, an address or a command. */
 export type CellLine = string | Marked;

@@ -20,7 +20,7 @@ import type {
   Why,
   WhyRule,
 } from '../../domain/why.ts';
-import { factTexts } from './fact-text.ts';
+import { factTexts, rangeWords } from './fact-text.ts';
 import { breakGlassWords } from './plan-view.ts';
 
 /** The states, the first sentence of each in capitals where access is taken away; never empty. */
@@ -191,15 +191,16 @@ function pastWords({ was, changedAt: changedMs, knownSince: sinceMs }: Explained
 }
 
 /** What would change the verdict; that nothing was found, otherwise. */
-export function explanationFlipWords({ flips, verdict, facts }: Explanation): string[] {
+export function explanationFlipWords({ flips, verdict, facts, at: atMs }: Explanation): string[] {
   if (flips.length === 0) return [`no change of at most two facts was found that would change ${verdict}`];
   const units = new Map(facts.map(({ fact, unit }) => [fact, unit]));
   const counted = new Set(facts.filter(({ source }) => source === 'events').map(({ fact }) => fact));
   return flips.map((flip) => {
-    const changes = flip.changes.map(({ fact, from, to }) => {
+    const changes = flip.changes.map(({ fact, from, to, range }) => {
       const words = (value: Fact | undefined) => fieldWords(value, units.get(fact));
-      const now = counted.has(fact) && typeof from !== 'number' ? countWords(from) : words(from);
-      return `${fact} were ${words(to)} (now ${now})`;
+      const isCount = counted.has(fact) && typeof from !== 'number';
+      const age = range?.of === 'time' ? agoWords(from, atMs) : undefined;
+      return `${fact} were ${range ? rangeWords(range) : words(to)} (now ${age ?? (isCount ? countWords(from) : words(from))})`;
     });
     return `would be ${flip.verdict} if ${changes.join(' and ')}`;
   });
@@ -213,6 +214,12 @@ function fieldWords(value: Fact | undefined, unit: ShownUnit | undefined): strin
   const epochMs = isTime && (typeof value === 'number' || typeof value === 'bigint') ? epochMsOf(value) : undefined;
   if (epochMs === undefined) return showLiteral(value);
   return momentText(Math.floor(epochMs));
+}
+
+/** `115 days ago`; undefined for what is no time of the past. */
+function agoWords(value: Fact | undefined, atMs: number): string | undefined {
+  const timeMs = typeof value === 'number' || typeof value === 'bigint' ? epochMsOf(value) : undefined;
+  return timeMs === undefined || timeMs > atMs ? undefined : `${spanText(atMs - timeMs)} ago`;
 }
 
 /** A count is a number, a bound in words such as `at least 0`, or not known; no record has it as a field. */

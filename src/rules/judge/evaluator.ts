@@ -81,7 +81,10 @@ function found(rule: LoadedRule, record: Facts, judged: Judged, budget: WantedFl
   const [flip] = findFlips(rule, record, judged, own);
   budget.tries -= before - own.tries;
   if (!flip) return undefined;
-  const changes = flip.changes.map(({ fact, from, to }) => ({ fact, from: kept(from, fact), to: kept(to, fact) }));
+  const changes = flip.changes.map((change) => {
+    const { fact, from, to } = change;
+    return { ...change, from: kept(from, fact), to: kept(to, fact) };
+  });
   // What cannot be written is no flip: a run does not fail for it.
   return canonicalJson(changes).length <= LENGTH_MAX ? { verdict: flip.verdict, changes } : undefined;
 }

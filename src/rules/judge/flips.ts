@@ -19,17 +19,10 @@ import {
 } from '../language/expression.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { fieldAt, recordType, type TimeUnit, type ValueType } from '../record-types/field-types.ts';
+import { type Change, timeIn, withRanges } from './flip-ranges.ts';
 import { type Judged, shown, slotValue, verdictOf } from './judge-once.ts';
 
 // Which values of which facts can flip a verdict: those that the rule itself compares with.
-
-/** A change of one fact: of the record at a path, or of an event count. */
-interface Change {
-  fact: string;
-  at: { path: string[] } | { slot: number };
-  from: Fact | undefined;
-  to: Fact | undefined;
-}
 
 const PER_FACT_MAX = 16;
 
@@ -41,12 +34,13 @@ function candidatesFor(rule: LoadedRule, record: Facts, judged: Judged): Change[
     const compared = literals.get(fact.key) ?? [];
     if (fact.kind === 'events') {
       const from = presentValue(slot, judged);
+      const measure = fact.type.kind === 'seconds' ? 'seconds' : undefined;
       for (const to of numbersAround(compared).filter((value) => value >= 0 && Number.isInteger(value)))
-        changes.push({ fact: fact.label, at: { slot: slot.index }, from, to });
+        changes.push({ fact: fact.label, at: { slot: slot.index }, from, to, measure });
     } else if (fact.kind === 'look_back') changes.push(...pastChanges(slot, compared, judged));
     else if (!isReadLate(fact)) changes.push(...pathChanges(fact, compared, record, judged.frame.nowMs));
   }
-  changes.push(...missingChanges(rule, record));
+  changes.push(...missingChanges(rule, record, judged.frame.nowMs));
   return changes;
 }
 
@@ -56,7 +50,7 @@ function pastChanges(slot: Slot, compared: readonly Fact[], judged: Judged): Cha
   return valuesFor(fact.type, compared, from, judged.frame.nowMs)
     .slice(0, PER_FACT_MAX)
     .filter((to) => to !== from)
-    .map((to): Change => ({ fact: fact.label, at: { slot: index }, from, to }));
+    .map((to): Change => ({ fact: fact.label, at: { slot: index }, from, to, measure: undefined }));
 }
 
 function pathChanges(fact: PathFact, compared: readonly Fact[], record: Facts, nowMs: number): Change[] {
@@ -64,12 +58,17 @@ function pathChanges(fact: PathFact, compared: readonly Fact[], record: Facts, n
   const values = valuesFor(fact.type, compared, from, nowMs).slice(0, PER_FACT_MAX);
   const own = values
     .filter((to) => to !== from)
-    .map((to): Change => ({ fact: fact.label, at: { path: fact.path }, from, to }));
+    .map((to): Change => ({ fact: fact.label, at: { path: fact.path }, from, to, measure: unitOf(fact.type) }));
   // A fact is unknown while its freshness timestamp is old: then the timestamp is the fact to change.
-  const fresh = fact.fresh.map(
-    ({ path, label }): Change => ({ fact: label, at: { path }, from: ownAt(record, path), to: timeIn('ns', nowMs) }),
-  );
+  const fresh = fact.fresh.map(({ path, label }): Change => {
+    const to = timeIn('ns', nowMs);
+    return { fact: label, at: { path }, from: ownAt(record, path), to, measure: 'ns' };
+  });
   return [...own, ...fresh];
+}
+
+function unitOf(type: ValueType | undefined): TimeUnit | undefined {
+  return type?.kind === 'time' ? type.unit : undefined;
 }
 
 function valuesFor(type: ValueType, compared: readonly Fact[], from: Fact | undefined, nowMs: number): Fact[] {
@@ -122,16 +121,8 @@ function timesAround(unit: TimeUnit, compared: readonly Fact[], nowMs: number): 
   return moments.filter((ms) => ms > 1e11).map((ms) => timeIn(unit, ms));
 }
 
-function timeIn(unit: TimeUnit, ms: number): Fact {
-  return unit === 'ms' || unit === 'any'
-    ? Math.trunc(ms)
-    : unit === 's'
-      ? Math.trunc(ms / 1_000)
-      : BigInt(Math.trunc(ms)) * 1_000_000n;
-}
-
 /** Fields that `missing` asks for: removed when present, added when absent. */
-function missingChanges(rule: LoadedRule, record: Facts): Change[] {
+function missingChanges(rule: LoadedRule, record: Facts, nowMs: number): Change[] {
   const paths = new Set<string>();
   walk(rule.condition, (part) => {
     if (part.op !== 'call' || part.operator.looksIn !== 'record') return;
@@ -147,12 +138,13 @@ function missingChanges(rule: LoadedRule, record: Facts): Change[] {
       fact: label,
       at: { path },
       from,
-      to: isAbsent(from, type?.kind === 'time') ? sampleOf(type) : undefined,
+      to: isAbsent(from, type?.kind === 'time') ? sampleOf(type, nowMs) : undefined,
+      measure: unitOf(type),
     };
   });
 }
 
-function sampleOf(type: ValueType | undefined): Fact {
+function sampleOf(type: ValueType | undefined, nowMs: number): Fact {
   switch (type?.kind) {
     case 'flag':
       return 'FALSE';
@@ -160,7 +152,7 @@ function sampleOf(type: ValueType | undefined): Fact {
     case 'score':
       return 1;
     case 'time':
-      return 1;
+      return timeIn(type.unit, nowMs);
     case 'boolean':
       return false;
     case 'list':
@@ -213,12 +205,22 @@ export function findFlips(
   const ask = asker(record, judged);
   const found = new Map<VerdictName, Flip>();
   const isOver = () => found.size === wanted.length || budget.tries <= 0;
-  const attempt = (changes: Change[]): void => {
-    if (isOver()) return;
+  const tried = (changes: Change[]): VerdictName => {
     const verdict = ask(changes);
     budget.tries -= 1 + Math.floor((STEPS_MAX - judged.frame.steps) / STEPS_OF_A_TRY);
+    return verdict;
+  };
+  const attempt = (changes: Change[]): void => {
+    if (isOver()) return;
+    const verdict = tried(changes);
     if (!wanted.includes(verdict) || found.has(verdict)) return;
-    found.set(verdict, { verdict, changes: changes.map(({ fact, from, to }) => ({ fact, from, to })) });
+    const ranged = withRanges(rule, judged, changes, (others) => budget.tries > 0 && tried(others) === verdict);
+    // Where the tries ended meanwhile, a range may be shorter than it is.
+    const kept = budget.tries > 0 ? ranged : changes;
+    found.set(verdict, {
+      verdict,
+      changes: kept.map(({ fact, from, to, range }) => ({ fact, from, to, ...(range && { range }) })),
+    });
   };
   for (const change of candidates) attempt([change]);
   for (let i = 0; i < candidates.length && !isOver(); i++) {

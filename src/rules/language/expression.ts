@@ -275,13 +275,15 @@ interface OperatorTraits {
   isCount?: boolean;
   /** It is true only when all operands are. */
   isConjunction?: boolean;
+  /** It compares each operand with the next one, unchanged. */
+  isComparison?: boolean;
   /** It compares two operands unchanged. With a literal, that is as cheap as looking up an earlier result. */
   isPlainComparison?: boolean;
   /** INVARIANT: true or false, never unknown or an error, when all facts that it reads are known. */
   isTotal?: boolean;
   /** It can be unknown even when nothing that it reads is missing. */
   isDoubtful?: boolean;
-  /** Its value changes with time alone, while every fact stays the same. */
+  /** Its value changes with time alone, while every fact stays the same: it is the age of its operand, in seconds. */
   readsTime?: boolean;
   /** It takes steps from the budget. */
   takesSteps?: boolean;

@@ -369,6 +369,7 @@ function comparison(by: Comparison, units: Units | undefined, count: number): Op
     name: by,
     isForeign: units !== undefined,
     isTotal: units === undefined,
+    isComparison: units === undefined,
     isPlainComparison: units === undefined && count === 2,
     key: (args) => `(${by}${units?.join('/') ?? ''} ${args.join(' ')})`,
     text: infix(by),
