@@ -141,7 +141,7 @@ function testLacks(tests: TestFigures, thresholds: EvidenceThresholds): Lack[] {
   if (others === 0) lacks.push(lack('one_side', 'a test that expects another verdict than `match`'));
   if (coveredPercent < thresholds.coveredPercentMin)
     lacks.push(
-      lack('coverage', `${thresholds.coveredPercentMin} % coverage of its conditions, ${coveredPercent} % now`),
+      lack('coverage', `${thresholds.coveredPercentMin} % coverage of its conditions, ${coveredPercent} % so far`),
     );
   if (mutants.survived > thresholds.survivorsMax)
     lacks.push(lack('mutants', `tests that notice ${mutants.survived} more changes of the rule`));
@@ -173,7 +173,7 @@ function timeLacks(replayed: ReplayedFigures, { flapsMax, unknownPercentMax }: E
   if (flaps > flapsMax)
     lacks.push({
       code: 'flaps',
-      text: `at most ${flapsMax} undone within the hour, ${flaps} now`,
+      text: `at most ${flapsMax} undone within the hour, ${flaps} found`,
       needsHistory: true,
     });
   if (percent !== undefined && percent > unknownPercentMax)

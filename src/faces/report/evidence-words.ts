@@ -22,7 +22,10 @@ interface Judged {
   hash: string;
 }
 
-/** `evidence: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour, 2 unknown; enforce is earned`. Undefined: no history is kept at all. */
+/**
+ * `evidence of 2026-11-22 19:42 UTC: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour, 2 unknown; enforce is earned`: it was made then,
+ * and is not made anew to be shown. Undefined: no history is kept at all.
+ */
 export function evidenceLine(rule: Judged, reader: EvidenceReader | undefined): string | undefined {
   if (!reader?.isKept()) return undefined;
   return evidenceView(rule, reader)?.text ?? 'no evidence yet';
@@ -65,8 +68,12 @@ export function viewOf(mode: Mode, evidence: RuleEvidence, lacks: Lacks): Report
       : null,
     earned: earnedMode(lacks),
     missing: { approve: lacks.approve.map(textOf), enforce: lacks.enforce.map(textOf) },
-    text: `evidence: ${figureWords(evidence)}; ${earnedWords(mode, lacks)}`,
+    text: `evidence of ${minuteText(evidence.madeAtMs)}: ${figureWords(evidence)}; ${earnedWords(mode, lacks)}`,
   };
+}
+
+function minuteText(atMs: number): string {
+  return `${isoTime(atMs).slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 function figureWords({ replayed, tests }: RuleEvidence): string {

@@ -402,7 +402,7 @@ export function boundRows({
 /** A run after events counts with what is decided since the last whole run. */
 function limitRow({ rule, matches, targets, max, percent, allowed, crossed }: ReportLimit, isPart: boolean): BoundRow {
   const found = plural(matches, 'match', 'matches');
-  const of = isPart ? ` (with the last whole run; ${found} now)` : matches === targets ? '' : ` (${found})`;
+  const of = isPart ? ` (with the last whole run; ${found} in this one)` : matches === targets ? '' : ` (${found})`;
   const note = `${of}${crossed ? ', crossed' : ''}`;
   return { name: rule, bound: `max ${countText(max)}, ${percent} %`, ...useOf(targets, allowed, note) };
 }

@@ -200,7 +200,7 @@ describe('Two rule sets compared', () => {
   describe('a comparison of two rule sets', () => {
     it('says first who would be added and who would go, now and over the recorded time', () => {
       expect(rulesDiffDocument(found(), SETS).sentence).toBe(
-        'Now nobody would be added and 38 subjects would go; over the recorded time 2 subjects would be added and 38 subjects would go.',
+        'As of 2026-11-23 00:00:00 UTC nobody would be added and 38 subjects would go; over the recorded time 2 subjects would be added and 38 subjects would go.',
       );
     });
 

@@ -32,6 +32,7 @@ describe('the list of rules', () => {
       /Ban devices that MDM reports as compromised ban-compromised-device critical device ban_device/,
     );
     expect(text).toContain('enforce 3 7 unknown');
+    expect(text).toContain('Matches are those of run 2 , 2026-11-21 09:01:00 UTC ,');
     expect(html).toContain('matches of the last 2 runs: ');
     expect(text).toContain('1 of 2 failed');
     expect(html).toContain('href="/rules/ban-compromised-device"');

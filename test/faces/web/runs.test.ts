@@ -43,6 +43,7 @@ describe('the overview', () => {
     } as const;
     await store.beginRun(next, [{ kind: 'run.started', body: { run: 'run2' } }]);
     const { text } = await get('/');
+    expect(text).toContain('As the last run read them at 2026-11-21 09:00:00 UTC .');
     expect(text).toContain('devices 4,000, paged');
     expect(text).not.toContain('Nothing was read yet');
   });

@@ -81,7 +81,7 @@ tests:
     mkdirSync(dirname(folder));
     expect(evidenceLine(ruleOf(), early)).toBe('no evidence yet');
     kept(ruleOf());
-    expect(evidenceLine(ruleOf(), early)).toContain('evidence: 21 days');
+    expect(evidenceLine(ruleOf(), early)).toMatch(/^evidence of \d{4}-\d\d-\d\d \d\d:\d\d UTC: 21 days/);
   });
 
   test('only its owner can read a file of evidence, and nothing else lies beside it', () => {
@@ -213,9 +213,10 @@ describe('the line beside a rule', () => {
   const line = (mode: 'dry-run' | 'approve' | 'enforce' | 'off', evidence: RuleEvidence) =>
     viewOf(mode, evidence, lacks(evidence)).text;
 
-  test('it has the figures and the mode that is earned', () => {
-    expect(line('approve', evidenceOf({}, { unknown: 0 }))).toBe(
-      'evidence: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour; enforce is earned',
+  test('it has the figures, when they were made, and the mode that is earned', () => {
+    const madeAtMs = Date.UTC(2026, 10, 22, 19, 42, 7);
+    expect(line('approve', { ...evidenceOf({}, { unknown: 0 }), madeAtMs })).toBe(
+      'evidence of 2026-11-22 19:42 UTC: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour; enforce is earned',
     );
   });
 
@@ -227,10 +228,10 @@ describe('the line beside a rule', () => {
 
   test('it says what the next mode needs', () => {
     expect(line('dry-run', evidenceOf({ coveredPercent: 80 }))).toMatch(
-      /; approve needs 100 % coverage of its conditions, 80 % now$/,
+      /; approve needs 100 % coverage of its conditions, 80 % so far$/,
     );
     expect(line('approve', evidenceOf({}, { flaps: 2 }))).toMatch(
-      /2 undone within the hour, 1 unknown; approve is earned; enforce needs at most 0 undone within the hour, 2 now$/,
+      /2 undone within the hour, 1 unknown; approve is earned; enforce needs at most 0 undone within the hour, 2 found$/,
     );
   });
 
@@ -246,8 +247,8 @@ describe('the line beside a rule', () => {
   });
 
   test('a rule without recorded time shows its tests, and that nothing was replayed', () => {
-    expect(line('off', { ...evidenceOf(), replayed: undefined })).toBe(
-      'evidence: 4 tests, nothing replayed; approve needs 7 days of history, 0 so far',
+    expect(line('off', { ...evidenceOf(), replayed: undefined })).toMatch(
+      /^evidence of \S+ \S+ UTC: 4 tests, nothing replayed; approve needs 7 days of history, 0 so far$/,
     );
   });
 });

@@ -96,7 +96,7 @@ function differing({ total, first }: DifferingSubjects): DifferingView {
   return { total, subjects: first.map((one) => ({ at: isoTime(one.atMs), subject: replaySubjectView(one) })) };
 }
 
-/** `Now 3 subjects would be added and 38 would go; over the recorded time 5 would be added and 40 would go.` */
+/** `As of 2026-11-21 19:42:00 UTC 3 subjects would be added and 38 would go; over the recorded time 5 would be added and 40 would go.` */
 function sentenceOf({ rules, all, runs, nowAtMs }: RuleSetDifference): string {
   if (runs === 0 && nowAtMs === undefined) return 'Nothing is recorded, so only the texts of the rules were compared.';
   if (rules.length === 0) return 'The two rule sets do the same.';
@@ -104,7 +104,7 @@ function sentenceOf({ rules, all, runs, nowAtMs }: RuleSetDifference): string {
   const words = ({ added, gone }: { added: number; gone: number }) =>
     `${count(added)} would be added and ${count(gone)} would go`;
   const parts = [
-    ...(nowAtMs === undefined ? [] : [`now ${words(all.now)}`]),
+    ...(nowAtMs === undefined ? [] : [`as of ${timeWords(isoTime(nowAtMs))} ${words(all.now)}`]),
     ...(runs === 0 ? ['no run is recorded in this time'] : [`over the recorded time ${words(all.overTime)}`]),
   ];
   const why = areCountedElsewhere({ rules, all }) ? ` ${BY_RULE}` : '';

@@ -188,6 +188,11 @@ function state(deps: HttpDeps, { checks, snapshot }: StateNow) {
       </section>
       <section class="card">
         <h2>Sources</h2>
+        {snapshot?.at == null ? null : (
+          <p class="quiet">
+            As the last run read them at <When at={snapshot.at} />.
+          </p>
+        )}
         {snapshot === undefined ? (
           <p class="empty">Nothing was read yet.</p>
         ) : (

@@ -364,7 +364,7 @@ async function now({ reader }: HttpDeps, { id }: Rule, last: RunTally | undefine
   const claims = (await reader.claimCounts()).filter(({ rule }) => rule === id);
   return (
     <section class="card">
-      <h2>Now</h2>
+      <h2>Matches</h2>
       {last === undefined ? (
         <p class="empty">No run has judged it yet.</p>
       ) : (

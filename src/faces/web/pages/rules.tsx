@@ -101,11 +101,19 @@ async function loaded(deps: HttpDeps) {
   const tallies = await lastTallies(deps);
   const inForce = await claimsByRule(deps);
   const reports = await testReports(deps, rules);
+  const newest = newestOf([...tallies.values()].flatMap(([last]) => last ?? []));
   return (
     <section class="card">
       <p>
         {plural(rules.length, 'rule')} {rules.length === 1 ? 'is' : 'are'} loaded. The configured mode is{' '}
         <Mark word={daemonMode} />: no rule goes further than that.
+        {newest === undefined ? null : (
+          <>
+            {' '}
+            Matches are those of <Link href={`/runs/${newest.seq}`}>run {newest.seq}</Link>, <When at={newest.at} />,
+            where a rule does not name another run.
+          </>
+        )}
       </p>
       <Table
         caption="The loaded rules"
@@ -113,6 +121,7 @@ async function loaded(deps: HttpDeps) {
         rows={rules.map((rule) =>
           ruleRow(rule, {
             daemonMode,
+            newest,
             tallies: tallies.get(rule.id) ?? [],
             inForce: inForce.get(rule.id) ?? 0,
             report: reports.get(rule.id),
@@ -155,15 +164,20 @@ const COLUMNS = [
   'Own tests',
 ];
 
+function newestOf(tallies: readonly RunTally[]): RunTally | undefined {
+  return tallies.toSorted((one, other) => other.seq - one.seq)[0];
+}
+
 interface AboutRule {
   daemonMode: Mode;
+  newest: RunTally | undefined;
   tallies: readonly RunTally[];
   inForce: number;
   report: RuleTestReport | undefined;
   evidence: string | undefined;
 }
 
-function ruleRow(rule: Rule, { daemonMode, tallies, inForce, report, evidence }: AboutRule): Row {
+function ruleRow(rule: Rule, { daemonMode, newest, tallies, inForce, report, evidence }: AboutRule): Row {
   const { id, title, severity, subject, then } = rule;
   const [last] = tallies;
   const counts = tallies.map(({ match }) => match).reverse();
@@ -191,6 +205,7 @@ function ruleRow(rule: Rule, { daemonMode, tallies, inForce, report, evidence }:
       ) : (
         <>
           {countText(last.match)}
+          {last.seq === newest?.seq ? null : <div class="quiet">in run {last.seq}</div>}
           {last.unknown + last.error > 0 ? (
             <div class="quiet">{countText(last.unknown + last.error)} unknown</div>
           ) : null}
