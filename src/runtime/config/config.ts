@@ -424,7 +424,7 @@ function readApi(reader: ConfigReader, flags: Flags): Config['api'] {
   if (!apiKey && !refreshToken && !isNamed)
     reader.fault(
       'TRUSTWARD_API_URL',
-      'TRUSTWARD_API_URL is set but no credential is: set TRUSTWARD_API_KEY or TRUSTWARD_REFRESH_TOKEN (or the same name with _FILE)',
+      `${flags.apiUrl === undefined ? 'TRUSTWARD_API_URL' : '--api-url'} is set but no credential is: set TRUSTWARD_API_KEY or TRUSTWARD_REFRESH_TOKEN (or the same name with _FILE)`,
     );
   const credential: Credential = apiKey
     ? { kind: 'api_key', secret: apiKey }

@@ -192,7 +192,8 @@ describe('configuration', () => {
       expect(faultsOf({ TRUSTWARD_API_URL, TRUSTWARD_API_KEY_FILE: join(dir, 'empty') })[0]).toContain('is empty');
       expect(faultsOf({ ...REAL, TRUSTWARD_API_KEY_FILE: join(dir, 'key') })[0]).toContain('are both set');
       expect(faultsOf({ ...REAL, TRUSTWARD_REFRESH_TOKEN: 'r' })[0]).toContain('are both set');
-      expect(faultsOf({ TRUSTWARD_API_URL })[0]).toContain('no credential is');
+      expect(faultsOf({ TRUSTWARD_API_URL })[0]).toContain('TRUSTWARD_API_URL is set but no credential is');
+      expect(faultsOf({}, { apiUrl: TRUSTWARD_API_URL })[0]).toContain('--api-url is set but no credential is');
     });
     it('are in no message, even when wrong or in the address', () => {
       const secret = 'canary\u0007-5519';
