@@ -76,6 +76,9 @@ export class PackList implements Iterable<Uint8Array> {
     this.kept.push({ bytes: isDeflated ? this.inSlab(deflateRawSync(pack, { level: 1 })) : pack, isDeflated });
   }
 
+  /** It is whole. */
+  finish(): void {}
+
   private inSlab(pack: Uint8Array): Uint8Array {
     if (this.slabEnd + pack.length > this.slab.length) {
       this.slab = new Uint8Array(Math.max(SLAB_BYTES, pack.length));

@@ -68,6 +68,8 @@ export type TakeFact = (path: FactPath, print: Int32Array, value: Fact, known: n
 /** A path with more values than these has other ones most of the time. */
 const KNOWN_MAX = 256;
 const KNOWN_LENGTH_MAX = 64;
+/** Of all paths together: records may have as many as they like. */
+const ALL_KNOWN_MAX = 32_768;
 const UNKNOWN = -1;
 
 /** The paths that records of one kind have. */
@@ -168,7 +170,7 @@ export class FactPaths {
   }
 
   private remember(path: FactPath, value: Fact): number {
-    if (path.known?.size === KNOWN_MAX) path.known = undefined;
+    if (path.known?.size === KNOWN_MAX || this.knownCount === ALL_KNOWN_MAX) path.known = undefined;
     if (!path.known) return UNKNOWN;
     const added = this.knownCount++;
     if (4 * added === this.knownPrints.length) {

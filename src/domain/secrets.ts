@@ -2,9 +2,11 @@
 // the value without its secrets, and where they were. A value without secrets comes back as the same object; no
 // reported name holds a secret. What rules judge and later steps compare (facts, events) is not hidden for its name
 // alone, and its hidden parts still compare.
+
 import { parse, stringify } from 'lossless-json';
 import { comparable, cutOut, DROPPED, isNoValue, secretsIn, withoutUser } from '../base/secret-texts.ts';
 import { placeOf } from '../base/text.ts';
+import { namesOf } from './fact-prints.ts';
 import { exactNumber, type Fact, type Facts, isFacts, ownText, unescapeHtml } from './facts.ts';
 
 /** A blank stands for what may separate two words of a name: nothing, or one of `-_ .`. */
@@ -165,7 +167,7 @@ const RECENT = 2_048;
 const REMEMBERED_LENGTH_MAX = 64;
 const PLAIN_NAMES = new Passed((name) => !MAY_HOLD.test(name));
 const CLEAN_NAMES = new Passed((name) => !MAY_HOLD.test(name) && !PAIR_VALUE.test(name));
-const CLEAN_PATHS = new Passed((path) => path.split('.').every((name) => CLEAN_NAMES.isAmong(name)));
+const CLEAN_PATHS = new Passed((path) => namesOf(path).every((name) => CLEAN_NAMES.isAmong(name)));
 const CLEAN_TEXTS = new Passed(
   (text) => !MAY_HOLD.test(text) || (ADDRESS.test(text) && !MAY_HOLD.test(text.replace('@', ' '))),
 );

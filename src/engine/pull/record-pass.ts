@@ -428,6 +428,7 @@ export class RecordPass {
 
   finish(): { records: Pick<SeenSubjects, 'changed' | 'prints'> | undefined; sight: Sight } {
     this.pack();
+    this.changed.finish();
     const { changed, shared: prints } = this;
     return { records: prints && { changed, prints }, sight: this.list.sight };
   }

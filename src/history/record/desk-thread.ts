@@ -163,8 +163,8 @@ export class ThreadDesk implements RecordingDesk {
     return this.call('events', [batch.map((event) => ({ ...event }))]);
   }
 
-  ahead(kind: SubjectKind, pack: Pack): Promise<void> {
-    return this.call('ahead', [kind, pack], buffersOf([pack]));
+  ahead(kind: SubjectKind, pack: Pack, isFirst: boolean): Promise<void> {
+    return this.call('ahead', [kind, pack, isFirst], buffersOf([pack]));
   }
 
   /** What its records lie in goes to the thread: a first list of a large fleet is not held twice. */
@@ -224,8 +224,8 @@ export class DirectDesk implements RecordingDesk {
     for (const event of batch) this.waiting.add({ ...event });
   }
 
-  ahead(kind: SubjectKind, pack: Pack): Promise<void> {
-    return this.recording.ahead(kind, PackList.of([pack]));
+  ahead(kind: SubjectKind, pack: Pack, isFirst: boolean): Promise<void> {
+    return this.recording.ahead(kind, PackList.of([pack]), isFirst);
   }
 
   record({ run, seen }: SentRun): Promise<void> {
@@ -241,5 +241,7 @@ export class DirectDesk implements RecordingDesk {
 
   restart(): void {}
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.recording.close();
+  }
 }

@@ -60,8 +60,8 @@ export interface RecordingDesk {
   eventsAfter(run: EventsOfRun): Promise<number>;
   /** Of the run that is recorded next. */
   events(batch: readonly TrustEvent[]): Promise<void>;
-  /** The next records of the first list of a kind: of the run that is recorded next, if that has this list. */
-  ahead(kind: SubjectKind, pack: Pack): Promise<void>;
+  /** The next records of the first list of a kind: of the run that is recorded next, if that has this list. `isFirst`: it replaces one that was begun. */
+  ahead(kind: SubjectKind, pack: Pack, isFirst: boolean): Promise<void>;
   record(run: SentRun): Promise<void>;
   tidy(nowMs: number): Promise<void>;
   /** How many steps its work has made; undefined: not known. While the number grows, the disk answers. */
@@ -118,14 +118,19 @@ export class Recording {
     return isAnew ? 0 : this.eventsTo.eventsTo;
   }
 
-  /** INVARIANT: of its kind nothing is recorded. */
-  ahead(kind: SubjectKind, packs: Iterable<Uint8Array>, rowsOf: () => RowsAhead): void {
-    const taken = this.taken.get(kind) ?? { packs: 0, pass: this.differs[kind].begin(), rows: rowsOf() };
-    this.taken.set(kind, taken);
+  /** INVARIANT: of its kind nothing is recorded. One that fails does not count: then its run has others than are here. */
+  ahead(kind: SubjectKind, packs: Iterable<Uint8Array>, isFirst: boolean, rowsOf: () => RowsAhead): void {
+    if (isFirst) this.leaveAhead(kind);
+    let taken = this.taken.get(kind);
+    if (!taken) {
+      if (!isFirst || this.differs[kind].last.size > 0) throw new AppError('internal', 'it is no first list');
+      taken = { packs: 0, pass: this.differs[kind].begin(), rows: rowsOf() };
+      this.taken.set(kind, taken);
+    }
     const { pass, rows } = taken;
-    taken.packs += 1;
     for (const [id, record] of recordsOf(packs))
       pass.take(id, record, (_, subject, path, text) => rows.add(subject, path, text));
+    taken.packs += 1;
   }
 
   /** The rows that were made ahead of this kind. */
@@ -230,9 +235,9 @@ export class FolderRecording {
   }
 
   /** Errors: AppError `store_failed`. */
-  async ahead(kind: SubjectKind, packs: Iterable<Uint8Array>): Promise<void> {
+  async ahead(kind: SubjectKind, packs: Iterable<Uint8Array>, isFirst: boolean): Promise<void> {
     const { recording, writer } = await this.open();
-    recording.ahead(kind, packs, () => writer.rowsAhead());
+    recording.ahead(kind, packs, isFirst, () => writer.rowsAhead());
   }
 
   /** Errors: AppError `store_failed`; then nothing of it is recorded. */
@@ -254,6 +259,11 @@ export class FolderRecording {
     if (unsaved.rows >= UNSAVED_MAX.rows || unsaved.runs >= UNSAVED_MAX.runs)
       save(this.settings, opened, { run: seq, atMs: startedAt });
     this.opened = opened;
+  }
+
+  /** Nothing more comes of it. */
+  close(): void {
+    this.opened?.recording.settleAhead();
   }
 
   /** Errors: AppError `store_failed`; the records are as they were then. */

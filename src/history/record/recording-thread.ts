@@ -29,7 +29,9 @@ async function take(recording: DirectDesk, { number, method, args }: DeskCall): 
 
 port?.on('message', (message: DeskCall | DeskEnd) => {
   if ('ended' in message) {
+    const ended = desks.get(message.ended);
     desks.delete(message.ended);
+    ended?.last.then(() => ended.recording.close());
     return;
   }
   const desk = desks.get(message.desk) ?? { recording: new DirectDesk(message.settings), last: Promise.resolve() };

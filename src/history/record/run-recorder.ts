@@ -39,8 +39,8 @@ export class RunRecorder implements HistoryRecorder {
   private hasAnswered = false;
   private isNew = false;
   private isClosed = false;
-  /** Kinds of which a list was handed over while it grew. */
-  private readonly ahead = new Set<SubjectKind>();
+  /** By kind: the list that is, or was, handed over while it grew. */
+  private readonly ahead = new Map<SubjectKind, ListAhead>();
   readonly state: RecorderState = { fault: undefined, recorded: 0, lost: 0 };
 
   constructor(
@@ -91,8 +91,30 @@ export class RunRecorder implements HistoryRecorder {
   /** Of a database of which nothing is recorded: there is nothing to compare with, and most to write. */
   changedList(kind: SubjectKind): PackList | undefined {
     if (!this.isNew || this.isClosed) return undefined;
-    const begin = () => !this.ahead.has(kind) && this.ahead.add(kind).has(kind);
-    return new ListAhead(begin, (pack) => this.desk.ahead(kind, pack));
+    return new ListAhead(
+      (list) => this.beginsAhead(kind, list),
+      (pack, isFirst) => this.handAhead(kind, pack, isFirst),
+    );
+  }
+
+  /** One of each kind is recorded ahead; in the place of one that was never read to its end, another one. */
+  private beginsAhead(kind: SubjectKind, list: ListAhead): boolean {
+    const before = this.ahead.get(kind);
+    if (before?.isFinished || !this.isNew || this.isClosed) return false;
+    before?.end();
+    this.ahead.set(kind, list);
+    return true;
+  }
+
+  /** INVARIANT: it is waited for, as a run is, before the desk is left. */
+  private handAhead(kind: SubjectKind, pack: Pack, isFirst: boolean): Promise<void> {
+    const handed = this.desk.ahead(kind, pack, isFirst);
+    this.last = this.last.then(() => this.unlessHung(handed)).catch(() => undefined);
+    return handed;
+  }
+
+  private endAhead(): void {
+    for (const list of this.ahead.values()) list.end();
   }
 
   record(run: SeenRun): void {
@@ -108,6 +130,7 @@ export class RunRecorder implements HistoryRecorder {
     this.waiting += 1;
     this.isNew = false;
     const sent = sentOf(run);
+    this.endAhead();
     this.last = this.last
       .then(() => this.unlessHung(this.hand(sent, run)))
       .then(
@@ -134,6 +157,7 @@ export class RunRecorder implements HistoryRecorder {
   /** INVARIANT: nothing is written afterwards, so that the lock of the database can be released. What is under way adds work: it is waited for, too. */
   async close(): Promise<void> {
     this.isClosed = true;
+    this.endAhead();
     for (let awaited: Promise<void> | undefined; awaited !== this.last; ) {
       awaited = this.last;
       await awaited;
@@ -144,6 +168,7 @@ export class RunRecorder implements HistoryRecorder {
   /** The right to write is lost: what is under way is given up, and no more begins. */
   async cut(): Promise<void> {
     this.isClosed = true;
+    this.endAhead();
     await this.desk.close();
   }
 
@@ -214,24 +239,26 @@ class Late extends AppError {}
 /** More of them wait here, deflated, until some are recorded. */
 const AHEAD_BYTES_MAX = 24_000_000;
 
-/**
- * Changed records of a first reading: while it grows, the desk takes packs of it, as fast as it records them. One of each kind begins, the first that has
- * any: one that is read again waits for its run.
- */
+/** Changed records of a first reading: while it grows, the desk takes packs of it, as fast as it records them. */
 class ListAhead extends PackList {
+  isFinished = false;
   private isBegun: boolean | undefined;
   private count = 0;
   private underWay = 0;
   private isEnded = false;
 
   constructor(
-    private readonly begin: () => boolean,
-    private readonly take: (pack: Pack) => Promise<void>,
+    private readonly begin: (list: ListAhead) => boolean,
+    private readonly take: (pack: Pack, isFirst: boolean) => Promise<void>,
   ) {
     super();
   }
 
-  /** How many packs of it were taken: what is left goes with the run. */
+  override finish(): void {
+    this.isFinished = true;
+  }
+
+  /** How many packs of it were handed over: what is left goes with the run. */
   end(): number {
     this.isEnded = true;
     return this.count;
@@ -239,7 +266,7 @@ class ListAhead extends PackList {
 
   override keep(pack: Uint8Array): void {
     super.keep(pack);
-    this.isBegun ??= this.begin();
+    this.isBegun ??= this.begin(this);
     if (this.isBegun) this.hand();
   }
 
@@ -251,7 +278,8 @@ class ListAhead extends PackList {
       this.count += 1;
       this.underWay += length;
       // A deflated one lies beside others.
-      this.take(pack.isDeflated ? { ...pack, bytes: pack.bytes.slice() } : pack).then(
+      const own = pack.isDeflated ? { ...pack, bytes: pack.bytes.slice() } : pack;
+      this.take(own, this.count === 1).then(
         () => {
           this.underWay -= length;
           this.hand();

@@ -85,7 +85,7 @@ export class MonthFolder implements MonthRecording {
       presentPrints: (kind, form) => desk.presentPrints(kind, form),
       eventsAfter: (run) => desk.eventsAfter(run),
       events: (batch) => desk.events(batch),
-      ahead: (kind, pack) => desk.ahead(kind, pack),
+      ahead: (...given) => desk.ahead(...given),
       record: async (sent) => {
         const { frame } = deserialize(sent.run) as SentFrame;
         const isLost = this.dice.chance(this.lossShare);

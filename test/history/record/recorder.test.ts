@@ -192,9 +192,9 @@ describe('a first list, which is recorded while it is read', () => {
     const desk = new DirectDesk(settingsOf(folder));
     let packs = 0;
     const ahead = desk.ahead.bind(desk);
-    desk.ahead = (kind, pack) => {
+    desk.ahead = (...given) => {
       packs += 1;
-      return ahead(kind, pack);
+      return ahead(...given);
     };
     plant(desk);
     const recorder = recorderOf(on, desk);
@@ -502,6 +502,23 @@ function deskThat(fails: () => Promise<never>): RecordingDesk {
 }
 
 describe('a thread that several databases share', () => {
+  it('goes on for the others when one is closed while its first list is being recorded', async () => {
+    const thread = new DeskThread(true);
+    const deskOf = () => new ThreadDesk(settingsOf(freshFolder()), thread);
+    const [desk, other] = [deskOf(), deskOf()];
+    await desk.open();
+    const recorder = recorderOf(startOnPlatform(), desk);
+    recorder.beginsAnew();
+    const list = recorder.changedList('device');
+    const records = Array.from({ length: 1_000 }, (_, at) => ({ DeviceID: `d${at}`, Name: `n${at}` }));
+    for (let count = 0; count < 5; count += 1)
+      for (const pack of packFacts('device', PRINT_KEY, records)) list?.keep(pack);
+    const asked = other.presentPrints('device', 'paged');
+    await recorder.close();
+    expect(await asked).toHaveLength(0);
+    await thread.close();
+  });
+
   it('records each in its own folder, and goes on for the others when one is closed', async () => {
     const thread = new DeskThread(true);
     const all = [0, 1].map(() => ({ on: startOnPlatform(), folder: freshFolder() }));

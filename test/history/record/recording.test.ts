@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { factText, packFacts } from '../../../src/domain/fact-packs.ts';
+import { factText, packFacts, SECRET_TEXT, unpackFacts } from '../../../src/domain/fact-packs.ts';
 import { FactPaths } from '../../../src/domain/fact-prints.ts';
 import type { Fact, Facts } from '../../../src/domain/facts.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
@@ -12,6 +12,7 @@ import type { RecordForm, SeenSubjects } from '../../../src/domain/recorded-hist
 import { skippedReading } from '../../../src/engine/pull/pull-source.ts';
 import { RecordPass } from '../../../src/engine/pull/record-pass.ts';
 import { type EachChange, factOf } from '../../../src/history/codec/run-encoder.ts';
+import type { RowsAhead } from '../../../src/history/files/segment-bytes.ts';
 import { type Range, readStanding, writeStanding } from '../../../src/history/files/standing-file.ts';
 import { changeOf, Recording } from '../../../src/history/record/folder-recording.ts';
 import { LastFacts, SAVED_LISTS, type SavedFacts, type SavedList } from '../../../src/history/record/last-facts.ts';
@@ -145,6 +146,53 @@ describe('events', () => {
     expect(recording.eventsAfter({ seq: 8, eventsTo: 130 })).toBe(100);
     expect(recording.eventsAfter({ seq: 8, eventsTo: 90 })).toBe(0);
     expect(recording.eventsAfter({ seq: 5, eventsTo: 130 })).toBe(0);
+  });
+});
+
+describe('a list that is recorded ahead of its run', () => {
+  const of = (id: string) => packFacts('device', PRINT_KEY, [{ DeviceID: id, Platform: 'iOS' }]);
+  const rows = (add: () => void) => ({ add, discard: () => {} }) as unknown as RowsAhead;
+  const run = (ahead: number): never =>
+    ({ seen: [{ kind: 'device', reading: reading('paged', true), changed: [], prints: undefined, ahead }] }) as never;
+
+  it('is not taken for whole when a part of it could not be written', () => {
+    const recording = new Recording(PRINT_KEY);
+    const full = () => {
+      throw new Error('full');
+    };
+    recording.ahead('device', of('a'), true, () => rows(() => {}));
+    for (const [id, add] of [
+      ['b', full],
+      ['c', () => {}],
+    ] as const) {
+      const one = () => recording.ahead('device', of(id), false, () => rows(add));
+      Object.assign(recording.rowsAhead('device'), { add });
+      if (add === full) expect(one).toThrow('full');
+      else one();
+    }
+    expect(() => recording.take(run(3), [])).toThrow('not all there');
+  });
+
+  it('is refused once something of its kind is recorded', () => {
+    const recording = new Recording(PRINT_KEY);
+    recording.differs.device.load('a', [{ path: 'Platform', value: 'iOS' }]);
+    expect(() => recording.ahead('device', of('a'), true, () => rows(() => {}))).toThrow('no first list');
+    expect(recording.differs.device.last.size).toBe(1);
+  });
+
+  it('begins anew when it is read anew', () => {
+    const recording = new Recording(PRINT_KEY);
+    for (const id of ['a', 'b']) recording.ahead('device', of(id), true, () => rows(() => {}));
+    expect([...recording.differs.device.last.all()]).toEqual(['b']);
+  });
+});
+
+describe('a pack of facts', () => {
+  it('has nothing of a secret whose name has a dot', () => {
+    const [pack] = packFacts('device', PRINT_KEY, [{ DeviceID: 'a', 'private.key': 'Abc12345xyz' }]);
+    const { texts, prints } = unpackFacts(pack as Uint8Array);
+    expect(Buffer.from(texts).toString()).toBe(`"a"${SECRET_TEXT}`);
+    expect([...prints.subarray(4)]).toEqual([0, 0, 0, 0]);
   });
 });
 
