@@ -48,6 +48,9 @@ export const LIFTED_BY_APPROVAL: ReadonlySet<ReasonCode> = new Set([
   'joined_later',
 ]);
 
+/** Reasons to skip that time alone ends while the rule goes on matching: what has them waits for its time. */
+export const LIFTED_BY_TIME: ReadonlySet<ReasonCode> = new Set(['for_not_reached', 'cooldown']);
+
 /** Codes in audit entries and sealed plans of earlier versions. */
 const EARLIER_REASONS: { readonly [code: string]: ReasonCode } = { trouble: 'rule_matches', trouble_over: 'cleared' };
 
@@ -141,6 +144,9 @@ export interface TriedCounts {
   act: number;
   hold: number;
   skip: number;
+  /** Of those that are skipped: they have not matched for long enough yet; and they follow an attempt too closely. */
+  waits: number;
+  cools: number;
 }
 
 export interface TriedSubject {

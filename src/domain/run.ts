@@ -114,6 +114,8 @@ export interface RunRuleTally extends RuleTally {
   title: string;
   /** False when a source it needs could not be read: the rule was not judged. */
   judged: boolean;
+  /** How long a match has to last before it counts. Absent: not at all, and in runs of earlier versions. */
+  forMs?: number;
   /** What was compared with its limits. Absent in runs of earlier versions. */
   limits?: RuleLimits;
 }

@@ -161,10 +161,11 @@ export function commitOf(
 function talliesOf(rules: RunRules, pulled: PulledSnapshot, { limits }: Decided): RunRuleTally[] {
   const tallies = new Map(pulled.judgements.flatMap(({ tallies }) => tallies.map((tally) => [tally.rule, tally])));
   const unjudged = new Set(pulled.unjudged);
-  return rules.rules.map(({ id, title, mode, hash }) => {
+  return rules.rules.map(({ id, title, mode, hash, forMs }) => {
     const none = { rule: id, match: 0, no_match: 0, unknown: 0, error: 0, missing: {}, examples: [] };
     const own = limits.get(id);
-    const tally = { ...(tallies.get(id) ?? none), title, mode, hash, judged: !unjudged.has(id) };
+    const lasting = forMs > 0 ? { forMs } : {};
+    const tally = { ...(tallies.get(id) ?? none), title, mode, hash, judged: !unjudged.has(id), ...lasting };
     return own ? { ...tally, limits: own } : tally;
   });
 }

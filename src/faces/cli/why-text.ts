@@ -3,6 +3,7 @@
 
 import { shownName } from '../../base/text.ts';
 import { timeText } from '../../base/time.ts';
+import { LIFTED_BY_TIME } from '../../domain/decision.ts';
 import { exemptionText } from '../../domain/exemption.ts';
 import type { Identity } from '../../domain/identity.ts';
 import type { ExplainedSubject, Why, WhyAnswer, WhyRule } from '../../domain/why.ts';
@@ -177,9 +178,10 @@ function ruleLine(one: WhyRule, atMs: number): string {
   const why = reason === undefined || verdict === undefined ? '' : `, ${reason}`;
   const facts = matchingFacts(one, atMs);
   const on = facts.length === 0 ? '' : `, ${facts.join(' and ')}`;
-  const answers = decisions.map(({ decision, reasonText }) =>
-    decision === 'act' ? '' : `; ${decision === 'hold' ? 'held' : 'skipped'}: ${reasonText}`,
-  );
+  const answers = decisions.map(({ decision, reason, reasonText }) => {
+    const skipped = LIFTED_BY_TIME.has(reason) ? 'waits for its time' : 'skipped';
+    return decision === 'act' ? '' : `; ${decision === 'hold' ? 'held' : skipped}: ${reasonText}`;
+  });
   return `${rule} (${mode}): ${verdictWords(one)}${why}${on}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
 }
 

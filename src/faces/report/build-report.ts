@@ -14,7 +14,7 @@ import { LIFTED_BY_APPROVAL, type ReasonCode } from '../../domain/decision.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { differenceFrom, hasProgress, liveIntentsOf, type PlannedIntent, type PlanOutline } from '../../domain/plan.ts';
-import { isLive, leastMode } from '../../domain/rule.ts';
+import { isLive, leastMode, waitsForPerson } from '../../domain/rule.ts';
 import { isOfLook } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { DecisionOutline, PageReader, ReportReader } from '../../domain/store-ports.ts';
@@ -31,8 +31,9 @@ import {
 } from './decision-view.ts';
 import { actKindOf } from './decision-words.ts';
 import { evidenceView } from './evidence-words.ts';
-import { countText, listed, plural } from './fact-text.ts';
+import { asSentence, countText, listed, plural } from './fact-text.ts';
 import { ceilingsOf, grouped, limitsOf, trendOf } from './grouped.ts';
+import { type Due, laterOf, whenDue } from './later.ts';
 import { operatorView, reportPlan, reportPlanHead } from './plan-view.ts';
 
 // What a group of decisions affects, in devices and people.
@@ -89,44 +90,104 @@ function sentenceOf(
   run: ReportRun,
   { trusted }: Pick<ReportSnapshot, 'trusted'>,
   decisions: readonly RunDecision[],
+  dues: ReadonlyMap<string, Due>,
 ): string {
   if (run.status === 'running') return 'This run is still under way.';
   if (run.status === 'aborted') return `This run was aborted: ${run.error ?? 'no reason was recorded'}.`;
   const done = decisions.filter((one) => actKindOf(one) === 'done');
   const would = decisions.filter((one) => actKindOf(one) === 'would');
   const held = heldWords(decisions, done.length + would.length > 0);
-  if (done.length === 0) {
-    const isNothing = would.length + held.length === 0;
-    const words = isNothing ? nothingWords(run, trusted, decisions) : wouldWords(run, would, held);
-    return `${words}; nothing was changed.`;
-  }
+  const later = laterWords(run, decisions, dues);
+  if (done.length === 0)
+    return `${undoneWords(run, trusted, { decisions, dues, would, held, later })}; nothing was changed.`;
   const also = would.length === 0 ? [] : [`would ${actsWords(would)} if the mode allowed it`];
-  return `${listed([`Acted to ${actsWords(done)} (${outcomeWords(done)})`, ...also, ...prefixed('held', held)])}.`;
+  const acted = `Acted to ${actsWords(done)} (${outcomeWords(done)})`;
+  return `${listed([acted, ...also, ...prefixed('held', held), ...prefixed('will', later)])}.`;
 }
 
-function wouldWords(run: ReportRun, would: readonly RunDecision[], held: readonly string[]): string {
+interface Undone {
+  decisions: readonly RunDecision[];
+  dues: ReadonlyMap<string, Due>;
+  would: readonly RunDecision[];
+  held: readonly string[];
+  later: readonly string[];
+}
+
+/** What a run that did nothing found: what it would do, what it will do in time, and what is only reported. */
+function undoneWords(run: ReportRun, isTrusted: boolean, { decisions, dues, would, held, later }: Undone): string {
+  if (would.length + held.length > 0) return wouldWords(run, would, held, later);
+  const reported = reportedWords(decisions, dues);
+  const found = [...(later.length > 0 ? [wouldWords(run, would, held, later)] : []), ...reported];
+  const words =
+    found.length > 0 ? asSentence(found.join('; ')) : run.whatIf ? `${IF_ACTIVE} do nothing` : 'Nothing to do';
+  return `${words}${butWords(isTrusted, decisions)}`;
+}
+
+function wouldWords(
+  run: ReportRun,
+  would: readonly RunDecision[],
+  held: readonly string[],
+  later: readonly string[],
+): string {
   const isDry = run.whatIf || !isLive(leastMode(run.mode, run.daemonMode));
   const begin = run.whatIf ? IF_ACTIVE : 'Would';
-  if (would.length > 0) return `${begin} ${listed([actsWords(would), ...prefixed('hold', held)])}`;
-  if (isDry) return `${begin} ${listed(prefixed('hold', held))}`;
-  return listed(prefixed('Held', held));
+  if (isDry || would.length > 0)
+    return `${begin} ${listed([...(would.length > 0 ? [actsWords(would)] : []), ...prefixed('hold', held), ...later])}`;
+  return [...prefixed('Held', held), ...prefixed(held.length > 0 ? 'will' : 'Will', later)].join('; ');
+}
+
+const FAR_MS = Number.MAX_SAFE_INTEGER;
+
+/** `ban 10 devices of 8 people in 3 days if they still match`: what waits for its time alone. */
+function laterWords(run: ReportRun, decisions: readonly RunDecision[], dues: ReadonlyMap<string, Due>): string[] {
+  const waiting = decisions.flatMap((decision) => {
+    const due = dues.get(decision.id);
+    return due !== undefined && isLive(due.mode) ? [{ decision, due }] : [];
+  });
+  const soonest = waiting.toSorted((one, other) => (one.due.atMs ?? FAR_MS) - (other.due.atMs ?? FAR_MS));
+  const groups = grouped(soonest, ({ due: { atMs, mode } }) => `${waitsForPerson(mode)} ${atMs === undefined}`);
+  return groups.map((group, at) => {
+    const asks = waitsForPerson(group[0]?.due.mode ?? 'enforce') ? 'ask to ' : '';
+    const acts = actsWords(group.map(({ decision }) => decision));
+    const when = whenDue(
+      group.map(({ due }) => due),
+      Date.parse(run.startedAt),
+    );
+    const last = waiting.length === 1 ? ' if it still matches' : ' if they still match';
+    return `${asks}${acts} ${when}${at === groups.length - 1 ? last : ''}`;
+  });
+}
+
+/** `3 devices match, and their rule only reports`. */
+function reportedWords(decisions: readonly RunDecision[], dues: ReadonlyMap<string, Due>): string[] {
+  const reported = decisions.filter((one) => {
+    const due = dues.get(one.id);
+    return actKindOf(one) === 'reported' || (due !== undefined && !isLive(due.mode));
+  });
+  if (reported.length === 0) return [];
+  const kinds = new Set(reported.map(({ subject }) => subject.kind));
+  const count = new Set(reported.map(({ subject: { kind, id } }) => `${kind} ${id}`)).size;
+  const isOneRule = new Set(reported.map(({ rule }) => rule)).size === 1;
+  const [kind = 'subject'] = kinds.size === 1 ? [...kinds] : [];
+  const whose = count === 1 ? 'its' : 'their';
+  const does = isOneRule ? `${whose} rule only reports` : `${whose} rules only report`;
+  return [`${plural(count, kind)} ${count === 1 ? 'matches' : 'match'}, and ${does}`];
 }
 
 const IF_ACTIVE = 'If these rules were active, a run would';
 
-/** With what keeps that from meaning that all is well. */
-function nothingWords({ whatIf }: ReportRun, isTrusted: boolean, decisions: readonly RunDecision[]): string {
+/** What keeps nothing to do from meaning that all is well. */
+function butWords(isTrusted: boolean, decisions: readonly RunDecision[]): string {
   const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
   const but = [
     ...(isTrusted ? [] : ['not all data is trusted']),
     ...(inDoubt === 0 ? [] : [`${countText(inDoubt)} from earlier runs ${inDoubt === 1 ? 'is' : 'are'} not resolved`]),
   ];
-  const nothing = whatIf ? `${IF_ACTIVE} do nothing` : 'Nothing to do';
-  return but.length === 0 ? nothing : `${nothing}, but ${listed(but)}`;
+  return but.length === 0 ? '' : `, but ${listed(but)}`;
 }
 
-function prefixed(verb: string, held: readonly string[]): string[] {
-  return held.length === 0 ? [] : [`${verb} ${held.join(', ')}`];
+function prefixed(verb: string, words: readonly string[]): string[] {
+  return words.length === 0 ? [] : [`${verb} ${words.join(', ')}`];
 }
 
 const HELD_FOR = {
@@ -193,6 +254,7 @@ export async function buildReport(reader: ReportReader, run: RunRecord, evidence
     changes,
     plan: reportPlan(plan, live, run.findings?.planDigest ?? '', plan && (await differenceFrom(reader, plan))),
     decisions: runDecisionViews(stored, { run, intents, plan, changeOf }),
+    dues: laterOf(run, stored),
     evidence,
   });
 }
@@ -217,6 +279,7 @@ export async function buildOutline(
     changes,
     plan: { ...(await outlinedPlan(reader, run, plan)), held: [] },
     decisions: outlineViews(outlines, { run, intents, plan, changeOf }),
+    dues: laterOf(run, outlines),
     evidence,
   });
 }
@@ -249,14 +312,18 @@ async function reportOf(
     changes,
     plan,
     decisions,
+    dues,
     evidence,
-  }: Pick<Report, 'changes' | 'plan' | 'decisions'> & { evidence: EvidenceReader | undefined },
+  }: Pick<Report, 'changes' | 'plan' | 'decisions'> & {
+    dues: ReadonlyMap<string, Due>;
+    evidence: EvidenceReader | undefined;
+  },
 ): Promise<Report> {
   const rules = ruleViews(run).map((rule) => ({ ...rule, evidence: evidenceView(rule, evidence) }));
   const judged = rules.filter(({ judged }) => judged).map(({ id }) => id);
   const [shownRun, snapshot] = [runView(run), snapshotView(run)];
   return {
-    sentence: sentenceOf(shownRun, snapshot, decisions),
+    sentence: sentenceOf(shownRun, snapshot, decisions, dues),
     run: shownRun,
     changes,
     effects: effectsOf(decisions),

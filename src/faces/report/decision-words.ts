@@ -2,6 +2,7 @@
 
 import type { ReportDecision, ReportRun, RunDecision } from '../../contract/report.ts';
 import { deletionTexts, type EffectDevice, type KnownTraits } from '../../domain/action.ts';
+import { LIFTED_BY_TIME } from '../../domain/decision.ts';
 import {
   andMore,
   type CellLine,
@@ -78,8 +79,9 @@ export function outcomeWords(decision: RunDecision): string {
   return [name, ...(at === null ? [] : [` ${timeCell(at)}`]), ...(outcomeText ? [`: ${outcomeText}`] : [])].join('');
 }
 
-/** A dry run does not act. */
+/** A dry run does not act, and what waits for its time is not skipped. */
 export function decisionWords(decision: ReportDecision): string {
+  if (LIFTED_BY_TIME.has(decision.reason)) return 'waits';
   const kind = actKindOf(decision);
   return kind === 'would' ? 'would act' : kind === 'reported' ? 'only reported' : decision.decision;
 }
@@ -126,6 +128,7 @@ const TAKES: DecisionColumn = {
 export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
 export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
 export const SKIPPED_BECAUSE: DecisionColumn = { head: 'Skipped because', lines: ({ reasonText }) => [reasonText] };
+export const WAITS_BECAUSE: DecisionColumn = { head: 'Waits because', lines: ({ reasonText }) => [reasonText] };
 
 /**
  * Who, the target if it is not the subject itself, what is changed or taken, why, since when; then `more`. Ages are those at the

@@ -1,7 +1,7 @@
 // report: a loaded rule, and one that is tried out, as readers see them.
 import { formatDuration, isoTime } from '../../base/time.ts';
 import type { RuleShown, TriedRuleShown } from '../../contract/answers.ts';
-import type { TriedRule, TriedSubject } from '../../domain/decision.ts';
+import type { TriedCounts, TriedRule, TriedSubject } from '../../domain/decision.ts';
 import type { Rule } from '../../domain/rule.ts';
 
 export function ruleView(rule: Rule): RuleShown {
@@ -27,14 +27,20 @@ export function ruleView(rule: Rule): RuleShown {
   };
 }
 
-export function triedView({ rule, asOf, added, gone, ...rest }: TriedRule): TriedRuleShown {
+export function triedView({ rule, asOf, before, after, added, gone, ...rest }: TriedRule): TriedRuleShown {
   return {
     rule: ruleView(rule),
     asOf: isoTime(asOf),
+    before: countsView(before),
+    after: countsView(after),
     ...rest,
     added: added.map(subjectView),
     gone: gone.map(subjectView),
   };
+}
+
+function countsView({ waits: _, cools: __, ...counts }: TriedCounts): TriedRuleShown['before'] {
+  return counts;
 }
 
 function subjectView({ serial, owners, ...rest }: TriedSubject) {

@@ -33,6 +33,7 @@ import {
   trendHeading,
   trendRows,
   unknownGroups,
+  waitsInTime,
   wayOutWords,
 } from './words.ts';
 
@@ -135,7 +136,8 @@ export function groupWordBlocks(report: Report, group: RowGroup): Block[] {
   const effect = groupWords(decisions, report);
   if ('limits' in group) return [words('plain', effect)];
   const { because } = reasonOf(group);
-  if (group.kind === 'skip') return [words('plain', `Skipped because ${because}.`, effect)];
+  if (group.kind === 'skip')
+    return [words('plain', `${waitsInTime(group) ? 'Waits' : 'Skipped'} because ${because}.`, effect)];
   const first = decisions[0] as RunDecision;
   const { id } = report.plan;
   const isOpen = canBeApproved(first, report);

@@ -3,7 +3,7 @@
 
 import { shownName } from '../../base/text.ts';
 import { ageText, epochMsOf, formatDuration, isoTime, spanText, timeText } from '../../base/time.ts';
-import type { Decision, StoredDecision } from '../../domain/decision.ts';
+import { type Decision, LIFTED_BY_TIME, type StoredDecision } from '../../domain/decision.ts';
 import { type Fact, showLiteral } from '../../domain/facts.ts';
 import { isDone } from '../../domain/intent.ts';
 import { SOURCE_OF } from '../../domain/subjects.ts';
@@ -264,9 +264,9 @@ export function notAskedWords(decisions: readonly Pick<DecidedNow, 'notAsked'>[]
 }
 
 /** What is not live is not done: by the rule's own mode, or by the daemon's. */
-export function nowWords({ decision, mode, notAsked }: DecidedNow): string {
+export function nowWords({ decision, reason, mode, notAsked }: DecidedNow): string {
   if (decision === 'hold') return 'would be HELD';
-  if (decision === 'skip') return 'would be skipped';
+  if (decision === 'skip') return LIFTED_BY_TIME.has(reason) ? 'would wait for its time' : 'would be skipped';
   if (mode !== 'enforce') return `would only be reported, in mode ${mode}`;
   return notAsked.length === 0 ? 'WOULD ACT' : 'WOULD ACT, if a whole run allows it';
 }
@@ -288,9 +288,9 @@ export function nothingNowWords({
   return 'nothing: the rule does not match, and nothing is in force by it';
 }
 
-export function thenWords({ decision, mode, cappedBy, outcome }: StoredDecision): string {
+export function thenWords({ decision, reason, mode, cappedBy, outcome }: StoredDecision): string {
   if (decision === 'hold') return 'was HELD';
-  if (decision === 'skip') return 'was skipped';
+  if (decision === 'skip') return LIFTED_BY_TIME.has(reason) ? 'waited for its time' : 'was skipped';
   const isDry = outcome === 'dry_run' || (outcome === undefined && mode === 'dry-run');
   if (isDry) return cappedBy === undefined ? `was only reported, in mode ${mode}` : 'would have ACTED in a live run';
   if (outcome === undefined) return 'was to be done, and is not carried out yet';

@@ -14,7 +14,7 @@ import type {
   RunDecision,
 } from '../../contract/report.ts';
 import type { ActionName } from '../../domain/action.ts';
-import { LIFTED_BY_APPROVAL, type ReasonCode } from '../../domain/decision.ts';
+import { LIFTED_BY_APPROVAL, LIFTED_BY_TIME, type ReasonCode } from '../../domain/decision.ts';
 import { successorText } from '../../domain/plan.ts';
 import { isLive, leastMode } from '../../domain/rule.ts';
 import { isOfLook } from '../../domain/run.ts';
@@ -125,11 +125,18 @@ function liveWords(acts: readonly RunDecision[]): string[] {
 }
 
 /** INVARIANT: a dry run is accurate: a rule whose own mode is `dry-run` acts in no run, and is not counted here. */
-function wouldWords({ run }: Report, count: number): string[] {
-  const matches = plural(count, 'match', 'matches');
+function wouldWords({ run, rules, decisions }: Report, count: number): string[] {
+  const live = new Set(rules.filter(({ mode }) => isLive(mode)).map(({ id }) => id));
+  const later = decisions.filter((one) => waitsForTime(one) && live.has(one.rule)).length;
+  const also = later === 0 ? '' : `, and on ${countText(later)} more when the time has come`;
+  const matches = `${plural(count, 'match', 'matches')}${also}`;
   if (run.whatIf) return [`If they were active, a live run would act on ${matches}.`];
   if (run.mode === 'dry-run') return [`A live run would act on ${matches}.`];
-  return count === 0 ? [] : [`${matches} would be acted on if the mode allowed it.`];
+  return count === 0 ? [] : [`${plural(count, 'match', 'matches')} would be acted on if the mode allowed it.`];
+}
+
+function waitsForTime({ decision, reason }: Pick<RunDecision, 'decision' | 'reason'>): boolean {
+  return decision === 'skip' && LIFTED_BY_TIME.has(reason);
 }
 
 function reportingWords(reported: readonly RunDecision[]): string[] {
@@ -152,9 +159,14 @@ function waitingWords({ summary, rules, decisions }: Report): string[] {
     ...capped.map((title) => `${countText(countedOf(title))} ${title.toLowerCase()}`),
   ].join(', ');
   const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
+  const waiting = decisions.filter(waitsForTime).length;
+  const skipped = [
+    ...(waiting === 0 ? [] : [`${countText(waiting)} ${waiting === 1 ? 'waits for its' : 'wait for their'} time`]),
+    `${countText(summary.skip - waiting)} skipped`,
+  ].join(', ');
   return [
     ...(inDoubt === 0 ? [] : [`${countText(inDoubt)} from earlier runs not resolved: see those skipped as in doubt.`]),
-    `${heldWords}, ${countText(summary.skip)} skipped, ${plural(unknown, 'verdict')} unknown.`,
+    `${heldWords}, ${skipped}, ${plural(unknown, 'verdict')} unknown.`,
   ];
 }
 
@@ -574,12 +586,20 @@ export interface GroupSection {
   groups: RowGroup[];
 }
 
+const WAITS = 'Waits for its time';
+const REPORTED = 'Only reported (rules of mode dry-run)';
 /** Each title once, in this order. What waits for a person stands before what waits for a time. */
-const SECTIONS = ['Acted on', 'Would act', ...HELD_TITLES, 'Only reported (rules of mode dry-run)', 'Skipped'] as const;
+const SECTIONS = ['Acted on', 'Would act', ...HELD_TITLES, WAITS, REPORTED, 'Skipped'] as const;
 
 export function sectionOf(group: RowGroup): (typeof SECTIONS)[number] {
   if (group.kind === 'hold') return heldTitle(group);
-  return ({ done: 'Acted on', would: 'Would act', reported: SECTIONS[5], skip: 'Skipped' } as const)[group.kind];
+  if (waitsInTime(group)) return WAITS;
+  return ({ done: 'Acted on', would: 'Would act', reported: REPORTED, skip: 'Skipped' } as const)[group.kind];
+}
+
+/** It is skipped in this run, and a later one does it if its rule still matches. */
+export function waitsInTime(group: RowGroup): boolean {
+  return group.kind === 'skip' && LIFTED_BY_TIME.has(group.reason);
 }
 
 export function groupSections(groups: readonly RowGroup[]): GroupSection[] {

@@ -71,6 +71,15 @@ describe('a run over other rules, without a daemon', () => {
     expect(await command(['approve', first.plan.id as string], org.env)).toMatchObject({ code: 0 });
   });
 
+  it('shows what it would do in time, where its matches have not lasted long enough yet', async () => {
+    const late = folder('late', { ban: BAN_COMPROMISED.replace('mode: enforce', 'mode: enforce\nfor: 3d') });
+    await command(['run', '--mode', 'dry-run'], org.env);
+    const { sentence } = reportOf(await command(['plan', '--rules', late, '--format', 'json'], org.env));
+    expect(sentence).toBe(
+      'If these rules were active, a run would ban 1 device in 3 days if it still matches; nothing was changed.',
+    );
+  });
+
   it('is marked as a what-if in every format', async () => {
     await command(['run', '--mode', 'dry-run'], org.env);
     for (const format of ['text', 'md']) {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { bodyOf, openEndpoint } from '../../support/endpoint.ts';
-import { RULE, TRIED } from '../../support/rule-samples.ts';
+import { RULE } from '../../support/rule-samples.ts';
 
 const PATH = `/api/rules/${RULE.id}/try`;
 
@@ -14,7 +14,7 @@ describe('POST /api/rules/:id/try', () => {
     expect(body).toMatchObject({
       rule: { id: RULE.id, cooldown: '1h' },
       asOf: '2026-11-21T09:00:00.000Z',
-      before: TRIED.before,
+      before: { match: 1, act: 1, hold: 0, skip: 0 },
       added: [{ id: 'device-2', serial: 'SERIAL-2', owners: null }],
       addedTotal: 1,
     });

@@ -23,6 +23,8 @@ import {
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../../support/organization.ts';
 import { reportMarkdown, reportText, summaryMarkdown, summaryText } from '../../support/readable.ts';
 
+const DAY_MS = 86_400_000;
+
 async function reportOf(fill: RunFill) {
   const store = openStore();
   return buildReport(store, await addRun(store, fill));
@@ -45,6 +47,8 @@ describe('the sentence of a report', () => {
   ];
   const hold = { decision: 'hold', reason: 'approval_needed', mode: 'approve', outcome: undefined } as const;
   const capped = { ...hold, reason: 'ceiling' } as const;
+  const waits = { decision: 'skip', reason: 'for_not_reached', since: START_MS, outcome: undefined } as const;
+  const onTrial = { mode: 'dry-run', cappedBy: undefined } as const;
 
   it.each<[string, RunFill, string]>([
     ['of a dry run', { decisions: acts }, 'Would ban 3 devices of 2 people; nothing was changed.'],
@@ -94,6 +98,44 @@ describe('the sentence of a report', () => {
     ],
     ['of a run without matches', {}, 'Nothing to do; nothing was changed.'],
     [
+      'of matches that have not lasted long enough yet',
+      {
+        decisions: ['a', 'b'].map((id, at) => ban(id, [device(id, [`${id}@x`])], { ...waits, since: START_MS + at })),
+        tallies: [tally({ forMs: 3 * DAY_MS })],
+      },
+      'Would ban 2 devices of 2 people in 3 days if they still match; nothing was changed.',
+    ],
+    [
+      'of a live run with such matches, of a rule that asks, and one after an attempt',
+      {
+        mode: 'enforce',
+        decisions: [
+          ban('a', [device('1', [])], { ...waits, mode: 'enforce', since: START_MS - 2 * DAY_MS }),
+          ban('b', [device('2', [])], { ...waits, mode: 'approve', rule: 'asks', reason: 'cooldown' }),
+        ],
+        tallies: [tally({ forMs: 3 * DAY_MS }), tally({ rule: 'asks', mode: 'approve' })],
+      },
+      'Will ban 1 device in 24 h, ask to ban 1 device when the time has come if they still match; nothing was changed.',
+    ],
+    [
+      'of a rule that only reports',
+      {
+        decisions: ['a', 'b', 'c'].map((id) =>
+          ban(id, [device(id, [])], { subject: { kind: 'device', id }, ...onTrial }),
+        ),
+      },
+      '3 devices match, and their rule only reports; nothing was changed.',
+    ],
+    [
+      'of a rule that only reports, over data that is not trusted',
+      {
+        sources: { users: { trusted: false, reasons: [{ source: 'users', code: 'shrunk', text: '100 to 3' }] } },
+        decisions: [ban('a', [device('1', [])], { ...waits })],
+        tallies: [tally({ mode: 'dry-run', forMs: 3 * DAY_MS })],
+      },
+      '1 device matches, and its rule only reports, but not all data is trusted; nothing was changed.',
+    ],
+    [
       'of a run that acted',
       {
         mode: 'enforce',
@@ -111,6 +153,19 @@ describe('the sentence of a report', () => {
     expect(report.sentence).toBe(sentence);
     expect(reportText(report, { width: 200 }).split('\n')[2]).toBe(sentence);
     expect(reportMarkdown(report)).toContain(`\n\n**${sentence}**\n\n`);
+  });
+});
+
+describe('what waits for its time', () => {
+  it('is not skipped, and has a section of its own', async () => {
+    const waits = { decision: 'skip', reason: 'for_not_reached', reasonText: 'it must match for 3d' } as const;
+    const skipped = { decision: 'skip', reason: 'exempt' } as const;
+    const decisions = [ban('a', [device('1')], waits), ban('b', [device('2')], waits), ban('c', [], skipped)];
+    const text = reportText(await reportOf({ decisions }), { width: 400 });
+    expect(text).toContain('A live run would act on 0 matches, and on 2 more when the time has come.');
+    expect(text).toContain('0 held for a person, 2 wait for their time, 1 skipped');
+    expect(text).toContain('\nWAITS FOR ITS TIME (2)\n');
+    expect(text).toContain('\nSKIPPED (1)\n');
   });
 });
 

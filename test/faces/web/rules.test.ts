@@ -250,6 +250,20 @@ describe('trying a change of a rule', () => {
     expect(text).toContain('The first 50 of 4,321 are shown.');
   });
 
+  it.each([
+    ['that waits', {}, 'It would ban 22 devices within 3 days if they still match.'],
+    ['that asks', { mode: 'approve' }, 'It would ask to ban 22 devices within 3 days if they still match.'],
+    ['that only reports', { mode: 'dry-run' }, '26 match; the rule only reports.'],
+  ] as const)('says what will happen, of a rule %s', async (_, over, words) => {
+    const rule = { ...TRIED.rule, forMs: 3 * 86_400_000, ...over };
+    const after = { match: 26, unknown: 0, error: 0, act: 0, hold: 0, skip: 26, waits: 22, cools: 0 };
+    const { post } = openPages({ tryRule: async () => ({ ...TRIED, rule, after }) });
+    const { text } = await post(PATH, { text: CHANGED });
+    expect(text).toContain(words);
+    expect(text).toContain('Waits for its time 0 22 +22');
+    expect(text).toContain('Skip 0 4 +4');
+  });
+
   it('is refused to a reader, and an unknown rule is not found', async () => {
     const { post, trials } = openPages();
     expect((await post(PATH, { text: 'x' }, 'read')).status).toBe(403);

@@ -69,6 +69,11 @@ describe('a changed rule', () => {
     ]);
   });
 
+  it('counts what waits for its time among those that are skipped', async () => {
+    const text = RULE.text.replace('mode: enforce', 'mode: enforce\nfor: 3d');
+    expect(await tried(text)).toMatchObject({ after: { match: 1, act: 0, skip: 1, waits: 1 } });
+  });
+
   it('counts nothing for mode `off`, and is compared with a rule that is off', async () => {
     expect(await tried(RULE.text.replace('mode: enforce', 'mode: off'))).toMatchObject({
       after: { match: 0, act: 0 },

@@ -10,6 +10,7 @@ import {
   HELD_BECAUSE,
   OUTCOME,
   SKIPPED_BECAUSE,
+  WAITS_BECAUSE,
 } from '../decision-words.ts';
 import { rulePath, type Section, subjectPath, titleOf } from '../document.ts';
 import { countText } from '../fact-text.ts';
@@ -24,6 +25,7 @@ import {
   reasonWords,
   rowGroups,
   sectionOf,
+  waitsInTime,
 } from '../words.ts';
 import { Line, ShownBlock, ShownSection, Who } from './document.tsx';
 import { Link } from './link.tsx';
@@ -47,8 +49,8 @@ export interface Place {
 
 /** INVARIANT: `shown` is whole; whether a column is needed follows from the rows that it is for. */
 function groupColumns(group: RowGroup, shown: readonly RunDecision[], run: ReportRun): DecisionColumn[] {
-  const more =
-    'limits' in group ? [] : reasonOf(group).isSame ? [] : [group.kind === 'hold' ? HELD_BECAUSE : SKIPPED_BECAUSE];
+  const because = group.kind === 'hold' ? HELD_BECAUSE : waitsInTime(group) ? WAITS_BECAUSE : SKIPPED_BECAUSE;
+  const more = 'limits' in group || reasonOf(group).isSame ? [] : [because];
   return decisionColumns(shown, group.kind === 'done' ? [OUTCOME] : more, run);
 }
 
@@ -184,8 +186,13 @@ function Effects({ report, groups, place }: { report: Report; groups: readonly R
   if (report.effects.length === 0) return null;
   const isUnknown = report.effects.some(({ ownersUnknown }) => ownersUnknown > 0);
   const counts = [...COUNTS, ...(isUnknown ? [NOT_KNOWN] : [])];
-  const groupOf = (rule: string, action: string, decision: string) =>
-    groups.find((one) => one.rule === rule && one.action === action && one.decisions[0]?.decision === decision);
+  const groupOf = (rule: string, action: string, decision: string) => {
+    const ofIt = groups.filter(
+      (one) => one.rule === rule && one.action === action && one.decisions[0]?.decision === decision,
+    );
+    // What waits for its time counts as skipped: the row leads there only where all of it waits.
+    return ofIt.find((one) => !waitsInTime(one)) ?? ofIt[0];
+  };
   return (
     <section class="card">
       <h2>What it affects</h2>

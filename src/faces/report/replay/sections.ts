@@ -11,6 +11,7 @@ import type {
   ReplayRuleView,
   ReplaySubject,
 } from '../../../contract/replay.ts';
+import { LIFTED_BY_TIME } from '../../../domain/decision.ts';
 import type { GapCause } from '../../../domain/recorded-history.ts';
 import { type CsvColumns, csvPieces } from '../csv.ts';
 import { timeCell, timeWords } from '../decision-words.ts';
@@ -383,7 +384,7 @@ function heldTable({ rules, way }: ReplayDocument): ReplayTable {
     rows: rules.flatMap((rule) =>
       rule.held.map((held) => () => [
         ruleCell(rule.id),
-        `${held.decision}: ${held.reasonText}`,
+        `${LIFTED_BY_TIME.has(held.reason) ? 'waits' : held.decision}: ${held.reasonText}`,
         countText(held.targets),
         exampleLines(held),
       ]),

@@ -2,15 +2,22 @@
 // the result, or with what is wrong at which line; the text stays in the box either way. Nothing is sent or kept.
 
 import { z } from 'zod';
-import type { TriedDecision, TriedRule, TriedSubject } from '../../../domain/decision.ts';
+import { spanText } from '../../../base/time.ts';
+import {
+  LIFTED_BY_TIME,
+  type TriedCounts,
+  type TriedDecision,
+  type TriedRule,
+  type TriedSubject,
+} from '../../../domain/decision.ts';
 import { AppError } from '../../../domain/errors.ts';
-import type { Rule } from '../../../domain/rule.ts';
+import { isOnTrial, type Rule, waitsForPerson } from '../../../domain/rule.ts';
 import type { HttpDeps, RuleDetail } from '../../http/deps.ts';
 import { type Problem, problemOf } from '../../http/problem.ts';
 import { type Ctx, param, type Route, readForm } from '../../http/route.ts';
 import { subjectPath } from '../../report/document.ts';
 import { limitWords } from '../../report/evidence-words.ts';
-import { countText, plural } from '../../report/fact-text.ts';
+import { countText, listed, plural } from '../../report/fact-text.ts';
 import { Who } from '../../report/html/document.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Mark, Table, Term, When, Words } from '../../report/html/text.tsx';
@@ -173,13 +180,14 @@ const SHOWN_MAX = 50;
 
 function Tried({ tried, loaded }: { tried: TriedRule; loaded: Rule }) {
   const { rule, asOf, after, added, addedTotal, gone, goneTotal, same, unknownBy, untrusted } = tried;
+  const both = { rule, loaded, asOf };
   return (
     <>
       <section class="card">
         <h2>What it would do</h2>
         <p class="lead">
           The changed rule matches {plural(after.match, rule.subject)}: {countText(addedTotal)} added,{' '}
-          {countText(goneTotal)} gone, {countText(same)} the same.
+          {countText(goneTotal)} gone, {countText(same)} the same. {triedWords(tried)}
         </p>
         <p>
           Read from the fleet, <When at={asOf} />. Nothing was sent, and nothing of this is kept: no run, no plan, no
@@ -192,8 +200,8 @@ function Tried({ tried, loaded }: { tried: TriedRule; loaded: Rule }) {
         )}
         <Counts tried={tried} loaded={loaded} />
       </section>
-      <Subjects id="added" title="Added" total={addedTotal} subjects={added} asOf={asOf} none="Nobody is added." />
-      <Subjects id="gone" title="Gone" total={goneTotal} subjects={gone} asOf={asOf} none="Nobody goes." />
+      <Subjects id="added" title="Added" total={addedTotal} subjects={added} none="Nobody is added." {...both} />
+      <Subjects id="gone" title="Gone" total={goneTotal} subjects={gone} none="Nobody goes." {...both} />
       <section class="card">
         <h2>Unknown: {countText(after.unknown)}</h2>
         <Table
@@ -209,14 +217,44 @@ function Tried({ tried, loaded }: { tried: TriedRule; loaded: Rule }) {
   );
 }
 
-const COUNTS = [
-  ['match', 'Matches'],
-  ['unknown', 'Unknown'],
-  ['error', 'Errors'],
-  ['act', 'Would act'],
-  ['hold', 'Hold'],
-  ['skip', 'Skip'],
-] as const;
+/** What will happen, also in time: `It would ban 22 devices within 3 days if they still match.` */
+function triedWords({ rule, after }: TriedRule): string {
+  const { match, act, hold, waits, cools } = after;
+  if (match === 0) return '';
+  if (isOnTrial(rule.mode)) return `${countText(match)} match; the rule only reports.`;
+  const asks = waitsForPerson(rule.mode) ? 'ask to ' : '';
+  const would = [
+    ...(act > 0 ? [`${actionWords(rule, act)}`] : []),
+    ...(hold > 0 ? [`hold ${countText(hold)}`] : []),
+    ...(cools > 0
+      ? [`${asks}${actionWords(rule, cools)} within ${spanText(rule.cooldownMs)} of the last attempt`]
+      : []),
+    ...(waits > 0
+      ? [
+          `${asks}${actionWords(rule, waits)} within ${spanText(rule.forMs)} if ${waits === 1 ? 'it still matches' : 'they still match'}`,
+        ]
+      : []),
+  ];
+  return would.length === 0 ? 'It would do nothing about them: see why below.' : `It would ${listed(would)}.`;
+}
+
+/** The name of an action is its verb, and mostly the kind of its subjects. */
+function actionWords({ then, subject }: Pick<Rule, 'then' | 'subject'>, count: number): string {
+  const [only, ...others] = then;
+  const verb = others.length === 0 ? new RegExp(`^([a-z]+)_${subject}$`).exec(only?.action ?? '')?.[1] : undefined;
+  return verb === undefined ? `do ${plural(count, 'action')}` : `${verb} ${plural(count, subject)}`;
+}
+
+const COUNTS: readonly (readonly [name: string, count: (counts: TriedCounts, rule: Rule) => number])[] = [
+  ['Matches', ({ match }) => match],
+  ['Unknown', ({ unknown }) => unknown],
+  ['Errors', ({ error }) => error],
+  ['Would act', ({ act }, { mode }) => (isOnTrial(mode) ? 0 : act)],
+  ['Waits for its time', ({ waits, cools }) => waits + cools],
+  ['Only reported', ({ act }, { mode }) => (isOnTrial(mode) ? act : 0)],
+  ['Hold', ({ hold }) => hold],
+  ['Skip', ({ skip, waits, cools }) => skip - waits - cools],
+];
 
 function Counts({ tried: { rule, before, after }, loaded }: { tried: TriedRule; loaded: Rule }) {
   const number = (head: string) => ({ head, kind: 'number' as const });
@@ -226,9 +264,10 @@ function Counts({ tried: { rule, before, after }, loaded }: { tried: TriedRule; 
       caption="Counts before and after the change"
       columns={['Count', number('Rule in force'), number('Changed rule'), number('Difference')]}
       rows={[
-        ...COUNTS.map(([key, text]) => ({
-          cells: [text, countText(before[key]), countText(after[key]), signed(after[key] - before[key])],
-        })),
+        ...COUNTS.map(([text, count]) => {
+          const [was, is] = [count(before, loaded), count(after, rule)];
+          return { cells: [text, countText(was), countText(is), signed(is - was)] };
+        }),
         { cells: ['Mode', <Mark word={loaded.mode} />, <Mark word={rule.mode} />, ''] },
         { cells: ['Limits', ...limits, limits[0] === limits[1] ? '' : 'changed'] },
       ]}
@@ -248,9 +287,11 @@ interface SubjectsProps {
   subjects: readonly TriedSubject[];
   asOf: number;
   none: string;
+  rule: Rule;
+  loaded: Rule;
 }
 
-function Subjects({ id, title, total, subjects, asOf, none }: SubjectsProps) {
+function Subjects({ id, title, total, subjects, asOf, none, rule, loaded }: SubjectsProps) {
   const shown = subjects.slice(0, SHOWN_MAX);
   return (
     <section class="card" id={id}>
@@ -264,8 +305,8 @@ function Subjects({ id, title, total, subjects, asOf, none }: SubjectsProps) {
         rows={shown.map((subject) => ({
           cells: [
             <Who who={subject} href={subjectPath(subject.kind, subject.id)} />,
-            <Decided decisions={subject.decided} />,
-            <Decided decisions={subject.was} />,
+            <Decided decisions={subject.decided} rule={rule} />,
+            <Decided decisions={subject.was} rule={loaded} />,
             <Facts facts={subject.facts} atMs={asOf} />,
           ],
         }))}
@@ -280,16 +321,22 @@ function Subjects({ id, title, total, subjects, asOf, none }: SubjectsProps) {
   );
 }
 
-function Decided({ decisions }: { decisions: readonly TriedDecision[] }) {
+function decidedWords({ decision, reason }: TriedDecision, { mode }: Rule): string {
+  if (LIFTED_BY_TIME.has(reason)) return 'waits';
+  if (decision !== 'act') return decision;
+  return isOnTrial(mode) ? 'only reported' : 'would act';
+}
+
+function Decided({ decisions, rule }: { decisions: readonly TriedDecision[]; rule: Rule }) {
   if (decisions.length === 0) return <span class="quiet">nothing</span>;
   return (
     <>
-      {decisions.map(({ decision, action, target, reasonText }) => (
+      {decisions.map((one) => (
         <div>
-          <Mark word={decision} text={decision === 'act' ? 'would act' : decision} /> <Term>{action}</Term> on{' '}
-          <Code>{target}</Code>
+          <Mark word={one.decision} text={decidedWords(one, rule)} /> <Term>{one.action}</Term> on{' '}
+          <Code>{one.target}</Code>
           <div class="quiet">
-            <Words>{reasonText}</Words>
+            <Words>{one.reasonText}</Words>
           </div>
         </div>
       ))}
