@@ -139,6 +139,32 @@ export type ReportReader = Pick<
 export type RunReader = ReportReader &
   Pick<RecordReader, 'run' | 'latestRun' | 'runs' | 'runLines' | 'ruleTallies' | 'countsOfRun' | 'decisions'>;
 
+// Whether all is well: what waits, what went wrong, and what was done lately.
+
+/** How many targets an action reached with success in one day; day 0: the 24 hours before the time asked for. */
+export interface DoneInDay {
+  action: ActionName;
+  day: number;
+  targets: number;
+}
+
+export interface WorkNow {
+  /** The newest run over lists that is not under way any more. */
+  ended: Pick<Run, 'seq' | 'status'> | undefined;
+  isStopped: boolean;
+  plans: Readonly<Record<'pending' | 'approved' | 'interrupted', number>>;
+  inDoubt: number;
+  parked: number;
+  /** Failed and still to be done. */
+  failed: number;
+  done: DoneInDay[];
+}
+
+export interface WorkReader {
+  /** What waits or went wrong now; what was done in the 24 hours before this time, and on each of the 7 days before those. */
+  workNow(doneUntilMs: number): Promise<WorkNow>;
+}
+
 // The store as pages for people read it: a part at a time, however much is stored.
 
 /** A decision as counting, grouping and comparing need it. */

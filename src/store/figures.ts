@@ -1,11 +1,12 @@
 // store: what the database shows in numbers. In: a connection, the time. Out: figures. INVARIANT: every query here is answered by an index
 // or reads a table of a few rows (test/runtime/metrics/parts.test.ts): it is asked every second, also beside a run over 100,000 devices.
 
+import { DAY_MS, MINUTE_MS } from '../base/time.ts';
 import type { ReasonCode } from '../domain/decision.ts';
 import { OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store.ts';
-import type { HeldSince } from '../domain/store-ports.ts';
+import type { DoneInDay, HeldSince, WorkNow } from '../domain/store-ports.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
 import { readStop } from './operator.ts';
@@ -90,6 +91,46 @@ export function* readLastFindings(db: Db): Work<LastFindings | undefined> {
     rules: tallies.flatMap(({ rule, judged, match, no_match, unknown, error }) =>
       judged ? [{ rule, match, no_match, unknown, error }] : [],
     ),
+  };
+}
+
+// What waits or went wrong, and what was done lately: what the first sentence of every face is made of.
+
+const ENDED_RUN = ({ by }: Dialect) => `SELECT seq, status FROM runs ${by('runs_over_lists')}
+  WHERE counts_with IS NULL AND seq < ? AND status <> 'running' ORDER BY seq DESC LIMIT 1`;
+const DAYS = 8;
+/** `outcome || ''`: not by the index of outcomes, which has most intents for one value. */
+const DONE = ({ by }: Dialect) => `SELECT action, day, count(*) AS targets FROM (
+    SELECT DISTINCT attempts.action, attempts.target, CAST((? - attempts.sent_at) / ${DAY_MS} AS BIGINT) AS day
+    FROM attempts ${by('attempts_by_action')} JOIN intents ON intents.id = attempts.intent_id
+    WHERE attempts.action IN (SELECT action FROM attempt_counts WHERE minute >= ?)
+      AND attempts.sent_at > ? AND attempts.sent_at <= ? AND intents.outcome || '' IN ('succeeded', 'confirmed')) AS done
+  GROUP BY action, day ORDER BY action, day`;
+
+/** `failed`: all that ever did, of which some are over; none is usual. */
+export function* readWork(db: Db, nowMs: number, doneUntilMs: number): Work<WorkNow> {
+  const { dialect } = db;
+  const count = function* (sql: string, ...values: (string | number | null)[]): Work<number> {
+    return Number((yield* db.get<Counted>(sql, ...values))?.count ?? 0);
+  };
+  const [plans, intents] = [PLANS(dialect), INTENTS(dialect)];
+  const fromMs = doneUntilMs - DAYS * DAY_MS;
+  const done = yield* db.all<DoneInDay>(
+    DONE(dialect),
+    ...[doneUntilMs, Math.floor(fromMs / MINUTE_MS), fromMs, doneUntilMs],
+  );
+  return {
+    ended: yield* db.get<NonNullable<WorkNow['ended']>>(ENDED_RUN(dialect), Number.MAX_SAFE_INTEGER),
+    isStopped: (yield* readStop(db)) !== undefined,
+    plans: {
+      pending: yield* count(plans, 'pending', nowMs),
+      approved: yield* count(plans, 'approved', nowMs),
+      interrupted: yield* count(plans, 'interrupted', nowMs),
+    },
+    inDoubt: yield* count(intents, 'settled', 'unknown'),
+    parked: yield* count(intents, 'settled', 'parked'),
+    failed: yield* count(intents, 'settled', 'failed'),
+    done: done.map(({ action, day, targets }) => ({ action, day: Number(day), targets: Number(targets) })),
   };
 }
 

@@ -20,8 +20,11 @@ import type {
   PlanFilter,
   RecordReader,
   RunReader,
+  WorkNow,
+  WorkReader,
 } from '../domain/store-ports.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
+import { readWork } from './figures.ts';
 import { identitiesNamed, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
@@ -124,7 +127,7 @@ function countsOf({ rule, match, no_match, unknown, error, judged }: RunRuleTall
   return judged ? [{ rule, match, no_match, unknown, error }] : [];
 }
 
-export class SqlRunReader implements RunReader, IdentityReader {
+export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
   constructor(
     protected readonly db: Db,
     protected readonly clock: Clock,
@@ -160,6 +163,14 @@ export class SqlRunReader implements RunReader, IdentityReader {
       ? await this.db.reading(this.db.get('SELECT * FROM runs WHERE seq = ?', Number(idOrNumber)))
       : await this.db.reading(rowByPrefix(this.db, 'runs', idOrNumber));
     return row && runOfRow(row);
+  }
+
+  /** What finding open failures takes is loaded where there are failures. */
+  async workNow(doneUntilMs: number): Promise<WorkNow> {
+    const work = await this.db.reading(readWork(this.db, this.clock.nowMs(), doneUntilMs));
+    if (work.failed === 0) return work;
+    const { readOpenFailures } = await import('./open-state.ts');
+    return { ...work, failed: (await this.db.reading(readOpenFailures(this.db))).length };
   }
 
   async latestRun(): Promise<RunRecord | undefined> {

@@ -78,6 +78,7 @@ describe('what pages ask of a large database is found by an index, and no statem
     'audit of a kind and a time': () => reader.audit({ limit: 50, kind: 'plan.approved', since: NOW_MS - DAY_MS }),
     'audit of an actor': () => reader.audit({ limit: 50, actor: 'ana', kind: 'plan.approved' }),
     'audit of a target': () => reader.audit({ limit: 50, target: 'SN000123', kind: 'intent.settled' }),
+    'what waits, and what was done in a week': () => reader.workNow(NOW_MS),
     'a summary': () => buildSummary(reader, NOW_MS - DAY_MS, NOW_MS),
     tokens: () => reader.endpointTokens(),
     'a page of tokens': () => reader.tokenPage({ limit: 50 }),

@@ -129,6 +129,7 @@ async function actingOf(store: SqlStore, nowMs: number): Promise<Found> {
     intentById: await each(intents, ({ id }) => store.intent(id)),
     sentAfter: await each(intents, (intent) => store.sentAfter(intent)),
     openFailures: await store.openFailures(),
+    workNow: await store.workNow(nowMs),
     newestIntents: await pagesOf((before) => store.newestIntents({ before }, PAGE)),
     settled: await store.newestIntents({ status: 'settled' }, PAGE),
     newestClaims: await store.newestClaims({ status: 'standing' }, PAGE),

@@ -8,7 +8,7 @@ import { ROOT } from './built.ts';
 
 /** What the output of the whole walk of the README with two compromised devices has, in this order. */
 export const WHOLE_WALK =
-  /all is well[\s\S]*Trustward: dry run[\s\S]*plan \w{26} was applied: (\d+) of \1 done\n( {2}ban_device \S+: succeeded \(Success\)\n){2}[\s\S]*Trustward: enforcing run[\s\S]*the audit is whole/;
+  /All is well[\s\S]*Trustward: dry run[\s\S]*plan \w{26} was applied: (\d+) of \1 done\n( {2}ban_device \S+: succeeded \(Success\)\n){2}[\s\S]*Trustward: enforcing run[\s\S]*the audit is whole/;
 
 export function walkOf(page: string, word = 'walk'): string[] {
   const text = readFileSync(join(ROOT, page), 'utf8');

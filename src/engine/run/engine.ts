@@ -34,6 +34,7 @@ import type {
   ResolveStore,
   RunStore,
   WatchReader,
+  WorkReader,
 } from '../../domain/store-ports.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { Evaluator } from '../../domain/verdict.ts';
@@ -103,7 +104,8 @@ export type EngineStore = RunStore &
   IdentityReader &
   MemberReader &
   EventRows &
-  WatchReader;
+  WatchReader &
+  WorkReader;
 
 export interface Engine {
   api: Api;

@@ -3,7 +3,10 @@
 // configuration.
 
 import { AppError } from '../../domain/errors.ts';
+import { readIfAny } from '../../runtime/compose/reader.ts';
 import type { Environment } from '../../runtime/config/name-reader.ts';
+import { systemClock } from '../../runtime/system/clock.ts';
+import { type Now, readNow, stateNow } from '../report/state-now.ts';
 import { paragraph } from '../report/terminal-table.ts';
 import { configOf } from './config-of.ts';
 import { type Check, countOfWords, problem } from './doctor/check.ts';
@@ -22,12 +25,20 @@ import { asInvoked, type CommonOptions, type Io, outputOf, widthOf, write } from
 
 export async function doctorCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const { checks, code } = await look(io, options);
-  write(io, options, format === 'json' ? JSON.stringify(viewOf(checks), null, 2) : textOf(checks, widthOf(options)));
+  const { checks, code, now } = await look(io, options);
+  const written = format === 'json' ? JSON.stringify(viewOf(checks), null, 2) : textOf(checks, now, widthOf(options));
+  write(io, options, written);
   return code;
 }
 
-async function look(io: Io, options: CommonOptions): Promise<{ checks: Check[]; code: number }> {
+interface Looked {
+  checks: Check[];
+  code: number;
+  /** Absent: there is no database, or a check names what is wrong with it. */
+  now?: Now | undefined;
+}
+
+async function look(io: Io, options: CommonOptions): Promise<Looked> {
   let [env, asked]: [Environment, ReadonlySet<string>] = [io.env, new Set()];
   try {
     const config = await configOf(io, options, (given) => {
@@ -50,7 +61,8 @@ async function look(io: Io, options: CommonOptions): Promise<{ checks: Check[]; 
       ...(await heartbeatChecks(config)),
       diskCheck(config),
     ];
-    return { checks: all, code: all.some(({ state }) => state === 'problem') ? 1 : 0 };
+    const now = await readIfAny(config.database, (reader) => readNow(reader, systemClock.nowMs()));
+    return { checks: all, code: all.some(({ state }) => state === 'problem') ? 1 : 0, now };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'config') throw error;
     // Without a configuration there is nothing to check: the database and the address are unknown.
@@ -65,7 +77,8 @@ function viewOf(checks: readonly Check[]) {
   return { ok: count('problem') === 0, problems: count('problem'), warnings: count('warning'), checks: shown };
 }
 
-function textOf(checks: readonly Check[], { width }: { width: number }): string {
+/** The last line is the verdict: it counts what is wrong here, and the work that waits or went wrong. */
+function textOf(checks: readonly Check[], now: Now | undefined, { width }: { width: number }): string {
   const { problems, warnings } = viewOf(checks);
   const column = Math.max(...checks.map(({ name }) => name.length)) + 2;
   const indent = 'warning'.length + 2 + column;
@@ -75,9 +88,9 @@ function textOf(checks: readonly Check[], { width }: { width: number }): string 
     `${state.padEnd('warning'.length + 2)}${name.padEnd(column)}${hanging(text)}`,
     ...(advice === undefined ? [] : [`${' '.repeat(indent)}${hanging(`→ ${advice}`)}`]),
   ]);
-  const sum = [
+  const found = [
     ...(problems > 0 ? [countOfWords(problems, 'problem')] : []),
     ...(warnings > 0 ? [countOfWords(warnings, 'warning')] : []),
   ];
-  return [...lines, '', sum.length === 0 ? 'all is well' : sum.join(', ')].join('\n');
+  return [...lines, '', paragraph(stateNow(now, { found }).sentence, { width })].join('\n');
 }

@@ -6,6 +6,7 @@ import { withReader } from '../../runtime/compose/run-reader.ts';
 import { readChangeWindows } from '../../runtime/config/config.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { documentMarkdown } from '../report/markdown.ts';
+import { readNow, stateNow } from '../report/state-now.ts';
 import { buildSummary } from '../report/summary/build.ts';
 import { readableSummary } from '../report/summary/sections.ts';
 import { documentText } from '../report/text.ts';
@@ -18,9 +19,10 @@ export async function summaryCommand(io: Io, options: CommonOptions & { since: s
   const since = givenTime(options.since, '--since', nowMs, 'before');
   return withReader(composeReader(databaseOf(io, options)), async (reader) => {
     const summary = await buildSummary(reader, since, nowMs, readChangeWindows((await withSettings(io, options)).env));
+    const { sentence } = stateNow(await readNow(reader, nowMs));
     const written = {
-      text: () => documentText(readableSummary(summary), widthOf(options)),
-      md: () => documentMarkdown(readableSummary(summary)),
+      text: () => documentText(readableSummary(summary, sentence), widthOf(options)),
+      md: () => documentMarkdown(readableSummary(summary, sentence)),
       json: () => JSON.stringify(summary, null, 2),
     };
     write(io, options, written[format]());

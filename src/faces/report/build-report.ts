@@ -17,7 +17,7 @@ import { differenceFrom, hasProgress, liveIntentsOf, type PlannedIntent, type Pl
 import { isLive, leastMode, waitsForPerson } from '../../domain/rule.ts';
 import { isOfLook } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
-import type { DecisionOutline, PageReader, ReportReader } from '../../domain/store-ports.ts';
+import type { DecisionOutline, PageReader, ReportReader, WorkReader } from '../../domain/store-ports.ts';
 import type { SubjectKind, SubjectRef } from '../../domain/subjects.ts';
 import { type Changes, changesOf } from './changes.ts';
 import {
@@ -35,6 +35,7 @@ import { asSentence, countText, listed, plural } from './fact-text.ts';
 import { ceilingsOf, grouped, limitsOf, trendOf } from './grouped.ts';
 import { type Due, laterOf, whenDue } from './later.ts';
 import { operatorView, reportPlan, reportPlanHead } from './plan-view.ts';
+import { stateAfterRun } from './state-now.ts';
 
 // What a group of decisions affects, in devices and people.
 
@@ -243,8 +244,11 @@ function outcomeWords(done: readonly RunDecision[]): string {
   return [...counts].map(([name, count]) => `${countText(count)} ${name}`).join(', ');
 }
 
+/** A what-if has no work: nothing of it waits, and it did nothing. */
+type RunReader = ReportReader & Partial<WorkReader>;
+
 /** The whole report of one run. `evidence`: kept evidence of its rules. Errors: AppError `store_failed`. */
-export async function buildReport(reader: ReportReader, run: RunRecord, evidence?: EvidenceReader): Promise<Report> {
+export async function buildReport(reader: RunReader, run: RunRecord, evidence?: EvidenceReader): Promise<Report> {
   const stored = await reader.decisionsOfRun(run);
   const intents = await intentsOf(reader, stored);
   const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
@@ -264,7 +268,7 @@ export async function buildReport(reader: ReportReader, run: RunRecord, evidence
  * the plan does not name what it holds. `wholeDecisions` completes the decisions that are shown.
  */
 export async function buildOutline(
-  reader: ReportReader & PageReader,
+  reader: RunReader & PageReader,
   run: RunRecord,
   evidence?: EvidenceReader,
 ): Promise<Report> {
@@ -305,8 +309,15 @@ export async function wholeDecisions(
   });
 }
 
+/** Only of the newest run: what an earlier one left open may be done by now. */
+async function leftOpen(reader: RunReader, run: RunRecord): Promise<string | undefined> {
+  if (reader.workNow === undefined || run.finishedAt === undefined || isOfLook(run)) return undefined;
+  const work = await reader.workNow(run.finishedAt);
+  return work.ended?.seq === run.seq ? stateAfterRun(work) : undefined;
+}
+
 async function reportOf(
-  reader: ReportReader,
+  reader: RunReader,
   run: RunRecord,
   {
     changes,
@@ -323,7 +334,7 @@ async function reportOf(
   const judged = rules.filter(({ judged }) => judged).map(({ id }) => id);
   const [shownRun, snapshot] = [runView(run), snapshotView(run)];
   return {
-    sentence: sentenceOf(shownRun, snapshot, decisions, dues),
+    sentence: [sentenceOf(shownRun, snapshot, decisions, dues), (await leftOpen(reader, run)) ?? []].flat().join(' '),
     run: shownRun,
     changes,
     effects: effectsOf(decisions),

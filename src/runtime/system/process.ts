@@ -152,7 +152,7 @@ const WORDS: Readonly<Record<string, keyof typeof CODES>> = {
     'yellow',
     'warn|warning|warnings|unknown|held|hold|interrupted|expired|in doubt|INTERRUPTED PLAN|HELD FOR A PERSON|high',
   ),
-  ...wordsOf('green', 'succeeded|confirmed|ok|trusted|completed|applied|released|all is well|the audit is whole'),
+  ...wordsOf('green', 'succeeded|confirmed|ok|trusted|completed|applied|released|All is well|the audit is whole'),
 };
 
 // In prose, `high` is no severity: it must end a cell.

@@ -93,5 +93,5 @@ describe('the page of a plan', () => {
 
 it('the overview shows the window in force', async () => {
   const { get } = await openPlan([planned(1)], { deps: { changeWindows: NOW } });
-  expect((await get('/')).text).toContain('All is well. The change window');
+  expect((await get('/')).text).toContain('1 plan waits for a yes. The change window');
 });

@@ -169,6 +169,17 @@ describe('what waits for its time', () => {
   });
 });
 
+it('of the newest run goes on with what is left open, and of an earlier one does not', async () => {
+  const store = openStore();
+  const held = ban('c', [], { decision: 'hold', reason: 'approval_needed', mode: 'approve', outcome: undefined });
+  const first = await addRun(store, { id: 'a' });
+  const second = await addRun(store, { id: 'b', decisions: [held], plan: plan(held, { runId: 'b' }) });
+  expect((await buildReport(store, first)).sentence).toBe('Nothing to do; nothing was changed.');
+  expect((await buildReport(store, second)).sentence).toBe(
+    'Would hold 1 for approval; nothing was changed. 1 plan waits for a yes.',
+  );
+});
+
 it('shows the times of exemptions as times in a sentence', async () => {
   const report = await reportOf({});
   const exemption = { id: 'x1', about: 'device d1', owner: 'Ana' };

@@ -59,11 +59,11 @@ describe('the overview', () => {
     const { text } = await get('/');
     expect(text).not.toContain('All is well.');
     expect(text).toContain(
-      'Not all is well. 1 action in doubt, 1 action parked, 1 action failed and still to be done.',
+      '1 action failed and is still to be done, 1 action is in doubt, 1 action is parked and waits for a person. As of',
     );
     await store.setStop({ at: START_MS, by: 'ana', reason: 'a test' }, []);
     expect((await get('/')).text).toContain(
-      'Stopped by a person: nothing is called. 1 action in doubt, 1 action parked',
+      'Stopped by a person: nothing is called. 1 action failed and is still to be done, 1 action is in doubt',
     );
   });
 
@@ -71,9 +71,9 @@ describe('the overview', () => {
     const { get, store } = openPages();
     await addRun(store, { id: 'a' });
     await addRun(store, { id: 'b', error: 'the API is away' });
-    expect((await get('/')).text).toContain('Not all is well. Run 2 was aborted.');
+    expect((await get('/')).text).toContain('Run 2 was aborted. As of');
     await addRun(store, { id: 'c', finished: false });
-    expect((await get('/')).text).toContain('Not all is well. Run 2 was aborted.');
+    expect((await get('/')).text).toContain('Run 2 was aborted. As of');
     await addRun(store, { id: 'd' });
     expect((await get('/')).text).toContain('All is well.');
   });

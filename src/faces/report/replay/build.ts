@@ -15,6 +15,7 @@ import { isoOrNull } from '../decision-view.ts';
 import { timeWords } from '../decision-words.ts';
 import { asSentence, countText, listed, plural } from '../fact-text.ts';
 import { grouped } from '../grouped.ts';
+import { pastOf } from '../state-now.ts';
 import { reasonWords } from '../words.ts';
 
 // A replay in one sentence.
@@ -69,13 +70,6 @@ function subjectsWords(acts: readonly ReplayActView[]): string {
     ownersUnknown: kind === 'device' ? subjects.filter(({ owners }) => owners === null).length : 0,
   };
   return effectWords(counts) ?? plural(subjects.length, kind);
-}
-
-/** The verbs of actions are regular: ban, banned; disable, disabled; notify, notified; add, added. */
-function pastOf(verb: string): string {
-  if (verb.endsWith('e')) return `${verb}d`;
-  if (/[^aeiou]y$/.test(verb)) return `${verb.slice(0, -1)}ied`;
-  return /^(un)?[^aeiou][aeiou][^aeiouwxy]$/.test(verb) ? `${verb}${verb.at(-1)}ed` : `${verb}ed`;
 }
 
 function mostWords(rules: readonly ReplayRuleView[]): string[] {

@@ -17,8 +17,8 @@ export interface Counted<T> {
   some: T[];
 }
 
-/** Sections without lines are left out. */
-export function readableSummary(summary: Summary): Document {
+/** Sections without lines are left out. `state`: whether all is well at its end. */
+export function readableSummary(summary: Summary, state?: string): Document {
   const { runs, held, expired, people, untrusted } = summary;
   const callsOf = (outcome: SummaryCalls['outcome']) =>
     summary.calls.filter((group) => group.outcome === outcome).map(callsLine);
@@ -38,6 +38,7 @@ export function readableSummary(summary: Summary): Document {
   if (isQuiet) sections.push({ title: 'Nothing else', items: ['Nothing was done, held or expired.'] });
   return {
     title: `Trustward: summary, ${timeWords(summary.since)} to ${timeWords(summary.until)}`,
+    ...(state !== undefined && { note: state }),
     sections: sections.map(({ title, items }) => ({ title, blocks: [{ is: 'list', items }] })),
   };
 }

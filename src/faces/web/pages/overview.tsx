@@ -4,15 +4,15 @@
 import { DAY_MS } from '../../../base/time.ts';
 import { SWITCHES } from '../../../contract/operator.ts';
 import { windowAt } from '../../../domain/change-window.ts';
-import type { Outcome } from '../../../domain/decision.ts';
 import type { PlanStatus } from '../../../domain/plan.ts';
+import type { WorkNow } from '../../../domain/store-ports.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { type Ctx, operationsOf, type Route, readForm } from '../../http/route.ts';
-import { snapshotView } from '../../report/decision-view.ts';
 import { asSentence, countText, plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Table, Term, When, Words } from '../../report/html/text.tsx';
 import { changeWindowNow } from '../../report/plan-view.ts';
+import { readNow, stateNow, unsettledItems } from '../../report/state-now.ts';
 import { buildDone } from '../../report/summary/build.ts';
 import { sourceWords } from '../../report/words.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
@@ -23,19 +23,9 @@ import { countedPlans, DryRun, planLine, RUN_COLUMNS, runRow } from './plans.tsx
 
 const PLANS = 5;
 
-/** Each as people read it: `2 actions in doubt`. */
-async function unsettled(reader: HttpDeps['reader']): Promise<string[]> {
-  const ofOutcome = async (outcome: Outcome) => (await reader.newestIntents({ outcome }, 1)).total;
-  const counted = [
-    [await ofOutcome('unknown'), 'in doubt'],
-    [await ofOutcome('parked'), 'parked'],
-    [(await reader.openFailures()).length, 'failed and still to be done'],
-  ] as const;
-  return counted.flatMap(([count, what]) => (count === 0 ? [] : [`${plural(count, 'action')} ${what}`]));
-}
-
-async function waits({ reader }: HttpDeps, actions: readonly string[]) {
+async function waits({ reader }: HttpDeps, work: WorkNow) {
   const { plans, isMore } = await waitingPlans(reader);
+  const actions = unsettledItems(work);
   const isNothing = plans.length + actions.length === 0;
   return (
     <section class="card">
@@ -73,7 +63,7 @@ const LIVE = 'run plan intent stop';
 export function overviewPages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, '/', async (context) => {
-      const now = await stateNow(deps);
+      const now = await found(deps);
       return {
         title: 'Overview',
         section: '/',
@@ -81,12 +71,12 @@ export function overviewPages(deps: HttpDeps): Route[] {
         body: (
           <>
             <h1>Overview</h1>
-            <Live id="well" on="run intent stop" path="/">
+            <Live id="well" on={LIVE} path="/">
               {wellLine(now)}
             </Live>
             <Live id="waits" on={LIVE} path="/">
               <div class="cards">
-                {await waits(deps, now.actions)}
+                {await waits(deps, now.work)}
                 {await lastDay(deps)}
               </div>
             </Live>
@@ -113,42 +103,21 @@ export function overviewPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function stateNow({ readiness, reader, clock, changeWindows = [] }: HttpDeps) {
+async function found({ readiness, reader, clock, changeWindows = [] }: HttpDeps) {
   const checks = await readiness();
-  const [newest, before] = await reader.runsOverLists(2);
-  // A run that still reads has no snapshot yet: the one before it is the last that has.
-  const run = newest?.status === 'running' && newest.findings === undefined ? before : newest;
-  const snapshot = run && snapshotView(run);
-  const ended = newest?.status === 'running' ? before : newest;
-  const isStopped = (await reader.stop()) !== undefined;
   const nowMs = clock.nowMs();
   const frozen = windowAt(changeWindows, nowMs) && (await changeWindowNow(reader, changeWindows, nowMs));
-  return {
-    ...{ nowMs, checks, isStopped, frozen },
-    snapshot: snapshot?.id === null ? undefined : snapshot,
-    aborted: ended?.status === 'aborted' ? [`run ${ended.seq} was aborted`] : [],
-    actions: await unsettled(reader),
-  };
+  return { nowMs, checks, frozen, ...(await readNow(reader, nowMs)) };
 }
 
-type StateNow = Awaited<ReturnType<typeof stateNow>>;
+type Found = Awaited<ReturnType<typeof found>>;
 
-function wellLine({ nowMs, checks, snapshot, isStopped, frozen, aborted, actions }: StateNow) {
+function wellLine({ nowMs, checks, frozen, ...now }: Found) {
   const wrong = checks.filter(({ ok }) => !ok);
-  const untrusted = snapshot !== undefined && !snapshot.trusted;
-  const isWrong = wrong.length > 0 || untrusted;
-  const unusual = [...aborted, ...actions];
-  const isWell = !isWrong && !isStopped && unusual.length === 0;
-  const words = isWrong
-    ? 'Something is wrong.'
-    : isStopped
-      ? 'Stopped by a person: nothing is called.'
-      : isWell
-        ? 'All is well.'
-        : 'Not all is well.';
+  const { tone, sentence } = stateNow(now, { isWrong: wrong.length > 0 });
   return (
-    <div class={`notice ${isWrong ? 'bad' : isWell && !frozen ? 'good' : 'wait'}`}>
-      <b>{words}</b> {unusual.length === 0 ? null : `${asSentence(unusual.join(', '))}. `}
+    <div class={`notice ${tone === 'good' && frozen ? 'wait' : tone}`}>
+      <b>{sentence}</b>{' '}
       {wrong.map(({ name, text }) => (
         <span>
           <b>{name}:</b> <Words>{text}</Words>.{' '}
@@ -159,7 +128,6 @@ function wellLine({ nowMs, checks, snapshot, isStopped, frozen, aborted, actions
           <Words>{asSentence(frozen)}</Words>.{' '}
         </span>
       )}
-      {untrusted ? 'The last run did not trust what it read; nothing is done on that.' : null}
       <span class="quiet">
         As of <When at={nowMs} />.
       </span>
@@ -168,7 +136,7 @@ function wellLine({ nowMs, checks, snapshot, isStopped, frozen, aborted, actions
   );
 }
 
-function state(deps: HttpDeps, { checks, snapshot }: StateNow) {
+function state(deps: HttpDeps, { checks, snapshot }: Found) {
   return (
     <div class="cards">
       <section class="card">

@@ -1,0 +1,134 @@
+// report: whether all is well: the first sentence of the first page, of `doctor`, of a summary and of the newest report. In: what waits, what went
+// wrong, and what was done. Out: a sentence, the most urgent first. INVARIANT: no other file says that all is well.
+
+import type { ReportSnapshot } from '../../contract/report.ts';
+import type { DoneInDay, RecordReader, WorkNow, WorkReader } from '../../domain/store-ports.ts';
+import { snapshotView } from './decision-view.ts';
+import { asSentence, countText, plural } from './fact-text.ts';
+
+export interface Now {
+  work: WorkNow;
+  /** What the last run over lists read; undefined: nothing was read yet. */
+  snapshot: ReportSnapshot | undefined;
+}
+
+export async function readNow(reader: WorkReader & Pick<RecordReader, 'runsOverLists'>, nowMs: number): Promise<Now> {
+  const [newest, before] = await reader.runsOverLists(2);
+  // A run that still reads has no snapshot yet: the one before it is the last that has.
+  const run = newest?.status === 'running' && newest.findings === undefined ? before : newest;
+  const snapshot = run && snapshotView(run);
+  return { work: await reader.workNow(nowMs), snapshot: snapshot?.id === null ? undefined : snapshot };
+}
+
+export interface State {
+  /** `good` when nothing is wrong, waits, or is beyond the usual. */
+  tone: 'good' | 'wait' | 'bad';
+  sentence: string;
+}
+
+interface Beside {
+  /** A check of the process or of its data failed. */
+  isWrong?: boolean;
+  /** What the face itself found, such as `2 warnings`. */
+  found?: readonly string[];
+}
+
+/** `3 plans wait for a yes, 7 services were disabled in the last 24 hours.` */
+export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: Beside = {}): State {
+  const isStopped = now?.work.isStopped === true;
+  const isUntrusted = now?.snapshot !== undefined && !now.snapshot.trusted;
+  const items = [
+    ...found,
+    ...(isUntrusted ? ['the last run did not trust what it read, and nothing is done on that'] : []),
+    ...(now === undefined ? [] : workItems(now.work)),
+  ];
+  const isBad = isWrong || isUntrusted;
+  const isWell = !isBad && !isStopped && items.length === 0;
+  const sentences = [
+    ...(isBad ? ['Something is wrong.'] : []),
+    ...(isStopped ? ['Stopped by a person: nothing is called.'] : []),
+    ...(items.length === 0 ? [] : [`${asSentence(items.join(', '))}.`]),
+  ];
+  return {
+    tone: isBad ? 'bad' : isWell ? 'good' : 'wait',
+    sentence: isWell ? 'All is well.' : sentences.join(' '),
+  };
+}
+
+/** What was found at the end of the newest run; undefined: nothing is open, and nothing was beyond the usual. */
+export function stateAfterRun(work: WorkNow): string | undefined {
+  const items = [...openItems(work), ...unusualItems(work.done, 'in the 24 hours until then')];
+  return items.length === 0 ? undefined : `${asSentence(items.join(', '))}.`;
+}
+
+function workItems(work: WorkNow): string[] {
+  const { ended } = work;
+  return [
+    ...(ended?.status === 'aborted' ? [`run ${countText(ended.seq)} was aborted`] : []),
+    ...openItems(work),
+    ...unusualItems(work.done, 'in the last 24 hours'),
+  ];
+}
+
+function openItems(work: WorkNow): string[] {
+  const { pending, approved, interrupted } = work.plans;
+  return [
+    ...unsettledItems(work),
+    ...counted(interrupted, 'plan', 'was interrupted', 'were interrupted'),
+    ...counted(pending, 'plan', 'waits for a yes', 'wait for a yes'),
+    ...counted(approved, 'approved plan', 'is not applied yet', 'are not applied yet'),
+  ];
+}
+
+/** Actions that went wrong, or may have. */
+export function unsettledItems({ failed, inDoubt, parked }: Pick<WorkNow, 'failed' | 'inDoubt' | 'parked'>): string[] {
+  return [
+    ...counted(failed, 'action', 'failed and is still to be done', 'failed and are still to be done'),
+    ...counted(inDoubt, 'action', 'is in doubt', 'are in doubt'),
+    ...counted(parked, 'action', 'is parked and waits for a person', 'are parked and wait for a person'),
+  ];
+}
+
+function counted(count: number, noun: string, one: string, many: string): string[] {
+  return count === 0 ? [] : [`${plural(count, noun)} ${count === 1 ? one : many}`];
+}
+
+// What was done beyond the usual: more targets of one action than on any of the seven days before, from five on; and everything that was
+// disabled or deleted.
+
+const FEW = 5;
+const GRAVE: ReadonlySet<string | undefined> = new Set(['disable', 'delete']);
+
+function unusualItems(done: readonly DoneInDay[], when: string): string[] {
+  return done
+    .filter(({ day }) => day === 0)
+    .map(({ action, targets }) => ({ action, targets, before: mostBefore(done, action) }))
+    .filter(({ action, targets, before }) => isGrave(action) || (targets >= FEW && targets > before))
+    .sort((one, other) => Number(isGrave(other.action)) - Number(isGrave(one.action)) || other.targets - one.targets)
+    .map(({ action, targets, before }) => {
+      const most = isGrave(action) ? '' : ` (at most ${countText(before)} a day in the week before)`;
+      return `${doneWords(action, targets)} ${when}${most}`;
+    });
+}
+
+function mostBefore(done: readonly DoneInDay[], action: string): number {
+  return Math.max(0, ...done.filter((one) => one.action === action && one.day > 0).map(({ targets }) => targets));
+}
+
+function isGrave(action: string): boolean {
+  return GRAVE.has(action.split('_')[0]);
+}
+
+/** `7 services were disabled`. The name of an action is its verb, and mostly the kind of its targets. */
+function doneWords(action: string, targets: number): string {
+  const [, verb, noun] = /^([a-z]+)_(device|user|service)$/.exec(action) ?? [];
+  if (verb === undefined || noun === undefined) return `${action} was done for ${plural(targets, 'target')}`;
+  return `${plural(targets, noun)} ${targets === 1 ? 'was' : 'were'} ${pastOf(verb)}`;
+}
+
+/** The verbs of actions are regular: ban, banned; disable, disabled; notify, notified; add, added. */
+export function pastOf(verb: string): string {
+  if (verb.endsWith('e')) return `${verb}d`;
+  if (/[^aeiou]y$/.test(verb)) return `${verb.slice(0, -1)}ied`;
+  return /^(un)?[^aeiou][aeiou][^aeiouwxy]$/.test(verb) ? `${verb}${verb.at(-1)}ed` : `${verb}ed`;
+}

@@ -1,0 +1,80 @@
+// report: the first sentence of every face, made of what is stored: what waits, what went wrong, and what was done beyond the usual.
+import { describe, expect, it } from 'vitest';
+import { readNow, stateNow } from '../../../src/faces/report/state-now.ts';
+import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { addRun, decision, fakeClock, intent, openStore, plan, START_MS } from '../../support/filled-store.ts';
+import { addActed } from '../web/acted.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Each target once, with success. */
+async function addDone(store: SqliteStore, run: string, action: string, count: number): Promise<void> {
+  const intents = Array.from({ length: count }, (_, at) => {
+    const [one] = intent().basis;
+    const basis = one === undefined ? [] : [{ ...one, episodeId: `${run}-${at}`, subjectId: `${run}-${at}` }];
+    return intent({ id: `${run}-${at}`, runId: run, action, target: `${run}-${at}`, basis });
+  });
+  await addRun(store, { id: run, mode: 'enforce', intents });
+  for (const { id } of intents) {
+    await store.markSent({ intentId: id, run, notes: [] });
+    await store.settle({ intentId: id, outcome: 'succeeded', note: 'Success', notes: [] });
+  }
+}
+
+describe('the first sentence', () => {
+  it('names data that is not trusted', async () => {
+    const store = openStore();
+    const reasons = [{ source: 'devices', code: 'shrunk', text: '100 to 3' }] as const;
+    await addRun(store, { sources: { devices: { trusted: false, reasons: [...reasons] } } });
+    expect(stateNow(await readNow(store, START_MS))).toEqual({
+      tone: 'bad',
+      sentence: 'Something is wrong. The last run did not trust what it read, and nothing is done on that.',
+    });
+  });
+
+  it('names services that were disabled, and more targets of an action than on any day of the week before', async () => {
+    const clock = fakeClock();
+    const store = openStore(clock);
+    const now = async () => stateNow(await readNow(store, clock.nowMs()));
+    await addDone(store, 'a', 'ban_device', 5);
+    expect((await now()).sentence).toBe(
+      '5 devices were banned in the last 24 hours (at most 0 a day in the week before).',
+    );
+    clock.advance(25 * HOUR_MS);
+    expect(await now()).toEqual({ tone: 'good', sentence: 'All is well.' });
+    await addDone(store, 'b', 'ban_device', 5);
+    expect(await now()).toEqual({ tone: 'good', sentence: 'All is well.' });
+    await addDone(store, 'c', 'ban_device', 1);
+    await addDone(store, 'd', 'disable_service', 7);
+    expect(await now()).toEqual({
+      tone: 'wait',
+      sentence:
+        '7 services were disabled in the last 24 hours, 6 devices were banned in the last 24 hours (at most 5 a day in the week before).',
+    });
+    clock.advance(25 * HOUR_MS);
+    expect(await now()).toEqual({ tone: 'good', sentence: 'All is well.' });
+  });
+
+  it('names what went wrong before what waits for a yes, and a stop before both', async () => {
+    const clock = fakeClock();
+    const store = openStore(clock);
+    await addActed(store, 'run1', [
+      { id: '1', outcome: 'succeeded', status: 'standing' },
+      { id: '2', outcome: 'unknown' },
+      { id: '3', outcome: 'parked' },
+      { id: '4', outcome: 'failed' },
+    ]);
+    const held = decision({ id: 'held', decision: 'hold', reason: 'approval_needed', outcome: undefined });
+    await addRun(store, { id: 'run2', decisions: [held], plan: plan(held, { runId: 'run2' }), error: 'it broke off' });
+    const work =
+      'Run 2 was aborted, 1 action failed and is still to be done, 1 action is in doubt, 1 action is parked and waits for a person, 1 plan waits for a yes.';
+    expect(stateNow(await readNow(store, clock.nowMs()))).toEqual({ tone: 'wait', sentence: work });
+    await store.setStop({ at: clock.nowMs(), by: 'ana', reason: 'a test' }, []);
+    expect(stateNow(await readNow(store, clock.nowMs()), { isWrong: true })).toEqual({
+      tone: 'bad',
+      sentence: `Something is wrong. Stopped by a person: nothing is called. ${work}`,
+    });
+    clock.advance(25 * HOUR_MS);
+    expect((await store.workNow(clock.nowMs())).plans.pending).toBe(0);
+  });
+});
