@@ -48,8 +48,12 @@ const DONE: ReadonlySet<unknown> = new Set(['succeeded', 'confirmed']);
 
 /** Requests in the count of the last whole run that failed or are in doubt: a look continues them. */
 export function failuresSinceWhole({ ledger }: Checker): number {
-  const whole = ledger.lastWholeRun()?.id;
+  const whole = ledger.lastWholeRun();
   const isFailed = ({ settled }: IntentLife) => !DONE.has(settled.at(-1)?.outcome);
-  const failed = [...ledger.intents.values()].filter((life) => isFailed(life) && ledger.countedRun(life.run) === whole);
-  return failed.flatMap(({ requests }) => requests).filter(({ answer }) => answer !== 'done').length;
+  const failed = [...ledger.intents.values()].filter(
+    (life) => isFailed(life) && ledger.countedRun(life.run) === whole?.id,
+  );
+  // An intent that was opened again has requests of earlier runs, too.
+  const isSince = ({ answer, wallMs }: PlatformRequest) => answer !== 'done' && wallMs >= (whole?.startedAt ?? 0);
+  return failed.flatMap(({ requests }) => requests).filter(isSince).length;
 }
