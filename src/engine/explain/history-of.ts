@@ -5,7 +5,7 @@
 import { timeText } from '../../base/time.ts';
 import type { ActionName } from '../../domain/action.ts';
 import { type AuditEntry, entryBody } from '../../domain/audit-entry.ts';
-import type { StoredDecision } from '../../domain/decision.ts';
+import { LIFTED_BY_TIME, type StoredDecision } from '../../domain/decision.ts';
 import { aboutText, type Exemption } from '../../domain/exemption.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { saidText } from '../../domain/operator.ts';
@@ -82,9 +82,9 @@ export async function historyOf(
 }
 
 function decisionLine(decision: StoredDecision): HistoryLine {
-  const { id, writtenAt, rule, action, target, runSeq, reasonText, outcome } = decision;
+  const { id, writtenAt, rule, action, target, runSeq, reason, reasonText, outcome } = decision;
   const dry = outcome === 'dry_run' ? ' (dry run: nothing was called)' : '';
-  const text = `${decision.decision} ${action} ${target}: ${reasonText}${dry}`;
+  const text = `${LIFTED_BY_TIME.has(reason) ? 'wait' : decision.decision} ${action} ${target}: ${reasonText}${dry}`;
   return { at: writtenAt, kind: 'decision', text, action, target, rules: [rule], run: runSeq, by: undefined, id };
 }
 

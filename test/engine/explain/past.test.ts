@@ -289,6 +289,15 @@ describe('the history of a target and of a subject', () => {
   const told = async (about: Parameters<typeof historyOf>[1]) =>
     (await lines(about)).map(({ kind, text, by }) => [kind, text, by]);
 
+  it('what waits for its time is not skipped', async () => {
+    const on = startOnPlatform({ rules: [banRule({ more: 'for: 1h' })] });
+    on.platform.addDevice('bad', { MdmData: { CompromisedStatus: 'TRUE' } });
+    await on.run('dry-run');
+    const [line] = await historyOf(on.engine.store, { target: 'S-bad' }, { limit: 5, nowMs: on.clock.nowMs() });
+    on.close();
+    expect(line?.text).toMatch(/^wait ban_device S-bad: it must match for 1h, and has since /);
+  });
+
   it('a release shows who asked for it and why, with its call, above the ban and what decided it', async () => {
     await org.run('enforce');
     await releaseClaims(engine(), 'PAST-1', ANA);
