@@ -6,7 +6,6 @@ import { userInfo } from 'node:os';
 import type { Remote } from '../../contract/client.ts';
 import { AppError } from '../../domain/errors.ts';
 import { atCommandLine, USER_HEADER } from '../../domain/operator.ts';
-import { shownAddress } from '../../domain/secrets.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { baseAddress, type DatabaseAccess, type Flags, readDatabaseAccess } from '../../runtime/config/name-reader.ts';
 import { readDaemonAddress } from '../../store/sqlite/writer-lock.ts';
@@ -55,6 +54,8 @@ export async function findDaemon(
   if (!(await isTrustward(url))) return undefined; // a leftover file
   if (named !== undefined && apiUrl !== undefined && isOther(named.trim(), apiUrl)) {
     const own = apiUrl === null ? 'the embedded, made-up organization' : `the Management API at ${apiUrl}`;
+    // Nearly no command needs it.
+    const { shownAddress } = await import('../../domain/secrets.ts');
     throw new AppError(
       'usage',
       `--api-url is \`${shownAddress(named)}\`, and the daemon at ${url} on \`${database.file}\` uses ${own}: leave out --api-url, or name another database with --db`,
