@@ -37,10 +37,13 @@ export async function killOften(folder: string, times: number): Promise<void> {
       read.push(item.run.frame.run.seq);
       expect(item.run.changes).toHaveLength(50);
     }
-    expect(read).toEqual(Array.from({ length: read.length }, (_, index) => index + 1));
+    // The oldest go when they are older than they are kept: a fast machine comes so far.
+    const [first = 1] = read;
+    expect(read).toEqual(Array.from({ length: read.length }, (_, index) => first + index));
     expect(read).toHaveLength(runs);
-    expect(runs).toBeGreaterThanOrEqual(reached);
-    reached = runs;
+    const last = read.at(-1) ?? 0;
+    expect(last).toBeGreaterThanOrEqual(reached);
+    reached = last;
   }
   expect(reached).toBeGreaterThan(times);
 }
