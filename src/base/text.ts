@@ -1,7 +1,7 @@
 // base: long texts from outside, made short enough to be read. In: any text. Out: its beginning, cut between whole
 // characters, and an ellipsis that marks the cut. JSON never passes here: it has everything.
 import type { z } from 'zod';
-import { didYouMean, nearestFirst } from './nearest-name.ts';
+import { nearestFirst, nearestName } from './nearest-name.ts';
 
 /** A name is as long as its owner wants: a device, a user and a service choose their own. */
 export const NAME_MAX = 120;
@@ -85,11 +85,11 @@ export function wordsOf(issue: Issue, input: unknown): string {
 
 function choiceWords(values: readonly string[], given: unknown): string {
   const written = typeof given === 'string' ? given : '';
+  const nearest = nearestName(written, values);
   const all = nearestFirst(written, values).map((each) => `\`${each}\``);
-  const hint = didYouMean(written, values).replace('; ', '');
-  return hint === ''
+  return nearest === undefined
     ? `must be one of ${all.join(', ')}`
-    : `is \`${written}\`: ${hint} It must be one of ${all.join(', ')}`;
+    : `is \`${written}\`: did you mean \`${nearest}\`? It must be one of ${all.join(', ')}`;
 }
 
 const isNumber = ({ origin }: { origin: string }): boolean => ['number', 'int', 'bigint'].includes(origin);
@@ -125,54 +125,4 @@ export function textHash(text: string, seed = 0): number {
   let hash = seed;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return (hash ^ (hash >>> 16)) >>> 0;
-}
-
-const FIRST_BYTES = 65_536;
-/** A call of the platform for fewer characters takes longer than a loop. */
-const SHORT = 32;
-
-/** Bytes one after another, in UTF-8 what is text: many texts that are kept for a while as one block. */
-export class GrowingBytes {
-  all = Buffer.allocUnsafeSlow(FIRST_BYTES);
-  length = 0;
-
-  /** Returns how many bytes it takes. */
-  addText(text: string): number {
-    const from = this.length;
-    // Of UTF-8, a unit has three bytes at most.
-    this.makeRoom(3 * text.length);
-    this.length += text.length <= SHORT ? this.addShort(text) : this.all.write(text, from);
-    return this.length - from;
-  }
-
-  /** Returns where they begin. */
-  skip(bytes: number): number {
-    this.makeRoom(bytes);
-    this.length += bytes;
-    return this.length - bytes;
-  }
-
-  /** All of them, until the next is added: it is the first again. */
-  taken(): Buffer {
-    const taken = this.all.subarray(0, this.length);
-    this.length = 0;
-    return taken;
-  }
-
-  private addShort(text: string): number {
-    const { all, length: from } = this;
-    for (let at = 0; at < text.length; at++) {
-      const unit = text.charCodeAt(at);
-      if (unit > 0x7f) return all.write(text, from);
-      all[from + at] = unit;
-    }
-    return text.length;
-  }
-
-  private makeRoom(bytes: number): void {
-    if (this.length + bytes <= this.all.length) return;
-    const more = Buffer.allocUnsafeSlow(Math.max(2 * this.all.length, this.length + bytes));
-    this.all.copy(more, 0, 0, this.length);
-    this.all = more;
-  }
 }

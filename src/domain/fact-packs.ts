@@ -1,12 +1,12 @@
 // domain: changed records as facts, packed for another thread: each distinct fact once, as its path, its fingerprint and its text, and of each record
 // which facts it has. In: records, hostile. Out: bytes; the same again. INVARIANT: nothing of a secret is in them, but that it is there.
 import { deserialize, serialize } from 'node:v8';
+import { GrowingBytes, GrowingNumbers } from '../base/growing.ts';
 import { PRINT_WORDS, type PrintKey } from '../base/print-bits.ts';
-import { GrowingBytes } from '../base/text.ts';
 import { addPrint, type FactPath, FactPaths, type TakeFact } from './fact-prints.ts';
 import { type Fact, type Facts, isFacts } from './facts.ts';
 import { FIELDS, fieldText } from './identity.ts';
-import { isPlainlyCleanFact, withoutSecrets } from './secrets.ts';
+import { isPlainlyCleanFact, JSON_FIELDS, withoutSecrets } from './secrets.ts';
 import type { SubjectKind } from './subjects.ts';
 
 export interface FactPack {
@@ -36,28 +36,6 @@ export function textsOf({ texts, textEnds }: FactPack): (fact: number) => string
   };
 }
 
-/** Numbers one by one. */
-class Growing<T extends Int32Array | Uint32Array> {
-  length = 0;
-  constructor(private numbers: T) {}
-
-  push(number: number): void {
-    if (this.length === this.numbers.length) {
-      const more = new (this.numbers.constructor as new (length: number) => T)(2 * this.length);
-      more.set(this.numbers);
-      this.numbers = more;
-    }
-    this.numbers[this.length++] = number;
-  }
-
-  /** All of them; the next one is the first again. */
-  taken(): T {
-    const all = this.numbers.subarray(0, this.length) as T;
-    this.length = 0;
-    return all;
-  }
-}
-
 /** Of what has a number, in one pack after the other: where it is in this one. */
 class Places {
   private readonly packs: number[] = [];
@@ -74,16 +52,14 @@ class Places {
   }
 }
 
-const FIRST = 1_024;
-
 export class FactPacker {
   private readonly idField: string;
-  private readonly pathOf = new Growing(new Uint32Array(FIRST));
-  private readonly prints = new Growing(new Int32Array(PRINT_WORDS * FIRST));
-  private readonly ends = new Growing(new Uint32Array(FIRST));
-  private readonly facts = new Growing(new Uint32Array(FIRST));
+  private readonly pathOf = new GrowingNumbers(Uint32Array);
+  private readonly prints = new GrowingNumbers(Int32Array);
+  private readonly ends = new GrowingNumbers(Uint32Array);
+  private readonly facts = new GrowingNumbers(Uint32Array);
   private paths: string[] = [];
-  private readonly textEnds = new Growing(new Uint32Array(FIRST));
+  private readonly textEnds = new GrowingNumbers(Uint32Array);
   /** Texts would live as long as their pack, and be moved meanwhile. */
   private readonly texts = new GrowingBytes();
   private ids: string[] = [];
@@ -159,7 +135,8 @@ export class FactPacker {
 }
 
 /** Packs of a few records. */
-export function packFacts(kind: SubjectKind, key: PrintKey, records: Iterable<Facts>): Uint8Array[] {
+export function packFacts(kind: SubjectKind, key: PrintKey, records: readonly Facts[]): Uint8Array[] {
+  if (records.length === 0) return [];
   const packer = new FactPacker(kind, new FactPaths(key));
   for (const record of records) packer.add(record);
   return packer.size === 0 ? [] : [packer.pack()];
@@ -168,8 +145,6 @@ export function packFacts(kind: SubjectKind, key: PrintKey, records: Iterable<Fa
 /** Of a secret: whether it changed is not known. */
 const NO_PRINT = new Int32Array(PRINT_WORDS);
 const NONE: ReadonlySet<string> = new Set();
-/** Their text is JSON, and is dropped when it is not. */
-const JSON_FIELDS: ReadonlySet<string> = new Set(['OIDCClientSpec', 'ServiceSpec']);
 
 /** A name alone makes no secret: agents have a `PasscodeStatus`. */
 function secretPathsOf(record: Facts, key: PrintKey): ReadonlySet<string> {

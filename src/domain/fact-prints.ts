@@ -3,6 +3,7 @@
 // The four numbers are summed each by itself, modulo 2^32. A record has a path once: so the sums of two records that differ in any fact differ by at
 // least one fingerprint that is in one of them alone. To whoever lacks the key that is a random number of 128 bits, and is 0 once in 2^128.
 
+import { longer } from '../base/growing.ts';
 import { begin, mixText, mixUnits, mixWord, type PrintKey, PrintSeeds, sealed } from '../base/print-bits.ts';
 import type { Fact, Facts } from './facts.ts';
 
@@ -173,11 +174,7 @@ export class FactPaths {
     if (path.known?.size === KNOWN_MAX || this.knownCount === ALL_KNOWN_MAX) path.known = undefined;
     if (!path.known) return UNKNOWN;
     const added = this.knownCount++;
-    if (4 * added === this.knownPrints.length) {
-      const prints = new Int32Array(2 * this.knownPrints.length);
-      prints.set(this.knownPrints);
-      this.knownPrints = prints;
-    }
+    if (4 * added === this.knownPrints.length) this.knownPrints = longer(this.knownPrints, 8 * added);
     this.knownPrints.set(this.factPrint, 4 * added);
     path.known.set(value, added);
     return added;

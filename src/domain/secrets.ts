@@ -2,7 +2,6 @@
 // the value without its secrets, and where they were. A value without secrets comes back as the same object; no
 // reported name holds a secret. What rules judge and later steps compare (facts, events) is not hidden for its name
 // alone, and its hidden parts still compare.
-
 import { parse, stringify } from 'lossless-json';
 import { comparable, cutOut, DROPPED, isNoValue, secretsIn, withoutUser } from '../base/secret-texts.ts';
 import { placeOf } from '../base/text.ts';
@@ -69,6 +68,9 @@ function hasSecretName(pair: Facts): boolean {
     (key) => PAIR_NAMES.includes(key.toLowerCase()) && isSecretName((ownText(pair, key) ?? '').trim()),
   );
 }
+
+/** Fields of records whose text is JSON, and is dropped when it is not. `OIDCClientSpec` always holds a client_secret. */
+export const JSON_FIELDS: ReadonlySet<string> = new Set(['OIDCClientSpec', 'ServiceSpec']);
 
 interface RedactOptions {
   /** Replaces a secret. Without it members are left out, and items of lists are null: an unknown fact. */

@@ -2,7 +2,7 @@
 // is configurable and shown in the report.
 
 import { type Facts, isFacts, own } from '../../domain/facts.ts';
-import { withoutSecrets } from '../../domain/secrets.ts';
+import { JSON_FIELDS, withoutSecrets } from '../../domain/secrets.ts';
 import type { Baseline, KeptReading, SourceReading, TrustReason } from '../../domain/snapshot.ts';
 import { type ComparedReading, readingsToCompare, type StandStillSettings } from './stand-still.ts';
 
@@ -204,9 +204,6 @@ function skewed({ skewMs, settings }: GateInput): string | undefined {
 function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
 }
-
-/** Their text is JSON, and is dropped when it is not. `OIDCClientSpec` always holds a client_secret. */
-const JSON_FIELDS: ReadonlySet<string> = new Set(['OIDCClientSpec', 'ServiceSpec']);
 
 /** The record without secrets; `dropped` receives their names, such as `OIDCClientSpec.client_secret`. */
 export function dropSecrets(record: Facts, dropped: Set<string>): Facts {

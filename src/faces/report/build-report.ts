@@ -31,7 +31,7 @@ import {
 } from './decision-view.ts';
 import { actKindOf } from './decision-words.ts';
 import { evidenceView } from './evidence-words.ts';
-import { asSentence, countText, listed, plural } from './fact-text.ts';
+import { asSentence, countText, listed, plural, verbOf } from './fact-text.ts';
 import { ceilingsOf, grouped, limitsOf, trendOf } from './grouped.ts';
 import { type Due, laterOf, whenDue } from './later.ts';
 import { operatorView, reportPlan, reportPlanHead } from './plan-view.ts';
@@ -225,14 +225,12 @@ interface Proposed extends Pick<RunDecision, 'action' | 'effect'> {
   subject: SubjectRef;
 }
 
-/** The name of an action is its verb, and mostly the kind of its subjects. */
 function actionWords(decisions: readonly Proposed[]): string {
   const { action, subject } = decisions[0] as Proposed;
-  const words = action.replaceAll('_', ' ');
   const subjects = new Set(decisions.map(({ subject }) => subject.id)).size;
   const counted = effectWords(countEffect(decisions)) ?? plural(subjects, subject.kind);
-  const verb = /^([a-z]+) (device|user|service)$/.exec(words);
-  return verb ? `${verb[1]} ${counted}` : `${words} for ${counted}`;
+  const named = verbOf(action);
+  return named ? `${named.verb} ${counted}` : `${action.replaceAll('_', ' ')} for ${counted}`;
 }
 
 function outcomeWords(done: readonly RunDecision[]): string {

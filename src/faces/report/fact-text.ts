@@ -129,6 +129,12 @@ export function plural(count: number, noun: string, nouns = `${noun}s`): string 
   return `${countText(count)} ${count === 1 ? noun : nouns}`;
 }
 
+/** The name of an action is its verb, and mostly the kind of its targets: `ban_device`. Undefined: another name. */
+export function verbOf(action: string): { verb: string; noun: string } | undefined {
+  const [, verb, noun] = /^([a-z]+)_(device|user|service)$/.exec(action) ?? [];
+  return verb === undefined || noun === undefined ? undefined : { verb, noun };
+}
+
 /** `a, b and c`. */
 export function listed(parts: readonly string[]): string {
   const before = parts.slice(0, -1).join(', ');

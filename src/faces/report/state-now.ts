@@ -4,7 +4,7 @@
 import type { ReportSnapshot } from '../../contract/report.ts';
 import type { DoneInDay, RecordReader, WorkNow, WorkReader } from '../../domain/store-ports.ts';
 import { snapshotView } from './decision-view.ts';
-import { asSentence, countText, plural } from './fact-text.ts';
+import { asSentence, countText, plural, verbOf } from './fact-text.ts';
 
 export interface Now {
   work: WorkNow;
@@ -119,11 +119,11 @@ function isGrave(action: string): boolean {
   return GRAVE.has(action.split('_')[0]);
 }
 
-/** `7 services were disabled`. The name of an action is its verb, and mostly the kind of its targets. */
+/** `7 services were disabled`. */
 function doneWords(action: string, targets: number): string {
-  const [, verb, noun] = /^([a-z]+)_(device|user|service)$/.exec(action) ?? [];
-  if (verb === undefined || noun === undefined) return `${action} was done for ${plural(targets, 'target')}`;
-  return `${plural(targets, noun)} ${targets === 1 ? 'was' : 'were'} ${pastOf(verb)}`;
+  const named = verbOf(action);
+  if (!named) return `${action} was done for ${plural(targets, 'target')}`;
+  return `${plural(targets, named.noun)} ${targets === 1 ? 'was' : 'were'} ${pastOf(named.verb)}`;
 }
 
 /** The verbs of actions are regular: ban, banned; disable, disabled; notify, notified; add, added. */

@@ -3,7 +3,8 @@
 import type { ColumnChunk, ParquetType, SchemaElement } from 'hyparquet';
 import type { ByteWriter } from 'hyparquet-writer';
 import { writeDataPageV2, writePageHeader } from 'hyparquet-writer/src/datapage.js';
-import { GrowingBytes, placeOf } from '../../base/text.ts';
+import { GrowingBytes } from '../../base/growing.ts';
+import { placeOf } from '../../base/text.ts';
 
 /** Whoever reads or writes a segment holds one group: with 250,000 rows, recording 200,000 devices took 300 MB more. */
 export const GROUP_ROWS = 50_000;

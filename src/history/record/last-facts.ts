@@ -1,6 +1,7 @@
 // history/record: the facts of all subjects of one kind as they were recorded last, packed: a fact is its path and 128 bits that stand for its
 // value. In: the facts of subjects. Out: the same again; fingerprints of whole records. The values themselves are in the segments. What was saved of it
 // stays on the disk, and is read where it is asked for: in memory are ids, the fingerprints of whole records, and what changed since.
+import { longer } from '../../base/growing.ts';
 import { isEqualPrint, PRINT_WORDS, type PrintKey } from '../../base/print-bits.ts';
 import { addPrint, type FactPath, FactPaths } from '../../domain/fact-prints.ts';
 import type { SegmentSource } from '../files/segment-bytes.ts';
@@ -461,13 +462,6 @@ export class LastFacts {
     this.setAt = longer(this.setAt, 2 * length);
     this.sums = longer(this.sums, 2 * PRINT_WORDS * length);
   }
-}
-
-function longer<T extends Int32Array | Uint32Array | Float64Array>(numbers: T, length: number): T {
-  if (numbers.length >= length) return numbers;
-  const made = new (numbers.constructor as new (length: number) => T)(length);
-  made.set(numbers);
-  return made;
 }
 
 function isEqualList(one: Uint32Array, other: Uint32Array): boolean {

@@ -1,5 +1,6 @@
 // history/record: what one reading of one kind changed of what was recorded last. In: its new and changed records, and which others it had. Out: changes,
 // each once; what is recorded moves on with them.
+import { longer } from '../../base/growing.ts';
 import { PackList } from '../../base/packed-list.ts';
 import { isEqualPrint, PRINT_WORDS, type PrintKey } from '../../base/print-bits.ts';
 import { type FactPack, textsOf, unpackFacts } from '../../domain/fact-packs.ts';
@@ -56,13 +57,9 @@ class Found {
 
   add(path: number, prints: Int32Array, at: number, fact = 0): void {
     if (this.size === this.paths.length) {
-      const { paths, prints: known, facts } = this;
-      this.paths = new Uint32Array(2 * paths.length);
-      this.prints = new Int32Array(2 * known.length);
-      this.facts = new Uint32Array(2 * paths.length);
-      this.paths.set(paths);
-      this.prints.set(known);
-      this.facts.set(facts);
+      this.paths = longer(this.paths, 2 * this.size);
+      this.prints = longer(this.prints, 2 * PRINT_WORDS * this.size);
+      this.facts = longer(this.facts, 2 * this.size);
     }
     this.paths[this.size] = path;
     this.facts[this.size] = fact;

@@ -1,6 +1,5 @@
 // rules: a rule file's value → a loaded rule, every part of it checked. In: the value, where its parts stand, the actions' traits.
 // Out: the rule, or all of its problems.
-
 import { z } from 'zod';
 import { didYouMean, nearestName } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';

@@ -17,7 +17,7 @@ import { type Problem, problemOf } from '../../http/problem.ts';
 import { type Ctx, param, type Route, readForm } from '../../http/route.ts';
 import { subjectPath } from '../../report/document.ts';
 import { limitWords } from '../../report/evidence-words.ts';
-import { countText, listed, plural } from '../../report/fact-text.ts';
+import { countText, listed, plural, verbOf } from '../../report/fact-text.ts';
 import { Who } from '../../report/html/document.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Mark, Table, Term, When, Words } from '../../report/html/text.tsx';
@@ -224,7 +224,7 @@ function triedWords({ rule, after }: TriedRule): string {
   if (isOnTrial(rule.mode)) return `${countText(match)} match; the rule only reports.`;
   const asks = waitsForPerson(rule.mode) ? 'ask to ' : '';
   const would = [
-    ...(act > 0 ? [`${actionWords(rule, act)}`] : []),
+    ...(act > 0 ? [actionWords(rule, act)] : []),
     ...(hold > 0 ? [`hold ${countText(hold)}`] : []),
     ...(cools > 0
       ? [`${asks}${actionWords(rule, cools)} within ${spanText(rule.cooldownMs)} of the last attempt`]
@@ -238,11 +238,10 @@ function triedWords({ rule, after }: TriedRule): string {
   return would.length === 0 ? 'It would do nothing about them: see why below.' : `It would ${listed(would)}.`;
 }
 
-/** The name of an action is its verb, and mostly the kind of its subjects. */
 function actionWords({ then, subject }: Pick<Rule, 'then' | 'subject'>, count: number): string {
   const [only, ...others] = then;
-  const verb = others.length === 0 ? new RegExp(`^([a-z]+)_${subject}$`).exec(only?.action ?? '')?.[1] : undefined;
-  return verb === undefined ? `do ${plural(count, 'action')}` : `${verb} ${plural(count, subject)}`;
+  const named = only && others.length === 0 ? verbOf(only.action) : undefined;
+  return named?.noun === subject ? `${named.verb} ${plural(count, subject)}` : `do ${plural(count, 'action')}`;
 }
 
 const COUNTS: readonly (readonly [name: string, count: (counts: TriedCounts, rule: Rule) => number])[] = [
