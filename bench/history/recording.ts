@@ -76,7 +76,7 @@ const folder = `${join(dir, 'recorded.db')}.history`;
 const bytesNow = () => filesBelow(folder).reduce((sum, file) => sum + statSync(file).size, 0);
 function filesBelow(at: string): string[] {
   return readdirSync(at, { recursive: true, withFileTypes: true }).flatMap((entry) =>
-    entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
+    entry.isFile() && entry.name !== 'standing' ? [join(entry.parentPath, entry.name)] : [],
   );
 }
 

@@ -1,7 +1,8 @@
-// domain: changed records as facts, packed for another thread: each distinct fact once, as its path, its fingerprint and its text, and of each record
-// which facts it has. In: records, hostile. Out: bytes; the same again. INVARIANT: nothing of a secret is in them, but that it is there.
+// domain: changed records, packed for another thread: as they are; or as facts, each distinct one once, as its path, its fingerprint and its text, and of
+// each record which facts it has. In: records, hostile. Out: bytes; the same again. INVARIANT: among facts nothing of a secret is, but that it is there.
 import { deserialize, serialize } from 'node:v8';
 import { GrowingBytes, GrowingNumbers } from '../base/growing.ts';
+import { AS_VALUES } from '../base/packed-list.ts';
 import { PRINT_WORDS, type PrintKey } from '../base/print-bits.ts';
 import { addPrint, type FactPath, FactPaths, type TakeFact } from './fact-prints.ts';
 import { type Fact, type Facts, isFacts } from './facts.ts';
@@ -22,8 +23,15 @@ export interface FactPack {
   facts: Uint32Array;
 }
 
-export function unpackFacts(bytes: Uint8Array): FactPack {
-  return deserialize(bytes) as FactPack;
+/** Where all facts of records are new, the thread that read them packs these; where few are, it is quicker to hand over the records. */
+export type ChangedPack = FactPack | { records: Uint8Array };
+
+export function unpackChanged(bytes: Uint8Array): ChangedPack {
+  return deserialize(bytes) as ChangedPack;
+}
+
+export function packRecords(records: readonly Facts[]): Uint8Array {
+  return serialize({ records: AS_VALUES.pack(records) } satisfies ChangedPack);
 }
 
 /** The JSON of each fact, made when it is asked for the first time. */
@@ -67,14 +75,14 @@ export class FactPacker {
   private readonly pathPlaces = new Places();
   private readonly factPlaces = new Places();
   private readonly sum = new Int32Array(PRINT_WORDS);
-  private record: Facts = {};
-  private secret: ReadonlySet<string> | undefined;
+  private readonly recordTexts: RecordTexts;
 
   constructor(
     kind: SubjectKind,
     private readonly factPaths: FactPaths,
   ) {
     this.idField = FIELDS[kind][0] as string;
+    this.recordTexts = new RecordTexts(factPaths.key);
   }
 
   get size(): number {
@@ -88,8 +96,7 @@ export class FactPacker {
       this.factPaths.print(record, out, at);
       return;
     }
-    this.record = record;
-    this.secret = undefined;
+    this.recordTexts.begin(record);
     this.sum.fill(0);
     this.factPaths.walk(record, this.take);
     out.set(this.sum, at);
@@ -118,10 +125,8 @@ export class FactPacker {
       const place = this.append(path, print, factText(value));
       return known < 0 ? place : this.factPlaces.set(known, this.packs, place);
     }
-    this.secret ??= secretPathsOf(this.record, this.factPaths.key);
-    return this.secret.has(path.text)
-      ? this.append(path, NO_PRINT, SECRET_TEXT)
-      : this.append(path, print, factText(value));
+    const text = this.recordTexts.of(path.text, value);
+    return this.append(path, text === SECRET_TEXT ? NO_PRINT : print, text);
   }
 
   private append(path: FactPath, print: Int32Array, text: string): number {
@@ -134,16 +139,28 @@ export class FactPacker {
   }
 }
 
-/** Packs of a few records. */
-export function packFacts(kind: SubjectKind, key: PrintKey, records: readonly Facts[]): Uint8Array[] {
-  if (records.length === 0) return [];
-  const packer = new FactPacker(kind, new FactPaths(key));
-  for (const record of records) packer.add(record);
-  return packer.size === 0 ? [] : [packer.pack()];
-}
-
 /** Of a secret: whether it changed is not known. */
 const NO_PRINT = new Int32Array(PRINT_WORDS);
+
+/** The JSON of facts of one record after another, and SECRET_TEXT for a secret: most facts are known to be none without a look at the record. */
+export class RecordTexts {
+  private record: Facts = {};
+  private secret: ReadonlySet<string> | undefined;
+
+  constructor(private readonly key: PrintKey) {}
+
+  begin(record: Facts): void {
+    this.record = record;
+    this.secret = undefined;
+  }
+
+  of(path: string, value: Fact): string {
+    if (isPlainlyCleanFact(path, value)) return factText(value);
+    this.secret ??= secretPathsOf(this.record, this.key);
+    return this.secret.has(path) ? SECRET_TEXT : factText(value);
+  }
+}
+
 const NONE: ReadonlySet<string> = new Set();
 
 /** A name alone makes no secret: agents have a `PasscodeStatus`. */

@@ -287,7 +287,7 @@ export interface HistoryReader {
 export interface SeenSubjects {
   kind: SubjectKind;
   reading: SourceReading;
-  /** Records that are new or changed, as they were read: packs of facts (domain/fact-packs.ts). */
+  /** Records that are new or changed, as they were read, in packs (domain/fact-packs.ts). */
   changed: Iterable<Uint8Array>;
   /** Which of `presentPrints` the reading had; undefined: single subjects were read, and all others are as they were. */
   prints: SharedPrints | undefined;

@@ -13,7 +13,7 @@ import {
   PrintSeeds,
 } from '../../base/print-bits.ts';
 import { epochMsOf } from '../../base/time.ts';
-import { FactPacker } from '../../domain/fact-packs.ts';
+import { FactPacker, packRecords } from '../../domain/fact-packs.ts';
 import { addPrint, FactPaths } from '../../domain/fact-prints.ts';
 import { type Facts, own } from '../../domain/facts.ts';
 import { FIELDS, type PresentPrints } from '../../domain/identity.ts';
@@ -346,7 +346,8 @@ class ChangedRecords {
   private readonly paths: FactPaths;
   private readonly packer: FactPacker;
   private isFirst = false;
-  private packed: Facts | undefined;
+  private printed: Facts | undefined;
+  private changed: Facts[] = [];
 
   constructor(
     kind: SubjectKind,
@@ -356,29 +357,30 @@ class ChangedRecords {
     this.packer = new FactPacker(kind, this.paths);
   }
 
-  /** For the next reading, over what was recorded then: undefined when nothing is. */
+  /** For the next reading, over what was recorded then: undefined when nothing is. INVARIANT: what changed before it is packed. */
   follow(prints: SeenPrints | undefined): void {
     this.isFirst = prints?.isEmpty ?? false;
   }
 
   get size(): number {
-    return this.packer.size;
+    return this.isFirst ? this.packer.size : this.changed.length;
   }
 
   print(record: Facts, out: Int32Array, at: number): void {
-    this.packed = this.isFirst ? record : undefined;
+    this.printed = record;
     if (this.isFirst) this.packer.add(record, out, at);
     else this.paths.print(record, out, at);
   }
 
   /** Of the record that was printed last, or was known without that. */
   add(record: Facts): void {
-    if (this.packed !== record) this.packer.add(record);
-    this.packed = undefined;
+    if (!this.isFirst) this.changed.push(record);
+    else if (this.printed !== record) this.packer.add(record);
+    this.printed = undefined;
   }
 
   pack(): Uint8Array {
-    return this.packer.pack();
+    return this.isFirst ? this.packer.pack() : packRecords(this.changed.splice(0));
   }
 }
 

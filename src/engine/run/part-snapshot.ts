@@ -4,7 +4,7 @@
 import { type SteadyReading, throughout } from '../../base/time.ts';
 import { type ActionName, type ActionTraits, fieldsWritten } from '../../domain/action.ts';
 import { AUDIT_EVENT, type TrustEvent } from '../../domain/event.ts';
-import { packFacts } from '../../domain/fact-packs.ts';
+import { packRecords } from '../../domain/fact-packs.ts';
 import { type Facts, ownText } from '../../domain/facts.ts';
 import type { LookBackPass } from '../../domain/look-back.ts';
 import { isNewVerdict } from '../../domain/record-part.ts';
@@ -244,20 +244,19 @@ function lookBacksOf({ standing, nowMs, records }: PartAsked): LookBackPass[] {
 
 /** For the history: the subjects, and those that rules see beside them. Owners of devices are among the latter. */
 function seenOf(
-  { engine, records }: PartAsked,
+  { records }: PartAsked,
   joins: Joins,
   sources: Record<Source, SourceReading>,
 ): Pick<PulledSnapshot, 'seen' | 'read' | 'joined'> {
   const beside = { device: [...joins.devices.values()].flat(), user: [...joins.users.values()], service: [] };
-  const seen = SUBJECT_KINDS.map((kind) => ({
-    kind,
-    reading: sources[SOURCE_OF[kind]],
-    changed: packFacts(kind, engine.printKey, [...records[kind], ...beside[kind]]),
-    prints: undefined,
-  }));
+  const seen = SUBJECT_KINDS.flatMap((kind) => {
+    const changed = [...records[kind], ...beside[kind]];
+    if (changed.length === 0) return [];
+    return { kind, reading: sources[SOURCE_OF[kind]], changed: [packRecords(changed)], prints: undefined };
+  });
   const refsOf = (all: Record<SubjectKind, readonly Facts[]>) =>
     SUBJECT_KINDS.flatMap((kind) => all[kind].map((record): SubjectRef => ({ kind, id: summaryOf(kind, record).id })));
-  return { seen: seen.filter(({ changed }) => changed.length > 0), read: refsOf(records), joined: refsOf(beside) };
+  return { seen, read: refsOf(records), joined: refsOf(beside) };
 }
 
 /** What a report of the run shows. The counts are of what was read, and no counts of the lists. */

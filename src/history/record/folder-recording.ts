@@ -27,7 +27,7 @@ import { type RowsAhead, UnreadableSegment } from '../files/segment-bytes.ts';
 import { type Range, readStanding, removeStanding, writeStanding } from '../files/standing-file.ts';
 import { HistoryWriter, lastStanding, tidyHistory } from '../files/tidy.ts';
 import { LastFacts, SAVED_LISTS, type SavedList } from './last-facts.ts';
-import { type DiffPass, recordsOf, type SavedDiffer, SubjectDiffer } from './subject-differ.ts';
+import { type DiffPass, type SavedDiffer, SubjectDiffer } from './subject-differ.ts';
 
 // History/record: whoever keeps the recording of a database: a thread of its own, or this one.
 
@@ -128,7 +128,7 @@ export class Recording {
       this.taken.set(kind, taken);
     }
     const { pass, rows } = taken;
-    for (const [id, record] of recordsOf(packs))
+    for (const [id, record] of pass.recordsOf(packs))
       pass.take(id, record, (_, subject, path, text) => rows.add(subject, path, text));
     taken.packs += 1;
   }

@@ -1,11 +1,12 @@
 // history/record: what one reading of one kind changed of what was recorded last. In: its new and changed records, and which others it had. Out: changes,
-// each once; what is recorded moves on with them.
+// each once; what is recorded moves on with them. INVARIANT: nothing that stands for a secret is kept.
 import { longer } from '../../base/growing.ts';
-import { PackList } from '../../base/packed-list.ts';
+import { AS_VALUES, PackList } from '../../base/packed-list.ts';
 import { isEqualPrint, PRINT_WORDS, type PrintKey } from '../../base/print-bits.ts';
-import { type FactPack, textsOf, unpackFacts } from '../../domain/fact-packs.ts';
+import { type FactPack, RecordTexts, SECRET_TEXT, textsOf, unpackChanged } from '../../domain/fact-packs.ts';
 import { FactPaths } from '../../domain/fact-prints.ts';
-import type { PresentPrints } from '../../domain/identity.ts';
+import type { Fact, Facts } from '../../domain/facts.ts';
+import { FIELDS, fieldText, type PresentPrints } from '../../domain/identity.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import {
   formOf,
@@ -19,24 +20,94 @@ import type { SubjectKind } from '../../domain/subjects.ts';
 import type { EachChange, TakeChange } from '../codec/run-encoder.ts';
 import { LastFacts, type PackedFacts, type SavedFacts } from './last-facts.ts';
 
-// History/record: the records of packs.
+// History/record: the records of packs, fact by fact. Each holds until the next one.
 
-/** Where its facts are. */
-interface PackedRecord {
-  pack: FactPack;
-  from: number;
-  to: number;
+/** `no`: of its path. `prints`, `at`: where its four numbers are. `fact`: by which its text is asked for. */
+type TakeRecorded = (no: number, prints: Int32Array, at: number, fact: number) => void;
+
+interface ChangedRecord {
+  each(take: TakeRecorded): void;
+  /** Its JSON, or SECRET_TEXT. */
+  textOf(fact: number): string;
 }
 
-/** Of packs of facts, with their ids. */
-export function* recordsOf(packs: Iterable<Uint8Array>): Generator<[string, PackedRecord]> {
+class PackedRecord implements ChangedRecord {
+  from = 0;
+  to = 0;
+  readonly textOf: (fact: number) => string;
+  /** By fact: the number that its path has here. */
+  private readonly paths: Uint32Array;
+
+  constructor(
+    private readonly pack: FactPack,
+    paths: FactPaths,
+  ) {
+    const numbers = pack.paths.map((path) => paths.of(path).no);
+    this.paths = pack.pathOf.map((path) => numbers[path] as number);
+    this.textOf = textsOf(pack);
+  }
+
+  each(take: TakeRecorded): void {
+    const { facts, prints } = this.pack;
+    for (let at = this.from; at < this.to; at += 1) {
+      const fact = facts[at] as number;
+      take(this.paths[fact] as number, prints, PRINT_WORDS * fact, fact);
+    }
+  }
+}
+
+/** Texts are made, and secrets looked for, where a fact changed. */
+class WalkedRecord implements ChangedRecord {
+  private record: Facts = {};
+  private readonly names: string[] = [];
+  private readonly values: Fact[] = [];
+  private readonly texts: RecordTexts;
+
+  constructor(private readonly paths: FactPaths) {
+    this.texts = new RecordTexts(paths.key);
+  }
+
+  begin(record: Facts): this {
+    this.record = record;
+    this.texts.begin(record);
+    return this;
+  }
+
+  each(take: TakeRecorded): void {
+    let fact = 0;
+    this.paths.walk(this.record, (path, print, value) => {
+      this.names[fact] = path.text;
+      this.values[fact] = value;
+      take(path.no, print, 0, fact++);
+    });
+  }
+
+  textOf(fact: number): string {
+    return this.texts.of(this.names[fact] as string, this.values[fact] as Fact);
+  }
+}
+
+/** With their ids. */
+function* recordsOf(
+  packs: Iterable<Uint8Array>,
+  kind: SubjectKind,
+  paths: FactPaths,
+): Generator<[string, ChangedRecord]> {
+  const walked = new WalkedRecord(paths);
   for (const bytes of packs) {
-    const pack = unpackFacts(bytes);
-    let from = 0;
+    const pack = unpackChanged(bytes);
+    if ('records' in pack) {
+      for (const record of AS_VALUES.unpack<Facts>(pack.records)) {
+        const id = fieldText(record, FIELDS[kind][0]);
+        if (id !== '') yield [id, walked.begin(record)];
+      }
+      continue;
+    }
+    const packed = new PackedRecord(pack, paths);
     for (const [at, id] of pack.ids.entries()) {
-      const to = pack.ends[at] as number;
-      yield [id, { pack, from, to }];
-      from = to;
+      packed.from = packed.to;
+      packed.to = pack.ends[at] as number;
+      yield [id, packed];
     }
   }
 }
@@ -48,7 +119,7 @@ class Found {
   size = 0;
   paths = new Uint32Array(64);
   prints = new Int32Array(PRINT_WORDS * 64);
-  /** Of the pack at hand. */
+  /** By which the texts of the record at hand are asked for. */
   facts = new Uint32Array(64);
 
   clear(): void {
@@ -101,9 +172,6 @@ export class DiffPass {
   private readonly before = new Marks();
   private readonly now = new Marks();
   private readonly found = new Found();
-  private pack: FactPack | undefined;
-  private packPaths = new Uint32Array(0);
-  private textOf = (_fact: number): string => '';
 
   constructor(
     private readonly kind: SubjectKind,
@@ -116,14 +184,17 @@ export class DiffPass {
   }
 
   /** Notes which paths the record shows, without a comparison. */
-  look({ pack, from, to }: PackedRecord): void {
-    const paths = this.pathsOf(pack);
-    for (let at = from; at < to; at += 1) this.show(paths[pack.facts[at] as number] as number);
+  look(record: ChangedRecord): void {
+    record.each((no) => this.show(no));
   }
 
-  take(subject: string, { pack, from, to }: PackedRecord, take: TakeChange): void {
+  /** Those of packs, with their ids. */
+  recordsOf(packs: Iterable<Uint8Array>): Generator<[string, ChangedRecord]> {
+    return recordsOf(packs, this.kind, this.paths);
+  }
+
+  take(subject: string, record: ChangedRecord, take: TakeChange): void {
     const { before, now, found } = this;
-    const paths = this.pathsOf(pack);
     const last = this.last.get(subject);
     before.begin();
     last?.paths.forEach((no, at) => {
@@ -131,35 +202,31 @@ export class DiffPass {
     });
     now.begin();
     found.clear();
-    for (let at = from; at < to; at += 1) {
-      const fact = pack.facts[at] as number;
-      const path = paths[fact] as number;
-      now.set(path, found.size);
-      found.add(path, pack.prints, PRINT_WORDS * fact, fact);
-      this.show(path);
-    }
+    record.each(this.find);
     const recorded = found.size;
     this.removed(subject, last, this.shown, take);
     for (let at = 0; at < recorded; at += 1) {
       const no = found.paths[at] as number;
       const was = before.get(no);
-      const isAsItWas =
+      const isAsItWas = () =>
         was !== undefined && last && isEqualPrint(last.values, PRINT_WORDS * was, found.prints, PRINT_WORDS * at);
-      if (!isAsItWas) take(this.kind, subject, this.last.pathOf(no).text, this.textOf(found.facts[at] as number));
+      if (isAsItWas()) continue;
+      const text = record.textOf(found.facts[at] as number);
+      if (text === SECRET_TEXT) {
+        // INVARIANT: nothing that stands for a secret is kept, so whether it changed is not known.
+        found.prints.fill(0, PRINT_WORDS * at, PRINT_WORDS * (at + 1));
+        if (isAsItWas()) continue;
+      }
+      take(this.kind, subject, this.last.pathOf(no).text, text);
     }
     if (this.isTrusted) this.last.set(subject, found.packed());
   }
 
-  /** By fact: the number that its path has here. Its text is asked for afterwards. */
-  private pathsOf(pack: FactPack): Uint32Array {
-    if (this.pack !== pack) {
-      const paths = pack.paths.map((path) => this.paths.of(path).no);
-      this.packPaths = pack.pathOf.map((path) => paths[path] as number);
-      this.textOf = textsOf(pack);
-      this.pack = pack;
-    }
-    return this.packPaths;
-  }
+  private readonly find: TakeRecorded = (no, prints, at, fact) => {
+    this.now.set(no, this.found.size);
+    this.found.add(no, prints, at, fact);
+    this.show(no);
+  };
 
   /** The reading had the subject as it was recorded, so without the facts that its form shows for the first time. */
   lose(subject: string, take: TakeChange): void {
@@ -246,7 +313,7 @@ export class SubjectDiffer {
     const before = this.shown.get(form) ?? new Set<number>();
     const isTrusted = isUsable(seen.reading);
     const pass = begun ?? new DiffPass(this.kind, this.paths, this.last, before, isTrusted);
-    if (!isTrusted) for (const [, record] of recordsOf(seen.changed)) pass.look(record);
+    if (!isTrusted) for (const [, record] of pass.recordsOf(seen.changed)) pass.look(record);
     const shows = () => this.textsOf(pass.gained.size === 0 ? before : pass.shown);
     return { changes: (take) => this.changes(seen, pass, begun !== undefined, form, before, take), shows };
   }
@@ -264,7 +331,7 @@ export class SubjectDiffer {
     const isTrusted = isUsable(seen.reading);
     // The first list of all is the longest, and read once: what was read of it goes.
     const { changed } = seen;
-    for (const [id, record] of recordsOf(isFirst && changed instanceof PackList ? changed.drained() : changed)) {
+    for (const [id, record] of pass.recordsOf(isFirst && changed instanceof PackList ? changed.drained() : changed)) {
       list?.changed(id);
       pass.take(id, record, take);
     }
@@ -272,7 +339,7 @@ export class SubjectDiffer {
     if (!isFirst && pass.gained.size > 0) {
       const same = list?.same();
       // Facts from readings of other forms turn out to be gone: also of records that came before the one that showed it.
-      if (isTrusted) for (const [id, record] of recordsOf(seen.changed)) pass.take(id, record, take);
+      if (isTrusted) for (const [id, record] of pass.recordsOf(seen.changed)) pass.take(id, record, take);
       for (const id of this.last.idsWith(pass.gained)) if (same?.(id)) pass.lose(id, take);
     }
     for (const id of gone) pass.remove(id, take);

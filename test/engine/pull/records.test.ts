@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { textsOf, unpackFacts } from '../../../src/domain/fact-packs.ts';
+import { AS_VALUES } from '../../../src/base/packed-list.ts';
+import { textsOf, unpackChanged } from '../../../src/domain/fact-packs.ts';
 import { FactPaths } from '../../../src/domain/fact-prints.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
 import { SeenPrints } from '../../../src/domain/recorded-history.ts';
@@ -306,7 +307,8 @@ function read(reader: RecordPartReader, records: readonly Facts[], batchSize: nu
 
 function changedIn(part: Uint8Array | undefined): Facts[] {
   if (part === undefined) return [];
-  const pack = unpackFacts(part);
+  const pack = unpackChanged(part);
+  if ('records' in pack) return [...AS_VALUES.unpack<Facts>(pack.records)];
   const { ids, ends, facts, pathOf, paths } = pack;
   const textOf = textsOf(pack);
   return ids.map((_, at) => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { packFacts } from '../../../src/domain/fact-packs.ts';
+import { packRecords } from '../../../src/domain/fact-packs.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
 import type { HistoryItem, HistoryRecorder, RecordedRun, SeenRun } from '../../../src/domain/recorded-history.ts';
@@ -168,7 +168,7 @@ describe('a first list, which is recorded while it is read', () => {
   };
   /** As of users, whom rules over them need, and rules over devices. */
   const readAgain: Hand = (history, run) => {
-    const again = run.seen.map((one) => ({ ...one, changed: packFacts(one.kind, PRINT_KEY, [CHANGED]) }));
+    const again = run.seen.map((one) => ({ ...one, changed: [packRecords([CHANGED])] }));
     history.record({ ...run, seen: [...run.seen, ...again] });
   };
   const CASES: [string, Hand, (desk: RecordingDesk) => void, number][] = [
@@ -511,8 +511,7 @@ describe('a thread that several databases share', () => {
     recorder.beginsAnew();
     const list = recorder.changedList('device');
     const records = Array.from({ length: 1_000 }, (_, at) => ({ DeviceID: `d${at}`, Name: `n${at}` }));
-    for (let count = 0; count < 5; count += 1)
-      for (const pack of packFacts('device', PRINT_KEY, records)) list?.keep(pack);
+    for (let count = 0; count < 5; count += 1) list?.keep(packRecords(records));
     const asked = other.presentPrints('device', 'paged');
     await recorder.close();
     expect(await asked).toHaveLength(0);

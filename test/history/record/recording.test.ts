@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { factText, packFacts, SECRET_TEXT, unpackFacts } from '../../../src/domain/fact-packs.ts';
+import {
+  type FactPack,
+  FactPacker,
+  factText,
+  packRecords,
+  SECRET_TEXT,
+  unpackChanged,
+} from '../../../src/domain/fact-packs.ts';
 import { FactPaths } from '../../../src/domain/fact-prints.ts';
 import type { Fact, Facts } from '../../../src/domain/facts.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
@@ -108,7 +115,7 @@ describe('what is folded from recorded changes', () => {
           const isList = form !== 'single';
           const diff = differ.diff({
             ...seen,
-            changed: isList ? changed : packFacts('device', PRINT_KEY, records),
+            changed: isList ? changed : [packRecords(records)],
             prints: isList ? prints : undefined,
           });
           const own = isTrusted ? world : copyOf(world);
@@ -150,7 +157,7 @@ describe('events', () => {
 });
 
 describe('a list that is recorded ahead of its run', () => {
-  const of = (id: string) => packFacts('device', PRINT_KEY, [{ DeviceID: id, Platform: 'iOS' }]);
+  const of = (id: string) => [packRecords([{ DeviceID: id, Platform: 'iOS' }])];
   const rows = (add: () => void) => ({ add, discard: () => {} }) as unknown as RowsAhead;
   const run = (ahead: number): never =>
     ({ seen: [{ kind: 'device', reading: reading('paged', true), changed: [], prints: undefined, ahead }] }) as never;
@@ -189,8 +196,9 @@ describe('a list that is recorded ahead of its run', () => {
 
 describe('a pack of facts', () => {
   it('has nothing of a secret whose name has a dot', () => {
-    const [pack] = packFacts('device', PRINT_KEY, [{ DeviceID: 'a', 'private.key': 'Abc12345xyz' }]);
-    const { texts, prints } = unpackFacts(pack as Uint8Array);
+    const packer = new FactPacker('device', new FactPaths(PRINT_KEY));
+    packer.add({ DeviceID: 'a', 'private.key': 'Abc12345xyz' });
+    const { texts, prints } = unpackChanged(packer.pack()) as FactPack;
     expect(Buffer.from(texts).toString()).toBe(`"a"${SECRET_TEXT}`);
     expect([...prints.subarray(4)]).toEqual([0, 0, 0, 0]);
   });
