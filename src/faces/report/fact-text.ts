@@ -129,7 +129,7 @@ export function plural(count: number, noun: string, nouns = `${noun}s`): string 
   return `${countText(count)} ${count === 1 ? noun : nouns}`;
 }
 
-/** The name of an action is its verb, and mostly the kind of its targets: `ban_device`. Undefined: another name. */
+/** The name of an action is its verb, and mostly the kind of its targets, with a line between them. Undefined: another name. */
 export function verbOf(action: string): { verb: string; noun: string } | undefined {
   const [, verb, noun] = /^([a-z]+)_(device|user|service)$/.exec(action) ?? [];
   return verb === undefined || noun === undefined ? undefined : { verb, noun };
