@@ -1,5 +1,6 @@
 // contract: the words of operations on the command line, by the id of their entry. INVARIANT: it loads nothing but words: the help is printed
 // without the schemas.
+import { INBOX_STATES } from '../domain/operator.ts';
 import type { OperationId } from './table.ts';
 
 /** An option of a command. `flag` as its help shows it: `--owner <who>`. */
@@ -33,6 +34,21 @@ const GLASS: OptionWords = {
 };
 
 const WORDS = {
+  listInbox: {
+    line: 'inbox',
+    summary: 'what waits for a person: plans, and actions in doubt, parked, failed or refused',
+    options: [
+      { flag: '--state <state>', text: 'only this one', choices: INBOX_STATES },
+      { flag: '--limit <n>', text: 'at most this many', byDefault: '50' },
+      { flag: '--before <position>', text: 'those that follow: `next` of the page before' },
+    ],
+    examples: [
+      '# what to answer now',
+      'trustward inbox',
+      '# only what needs a look by a person',
+      'trustward inbox --state parked',
+    ],
+  },
   approvePlan: {
     line: 'approve <plan>',
     summary: 'approve a plan, by its id or the beginning of the id',

@@ -5,6 +5,7 @@ import { SCOPES } from '../domain/endpoint-token.ts';
 import { CLAIM_STATUSES } from '../domain/episode.ts';
 import { INTENT_STATUSES } from '../domain/intent.ts';
 import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../domain/notification.ts';
+import { INBOX_STATES } from '../domain/operator.ts';
 import { PLAN_STATUSES } from '../domain/plan.ts';
 import { HISTORY_KINDS } from '../domain/why.ts';
 import {
@@ -124,6 +125,19 @@ export const claimed = {
 };
 export const claim = z.strictObject({ ...claimed, openedAt: time, endedAt: time.nullable() }).meta({ id: 'Claim' });
 
+export const inboxItem = z
+  .strictObject({
+    state: z.enum(INBOX_STATES),
+    id: text.describe('of the plan or the intent'),
+    title: text,
+    since: time,
+    until: time.nullable().describe('of a plan: when it expires'),
+    why: text,
+    next: text.describe('what happens by itself, or what a person does'),
+    command: text.describe('the command of a person who decides on it'),
+  })
+  .meta({ id: 'InboxItem' });
+
 const subject = z.strictObject({ kind, id: text });
 export const about = {
   subject: subject.nullable(),
@@ -206,6 +220,7 @@ export type RunShown = z.infer<typeof run>;
 export type PlanShown = z.infer<typeof plan>;
 export type HistoryLineShown = z.infer<typeof history>;
 export type IntentShown = z.infer<typeof intent>;
+export type InboxItemShown = z.infer<typeof inboxItem>;
 export type ClaimShown = z.infer<typeof claim>;
 export type ExemptionShown = z.infer<typeof exemption>;
 export type StopShown = z.infer<typeof stop>;

@@ -2,10 +2,21 @@
 import { z } from 'zod';
 import { AUDIT_KINDS } from '../domain/audit-entry.ts';
 import { NOTIFICATION_STATUSES } from '../domain/notification.ts';
+import { INBOX_STATES, type InboxState } from '../domain/operator.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import { TIMELINE_PARTS } from '../domain/why.ts';
 import { schemas } from './answers.ts';
-import { auditEntry, claim, claimStatus, decision, history, intent, intentStatus, notification } from './nouns.ts';
+import {
+  auditEntry,
+  claim,
+  claimStatus,
+  decision,
+  history,
+  inboxItem,
+  intent,
+  intentStatus,
+  notification,
+} from './nouns.ts';
 import {
   entry,
   idParam,
@@ -21,6 +32,7 @@ import {
 import { count, decisionName, outcome, text } from './report.ts';
 
 const { explained, rule, summary, triedRule, why } = schemas;
+type InboxShape = Record<InboxState, typeof count>;
 const subjectParams = z.object({ kind: z.enum(SUBJECT_KINDS), id: text.describe('any name of the subject') });
 
 export const RECORDS = {
@@ -67,6 +79,27 @@ export const RECORDS = {
       },
     },
   }),
+  listInbox: entry({
+    id: 'listInbox',
+    method: 'GET',
+    path: '/api/inbox',
+    scope: 'read',
+    tag: 'operator',
+    summary: 'List what waits for a person',
+    description:
+      'Plans without an answer or not applied whole, and actions that are parked, in doubt, failed or refused and still to be done.',
+    query: z.strictObject({ state: z.enum(INBOX_STATES).optional(), ...pageFields }),
+    answers: {
+      200: {
+        description: 'a page of it, state by state',
+        schema: pageSchema('inbox', inboxItem, {
+          counts: z.strictObject(Object.fromEntries(INBOX_STATES.map((state) => [state, count])) as InboxShape),
+          total,
+        }),
+      },
+    },
+    needs: 'record',
+  }),
   listIntents: entry({
     id: 'listIntents',
     method: 'GET',
@@ -78,6 +111,7 @@ export const RECORDS = {
     answers: {
       200: { description: 'a page of intents, the newest first', schema: pageSchema('intents', intent, { total }) },
     },
+    needs: 'record',
   }),
   listClaims: entry({
     id: 'listClaims',

@@ -14,7 +14,7 @@ import type { IdentityChanges, IdentityReader, PresentPrints } from './identity.
 import type { Intent, IntentStatus, SettledAs } from './intent.ts';
 import type { Lists } from './lists.ts';
 import type { Notification, NotificationStatus, StoredNotification } from './notification.ts';
-import type { Acceptance, Stop } from './operator.ts';
+import type { Acceptance, InboxState, Stop } from './operator.ts';
 import type { Plan, PlanAuditKind, PlannedCount, PlanOutline, PlanProgress, PlanStatus } from './plan.ts';
 import type { KeptLatency } from './ports.ts';
 import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from './run.ts';
@@ -148,19 +148,19 @@ export interface DoneInDay {
   targets: number;
 }
 
+/** How many of each state are in the inbox. */
+export type InboxCounts = Readonly<Record<InboxState, number>>;
+
 export interface WorkNow {
   /** The newest run over lists that is not under way any more. */
   ended: Pick<Run, 'seq' | 'status'> | undefined;
   isStopped: boolean;
-  plans: Readonly<Record<'pending' | 'approved' | 'interrupted', number>>;
-  inDoubt: number;
-  parked: number;
-  /** Failed and still to be done. */
-  failed: number;
+  inbox: InboxCounts;
   done: DoneInDay[];
 }
 
 export interface WorkReader {
+  inboxCounts(): Promise<InboxCounts>;
   /** What waits or went wrong now; what was done in the 24 hours before this time, and on each of the 7 days before those. */
   workNow(doneUntilMs: number): Promise<WorkNow>;
 }

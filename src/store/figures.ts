@@ -6,7 +6,7 @@ import type { ReasonCode } from '../domain/decision.ts';
 import { OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store.ts';
-import type { DoneInDay, HeldSince, WorkNow } from '../domain/store-ports.ts';
+import type { DoneInDay, HeldSince, InboxCounts, WorkNow } from '../domain/store-ports.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
 import { readStop } from './operator.ts';
@@ -107,13 +107,24 @@ const DONE = ({ by }: Dialect) => `SELECT action, day, count(*) AS targets FROM 
       AND attempts.sent_at > ? AND attempts.sent_at <= ? AND intents.outcome || '' IN ('succeeded', 'confirmed')) AS done
   GROUP BY action, day ORDER BY action, day`;
 
-/** `failed`: all that ever did, of which some are over; none is usual. */
-export function* readWork(db: Db, nowMs: number, doneUntilMs: number): Work<WorkNow> {
-  const { dialect } = db;
+/** `failed`: all that ever did, refused ones too, of which some are over; none is usual. */
+export function* readInboxCounts(db: Db, nowMs: number): Work<Omit<InboxCounts, 'refused'>> {
   const count = function* (sql: string, ...values: (string | number | null)[]): Work<number> {
     return Number((yield* db.get<Counted>(sql, ...values))?.count ?? 0);
   };
-  const [plans, intents] = [PLANS(dialect), INTENTS(dialect)];
+  const [plans, intents] = [PLANS(db.dialect), INTENTS(db.dialect)];
+  return {
+    pending: yield* count(plans, 'pending', nowMs),
+    interrupted: yield* count(plans, 'interrupted', nowMs),
+    approved: yield* count(plans, 'approved', nowMs),
+    parked: yield* count(intents, 'settled', 'parked'),
+    in_doubt: yield* count(intents, 'settled', 'unknown'),
+    failed: yield* count(intents, 'settled', 'failed'),
+  };
+}
+
+export function* readWork(db: Db, doneUntilMs: number): Work<Omit<WorkNow, 'inbox'>> {
+  const { dialect } = db;
   const fromMs = doneUntilMs - DAYS * DAY_MS;
   const done = yield* db.all<DoneInDay>(
     DONE(dialect),
@@ -122,14 +133,6 @@ export function* readWork(db: Db, nowMs: number, doneUntilMs: number): Work<Work
   return {
     ended: yield* db.get<NonNullable<WorkNow['ended']>>(ENDED_RUN(dialect), Number.MAX_SAFE_INTEGER),
     isStopped: (yield* readStop(db)) !== undefined,
-    plans: {
-      pending: yield* count(plans, 'pending', nowMs),
-      approved: yield* count(plans, 'approved', nowMs),
-      interrupted: yield* count(plans, 'interrupted', nowMs),
-    },
-    inDoubt: yield* count(intents, 'settled', 'unknown'),
-    parked: yield* count(intents, 'settled', 'parked'),
-    failed: yield* count(intents, 'settled', 'failed'),
     done: done.map(({ action, day, targets }) => ({ action, day: Number(day), targets: Number(targets) })),
   };
 }

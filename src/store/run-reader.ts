@@ -6,7 +6,7 @@ import { giveWay } from '../base/turns.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { IdentityReader, PresentPrints } from '../domain/identity.ts';
-import type { Intent } from '../domain/intent.ts';
+import { type Intent, timesRefused } from '../domain/intent.ts';
 import { type Plan, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import { isLive, leastMode, MODES } from '../domain/rule.ts';
@@ -16,6 +16,7 @@ import type {
   DecisionOutline,
   EndedDecision,
   EndedKey,
+  InboxCounts,
   Newest,
   PlanFilter,
   RecordReader,
@@ -24,7 +25,7 @@ import type {
   WorkReader,
 } from '../domain/store-ports.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { readWork } from './figures.ts';
+import { readInboxCounts, readWork } from './figures.ts';
 import { identitiesNamed, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
@@ -166,11 +167,17 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
   }
 
   /** What finding open failures takes is loaded where there are failures. */
-  async workNow(doneUntilMs: number): Promise<WorkNow> {
-    const work = await this.db.reading(readWork(this.db, this.clock.nowMs(), doneUntilMs));
-    if (work.failed === 0) return work;
+  async inboxCounts(): Promise<InboxCounts> {
+    const counts = await this.db.reading(readInboxCounts(this.db, this.clock.nowMs()));
+    if (counts.failed === 0) return { ...counts, refused: 0 };
     const { readOpenFailures } = await import('./open-state.ts');
-    return { ...work, failed: (await this.db.reading(readOpenFailures(this.db))).length };
+    const open = await this.db.reading(readOpenFailures(this.db));
+    const refused = open.filter((intent) => timesRefused(intent) > 0).length;
+    return { ...counts, failed: open.length - refused, refused };
+  }
+
+  async workNow(doneUntilMs: number): Promise<WorkNow> {
+    return { ...(await this.db.reading(readWork(this.db, doneUntilMs))), inbox: await this.inboxCounts() };
   }
 
   async latestRun(): Promise<RunRecord | undefined> {

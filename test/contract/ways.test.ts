@@ -287,6 +287,21 @@ operation(
   ),
 );
 operation(
+  'listInbox',
+  good(
+    () => ({}),
+    () => ['inbox'],
+  ),
+  bad(
+    () => ({ before: 'nowhere' }),
+    () => ['inbox', '--before', 'nowhere'],
+  ),
+  edge(
+    () => ({ state: 'pending', limit: '1' }),
+    () => ['inbox', '--state', 'pending', '--limit', '1'],
+  ),
+);
+operation(
   'listTokens',
   good(() => ({})),
   bad(() => ({ limit: '-1' })),

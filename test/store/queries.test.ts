@@ -11,6 +11,7 @@ import { historyOf } from '../../src/engine/explain/history-of.ts';
 import { releaseClaims } from '../../src/engine/operate/release.ts';
 import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
 import { buildOutline, buildReport, wholeDecisions } from '../../src/faces/report/build-report.ts';
+import { readInbox } from '../../src/faces/report/inbox.ts';
 import { buildSummary } from '../../src/faces/report/summary/build.ts';
 import { SqlReader } from '../../src/store/reader.ts';
 import { SqliteWork } from '../../src/store/sqlite/database.ts';
@@ -79,6 +80,7 @@ describe('what pages ask of a large database is found by an index, and no statem
     'audit of an actor': () => reader.audit({ limit: 50, actor: 'ana', kind: 'plan.approved' }),
     'audit of a target': () => reader.audit({ limit: 50, target: 'SN000123', kind: 'intent.settled' }),
     'what waits, and what was done in a week': () => reader.workNow(NOW_MS),
+    'the inbox': () => readInbox(reader, { limit: 50 }),
     'a summary': () => buildSummary(reader, NOW_MS - DAY_MS, NOW_MS),
     tokens: () => reader.endpointTokens(),
     'a page of tokens': () => reader.tokenPage({ limit: 50 }),

@@ -315,7 +315,7 @@ describe('a collision that requests can cause', () => {
     expect(await refusalOf(again)).toMatchObject({
       code: 'conflict',
       message:
-        'the same action is planned, under way or done for this target and episode already: nothing was changed; see `trustward intents list`',
+        'the same action is planned, under way or done for this target and episode already: nothing was changed; see `trustward inbox`',
     });
     expect(await store.plan('p2')).toBeUndefined();
     expect(await store.auditHead()).toEqual(before);

@@ -1,6 +1,7 @@
 // support: all that a store shows, asked by every reading method with what the store itself names. In: a store. Out: one value, which two
 // stores of the same history have in common.
 import { SOURCES } from '../../src/domain/subjects.ts';
+import { readInbox } from '../../src/faces/report/inbox.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
 import { PRINT_KEY, sortedPrints } from './print-key.ts';
 
@@ -130,6 +131,7 @@ async function actingOf(store: SqlStore, nowMs: number): Promise<Found> {
     sentAfter: await each(intents, (intent) => store.sentAfter(intent)),
     openFailures: await store.openFailures(),
     workNow: await store.workNow(nowMs),
+    inbox: await readInbox(store, { limit: MANY }),
     newestIntents: await pagesOf((before) => store.newestIntents({ before }, PAGE)),
     settled: await store.newestIntents({ status: 'settled' }, PAGE),
     newestClaims: await store.newestClaims({ status: 'standing' }, PAGE),

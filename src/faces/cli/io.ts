@@ -46,7 +46,21 @@ export const invocation: { command: string; organization: string | undefined } =
 
 /** Commands that take `--org`. */
 export const OF_ORGANIZATION: readonly string[] = [
-  ...['run', 'plan', 'approve', 'reject', 'apply', 'why', 'report', 'plans', 'summary', 'runs', 'decisions', 'replay'],
+  ...[
+    'inbox',
+    'run',
+    'plan',
+    'approve',
+    'reject',
+    'apply',
+    'why',
+    'report',
+    'plans',
+    'summary',
+    'runs',
+    'decisions',
+    'replay',
+  ],
   ...[
     'exempt add',
     'exempt list',

@@ -1,25 +1,30 @@
 // cli: `exempt list`, `intents list`, `claims list`, `notifications`: exemptions, attempts, claims, and messages
 // to people. Reading only.
 
-import type { ClaimShown } from '../../contract/nouns.ts';
-import type { Output } from '../../contract/table.ts';
+import type { ClaimShown, IntentShown } from '../../contract/nouns.ts';
+import type { Input, Output } from '../../contract/table.ts';
 import type { EffectDevice } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import { coveredText } from '../../domain/exemption.ts';
-import type { Intent } from '../../domain/intent.ts';
 import { NOTIFICATION_STATUSES } from '../../domain/notification.ts';
 import type { RecordReader } from '../../domain/store-ports.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import { withReader } from '../../runtime/compose/run-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { type Cell, type CellLine, whoLines, whole } from '../report/fact-text.ts';
+import { inboxText } from '../report/inbox.ts';
 import { views } from '../report/index.ts';
 import { joinedText } from '../report/plan-view.ts';
 import { terminalTable } from '../report/terminal-table.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
-import { operations } from './operations.ts';
+import { does, operations } from './operations.ts';
 
 const FORMATS = ['text', 'json'] as const;
+
+export function inboxCommand(io: Io, options: CommonOptions): Promise<number> {
+  const text = (inbox: Output<'listInbox'>) => inboxText(inbox, systemClock.nowMs(), widthOf(options)).split('\n');
+  return does(io, options, 'listInbox', {}, { text });
+}
 
 export interface Listing<T extends object> {
   name: string;
@@ -139,11 +144,17 @@ export function minuteOf(iso: string): string {
 const STATES = ['planned', 'sent', 'settled', 'withdrawn'] as const;
 const OUTCOMES = ['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run'] as const;
 
-/** Without `--state` those that an operator may have to resolve: unknown, parked, and failed ones still to be done. Oldest first. */
-export async function intentListCommand(io: Io, options: CommonOptions & { state?: string }): Promise<number> {
-  return list<ReturnType<typeof views.intent>>(io, options, async (reader) => ({
+/** Newest first. JSON is that of `GET /api/intents`. */
+export async function intentListCommand(io: Io, options: PageOptions & { state?: string }): Promise<number> {
+  outputOf(options, FORMATS, 'text');
+  const state = stateOf(options.state);
+  const found = await readPages<IntentShown>(options, async (page) => {
+    const { intents: rows, ...rest } = await operations(io, options).listIntents({ ...state, ...page });
+    return { rows, ...rest };
+  });
+  return writeList<IntentShown>(io, options, {
     name: 'intents',
-    rows: (await intentsOf(reader, options.state)).map(views.intent),
+    ...found,
     head: ['Intent', 'Action', 'State', 'Since', 'Note'],
     cells: (intent) => [
       whole(intent.id),
@@ -152,31 +163,26 @@ export async function intentListCommand(io: Io, options: CommonOptions & { state
       minuteOf(intent.settledAt ?? intent.sentAt ?? intent.createdAt),
       intent.note ?? '',
     ],
-  }));
+  });
+}
+
+function stateOf(state: string | undefined): Pick<Input<'listIntents'>, 'status' | 'outcome'> {
+  if (state === undefined) return {};
+  const status = STATES.find((known) => known === state);
+  const outcome = OUTCOMES.find((known) => known === state);
+  if (!status && !outcome)
+    throw new AppError('usage', `--state is \`${state}\`: expected ${[...STATES, ...OUTCOMES].join(', ')}`);
+  return { ...(status && { status }), ...(outcome && { outcome }) };
 }
 
 /** The devices that it touches, as its effect names them. */
-function namesOf({ effect: { devices }, target }: Pick<Intent, 'effect' | 'target'>): CellLine[] {
+function namesOf({ effect: { devices }, target }: Pick<IntentShown, 'effect' | 'target'>): CellLine[] {
   const shown = devices.slice(0, DEVICES_MAX);
   const more = devices.length - shown.length;
   return [...shown.flatMap((device) => whoLines(device, target)), ...(more > 0 ? [`and ${more} more`] : [])];
 }
 
 const DEVICES_MAX = 3;
-
-export async function intentsToResolve(reader: Pick<RecordReader, 'intents' | 'openFailures'>): Promise<Intent[]> {
-  const doubts = await reader.intents({ outcome: 'unknown' });
-  return [...doubts, ...(await reader.intents({ outcome: 'parked' })), ...(await reader.openFailures())];
-}
-
-async function intentsOf(reader: RecordReader, state: string | undefined): Promise<Intent[]> {
-  if (state === undefined) return intentsToResolve(reader);
-  const status = STATES.find((known) => known === state);
-  const outcome = OUTCOMES.find((known) => known === state);
-  if (!status && !outcome)
-    throw new AppError('usage', `--state is \`${state}\`: expected ${[...STATES, ...OUTCOMES].join(', ')}`);
-  return reader.intents({ ...(status && { status }), ...(outcome && { outcome }) });
-}
 
 /** Open and orphaned claims; with `--all` also ended ones. Newest first. JSON is that of `GET /api/claims?status=open`. */
 export async function claimListCommand(io: Io, options: PageOptions): Promise<number> {

@@ -2,9 +2,11 @@
 // wrong, and what was done. Out: a sentence, the most urgent first. INVARIANT: no other file says that all is well.
 
 import type { ReportSnapshot } from '../../contract/report.ts';
-import type { DoneInDay, RecordReader, WorkNow, WorkReader } from '../../domain/store-ports.ts';
+import { INBOX_STATES } from '../../domain/operator.ts';
+import type { DoneInDay, InboxCounts, RecordReader, WorkNow, WorkReader } from '../../domain/store-ports.ts';
 import { snapshotView } from './decision-view.ts';
 import { asSentence, countText, plural, verbOf } from './fact-text.ts';
+import { INBOX_WORDS } from './inbox.ts';
 
 export interface Now {
   work: WorkNow;
@@ -57,7 +59,7 @@ export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: 
 
 /** What was found at the end of the newest run; undefined: nothing is open, and nothing was beyond the usual. */
 export function stateAfterRun(work: WorkNow): string | undefined {
-  const items = [...openItems(work), ...unusualItems(work.done, 'in the 24 hours until then')];
+  const items = [...inboxItems(work.inbox), ...unusualItems(work.done, 'in the 24 hours until then')];
   return items.length === 0 ? undefined : `${asSentence(items.join(', '))}.`;
 }
 
@@ -65,32 +67,19 @@ function workItems(work: WorkNow): string[] {
   const { ended } = work;
   return [
     ...(ended?.status === 'aborted' ? [`run ${countText(ended.seq)} was aborted`] : []),
-    ...openItems(work),
+    ...inboxItems(work.inbox),
     ...unusualItems(work.done, 'in the last 24 hours'),
   ];
 }
 
-function openItems(work: WorkNow): string[] {
-  const { pending, approved, interrupted } = work.plans;
-  return [
-    ...unsettledItems(work),
-    ...counted(interrupted, 'plan', 'was interrupted', 'were interrupted'),
-    ...counted(pending, 'plan', 'waits for a yes', 'wait for a yes'),
-    ...counted(approved, 'approved plan', 'is not applied yet', 'are not applied yet'),
-  ];
-}
-
-/** Actions that went wrong, or may have. */
-export function unsettledItems({ failed, inDoubt, parked }: Pick<WorkNow, 'failed' | 'inDoubt' | 'parked'>): string[] {
-  return [
-    ...counted(failed, 'action', 'failed and is still to be done', 'failed and are still to be done'),
-    ...counted(inDoubt, 'action', 'is in doubt', 'are in doubt'),
-    ...counted(parked, 'action', 'is parked and waits for a person', 'are parked and wait for a person'),
-  ];
-}
-
-function counted(count: number, noun: string, one: string, many: string): string[] {
-  return count === 0 ? [] : [`${plural(count, noun)} ${count === 1 ? one : many}`];
+/** What is in the inbox; what went wrong, or may have, before what waits for an answer. */
+export function inboxItems(counts: InboxCounts): string[] {
+  return INBOX_STATES.filter((state) => counts[state] > 0)
+    .reverse()
+    .map((state) => {
+      const { noun, counted } = INBOX_WORDS[state];
+      return `${plural(counts[state], noun)} ${counted[counts[state] === 1 ? 0 : 1]}`;
+    });
 }
 
 // What was done beyond the usual: more targets of one action than on any of the seven days before, from five on; and everything that was

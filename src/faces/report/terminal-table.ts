@@ -224,6 +224,19 @@ export function* tablePieces(
     );
 }
 
+/** The beginning of a line, with `…` where the rest is left out. */
+export function clippedTo(text: string, width: number): string {
+  if (textWidth(text) <= width) return text;
+  let cut = '';
+  let left = width - 1;
+  for (const character of charactersOf(text)) {
+    if (character.width > left) break;
+    cut += character.text;
+    left -= character.width;
+  }
+  return `${cut}…`;
+}
+
 /** Sentences as lines that are no wider than the terminal; given as a list, each may be as long as a text can be. */
 export function paragraph(words: string | readonly string[], { width = WIDTH }: TerminalOptions): string {
   const line = (typeof words === 'string' ? [words] : words).map(showHidden).join(' ');

@@ -2,6 +2,7 @@
 
 import type { Scope } from '../../domain/endpoint-token.ts';
 import { lineOf } from '../../domain/errors.ts';
+import type { InboxCounts } from '../../domain/store-ports.ts';
 import type { HttpDeps } from '../http/deps.ts';
 import { mountOf } from '../http/mount.ts';
 import { Problem } from '../http/problem.ts';
@@ -22,7 +23,7 @@ export async function answerPage(deps: HttpDeps, context: Ctx, content: PageCont
     caller,
     demo: deps.demo,
     stop: caller && (await deps.reader.stop()),
-    waiting: caller ? (await deps.reader.planLines({ status: 'pending' }, { limit: WAITING_MAX })).length : 0,
+    waiting: caller ? sumOf(await deps.reader.inboxCounts()) : 0,
     mount: mountOf(context),
   };
   return htmlOf(context, content, shared, status);
@@ -49,7 +50,9 @@ async function htmlOf(
   return zippedResponse(context, `<!DOCTYPE html>${html}`, status, { ...HEADERS, ...headers });
 }
 
-const WAITING_MAX = 100;
+function sumOf(counts: InboxCounts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
 
 /** A page for who has the scope `read`; `content` may answer by itself, as with another address. */
 export function readPage(

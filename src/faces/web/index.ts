@@ -7,8 +7,8 @@ import { assetRoutes } from './assets.ts';
 import { auditPages } from './pages/audit.tsx';
 import { docsPages } from './pages/docs.tsx';
 import { exemptionPages } from './pages/exemptions.tsx';
-import { inDoubtPages } from './pages/in-doubt.tsx';
 import { inForcePages } from './pages/in-force.tsx';
+import { inboxPages } from './pages/inbox.tsx';
 import { overviewPages } from './pages/overview.tsx';
 import { planPages } from './pages/plan.tsx';
 import { plansPages, runsPages } from './pages/plans.tsx';
@@ -30,6 +30,7 @@ export function createPages(deps: HttpDeps): Pages {
         answer: (context, content) => answerPage(deps, context, content),
       }),
       ...overviewPages(deps),
+      ...inboxPages(deps),
       ...searchPages(deps),
       ...subjectPages(deps),
       ...runsPages(deps),
@@ -38,7 +39,6 @@ export function createPages(deps: HttpDeps): Pages {
       ...planPages(deps),
       ...inForcePages(deps),
       ...exemptionPages(deps),
-      ...inDoubtPages(deps),
       ...auditPages(deps),
       ...tokenPages(deps),
       ...docsPages(deps),

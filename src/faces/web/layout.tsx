@@ -9,21 +9,21 @@ import type { Caller, Scope } from '../../domain/endpoint-token.ts';
 import { type Stop, stopText } from '../../domain/operator.ts';
 import type { Mount } from '../http/mount.ts';
 import { includesScope } from '../http/sign-in.ts';
-import { showHidden } from '../report/fact-text.ts';
+import { countText, showHidden } from '../report/fact-text.ts';
 import { Base, Form, Link, useAddress } from '../report/html/link.tsx';
 import { Name, Words } from '../report/html/text.tsx';
 import { type AssetName, assetPath } from './assets.ts';
-import { Act } from './parts/act.tsx';
+import { Act, BADGE } from './parts/act.tsx';
 
 /** Where in the navigation a page belongs. `key`: leads there after `g`. */
 export const SECTIONS = [
   { path: '/', text: 'Overview', key: 'o' },
+  { path: '/inbox', text: 'Inbox', key: 'b' },
   { path: '/runs', text: 'Runs', key: 'r' },
   { path: '/plans', text: 'Plans', key: 'p' },
   { path: '/rules', text: 'Rules', key: 'u' },
   { path: '/in-force', text: 'In force', key: 'i' },
   { path: '/exemptions', text: 'Exemptions', key: 'e' },
-  { path: '/in-doubt', text: 'In doubt', key: 'd' },
   { path: '/audit', text: 'Audit', key: 'a' },
   { path: '/tokens', text: 'Tokens', scope: 'admin' },
 ] as const satisfies readonly { path: string; text: string; key?: string; scope?: Scope }[];
@@ -49,7 +49,7 @@ export interface PageContext {
   caller: Caller | undefined;
   demo: boolean;
   stop: Stop | undefined;
-  /** Plans that wait for a person. */
+  /** In the inbox. */
   waiting: number;
   /** Undefined: the endpoint has one organization alone. */
   mount: Mount | undefined;
@@ -172,12 +172,7 @@ function Top({
                 data-key={'key' in one ? one.key : undefined}
               >
                 {text}
-                {path === '/plans' && waiting > 0 ? (
-                  <span class="count">
-                    {waiting}
-                    <span class="unseen"> waiting</span>
-                  </span>
-                ) : null}
+                {path === '/inbox' ? <InboxBadge waiting={waiting} /> : null}
               </Link>
             ),
           )}
@@ -212,6 +207,20 @@ function Top({
         </div>
       </div>
     </div>
+  );
+}
+
+/** Live parts of any page bring it with them: see `Live`. */
+function InboxBadge({ waiting }: { waiting: number }) {
+  return (
+    <span id={BADGE}>
+      {waiting === 0 ? null : (
+        <span class="count">
+          {countText(waiting)}
+          <span class="unseen"> waiting</span>
+        </span>
+      )}
+    </span>
   );
 }
 

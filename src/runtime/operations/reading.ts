@@ -15,13 +15,20 @@ import { differenceFrom, liveIntentsOf, type Plan } from '../../domain/plan.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { Rule } from '../../domain/rule.ts';
 import { type DecisionQuery, openClaims, type RunRecord } from '../../domain/store.ts';
-import { type AuditReader, nextOf, type PageReader, type RecordReader } from '../../domain/store-ports.ts';
+import {
+  type AuditReader,
+  nextOf,
+  type PageReader,
+  type RecordReader,
+  type WorkReader,
+} from '../../domain/store-ports.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { buildReport } from '../../faces/report/build-report.ts';
+import { inboxView, readInbox } from '../../faces/report/inbox.ts';
 import { views } from '../../faces/report/index.ts';
 
 export interface Reading {
-  reader: RecordReader & PageReader & IdentityReader & MemberReader & AuditReader;
+  reader: RecordReader & PageReader & IdentityReader & MemberReader & AuditReader & WorkReader;
   clock: Pick<Clock, 'nowMs'>;
   /** Kept evidence of rules; absent: none is kept. */
   evidence?: EvidenceReader | undefined;
@@ -48,6 +55,7 @@ export type ReadingId = Extract<
   | 'getPlan'
   | 'listDecisions'
   | 'getSubject'
+  | 'listInbox'
   | 'listIntents'
   | 'listClaims'
   | 'listNotifications'
@@ -103,6 +111,10 @@ export const READING: Handlers<Reading, ReadingId> = {
       claims: claims.map(views.claim),
       next: nextOf(found, limit),
     };
+  },
+  listInbox: async ({ reader }, query) => {
+    const { items, ...page } = await readInbox(reader, query);
+    return { inbox: items.map(inboxView), ...page };
   },
   listIntents: async ({ reader }, { status, outcome, limit, before }) => {
     const { rows, total } = await reader.newestIntents(given({ status, outcome, before }), limit);

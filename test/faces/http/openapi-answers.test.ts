@@ -74,7 +74,7 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   const rows: Record<string, { id: string; seq: number }[]> = {};
   const lists = { listRuns: 'runs', listPlans: 'plans', listDecisions: 'decisions', listIntents: 'intents' };
   const others = { listClaims: 'claims', listNotifications: 'notifications', listExemptions: 'exemptions' };
-  const last = { listRules: 'rules', listAudit: 'entries' };
+  const last = { listRules: 'rules', listAudit: 'entries', listInbox: 'inbox' };
   for (const [id, key] of Object.entries({ ...lists, ...others, ...last })) {
     const body = await ask(id, { query: { limit: '1000' } });
     rows[key] = body[key];

@@ -1,5 +1,6 @@
 // report: the first sentence of every face, made of what is stored: what waits, what went wrong, and what was done beyond the usual.
 import { describe, expect, it } from 'vitest';
+import { readInbox } from '../../../src/faces/report/inbox.ts';
 import { readNow, stateNow } from '../../../src/faces/report/state-now.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { addRun, decision, fakeClock, intent, openStore, plan, START_MS } from '../../support/filled-store.ts';
@@ -74,7 +75,16 @@ describe('the first sentence', () => {
       tone: 'bad',
       sentence: `Something is wrong. Stopped by a person: nothing is called. ${work}`,
     });
+    const pages: string[] = [];
+    for (let before: string | undefined; ; ) {
+      const { items, counts, next } = await readInbox(store, { limit: 1, before });
+      expect(counts).toEqual((await store.workNow(clock.nowMs())).inbox);
+      pages.push(...items.map(({ state, id }) => `${state} ${id}`));
+      if (next === null) break;
+      before = next;
+    }
+    expect(pages).toEqual(['pending plan1', 'parked intent-3', 'in_doubt intent-2', 'failed intent-4']);
     clock.advance(25 * HOUR_MS);
-    expect((await store.workNow(clock.nowMs())).plans.pending).toBe(0);
+    expect((await store.workNow(clock.nowMs())).inbox.pending).toBe(0);
   });
 });

@@ -291,24 +291,26 @@ describe('What needs a person', () => {
   describe('actions that need a person', () => {
     it('are shown by state, with the last answer and what happens by itself next', async () => {
       const { get } = await opened();
-      const { status, text, html } = await get('/in-doubt');
+      const { status, text, html } = await get('/inbox');
       expect(status).toBe(200);
       for (const words of ['In doubt: 1', 'Parked: 1', 'Failed and still to be done: 1']) expect(text).toContain(words);
-      for (const words of ['the next run reads it back', 'nothing happens by itself', 'a later run tries again'])
+      for (const words of ['The next run reads it back.', 'nothing happens by itself', 'A later run tries again'])
         expect(text).toContain(words);
       expect(text).toContain('failed three times');
       expect(text).not.toContain('SERIAL-4');
+      expect(text).toContain('Inbox 3 waiting');
       expect(html).not.toContain('<script>alert');
       expect(html).not.toContain('\u202e');
     });
 
     it('are shown of one state alone, in pages', async () => {
       const { get } = await opened();
-      const { text } = await get('/in-doubt?state=parked');
+      const { text } = await get('/inbox?state=parked');
       expect(text).toContain('SERIAL-2');
       expect(text).not.toContain('SERIAL-1');
-      expect((await get('/in-doubt?state=parked&before=intent-2')).text).toContain('None.');
-      expect((await get('/in-doubt?state=settled')).status).toBe(400);
+      expect((await get('/inbox?state=parked&before=parked.intent-2')).text).toContain('None.');
+      expect((await get('/inbox?state=settled')).status).toBe(400);
+      expect((await get('/inbox?before=intent-2')).status).toBe(400);
     });
 
     it.each([
@@ -339,7 +341,7 @@ describe('What needs a person', () => {
 
     it('have no form for a reader', async () => {
       const { get, post } = await opened();
-      expect((await get('/in-doubt', 'read')).html).not.toContain('/resolve"');
+      expect((await get('/inbox', 'read')).html).not.toContain('/resolve"');
       expect((await get('/intents/intent-1', 'read')).html).not.toContain('/resolve"');
       expect((await post('/intents/intent-1/resolve', { as: 'done', reason: 'x' }, 'read')).status).toBe(403);
     });

@@ -376,13 +376,16 @@ describe('targets compared with now', () => {
 });
 
 describe('the list of plans', () => {
-  it('has those that wait first, with what they do, then the others with who answered', async () => {
+  it('has those that wait, which the inbox has too with what they do, and the others with who answered', async () => {
     const { get, store } = openPages();
     const said = { decidedAt: START_MS, decidedBy: '<b>eve</b>', decidedReason: 'no' };
     await addRun(store, { plan: plan(decision(), { id: 'answered', status: 'rejected', ...said }) });
     await addRun(store, { id: 'run2', plan: plan(decision(), { id: 'waits', runId: 'run2' }) });
     const { text, html } = await get('/plans', 'read');
-    expect(text).toMatch(/Wait for an answer Plan waits pending 1 × ban_device by ban-compromised-device expires/);
+    const inbox = (await get('/inbox', 'read')).text;
+    expect(inbox).toMatch(/Plans that wait for a yes: 1 .* Ban 1 device .* proposed by rule ban-compromised-device/);
+    expect(inbox).not.toContain('answered');
+    expect(text).toContain('waits pending 1 action');
     expect(text).toMatch(/answered rejected 1 action of a live run .* <b>eve<\/b>/);
     expect(text.indexOf('waits')).toBeLessThan(text.indexOf('answered rejected'));
     expect(html).not.toContain('<b>eve');
@@ -415,6 +418,6 @@ describe('the list of plans', () => {
   });
 
   it('says when there is none', async () => {
-    expect((await openPages().get('/plans')).text).toContain('No plan waits for a person.');
+    expect((await openPages().get('/plans')).text).toContain('There is none.');
   });
 });

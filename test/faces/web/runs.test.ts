@@ -305,7 +305,9 @@ describe('the report of a run', () => {
     expect(ended).toMatch(/<section id="report"><h1>/);
     const { html, text } = await get('/runs/2');
     expect(html).toContain('data-live="run intent decision plan"');
-    expect(html).toMatch(/<section id="report" hx-get="\/runs\/2" hx-select="#report" hx-trigger="live-run from:body/);
+    expect(html).toMatch(
+      /<section id="report" hx-get="\/runs\/2" hx-select="#report" hx-select-oob="#inbox-badge" hx-trigger="live-run from:body/,
+    );
     // What happens before the stream is open is read from it, too.
     expect(html).toContain(`data-live-after="${(await store.auditHead()).seq}"`);
     expect(text).toContain('This run is still under way.');

@@ -45,7 +45,7 @@ export const WHOLE_PAGES = {
   'a replay': () => `/replay?rule=${RULE}`,
   'in force': () => '/in-force',
   exemptions: () => '/exemptions',
-  'in doubt': () => '/in-doubt',
+  'the inbox': () => '/inbox',
   'an intent in doubt': (of) => `/intents/${of.doubt}`,
   audit: () => '/audit',
   'an audit entry': () => '/audit/20',

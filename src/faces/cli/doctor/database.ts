@@ -14,7 +14,7 @@ import { beyondHistoryText } from '../../../domain/look-back.ts';
 import { stopText } from '../../../domain/operator.ts';
 import { MODES } from '../../../domain/rule.ts';
 import { distrustedNow } from '../../../domain/snapshot.ts';
-import type { RecordReader } from '../../../domain/store-ports.ts';
+import type { RecordReader, WorkReader } from '../../../domain/store-ports.ts';
 import type { Source } from '../../../domain/subjects.ts';
 import { actionsWith } from '../../../engine/act/actions.ts';
 import { privateKeyFileOf } from '../../../engine/audit/signing-key.ts';
@@ -36,9 +36,9 @@ import { systemClock } from '../../../runtime/system/clock.ts';
 import { BackupFolder, inspectDatabase, isOverdue, type KeptBackup } from '../../../store/sqlite/backup.ts';
 import { showHidden } from '../../report/fact-text.ts';
 import { auditCheckText } from '../../report/lists-text.ts';
+import { inboxItems } from '../../report/state-now.ts';
 import { credentialName, namingApi } from '../daemon-client.ts';
 import { sizeText } from '../io.ts';
-import { intentsToResolve } from '../operator-lists.ts';
 import { type Check, countOfWords, ok, problem, warning } from './check.ts';
 
 const NAME = 'database';
@@ -140,7 +140,7 @@ async function contentChecks({ db, database, api }: Config, whole: string): Prom
       ...(stop ? [warning('stop', stopText(stop), '`trustward resume --reason …` when it is over')] : []),
       ...(await sourceChecks(reader)),
       ...(await needlessExemptions(reader)),
-      ...(await intentChecks(reader)),
+      ...(await inboxChecks(reader)),
     ];
   });
 }
@@ -167,14 +167,11 @@ async function needlessExemptions(reader: Pick<RecordReader, 'exemptions'> & Ide
   return found;
 }
 
-async function intentChecks(reader: Pick<RecordReader, 'intents' | 'openFailures'>): Promise<Check[]> {
-  const [first, ...more] = await intentsToResolve(reader);
-  if (!first) return [];
-  const others = more.length === 0 ? '' : `, and ${more.length} more`;
-  const text = `${more.length + 1} to resolve: ${first.action} ${first.target} (${first.outcome})${others}`;
-  const advice =
-    '`trustward intents list` shows why; `trustward intents resolve ID --as done|not-done|retry --reason …`';
-  return [warning('intents', text, advice)];
+/** A plan that waits is nothing wrong. */
+async function inboxChecks(reader: WorkReader): Promise<Check[]> {
+  const found = inboxItems({ ...(await reader.inboxCounts()), pending: 0, interrupted: 0, approved: 0 });
+  if (found.length === 0) return [];
+  return [warning('inbox', found.join(', '), '`trustward inbox` shows each, why, and the command that settles it')];
 }
 
 async function lastRunText(reader: Pick<RecordReader, 'latestRun'>): Promise<string> {

@@ -19,7 +19,7 @@ export const GROUPS: readonly Group[] = [
     load: () => import('./reading.ts'),
   },
   {
-    commands: ['exempt', 'stop', 'resume', 'snapshot', 'intents', 'notifications', 'claims'],
+    commands: ['inbox', 'exempt', 'stop', 'resume', 'snapshot', 'intents', 'notifications', 'claims'],
     load: () => import('./operator.ts'),
   },
   { commands: ['open', 'tokens', 'doctor', 'init', 'db'], load: () => import('./operating.ts') },

@@ -5,6 +5,7 @@ const ACTING = [...ENGINE, ...output('text, json')];
 const READING = [...DATABASE, ...output('text, json')];
 
 export const ROWS: readonly Row[] = [
+  operation('listInbox', READING, async () => (await import('../operator-lists.ts')).inboxCommand),
   {
     line: 'exempt',
     summary: 'what rules leave alone for a time',
@@ -31,15 +32,15 @@ export const ROWS: readonly Row[] = [
   {
     line: 'intents',
     summary: 'actions that were planned or attempted',
-    examples: ['# what waits for a person', 'trustward intents list'],
+    examples: ['# the newest', 'trustward intents list'],
   },
   {
     line: 'intents list',
-    summary: 'intents that failed, are in doubt, or are parked',
-    options: [...READING, { flag: '--state <state>', text: 'only this state or outcome' }],
+    summary: 'all of them, newest first; `trustward inbox` has those that wait for a person',
+    options: [...READING, ...PAGED, { flag: '--state <state>', text: 'only this state or outcome' }],
     examples: [
-      '# what waits for a person',
-      'trustward intents list',
+      '# the newest',
+      'trustward intents list --limit 20',
       '# all that were done',
       'trustward intents list --state succeeded',
     ],

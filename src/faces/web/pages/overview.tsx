@@ -11,13 +11,14 @@ import { type Ctx, operationsOf, type Route, readForm } from '../../http/route.t
 import { asSentence, countText, plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { countedPlans } from '../../report/inbox.ts';
 import { changeWindowNow } from '../../report/plan-view.ts';
-import { readNow, stateNow, unsettledItems } from '../../report/state-now.ts';
+import { inboxItems, readNow, stateNow } from '../../report/state-now.ts';
 import { buildDone } from '../../report/summary/build.ts';
 import { sourceWords } from '../../report/words.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act, Live } from '../parts/act.tsx';
-import { countedPlans, DryRun, planLine, RUN_COLUMNS, runRow } from './plans.tsx';
+import { DryRun, planLine, RUN_COLUMNS, runRow } from './plans.tsx';
 
 // What waits for a person, on the first page: plans, and actions in doubt, parked or failed.
 
@@ -25,7 +26,7 @@ const PLANS = 5;
 
 async function waits({ reader }: HttpDeps, work: WorkNow) {
   const { plans, isMore } = await waitingPlans(reader);
-  const actions = unsettledItems(work);
+  const actions = inboxItems({ ...work.inbox, pending: 0, interrupted: 0, approved: 0 });
   const isNothing = plans.length + actions.length === 0;
   return (
     <section class="card">
@@ -37,12 +38,12 @@ async function waits({ reader }: HttpDeps, work: WorkNow) {
         ))}
         {isMore ? (
           <li data-row>
-            <Link href="/plans">more plans</Link>
+            <Link href="/inbox">more plans</Link>
           </li>
         ) : null}
         {actions.map((words) => (
           <li data-row>
-            <Link href="/in-doubt">{words}</Link>
+            <Link href="/inbox">{words}</Link>
           </li>
         ))}
       </ul>

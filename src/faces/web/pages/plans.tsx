@@ -1,9 +1,9 @@
-// web: the plans: first those that wait for a person, then all others, newest first, a page at a time. In: the store. Out: a page.
+// web: the plans, newest first, a page at a time. In: the store. Out: a page.
 
 import { z } from 'zod';
 import { formatDuration } from '../../../base/time.ts';
 import { nameField, positionField } from '../../../contract/operation.ts';
-import { PLAN_STATUSES, type PlannedCount, type PlanStatus } from '../../../domain/plan.ts';
+import { PLAN_STATUSES, type PlanStatus } from '../../../domain/plan.ts';
 import type { RunStatus } from '../../../domain/run.ts';
 import type { PlanLine } from '../../../domain/store-ports.ts';
 import type { HttpDeps } from '../../http/deps.ts';
@@ -12,6 +12,7 @@ import { operationsOf, type Route, readForm, readQuery } from '../../http/route.
 import { countText, plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
 import { Code, Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
+import type { CountedPlan } from '../../report/inbox.ts';
 import { type CountedRun, countWords, runLineView, triggerWords } from '../../report/lists-text.ts';
 import { kindWordsOf } from '../../report/plan-text.ts';
 import { addressOf } from '../address.ts';
@@ -19,28 +20,6 @@ import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act, Live, Pager, StatusFilter } from '../parts/act.tsx';
 
 // A plan that waits, as an entry of a list: its status, what it does by rule and action, and its end.
-
-interface CountedPlan {
-  line: PlanLine;
-  counts: readonly PlannedCount[];
-}
-
-/** By digest, which seals what a plan has: its intents are counted once, however often a list shows it. */
-const kept = new Map<string, readonly PlannedCount[]>();
-const KEPT_MAX = 100;
-
-export function countedPlans(reader: HttpDeps['reader'], lines: readonly PlanLine[]): Promise<CountedPlan[]> {
-  return Promise.all(lines.map(async (line) => ({ line, counts: await countsOf(reader, line) })));
-}
-
-async function countsOf(reader: HttpDeps['reader'], { id, digest }: PlanLine): Promise<readonly PlannedCount[]> {
-  const known = kept.get(digest);
-  if (known) return known;
-  const counts = await reader.countsOfPlan(id);
-  if (kept.size >= KEPT_MAX) kept.clear();
-  kept.set(digest, counts);
-  return counts;
-}
 
 export function planLine({ line: { id, status, mode, expiresAt }, counts }: CountedPlan) {
   return (
@@ -60,8 +39,6 @@ export function planLine({ line: { id, status, mode, expiresAt }, counts }: Coun
 }
 
 const PAGE = 50;
-const WAITING_MAX = 10;
-const WAITING = ['pending', 'approved', 'interrupted', 'applying'] as const satisfies readonly PlanStatus[];
 
 const query = z.strictObject({
   status: z.preprocess((value) => (value === '' ? undefined : value), z.enum(PLAN_STATUSES).optional()),
@@ -72,7 +49,6 @@ export function plansPages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, '/plans', async (context) => {
       const { status, before } = readQuery(context, query);
-      const isFirst = status === undefined && before === undefined;
       return {
         title: 'Plans',
         section: '/plans',
@@ -81,8 +57,7 @@ export function plansPages(deps: HttpDeps): Route[] {
           <>
             <h1>Plans</h1>
             <Live id="plans" on="plan" path={pageAsked(context)}>
-              {isFirst ? await waiting(deps) : null}
-              {await others(deps, status, before)}
+              {await list(deps, status, before)}
             </Live>
           </>
         ),
@@ -91,41 +66,21 @@ export function plansPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function waiting({ reader }: HttpDeps) {
-  const found = await Promise.all(WAITING.map((status) => reader.planLines({ status }, { limit: WAITING_MAX })));
-  const plans = await countedPlans(reader, found.flat());
-  return (
-    <section class="card">
-      <h2>Wait for an answer</h2>
-      {plans.length === 0 ? <p class="empty">No plan waits for a person.</p> : null}
-      <ul class="list">
-        {plans.map((plan) => (
-          <li data-row>{planLine(plan)}</li>
-        ))}
-      </ul>
-      {found.some(({ length }) => length === WAITING_MAX) ? (
-        <p class="quiet">These are the newest {WAITING_MAX} of each status; choose a status for the rest.</p>
-      ) : null}
-    </section>
-  );
-}
-
-async function others({ reader }: HttpDeps, status: PlanStatus | undefined, before: string | undefined) {
+async function list({ reader }: HttpDeps, status: PlanStatus | undefined, before: string | undefined) {
   const plans = await reader.planLines(status === undefined ? {} : { status }, {
     ...(before !== undefined && { before }),
     limit: PAGE,
   });
-  const isShownAbove = (plan: PlanLine) => status === undefined && (WAITING as readonly string[]).includes(plan.status);
   const last = plans.at(-1);
   const params = last && new URLSearchParams({ ...(status && { status }), before: last.id });
   return (
     <section class="card">
-      <h2>{status === undefined ? 'All others' : `Plans that are ${status}`}</h2>
+      {status === undefined ? null : <h2>Plans that are {status}</h2>}
       <StatusFilter path="/plans" statuses={PLAN_STATUSES} chosen={status} />
       <Table
         caption="Plans, newest first"
         columns={['Plan', 'Status', 'Actions', 'Kind', 'Made', 'Answered']}
-        rows={plans.filter((plan) => !isShownAbove(plan)).map(rowOf)}
+        rows={plans.map(rowOf)}
         empty="There is none."
       />
       <Pager next={plans.length === PAGE && params ? `/plans?${params}` : undefined} />
@@ -219,7 +174,7 @@ export function runsPages(deps: HttpDeps): Route[] {
             <StatusFilter path="/runs" statuses={STATUSES} chosen={chosen} />
             <Live id="runs" on="run" path={addressOf('/runs', { status: chosen, before })}>
               <p id="progress" class="quiet" aria-live="polite"></p>
-              {await list(deps, chosen, before)}
+              {await runList(deps, chosen, before)}
             </Live>
           </>
         ),
@@ -233,7 +188,7 @@ export function runsPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function list({ reader }: HttpDeps, status: RunStatus | undefined, before: number | undefined) {
+async function runList({ reader }: HttpDeps, status: RunStatus | undefined, before: number | undefined) {
   const found = await reader.runLines({
     limit: RUNS_ON_PAGE + 1,
     ...(status && { status }),

@@ -127,7 +127,7 @@ export function InForceCard({ why }: { why: Why }) {
               {action} on <Name>{target}</Name>
             </Link>{' '}
             <OutcomeMark intent={{ outcome, status }} /> {note === undefined ? null : <Words>{note}</Words>}{' '}
-            <Link href="/in-doubt">All that is in doubt</Link>
+            <Link href="/inbox">the inbox</Link>
           </li>
         ))}
         {exemption === undefined ? null : (

@@ -131,6 +131,9 @@ interface LiveProps {
   children: Child;
 }
 
+/** How many are in the inbox, in the head of each page. */
+export const BADGE = 'inbox-badge';
+
 export function Live({ id, on, path, children }: LiveProps) {
   const at = useAddress();
   if (on === undefined) return <section id={id}>{children}</section>;
@@ -139,7 +142,15 @@ export function Live({ id, on, path, children }: LiveProps) {
     .map((family) => `live-${family} from:body throttle:1s`)
     .join(', ');
   return (
-    <section id={id} hx-get={at(path)} hx-select={`#${id}`} hx-trigger={trigger} hx-swap="outerHTML" hx-disinherit="*">
+    <section
+      id={id}
+      hx-get={at(path)}
+      hx-select={`#${id}`}
+      hx-select-oob={`#${BADGE}`}
+      hx-trigger={trigger}
+      hx-swap="outerHTML"
+      hx-disinherit="*"
+    >
       {children}
     </section>
   );
@@ -245,13 +256,22 @@ interface About extends Pick<Intent, 'target' | 'effect'> {
   basis: readonly Pick<IntentBasis, 'subjectId'>[];
 }
 
-export function Target({ target, effect: { devices }, basis }: About) {
+export function Target(about: About) {
+  return (
+    <>
+      <Code>{about.target}</Code>
+      <Devices {...about} />
+    </>
+  );
+}
+
+/** Beside a target that is named already. */
+export function Devices({ target, effect: { devices }, basis }: About) {
   const shown = devices.slice(0, DEVICES_MAX);
   const known = new Set(devices.map(({ id }) => id));
   const others = [...new Set(basis.map(({ subjectId }) => subjectId))].filter((id) => !known.has(id) && id !== target);
   return (
     <>
-      <Code>{target}</Code>
       {shown.map((device) => (
         <div>
           <Who who={device} href={subjectPath('device', device.id)} shown={target} />

@@ -1,5 +1,5 @@
-// web: actions that need a person: in doubt, parked, failed and still to be done. In: the store. Out: a page with what the server answered
-// last, what happens by itself next, and a form to resolve each.
+// web: the inbox: what waits for a person, each with since when, why, and the next step; and the page of one action. In: the store. Out: pages
+// with a form to resolve an action, and links to the plans.
 
 import { z } from 'zod';
 import { nameField } from '../../../contract/operation.ts';
@@ -8,15 +8,27 @@ import type { AuditEntry } from '../../../domain/audit-entry.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { ownText } from '../../../domain/facts.ts';
 import { type Intent, nextText, timesRefused } from '../../../domain/intent.ts';
+import { INBOX_STATES, type InboxState } from '../../../domain/operator.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { type Ctx, operationsOf, param, type Route, readForm, readSearch } from '../../http/route.ts';
-import { countText, factTexts, plural } from '../../report/fact-text.ts';
+import { operationsOf, param, type Route, readForm, readSearch } from '../../http/route.ts';
+import { asSentence, countText, factTexts, plural } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
-import { Code, Lines, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { INBOX_WORDS, type InboxItem, inboxTitle, inboxWhy, nextStep, readInbox, sinceMs } from '../../report/inbox.ts';
 import { auditView } from '../../report/lists-text.ts';
-import { addressOf, partAfter } from '../address.ts';
+import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
-import { AUDIT_COLUMNS, AuditLink, auditRow, Live, Narrow, OutcomeMark, Pager, Target } from '../parts/act.tsx';
+import {
+  AUDIT_COLUMNS,
+  AuditLink,
+  auditRow,
+  Devices,
+  Live,
+  Narrow,
+  OutcomeMark,
+  Pager,
+  Target,
+} from '../parts/act.tsx';
 
 // Resolving a doubt or a failure: what each answer means, and the form.
 
@@ -84,7 +96,7 @@ function intentPage(deps: HttpDeps): Route {
     const needsPerson = await canResolve(deps, intent);
     return {
       title: `Action ${intent.action} on ${intent.target}`,
-      section: '/in-doubt',
+      section: '/inbox',
       live: 'intent run',
       body: (
         <>
@@ -207,41 +219,29 @@ async function entriesAbout({ reader }: HttpDeps, { id, target }: Intent): Promi
 const PAGE = 50;
 /** Of each state, where all are shown. */
 const FIRST = 15;
-const PATH = '/in-doubt';
+const PATH = '/inbox';
+const LIVE = 'plan intent run';
 
-const STATES = [
-  { state: 'unknown', title: 'In doubt', lead: 'Whether it was done is not known.' },
-  { state: 'parked', title: 'Parked', lead: 'Trustward gave up trying by itself: a person has to look.' },
-  { state: 'failed', title: 'Failed and still to be done', lead: 'The server refused it, and its rule still matches.' },
-] as const;
-type State = (typeof STATES)[number]['state'];
+const query = z.strictObject({ state: z.enum(INBOX_STATES).optional(), before: nameField.optional() });
+type Asked = z.infer<typeof query>;
 
-const query = z.strictObject({
-  state: z.enum(['unknown', 'parked', 'failed']).optional(),
-  before: nameField.optional(),
-});
-
-export function inDoubtPages(deps: HttpDeps): Route[] {
+export function inboxPages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, PATH, async (context) => {
-      const { state, before } = readSearch(context, query);
-      const shown = STATES.filter((one) => state === undefined || one.state === state);
+      const asked = readSearch(context, query);
       return {
-        title: 'In doubt',
+        title: 'Inbox',
         section: PATH,
+        live: LIVE,
         body: (
           <>
-            <h1>Actions that need a person</h1>
-            {mayDo(context, 'approve') ? <Meanings /> : null}
-            <div id="doubts">
-              <Narrow scope="doubts" noun="actions of this page" />
-              {
-                await Promise.all(
-                  shown.map((one) =>
-                    section(deps, context, one, state === undefined ? { limit: FIRST } : { limit: PAGE, before }),
-                  ),
-                )
-              }
+            <h1>Inbox</h1>
+            <p>What waits for a person, the most urgent kind of answer first.</p>
+            <div id="waiting-items">
+              <Narrow scope="waiting-items" noun="rows of this page" />
+              <Live id="inbox" on={LIVE} path={addressOf(PATH, asked)}>
+                {await sections(deps, asked)}
+              </Live>
             </div>
           </>
         ),
@@ -256,63 +256,62 @@ export function inDoubtPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function section(deps: HttpDeps, context: Ctx, { state, title, lead }: (typeof STATES)[number], part: Part) {
-  const { rows, total, hasMore } = await intentsOf(deps, state, part);
-  const next = hasMore ? addressOf(PATH, { state, before: rows.at(-1)?.id }) : undefined;
-  return (
-    <section class="card">
-      <h2>
-        {title}: {countText(total)}
-      </h2>
-      <p>{lead}</p>
-      <Table
-        caption={title}
-        columns={[
-          'Action',
-          'About',
-          'State',
-          'Since',
-          'Last answer',
-          'Next',
-          ...(mayDo(context, 'approve') ? ['Resolve'] : []),
-        ]}
-        rows={rows.map((intent) => ({ id: intent.id, cells: cellsOf(intent, context) }))}
-        empty="None."
-      />
-      <Pager next={next} text={state === 'failed' ? 'Newer' : 'Older'} />
-    </section>
+async function sections(deps: HttpDeps, { state, before }: Asked) {
+  const counts = await deps.reader.inboxCounts();
+  const shown = INBOX_STATES.filter((one) => (state === undefined ? counts[one] > 0 : one === state));
+  if (shown.length === 0) return <p class="empty">Nothing waits for a person.</p>;
+  const limit = state === undefined ? FIRST : PAGE;
+  return Promise.all(
+    shown.map(async (one) => {
+      const { items, total, next } = await readInbox(deps.reader, { state: one, limit, before });
+      return (
+        <section class="card">
+          <h2>
+            {INBOX_WORDS[one].title}: {countText(total)}
+          </h2>
+          <p>{INBOX_WORDS[one].lead}</p>
+          <Table
+            caption={INBOX_WORDS[one].title}
+            columns={['What', 'Since', 'Why', 'Next']}
+            rows={items.map((item) => ({ id: item.id, cells: cellsOf(item) }))}
+            empty="None."
+          />
+          <Pager next={next === null ? undefined : addressOf(PATH, { state: one, before: next })} text="More" />
+        </section>
+      );
+    }),
   );
 }
 
-interface Part {
-  limit: number;
-  /** The id of the last one of the page before. */
-  before?: string | undefined;
-}
+const BUTTONS: Readonly<Record<InboxState, string>> = {
+  pending: 'Read and answer',
+  interrupted: 'Read and apply',
+  approved: 'Read and apply',
+  parked: 'Look and decide',
+  in_doubt: 'Look',
+  failed: 'Look',
+  refused: 'Look',
+};
 
-/** The newest first, but failures the oldest first. */
-async function intentsOf({ reader }: HttpDeps, state: State, { limit, before }: Part) {
-  if (state === 'failed') {
-    const all = await reader.openFailures();
-    return { ...partAfter(all, before, limit), total: all.length };
-  }
-  const query = { outcome: state, ...(before !== undefined && { before }) };
-  const { rows, total } = await reader.newestIntents(query, limit + 1);
-  return { rows: rows.slice(0, limit), total, hasMore: rows.length > limit };
-}
-
-function cellsOf(intent: Intent, context: Ctx) {
-  const { id, action, undo, note, settledAt, sentAt, createdAt } = intent;
+function cellsOf(item: InboxItem) {
+  const isPlan = 'plan' in item;
+  const path = `${isPlan ? '/plans' : '/intents'}/${encodeURIComponent(item.id)}`;
   return [
-    <Link href={`/intents/${encodeURIComponent(id)}`}>
-      <Term>{action}</Term>
-      {undo ? ' (undo)' : ''}
-    </Link>,
-    <Target {...intent} />,
-    <OutcomeMark intent={intent} />,
-    <When at={settledAt ?? sentAt ?? createdAt} />,
-    note === undefined ? null : <Words>{note}</Words>,
-    nextText(intent) ?? null,
-    ...(mayDo(context, 'approve') ? [<ResolveForm intent={intent} />] : []),
+    <>
+      <Link href={path}>
+        <Name>{inboxTitle(item)}</Name>
+      </Link>
+      {isPlan ? null : <Devices {...item.intent} />}
+    </>,
+    <When at={sinceMs(item)} />,
+    <Words>{inboxWhy(item)}</Words>,
+    <>
+      <Words>{`${asSentence(nextStep(item))}.`}</Words>
+      <div>
+        <Link class="button" href={path}>
+          {BUTTONS[item.state]}
+        </Link>
+      </div>
+    </>,
   ];
 }

@@ -1,0 +1,266 @@
+// report: the inbox: what waits for a person, whatever it is. In: the store. Out: a page of items, each with since when, why, and the next step,
+// as data and as text. INVARIANT: it counts what `inboxCounts` counts, and so does the first sentence of every face.
+
+import { shownName } from '../../base/text.ts';
+import { isoTime, spanText, timeText } from '../../base/time.ts';
+import type { InboxItemShown } from '../../contract/nouns.ts';
+import type { Output } from '../../contract/table.ts';
+import { AppError } from '../../domain/errors.ts';
+import { type Intent, nextText, timesRefused } from '../../domain/intent.ts';
+import { INBOX_STATES, type InboxState } from '../../domain/operator.ts';
+import type { PlannedCount } from '../../domain/plan.ts';
+import type { PageReader, PlanLine, RecordReader, WorkReader } from '../../domain/store-ports.ts';
+import { asSentence, countText, listed, plural, showHidden, verbOf } from './fact-text.ts';
+import { clippedTo, paragraph } from './terminal-table.ts';
+
+interface StateWords {
+  title: string;
+  /** Why it is here, and what happens by itself. */
+  lead: string;
+  /** In a sentence after their number: of one, of several. */
+  counted: readonly [string, string];
+  noun: string;
+}
+
+export const INBOX_WORDS: Readonly<Record<InboxState, StateWords>> = {
+  pending: {
+    title: 'Plans that wait for a yes',
+    lead: 'Nothing of a plan is done before a person approves it.',
+    noun: 'plan',
+    counted: ['waits for a yes', 'wait for a yes'],
+  },
+  interrupted: {
+    title: 'Plans that were interrupted',
+    lead: 'A part was done; applying the plan again does the rest.',
+    noun: 'plan',
+    counted: ['was interrupted', 'were interrupted'],
+  },
+  approved: {
+    title: 'Approved plans that are not applied yet',
+    lead: 'They were approved, and nobody has applied them.',
+    noun: 'approved plan',
+    counted: ['is not applied yet', 'are not applied yet'],
+  },
+  parked: {
+    title: 'Parked',
+    lead: 'Trustward gave up trying by itself: a person has to look.',
+    noun: 'action',
+    counted: ['is parked and waits for a person', 'are parked and wait for a person'],
+  },
+  in_doubt: {
+    title: 'In doubt',
+    lead: 'Whether it was done is not known; meanwhile nothing else is sent to its target.',
+    noun: 'action',
+    counted: ['is in doubt', 'are in doubt'],
+  },
+  failed: {
+    title: 'Failed and still to be done',
+    lead: 'The server could not do it, and its rule still matches.',
+    noun: 'action',
+    counted: ['failed and is still to be done', 'failed and are still to be done'],
+  },
+  refused: {
+    title: 'Refused by the server',
+    lead: 'The server refused it before doing anything (401, 403), and its rule still matches: see whether the credential may do it.',
+    noun: 'action',
+    counted: [
+      'was refused by the server and is still to be done',
+      'were refused by the server and are still to be done',
+    ],
+  },
+};
+
+const PLAN_STATES = ['pending', 'interrupted', 'approved'] as const satisfies readonly InboxState[];
+type PlanState = (typeof PLAN_STATES)[number];
+
+function isOfPlan(state: InboxState): state is PlanState {
+  return (PLAN_STATES as readonly InboxState[]).includes(state);
+}
+
+export type InboxItem =
+  | { state: PlanState; id: string; plan: PlanLine; counts: readonly PlannedCount[] }
+  | { state: Exclude<InboxState, PlanState>; id: string; intent: Intent };
+
+type InboxReader = Pick<RecordReader, 'newestIntents' | 'openFailures'> &
+  Pick<PageReader, 'planLines' | 'countsOfPlan'> &
+  Pick<WorkReader, 'inboxCounts'>;
+
+type Inbox = Output<'listInbox'>;
+
+interface InboxQuery {
+  /** Only this one. */
+  state?: InboxState | undefined;
+  limit: number;
+  /** `next` of the page before. */
+  before?: string | undefined;
+}
+
+/** State by state; in each the newest first, but failures the oldest first. Errors: AppError `usage` for a `before` that no page gave. */
+export async function readInbox(reader: InboxReader, { state, limit, before }: InboxQuery) {
+  const counts = await reader.inboxCounts();
+  const states = INBOX_STATES.filter((one) => state === undefined || one === state);
+  const from = before === undefined ? undefined : positionOf(before, states);
+  const items: InboxItem[] = [];
+  for (const one of states.slice(from?.at ?? 0)) {
+    const left = limit - items.length;
+    if (left === 0) break;
+    const after = one === from?.state ? from.id : undefined;
+    if (counts[one] > 0) items.push(...(await itemsOf(reader, one, left, after)));
+  }
+  const last = items.at(-1);
+  const next = items.length < limit || last === undefined ? null : `${last.state}.${last.id}`;
+  return { items, counts, total: states.reduce((sum, one) => sum + counts[one], 0), next };
+}
+
+function positionOf(before: string, states: readonly InboxState[]) {
+  const [state = '', ...id] = before.split('.');
+  const at = states.indexOf(state as InboxState);
+  if (at === -1 || id.length === 0)
+    throw new AppError('usage', `\`before\` is \`${before}\`: give the \`next\` of the page before`);
+  return { at, state: states[at], id: id.join('.') };
+}
+
+const OUTCOMES = { parked: 'parked', in_doubt: 'unknown' } as const;
+
+async function itemsOf(
+  reader: InboxReader,
+  state: InboxState,
+  limit: number,
+  before: string | undefined,
+): Promise<InboxItem[]> {
+  const page = before === undefined ? {} : { before };
+  if (isOfPlan(state)) {
+    const plans = await countedPlans(reader, await reader.planLines({ status: state }, { limit, ...page }));
+    return plans.map(({ line, counts }) => ({ state, id: line.id, plan: line, counts }));
+  }
+  if (state === 'parked' || state === 'in_doubt') {
+    const { rows } = await reader.newestIntents({ outcome: OUTCOMES[state], ...page }, limit);
+    return rows.map((intent) => ({ state, id: intent.id, intent }));
+  }
+  const open = (await reader.openFailures()).filter((one) => timesRefused(one) > 0 === (state === 'refused'));
+  const at = before === undefined ? 0 : open.findIndex(({ id }) => id === before) + 1 || open.length;
+  return open.slice(at, at + limit).map((intent) => ({ state, id: intent.id, intent }));
+}
+
+export interface CountedPlan {
+  line: PlanLine;
+  counts: readonly PlannedCount[];
+}
+
+/** By digest, which seals what a plan has: its intents are counted once, however often a list shows it. */
+const kept = new Map<string, readonly PlannedCount[]>();
+const KEPT_MAX = 100;
+
+export function countedPlans(
+  reader: Pick<PageReader, 'countsOfPlan'>,
+  lines: readonly PlanLine[],
+): Promise<CountedPlan[]> {
+  return Promise.all(lines.map(async (line) => ({ line, counts: await countsOf(reader, line) })));
+}
+
+async function countsOf(reader: Pick<PageReader, 'countsOfPlan'>, { id, digest }: PlanLine) {
+  const known = kept.get(digest);
+  if (known) return known;
+  const counts = await reader.countsOfPlan(id);
+  if (kept.size >= KEPT_MAX) kept.clear();
+  kept.set(digest, counts);
+  return counts;
+}
+
+// An item in words.
+
+export function inboxView(item: InboxItem): InboxItemShown {
+  const { state, id } = item;
+  return {
+    state,
+    id,
+    title: inboxTitle(item),
+    since: isoTime(sinceMs(item)),
+    until: 'plan' in item ? isoTime(item.plan.expiresAt) : null,
+    why: inboxWhy(item),
+    next: nextStep(item),
+    command: commandOf(item),
+  };
+}
+
+/** `Ban 5 devices, disable 6 services`; `Ban SERIAL-1`. Names of targets in it are as they came: escape them where it is shown. */
+export function inboxTitle(item: InboxItem): string {
+  if ('plan' in item) return planTitle(item.counts);
+  const { action, target, undo } = item.intent;
+  const named = verbOf(action);
+  return `${asSentence(named?.verb ?? action)} ${target}${undo ? ' (undo)' : ''}`;
+}
+
+/** What a plan does, by its actions. Of a plan whose row is damaged nothing is known. */
+export function planTitle(counts: readonly Pick<PlannedCount, 'action' | 'count'>[]): string {
+  const sums = new Map<string, number>();
+  for (const { action, count } of counts) sums.set(action, (sums.get(action) ?? 0) + count);
+  const parts = [...sums].map(([action, count]) => {
+    const named = verbOf(action);
+    return named ? `${named.verb} ${plural(count, named.noun)}` : `${action} on ${plural(count, 'target')}`;
+  });
+  return parts.length === 0 ? 'A plan' : asSentence(parts.join(', '));
+}
+
+export function sinceMs(item: InboxItem): number {
+  if ('plan' in item) return item.plan.decidedAt ?? item.plan.createdAt;
+  const { settledAt, sentAt, createdAt } = item.intent;
+  return settledAt ?? sentAt ?? createdAt;
+}
+
+const NAMED_MAX = 3;
+
+function rulesText(rules: readonly string[]): string {
+  const known = [...new Set(rules)];
+  const more = known.length - NAMED_MAX;
+  const named = [...known.slice(0, NAMED_MAX), ...(more > 0 ? [`${more} more`] : [])];
+  return known.length === 0 ? 'no rule' : `${known.length === 1 ? 'rule' : 'rules'} ${listed(named)}`;
+}
+
+/** Why it is to be done, or what went wrong. */
+export function inboxWhy(item: InboxItem): string {
+  if ('intent' in item) return item.intent.note ?? `by ${rulesText(item.intent.basis.map(({ rule }) => rule))}`;
+  const { mode, releases, decidedBy } = item.plan;
+  const by =
+    releases === undefined
+      ? rulesText(item.counts.flatMap(({ rules }) => rules))
+      : `a person, to undo rule ${releases}`;
+  const answered = decidedBy === undefined ? '' : `, approved by ${decidedBy}`;
+  return `proposed by ${by}${mode === 'dry-run' ? ' in a dry run' : ''}${answered}`;
+}
+
+/** What happens by itself, or what a person does. */
+export function nextStep(item: InboxItem): string {
+  if ('intent' in item) return nextText(item.intent) ?? 'nothing happens by itself';
+  const until = `until ${timeText(item.plan.expiresAt)}`;
+  return item.state === 'pending' ? `approve or reject it ${until}` : `apply it ${until}`;
+}
+
+function commandOf({ state, id }: InboxItem): string {
+  if (state === 'pending') return `trustward approve ${id}`;
+  if (isOfPlan(state)) return `trustward apply ${id}`;
+  return `trustward intents resolve ${id} --as retry --reason TEXT`;
+}
+
+/** Each on one line, and below it the command that answers it, whole. */
+export function inboxText({ inbox, counts, next }: Inbox, nowMs: number, { width }: { width: number }): string {
+  const states = INBOX_STATES.filter((state) => inbox.some((item) => item.state === state));
+  if (states.length === 0) return 'Nothing waits for a person.';
+  const parts = states.map((state) => {
+    const { title, lead } = INBOX_WORDS[state];
+    const lines = inbox
+      .filter((item) => item.state === state)
+      .flatMap(({ title: what, since, why, command }) => {
+        const line = `${shownName(what)}, for ${spanText(Math.max(0, nowMs - Date.parse(since)))}: ${why}`;
+        return [`  ${clippedTo(showHidden(line), width - 2)}`, `    ${command}`];
+      });
+    return [`${title}: ${countText(counts[state])}`, paragraph(lead, { width }), ...lines].join('\n');
+  });
+  const left = next === null ? [] : [`More: \`trustward inbox --before ${next}\``];
+  const isOfAction = states.some((state) => !isOfPlan(state));
+  const meaning = isOfAction ? [paragraph(ANSWERS, { width })] : [];
+  return [...parts, ...meaning, ...left].join('\n\n');
+}
+
+const ANSWERS =
+  '`--as retry` reads the target and tries once more if it is not done; `--as done` says that it was done; `--as not-done` gives it up.';
