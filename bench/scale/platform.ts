@@ -1,6 +1,7 @@
 // bench: the Management APIs of many organizations in one process, each at a path of its own (`/o/NUMBER`). Their lists are bytes that were prepared
 // and that all of them share: a fleet in which 3 % of the devices change between two pulls. What is an organization's own (a device that is
-// compromised for some pulls, what was banned) is put in between. argv: organizations, devices. Prints `READY <url>`.
+// compromised for some pulls, what was banned) is put in between. argv: organizations, devices, how often an event
+// comes (ms). Prints `READY <url>`.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { deviceTextAt, eventText, serialOf } from '../cycle/fleet.ts';
 
@@ -18,11 +19,10 @@ export interface Seen {
   cpuMs: number;
 }
 
-const [organizations = 1, devices = 1_000] = process.argv.slice(2).map(Number);
+const [organizations = 1, devices = 1_000, eventEveryMs = 30_000] = process.argv.slice(2).map(Number);
 /** A device is compromised in one pull of so many, for so many. */
 const COMPROMISED_EVERY = 6;
 const COMPROMISED_FOR = 3;
-const EVENT_EVERY_MS = 30_000;
 const startedMs = Date.now();
 
 /** All devices after so many turns: their bytes, commas between them, and where each ends. */
@@ -117,11 +117,11 @@ function sendPage(answer: ServerResponse, organization: Organization, skip: numb
 
 /** One every half a minute, of which the first is as old as the process. */
 function events(afterMs: number, skip: number, limit: number): { texts: string[]; count: number } {
-  const last = Math.floor((Date.now() - startedMs) / EVENT_EVERY_MS);
-  const first = Math.max(0, Math.ceil((afterMs - startedMs) / EVENT_EVERY_MS));
+  const last = Math.floor((Date.now() - startedMs) / eventEveryMs);
+  const first = Math.max(0, Math.ceil((afterMs - startedMs) / eventEveryMs));
   const count = Math.max(0, last - first + 1);
   const texts = Array.from({ length: Math.max(0, Math.min(limit, count - skip)) }, (_, at) =>
-    eventText(first + skip + at, startedMs + (first + skip + at) * EVENT_EVERY_MS, devices),
+    eventText(first + skip + at, startedMs + (first + skip + at) * eventEveryMs, devices),
   );
   return { texts, count };
 }

@@ -19,6 +19,8 @@ export interface Setting {
   workers: number;
   schedule(number: number): string;
   history: string;
+  /** An event comes in each organization. */
+  eventEveryMs: number;
 }
 
 /** Since their begin. */
@@ -46,11 +48,14 @@ export class Installation {
   ) {}
 
   static async start(setting: Setting): Promise<Installation> {
-    const { folder, organizations, devices, workers } = setting;
+    const { folder, organizations, devices, workers, eventEveryMs } = setting;
     built();
     const cluster = await startCluster({ settings: { shared_buffers: '256MB', max_wal_size: '1GB' } });
     const database = await cluster.createDatabase();
-    const [platform, [url = '']] = await started('./scale/platform.ts', [organizations, devices].map(String));
+    const [platform, [url = '']] = await started(
+      './scale/platform.ts',
+      [organizations, devices, eventEveryMs].map(String),
+    );
     writeOrganizations(setting, url);
     const env = {
       ...process.env,

@@ -56,9 +56,9 @@ import { readTokens, tokenPage } from './token-table.ts';
 // What looks between two whole runs ask. In: the number of the last whole run, a time. Out: nouns. INVARIANT: every
 // query here is answered by an index (test/store/queries.test.ts): it is asked every few seconds.
 
-function* lastWholeSeq(db: Db): Work<number | undefined> {
-  const sql = `SELECT max(seq) AS seq FROM runs ${db.dialect.by('runs_whole')} WHERE status = 'completed' AND scoped = 0`;
-  return (yield* db.get<{ seq: number | null }>(sql))?.seq ?? undefined;
+function* lastWholeId(db: Db): Work<string | undefined> {
+  const last = `SELECT max(seq) FROM runs ${db.dialect.by('runs_whole')} WHERE status = 'completed' AND scoped = 0`;
+  return (yield* db.get<{ id: string }>(`SELECT id FROM runs WHERE seq = (${last})`))?.id;
 }
 
 function* eventTimes(db: Db, fromMs: number): Work<Map<string, number>> {
@@ -158,8 +158,9 @@ export class SqlReader
   }
 
   async lastWholeRun(known?: RunRecord): Promise<RunRecord | undefined> {
-    const seq = await this.db.reading(lastWholeSeq(this.db));
-    return seq === known?.seq ? known : this.run(String(seq));
+    const id = await this.db.reading(lastWholeId(this.db));
+    if (id === known?.id) return known;
+    return id === undefined ? undefined : this.run(id);
   }
 
   address = this.asks((db) => readMeta(db, 'address'));

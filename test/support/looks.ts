@@ -4,6 +4,7 @@ import type { Facts } from '../../src/domain/facts.ts';
 import type { Mode } from '../../src/domain/rule.ts';
 import type { WatchLook, WatchRequest } from '../../src/domain/run.ts';
 import { watchCycle } from '../../src/engine/cycle.ts';
+import { isQuiet } from '../../src/engine/run/look.ts';
 import type { OnPlatform } from './engine-on-platform.ts';
 
 export interface LookOptions extends Partial<Pick<WatchRequest, 'mayStartWhole'>> {
@@ -11,11 +12,22 @@ export interface LookOptions extends Partial<Pick<WatchRequest, 'mayStartWhole'>
   missed?: number;
 }
 
-export function lookOn(
-  { engine }: Pick<OnPlatform, 'engine'>,
+/** Whoever is told before that nothing is new is told the truth. */
+export async function lookOn(
+  on: Pick<OnPlatform, 'engine' | 'platform'>,
   { mode = 'enforce', missed = 0, mayStartWhole = true }: LookOptions = {},
 ): Promise<WatchLook> {
-  return watchCycle(engine, { mode, missedSince: () => missed, mayStartWhole });
+  const isStill = await isStillOn(on);
+  const look = await watchCycle(on.engine, { mode, missedSince: () => missed, mayStartWhole });
+  if (isStill && (look.result === 'acted' || look.result === 'whole' || look.events > 0))
+    throw new Error(`nothing was new, and the look found ${JSON.stringify(look)}`);
+  return look;
+}
+
+/** Its request is none of those that are recorded. */
+export function isStillOn({ engine, platform }: Pick<OnPlatform, 'engine' | 'platform'>): Promise<boolean> {
+  const { clock, store, settings, feed } = engine;
+  return isQuiet({ api: platform, clock, store, settings }, feed.looks ?? {});
 }
 
 let last = 0;

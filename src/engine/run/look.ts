@@ -8,6 +8,7 @@ import type { NamedAct, TrustEvent } from '../../domain/event.ts';
 import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
 import type { IdentityReader } from '../../domain/identity.ts';
 import type { RecordedPart, SeenRun } from '../../domain/recorded-history.ts';
+import type { Rule } from '../../domain/rule.ts';
 import type { RestReason, Run, WatchLook, WatchRequest, WholeReason } from '../../domain/run.ts';
 import type { SourceReading } from '../../domain/snapshot.ts';
 import type { ObservedEvents, OpenState, RunCommit } from '../../domain/store.ts';
@@ -19,7 +20,15 @@ import { lookAtEvents, type PulledEvents } from '../pull/pull-events.ts';
 import { dropSecrets, type TrustSettings } from '../pull/trust-gate.ts';
 import { type Engine, isClockRight, type RunRules } from './engine.ts';
 import { fillWindows, partSnapshot, recordedWindowMs, type Standing, standing } from './part-snapshot.ts';
-import { boundedLookups, type Lookups, type PulledSnapshot, RECORDS_MAX, readEach } from './pulled-snapshot.ts';
+import {
+  boundedLookups,
+  type JudgedRun,
+  type LooksMemory,
+  type Lookups,
+  type PulledSnapshot,
+  RECORDS_MAX,
+  readEach,
+} from './pulled-snapshot.ts';
 
 // Whom events name.
 
@@ -296,6 +305,54 @@ interface Looked {
 
 type LookFigures = Omit<WatchLook, 'result' | 'run' | 'reason'>;
 
+/** What reading the event log takes. */
+interface LogEngine extends Pick<Engine, 'api' | 'clock'> {
+  store: Pick<Engine['store'], 'coverage' | 'eventTimes' | 'lastWholeRun'>;
+  settings: Pick<Engine['settings'], 'events' | 'trust'>;
+}
+
+async function readNew(
+  { api, clock, store, settings: { events, trust } }: LogEngine,
+  whole: JudgedRun,
+  nowMs: number,
+  asksForServices: boolean,
+): Promise<PulledEvents> {
+  const last = (await store.coverage()).at(-1)?.toMs;
+  const fromMs = readUntil(whole, last, nowMs + events.overlapMs) - events.overlapMs;
+  const known = await store.eventTimes(fromMs);
+  return lookAtEvents({ api, clock, nowMs, fromMs, known, asksForServices, trust, settings: events });
+}
+
+/**
+ * The watermark: how far the log was read. A whole run that reads no log has read the subjects instead. A stretch that ends in the future was
+ * read by a clock that was wrong.
+ */
+function readUntil(whole: JudgedRun, last: number | undefined, latestMs: number): number {
+  if (last === undefined || last > latestMs) return whole.startedAt;
+  return readNoLog(whole) ? Math.max(last, whole.startedAt) : last;
+}
+
+function readNoLog({ findings }: JudgedRun): boolean {
+  return findings.snapshot.sources.events.state === 'skipped';
+}
+
+/**
+ * Whether a look would do nothing, since nothing is new: it can be asked without rules, and without the right to act. False where that cannot be
+ * told, as where the log was not read well. Errors: as look.
+ */
+export async function isQuiet(engine: LogEngine, memory: LooksMemory): Promise<boolean> {
+  memory.whole = await engine.store.lastWholeRun(memory.whole);
+  const { whole } = memory;
+  if (whole?.findings === undefined) return false;
+  const { events, reading } = await readNew(
+    engine,
+    { ...whole, findings: whole.findings },
+    engine.clock.nowMs(),
+    false,
+  );
+  return reading.trusted && events.length === 0;
+}
+
 /** Errors: AppError `api_refused` (401), `stopped`, `store_failed`. */
 export async function look(engine: Engine, request: WatchRequest): Promise<Looked | WatchLook> {
   const found = await standing(engine, request);
@@ -318,7 +375,8 @@ class Look {
 
   async look(): Promise<Looked | WatchLook> {
     const { standing, figures } = this;
-    const seen = await this.readEvents();
+    const isOfServices = ({ subject, sources }: Rule) => subject === 'service' && sources.includes('events');
+    const seen = await readNew(this.engine, standing.whole, this.atMs, standing.rules.rules.some(isOfServices));
     const { state, trusted, reasons } = seen.reading;
     const reason = reasons.map(({ text }) => text).join('; ');
     if (state === 'unavailable') {
@@ -345,36 +403,8 @@ class Look {
     }
   }
 
-  private async readEvents(): Promise<PulledEvents> {
-    const { engine, atMs, standing } = this;
-    const { api, clock, store, settings } = engine;
-    const fromMs = (await this.readUntil()) - settings.events.overlapMs;
-    const isOfServices = ({ subject, sources }: { subject: string; sources: readonly string[] }) =>
-      subject === 'service' && sources.includes('events');
-    return lookAtEvents({
-      api,
-      clock,
-      nowMs: atMs,
-      fromMs,
-      known: await store.eventTimes(fromMs),
-      asksForServices: standing.rules.rules.some(isOfServices),
-      trust: settings.trust,
-      settings: settings.events,
-    });
-  }
-
-  /** The watermark: how far the log was read. A whole run that reads no log has read the subjects instead. */
-  private async readUntil(): Promise<number> {
-    const { engine, atMs, standing } = this;
-    const { startedAt } = standing.whole;
-    const last = (await engine.store.coverage()).at(-1)?.toMs;
-    // A stretch that ends in the future was read by a clock that was wrong.
-    if (last === undefined || last > atMs + engine.settings.events.overlapMs) return startedAt;
-    return this.wholeReadNoLog() ? Math.max(last, startedAt) : last;
-  }
-
   private wholeReadNoLog(): boolean {
-    return this.standing.whole.findings.snapshot.sources.events.state === 'skipped';
+    return readNoLog(this.standing.whole);
   }
 
   /** What came before a whole run that reads no log is not new: it read every subject as it was after that. */

@@ -18,7 +18,8 @@ import { PLACEHOLDER_SERIALS } from '../../engine/decide/earlier-answers.ts';
 import type { WhyDeps } from '../../engine/explain/why.ts';
 import { EVENT_PULL_DEFAULT } from '../../engine/pull/pull-events.ts';
 import { demandActive, type Engine, type EngineSettings } from '../../engine/run/engine.ts';
-import { silenceBefore } from '../../engine/run/pulled-snapshot.ts';
+import { isQuiet } from '../../engine/run/look.ts';
+import { type LooksMemory, silenceBefore } from '../../engine/run/pulled-snapshot.ts';
 import { recordedLookBack } from '../../engine/run/reading-needs.ts';
 import type { WhatIfEngine } from '../../engine/run/what-if.ts';
 import { views } from '../../faces/report/index.ts';
@@ -44,6 +45,7 @@ import { Ending, versionOf } from '../system/process.ts';
 import { connect } from './connection.ts';
 import { composeHistory } from './history.ts';
 import { Closing, type OpenedDatabase, openForWriting, type Place } from './opened.ts';
+import type { PostgresServer } from './postgres.ts';
 import { composeClock, composeReader } from './reader.ts';
 import { withReader } from './run-reader.ts';
 import { type SecretFile, SecretFiles } from './secret-files.ts';
@@ -256,7 +258,7 @@ async function loadParts(config: Config, chosen: readonly string[], place?: Plac
   const log = systemLog({ ...config.log, organization });
   const webhooks = [...config.notify.webhooks.keys()];
   const actions = actionsWith(webhooks);
-  const { part, knownRules, lastGood } = place ?? {};
+  const { part, knownRules, lastGood, looks } = place ?? {};
   const kept =
     organization === undefined ? undefined : lastGood?.of(organization, [config.rulesDir, webhooks, config.lists]);
   const rules = new RuleHolder(config.rulesDir, actions, log, systemClock, config.lists, knownRules, kept);
@@ -270,7 +272,7 @@ async function loadParts(config: Config, chosen: readonly string[], place?: Plac
     rulesDir: realFolders(config.rulesDir),
     settings: settingsOf(config),
     demo: config.api === undefined,
-    feed: { primed: new WeakSet(), triedMs: 0 },
+    feed: { primed: new WeakSet(), triedMs: 0, ...(looks && { looks }) },
   };
   return { rules, kept, common };
 }
@@ -351,6 +353,28 @@ function hasAny(folder: string): boolean {
     return listHistory(folder).segments.length > 0;
   } catch {
     return true;
+  }
+}
+
+/**
+ * Whether a look at an organization in PostgreSQL would find nothing new. Neither its rules nor the right to act are taken for that, and nothing
+ * is written. Errors: AppError `store_failed`, `api_refused`, `stopped`.
+ */
+export async function wouldFindNothing(
+  config: Config,
+  { pool, clock }: PostgresServer,
+  looks: LooksMemory,
+  ending: Ending,
+): Promise<boolean> {
+  const { database } = config;
+  if (database.kind !== 'postgres' || config.api === undefined) return false;
+  const { postgresReader } = await import('../../store/postgres/postgres-store.ts');
+  const store = postgresReader(pool, database.organization, clock);
+  const { api, end } = await connect(config, clock, systemLog(config.log), ending.cut, { mayWrite: () => false });
+  try {
+    return await isQuiet({ api, clock, store, settings: settingsOf(config) }, looks);
+  } finally {
+    await end();
   }
 }
 

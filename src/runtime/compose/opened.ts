@@ -21,6 +21,7 @@ import {
   signingWith,
 } from '../../engine/audit/signing-key.ts';
 import { auditSourcesOf, type CopiesElsewhere, verifyAudit } from '../../engine/audit/sources.ts';
+import type { LooksMemory } from '../../engine/run/pulled-snapshot.ts';
 import type { DeskThread } from '../../history/record/desk-thread.ts';
 import type { LastGoodRules } from '../../rules/active/rule-holder.ts';
 import type { KnownRules } from '../../rules/load/read-rule.ts';
@@ -98,6 +99,8 @@ export interface Place extends Pick<Opening, 'part' | 'server' | 'waitMs'> {
   knownRules?: KnownRules;
   /** It works without valid rules too. */
   lastGood?: LastGoodRules;
+  /** What its looks remember; of this composition alone where it is undefined. */
+  looks?: LooksMemory;
 }
 
 /** Errors: AppError `store_locked` while another process acts, `store_failed`, `config` for a lost key. */

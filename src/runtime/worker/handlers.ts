@@ -19,16 +19,17 @@ import {
 } from '../../domain/jobs.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { MODES } from '../../domain/rule.ts';
-import { RUN_TRIGGERS, type RunRequest } from '../../domain/run.ts';
+import { RUN_TRIGGERS, type RunRequest, type WatchLook } from '../../domain/run.ts';
 import type { AuditReader } from '../../domain/store-ports.ts';
 import { runCycle, watchCycle } from '../../engine/cycle.ts';
+import type { LooksMemory } from '../../engine/run/pulled-snapshot.ts';
 import type { ReadyCheck } from '../../faces/http/deps.ts';
 import { type Listening, listenForWorker } from '../../faces/http/listen.ts';
 import type { DeskThread } from '../../history/record/desk-thread.ts';
 import { type KeptRules, type LastGoodRules, withoutPaths } from '../../rules/active/rule-holder.ts';
 import type { KnownRules } from '../../rules/load/read-rule.ts';
 import { Asks } from '../../store/postgres/pool.ts';
-import { type Composition, composeEngine } from '../compose/compose.ts';
+import { type Composition, composeEngine, wouldFindNothing } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { WorkerMeasuring } from '../metrics/shared-gauges.ts';
 import { done, shown } from '../operations/acting.ts';
@@ -215,11 +216,12 @@ function isLost(error: unknown, { ending }: Worked): boolean {
 }
 
 function workOf(worked: Worked): Record<JobKind, JobHandler> {
+  const looks = new Map<string, LooksMemory>();
   return {
     run: (job) =>
       acting(worked, job, ({ engine, config }) => whole(engine, { mode: config.mode, trigger: 'schedule' }, job)),
     request: (job) => acting(worked, job, ({ engine }) => whole(engine, REQUESTED.parse(job.payload), job)),
-    look: (job) => acting(worked, job, looked),
+    look: (job) => lookedAt(worked, looks, job),
     operate: (job) =>
       acting(worked, job, async (composition) => {
         const { engine } = composition;
@@ -270,8 +272,39 @@ async function whole(engine: Composition['engine'], asked: Partial<RunRequest> &
   return { id };
 }
 
+/**
+ * An organization is opened only where something is new: most looks find nothing. It is opened as long as its looks rest, which what is active
+ * may end at any time.
+ */
+async function lookedAt(worked: Worked, looks: Map<string, LooksMemory>, job: Job): Promise<JobValue> {
+  const { organizations, server, ending } = worked;
+  const { organization, lost } = job;
+  const known = looks.get(organization);
+  const isStill = (memory: LooksMemory) =>
+    within(ending, lost, (until) => wouldFindNothing(organizations.configOf(organization), server, memory, until));
+  if (known && (await isStill(known).catch(() => false))) return { result: 'nothing', run: null };
+  const memory = known ?? {};
+  looks.set(organization, memory);
+  return opened(
+    worked,
+    job,
+    'actor',
+    async (composition) => {
+      const { result, run } = await looked(composition);
+      if (result === 'rest') looks.delete(organization);
+      return { result, run };
+    },
+    memory,
+  );
+}
+
 /** A look that asks for a whole run makes it at once: it has the organization open, and nobody else acts for it. */
-async function looked({ engine, config, heartbeat, clock }: Composition): Promise<JobValue> {
+async function looked({
+  engine,
+  config,
+  heartbeat,
+  clock,
+}: Composition): Promise<{ result: WatchLook['result']; run: number | null }> {
   const { mode, schedule } = config;
   const missedSince = (atMs: number) => timesBetween(schedule, atMs, clock.nowMs(), MISSED_MOST);
   const { result, reason, run } = await watchCycle(engine, { mode, missedSince, mayStartWhole: true });
@@ -301,33 +334,36 @@ async function demandRules(composition: Composition): Promise<void> {
 }
 
 async function opened(
-  { organizations, ending: ofProcess, ...shared }: Worked,
+  { organizations, ending, ...shared }: Worked,
   job: Job,
   part: 'actor' | 'operator',
   work: (composition: Composition) => Promise<JobValue>,
+  looks?: LooksMemory,
 ): Promise<JobValue> {
   const { server, recording, knownRules, lastGood } = shared;
   // Who only delivers calls no API: people learn from it that nothing is done without the credential.
   const config = organizations.configOf(job.organization, part === 'operator' ? ['secrets'] : []);
-  const ending = new Ending(ofProcess.withinMs);
-  const end = () => ending.begin();
-  const signals = AbortSignal.any([ofProcess.asked, job.lost]);
-  signals.addEventListener('abort', end, { once: true });
-  if (signals.aborted) end();
-  try {
-    const composition = await composeEngine(config, config.mode, [], ending, undefined, {
-      part,
-      server,
-      recording,
-      knownRules,
-      lastGood,
-    });
+  const place = { part, server, recording, knownRules, lastGood, ...(looks && { looks }) };
+  return within(ending, job.lost, async (until) => {
+    const composition = await composeEngine(config, config.mode, [], until, undefined, place);
     try {
       if (part === 'actor') await demandRules(composition);
       return await work(composition);
     } finally {
       await composition.close();
     }
+  });
+}
+
+/** Ends with the process, and with the job. */
+async function within<T>(ofProcess: Ending, lost: AbortSignal, work: (ending: Ending) => Promise<T>): Promise<T> {
+  const ending = new Ending(ofProcess.withinMs);
+  const end = () => ending.begin();
+  const signals = AbortSignal.any([ofProcess.asked, lost]);
+  signals.addEventListener('abort', end, { once: true });
+  if (signals.aborted) end();
+  try {
+    return await work(ending);
   } finally {
     signals.removeEventListener('abort', end);
   }

@@ -242,16 +242,8 @@ describe('on what a look rests, and when it rests or starts a whole run instead'
 
   function eventsFail(error: AppError | undefined): void {
     const { platform } = on;
-    on.engine.api = new Proxy(platform, {
-      get: (target, name) => {
-        if (name === 'events' && error)
-          return async () => {
-            throw error;
-          };
-        const value: unknown = Reflect.get(target, name, target);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
+    if (error) platform.events = () => Promise.reject(error);
+    else Reflect.deleteProperty(platform, 'events');
   }
 
   describe('a look', () => {

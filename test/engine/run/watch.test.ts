@@ -1,9 +1,10 @@
 // test: a look at the event log between two whole runs: what it reads, judges, does and records, within which bounds, and what happens meanwhile.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/domain/errors.ts';
 import type { RunRecord } from '../../../src/domain/store.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
-import { addEvent, addFleet, compromise, lookOn, recordRequests } from '../../support/looks.ts';
+import { addEvent, addFleet, compromise, isStillOn, lookOn, recordRequests } from '../../support/looks.ts';
 
 describe('a look at the event log between two whole runs', () => {
   let on: OnPlatform;
@@ -51,6 +52,21 @@ describe('a look at the event log between two whole runs', () => {
         expect(await lookOn(on)).toMatchObject({ result: 'nothing', events: 0 });
         expect(made).toEqual(['events']);
       }
+    });
+
+    it('need not be made where nothing is new, which is known without rules', async () => {
+      expect(await isStillOn(on)).toBe(true);
+      addEvent(on, 'd3');
+      expect(await isStillOn(on)).toBe(false);
+      await lookOn(on);
+      expect(await isStillOn(on)).toBe(true);
+      await on.run();
+      expect(await isStillOn(on)).toBe(true);
+    });
+
+    it('is made where the log cannot be read', async () => {
+      on.platform.events = () => Promise.reject(new AppError('api_unreachable', 'no answer'));
+      expect(await isStillOn(on)).toBe(false);
     });
 
     it('names a subject once for an event, however often the log shows it', async () => {

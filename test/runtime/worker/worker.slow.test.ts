@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Console, startConsole } from '../../../src/console/console.ts';
 import type { PostgresDatabase } from '../../../src/domain/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import type { Job, Jobs } from '../../../src/domain/jobs.ts';
+import type { Job, JobKind, Jobs } from '../../../src/domain/jobs.ts';
 import { LastGoodRules } from '../../../src/rules/active/rule-holder.ts';
 import { KnownRules } from '../../../src/rules/load/read-rule.ts';
 import { sharedRecording } from '../../../src/runtime/compose/compose.ts';
@@ -20,6 +20,7 @@ import { Ending } from '../../../src/runtime/system/process.ts';
 import { turnsByJobs } from '../../../src/runtime/worker/asks.ts';
 import { handlersOf, startWorker, WorkWatch } from '../../../src/runtime/worker/handlers.ts';
 import { type Organizations, openOrganizations } from '../../../src/runtime/worker/organization-lines.ts';
+import { beginReading } from '../../../src/store/postgres/organization.ts';
 import { Asks } from '../../../src/store/postgres/pool.ts';
 import { postgresReader } from '../../../src/store/postgres/postgres-store.ts';
 import { testLog } from '../../support/console-organization.ts';
@@ -77,6 +78,11 @@ const env = () => ({
   TRUSTWARD_PROGRESS_TIMEOUT: '10m',
   TRUSTWARD_LOG_LEVEL: 'silent',
 });
+
+function jobOf(kind: JobKind, begun: Job['begun'] = async () => {}): Job {
+  const named = { id: 'one', organization: 'acme', kind, payload: null, by: undefined, takeovers: 0, waitedMs: 0 };
+  return { ...named, lost: new AbortController().signal, begun };
+}
 
 async function untilRuns(id: string, count: number): Promise<void> {
   const reader = postgresReader(server.pool, id, systemClock);
@@ -172,16 +178,29 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     await addOrganization('acme');
     const handlers = handlersOf(await worked(), new WorkWatch(systemClock));
     const gone = new AppError('store_failed', 'the session was ended');
-    const job: Job = {
-      ...{ id: 'one', organization: 'acme', kind: 'run', payload: null, by: undefined, takeovers: 0, waitedMs: 0 },
-      lost: new AbortController().signal,
-      begun: () => Promise.reject(gone),
-    };
-    const { id } = (await handlers.run(job)) as { id: string };
+    const { id } = (await handlers.run(jobOf('run', () => Promise.reject(gone)))) as { id: string };
     expect(await postgresReader(server.pool, 'acme', systemClock).run(id)).toMatchObject({
       seq: 1,
       status: 'completed',
     });
+  }, 300_000);
+
+  it('takes the right to act for a look only where the event log has something new', async () => {
+    const { fleet } = await addOrganization('acme');
+    const handlers = handlersOf(await worked(), new WorkWatch(systemClock));
+    const turns = async () => {
+      const sql = 'SELECT fence FROM trustward.leases';
+      const { rows } = await server.pool.transaction(beginReading('acme'), (client) => client.query(sql));
+      return Number(rows[0]?.fence);
+    };
+    const looks = async () => [await handlers.look(jobOf('look')), await turns()];
+    await handlers.run(jobOf('run'));
+    await handlers.look(jobOf('look'));
+    const before = await turns();
+    expect(await looks()).toEqual([{ result: 'nothing', run: null }, before]);
+    const deviceId = fleet.addDevice({ mdm_compromised: 'TRUE' });
+    fleet.addEvent({ type: 'TrustScoring', subType: 'TrustScore', action: 'update', severity: 'INFO', deviceId });
+    expect(await looks()).toEqual([expect.objectContaining({ result: 'acted' }), before + 1]);
   }, 300_000);
 
   it('works with what the file of an organization has now: its rules, mode and credential', async () => {
