@@ -1,6 +1,7 @@
 // pull: one source, API → consumer, record by record, never whole in memory; then the gate. An incomplete or shifted
 // pull is repeated once with a fresh consumer; after that the source is untrusted. A list with more records than the
 // gate would trust is not read to its end, which may not exist.
+import { giveWay } from '../../base/turns.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { type Facts, isFacts } from '../../domain/facts.ts';
 import type { Api, Clock, Page } from '../../domain/ports.ts';
@@ -125,6 +126,7 @@ async function pullParts<Result extends Compared>(options: PullOptions<Result>):
       count += part.seen - part.unreadable.count;
       consumer.accept(part);
       options.seen?.(seen, total);
+      await giveWay(); // the next part may be here already
     }
     const result = consumer.finish();
     const reading = {

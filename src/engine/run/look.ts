@@ -3,6 +3,7 @@
 // or whole run sees the same events again.
 
 import { canonicalJson } from '../../base/json.ts';
+import { giveWay } from '../../base/turns.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { NamedAct, TrustEvent } from '../../domain/event.ts';
 import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
@@ -474,7 +475,11 @@ export async function keepHistory(
   const { history, store, log } = engine;
   if (!history) return;
   try {
-    history.record(seenRun(engine, run, rules, pulled, input, commit, await store.lastEventNo()));
+    const seen = seenRun(engine, run, rules, pulled, input, commit, await store.lastEventNo());
+    // A turn of its own: what a run decided on ten thousand subjects takes a while to commit, and to hand over.
+    await giveWay();
+    history.record(seen);
+    await giveWay();
   } catch (error) {
     log.warn({ run: run.id }, `the run could not be recorded in the history: ${lineOf(error)}`);
   }
