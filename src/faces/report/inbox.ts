@@ -251,7 +251,7 @@ export function inboxText({ inbox, counts, next }: Inbox, nowMs: number, { width
     const lines = inbox
       .filter((item) => item.state === state)
       .flatMap(({ title: what, since, why, command }) => {
-        const line = `${shownName(what)}, for ${spanText(Math.max(0, nowMs - Date.parse(since)))}: ${why}`;
+        const line = `${shownName(what)} (${spanText(Math.max(0, nowMs - Date.parse(since)))} ago): ${why}`;
         return [`  ${clippedTo(showHidden(line), width - 2)}`, `    ${command}`];
       });
     return [`${title}: ${countText(counts[state])}`, paragraph(lead, { width }), ...lines].join('\n');

@@ -72,6 +72,11 @@ function workItems(work: WorkNow): string[] {
   ];
 }
 
+export function inboxSentence(counts: InboxCounts): string {
+  const items = inboxItems(counts);
+  return items.length === 0 ? 'Nothing waits for a person.' : `${asSentence(items.join(', '))}.`;
+}
+
 /** What is in the inbox; what went wrong, or may have, before what waits for an answer. */
 export function inboxItems(counts: InboxCounts): string[] {
   return INBOX_STATES.filter((state) => counts[state] > 0)

@@ -16,19 +16,10 @@ import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Lines, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
 import { INBOX_WORDS, type InboxItem, inboxTitle, inboxWhy, nextStep, readInbox, sinceMs } from '../../report/inbox.ts';
 import { auditView } from '../../report/lists-text.ts';
+import { inboxSentence } from '../../report/state-now.ts';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
-import {
-  AUDIT_COLUMNS,
-  AuditLink,
-  auditRow,
-  Devices,
-  Live,
-  Narrow,
-  OutcomeMark,
-  Pager,
-  Target,
-} from '../parts/act.tsx';
+import { AUDIT_COLUMNS, AuditLink, auditRow, Devices, Live, OutcomeMark, Pager, Target } from '../parts/act.tsx';
 
 // Resolving a doubt or a failure: what each answer means, and the form.
 
@@ -236,13 +227,9 @@ export function inboxPages(deps: HttpDeps): Route[] {
         body: (
           <>
             <h1>Inbox</h1>
-            <p>What waits for a person, the most urgent kind of answer first.</p>
-            <div id="waiting-items">
-              <Narrow scope="waiting-items" noun="rows of this page" />
-              <Live id="inbox" on={LIVE} path={addressOf(PATH, asked)}>
-                {await sections(deps, asked)}
-              </Live>
-            </div>
+            <Live id="inbox" on={LIVE} path={addressOf(PATH, asked)}>
+              {await sections(deps, asked)}
+            </Live>
           </>
         ),
       };
@@ -259,9 +246,9 @@ export function inboxPages(deps: HttpDeps): Route[] {
 async function sections(deps: HttpDeps, { state, before }: Asked) {
   const counts = await deps.reader.inboxCounts();
   const shown = INBOX_STATES.filter((one) => (state === undefined ? counts[one] > 0 : one === state));
-  if (shown.length === 0) return <p class="empty">Nothing waits for a person.</p>;
+  if (shown.length === 0) return <p class="empty">{inboxSentence(counts)}</p>;
   const limit = state === undefined ? FIRST : PAGE;
-  return Promise.all(
+  const cards = await Promise.all(
     shown.map(async (one) => {
       const { items, total, next } = await readInbox(deps.reader, { state: one, limit, before });
       return (
@@ -272,7 +259,7 @@ async function sections(deps: HttpDeps, { state, before }: Asked) {
           <p>{INBOX_WORDS[one].lead}</p>
           <Table
             caption={INBOX_WORDS[one].title}
-            columns={['What', 'Since', 'Why', 'Next']}
+            columns={['What', 'Since', 'Why', 'Next', 'Answer']}
             rows={items.map((item) => ({ id: item.id, cells: cellsOf(item) }))}
             empty="None."
           />
@@ -280,6 +267,15 @@ async function sections(deps: HttpDeps, { state, before }: Asked) {
         </section>
       );
     }),
+  );
+  return (
+    <>
+      <p class="lead">
+        <Words>{inboxSentence(counts)}</Words>
+        {state === undefined ? null : <Link href={PATH}> Show all</Link>}
+      </p>
+      {cards}
+    </>
   );
 }
 
@@ -305,13 +301,9 @@ function cellsOf(item: InboxItem) {
     </>,
     <When at={sinceMs(item)} />,
     <Words>{inboxWhy(item)}</Words>,
-    <>
-      <Words>{`${asSentence(nextStep(item))}.`}</Words>
-      <div>
-        <Link class="button" href={path}>
-          {BUTTONS[item.state]}
-        </Link>
-      </div>
-    </>,
+    <Words>{`${asSentence(nextStep(item))}.`}</Words>,
+    <Link class="button" href={path}>
+      {BUTTONS[item.state]}
+    </Link>,
   ];
 }
