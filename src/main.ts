@@ -1,13 +1,30 @@
 #!/usr/bin/env node
 // The process: arguments, signals, exit codes. A failure is one line (or a few) on standard error, never a stack trace
 // for a user's mistake or a fault of the API.
+import { accessSync, constants } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import type { Io } from './faces/cli/io.ts';
 
 const NODE_MIN = 22;
 
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 // INVARIANT: before anything else is loaded. The SQLite library crashes an older Node when it is loaded.
 if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
+  // In a clone npm has installed a newer one.
+  const newer = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
+  if (isExecutable(newer)) {
+    const { spawnSync } = await import('node:child_process');
+    process.exit(spawnSync(newer, process.argv.slice(1), { stdio: 'inherit' }).status ?? 1);
+  }
   process.stderr.write(`trustward: Node ${NODE_MIN} or newer is needed; this is Node ${process.versions.node}\n`);
   process.exit(2);
 }
@@ -23,7 +40,8 @@ const { asInvoked, invocation, invokedAs } = await import('./faces/cli/io.ts');
 const { statusLine } = await import('./runtime/system/process.ts');
 const { untilSettled } = await import('./runtime/system/until-settled.ts');
 
-invocation.command = invokedAs({ program: process.argv[1] ?? '', env: process.env, folder: process.cwd() });
+const program = process.argv[1] ?? '';
+invocation.command = invokedAs({ program, env: process.env, isExecutable: isExecutable(program) });
 const ending = endOnSignals();
 
 const io: Io = {
@@ -62,7 +80,7 @@ async function ask(question: string): Promise<string> {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
 function report(error: unknown): void {
-  if (error instanceof AppError) io.err(`trustward: ${faultText(error)}\n`);
+  if (error instanceof AppError) io.err(`${faultText(error, 'trustward: ')}\n`);
   else
     io.err(
       `trustward: this is a fault of Trustward itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,

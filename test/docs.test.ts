@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { HELP_GROUPS } from '../src/faces/cli/grammar/groups.ts';
 import { buildProgram } from '../src/faces/cli/program.ts';
 import { ROOT } from './support/built.ts';
 import { openEndpoint } from './support/endpoint.ts';
@@ -83,7 +84,12 @@ async function commandsOf(...within: string[]): Promise<string[]> {
     parts.push(text);
   };
   await buildProgram({ env: {}, out, err: () => {}, untilStopped: async () => {} })([...within, '--help']);
-  const listed = all(parts.join('').split('Commands:')[1]?.split('\n\n')[0] ?? '', /^ {2}([a-z-]+)/gm);
+  const titles = ['Commands:', ...HELP_GROUPS.map(([title]) => title)];
+  const groups = parts
+    .join('')
+    .split('\n\n')
+    .filter((part) => titles.includes(part.split('\n')[0] as string));
+  const listed = all(groups.join('\n'), /^ {2}([a-z-]+)/gm);
   return listed.filter((name) => name !== 'help');
 }
 

@@ -3,7 +3,7 @@
 // opens no database.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { shellWord } from '../../base/text.ts';
 import { AppError } from '../../domain/errors.ts';
 import { ConfigReader } from '../../runtime/config/reader.ts';
@@ -88,11 +88,30 @@ function addressOf(apiUrl: string | undefined): string | undefined {
 
 /** Before anything is made: half an installation is worse than none. */
 function refuseTaken({ env, key, rules, data }: Laid): void {
+  const rule = rulesIn(dirname(env))[0];
+  if (rule !== undefined)
+    throw new AppError(
+      'usage',
+      `\`${rule}\` is a rule, and an installation lies beside a folder of rules, not in it: give another folder`,
+    );
   const isFilled = (folder: string) => existsSync(folder) && readdirSync(folder).length > 0;
   const taken = [env, key].find(existsSync) ?? [rules, data].find(isFilled);
   if (taken === undefined) return;
   throw new AppError('usage', `\`${taken}\` exists already and is not overwritten: give another folder`);
 }
+
+/** Files of this folder that look like a rule. */
+function rulesIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  const files = readdirSync(folder, { withFileTypes: true }).filter(
+    (one) => one.isFile() && /\.(ya?ml|json)$/.test(one.name),
+  );
+  return files
+    .map(({ name }) => join(folder, name))
+    .filter((file) => /^\s*"?when"?\s*:/m.test(readFileSync(file, 'utf8').slice(0, RULE_MAX)));
+}
+
+const RULE_MAX = 100_000;
 
 function layOut(dir: string, laid: Laid, address: string | undefined): number {
   const made: string[] = [];

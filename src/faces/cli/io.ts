@@ -2,7 +2,7 @@
 // to standard error. A command returns its exit code; failures are thrown and become one line and a code in main.ts.
 
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, delimiter, dirname, extname, relative } from 'node:path';
+import { basename, delimiter, dirname, extname } from 'node:path';
 import { shellWord } from '../../base/text.ts';
 import { type Database, DEFAULT_ORGANIZATION, demandSqlite, isOrganizationId } from '../../domain/database.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
@@ -15,6 +15,7 @@ import {
 } from '../../runtime/config/name-reader.ts';
 import { coloured, type Ending, showsColour } from '../../runtime/system/process.ts';
 import { showHidden } from '../report/fact-text.ts';
+import { paragraph } from '../report/terminal-table.ts';
 
 // Commands in texts for people, as this process was started: a person can copy them.
 
@@ -22,20 +23,18 @@ interface Started {
   /** The path of the program, links not followed. */
   program: string;
   env: Record<string, string | undefined>;
-  folder: string;
+  /** The file of the program itself: the build makes it so. */
+  isExecutable: boolean;
 }
 
-/** `npx trustward` through npm, `trustward` when that is found on PATH, otherwise `node` and the file. */
-export function invokedAs({ program, env, folder }: Started): string {
-  if (env.npm_command !== undefined) return 'npx trustward'; // npx, npm start, npm run
-  const place = dirname(program);
-  if (basename(program) === 'trustward') {
-    if (env.PATH?.split(delimiter).includes(place)) return 'trustward';
-    if (place.endsWith('/node_modules/.bin')) return 'npx trustward';
-    return shellWord(program);
-  }
-  const near = relative(folder, program);
-  return `node ${shellWord(near.startsWith('..') ? program : near)}`;
+/**
+ * `trustward` when that is found on PATH, otherwise the whole path of the program, which works from every folder. Never `npx trustward`: outside
+ * of the folder where it is installed that asks a public registry for a name that is not ours. npm adds folders to PATH that no shell has.
+ */
+export function invokedAs({ program, env, isExecutable }: Started): string {
+  const isOnPath = env.npm_command === undefined && env.PATH?.split(delimiter).includes(dirname(program));
+  if (basename(program) === 'trustward' && isOnPath) return 'trustward';
+  return isExecutable ? shellWord(program) : `node ${shellWord(program)}`;
 }
 
 /** Of this process. main.ts sets the command; in tests and for the library it stays. `organization`: what `--org` names, if it is given. */
@@ -141,8 +140,10 @@ export function withoutUnseen(io: Io): Io {
 }
 
 /** What a person reads of an error. It may quote names that devices chose: hidden characters are spelled out, line by line. */
-export function faultText(error: unknown): string {
-  return lineOf(error).split('\n').map(showHidden).join('\n');
+export function faultText(error: unknown, before = '', { isTTY, columns } = process.stderr): string {
+  const lines = `${before}${lineOf(error)}`.split('\n');
+  // A script reads whole lines. A command in backticks is never broken.
+  return lines.map((line) => (isTTY ? paragraph(line, { width: columns }) : showHidden(line))).join('\n');
 }
 
 /** Options that most commands share, as commander gives them. */

@@ -3,8 +3,8 @@
 import { Command, CommanderError } from 'commander';
 import { AppError } from '../../domain/errors.ts';
 import { versionOf } from '../../runtime/system/process.ts';
-import { groupsFor } from './grammar/groups.ts';
-import type { Bind } from './grammar/row.ts';
+import { groupsFor, HELP_GROUPS } from './grammar/groups.ts';
+import { type Bind, missingText, pathOf } from './grammar/row.ts';
 import { asInvoked, type Io, invocation, withoutUnseen } from './io.ts';
 
 /** Returns a function from arguments to an exit code. Errors: AppError `usage` for what the grammar refuses. */
@@ -28,10 +28,42 @@ export function buildProgram(io: Io): (args: string[]) => Promise<number> {
       if (!(error instanceof CommanderError)) throw error;
       if (error.exitCode === 0) return 0; // help and version
       if (error.code === 'commander.help') return 2; // no command given: help was shown, on standard error
-      const mistake = error.message.replace(/^error: |\.$/g, '').replace(/\s*\n\s*/g, ' ');
-      throw new AppError('usage', `${mistake}; \`trustward --help\` lists the commands`);
+      throw new AppError('usage', mistakeOf(program, args, error));
     }
   };
+}
+
+/** In one line, with the help that has the answer: of the command that the arguments name, or of all. */
+function mistakeOf(program: Command, args: readonly string[], { code, message }: CommanderError): string {
+  const asked = args[0] ?? '';
+  const instead = Object.hasOwn(INSTEAD, asked) ? INSTEAD[asked] : undefined;
+  if (code === 'commander.unknownCommand' && instead !== undefined)
+    return `there is no command \`${asked}\`: ${instead}`;
+  const command = commandOf(program, args);
+  const mistake =
+    (code === 'commander.missingArgument' ? missingText(command) : undefined) ??
+    message.replace(/^error: |\.$/g, '').replace(/\s*\n\s*/g, ' ');
+  if (command === program) return `${mistake}; \`trustward --help\` lists the commands`;
+  return `${mistake}; \`trustward ${pathOf(command)} --help\` shows what it takes`;
+}
+
+/** Words that people try, and what does what they want. */
+const INSTEAD: Readonly<Record<string, string | undefined>> = {
+  ban: 'rules ban devices; `trustward plan` shows whom, and `trustward approve PLAN` says yes',
+  unban: '`trustward claims release TARGET --reason TEXT` undoes what Trustward did to a device',
+  status:
+    '`trustward inbox` lists what waits for you, `trustward summary` what happened, and `trustward doctor` checks this installation',
+  login: '`trustward open` prints a link that signs in to the page',
+};
+
+function commandOf(program: Command, args: readonly string[]): Command {
+  let found = program;
+  for (const arg of args) {
+    const child = found.commands.find((one) => one.name() === arg);
+    if (child === undefined) return found;
+    found = child;
+  }
+  return found;
 }
 
 const AFTERWORD = `
@@ -59,6 +91,8 @@ function outputTo(io: Io) {
   };
 }
 
+const HELP_ORDER = HELP_GROUPS.flatMap(([, names]) => names);
+
 async function grammar(io: Io, bind: Bind, first: string | undefined): Promise<Command> {
   const program = new Command('trustward')
     .description('Reads trust data of devices, users and services, judges it by rules, and acts.')
@@ -68,6 +102,10 @@ async function grammar(io: Io, bind: Bind, first: string | undefined): Promise<C
     .showHelpAfterError(false)
     .showSuggestionAfterError(true);
   for (const add of await groupsFor(first)) add(program, io, bind);
+  for (const [title, names] of HELP_GROUPS)
+    for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(title);
+  const rank = (command: Command) => HELP_ORDER.indexOf(command.name());
+  (program.commands as Command[]).sort((one, other) => rank(one) - rank(other));
   program.hook('preAction', (_, command) => {
     invocation.organization = command.opts().org;
   });

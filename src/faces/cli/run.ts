@@ -1,11 +1,12 @@
 // cli: `plan`, `approve`, `reject`, `apply`: a sealed plan and its life. Through the daemon when one is active.
 
+import { shownName } from '../../base/text.ts';
 import type { PlanShown } from '../../contract/nouns.ts';
 import type { Report } from '../../contract/report.ts';
 import type { Input, Output } from '../../contract/table.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
-import type { PlanSelection } from '../../domain/plan.ts';
+import type { PlannedIntent, PlanSelection } from '../../domain/plan.ts';
 import { REPORT_FORMATS } from '../../domain/replay.ts';
 import type { RecordReader, ReportReader } from '../../domain/store-ports.ts';
 import { chooseFrom } from '../../engine/approve/plans.ts';
@@ -15,7 +16,7 @@ import { composeEngine, composeWhatIf } from '../../runtime/compose/compose.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { buildReport } from '../report/build-report.ts';
-import { plural, showHidden } from '../report/fact-text.ts';
+import { countText, plainText, plural, showHidden, whoLine } from '../report/fact-text.ts';
 import { countLines, partWords, planLine } from '../report/plan-view.ts';
 import { configOf, evidenceOf, withSettings } from './config-of.ts';
 import { actorHere, type DaemonClient, findDaemon, namingApi } from './daemon-client.ts';
@@ -45,12 +46,24 @@ async function isApproved(io: Io, planId: string, options: PartOptions): Promise
     if (plan?.status !== 'pending') return true;
     const { chosen } = chooseFrom(plan, selectionOf(options));
     const head = `plan ${plan.id}: ${partWords(chosen.length, plan.intents.length)}`;
-    io.err(`${[head, ...countLines(chosen)].map(showHidden).join('\n')}\n`);
+    io.err(`${[head, ...countLines(chosen), ...targetLines(chosen)].map(showHidden).join('\n')}\n`);
     const answer = await io.ask('approve? [y/N] ');
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     await reader.close();
   }
+}
+
+const NAMED_MAX = 10;
+
+/** `    SERIAL-1: Hugo's MacBook, hugo@example.com (4f1c…)`, the first ten, and how many are left. */
+function targetLines(intents: PlanShown['intents'] | readonly PlannedIntent[]): string[] {
+  const named = intents.slice(0, NAMED_MAX).map(({ action, target, effect }) => {
+    const devices = effect.devices.slice(0, NAMED_MAX).map((device) => plainText(whoLine(device)));
+    return `    ${action} ${shownName(target)}${devices.length === 0 ? '' : `: ${devices.join('; ')}`}`;
+  });
+  const left = intents.length - named.length;
+  return left === 0 ? named : [...named, `    and ${countText(left)} more`];
 }
 
 // `run`: one run, and its report.
@@ -59,7 +72,12 @@ interface RunOptions extends CommonOptions {
   rule?: string[];
 }
 
-export async function runCommand(io: Io, options: RunOptions): Promise<number> {
+/** `next`: what a person may do then, below a report as text. */
+export async function runCommand(
+  io: Io,
+  options: RunOptions,
+  next: (report: Report) => string[] = () => [],
+): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
   const config = await configOf(io, options);
   const daemon = await findDaemon(config, options);
@@ -69,7 +87,9 @@ export async function runCommand(io: Io, options: RunOptions): Promise<number> {
     : daemon
       ? await runThrough(io, daemon, config, options)
       : await runHere(io, config, options);
-  write(io, options, await renderReport(report, format, widthOf(options)));
+  const written = await renderReport(report, format, widthOf(options));
+  const steps = format === 'text' ? next(report) : [];
+  write(io, options, steps.length === 0 ? written : [written.trimEnd(), '', 'NEXT', ...steps].join('\n'));
   return exitCodeOfReport(report);
 }
 
@@ -152,9 +172,23 @@ async function runThrough(io: Io, daemon: DaemonClient, config: Config, options:
   throw new AppError('api_answer', `run ${report.run.seq} was aborted: ${report.run.error ?? 'see the daemon’s log'}`);
 }
 
-/** A dry run whose report names its plan. */
+/** A dry run whose report names its plan, and ends with what a person does with it. */
 export async function planCommand(io: Io, options: RunOptions): Promise<number> {
-  return runCommand(io, { ...options, mode: 'dry-run' });
+  return runCommand(io, { ...options, mode: 'dry-run' }, stepsAfter);
+}
+
+function stepsAfter({ plan: { id, intents, status }, run }: Report): string[] {
+  if (run.whatIf)
+    return ['  These rules are not the active ones: `trustward rules diff OLD NEW` compares both over recorded time.'];
+  if (id === null || status !== 'pending')
+    return ['  There is nothing to approve. `trustward inbox` shows what waits for you.'];
+  return [
+    `  trustward approve ${id}`,
+    `    approves ${intents === 1 ? 'its action' : `all ${countText(intents)} actions`}; \`--only TARGET\` a part of them`,
+    `  trustward reject ${id}`,
+    `  trustward plans ${id}`,
+    '    shows each action with its facts',
+  ];
 }
 
 /** Exit code 3: the person at the terminal was asked and did not say yes, so the plan waits on. */
@@ -183,20 +217,35 @@ function answerLines({ applied, ...plan }: Output<'rejectPlan'> & { rest?: PlanS
     rest && !applied
       ? `plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}`
       : planLine(plan, applied ?? undefined),
+    ...(plan.status === 'approved' && !applied ? targetLines(plan.intents) : []),
     ...(plan.status === 'approved'
       ? [`nothing of it is done yet: \`trustward apply ${plan.id}\` applies it, or reports what prevents that`]
       : []),
-    ...(applied?.intents ?? []).map(
-      ({ action, target, outcome, status, note }) =>
-        `  ${action} ${target}: ${outcome ?? status}${note ? ` (${note})` : ''}`,
-    ),
+    ...outcomeLines(applied?.intents ?? []),
     ...(applied?.needless ?? []).map(({ action, target, reason }) => `  ${action} ${target}: released (${reason})`),
     ...(applied?.refused ?? []).map(({ action, target, reason }) => `  ${action} ${target}: refused, ${reason}`),
   ];
 }
 
+/** What did not succeed first, and ten at most. */
+function outcomeLines(intents: NonNullable<Output<'applyPlan'>['applied']>['intents']): string[] {
+  const sorted = [...intents].sort((one, other) => Number(isDone(one)) - Number(isDone(other)));
+  const shown = sorted.filter((one, at) => at < NAMED_MAX || !isDone(one));
+  const left = intents.length - shown.length;
+  return [
+    ...shown.map(
+      ({ action, target, outcome, status, note }) =>
+        `  ${action} ${target}: ${outcome ?? status}${note ? ` (${note})` : ''}`,
+    ),
+    ...(left === 0 ? [] : [`  and ${countText(left)} more that succeeded`]),
+  ];
+}
+
+function isDone({ outcome }: { outcome: string | null }): boolean {
+  return outcome === 'succeeded' || outcome === 'confirmed';
+}
+
 function exitCodeOf({ applied }: Pick<Output<'applyPlan'>, 'applied'>): number {
   if (!applied) return 0;
-  const isDone = applied.intents.every(({ outcome }) => outcome === 'succeeded' || outcome === 'confirmed');
-  return isDone && applied.refused.length === 0 ? 0 : 3;
+  return applied.intents.every(isDone) && applied.refused.length === 0 ? 0 : 3;
 }

@@ -53,6 +53,16 @@ describe('a new installation', () => {
     }
   });
 
+  it('is not laid into a folder of rules', async () => {
+    await init(dir);
+    const rules = join(dir, 'rules');
+    expect(await init(rules)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('is a rule, and an installation lies beside'),
+    });
+    expect(existsSync(join(rules, 'trustward.env'))).toBe(false);
+  });
+
   it('keeps settings, key and data from everybody else', async () => {
     await init(dir);
     const modeOf = (name: string) => statSync(join(dir, name)).mode & 0o777;

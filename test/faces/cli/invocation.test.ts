@@ -2,22 +2,36 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { asInvoked, invocation, invokedAs } from '../../../src/faces/cli/io.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { GROUPS, HELP_GROUPS } from '../../../src/faces/cli/grammar/groups.ts';
+import { asInvoked, faultText, invocation, invokedAs } from '../../../src/faces/cli/io.ts';
 import { BIN, BUILD } from '../../support/built.ts';
+import { command } from '../../support/in-process.ts';
 
 const PATH = '/usr/local/bin:/usr/bin';
 
+/** npm puts the folder on the PATH of what it starts, and of nothing else. */
+const npx = { npm_command: 'exec', PATH: `/home/ana/tw/node_modules/.bin:${PATH}` };
+
 describe('a command in a text', () => {
   it.each([
-    ['through npx', '/home/ana/tw/node_modules/.bin/trustward', { npm_command: 'exec', PATH }, 'npx trustward'],
-    ['through npm start', '/home/ana/tw/dist/main.js', { npm_command: 'run-script', PATH }, 'npx trustward'],
     ['from PATH', '/usr/local/bin/trustward', { PATH }, 'trustward'],
-    ['by the link of a package', '/home/ana/tw/node_modules/.bin/trustward', { PATH }, 'npx trustward'],
+    ['through npx', '/home/ana/tw/node_modules/.bin/trustward', npx, '/home/ana/tw/node_modules/.bin/trustward'],
+    [
+      'through npm start',
+      '/home/ana/tw/dist/main.js',
+      { npm_command: 'run-script', PATH },
+      '/home/ana/tw/dist/main.js',
+    ],
     ['by another link', '/opt/my tools/trustward', { PATH }, "'/opt/my tools/trustward'"],
-    ['as a file below this folder', '/home/ana/tw/dist/main.js', { PATH }, 'node dist/main.js'],
-    ['as a file elsewhere', '/opt/tw/dist/main.js', { PATH }, 'node /opt/tw/dist/main.js'],
   ])('is named as this process was started: %s', (_, program, env, name) => {
-    expect(invokedAs({ program, env, folder: '/home/ana/tw' })).toBe(name);
+    expect(invokedAs({ program, env, isExecutable: true })).toBe(name);
+    expect(name).not.toMatch(/^npx/);
+  });
+
+  it('begins with the Node that runs it, where the file is no program by itself', () => {
+    const program = '/home/ana/tw/main.js';
+    expect(invokedAs({ program, env: { PATH }, isExecutable: false })).toBe(`node ${program}`);
   });
 });
 
@@ -30,12 +44,55 @@ describe('a process', () => {
 
   it.each([
     ['trustward', join(BIN, 'trustward')],
-    ['node src/main.js', 'src/main.js'],
+    [`node ${join(BUILD, 'src/main.js')}`, 'src/main.js'],
   ])('that was started as `%s` names commands so in help and in mistakes', (name, program) => {
     const help = run(program, 'stop', '--help');
     expect(help).toContain(`Usage: ${name} stop `);
     expect(help).toContain(`\n  ${name} stop --reason `);
     expect(run(program, 'stopp')).toContain(`\`${name} --help\` lists the commands`);
+  });
+});
+
+describe('a mistake', () => {
+  const words =
+    'exempt add needs --reason <text>, --owner <who> and --until <when>; `trustward exempt add --help` shows what it takes';
+
+  it('is broken at the width of a terminal, and no command in it; a script reads one line', () => {
+    const error = new AppError('usage', words);
+    const lines = faultText(error, '', { isTTY: true, columns: 50 } as typeof process.stderr).split('\n');
+    expect(lines.length).toBeGreaterThan(2);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(50);
+    expect(lines.join(' ')).toBe(words);
+    expect(lines.some((line) => line.includes('`trustward exempt add --help`'))).toBe(true);
+    expect(faultText(error, '', { isTTY: false } as typeof process.stderr)).toBe(words);
+  });
+
+  it.each([
+    [
+      'exempt add',
+      'exempt add needs --reason <text>, --owner <who> and --until <when>; `trustward exempt add --help` ',
+    ],
+    ['intents resolve', 'intents resolve needs <id>, --reason <text> and --as <done|not-done|retry>; `trustward '],
+    ['approve', 'approve needs <plan>; `trustward approve --help` shows what it takes'],
+    ['runs --foo', "unknown option '--foo'; `trustward runs --help` shows what it takes"],
+    ['ban x', '`trustward approve PLAN` says yes'],
+    ['unban x', '`trustward claims release TARGET --reason TEXT`'],
+    ['status', '`trustward inbox` lists what waits for you'],
+    ['login', '`trustward open` prints a link'],
+  ])('names all that is missing, or what does it, at once: %s', async (line, said) => {
+    const { code, err } = await command(line.split(' '), {});
+    expect(code).toBe(2);
+    expect(err).toContain(said);
+  });
+});
+
+describe('the help', () => {
+  it('groups every command, what a person begins with first', async () => {
+    expect(HELP_GROUPS.flatMap(([, names]) => names).sort()).toEqual(GROUPS.flatMap(({ commands }) => commands).sort());
+    const { out } = await command(['--help'], {});
+    const titles = HELP_GROUPS.map(([title]) => out.indexOf(`\n${title}\n`));
+    expect(titles.every((at) => at > 0)).toBe(true);
+    expect(titles).toEqual(titles.toSorted((one, other) => one - other));
   });
 });
 
@@ -48,14 +105,14 @@ describe('a text for people', () => {
   it.each([
     [
       'run `trustward run` first, then `trustward resume --reason …`',
-      'run `npx trustward run` first, then `npx trustward resume --reason …`',
+      'run `/opt/trustward run` first, then `/opt/trustward resume --reason …`',
     ],
-    ['  trustward report    what', '  npx trustward report    what'],
-    ['Usage: trustward audit [options]', 'Usage: npx trustward audit [options]'],
-    ['  set +a; trustward doctor', '  set +a; npx trustward doctor'],
-    ['`trustward COMMAND --help`', '`npx trustward COMMAND --help`'],
+    ['  trustward report    what', '  /opt/trustward report    what'],
+    ['Usage: trustward audit [options]', 'Usage: /opt/trustward audit [options]'],
+    ['  set +a; trustward doctor', '  set +a; /opt/trustward doctor'],
+    ['`trustward COMMAND --help`', '`/opt/trustward COMMAND --help`'],
   ])('names the commands in `%s` so', (text, shown) => {
-    invocation.command = 'npx trustward';
+    invocation.command = '/opt/trustward';
     expect(asInvoked(text)).toBe(shown);
   });
 
@@ -75,8 +132,8 @@ describe('a text for people', () => {
     invocation.organization = 'acme';
     expect(asInvoked(text)).toBe(shown);
     expect(asInvoked(shown)).toBe(shown);
-    invocation.command = 'npx trustward';
-    expect(asInvoked(text)).toBe(shown.replaceAll(/(^ *|`)trustward /g, '$1npx trustward '));
+    invocation.command = '/opt/trustward';
+    expect(asInvoked(text)).toBe(shown.replaceAll(/(^ *|`)trustward /g, '$1/opt/trustward '));
   });
 
   it('names no organization that has not the form of one', () => {
@@ -87,7 +144,7 @@ describe('a text for people', () => {
   it.each(['trustward: a mistake', 'the folder trustward and more', 'Trustward is running', '│ `trustward resume` │'])(
     'leaves `%s` as it is',
     (text) => {
-      invocation.command = 'npx trustward';
+      invocation.command = '/opt/trustward';
       expect(asInvoked(text)).toBe(text);
     },
   );

@@ -107,13 +107,15 @@ describe('a plan that waits', () => {
     expect((await tw('plans', rest as string)).out).toContain('owner held-2@acme.example');
   });
 
-  it('is counted by rule and action before a person at a terminal is asked', async () => {
+  it('is counted by rule and action, and its targets are named, before a person at a terminal is asked', async () => {
     const no = answering('');
     const declined = await command(['approve', plan, '--except', 'HELD-3'], org.env, no);
     expect(declined).toMatchObject({ code: 3, out: '' });
-    expect(declined.err).toBe(
-      `plan ${plan}: 2 of 3 actions\n  ban-compromised-device: 2 ban_device\nnothing is approved: the plan waits on\n`,
-    );
+    const named = (nth: number) =>
+      expect.stringMatching(`^    ban_device HELD-${nth}: Laptop HELD-${nth}, .*@acme.example`);
+    const [head, count, ...rest] = declined.err.split('\n');
+    expect([head, count]).toEqual([`plan ${plan}: 2 of 3 actions`, '  ban-compromised-device: 2 ban_device']);
+    expect(rest.toSorted()).toEqual(['', named(1), named(2), 'nothing is approved: the plan waits on']);
     expect(no.asked).toEqual(['approve? [y/N] ']);
     expect((await openedPlan(plan)).status).toBe('pending');
     const yes = await command(['approve', plan, '--yes'], org.env, answering('n'));

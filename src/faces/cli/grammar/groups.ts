@@ -28,6 +28,15 @@ export const GROUPS: readonly Group[] = [
   { commands: ['console'], load: () => import('./console.ts') },
 ];
 
+/** How the help shows all commands. A test compares them with those that there are. */
+export const HELP_GROUPS: readonly (readonly [title: string, commands: readonly string[]])[] = [
+  ['Begin here:', ['init', 'open', 'inbox']],
+  ['See what happens:', ['summary', 'why', 'report', 'runs', 'decisions', 'plans', 'audit', 'history']],
+  ['Decide:', ['plan', 'approve', 'reject', 'apply', 'exempt', 'claims', 'intents', 'stop', 'resume', 'snapshot']],
+  ['Write rules:', ['rules', 'explain', 'facts', 'replay']],
+  ['Operate:', ['run', 'serve', 'worker', 'doctor', 'db', 'tokens', 'notifications', 'organizations', 'console']],
+];
+
 /** All groups for anything that is not the name of a command: help lists every command, a mistake is compared with each. */
 export async function groupsFor(first: string | undefined): Promise<Add[]> {
   const named = GROUPS.filter(({ commands }) => commands.includes(first ?? ''));

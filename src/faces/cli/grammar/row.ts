@@ -2,7 +2,9 @@
 // of a program. INVARIANT: a row imports its command only inside of `load` (`await import`), so that a command loads its own modules and no other's.
 import { type Command, Option } from 'commander';
 import { COMMANDS, type CommandId, type CommandWords, type OptionWords } from '../../../contract/commands.ts';
+import { AppError } from '../../../domain/errors.ts';
 import { MODES } from '../../../domain/rule.ts';
+import { listed } from '../../report/fact-text.ts';
 import type { Io } from '../io.ts';
 
 type Carried = (io: Io, ...given: never[]) => Promise<number>;
@@ -25,6 +27,10 @@ export function addRows(program: Command, rows: readonly Row[], io: Io, bind: Bi
     const made = within(program, line).description(summary);
     if (argument !== undefined) for (const one of made.registeredArguments.slice(0, 1)) one.description = argument;
     for (const option of options) made.addOption(optionOf(option));
+    REQUIRED.set(
+      made,
+      options.filter(({ isRequired }) => isRequired),
+    );
     if (more !== undefined) made.addHelpText('after', more);
     // A test parses each example, and names every command without one.
     const title = examples.length > 2 ? 'Examples:' : 'Example:';
@@ -32,10 +38,35 @@ export function addRows(program: Command, rows: readonly Row[], io: Io, bind: Bi
     if (!load) continue;
     const action = async (...values: never[]) => {
       const command = values.at(-1) as unknown as Command;
+      const missing = missingText(command);
+      if (missing !== undefined)
+        throw new AppError('usage', `${missing}; \`trustward ${pathOf(command)} --help\` shows what it takes`);
       return (await load())(io, ...values.slice(0, -2), command.optsWithGlobals() as never);
     };
     made.action(bind(action));
   }
+}
+
+/** A command is asked for all that it lacks at once: the parser of arguments would name one after the other. */
+const REQUIRED = new WeakMap<Command, readonly OptionWords[]>();
+
+/** `exempt add needs --reason <text> and --until <when>`; undefined: it has all. */
+export function missingText(command: Command): string | undefined {
+  const given = command.opts();
+  const args = command.registeredArguments.filter(({ required }, at) => required && command.args[at] === undefined);
+  const options = (REQUIRED.get(command) ?? []).filter(({ flag }) => given[optionNamed(flag)] === undefined);
+  const missing = [...args.map((one) => `<${one.name()}>`), ...options.map(({ flag }) => flag)];
+  return missing.length === 0 ? undefined : `${pathOf(command)} needs ${listed(missing)}`;
+}
+
+function optionNamed(flag: string): string {
+  return new Option(flag).attributeName();
+}
+
+/** `exempt add`. */
+export function pathOf(command: Command): string {
+  const above = command.parent;
+  return above?.parent ? `${pathOf(above)} ${command.name()}` : command.name();
 }
 
 function within(program: Command, line: string): Command {
@@ -45,7 +76,7 @@ function within(program: Command, line: string): Command {
 }
 
 function optionOf({ flag, text, isRequired, byDefault, choices }: OptionWords): Option {
-  const option = new Option(flag, text).makeOptionMandatory(isRequired === true);
+  const option = new Option(flag, isRequired ? `${text} (required)` : text);
   if (byDefault !== undefined) option.default(byDefault);
   return choices ? option.choices(choices) : option;
 }
