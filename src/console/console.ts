@@ -202,6 +202,14 @@ function draftOf(store: ConsoleStore, event: HandEvent): EventDraft {
   };
 }
 
+/** The time of the console's clock, which need not be that of the machine. Must be called before any route is added. */
+function addDate(app: Hono, clock: Clock): void {
+  app.use('*', async (context, next) => {
+    await next();
+    context.header('Date', new Date(clock.nowMs()).toUTCString());
+  });
+}
+
 /** Must be called before any route is added. */
 function addHostCheck(app: Hono, policy: HostPolicy): void {
   app.use('*', async ({ req }, next) => {
@@ -415,6 +423,8 @@ export interface Console {
   fleet: Fleet;
   /** Only when the console was started with faults. */
   faults: FaultDesk | undefined;
+  /** Only when it was started `live`. */
+  life: LivingOrganization | undefined;
   close(): Promise<void>;
 }
 
@@ -443,7 +453,8 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     life = options.live ? begin(store, options) : undefined;
     // Last: a start that fails must not leave credentials behind that were never shown.
     const credentials = firstCredentials(store);
-    return { ...facesOf(store, writes), address: listening?.address ?? '', credentials, app, faults, close: once(end) };
+    const address = listening?.address ?? '';
+    return { ...facesOf(store, writes), address, credentials, app, faults, life, close: once(end) };
   } catch (error) {
     await end();
     throw error;
@@ -516,6 +527,7 @@ function makeApp(
 ): { app: Hono; faults: FaultDesk | undefined } {
   const app = new Hono();
   catchErrors(app, options.log);
+  addDate(app, options.clock);
   addHostCheck(app, { listenHost: options.listen?.host ?? 'localhost', allowed: options.allowedHosts ?? [] });
   const door = openDoor(store, options.tokenLifetimeMs ?? TOKEN_LIFETIME_MS);
   const faults = options.faults ? addFaults(app, store, door, closing) : undefined;

@@ -2,6 +2,7 @@
 // services fail. In: a seed and the clock. Out: changed rows, events and effects, a few each second. It must never stop
 // the server: a failure is logged, and life continues.
 
+import { DAY_MS } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { type Choices, COMPROMISED_FACTORS, choicesFrom, clientOf } from '../seed/random.ts';
@@ -93,6 +94,8 @@ const SHARE_MAX = 0.015;
 const STRIDE = 7_919;
 
 function openCompromises(life: Life) {
+  /** Whom MDM calls compromised only because it is confused. */
+  let confused: number[] = [];
   /** When each compromised device recovers, ms. */
   const recoversAt = new Map<string, number>();
   for (const id of life.store.sql.values<string>(
@@ -130,7 +133,33 @@ function openCompromises(life: Life) {
     }
   }
 
-  return { begin, recover };
+  /** So many at once, which recover about a day later. */
+  function attack(present: Life, devices: number): void {
+    for (let left = devices; left > 0; left--) {
+      const device = nextDevice(present);
+      if (!device) return;
+      recoversAt.set(device.device_id, recoveryOf(present) + present.choices.between(18, 30) * 3_600_000);
+      report(present, device, true);
+    }
+  }
+
+  /** Three devices of five are called compromised, or none of these any more. */
+  function confuse(present: Life, isConfused: boolean): void {
+    const { sql } = present.store;
+    if (isConfused)
+      confused = sql.values<number>(
+        "SELECT pk FROM device WHERE mdm_compromised = 'FALSE' AND mdm_source <> '' AND pk % 5 < 3",
+      );
+    for (const pk of confused)
+      sql.run(
+        'UPDATE device SET mdm_compromised = ?, mdm_timestamp = ? WHERE pk = ?',
+        isConfused ? 'TRUE' : 'FALSE',
+        presentNs(present),
+        pk,
+      );
+  }
+
+  return { begin, recover, attack, confuse };
 }
 
 function recoveryOf(life: Life): number {
@@ -246,8 +275,12 @@ function catchUpWithTime(store: ConsoleStore): void {
   const nowMs = Math.floor(store.clock.nowMs());
   const still = nowMs - Number(readMeta(store.sql, 'alive_at_ms') ?? nowMs);
   setMeta(store.sql, 'alive_at_ms', String(nowMs));
-  if (still < STILL_MS_MIN) return;
-  const shift = BigInt(still) * 1_000_000n;
+  if (still >= STILL_MS_MIN) reportAnew(store, still);
+}
+
+/** Everybody has logged in, and every device was reported, so much later. */
+function reportAnew(store: ConsoleStore, laterMs: number): void {
+  const shift = BigInt(laterMs) * 1_000_000n;
   store.sql.atomically(() => {
     store.sql.run(
       `UPDATE device SET last_login = last_login + ?, trust_updated = trust_updated + ?,
@@ -312,13 +345,20 @@ const FLEET_OF_ONE = 400;
 const TIMES_MAX = 40;
 const KEEP_HOUSE_MS = 20_000;
 
-export interface LivingOrganization {
+interface MovingLife {
   /** Moves life on to the clock's time; called by itself while it runs. */
   tick(): void;
+  /** An incident: so many devices are found tampered with at once. */
+  attack(devices: number): void;
+  /** A bad day of device management, and its end: most of the fleet is called compromised, and is not. */
+  confuse(isConfused: boolean): void;
+}
+
+export interface LivingOrganization extends MovingLife {
   stop(): Promise<void>;
 }
 
-/** Starts life; times of an old database are first moved up to now, so that not everything is stale. */
+/** Starts life; times of an organization that stood still are moved up to now, so that not everything is stale. */
 export function startLife(
   store: ConsoleStore,
   clock: Clock,
@@ -326,7 +366,7 @@ export function startLife(
   options: LiveOptions,
   seed: number,
 ): LivingOrganization {
-  const tick = openLife(store, clock, options.seed ?? seed);
+  const moving = openLife(store, clock, options.seed ?? seed);
   const ending = new AbortController();
   const running = (async () => {
     // A full disk fails every moment: its beginning and its end are logged, not each second.
@@ -334,7 +374,7 @@ export function startLife(
     while (!ending.signal.aborted) {
       await clock.sleep(options.tickMs ?? 1_000, ending.signal);
       try {
-        tick();
+        moving.tick();
         if (failing) log.info({}, 'the living organization continues');
         failing = false;
       } catch (error) {
@@ -346,7 +386,7 @@ export function startLife(
     if (!(error instanceof AppError && error.code === 'stopped')) log.error({ error: String(error) }, 'life stopped');
   });
   return {
-    tick,
+    ...moving,
     async stop() {
       ending.abort();
       await running;
@@ -354,28 +394,42 @@ export function startLife(
   };
 }
 
-function openLife(store: ConsoleStore, clock: Clock, seed: number): () => void {
+function openLife(store: ConsoleStore, clock: Clock, seed: number): MovingLife {
   catchUpWithTime(store);
   // A restart continues with other choices than those already made.
   const choices = choicesFrom(seed * 1_000 + nextNumber(store.sql, 'life'));
   const life: Life = { store, choices, actor: { name: 'mdm', via: 'life' }, nowMs: clock.nowMs() };
-  const activities = activitiesOf(life);
+  const compromises = openCompromises(life);
+  const activities = activitiesOf(compromises);
   // The first time of each comes early, so that a new organization is not quiet for minutes.
   const dueMs = activities.map(({ everyMs }) => life.nowMs + everyMs * choices.next() * 0.5);
-  return () => {
-    life.nowMs = clock.nowMs();
-    store.sql.atomically(() => {
-      for (const [index, activity] of activities.entries()) {
-        if (life.nowMs < (dueMs[index] as number)) continue;
-        dueMs[index] = life.nowMs + activity.everyMs * (0.7 + choices.next() * 0.6);
-        for (let times = timesOf(store, activity); times > 0; times--) activity.happen(life);
-      }
-    });
+  let stillMs = 0;
+  const moved = (happen: () => void) => {
+    const passedMs = clock.nowMs() - life.nowMs;
+    life.nowMs += passedMs;
+    // The machine slept, or the clock is moved on by hours.
+    if (passedMs >= STILL_MS_MIN) stillMs += passedMs;
+    if (stillMs >= DAY_MS) {
+      reportAnew(store, Math.floor(stillMs));
+      stillMs = 0;
+    }
+    store.sql.atomically(happen);
+  };
+  return {
+    attack: (devices) => moved(() => compromises.attack(life, devices)),
+    confuse: (isConfused) => moved(() => compromises.confuse(life, isConfused)),
+    tick: () =>
+      moved(() => {
+        for (const [index, activity] of activities.entries()) {
+          if (life.nowMs < (dueMs[index] as number)) continue;
+          dueMs[index] = life.nowMs + activity.everyMs * (0.7 + choices.next() * 0.6);
+          for (let times = timesOf(store, activity); times > 0; times--) activity.happen(life);
+        }
+      }),
   };
 }
 
-function activitiesOf(life: Life): Activity[] {
-  const compromises = openCompromises(life);
+function activitiesOf(compromises: ReturnType<typeof openCompromises>): Activity[] {
   const outages = openOutages();
   const each = (everyMs: number, happen: (life: Life) => void, growsWithFleet = false): Activity => ({
     everyMs,

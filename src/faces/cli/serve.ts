@@ -20,6 +20,13 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   const config = await configOf(io, options);
   // A first start that cannot listen leaves nothing behind; later ones first report which process holds the database.
   if (config.database.kind === 'sqlite' && !existsSync(config.database.file)) await demandFree(config.listen);
+  if (!config.api) {
+    const { giveDemoAPast } = await import('../../runtime/compose/demo-past.ts');
+    await giveDemoAPast(config, io.ending, () =>
+      io.err('making the last 30 days of the demo: this takes some seconds, once\n'),
+    );
+    if (io.ending?.asked.aborted) return 0;
+  }
   const composition = await composeEngine(config, config.mode, [], io.ending);
   try {
     const daemon = await startDaemon(composition);

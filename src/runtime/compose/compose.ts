@@ -436,7 +436,7 @@ export async function composeEngine(
     const { quietMs } = config.timing;
     const opened = await openForWriting(config.database, {
       ...place,
-      clock: systemClock,
+      clock: place.past?.clock ?? systemClock,
       log,
       quietMs,
       signal: ending.asked,
@@ -445,7 +445,7 @@ export async function composeEngine(
     closing.add(opened.close);
     // What is under way ends when the right to act has been lost: nothing more can be sent or committed.
     lease?.lost.addEventListener('abort', () => ending.begin());
-    const binding = bindingOf(config);
+    const binding = place.past?.binding ?? bindingOf(config);
     await refuseOtherAddress(store, binding);
     const checkpointer = await opened.openCheckpoints();
     closing.add(() => checkpointer.publish());
@@ -473,6 +473,7 @@ export async function composeEngine(
       askForAnother: () => secretFiles.lookAtOnce(),
       // INVARIANT: who does not act can send nothing that changes anything.
       mayWrite: isActor ? lease && (() => lease.mayWrite()) : () => false,
+      lead: place.past?.lead,
     });
     const { api, embedded, end } = connection;
     closing.add(() => ending.until('calls of the Management API', end()));

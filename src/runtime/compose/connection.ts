@@ -1,7 +1,7 @@
 // How a composition reaches the Management API: at the configured address, or by the console that it starts itself. In: a configuration, a clock.
 // Out: a client, and how it ends.
 
-import { startConsole } from '../../console/console.ts';
+import { type Console, startConsole } from '../../console/console.ts';
 import type { Api, Clock, Log } from '../../domain/ports.ts';
 import { ManagementClient } from '../../platform/client.ts';
 import type { Config } from '../config/config.ts';
@@ -26,7 +26,12 @@ interface Connection {
 interface ClientHooks {
   askForAnother?: (() => Promise<void>) | undefined;
   mayWrite?: (() => boolean) | undefined;
+  /** The embedded console lives only when it is told to, by this. */
+  lead?: ((console: Pick<Console, 'life'>) => void) | undefined;
 }
+
+/** Longer than any past is made for: whoever leads a console moves it on. */
+const LED_TICK_MS = 86_400_000;
 
 /** `askForAnother`: called when the server refuses the credential. `mayWrite`: of the lease, asked directly before a writing request. */
 export async function connect(
@@ -34,7 +39,7 @@ export async function connect(
   clock: Clock,
   log: Log,
   signal: AbortSignal,
-  { askForAnother, mayWrite }: ClientHooks = {},
+  { askForAnother, mayWrite, lead }: ClientHooks = {},
 ): Promise<Connection> {
   const { requestTimeoutMs, progressTimeoutMs } = config.timing;
   const { recordsMax } = config.trust;
@@ -53,10 +58,11 @@ export async function connect(
     listen: { host: '127.0.0.1', port: 0 },
     dbFile: consoleDatabaseOf(config.database),
     seed: { seed: 1 },
-    live: true,
+    live: lead ? { tickMs: LED_TICK_MS } : true,
     clock,
     log,
   });
+  lead?.(console);
   const secret = console.issueApiKey('embedded engine', 'Admin');
   const api = new ManagementClient({ ...common, address: console.address, credential: { kind: 'api_key', secret } });
   const end = async () => {

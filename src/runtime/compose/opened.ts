@@ -2,6 +2,7 @@
 // database, in which part. Out: a store. A SQLite file has one writer, and an organization in PostgreSQL one actor beside any number of others.
 import { existsSync } from 'node:fs';
 import type { Watched } from '../../base/time.ts';
+import type { Console } from '../../console/console.ts';
 import { type AuditCheck, entryBody } from '../../domain/audit-entry.ts';
 import type { Database, PostgresDatabase, SqliteDatabase } from '../../domain/database.ts';
 import type { Lease } from '../../domain/lease.ts';
@@ -101,6 +102,8 @@ export interface Place extends Pick<Opening, 'part' | 'server' | 'waitMs'> {
   lastGood?: LastGoodRules;
   /** What its looks remember; of this composition alone where it is undefined. */
   looks?: LooksMemory;
+  /** Of a time that is over: its clock, what the database is bound to later, and who moves the embedded console on. */
+  past?: { clock: Clock; binding: string; lead(console: Pick<Console, 'life'>): void };
 }
 
 /** Errors: AppError `store_locked` while another process acts, `store_failed`, `config` for a lost key. */

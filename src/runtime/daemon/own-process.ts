@@ -121,8 +121,9 @@ function lessUrgent(pid: number | undefined): void {
 
 type MakeEvidence = (signal: AbortSignal) => Promise<void>;
 
-/** A daemon that has just begun has other work. */
+/** A daemon that has just begun has other work; the embedded demo has little, and is looked at now. */
 const FIRST_AFTER_MS = 10 * MINUTE_MS;
+const FIRST_AFTER_MS_DEMO = MINUTE_MS / 2;
 /** For a rule that has none, and after a failure. */
 const AGAIN_AFTER_MS = 60 * MINUTE_MS;
 const MADE_WITHIN_MS = 3 * 60 * MINUTE_MS;
@@ -131,7 +132,8 @@ export function dailyEvidenceOf(composition: Composition): DailyEvidence {
   const { config, rules, clock, log } = composition;
   const { evidence: kept } = readingOf(composition);
   const make = makeEvidence(config.database, config.rulesDir);
-  return new DailyEvidence({ kept, rules: () => rules.all(), make, clock, log });
+  const firstAfterMs = config.api ? FIRST_AFTER_MS : FIRST_AFTER_MS_DEMO;
+  return new DailyEvidence({ kept, rules: () => rules.all(), make, clock, log, firstAfterMs });
 }
 
 /** Killed at once when the signal aborts. Errors: AppError `internal` with the last words of the process. */
@@ -154,6 +156,7 @@ export class DailyEvidence {
       make: MakeEvidence;
       clock: Clock;
       log: Log;
+      firstAfterMs?: number;
     },
   ) {
     this.beganAtMs = parts.clock.nowMs();
@@ -169,12 +172,12 @@ export class DailyEvidence {
   }
 
   private isDue(): boolean {
-    const { kept, rules, clock } = this.parts;
+    const { kept, rules, clock, firstAfterMs = FIRST_AFTER_MS } = this.parts;
     if (!kept.isKept()) return false;
     const nowMs = clock.nowMs();
     const since = this.triedAtMs ?? this.beganAtMs;
     // A clock that was set back must not put it off for longer.
-    if (Math.abs(nowMs - since) < (this.triedAtMs === undefined ? FIRST_AFTER_MS : AGAIN_AFTER_MS)) return false;
+    if (Math.abs(nowMs - since) < (this.triedAtMs === undefined ? firstAfterMs : AGAIN_AFTER_MS)) return false;
     return rules().some((rule) => {
       const evidence = kept.of(rule.hash);
       if (evidence === undefined || evidence.tests.hash !== contentOf(rule).tests) return true;

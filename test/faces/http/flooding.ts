@@ -40,6 +40,7 @@ export async function flood(options: FloodOptions): Promise<FloodFigures> {
   const dir = mkdtempSync(join(tmpdir(), 'trustward-flood-'));
   const { child, said, says, ended } = startTrustward(['serve'], {
     TRUSTWARD_DB: join(dir, 'trustward.db'),
+    TRUSTWARD_HISTORY: '0d',
     TRUSTWARD_LISTEN: '127.0.0.1:0',
     TRUSTWARD_SCHEDULE: options.schedule.cron,
     TRUSTWARD_TOKEN: ADMIN,

@@ -11,6 +11,7 @@ const KEYS = ['k1', 'k2', 'k3', 'k4', 'k5'];
 async function started(dir: string) {
   const daemon = startTrustward(['serve'], {
     TRUSTWARD_DB: join(dir, 'trustward.db'),
+    TRUSTWARD_HISTORY: '0d',
     TRUSTWARD_LISTEN: '127.0.0.1:0',
     TRUSTWARD_SCHEDULE: '0 0 1 1 *',
     TRUSTWARD_WATCH: '0s',
