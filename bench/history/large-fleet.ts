@@ -49,6 +49,7 @@ async function templateOf(): Promise<SeenRun> {
     record: (run) => {
       seen = run;
     },
+    unreadAfterNo: undefined,
     settled: async () => {},
     fault: undefined,
     close: async () => {},

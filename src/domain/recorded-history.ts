@@ -321,6 +321,8 @@ export interface HistoryRecorder {
   changedList?(kind: SubjectKind): PackList | undefined;
   /** Takes it over and returns: it is written meanwhile. Never throws: a failure is told by `fault`, and is a gap. */
   record(run: SeenRun): void;
+  /** Events of the store after this number are still to be read, for runs that it took over; undefined: none are. */
+  readonly unreadAfterNo: number | undefined;
   /** When all that was taken over is written, or has failed. */
   settled(): Promise<void>;
   /** Why the last run could not be recorded; undefined: it was, or none was taken over yet. */

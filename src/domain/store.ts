@@ -136,6 +136,8 @@ export interface ObservedEvents {
   coverage: Coverage | undefined;
   /** Rows older than this are no longer needed by any window. */
   forgetBeforeMs: number;
+  /** Those of a higher number stay, however old: the history has not read them yet. Undefined: it has read all that it is to read. */
+  unreadAfterNo?: number | undefined;
 }
 
 /** An operator releases a target: the undo to send, or the claims that end without one. */

@@ -105,8 +105,9 @@ export function* saveEvents(db: Db, observed: ObservedEvents): Work<{ added: num
   if (observed.coverage) yield* saveCoverage(db, observed.coverage);
   // The newest row stays: its number is never given again, so that whoever reads on from a number misses no event and reads none twice.
   yield* db.run(
-    'DELETE FROM events WHERE created_at < ? AND no < (SELECT max(no) FROM events)',
+    'DELETE FROM events WHERE created_at < ? AND no <= ? AND no < (SELECT max(no) FROM events)',
     observed.forgetBeforeMs,
+    observed.unreadAfterNo ?? Number.MAX_SAFE_INTEGER,
   );
   yield* db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
   // What is forgotten is no longer known: a rule with a longer window must not take it for a time without events.

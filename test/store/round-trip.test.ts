@@ -182,6 +182,29 @@ describe('every method of the port gives back what it was given, and what must n
       expect(read).toEqual(['next']);
     });
 
+    it('keeps what is still to be read, and nothing else, beyond what windows need', async () => {
+      const { store } = open;
+      const observe = (id: string, createdAtMs: number, unreadAfterNo: number | undefined) =>
+        store.observeEvents({
+          events: [{ ...event, id, createdAtMs }],
+          coverage: undefined,
+          forgetBeforeMs: 250,
+          unreadAfterNo,
+        });
+      const left = async () => {
+        const ids: string[] = [];
+        for await (const batch of store.events(0)) ids.push(...batch.map(({ id }) => id));
+        return ids;
+      };
+      await observe('read', 100, undefined);
+      const readTo = await store.lastEventNo();
+      await observe('unread', 150, readTo);
+      await observe('next', 300, readTo);
+      expect(await left()).toEqual(['unread', 'next']);
+      await observe('last', 350, undefined);
+      expect(await left()).toEqual(['next', 'last']);
+    });
+
     it('never knows a stretch of the event log without its events', async () => {
       const { store, db } = open;
       db.exec("CREATE TRIGGER full BEFORE INSERT ON coverage BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");

@@ -30,6 +30,7 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
   private readonly decoder = new Decoder({ factsOnly: false });
   private readonly recording = new Recording(PRINT_KEY);
   private last: Promise<void> = Promise.resolve();
+  private waiting = 0;
 
   constructor(private readonly store: EventRows) {}
 
@@ -38,7 +39,12 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
     return this.recording.presentPrints(kind, form);
   }
 
+  get unreadAfterNo(): number | undefined {
+    return this.waiting > 0 ? this.recording.eventsTo.eventsTo : undefined;
+  }
+
   record(run: SeenRun): void {
+    this.waiting += 1;
     const { openState, written } = structuredClone({ openState: run.openState, written: run.written });
     this.last = this.last.then(async () => {
       const events: TrustEvent[] = [];
@@ -52,6 +58,7 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
         rows.push({ run: seq, at, kind, subject, path, value }),
       );
       this.runs.push(this.decoder.run(rows, changes));
+      this.waiting -= 1;
     });
   }
 

@@ -20,7 +20,7 @@ import { readRecord } from '../pull/fleet-index.ts';
 import { lookAtEvents, type PulledEvents } from '../pull/pull-events.ts';
 import { dropSecrets, type TrustSettings } from '../pull/trust-gate.ts';
 import { type Engine, isClockRight, type RunRules } from './engine.ts';
-import { fillWindows, partSnapshot, recordedWindowMs, type Standing, standing } from './part-snapshot.ts';
+import { fillWindows, observedEvents, partSnapshot, type Standing, standing } from './part-snapshot.ts';
 import {
   boundedLookups,
   type JudgedRun,
@@ -436,14 +436,13 @@ class Look {
    * The windows have them from now on, and the store when the look is committed. If it is not, the next one reads them again: an id counts
    * once.
    */
-  private async observe({ events, coverage }: PulledEvents): Promise<ObservedEvents> {
+  private async observe(pulled: PulledEvents): Promise<ObservedEvents> {
     const { engine, atMs, standing } = this;
     const { evaluator } = standing.rules;
     const { windowMs } = evaluator.needs;
     if (!engine.feed.primed.has(evaluator)) await fillWindows(engine, evaluator, atMs - windowMs);
-    evaluator.observe(events);
-    const keptMs = Math.max(windowMs, recordedWindowMs(engine));
-    return { events, coverage, forgetBeforeMs: atMs - keptMs - engine.settings.events.overlapMs };
+    evaluator.observe(pulled.events);
+    return observedEvents(engine, pulled, atMs, windowMs);
   }
 
   private whole(code: WholeReason, text: string): WatchLook {

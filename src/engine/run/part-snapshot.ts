@@ -11,7 +11,7 @@ import { isNewVerdict } from '../../domain/record-part.ts';
 import { type Rule, rulesById } from '../../domain/rule.ts';
 import type { RestReason, Run, WatchRequest } from '../../domain/run.ts';
 import { type Coverage, isUsable, type Movement, type SourceReading } from '../../domain/snapshot.ts';
-import type { OpenState } from '../../domain/store.ts';
+import type { ObservedEvents, OpenState } from '../../domain/store.ts';
 import type { PullReader } from '../../domain/store-ports.ts';
 import {
   SOURCE_OF,
@@ -26,7 +26,7 @@ import { type Evaluator, FLIP_TRIES_MAX, FLIPS_MAX, type Joins, type Judgement }
 import { readBundles } from '../act/actions/bundle-membership.ts';
 import { Exemptions } from '../decide/exemptions.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
-import { pullEvents } from '../pull/pull-events.ts';
+import { type PulledEvents, pullEvents } from '../pull/pull-events.ts';
 import { skippedReading } from '../pull/pull-source.ts';
 import type { Engine, PullEngine, RunRules } from './engine.ts';
 import {
@@ -301,7 +301,7 @@ export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRule
   // Stored events serve every later run: a run over chosen rules also reads what the whole active set needs.
   const active = engine.active();
   const windowMs = Math.max(rules.evaluator.needs.windowMs, active.evaluator.needs.windowMs);
-  const keptMs = Math.max(windowMs, recordedWindowMs(engine));
+  const keptMs = keptWindowMs(engine, windowMs);
   const pulled = await pullEvents({
     api: engine.api,
     clock: engine.clock,
@@ -316,8 +316,7 @@ export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRule
     trust: engine.settings.trust,
     settings: engine.settings.events,
   });
-  const forgetBeforeMs = run.startedAt - keptMs - engine.settings.events.overlapMs;
-  await engine.store.observeEvents({ events: pulled.events, coverage: pulled.coverage, forgetBeforeMs });
+  await engine.store.observeEvents(observedEvents(engine, pulled, run.startedAt, windowMs));
   if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe(pulled.events);
   else await fillWindows(engine, rules.evaluator, run.startedAt - windowMs);
   // Beyond this window events were forgotten just now: for a longer one they are read again.
@@ -330,7 +329,18 @@ export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRule
 /** An event log that no active rule reads is recorded for rules that look back as far. */
 const RECORDED_WINDOW_MS = 24 * 3_600_000;
 
-/** How far back the log is to be known for the history. */
-export function recordedWindowMs({ history }: Pick<PullEngine, 'history'>): number {
-  return history?.lists?.has('events') ? RECORDED_WINDOW_MS : 0;
+/** How far back the log is to be known: for rules, whose longest window is given, and for the history. */
+function keptWindowMs({ history }: Pick<PullEngine, 'history'>, windowMs: number): number {
+  return Math.max(windowMs, history?.lists?.has('events') ? RECORDED_WINDOW_MS : 0);
+}
+
+/** What no window has any more is forgotten, and not before the history has read it. */
+export function observedEvents(
+  engine: Pick<PullEngine, 'history' | 'settings'>,
+  { events, coverage }: PulledEvents,
+  nowMs: number,
+  windowMs: number,
+): ObservedEvents {
+  const forgetBeforeMs = nowMs - keptWindowMs(engine, windowMs) - engine.settings.events.overlapMs;
+  return { events, coverage, forgetBeforeMs, unreadAfterNo: engine.history?.unreadAfterNo };
 }

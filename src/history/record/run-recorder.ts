@@ -36,6 +36,8 @@ export interface RecorderState {
 export class RunRecorder implements HistoryRecorder {
   private last: Promise<void> = Promise.resolve();
   private waiting = 0;
+  /** Until it is known, nothing is. */
+  private recordedToNo = 0;
   private hasAnswered = false;
   private isNew = false;
   private isClosed = false;
@@ -60,6 +62,10 @@ export class RunRecorder implements HistoryRecorder {
     // Whether it fails shows when something is asked.
     if (this.isClosed) return;
     this.last.then(() => this.desk.open()).catch(() => undefined);
+  }
+
+  get unreadAfterNo(): number | undefined {
+    return this.waiting > 0 ? this.recordedToNo : undefined;
   }
 
   get fault(): string | undefined {
@@ -178,8 +184,10 @@ export class RunRecorder implements HistoryRecorder {
   ): Promise<void> {
     const { eventsTo, run } = frame;
     const after = await this.desk.eventsAfter({ seq: run.seq, eventsTo });
+    this.recordedToNo = after;
     for await (const batch of this.store.eventsBetween(after, eventsTo)) await this.desk.events(batch);
     await this.desk.record(sent);
+    this.recordedToNo = eventsTo;
     for (const { prints } of seen) if (prints) SeenPrints.release(prints);
     if (isClockRight) this.tidy();
   }

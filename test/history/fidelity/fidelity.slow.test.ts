@@ -12,6 +12,8 @@ import { replayed } from './replayed.ts';
 /** Those below 10 are one month: the digit cancels out in the dice. */
 const FIRST_SEED = 12;
 const MONTHS = 3;
+/** Months in which something was once recorded, or replayed, otherwise than it was. */
+const SEEDS_THAT_FAILED = [28_041];
 const LIMIT_MS = 600_000;
 const chosen = process.env.MONTH_SEED === undefined ? undefined : Number(process.env.MONTH_SEED);
 
@@ -26,7 +28,8 @@ describe.runIf(chosen !== undefined)('the chosen month', () => {
 describe.runIf(chosen === undefined)('random months of the real engine, recorded', () => {
   it('replay to the decisions that were made, one for one, or name why not', { timeout: LIMIT_MS }, async () => {
     const sum = noProof();
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + MONTHS; seed += 1) addProof(sum, await proveMonth(seed));
+    const seeds = Array.from({ length: MONTHS }, (_, at) => FIRST_SEED + at);
+    for (const seed of [...seeds, ...SEEDS_THAT_FAILED]) addProof(sum, await proveMonth(seed));
     process.stdout.write(`${proofLine(sum)}\n`);
     expect(sum.unexplained).toEqual([]);
     expect(sum.gaps).toBeGreaterThan(0);

@@ -48,6 +48,9 @@ function losing(history: MemoryHistory, isLost: (run: SeenRun) => boolean): Hist
     record: (run) => {
       if (!isLost(run)) history.record(run);
     },
+    get unreadAfterNo() {
+      return history.unreadAfterNo;
+    },
     settled: () => history.settled(),
     fault: undefined,
     close: () => history.close(),

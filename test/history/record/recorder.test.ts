@@ -15,8 +15,10 @@ import { DeskThread, DirectDesk, ThreadDesk } from '../../../src/history/record/
 import type { RecordingDesk } from '../../../src/history/record/folder-recording.ts';
 import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { addEvent } from '../../support/looks.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';
 import { PRINT_KEY } from '../../support/print-key.ts';
+import { ruleOf } from '../../support/recorded.ts';
 
 const dirs: string[] = [];
 afterEach(() => {
@@ -480,6 +482,34 @@ describe('a history that cannot be recorded', () => {
     expect(world.get('d2')?.get('MdmData.CompromisedStatus')).toBe('FALSE');
   });
 
+  it('that falls behind still has each event a run counted, and the store keeps none of them longer than for it', async () => {
+    const [on, folder] = [startOnPlatform({ rules: [ruleOf({ when: LOGGED })] }), freshFolder()];
+    const own = new DirectDesk(settingsOf(folder));
+    const { promise: freed, resolve: free } = Promise.withResolvers<void>();
+    const eventsAfter: RecordingDesk['eventsAfter'] = (run) => freed.then(() => own.eventsAfter(run));
+    const sleep = (ms: number) => (ms > 300_000 ? new Promise<void>(() => {}) : Promise.resolve());
+    const clock = { nowMs: () => on.clock.nowMs(), monotonicMs: () => 0, sleep };
+    const desk = Object.assign(Object.create(own) as RecordingDesk, { eventsAfter });
+    const recorder = new RunRecorder(desk, on.store, clock, on.engine.log);
+    on.engine.history = recorder;
+    const counted = [on.platform.addDevice('d1'), on.platform.addDevice('d2')].map(() => '');
+    for (const at of counted.keys()) {
+      addEvent(on, `d${at + 1}`);
+      counted[at] = String(on.platform.eventLog.at(-1)?.id);
+      expect((await on.run()).decisions.map(({ subject }) => subject.id)).toEqual([`d${at + 1}`]);
+      on.clock.pass(7_200_000);
+    }
+    free();
+    await recorder.settled();
+    const recorded = runsOf(await itemsOf(folder)).flatMap(({ events }) => events.map(({ id }) => id));
+    expect(recorded).toEqual(counted);
+    addEvent(on, 'd1');
+    await on.run();
+    const kept = [];
+    for await (const batch of on.store.events(0)) kept.push(...batch.map(({ id }) => id));
+    expect(kept).toEqual([on.platform.eventLog.at(-1)?.id]);
+  });
+
   it('says that its folder is in the way of a file, and records again when it is not', async () => {
     const [on, folder] = [startOnPlatform(), freshFolder()];
     writeFileSync(folder, 'a file');
@@ -495,6 +525,8 @@ describe('a history that cannot be recorded', () => {
     expect(worldOf(runsOf(await itemsOf(folder))).size).toBe(6);
   });
 });
+
+const LOGGED = { '>=': [{ event_count: { within: '1h' } }, 1] };
 
 function deskThat(fails: () => Promise<never>): RecordingDesk {
   const calls = { open: fails, presentPrints: fails, eventsAfter: fails, events: fails, ahead: fails };
