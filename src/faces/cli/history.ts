@@ -18,7 +18,7 @@ import {
 import { SUBJECT_KINDS, type SubjectRef } from '../../domain/subjects.ts';
 import { filled } from '../../engine/operate/commands.ts';
 import { forgetSubject, historyDays, verifyHistory } from '../../history/files/forget.ts';
-import { historyFolderOf } from '../../history/files/segment-files.ts';
+import { historyBytes, historyFolderOf } from '../../history/files/segment-files.ts';
 import { boundAddressOf } from '../../runtime/compose/history.ts';
 import { composeAuditWriter } from '../../runtime/compose/opened.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
@@ -184,7 +184,8 @@ export async function historyListCommand(io: Io, options: CommonOptions): Promis
   const format = outputOf(options, FORMATS, 'text');
   const folder = historyFolderOf(databaseOf(io, options).beside);
   const days = historyDays(folder);
-  const bytes = days.reduce((sum, day) => sum + day.bytes, 0);
+  const bytes = historyBytes(folder);
+  const beside = bytes - days.reduce((sum, day) => sum + day.bytes, 0);
   if (format === 'json') {
     write(io, options, JSON.stringify({ folder, bytes, days }, null, 2));
     return 0;
@@ -198,7 +199,8 @@ export async function historyListCommand(io: Io, options: CommonOptions): Promis
     ),
   ];
   const none = [`nothing is recorded in ${folder}`];
-  write(io, options, (days.length === 0 ? none : [...lines, '', `${folder}: ${sizeText(bytes)}`]).join('\n'));
+  const sum = `${folder}: ${sizeText(bytes)}${beside > 0 ? `, of which ${sizeText(beside)} beside the days` : ''}`;
+  write(io, options, (days.length === 0 ? none : [...lines, '', sum]).join('\n'));
   return 0;
 }
 

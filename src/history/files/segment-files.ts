@@ -300,15 +300,26 @@ export function removeSegments(folder: string, files: readonly Pick<SegmentFile,
 
 /** What a process left that was killed while it wrote; earlier versions wrote in the folders of days. INVARIANT: the caller is the only writer. */
 export function removeUnfinished(folder: string): void {
-  const names = namesIn(folder);
-  for (const at of [folder, ...names.filter((name) => isDay(folder, name)).map((day) => join(folder, day))]) {
-    for (const name of at === folder ? names : namesIn(at))
-      if (name.endsWith(UNFINISHED)) removeQuietly(join(at, name));
-  }
+  for (const file of entriesIn(folder)) if (file.endsWith(UNFINISHED)) removeQuietly(file);
 }
 
+/** Of all its files: the segments, what stands, what a killed process left. Errors: AppError `store_failed` when a folder cannot be read. */
+export function historyBytes(folder: string): number {
+  return entriesIn(folder).reduce((sum, file) => sum + sizeOf(file), 0);
+}
+
+/** Of the folder, and of those of its days. */
+function entriesIn(folder: string): string[] {
+  const names = namesIn(folder);
+  const days = names.filter((name) => isDay(folder, name));
+  const inDays = days.flatMap((day) => namesIn(join(folder, day)).map((name) => join(day, name)));
+  return [...names, ...inDays].map((name) => join(folder, name));
+}
+
+/** Of a file; 0 when it is gone, or a folder. */
 export function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found?.isFile() ? found.size : 0;
 }
 
 export const UNFINISHED = '.new';

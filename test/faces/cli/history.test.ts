@@ -1,8 +1,9 @@
 // commands: `history …`: what a real run recorded is listed, checked, copied and, for one person, forgotten. In: a database with its history. Out: texts,
 // exit codes, files, audit entries.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { sizeText } from '../../../src/faces/cli/io.ts';
 import { rowsOf } from '../../../src/history/files/begin.ts';
 import { verifyHistory } from '../../../src/history/files/forget.ts';
 import { listHistory, readSegment } from '../../../src/history/files/segment-files.ts';
@@ -36,6 +37,20 @@ it('what a run saw is listed and whole, also while a daemon writes; a damaged fi
   expect(JSON.parse(damaged.out).problems[0]).toMatchObject({
     text: 'its content does not have the checksum of its name',
   });
+});
+
+it('its size is that of all files in its folder, also in `doctor`', async () => {
+  writeFileSync(join(folder, 'left.new'), Buffer.alloc(3_000_000));
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+  expect(files.map(({ name }) => name)).toEqual(expect.arrayContaining(['standing', 'left.new']));
+  const listed = JSON.parse((await history('list', '--format', 'json')).out);
+  const ofDays = listed.days.reduce((sum: number, day: { bytes: number }) => sum + day.bytes, 0);
+  expect(listed.bytes).toBe(bytes);
+  expect((await history('list')).out).toMatch(
+    new RegExp(`${folder}: ${sizeText(bytes)}, of which ${sizeText(bytes - ofDays)} beside the days`),
+  );
+  expect((await command(['doctor'], org.env)).out).toContain(`kept for 30d: ${sizeText(bytes)};`);
 });
 
 it('lists that no active rule reads are recorded where the configuration names them', async () => {

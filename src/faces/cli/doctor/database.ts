@@ -19,7 +19,7 @@ import type { Source } from '../../../domain/subjects.ts';
 import { actionsWith } from '../../../engine/act/actions.ts';
 import { privateKeyFileOf } from '../../../engine/audit/signing-key.ts';
 import { restoredWhy, WAY_ON } from '../../../engine/audit/sources.ts';
-import { historyFolderOf, listHistory, sizeOf } from '../../../history/files/segment-files.ts';
+import { historyBytes, historyFolderOf, listHistory } from '../../../history/files/segment-files.ts';
 import type { ManagementClient } from '../../../platform/client.ts';
 import { loadRuleFolder } from '../../../rules/active/rule-holder.ts';
 import { rulesThatLose } from '../../../rules/compile/expressions.ts';
@@ -431,7 +431,7 @@ export async function historyChecks({ database, historyMs }: Config): Promise<Ch
           : warning(HISTORY_NAME, `${kept}: nothing yet`, ADVICE),
       ];
     const newest = Math.max(...segments.map(({ toMs }) => toMs));
-    const size = sizeText(segments.reduce((sum, { file }) => sum + sizeOf(file), 0));
+    const size = sizeText(historyBytes(folder));
     const text = `${kept}: ${size}; the newest run in it began at ${timeText(newest)}`;
     return [
       lastAt === undefined || lastAt <= newest
