@@ -1,4 +1,5 @@
 // domain: what is done about a match, and why. Written when new or changed; an unchanged one stays in force.
+import { formatDuration, timeText } from '../base/time.ts';
 import type { ActionName, Effect } from './action.ts';
 import type { Fact } from './facts.ts';
 import type { Mode, Rule } from './rule.ts';
@@ -50,6 +51,17 @@ export const LIFTED_BY_APPROVAL: ReadonlySet<ReasonCode> = new Set([
 
 /** Reasons to skip that time alone ends while the rule goes on matching: what has them waits for its time. */
 export const LIFTED_BY_TIME: ReadonlySet<ReasonCode> = new Set(['for_not_reached', 'cooldown']);
+
+/** Why a match does not act yet: how long it must last, and since when it has. That may be later than it was first seen: a pause begins it again. */
+export function lastingText(forMs: number, sinceMs: number): string {
+  return `it must match for ${formatDuration(forMs)}, and has since ${timeText(sinceMs)}`;
+}
+
+/** Since when, of such a text; undefined of any other. */
+export function lastingSince(text: string): number | undefined {
+  const [, time] = / and has since (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)$/.exec(text) ?? [];
+  return time === undefined ? undefined : Date.parse(time);
+}
 
 /** Codes in audit entries and sealed plans of earlier versions. */
 const EARLIER_REASONS: { readonly [code: string]: ReasonCode } = { trouble: 'rule_matches', trouble_over: 'cleared' };

@@ -84,6 +84,8 @@ export interface RunCounts {
   act: number;
   hold: number;
   skip: number;
+  /** Skipped now, and done when its time has come if its rule matches then. */
+  wait: number;
   done: number;
   failed: number;
   /** Without an outcome yet, in doubt or parked. */

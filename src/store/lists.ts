@@ -1,7 +1,7 @@
 // store: the lists that people page through, newest first. In: filters and a limit. Out: one page of nouns.
 // INVARIANT: every statement here has a LIMIT, and an index serves its order (test/store/queries.test.ts). Each order is total.
 // Errors of all: AppError `usage` when the row that a page follows is gone: an empty page would look like the end of the list.
-import type { StoredDecision } from '../domain/decision.ts';
+import { LIFTED_BY_TIME, type StoredDecision } from '../domain/decision.ts';
 import { type Claim, OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { nameKey } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
@@ -72,13 +72,16 @@ export function* newestRuns(db: Db, query: RunQuery): Work<Run[]> {
   return (yield* db.all(sql, ...where.values, query.limit)).map(RUN.nounOf);
 }
 
-const RUN_COUNTS = `SELECT decision AS what, count(*) AS n FROM decisions WHERE run_seq = ? GROUP BY 1
+const BY_TIME = JSON.stringify([...LIFTED_BY_TIME]);
+const RUN_COUNTS = `SELECT CASE WHEN decision = 'skip' AND reason IN (SELECT value FROM json_each(?)) THEN 'wait' ELSE decision END AS what, count(*) AS n
+    FROM decisions WHERE run_seq = ? GROUP BY 1
   UNION ALL SELECT CASE WHEN outcome IN ('succeeded', 'confirmed') THEN 'done' WHEN outcome = 'failed' THEN 'failed' ELSE 'open' END, count(*)
     FROM intents WHERE run_id = ? AND released = 0 AND status <> 'withdrawn' AND outcome IS DISTINCT FROM 'dry_run' GROUP BY 1`;
 
 export function* countsOfRun(db: Db, { seq, id }: Pick<Run, 'seq' | 'id'>): Work<RunCounts> {
-  const counts = { act: 0, hold: 0, skip: 0, done: 0, failed: 0, open: 0 };
-  for (const { what, n } of yield* db.all<{ what: keyof RunCounts; n: number }>(RUN_COUNTS, seq, id)) counts[what] = n;
+  const counts = { act: 0, hold: 0, wait: 0, skip: 0, done: 0, failed: 0, open: 0 };
+  const rows = yield* db.all<{ what: keyof RunCounts; n: number }>(RUN_COUNTS, BY_TIME, seq, id);
+  for (const { what, n } of rows) counts[what] = n;
   return counts;
 }
 

@@ -67,7 +67,7 @@ export async function findDaemon(
 }
 
 /** What is no address names no other one: a command that needs an address says so, and a stop goes on. */
-function isOther(named: string, own: string | null): boolean {
+export function isOther(named: string, own: string | null): boolean {
   return URL.canParse(named) && baseAddress(named) !== own;
 }
 

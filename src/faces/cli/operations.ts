@@ -10,6 +10,7 @@ import {
   operationsWith,
   type Parsed,
 } from '../../contract/table.ts';
+import { type Database, databaseName } from '../../domain/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/replay.ts';
 import { leastMode } from '../../domain/rule.ts';
@@ -20,7 +21,7 @@ import type { ReadingId } from '../../runtime/operations/reading.ts';
 import { statusLine } from '../../runtime/system/process.ts';
 import { showHidden } from '../report/fact-text.ts';
 import { evidenceOf, withSettings } from './config-of.ts';
-import { actorHere, type DaemonClient, findDaemon, namingApi } from './daemon-client.ts';
+import { actorHere, type DaemonClient, findDaemon, isOther, namingApi } from './daemon-client.ts';
 import { type CommonOptions, databaseOf, flagsOf, type Io, outputOf, write } from './io.ts';
 
 /** Errors of all: those of the operation, wherever it is done; AppError `usage` in which a member is called as its option is. */
@@ -121,12 +122,28 @@ async function steers<Id extends keyof typeof STEERING>(io: Io, options: CommonO
   const writer = await composeOperatorWriter(databaseOf(io, options));
   try {
     const { store, clock, checkpointer } = writer;
+    await demandOwnAddress(options, databaseOf(io, options), store);
     const operating = { store, clock, checkpointer };
     return await STEERING[id]({ operating, tokens: store.tokens() }, input, { by: actorHere() });
   } finally {
     await writer.checkpointer.publish();
     await writer.close();
   }
+}
+
+/** What needs no address uses none: another one than the database's is a mistake. Errors: AppError `usage`. */
+async function demandOwnAddress(
+  { apiUrl }: CommonOptions,
+  database: Database,
+  store: { address(): Promise<string | undefined> },
+): Promise<void> {
+  const own = apiUrl === undefined ? undefined : await store.address();
+  if (apiUrl === undefined || own === undefined || !isOther(apiUrl.trim(), own)) return;
+  const { shownAddress } = await import('../../domain/secrets.ts');
+  throw new AppError(
+    'usage',
+    `--api-url is \`${shownAddress(apiUrl)}\`, and ${databaseName(database)} belongs to ${own}: leave out --api-url, or name another database with --db`,
+  );
 }
 
 /**

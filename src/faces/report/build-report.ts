@@ -15,9 +15,9 @@ import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { differenceFrom, hasProgress, liveIntentsOf, type PlannedIntent, type PlanOutline } from '../../domain/plan.ts';
 import { isLive, leastMode, waitsForPerson } from '../../domain/rule.ts';
-import { isOfLook } from '../../domain/run.ts';
+import { isOfLook, type RunCounts } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
-import type { DecisionOutline, PageReader, ReportReader, WorkReader } from '../../domain/store-ports.ts';
+import type { DecisionOutline, PageReader, RecordReader, ReportReader, WorkReader } from '../../domain/store-ports.ts';
 import type { SubjectKind, SubjectRef } from '../../domain/subjects.ts';
 import { type Changes, changesOf } from './changes.ts';
 import {
@@ -92,6 +92,7 @@ function sentenceOf(
   { trusted }: Pick<ReportSnapshot, 'trusted'>,
   decisions: readonly RunDecision[],
   dues: ReadonlyMap<string, Due>,
+  since: RunCounts | undefined,
 ): string {
   if (run.status === 'running') return 'This run is still under way.';
   if (run.status === 'aborted') return `This run was aborted: ${run.error ?? 'no reason was recorded'}.`;
@@ -100,10 +101,20 @@ function sentenceOf(
   const held = heldWords(decisions, done.length + would.length > 0);
   const later = laterWords(run, decisions, dues);
   if (done.length === 0)
-    return `${undoneWords(run, trusted, { decisions, dues, would, held, later })}; nothing was changed.`;
+    return `${undoneWords(run, trusted, { decisions, dues, would, held, later })}; ${unchangedWords(since)}.`;
   const also = would.length === 0 ? [] : [`would ${actsWords(would)} if the mode allowed it`];
   const acted = `Acted to ${actsWords(done)} (${outcomeWords(done)})`;
   return `${listed([acted, ...also, ...prefixed('held', held), ...prefixed('will', later)])}.`;
+}
+
+/** Of a run that did nothing itself. What was approved of its plan is done for it later. */
+function unchangedWords(since: RunCounts | undefined): string {
+  const { done = 0, failed = 0, open = 0 } = since ?? {};
+  const begun = done + failed + open;
+  if (begun === 0) return 'nothing was changed';
+  const outcomes = Object.entries({ done, failed, 'without a result yet': open }).filter(([, count]) => count > 0);
+  const counted = outcomes.map(([word, count]) => `${countText(count)} ${word}`).join(', ');
+  return `nothing was changed then, and ${plural(begun, 'action')} of its plan ${begun === 1 ? 'was' : 'were'} begun since: ${counted}`;
 }
 
 interface Undone {
@@ -243,7 +254,7 @@ function outcomeWords(done: readonly RunDecision[]): string {
 }
 
 /** A what-if has no work: nothing of it waits, and it did nothing. */
-type RunReader = ReportReader & Partial<WorkReader>;
+type RunReader = ReportReader & Partial<WorkReader & Pick<RecordReader, 'countsOfRun'>>;
 
 /** The whole report of one run. `evidence`: kept evidence of its rules. Errors: AppError `store_failed`. */
 export async function buildReport(reader: RunReader, run: RunRecord, evidence?: EvidenceReader): Promise<Report> {
@@ -331,8 +342,11 @@ async function reportOf(
   const rules = ruleViews(run).map((rule) => ({ ...rule, evidence: evidenceView(rule, evidence) }));
   const judged = rules.filter(({ judged }) => judged).map(({ id }) => id);
   const [shownRun, snapshot] = [runView(run), snapshotView(run)];
+  const since = run.planId === undefined ? undefined : await reader.countsOfRun?.(run);
   return {
-    sentence: [sentenceOf(shownRun, snapshot, decisions, dues), (await leftOpen(reader, run)) ?? []].flat().join(' '),
+    sentence: [sentenceOf(shownRun, snapshot, decisions, dues, since), (await leftOpen(reader, run)) ?? []]
+      .flat()
+      .join(' '),
     run: shownRun,
     changes,
     effects: effectsOf(decisions),

@@ -2,7 +2,7 @@
 // run, its decisions. Out: when each is due, and in which mode it is then, if its rule matches until then.
 
 import { DAY_MS, MINUTE_MS, spanText } from '../../base/time.ts';
-import { LIFTED_BY_TIME } from '../../domain/decision.ts';
+import { LIFTED_BY_TIME, lastingSince } from '../../domain/decision.ts';
 import { isLive, type Mode } from '../../domain/rule.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { DecisionOutline } from '../../domain/store-ports.ts';
@@ -23,10 +23,10 @@ export function laterOf(
   const rules = new Map((findings?.tallies ?? []).map((tally) => [tally.rule, tally]));
   const waiting = decisions.filter(({ decision, reason }) => decision === 'skip' && LIFTED_BY_TIME.has(reason));
   return new Map(
-    waiting.map(({ id, rule, reason, since, mode }) => {
+    waiting.map(({ id, rule, reason, reasonText, since, mode }) => {
       const { forMs, mode: ownMode = mode } = rules.get(rule) ?? {};
-      // A match that paused began to count again later than `since`: then the time is not known here.
-      const atMs = reason === 'for_not_reached' && forMs !== undefined ? since + forMs : 0;
+      const atMs =
+        reason === 'for_not_reached' && forMs !== undefined ? (lastingSince(reasonText) ?? since) + forMs : 0;
       return [id, { atMs: atMs > startedAt ? atMs : undefined, mode: isLive(mode) ? mode : ownMode }];
     }),
   );

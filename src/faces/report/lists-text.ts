@@ -210,12 +210,13 @@ export function runsText(runs: readonly CountedRun[], options: TerminalOptions =
 }
 
 /** Each that is not zero, the decisions first. */
-export function countWords({ act, hold, skip, done, failed, open }: RunCounts): string[] {
+export function countWords({ act, hold, wait, skip, done, failed, open }: RunCounts): string[] {
   const words = (counts: readonly [string, number][]) =>
     counts.filter(([, count]) => count > 0).map(([word, count]) => `${countText(count)} ${word}`);
   const decided = words([
     ['act', act],
     ['hold', hold],
+    ['wait', wait],
     ['skip', skip],
   ]);
   const called = words([

@@ -128,8 +128,14 @@ function liveWords(acts: readonly RunDecision[]): string[] {
 function wouldWords({ run, rules, decisions }: Report, count: number): string[] {
   const live = new Set(rules.filter(({ mode }) => isLive(mode)).map(({ id }) => id));
   const later = decisions.filter((one) => waitsForTime(one) && live.has(one.rule)).length;
-  const also = later === 0 ? '' : `, and on ${countText(later)} more when the time has come`;
-  const matches = `${plural(count, 'match', 'matches')}${also}`;
+  const now = plural(count, 'match', 'matches');
+  const inTime = `when ${later === 1 ? 'its time has' : 'their time has'} come`;
+  const matches =
+    later === 0
+      ? now
+      : count === 0
+        ? `no match yet, and on ${plural(later, 'match', 'matches')} ${inTime}`
+        : `${now} now, and on ${countText(later)} more ${inTime}`;
   if (run.whatIf) return [`If they were active, a live run would act on ${matches}.`];
   if (run.mode === 'dry-run') return [`A live run would act on ${matches}.`];
   return count === 0 ? [] : [`${plural(count, 'match', 'matches')} would be acted on if the mode allowed it.`];

@@ -98,6 +98,16 @@ it('a reason is audited without the spaces around it, whichever command it is gi
   ]);
 });
 
+it('another Management API than the database’s is refused also without a daemon, where none would be called', async () => {
+  const named = 'https://elsewhere.example.com';
+  for (const args of [['stop'], ['resume'], ['snapshot', 'accept', 'devices']])
+    expect(await tw(...args, '--reason', 'x', '--api-url', named), args[0]).toEqual({
+      code: 2,
+      out: '',
+      err: `trustward: --api-url is \`${named}\`, and ${org.dbFile} belongs to ${org.console.address}: leave out --api-url, or name another database with --db\n`,
+    });
+});
+
 it('a part of a plan names at most 10,000 targets without a daemon', async () => {
   expect(await tw(...APPROVE_MANY())).toMatchObject({ code: 2, err: expect.stringContaining('at most 10000') });
 });

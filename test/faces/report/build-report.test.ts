@@ -361,13 +361,14 @@ describe('the report of a run over the subjects that new events named states not
   });
 
   it('lists show what started a run, and what it left out', () => {
-    const counts = { act: 1, hold: 0, skip: 0, done: 1, failed: 0, open: 0 };
+    const counts = { act: 1, hold: 0, wait: 2, skip: 0, done: 1, failed: 0, open: 0 };
     const chosen: Run = { ...look, trigger: 'command' };
     const asked: Run = { ...whole, trigger: 'watch' };
     const text = runsText(
       [look, chosen, asked].map((run) => ({ run, counts })),
       { width: 200 },
     );
+    expect(text).toContain('1 act, 2 wait');
     expect(text).toContain('only subjects of new events');
     expect(text).toContain('only ban-compromised-device');
     expect(text).toContain('all subjects, after new events');

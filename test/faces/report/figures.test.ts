@@ -1,6 +1,8 @@
 // report: its figures, and a summary of what happened since a time, on a real database.
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseWindows } from '../../../src/domain/change-window.ts';
+import { lastingText } from '../../../src/domain/decision.ts';
+import type { RunRecord } from '../../../src/domain/store.ts';
 import { howToGet } from '../../../src/domain/verdict.ts';
 import { stopEverything } from '../../../src/engine/operate/commands.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
@@ -14,6 +16,7 @@ import {
   addRun,
   decision,
   fakeClock,
+  intent,
   openStore,
   plan,
   type RunFill,
@@ -106,6 +109,20 @@ describe('the sentence of a report', () => {
       'Would ban 2 devices of 2 people in 3 days if they still match; nothing was changed.',
     ],
     [
+      'of a match that paused, which counts anew since then',
+      {
+        decisions: [
+          ban('a', [device('1', [])], {
+            ...waits,
+            since: START_MS - 2 * DAY_MS,
+            reasonText: lastingText(3 * DAY_MS, START_MS),
+          }),
+        ],
+        tallies: [tally({ forMs: 3 * DAY_MS })],
+      },
+      'Would ban 1 device in 3 days if it still matches; nothing was changed.',
+    ],
+    [
       'of a live run with such matches, of a rule that asks, and one after an attempt',
       {
         mode: 'enforce',
@@ -162,7 +179,7 @@ describe('what waits for its time', () => {
     const skipped = { decision: 'skip', reason: 'exempt' } as const;
     const decisions = [ban('a', [device('1')], waits), ban('b', [device('2')], waits), ban('c', [], skipped)];
     const text = reportText(await reportOf({ decisions }), { width: 400 });
-    expect(text).toContain('A live run would act on 0 matches, and on 2 more when the time has come.');
+    expect(text).toContain('A live run would act on no match yet, and on 2 matches when their time has come.');
     expect(text).toContain('0 held for a person, 2 wait for their time, 1 skipped');
     expect(text).toContain('\nWAITS FOR ITS TIME (2)\n');
     expect(text).toContain('\nSKIPPED (1)\n');
@@ -177,6 +194,18 @@ it('of the newest run goes on with what is left open, and of an earlier one does
   expect((await buildReport(store, first)).sentence).toBe('Nothing to do; nothing was changed.');
   expect((await buildReport(store, second)).sentence).toBe(
     'Would hold 1 for approval; nothing was changed. 1 plan waits for a yes.',
+  );
+});
+
+it('of a run whose plan was applied later says so', async () => {
+  const store = openStore();
+  const held = ban('c', [], { decision: 'hold', reason: 'approval_needed', mode: 'approve', outcome: undefined });
+  const later = intent({ id: 'later', runId: 'b', planId: 'plan1', approved: true });
+  await addRun(store, { id: 'b', decisions: [held], plan: plan(held, { runId: 'b' }), intents: [later] });
+  await store.markSent({ intentId: 'later', run: 'b', notes: [] });
+  await store.settle({ intentId: 'later', outcome: 'succeeded', note: 'Success', notes: [] });
+  expect((await buildReport(store, (await store.run('b')) as RunRecord)).sentence).toContain(
+    'nothing was changed then, and 1 action of its plan was begun since: 1 done.',
   );
 });
 

@@ -2,6 +2,7 @@
 
 import { formatDuration, timeText, wallElapsedMs } from '../../../base/time.ts';
 import { type Check, type CheckName, skip } from '../../../domain/check.ts';
+import { lastingText } from '../../../domain/decision.ts';
 import { isDone, isUnresolved } from '../../../domain/intent.ts';
 
 const FIRST_MS = 60_000;
@@ -61,8 +62,7 @@ export const PROGRESS = {
         // Without `for` there is nothing to wait for, even after the clock was set back.
         if (undo || !ruleNow || matchingSince === undefined || ruleNow.forMs === 0) continue;
         if (nowMs - matchingSince >= ruleNow.forMs) continue;
-        const since = timeText(matchingSince);
-        return skip('for_not_reached', `it must match for ${formatDuration(ruleNow.forMs)}, and has since ${since}`);
+        return skip('for_not_reached', lastingText(ruleNow.forMs, matchingSince));
       }
       return undefined;
     },
