@@ -9,7 +9,11 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY .ci ./.ci
+COPY docs ./docs
+COPY README.md SECURITY.md CHANGELOG.md ./
 RUN npm run build \
+ && npm run docs \
  && npm prune --omit=dev --ignore-scripts \
  && find dist \( -name '*.d.ts' -o -name .tsbuildinfo \) -delete
 

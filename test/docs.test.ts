@@ -9,8 +9,14 @@ import { ROOT } from './support/built.ts';
 import { openEndpoint } from './support/endpoint.ts';
 import { namesRead } from './support/settings.ts';
 
-const README = read('README.md');
-const PAGES = ['README.md', 'CHANGELOG.md', 'AGENTS.md', ...foldersOf('docs'), ...foldersOf('docs/decisions')];
+const PAGES = [
+  'README.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  'AGENTS.md',
+  ...foldersOf('docs'),
+  ...foldersOf('docs/decisions'),
+];
 
 function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
@@ -32,11 +38,11 @@ function all(text: string, pattern: RegExp): string[] {
 
 const sorted = (names: Iterable<string>) => [...new Set(names)].sort();
 
-describe('names in the README', () => {
+describe('names in tables', () => {
   const configured = namesRead();
 
   it('of configuration are those that are read, each once in the table', () => {
-    const rows = section(README, 'Configuration')
+    const rows = read('docs/configuration.md')
       .split('\n')
       .filter((line) => line.startsWith('| `'));
     const named = rows.flatMap((row) => all(row.split('|')[1] ?? '', /`(TRUSTWARD_\w+)`/g));
@@ -51,13 +57,13 @@ describe('names in the README', () => {
   });
 
   it('of HTTP routes are those that are served', () => {
-    const rows = all(section(README, 'HTTP endpoint'), /\| `((?:GET|POST|PUT|DELETE) [^`]+)` \|/g);
+    const rows = all(read('docs/http.md'), /\| `((?:GET|POST|PUT|DELETE) [^`]+)` \|/g);
     const served = openEndpoint().app.routes.filter(({ method, path }) => method !== 'ALL' && !path.includes('*'));
     expect([...rows].sort()).toEqual(sorted(served.map(({ method, path }) => `${method} ${path}`)));
   });
 
   it('of commands are those that there are', async () => {
-    const cells = section(README, 'Commands')
+    const cells = read('docs/commands.md')
       .split('\n')
       .map((line) => (line.startsWith('| `') ? line.split(' | ')[0] : ''));
     const named = all(cells.join('\n'), /`([a-z]+(?: [a-z-]+)*)[^`]*`/g);
@@ -72,7 +78,7 @@ describe('names in the README', () => {
 
   it('of shipped rules are the files of the rules folder', () => {
     const shipped = readdirSync(join(ROOT, 'rules')).filter((name) => name.endsWith('.yaml'));
-    const rows = all(section(README, 'Rules'), /\| `([a-z-]+)` \| `/g);
+    const rows = all(section(read('README.md'), 'Rules'), /\| `([a-z-]+)` \| `/g);
     expect(sorted(rows)).toEqual(sorted(shipped.map((name) => name.replace('.yaml', ''))));
   });
 });

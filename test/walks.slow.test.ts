@@ -1,4 +1,4 @@
-// The walks of the docs, run as a person goes through them: the README's first ten minutes and its library examples, docs/history.md, and
+// The walks of the docs, run as a person goes through them: the README's first ten minutes, the examples of docs/library.md, docs/history.md, and
 // docs/operating.md on an empty machine. They never reach further than loopback.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -64,9 +64,9 @@ describe('the first ten minutes of the README', () => {
   });
 });
 
-describe('the library examples of the README', () => {
+describe('the examples of docs/library.md', () => {
   const example = (name: string) =>
-    [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].find(([, block]) =>
+    [...readFileSync(join(ROOT, 'docs/library.md'), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].find(([, block]) =>
       block?.includes(`from '${name}'`),
     )?.[1] ?? '';
 

@@ -17,7 +17,7 @@ const PACKED = [
   'docs',
   'ops',
 ];
-const TEXTS = ['README.md', 'CHANGELOG.md', 'LICENSE'];
+const TEXTS = ['README.md', 'SECURITY.md', 'CHANGELOG.md', 'LICENSE'];
 
 export interface Packed {
   filename: string;

@@ -67,7 +67,10 @@ async function look(io: Io, options: CommonOptions): Promise<Looked> {
     if (!(error instanceof AppError) || error.code !== 'config') throw error;
     // Without a configuration there is nothing to check: the database and the address are unknown.
     const faults = error.message.split('\n').map((line) => line.replace(/^configuration: /, ''));
-    return { checks: faults.map((fault) => problem('configuration', fault, 'README.md has every setting')), code: 2 };
+    return {
+      checks: faults.map((fault) => problem('configuration', fault, 'docs/configuration.md has every setting')),
+      code: 2,
+    };
   }
 }
 

@@ -22,7 +22,7 @@ interface InstallationPlaces {
 /** Paths are absolute: a command finds the same database from every folder. */
 function environmentFile({ address, key, database, rules }: InstallationPlaces): string {
   return `# Settings of this installation. A shell loads them with \`set -a; . FILE; set +a\`, systemd with EnvironmentFile=.
-# \`trustward doctor\` checks them. README.md lists all settings, docs/operating.md their defaults.
+# \`trustward doctor\` checks them. docs/configuration.md lists all settings, docs/operating.md their defaults.
 
 # The Management API: the bare base address, without /api/v1.
 TRUSTWARD_API_URL=${address === undefined ? '' : shellWord(address)}

@@ -77,7 +77,7 @@ Exit codes:
 Start with a run that changes nothing: \`trustward run --mode dry-run\`.
 Without TRUSTWARD_API_URL an embedded, made-up organization is used.
 \`trustward COMMAND --help\` lists a command's options, with examples;
-README.md lists every setting.`;
+docs/configuration.md lists every setting.`;
 
 /** The caller reports mistakes in one line; only unrequested help goes to standard error here. */
 function outputTo(io: Io) {

@@ -7,6 +7,7 @@ import { assetRoutes } from './assets.ts';
 import { auditPages } from './pages/audit.tsx';
 import { docsPages } from './pages/docs.tsx';
 import { exemptionPages } from './pages/exemptions.tsx';
+import { guidePages } from './pages/guide.tsx';
 import { inForcePages } from './pages/in-force.tsx';
 import { inboxPages } from './pages/inbox.tsx';
 import { overviewPages } from './pages/overview.tsx';
@@ -42,6 +43,7 @@ export function createPages(deps: HttpDeps): Pages {
       ...auditPages(deps),
       ...tokenPages(deps),
       ...docsPages(deps),
+      ...guidePages(deps),
       ...rulesPages(deps),
       ...rulePages(deps),
       ...tryPages(deps),

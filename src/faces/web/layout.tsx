@@ -196,6 +196,7 @@ function Top({
           <span class="quiet who-name" title={`${showHidden(shownName(caller.name))} (${caller.scope})`}>
             <Name>{caller.name}</Name> ({caller.scope})
           </span>
+          <Link href="/guide/">Guide</Link>
           <button type="button" class="link" data-keys hidden>
             Keys
           </button>

@@ -6,7 +6,7 @@ import { openEndpoint } from '../../support/endpoint.ts';
 import { faultsOf, type OpenApi, openApiSchema, operationsOf } from '../../support/openapi-document.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const TABLE = readFileSync(join(ROOT, 'docs/http.md'), 'utf8');
 
 async function served() {
   const { app, ask } = openEndpoint();
@@ -41,9 +41,9 @@ describe('the OpenAPI document', () => {
     expect(faultsOf(document)).toEqual([]);
   });
 
-  it('names for each operation the scope that the README names', async () => {
+  it('names for each operation the scope that docs/http.md names', async () => {
     const { document } = await served();
-    const rows = [...README.matchAll(/^\| `(GET|POST) (\/(?:api\/[^`]*|metrics))` \| `(\w+)`/gm)].map(
+    const rows = [...TABLE.matchAll(/^\| `(GET|POST) (\/(?:api\/[^`]*|metrics))` \| `(\w+)`/gm)].map(
       ([, method, path, scope]) => `${method} ${path?.replace(/:(\w+)/g, '{$1}')} ${scope}`,
     );
     const scoped = operationsOf(document).filter(({ security }) => security.length > 0);

@@ -1,11 +1,11 @@
-// http: every route needs the scope that the README names, and no lesser one is enough.
+// http: every route needs the scope that docs/http.md names, and no lesser one is enough.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { SCOPES, type Scope } from '../../../src/domain/endpoint-token.ts';
 import { openEndpoint } from '../../support/endpoint.ts';
 
-const README = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-const ROWS = [...README.matchAll(/^\| `(GET|POST|PUT|DELETE) (\/[^`]*)` \| `?(read|trigger|approve|admin)`? \|/gm)].map(
+const TABLE = readFileSync(new URL('../../../docs/http.md', import.meta.url), 'utf8');
+const ROWS = [...TABLE.matchAll(/^\| `(GET|POST|PUT|DELETE) (\/[^`]*)` \| `?(read|trigger|approve|admin)`? \|/gm)].map(
   ([, method, path, scope]) => ({ method: method as string, path: path as string, scope: scope as string }),
 );
 
