@@ -28,6 +28,18 @@ function foldersOf(folder: string): string[] {
     .map((name) => `${folder}/${name}`);
 }
 
+/** The rows of each table, as GFM reads them: an empty line ends one. */
+function tablesOf(text: string): string[][] {
+  return [...text.matchAll(/(?:^ *\|.*$\n?)+/gm)].map(([table]) => table.trimEnd().split('\n'));
+}
+
+function faultsOf(page: string, [head = '', rule = '', ...rows]: string[]): string[] {
+  const cells = (row: string) => row.trim().match(/(?<!\\)\|/g)?.length;
+  const isRule = /^ *(\| *:?-+:? *)+\|$/.test(rule) && cells(rule) === cells(head);
+  if (!isRule) return [`${page}: ${head}`];
+  return rows.filter((row) => cells(row) !== cells(head)).map((row) => `${page}: ${row}`);
+}
+
 function section(text: string, heading: string): string {
   return text.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
 }
@@ -106,6 +118,11 @@ describe('pages', () => {
       return links.filter((link) => !leadsSomewhere(page, link)).map((link) => `${page}: ${link}`);
     });
     expect(broken).toEqual([]);
+  });
+
+  it('have a table that does not render: without its rule line, or with a row of more or fewer cells than its head', () => {
+    const cut = PAGES.flatMap((page) => tablesOf(withoutExamples(read(page))).flatMap((rows) => faultsOf(page, rows)));
+    expect(cut).toEqual([]);
   });
 
   it('name a file that is not there', () => {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import jsonLogic, { type RulesLogic } from 'json-logic-js';
 import { describe, expect, it, vi } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
+import { OTHER_NAMES } from '../../src/rules/check/other-names.ts';
 import { explain } from '../../src/rules/explain.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
@@ -119,6 +120,26 @@ describe('what cannot be meant is refused when the rule is loaded', () => {
     ],
   ])('or else %s', (_, when, words) => {
     expect(problemsOf(when).join('\n')).toContain(words);
+  });
+
+  it('an operator that there is not gets a hint by what it means, else by its spelling, else none', () => {
+    const hints: [string, string][] = [
+      ['older_than', '; write, for example, {">": [{"age": {"var": "LastLogin"}}, "90d"]}'],
+      ['olderThan', '; write, for example, {">": [{"age": {"var": "LastLogin"}}, "90d"]}'],
+      ['oldr_than', '; write, for example, {">": [{"age": {"var": "LastLogin"}}, "90d"]}'],
+      ['contains', '; write, for example, {"in": ["employee", {"var": "Roles"}]}'],
+      ['starts_wiht', '; did you mean `starts_with`?'],
+      ['constructor', ''],
+      ['frobnicate', ''],
+    ];
+    for (const [written, hint] of hints)
+      expect(problemsOf({ [written]: [1, 2] })[0]?.split('unknown operator ')[1]).toBe(`\`${written}\`${hint}`);
+  });
+
+  it('what a hint shows is a condition that loads, and no name in it is the name of an operator or given twice', () => {
+    const names = Object.values(OTHER_NAMES).flatMap((each) => each.split(' '));
+    expect(names.filter((name, index) => LANGUAGE.has(name) || names.indexOf(name) !== index)).toEqual([]);
+    for (const example of Object.keys(OTHER_NAMES)) ruleOf(JSON.parse(example));
   });
 
   it('a group is found by its whole name', () => {

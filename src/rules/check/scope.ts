@@ -2,7 +2,7 @@
 // written, and how an operand is refused. In: the subject's schema, the rule's declarations. Out: a scope that checks pass down.
 
 import { canonicalJson } from '../../base/json.ts';
-import { didYouMean, nearestName } from '../../base/nearest-name.ts';
+import { nearestName } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
 import type { ActionTraits } from '../../domain/action.ts';
 import { type Fact, isFacts, showLiteral } from '../../domain/facts.ts';
@@ -37,6 +37,7 @@ import {
   VIRTUAL_NAMES,
   virtualType,
 } from '../record-types/field-types.ts';
+import { operatorHint } from './other-names.ts';
 
 /** An operator as rules write it. Its check makes an expression, which has the `Operator` that it means. */
 export interface Form {
@@ -162,7 +163,7 @@ export function check(raw: Fact, place: Place, scope: Scope): Expression {
       scope,
       'operator',
       [...place, name],
-      `unknown operator \`${name}\`${didYouMean(name, scope.language.keys())}`,
+      `unknown operator \`${name}\`${operatorHint(name, scope.language.keys())}`,
     );
   }
   const written = raw[name] as Fact;
