@@ -503,10 +503,12 @@ export function checkKnownText(field: Expression, literal: ExpressionOf<'literal
   }
   const known = field.type.kind === 'text' ? field.type.values : undefined;
   if (!known || known.includes(value) || value === '') return true;
-  const meant = known.find((each) => each.toLowerCase() === value.toLowerCase()) ?? nearestName(value, known);
+  const lower = value.toLowerCase();
+  const starts = (each: string) => field.op === 'call' && lower.startsWith(each.toLowerCase());
+  const meant = known.find((each) => each.toLowerCase() === lower) ?? nearestName(value, known) ?? known.find(starts);
   const hint =
     meant === undefined
-      ? ` (known: ${known.join(', ')}); if the server has it, declare the field as \`text\` in \`declares\``
+      ? ` (known: ${known.join(', ')})${field.op === 'call' ? '' : '; if the server has it, declare the field as `text` in `declares`'}`
       : `; did you mean "${meant}"?`;
   scope.problem('value', literal.place, `${nameOf(field)} is not known to have the value ${showLiteral(value)}${hint}`);
   return false;

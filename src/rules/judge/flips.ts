@@ -1,6 +1,7 @@
 // rules: the smallest change of at most two facts that gives a rule another verdict on a record.
 // In: a judged rule. Out: for each verdict that can be reached, the fewest facts to change. Bounded; changes nothing.
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
+import { TRUST_LEVELS, type TrustLevel } from '../../domain/platform-values.ts';
 import type { Flip, VerdictName } from '../../domain/verdict.ts';
 import type { Slot } from '../compile/expressions.ts';
 import {
@@ -25,6 +26,8 @@ import { type Judged, shown, slotValue, verdictOf } from './judge-once.ts';
 // Which values of which facts can flip a verdict: those that the rule itself compares with.
 
 const PER_FACT_MAX = 16;
+/** Times of every hour of a day, each with its neighbours. */
+const PER_TIME_MAX = 80;
 
 function candidatesFor(rule: LoadedRule, record: Facts, judged: Judged): Change[] {
   const literals = literalsByFact(rule.condition);
@@ -55,7 +58,10 @@ function pastChanges(slot: Slot, compared: readonly Fact[], judged: Judged): Cha
 
 function pathChanges(fact: PathFact, compared: readonly Fact[], record: Facts, nowMs: number): Change[] {
   const from = ownAt(record, fact.path);
-  const values = valuesFor(fact.type, compared, from, nowMs).slice(0, PER_FACT_MAX);
+  const values = valuesFor(fact.type, compared, from, nowMs).slice(
+    0,
+    fact.type.kind === 'time' ? PER_TIME_MAX : PER_FACT_MAX,
+  );
   const own = values
     .filter((to) => to !== from)
     .map((to): Change => ({ fact: fact.label, at: { path: fact.path }, from, to, measure: unitOf(fact.type) }));
@@ -99,7 +105,14 @@ function textValues(type: ValueType & { kind: 'text' }, texts: readonly string[]
     type.values?.find((value) => !texts.includes(value)) ?? (type.style === 'version' ? '0.0.0' : '(another)');
   if (type.style === 'groups')
     return [...texts.map((text) => (typeof from === 'string' && from !== '' ? `${from},${text}` : text)), other];
+  if (type.style === 'level') return [...texts, ...nearestLevels(from)];
   return type.style === 'version' ? [...texts, '0.0.0', '9999.0.0'] : [...texts, other];
+}
+
+function nearestLevels(from: Fact | undefined): TrustLevel[] {
+  const at = TRUST_LEVELS.indexOf(from as TrustLevel);
+  const distance = (level: TrustLevel) => Math.abs(TRUST_LEVELS.indexOf(level) - at);
+  return [...TRUST_LEVELS].sort((a, b) => distance(a) - distance(b));
 }
 
 function numbersAround(compared: readonly Fact[]): number[] {
@@ -171,6 +184,7 @@ function literalsByFact(condition: Expression): Map<string, Fact[]> {
     const literals: Fact[] = [];
     walk(part, (inner) => {
       if (inner.op === 'literal' && !isFacts(inner.value)) literals.push(inner.value);
+      if (inner.op === 'call') literals.push(...(inner.operator.agesToTry ?? []));
     });
     for (const fact of factsIn(part)) byFact.set(fact.key, [...(byFact.get(fact.key) ?? []), ...literals]);
   });

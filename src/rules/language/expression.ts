@@ -271,8 +271,10 @@ interface OperatorTraits {
 
   /** It only joins conditions. Coverage counts these instead, and each of them has its own budget of steps. */
   joins?: boolean;
-  /** It counts: a whole number from 0. */
-  isCount?: boolean;
+  /** From where to where its numbers go, both included. */
+  range?: readonly [least: number, most: number];
+  /** Ages of its operand, in seconds, that give it each of its values: tried for the smallest change. */
+  agesToTry?: readonly number[];
   /** It is true only when all operands are. */
   isConjunction?: boolean;
   /** It compares each operand with the next one, unchanged. */

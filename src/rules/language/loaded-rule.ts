@@ -68,6 +68,8 @@ export interface RuleTest {
   expect: VerdictName;
   /** Facts that the reasons must name; empty: any. */
   reasons: string[];
+  /** The time of the run; undefined: the one of all tests. */
+  nowMs: number | undefined;
   line: number;
 }
 

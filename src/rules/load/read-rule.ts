@@ -22,7 +22,7 @@ import {
   type Scope,
 } from '../check/scope.ts';
 import { type Expression, type Freshness, ownAt, ownPart, walk } from '../language/expression.ts';
-import { type LoadedRule, noReads, type Reads, type RuleTest } from '../language/loaded-rule.ts';
+import { type LoadedRule, noReads, type Reads } from '../language/loaded-rule.ts';
 import { byPosition, type Place, Problems, type RuleProblem } from '../language/problem.ts';
 import { LANGUAGE } from '../operators/operators.ts';
 import {
@@ -38,8 +38,8 @@ import {
   TEXT,
   typeName,
   type ValueType,
-  virtualType,
 } from '../record-types/field-types.ts';
+import { checkTests, readTests } from './read-tests.ts';
 import {
   KEYS,
   listRuleFiles,
@@ -48,7 +48,6 @@ import {
   readRuleFile,
   readRuleText,
   ruleSchema,
-  type TestFile,
 } from './rule-text.ts';
 
 // Zod's issues about a rule file → problems in plain words: what was expected, what was found, and the nearest known
@@ -106,7 +105,9 @@ function sentence(issue: z.core.$ZodIssue, found: Fact | undefined): string {
     case 'invalid_type':
       return `expected ${TYPE_WORDS[issue.expected] ?? issue.expected}, found ${shown}`;
     case 'invalid_format':
-      return `expected lower-case words joined by hyphens (kebab-case), found ${shown}`;
+      return issue.format === 'datetime'
+        ? `expected a time with its zone, such as "2026-11-28T22:00:00+01:00", found ${shown}`
+        : `expected lower-case words joined by hyphens (kebab-case), found ${shown}`;
     case 'too_small':
       return `expected at least ${issue.minimum}${isFacts(found) || Array.isArray(found) ? ' entry' : ''}, found ${shown}`;
     case 'too_big':
@@ -141,27 +142,6 @@ const lastName = (place: Place): string =>
   String(place.filter((part) => typeof part === 'string' && !/^\d+$/.test(part)).at(-1) ?? '');
 const nameOf = (place: Place): string =>
   place.map((part, i) => (typeof part === 'number' ? `[${part}]` : i > 0 ? `.${part}` : part)).join('');
-
-function readTests(file: RuleFile, lineOf: (test: number) => number): RuleTest[] {
-  return file.tests.map((test, index) => readTest(test, lineOf(index)));
-}
-
-function readTest(test: TestFile, line: number): RuleTest {
-  const ms = (duration: string): number => parseDuration(duration) ?? 0;
-  const joined = test.owners ?? test.devices;
-  return {
-    name: test.name,
-    given: test.given as Facts,
-    joined: joined as Facts[] | undefined,
-    events: test.events.map(({ ago, times, ...body }) => ({ agoMs: ms(ago), times, body: body as Facts })),
-    history: test.history.map(({ ago, ...values }) => ({ agoMs: ms(ago), values: values as Facts })),
-    gaps: test.gaps.map(({ from, to }) => ({ fromAgoMs: ms(from), toAgoMs: ms(to) })),
-    eventsUnavailable: test.unavailable.includes('events'),
-    expect: typeof test.expect === 'string' ? test.expect : test.expect.verdict,
-    reasons: typeof test.expect === 'string' ? [] : test.expect.reasons,
-    line,
-  };
-}
 
 // Fields that a rule declares, added to its subject's schema (or to the event's, under `event.`).
 
@@ -367,75 +347,6 @@ function reportTimesOf({ fresh, subject }: Pick<RuleFile, 'fresh' | 'subject'>, 
   );
 }
 
-// Checks the data of a rule's tests: a misspelt field would test nothing, and the test would pass.
-
-/** `lookBack`: the paths that `when` looks back on. */
-function checkTests(file: RuleFile, subject: SubjectKind, lookBack: ReadonlySet<string>, problems: Problems): void {
-  const { root, eventRoot } = declareFields(subject, file.declares, new Problems('', () => ({ line: 1, column: 1 })));
-  const check = (value: Fact, type: ValueType, place: Place) => checkFields(value, type, place, problems);
-  const names = new Set<string>();
-  file.tests.forEach((test, index) => {
-    const place: Place = ['tests', index];
-    if (names.has(test.name)) problems.add('format', [...place, 'name'], `two tests are named \`${test.name}\``);
-    names.add(test.name);
-    const { $spec, ...given } = test.given as Facts;
-    check(given, root, [...place, 'given']);
-    if ($spec !== undefined) checkSpec($spec, subject, [...place, 'given', '$spec'], problems);
-    for (const [name, of] of [
-      ['owners', 'device'],
-      ['devices', 'user'],
-    ] as const) {
-      if (test[name] === undefined) continue;
-      if (of === subject) check(test[name] as Fact, virtualType(subject, `$${name}`) as ValueType, [...place, name]);
-      else
-        problems.add(
-          'format',
-          [...place, name],
-          `\`${name}\` are given to rules over a ${of}; this one is over a ${subject}`,
-        );
-    }
-    test.history.forEach(({ ago: _, ...values }, at) => {
-      for (const path of Object.keys(values))
-        checkSeen(path, root, lookBack, [...place, 'history', at, path], problems);
-    });
-    test.events.forEach(({ ago: _, times: __, ...body }, at) => {
-      check(body as Facts, eventRoot, [...place, 'events', at]);
-    });
-  });
-}
-
-/** What a run saw of a field that the rule does not look back on would test nothing. */
-function checkSeen(path: string, root: ValueType, lookBack: ReadonlySet<string>, place: Place, problems: Problems) {
-  if (lookBack.has(path)) return;
-  const what = fieldAt(root, path.split('.'))
-    ? `\`when\` does not look back on \`${path}\``
-    : `there is no field \`${path}\``;
-  problems.add('path', place, `${what}${didYouMean(path, lookBack)}`);
-}
-
-function checkSpec(spec: Fact, subject: SubjectKind, place: Place, problems: Problems): void {
-  const type = virtualType(subject, '$spec');
-  if (type) checkFields(spec, type, place, problems);
-  else problems.add('path', place, `\`$spec\` is a service's; this rule is over a ${subject}`);
-}
-
-function checkFields(value: Fact, type: ValueType, place: Place, problems: Problems): void {
-  if (Array.isArray(value) && type.kind === 'list') {
-    value.forEach((item, index) => {
-      checkFields(item, type.of, [...place, index], problems);
-    });
-  }
-  if (!isFacts(value) || type.kind !== 'record') return;
-  for (const [name, inner] of Object.entries(value)) {
-    const field = fieldAt(type, [name]);
-    if (field) checkFields(inner, field.type, [...place, name], problems);
-    else {
-      const hint = didYouMean(name, type.fields.keys()) || '; one that your server adds is named in `declares`';
-      problems.add('path', [...place, name], `there is no field \`${name}\`${hint}`);
-    }
-  }
-}
-
 interface ReadOptions {
   traits: ReadonlyMap<string, ActionTraits>;
   /** The operators that conditions can use; the shipped ones by default. */
@@ -465,7 +376,10 @@ function readRule(
   refuseInverses(proposals, options.traits, problems);
   // A condition that fails its checks still has reads: both problems are reported.
   refuseOwnEffect(reads, proposals, options.traits, problems);
-  if (parsed.success) checkTests(parsed.data, subject, reads.lookBack, problems);
+  if (parsed.success) {
+    const declared = declareFields(subject, parsed.data.declares, new Problems('', () => ({ line: 1, column: 1 })));
+    checkTests(parsed.data, subject, declared, reads.lookBack, problems);
+  }
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
   const rule = assemble(parsed.data, value, file, proposals, condition, reads, readTests(parsed.data, lineOf));
   return { ...rule, text };

@@ -428,6 +428,7 @@ const testSchema = z.strictObject({
     .describe('Merged onto a complete, fresh, unremarkable record; null takes a field away'),
   owners: z.array(z.record(z.string(), json)).optional().describe('The records of $owners'),
   devices: z.array(z.record(z.string(), json)).optional().describe('The records of $devices'),
+  now: z.iso.datetime({ offset: true }).optional().describe('The time of the run, for a rule that asks for it'),
   events: z.array(testEvent).default([]),
   history: z.array(seenBefore).default([]),
   gaps: z

@@ -85,7 +85,9 @@ function refuseOrder(a: Expression, b: Expression, scope: Scope): undefined {
   const version = [a, b].some((side) => side.type.kind === 'text' && side.type.style === 'version');
   const hint = version
     ? 'compare versions with `version_lt`, `version_lte`, `version_gt` or `version_gte`'
-    : 'use `==` or `in` with the values that are meant';
+    : [a, b].some((side) => side.type.kind === 'text' && side.type.style === 'level')
+      ? 'compare trust levels with `level_lt`, `level_lte`, `level_gt` or `level_gte`'
+      : 'use `==` or `in` with the values that are meant';
   return no(scope, 'type', a, `texts have no order (as text, "9" comes after "10"); ${hint}`);
 }
 
@@ -347,15 +349,16 @@ const HOLDS: Record<Comparison, (a: number, b: number) => boolean> = {
 };
 
 /** From where to where a number can go. `age` can be negative: that is how a time in the future is found. */
-function rangeOf(side: Expression): [least: number, most: number] | undefined {
+function rangeOf(side: Expression): Operator['range'] {
   if (side.type.kind === 'score') return [0, 100];
-  const isCount = side.op === 'call' ? side.operator.isCount : side.op === 'fact' && side.fact.kind === 'events';
-  return isCount ? [0, Number.POSITIVE_INFINITY] : undefined;
+  if (side.op === 'call') return side.operator.range;
+  return side.op === 'fact' && side.fact.kind === 'events' ? [0, Number.POSITIVE_INFINITY] : undefined;
 }
 
-function rangeWords(side: Expression, [least, most]: [number, number]): string {
+function rangeWords(side: Expression, [least, most]: readonly [number, number]): string {
   if (most === Number.POSITIVE_INFINITY) return `a count is never below ${least}`;
-  return `a ${side.type.kind === 'score' ? 'trust score' : 'number'} is from ${least} to ${most}`;
+  const what = side.type.kind === 'score' ? 'a trust score' : nameOf(side);
+  return `${what} is from ${least} to ${most}`;
 }
 
 function valuesOf(type: ValueType): readonly string[] | undefined {

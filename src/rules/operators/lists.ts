@@ -419,10 +419,12 @@ export const LISTS: Family = {
 
 // `count`: how many elements a list has, or for how many of them a condition holds.
 
+const FROM_ZERO = [0, Number.POSITIVE_INFINITY] as const;
+
 const LENGTH: Operator = {
   name: 'count',
   isForeign: true,
-  isCount: true,
+  range: FROM_ZERO,
   value([list], compiling) {
     const elements = compiling.value(list as Expression);
     return (frame) => {
@@ -435,7 +437,7 @@ const LENGTH: Operator = {
 const COUNT_WHERE: Operator = {
   name: 'count',
   isForeign: true,
-  isCount: true,
+  range: FROM_ZERO,
   body: { arg: 1, isElement: true },
   takesSteps: true,
   value([list, body], compiling) {

@@ -4,8 +4,9 @@
 import { RE2JS } from 're2js';
 import type { SemVer } from 'semver';
 import semver from 'semver';
-import { epochMsOf } from '../../base/time.ts';
+import { didYouMean } from '../../base/nearest-name.ts';
 import { type Fact, showLiteral } from '../../domain/facts.ts';
+import { TRUST_LEVELS, type TrustLevel } from '../../domain/platform-values.ts';
 import {
   call,
   check,
@@ -26,11 +27,12 @@ import {
   type Args,
   type Compiling,
   type Condition,
+  type Constant,
   type Expr,
   type Expression,
   FALSE,
   type Frame,
-  FUTURE_MAX_MS,
+  keyOf,
   type Operator,
   Span,
   TEXT_MAX,
@@ -42,7 +44,6 @@ import {
   calculate,
   type Edit,
   type EditsOf,
-  type Exact,
   extreme,
   type Num,
   nameOf,
@@ -164,131 +165,188 @@ export const ARITHMETIC: Family = {
   max: numeric(extremeOperator('max'), 1, MANY, ['min']),
 };
 
-// `version_lt`, `version_lte`, `version_gt`, `version_gte`: versions as people and platforms write them, such as
-// `13.1`, `macOS 13.1` or `3.2.1-beta`.
+// `version_lt`, …, `level_lt`, …: texts that have an order of their own, each in four comparisons. Versions are as people and platforms write
+// them, such as `13.1`, `macOS 13.1` or `3.2.1-beta`.
 
-function versionTest(name: string, sign: string, holds: (order: number) => boolean, swaps: readonly string[]): Form {
+/** Texts with an order. */
+interface Order<Place> {
+  what: 'version' | 'level';
+  /** Where it stands in the order; undefined: nowhere. */
+  placeOf(text: string): Place | undefined;
+  compare(a: Place, b: Place): number;
+  /** Why such an operand, written out or of such a type, cannot be compared. */
+  fault(part: Expression): string | undefined;
+  constant?(args: Args, holds: (order: number) => boolean): Constant | undefined;
+  innerEdits(written: Fact, editsOf: EditsOf): Edit[];
+}
+
+function orderTests<Place extends object | number>(order: Order<Place>): Family {
+  const test = (by: 'lt' | 'lte' | 'gt' | 'gte', swaps: readonly Ordered[]): [string, Form] => [
+    `${order.what}_${by}`,
+    orderTest(
+      order,
+      by,
+      swaps.map((swap) => `${order.what}_${swap}`),
+    ),
+  ];
+  return Object.fromEntries([
+    test('lt', ['lte', 'gt']),
+    test('lte', ['lt', 'gt']),
+    test('gt', ['gte', 'lt']),
+    test('gte', ['gt', 'lt']),
+  ]);
+}
+
+type Ordered = 'lt' | 'lte' | 'gt' | 'gte';
+
+const ORDERED: Record<Ordered, { sign: string; holds(order: number): boolean }> = {
+  lt: { sign: '<', holds: (order) => order < 0 },
+  lte: { sign: '<=', holds: (order) => order <= 0 },
+  gt: { sign: '>', holds: (order) => order > 0 },
+  gte: { sign: '>=', holds: (order) => order >= 0 },
+};
+
+function orderTest<Place extends object | number>(order: Order<Place>, by: Ordered, swaps: readonly string[]): Form {
+  const name = `${order.what}_${by}`;
+  const { sign, holds } = ORDERED[by];
   const operator: Operator = {
     name,
     isForeign: true,
-    text: (args, bracketed) => `version ${args.map(bracketed).join(` ${sign} `)}`,
+    text: (args, bracketed) => `${order.what} ${args.map(bracketed).join(` ${sign} `)}`,
+    ...(order.constant && { constant: (args) => order.constant?.(args, holds) }),
     condition(args, compiling) {
-      const [first, second] = args.map((arg) => versionOf(arg, compiling)) as [VersionExpr, VersionExpr];
+      const [first, second] = args.map((arg) => placeIn(order, arg, compiling)) as [PlaceExpr<Place>, PlaceExpr<Place>];
       return (frame) => {
         const a = first(frame);
         const b = second(frame);
         if (a instanceof Unknown) return b instanceof Unknown ? worse(a.truth, b.truth) : a.truth;
         if (b instanceof Unknown) return b.truth;
-        return holds(semver.compare(a, b)) ? TRUE : FALSE;
+        return holds(order.compare(a, b)) ? TRUE : FALSE;
       };
     },
   };
   return {
     min: 2,
     max: 2,
-    usage: 'write it as [version, version]',
+    usage: `write it as [${order.what}, ${order.what}]`,
     swaps,
-    innerEdits: versionEdits,
+    innerEdits: order.innerEdits,
     check({ args, place, placeOf }, scope) {
       const parts = [0, 1].map((index) => checkText(args[index] ?? null, placeOf(index), name, scope));
-      const wrong = parts.find((part) => part.op === 'literal' && isNoVersion(part));
-      if (wrong?.op !== 'literal') return call(operator, parts, BOOLEAN, place);
-      const message = `\`${showLiteral(wrong.value)}\` is no version; write it as "1.2.3"`;
-      return refuse(scope, 'value', wrong.place, message);
+      for (const part of parts) {
+        const fault = part.type.kind === 'refused' ? undefined : order.fault(part);
+        if (fault !== undefined) return refuse(scope, 'value', part.place, fault);
+      }
+      return call(operator, parts, BOOLEAN, place);
     },
   };
 }
 
-/** A version written out becomes the one before and the one after it; `14~` would be version 14 too. */
-function versionEdits(written: Fact, editsOf: EditsOf): Edit[] {
-  if (!Array.isArray(written)) return [];
-  return written.flatMap((part, index) => {
-    const edits = typeof part === 'string' ? neighboursOf(part) : editsOf(part, 'values');
-    return within(edits, (edited) => written.with(index, edited));
-  });
+/** A text written out becomes its neighbours in the order; `14~` would be version 14 too. */
+function neighbourEdits(neighboursOf: (text: string) => readonly string[]): Order<never>['innerEdits'] {
+  return (written, editsOf) => {
+    if (!Array.isArray(written)) return [];
+    return written.flatMap((part, index) => {
+      const edits =
+        typeof part === 'string'
+          ? neighboursOf(part).map((other) => ({
+              description: `${showEdited(part)} → ${showEdited(other)}`,
+              value: other,
+            }))
+          : editsOf(part, 'values');
+      return within(edits, (edited) => written.with(index, edited));
+    });
+  };
 }
 
-function neighboursOf(version: string): Edit[] {
+function versionsBeside(version: string): string[] {
   const [, before, last, after] = /^(\D*(?:\d+\.)*)(\d+)(.*)$/s.exec(version) ?? [];
   if (last === undefined) return [];
   return [Number(last) + 1, Number(last) - 1]
     .filter((number) => number >= 0)
-    .map((number) => `${before}${number}${after}`)
-    .map((other) => ({ description: `${showEdited(version)} → ${showEdited(other)}`, value: other }));
+    .map((number) => `${before}${number}${after}`);
 }
 
-const isNoVersion = (part: Expression & { op: 'literal' }): boolean =>
-  part.type.kind !== 'refused' && !semver.coerce(String(part.value));
+type PlaceExpr<Place> = (frame: Frame) => Place | Unknown;
 
-type VersionExpr = (frame: Frame) => SemVer | Unknown;
+const PLACES_KEPT = 5_000;
 
-const VERSIONS_KEPT = 5_000;
-
-function versionOf(arg: Expression, compiling: Compiling): VersionExpr {
+function placeIn<Place extends object | number>(
+  order: Order<Place>,
+  arg: Expression,
+  compiling: Compiling,
+): PlaceExpr<Place> {
   const value = compiling.value(arg);
   const label = nameOf(arg);
-  const none = compiling.reasons.unknown(label.replaceAll('`', ''), `${label} is no version`);
-  const known = new Map<string, SemVer | Unknown>();
+  const what = order.what === 'level' ? 'trust level' : order.what;
+  const none = compiling.reasons.unknown(label.replaceAll('`', ''), `${label} is no ${what}`);
+  const known = new Map<string, Place | Unknown>();
   return (frame) => {
     const text = value(frame);
     if (typeof text !== 'string') return text as Unknown;
     const before = known.get(text);
-    if (before) return before;
-    const version = (text.length <= 256 && (semver.parse(text) ?? semver.coerce(text))) || none;
-    if (known.size >= VERSIONS_KEPT) known.clear();
-    known.set(text, version);
-    return version;
+    if (before !== undefined) return before;
+    const place = order.placeOf(text) ?? none;
+    if (known.size >= PLACES_KEPT) known.clear();
+    known.set(text, place);
+    return place;
   };
 }
 
-export const VERSIONS: Family = {
-  version_lt: versionTest('version_lt', '<', (order) => order < 0, ['version_lte', 'version_gt']),
-  version_lte: versionTest('version_lte', '<=', (order) => order <= 0, ['version_lt', 'version_gt']),
-  version_gt: versionTest('version_gt', '>', (order) => order > 0, ['version_gte', 'version_lt']),
-  version_gte: versionTest('version_gte', '>=', (order) => order >= 0, ['version_gt', 'version_lt']),
+export const VERSIONS: Family = orderTests<SemVer>({
+  what: 'version',
+  placeOf: (text) => (text.length <= 256 && (semver.parse(text) ?? semver.coerce(text))) || undefined,
+  compare: (a, b) => semver.compare(a, b),
+  fault: (part) =>
+    part.op === 'literal' && !semver.coerce(String(part.value))
+      ? `\`${showLiteral(part.value)}\` is no version; write it as "1.2.3"`
+      : undefined,
+  innerEdits: neighbourEdits(versionsBeside),
+});
+
+// Trust levels, from the least to the most.
+
+const levelPlace = (text: Fact): number | undefined => {
+  const place = TRUST_LEVELS.indexOf(text as TrustLevel);
+  return place < 0 ? undefined : place;
 };
 
-// `age`: how many seconds ago a time was; negative for one that is ahead.
-
-const ageOf: Operator = {
-  name: 'age',
-  isForeign: true,
-  isDoubtful: true,
-  readsTime: true,
-  value([time], compiling) {
-    const value = compiling.value(time as Expression);
-    const label = nameOf(time as Expression);
-    const why = `${label} was never set, or is no point in time`;
-    const never = compiling.reasons.unknown(label.replaceAll('`', ''), why);
-    return (frame) => {
-      const found = value(frame);
-      if (found instanceof Unknown) return found;
-      const ms = epochMsOf(found as Exact);
-      if (ms === undefined || ms > frame.nowMs + FUTURE_MAX_MS) return never;
-      return (frame.nowMs - ms) / 1_000;
+export const LEVELS: Family = orderTests<number>({
+  what: 'level',
+  placeOf: levelPlace,
+  compare: (a, b) => a - b,
+  fault(part) {
+    const expected = `expected a trust level (${TRUST_LEVELS.join(' < ')})`;
+    if (part.op === 'literal') {
+      if (levelPlace(part.value) !== undefined) return undefined;
+      return `${expected}, found \`${showLiteral(part.value)}\`${didYouMean(String(part.value), TRUST_LEVELS)}`;
+    }
+    const isOther =
+      part.type.kind === 'flag' ||
+      (part.type.kind === 'text' && part.type.style !== 'level' && (part.type.style || part.type.values));
+    return isOther ? `${expected}, but ${nameOf(part)} has other values` : undefined;
+  },
+  /** At either end of the order, and for equal sides, the answer is the same for every level. */
+  constant(args, holds) {
+    const [a, b] = args as [Expression, Expression];
+    if (keyOf(a) === keyOf(b)) return { truth: holds(0) ? 'true' : 'false', because: 'both sides are the same' };
+    const places = (part: Expression) =>
+      part.op === 'literal' ? [levelPlace(part.value) as number] : [...TRUST_LEVELS.keys()];
+    const answers = new Set(places(a).flatMap((x) => places(b).map((y) => holds(x - y))));
+    if (answers.size > 1) return undefined;
+    return {
+      truth: answers.has(true) ? 'true' : 'false',
+      because: `levels go from ${TRUST_LEVELS[0]} to ${TRUST_LEVELS.at(-1)}`,
     };
   },
-};
+  innerEdits: neighbourEdits(levelsBeside),
+});
 
-export const AGE: Family = {
-  age: {
-    min: 1,
-    max: 1,
-    usage: 'write it as {"var": "path of a timestamp"}',
-    check({ args, place, placeOf }, scope) {
-      if (scope.subject === 'event') {
-        const message = '`age` cannot be asked inside `where`: an event is judged once, when it arrives; use `within`';
-        return refuse(scope, 'operator', place, message);
-      }
-      const time = settle(check(args[0] ?? null, placeOf(0), scope), { kind: 'time', unit: 'any' });
-      if (time.type.kind === 'time' || time.type.kind === 'refused') return call(ageOf, [time], SECONDS, place);
-      const isText = time.type.kind === 'text' && time.op === 'literal';
-      const hint = isText ? `; write {"age": {"var": "${time.value}"}}` : '';
-      const message = `\`age\` takes a timestamp, but ${nameOf(time)} is ${typeName(time.type)}${hint}`;
-      return refuse(scope, 'type', time.place, message);
-    },
-  },
-};
+function levelsBeside(level: string): string[] {
+  const place = levelPlace(level);
+  const beside = place === undefined ? [] : [TRUST_LEVELS[place + 1], TRUST_LEVELS[place - 1]];
+  return beside.filter((each) => each !== undefined);
+}
 
 // `cat` and `substr`: texts made of texts and numbers, and parts of texts, as json-logic-js makes them.
 

@@ -6,7 +6,8 @@ import { EVENTS } from './events.ts';
 import { COUNT, ELEMENTS, LISTS, MEMBERSHIP, REDUCE } from './lists.ts';
 import { CHOICE, LOG, LOGIC, MISSING } from './logic.ts';
 import { GROUPS, LOOK_BACK, VAR } from './look-back.ts';
-import { AGE, ARITHMETIC, PATTERNS, TEXT_TESTS, TEXTS, VERSIONS } from './numbers.ts';
+import { ARITHMETIC, LEVELS, PATTERNS, TEXT_TESTS, TEXTS, VERSIONS } from './numbers.ts';
+import { AGE, WALL_CLOCK } from './times.ts';
 
 export const FAMILIES = [
   VAR,
@@ -23,9 +24,11 @@ export const FAMILIES = [
   REDUCE,
   COUNT,
   AGE,
+  WALL_CLOCK,
   PATTERNS,
   TEXT_TESTS,
   VERSIONS,
+  LEVELS,
   GROUPS,
   EVENTS,
   LOOK_BACK,

@@ -18,7 +18,7 @@ export type ValueType =
   /** The result of `and` and `or` over lists. Can only stand where a condition is expected. */
   | { kind: 'condition' }
   /** `values`: the known ones (not a closed set). `style`: texts that must not be compared as plain text. */
-  | { kind: 'text'; values?: readonly string[]; style?: 'version' | 'groups' }
+  | { kind: 'text'; values?: readonly string[]; style?: 'version' | 'groups' | 'level' }
   /** `"TRUE"` or `"FALSE"`. An empty flag is unknown. */
   | { kind: 'flag' }
   | { kind: 'number' }
@@ -134,7 +134,7 @@ const TRUST_DATA = recordOf({
   OverrideTrustscore: SCORE,
   AccessTrustscore: SCORE,
   OverrideActive: FLAG,
-  Level: textOf(...TRUST_LEVELS),
+  Level: { kind: 'text', values: TRUST_LEVELS, style: 'level' },
   UpdatedAt: TIME_NS,
   Factors: listOf(FACTOR),
 });

@@ -97,7 +97,9 @@ export interface Arranged {
 
 const PAST_MS = 400 * 86_400_000;
 
-export function arrangeTest(rule: LoadedRule, test: RuleTest, nowMs: number): Arranged {
+/** `testsNowMs`: the time of the run in a test that names none. */
+export function arrangeTest(rule: LoadedRule, test: RuleTest, testsNowMs: number): Arranged {
+  const nowMs = test.nowMs ?? testsNowMs;
   const { $spec: specChanges, ...changes } = test.given;
   const sample = sampleRecord(rule.subject, nowMs);
   if (isFacts(specChanges)) sample.ServiceSpec = JSON.stringify(merged(sampleSpec(), specChanges, undefined, nowMs));
@@ -479,11 +481,11 @@ function hasFlip(rule: LoadedRule, test: RuleTest, nowMs: number): boolean {
   return findFlips(rule, record, prepareRule(rule)(record, events, context, past)).length > 0;
 }
 
-/** Whether flips can be found for everything that the rule reads. Elements and joined records are not changed. */
+/** Whether flips can be found for everything that the rule reads. Elements, joined records and the time of the run are not changed. */
 function isFlippable(rule: LoadedRule): boolean {
   let flippable = true;
   walk(rule.condition, (part) => {
-    if (part.op === 'call' && part.operator.body) flippable = false;
+    if (part.op === 'now' || (part.op === 'call' && part.operator.body)) flippable = false;
     if (part.op === 'fact' && part.fact.label.startsWith('$')) flippable = false;
   });
   return flippable;

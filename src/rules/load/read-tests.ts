@@ -1,0 +1,111 @@
+// rules: the tests in a rule file. In: the file's value, checked by its schema, and the fields that there are. Out: tests to run; problems.
+import { didYouMean } from '../../base/nearest-name.ts';
+import { parseDuration } from '../../base/time.ts';
+import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
+import type { SubjectKind } from '../../domain/subjects.ts';
+import type { RuleTest } from '../language/loaded-rule.ts';
+import type { Place, Problems } from '../language/problem.ts';
+import { fieldAt, type ValueType, virtualType } from '../record-types/field-types.ts';
+import type { RuleFile, TestFile } from './rule-text.ts';
+
+export function readTests(file: RuleFile, lineOf: (test: number) => number): RuleTest[] {
+  return file.tests.map((test, index) => readTest(test, lineOf(index)));
+}
+
+function readTest(test: TestFile, line: number): RuleTest {
+  const ms = (duration: string): number => parseDuration(duration) ?? 0;
+  const joined = test.owners ?? test.devices;
+  return {
+    name: test.name,
+    given: test.given as Facts,
+    joined: joined as Facts[] | undefined,
+    events: test.events.map(({ ago, times, ...body }) => ({ agoMs: ms(ago), times, body: body as Facts })),
+    history: test.history.map(({ ago, ...values }) => ({ agoMs: ms(ago), values: values as Facts })),
+    gaps: test.gaps.map(({ from, to }) => ({ fromAgoMs: ms(from), toAgoMs: ms(to) })),
+    eventsUnavailable: test.unavailable.includes('events'),
+    expect: typeof test.expect === 'string' ? test.expect : test.expect.verdict,
+    reasons: typeof test.expect === 'string' ? [] : test.expect.reasons,
+    nowMs: test.now === undefined ? undefined : Date.parse(test.now),
+    line,
+  };
+}
+
+// Checks the data of a rule's tests: a misspelt field would test nothing, and the test would pass.
+
+/** The fields of the subject and of events, with those that the rule declares. */
+interface Declared {
+  root: ValueType;
+  eventRoot: ValueType;
+}
+
+/** `lookBack`: the paths that `when` looks back on. */
+export function checkTests(
+  file: RuleFile,
+  subject: SubjectKind,
+  { root, eventRoot }: Declared,
+  lookBack: ReadonlySet<string>,
+  problems: Problems,
+): void {
+  const check = (value: Fact, type: ValueType, place: Place) => checkFields(value, type, place, problems);
+  const names = new Set<string>();
+  file.tests.forEach((test, index) => {
+    const place: Place = ['tests', index];
+    if (names.has(test.name)) problems.add('format', [...place, 'name'], `two tests are named \`${test.name}\``);
+    names.add(test.name);
+    const { $spec, ...given } = test.given as Facts;
+    check(given, root, [...place, 'given']);
+    if ($spec !== undefined) checkSpec($spec, subject, [...place, 'given', '$spec'], problems);
+    for (const [name, of] of [
+      ['owners', 'device'],
+      ['devices', 'user'],
+    ] as const) {
+      if (test[name] === undefined) continue;
+      if (of === subject) check(test[name] as Fact, virtualType(subject, `$${name}`) as ValueType, [...place, name]);
+      else
+        problems.add(
+          'format',
+          [...place, name],
+          `\`${name}\` are given to rules over a ${of}; this one is over a ${subject}`,
+        );
+    }
+    test.history.forEach(({ ago: _, ...values }, at) => {
+      for (const path of Object.keys(values))
+        checkSeen(path, root, lookBack, [...place, 'history', at, path], problems);
+    });
+    test.events.forEach(({ ago: _, times: __, ...body }, at) => {
+      check(body as Facts, eventRoot, [...place, 'events', at]);
+    });
+  });
+}
+
+/** What a run saw of a field that the rule does not look back on would test nothing. */
+function checkSeen(path: string, root: ValueType, lookBack: ReadonlySet<string>, place: Place, problems: Problems) {
+  if (lookBack.has(path)) return;
+  const what = fieldAt(root, path.split('.'))
+    ? `\`when\` does not look back on \`${path}\``
+    : `there is no field \`${path}\``;
+  problems.add('path', place, `${what}${didYouMean(path, lookBack)}`);
+}
+
+function checkSpec(spec: Fact, subject: SubjectKind, place: Place, problems: Problems): void {
+  const type = virtualType(subject, '$spec');
+  if (type) checkFields(spec, type, place, problems);
+  else problems.add('path', place, `\`$spec\` is a service's; this rule is over a ${subject}`);
+}
+
+function checkFields(value: Fact, type: ValueType, place: Place, problems: Problems): void {
+  if (Array.isArray(value) && type.kind === 'list') {
+    value.forEach((item, index) => {
+      checkFields(item, type.of, [...place, index], problems);
+    });
+  }
+  if (!isFacts(value) || type.kind !== 'record') return;
+  for (const [name, inner] of Object.entries(value)) {
+    const field = fieldAt(type, [name]);
+    if (field) checkFields(inner, field.type, [...place, name], problems);
+    else {
+      const hint = didYouMean(name, type.fields.keys()) || '; one that your server adds is named in `declares`';
+      problems.add('path', [...place, name], `there is no field \`${name}\`${hint}`);
+    }
+  }
+}
