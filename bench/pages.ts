@@ -48,7 +48,7 @@ const PATHS: { [title: string]: string } = {
   'in force': '/in-force',
   'in force, of a rule': `/in-force?rule=${rule}`,
   exemptions: '/exemptions',
-  'in doubt': '/in-doubt',
+  health: '/health',
   'an intent': `/intents/${idOf('intent', 7)}`,
   audit: '/audit',
   'audit of a kind': '/audit?kind=plan.approved',

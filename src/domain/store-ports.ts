@@ -151,6 +151,17 @@ export interface DoneInDay {
 /** How many of each state are in the inbox. */
 export type InboxCounts = Readonly<Record<InboxState, number>>;
 
+/** The same in one hour; hour 0: the one that ends with the time asked for. */
+export type DoneInHour = Omit<DoneInDay, 'day'> & { hour: number };
+
+/** What was in force over a time, by action. */
+export interface InForceSince {
+  /** Targets in force from its beginning until now. */
+  lasting: { action: ActionName; count: number }[];
+  /** Of all others: what began or ended in it. */
+  changed: Pick<Claim, 'action' | 'target' | 'openedAt' | 'endedAt'>[];
+}
+
 export interface WorkNow {
   /** The newest run over lists that is not under way any more. */
   ended: Pick<Run, 'seq' | 'status'> | undefined;
@@ -163,6 +174,9 @@ export interface WorkReader {
   inboxCounts(): Promise<InboxCounts>;
   /** What waits or went wrong now; what was done in the 24 hours before this time, and on each of the 7 days before those. */
   workNow(doneUntilMs: number): Promise<WorkNow>;
+  /** In these hours before this time. */
+  doneByHour(untilMs: number, hours: number): Promise<DoneInHour[]>;
+  inForceSince(fromMs: number): Promise<InForceSince>;
 }
 
 // The store as pages for people read it: a part at a time, however much is stored.

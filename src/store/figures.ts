@@ -1,16 +1,16 @@
 // store: what the database shows in numbers. In: a connection, the time. Out: figures. INVARIANT: every query here is answered by an index
 // or reads a table of a few rows (test/runtime/metrics/parts.test.ts): it is asked every second, also beside a run over 100,000 devices.
 
-import { DAY_MS, MINUTE_MS } from '../base/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/time.ts';
 import type { ReasonCode } from '../domain/decision.ts';
-import { OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
+import { CLAIM_STATUSES, isOpenClaim, OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store.ts';
-import type { DoneInDay, HeldSince, InboxCounts, WorkNow } from '../domain/store-ports.ts';
+import type { DoneInDay, DoneInHour, HeldSince, InboxCounts, InForceSince, WorkNow } from '../domain/store-ports.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
 import { readStop } from './operator.ts';
-import { type Db, type Dialect, ofEach, type Work } from './queries.ts';
+import { type Db, type Dialect, OPEN, ofEach, type Work } from './queries.ts';
 import { runOfRow } from './rows.ts';
 
 type Counted = { count: number; at: number | null };
@@ -100,12 +100,69 @@ const ENDED_RUN = ({ by }: Dialect) => `SELECT seq, status FROM runs ${by('runs_
   WHERE counts_with IS NULL AND seq < ? AND status <> 'running' ORDER BY seq DESC LIMIT 1`;
 const DAYS = 8;
 /** `outcome || ''`: not by the index of outcomes, which has most intents for one value. */
-const DONE = ({ by }: Dialect) => `SELECT action, day, count(*) AS targets FROM (
-    SELECT DISTINCT attempts.action, attempts.target, CAST((? - attempts.sent_at) / ${DAY_MS} AS BIGINT) AS day
+const DONE = ({ by }: Dialect, stepMs: number) => `SELECT action, step, count(*) AS targets FROM (
+    SELECT DISTINCT attempts.action, attempts.target, CAST((? - attempts.sent_at) / ${stepMs} AS BIGINT) AS step
     FROM attempts ${by('attempts_by_action')} JOIN intents ON intents.id = attempts.intent_id
     WHERE attempts.action IN (SELECT action FROM attempt_counts WHERE minute >= ?)
       AND attempts.sent_at > ? AND attempts.sent_at <= ? AND intents.outcome || '' IN ('succeeded', 'confirmed')) AS done
-  GROUP BY action, day ORDER BY action, day`;
+  GROUP BY action, step ORDER BY action, step`;
+
+type DoneInStep = Omit<DoneInDay, 'day'> & { step: number };
+
+function* doneBySteps(db: Db, untilMs: number, steps: number, stepMs: number): Work<DoneInStep[]> {
+  const fromMs = untilMs - steps * stepMs;
+  const sql = DONE(db.dialect, stepMs);
+  const rows = yield* db.all<DoneInStep>(sql, untilMs, Math.floor(fromMs / MINUTE_MS), fromMs, untilMs);
+  return rows.map(({ action, step, targets }) => ({ action, step: Number(step), targets: Number(targets) }));
+}
+
+export function* doneByHour(db: Db, untilMs: number, hours: number): Work<DoneInHour[]> {
+  const done = yield* doneBySteps(db, untilMs, hours, HOUR_MS);
+  return done.map(({ step, ...one }) => ({ ...one, hour: step }));
+}
+
+// What was in force over a time: most of it from its beginning until now, which is counted; the rest is named.
+
+const OVER = CLAIM_STATUSES.filter((status) => !isOpenClaim({ status }))
+  .map((status) => `'${status}'`)
+  .join(', ');
+const LASTING = ({
+  by,
+}: Dialect) => `SELECT action, count(DISTINCT target) AS count FROM claims ${by('claims_by_status')}
+  WHERE status ${OPEN} AND opened_at <= ? GROUP BY action ORDER BY action`;
+const CHANGED = (
+  { by }: Dialect,
+  index: string,
+  of: string,
+) => `SELECT action, target, opened_at, ended_at FROM claims ${by(index)}
+  WHERE ${of} AND NOT EXISTS (SELECT 1 FROM claims AS lasting WHERE lasting.status ${OPEN}
+    AND lasting.target = claims.target AND lasting.action = claims.action AND lasting.opened_at <= ?) ORDER BY opened_at, id`;
+const BEGAN = (dialect: Dialect) => CHANGED(dialect, 'claims_newest', 'opened_at > ?');
+const ENDED = (dialect: Dialect) =>
+  CHANGED(dialect, 'claims_by_status', `status IN (${OVER}) AND opened_at <= ? AND ended_at > ?`);
+
+interface ChangedRow {
+  action: string;
+  target: string;
+  opened_at: number;
+  ended_at: number | null;
+}
+
+export function* inForceSince(db: Db, fromMs: number): Work<InForceSince> {
+  const { dialect } = db;
+  const lasting = yield* db.all<{ action: string; count: number }>(LASTING(dialect), fromMs);
+  const began = yield* db.all<ChangedRow>(BEGAN(dialect), fromMs, fromMs);
+  const ended = yield* db.all<ChangedRow>(ENDED(dialect), fromMs, fromMs, fromMs);
+  return {
+    lasting: lasting.map(({ action, count }) => ({ action, count: Number(count) })),
+    changed: [...began, ...ended].map(({ action, target, opened_at, ended_at }) => ({
+      action,
+      target,
+      openedAt: opened_at,
+      endedAt: ended_at ?? undefined,
+    })),
+  };
+}
 
 /** `failed`: all that ever did, refused ones too, of which some are over; none is usual. */
 export function* readInboxCounts(db: Db, nowMs: number): Work<Omit<InboxCounts, 'refused'>> {
@@ -125,15 +182,11 @@ export function* readInboxCounts(db: Db, nowMs: number): Work<Omit<InboxCounts, 
 
 export function* readWork(db: Db, doneUntilMs: number): Work<Omit<WorkNow, 'inbox'>> {
   const { dialect } = db;
-  const fromMs = doneUntilMs - DAYS * DAY_MS;
-  const done = yield* db.all<DoneInDay>(
-    DONE(dialect),
-    ...[doneUntilMs, Math.floor(fromMs / MINUTE_MS), fromMs, doneUntilMs],
-  );
+  const done = yield* doneBySteps(db, doneUntilMs, DAYS, DAY_MS);
   return {
     ended: yield* db.get<NonNullable<WorkNow['ended']>>(ENDED_RUN(dialect), Number.MAX_SAFE_INTEGER),
     isStopped: (yield* readStop(db)) !== undefined,
-    done: done.map(({ action, day, targets }) => ({ action, day: Number(day), targets: Number(targets) })),
+    done: done.map(({ step, ...one }) => ({ ...one, day: step })),
   };
 }
 

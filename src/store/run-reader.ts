@@ -25,7 +25,7 @@ import type {
   WorkReader,
 } from '../domain/store-ports.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { readInboxCounts, readWork } from './figures.ts';
+import { doneByHour, inForceSince, readInboxCounts, readWork } from './figures.ts';
 import { identitiesNamed, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
@@ -179,6 +179,9 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
   async workNow(doneUntilMs: number): Promise<WorkNow> {
     return { ...(await this.db.reading(readWork(this.db, doneUntilMs))), inbox: await this.inboxCounts() };
   }
+
+  doneByHour = this.asks(doneByHour);
+  inForceSince = this.asks(inForceSince);
 
   async latestRun(): Promise<RunRecord | undefined> {
     return (await this.runsOverLists(1))[0];

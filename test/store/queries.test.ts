@@ -80,6 +80,8 @@ describe('what pages ask of a large database is found by an index, and no statem
     'audit of an actor': () => reader.audit({ limit: 50, actor: 'ana', kind: 'plan.approved' }),
     'audit of a target': () => reader.audit({ limit: 50, target: 'SN000123', kind: 'intent.settled' }),
     'what waits, and what was done in a week': () => reader.workNow(NOW_MS),
+    'what was done by the hour': () => reader.doneByHour(NOW_MS, 48),
+    'what was in force over a week': () => reader.inForceSince(NOW_MS - 7 * DAY_MS),
     'the inbox': () => readInbox(reader, { limit: 50 }),
     'a summary': () => buildSummary(reader, NOW_MS - DAY_MS, NOW_MS),
     tokens: () => reader.endpointTokens(),

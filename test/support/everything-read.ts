@@ -131,6 +131,8 @@ async function actingOf(store: SqlStore, nowMs: number): Promise<Found> {
     sentAfter: await each(intents, (intent) => store.sentAfter(intent)),
     openFailures: await store.openFailures(),
     workNow: await store.workNow(nowMs),
+    doneByHour: await store.doneByHour(nowMs, 48),
+    inForceSince: await each([0, nowMs - 3_600_000], (fromMs) => store.inForceSince(fromMs)),
     inbox: await readInbox(store, { limit: MANY }),
     newestIntents: await pagesOf((before) => store.newestIntents({ before }, PAGE)),
     settled: await store.newestIntents({ status: 'settled' }, PAGE),

@@ -16,7 +16,14 @@ import type { ProgressStep, ReplaysBeside, ReportFormat, WorkProgress } from '..
 import type { Mode, Rule } from '../../domain/rule.ts';
 import type { RunTrigger } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
-import type { AuditReader, PageReader, RecordReader, ReportReader, WorkReader } from '../../domain/store-ports.ts';
+import type {
+  AuditReader,
+  PageReader,
+  PullReader,
+  RecordReader,
+  ReportReader,
+  WorkReader,
+} from '../../domain/store-ports.ts';
 import type { SubjectRef } from '../../domain/subjects.ts';
 import type { RuleTestReport } from '../../domain/verdict.ts';
 import type { ExplainedSubject, HistoryLine, TimelinePart, WhyAnswer } from '../../domain/why.ts';
@@ -179,7 +186,13 @@ export interface MetricsPort {
 }
 
 export interface HttpDeps {
-  reader: RecordReader & PageReader & IdentityReader & MemberReader & AuditReader & WorkReader;
+  reader: RecordReader &
+    PageReader &
+    IdentityReader &
+    MemberReader &
+    AuditReader &
+    WorkReader &
+    Pick<PullReader, 'baseline'>;
   views: Views;
   /** What the engine offers. */
   performer: Performer;

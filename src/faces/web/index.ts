@@ -8,6 +8,7 @@ import { auditPages } from './pages/audit.tsx';
 import { docsPages } from './pages/docs.tsx';
 import { exemptionPages } from './pages/exemptions.tsx';
 import { guidePages } from './pages/guide.tsx';
+import { healthPages } from './pages/health.tsx';
 import { inForcePages } from './pages/in-force.tsx';
 import { inboxPages } from './pages/inbox.tsx';
 import { overviewPages } from './pages/overview.tsx';
@@ -41,6 +42,7 @@ export function createPages(deps: HttpDeps): Pages {
       ...inForcePages(deps),
       ...exemptionPages(deps),
       ...auditPages(deps),
+      ...healthPages(deps),
       ...tokenPages(deps),
       ...docsPages(deps),
       ...guidePages(deps),

@@ -19,12 +19,13 @@ import { Act, BADGE } from './parts/act.tsx';
 export const SECTIONS = [
   { path: '/', text: 'Overview', key: 'o' },
   { path: '/inbox', text: 'Inbox', key: 'b' },
-  { path: '/runs', text: 'Runs', key: 'r' },
   { path: '/plans', text: 'Plans', key: 'p' },
+  { path: '/runs', text: 'Runs', key: 'r' },
   { path: '/rules', text: 'Rules', key: 'u' },
   { path: '/in-force', text: 'In force', key: 'i' },
   { path: '/exemptions', text: 'Exemptions', key: 'e' },
   { path: '/audit', text: 'Audit', key: 'a' },
+  { path: '/health', text: 'Health', key: 'h' },
   { path: '/tokens', text: 'Tokens', scope: 'admin' },
 ] as const satisfies readonly { path: string; text: string; key?: string; scope?: Scope }[];
 
@@ -89,6 +90,7 @@ function WholePage({ content, context }: { content: PageContent; context: PageCo
         ))}
       </head>
       <body
+        class={caller ? 'in' : undefined}
         data-live={caller ? live : undefined}
         data-live-after={live === undefined ? undefined : content.liveAfter}
         data-stream={caller && live !== undefined ? at(STREAM_PATH) : undefined}
@@ -99,8 +101,9 @@ function WholePage({ content, context }: { content: PageContent; context: PageCo
         <header>
           {demo ? <div class="demo-line">DEMO: a made-up organization, served by the embedded console</div> : null}
           {stop ? <StopLine stop={stop} caller={caller} /> : null}
-          {caller ? <Top caller={caller} section={section} waiting={waiting} find={find} mount={mount} /> : null}
+          {caller ? <Top caller={caller} find={find} mount={mount} stopped={stop !== undefined} /> : null}
         </header>
+        {caller ? <Nav caller={caller} section={section} waiting={waiting} /> : null}
         <main id="main" tabindex={-1}>
           {body}
         </main>
@@ -135,19 +138,12 @@ function StopLine({ stop, caller }: { stop: Stop; caller: Caller | undefined }) 
   );
 }
 
-function Top({
-  caller,
-  section,
-  waiting,
-  find,
-  mount,
-}: {
+interface TopProps extends Pick<PageContent, 'find'>, Pick<PageContext, 'mount'> {
   caller: Caller;
-  section: Section | undefined;
-  waiting: number;
-  find: string | undefined;
-  mount: Mount | undefined;
-}) {
+  stopped: boolean;
+}
+
+function Top({ caller, find, mount, stopped }: TopProps) {
   return (
     <div class="top">
       {mount ? (
@@ -163,20 +159,9 @@ function Top({
         <Link class="brand" href="/">
           Trustward
         </Link>
-        <nav class="nav" aria-label="Pages">
-          {SECTIONS.filter((one) => !('scope' in one) || includesScope(caller.scope, one.scope)).map(
-            ({ path, text, ...one }) => (
-              <Link
-                href={path}
-                aria-current={path === section ? 'page' : undefined}
-                data-key={'key' in one ? one.key : undefined}
-              >
-                {text}
-                {path === '/inbox' ? <InboxBadge waiting={waiting} /> : null}
-              </Link>
-            ),
-          )}
-        </nav>
+        <label class="menu button" for="menu">
+          Menu
+        </label>
         <search class="find">
           <Form action="/search" method="get">
             <label class="unseen" for="find">
@@ -206,8 +191,49 @@ function Top({
             </button>
           </Form>
         </div>
+        {!stopped && includesScope(caller.scope, 'approve') ? <StopSwitch /> : null}
       </div>
     </div>
+  );
+}
+
+function StopSwitch() {
+  return (
+    <details class="stop">
+      <summary class="button danger">Stop</summary>
+      <div class="card">
+        <h2>Stop everything</h2>
+        <p>All actions stop now, including those of a run in progress. Runs go on judging.</p>
+        <Act to="/stop" of={SWITCHES.stop} label="Stop everything" reason="required" tone="danger" />
+      </div>
+    </details>
+  );
+}
+
+/** On a narrow screen a box that is ticked by its label opens it, so that no script is needed. */
+function Nav({
+  caller,
+  section,
+  waiting,
+}: Pick<TopProps, 'caller'> & Pick<PageContent, 'section'> & Pick<PageContext, 'waiting'>) {
+  return (
+    <nav class="side" aria-label="Pages">
+      <input type="checkbox" id="menu" class="unseen" aria-label="Menu" />
+      <div class="nav">
+        {SECTIONS.filter((one) => !('scope' in one) || includesScope(caller.scope, one.scope)).map(
+          ({ path, text, ...one }) => (
+            <Link
+              href={path}
+              aria-current={path === section ? 'page' : undefined}
+              data-key={'key' in one ? one.key : undefined}
+            >
+              {text}
+              {path === '/inbox' ? <InboxBadge waiting={waiting} /> : null}
+            </Link>
+          ),
+        )}
+      </div>
+    </nav>
   );
 }
 

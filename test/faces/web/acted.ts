@@ -1,6 +1,6 @@
 // A store in which Trustward has acted: what pages show of what is in force, in doubt and failed. In: a store. Out: rows; names are as hostile
 // as devices and people choose them.
-import type { Claim } from '../../../src/domain/episode.ts';
+import { type Claim, isOpenClaim } from '../../../src/domain/episode.ts';
 import type { Intent, SettledAs } from '../../../src/domain/intent.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { addRun, decision, deviceSeen, intent, START_MS } from '../../support/filled-store.ts';
@@ -75,7 +75,7 @@ export async function addActed(
       intentId,
       status: status ?? 'standing',
       openedAt: START_MS,
-      endedAt: undefined,
+      endedAt: isOpenClaim({ status: status ?? 'standing' }) ? undefined : START_MS + 1,
     };
     await store.settle({ intentId, outcome, note, claims: status ? [claim] : [], notes: [] });
   }

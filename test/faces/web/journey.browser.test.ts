@@ -104,7 +104,7 @@ describe.skipIf(hasNoBrowser || !hasTerminal)(`a person at work in a browser${NE
 
   it('approves all but one, and watches it applied', async () => {
     await page.getByRole('link', { name: /^Plans/ }).click();
-    const row = page.getByRole('listitem').filter({ hasText: 'pending' }).filter({ hasNotText: 'dry run' });
+    const row = page.getByRole('row').filter({ hasText: 'pending' }).filter({ hasNotText: 'dry run' });
     await row.getByRole('link').first().click();
     await page.getByLabel(new RegExp(`^Tick .*JRN-${SPARED}`)).check();
     await page.getByPlaceholder('Reason (optional)').first().fill('seen on the page');
@@ -144,8 +144,9 @@ describe.skipIf(hasNoBrowser || !hasTerminal)(`a person at work in a browser${NE
 
   it('stops everything, and resumes', async () => {
     await page.goto(new URL('/', page.url()).href);
-    await page.getByPlaceholder('Reason', { exact: true }).fill('a strange ban');
-    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stop', { exact: true }).click();
+    await page.getByPlaceholder('Reason', { exact: true }).first().fill('a strange ban');
+    await page.getByRole('button', { name: 'Stop everything' }).click();
     await page.locator('.stop-line').waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await page.getByPlaceholder('Reason', { exact: true }).first().fill('understood');

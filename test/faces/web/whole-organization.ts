@@ -47,6 +47,7 @@ export const WHOLE_PAGES = {
   exemptions: () => '/exemptions',
   'the inbox': () => '/inbox',
   'an intent in doubt': (of) => `/intents/${of.doubt}`,
+  health: () => '/health',
   audit: () => '/audit',
   'an audit entry': () => '/audit/20',
   tokens: () => '/tokens',

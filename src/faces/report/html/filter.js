@@ -8,10 +8,26 @@
       const at = new Date(time.dateTime);
       if (Number.isNaN(at.getTime())) continue;
       time.dataset.local = '';
+      if (time.dataset.ago !== undefined) {
+        time.title = `${format.format(at)} (${time.title})`;
+        continue;
+      }
       time.textContent = format.format(at);
       nameZone();
     }
   };
+  /** As the server writes it: see `agoText`. */
+  const agoOf = (at) => {
+    const minutes = Math.floor(Math.abs(Date.now() - at) / 60_000);
+    const hours = Math.floor(minutes / 60);
+    const isLater = at > Date.now();
+    if (minutes === 0) return isLater ? 'in a moment' : 'just now';
+    const text = hours === 0 ? `${minutes} min` : hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+    return isLater ? `in ${text}` : `${text} ago`;
+  };
+  setInterval(() => {
+    for (const time of document.querySelectorAll('time[data-ago]')) time.textContent = agoOf(Date.parse(time.dateTime));
+  }, 30_000);
   // Said once: each time by itself names no zone.
   const nameZone = () => {
     const main = document.querySelector('main');

@@ -303,15 +303,9 @@ class Newest {
   }
 }
 
-/** What was done, without what is only held: that takes as long as all the rest. Errors: AppError `store_failed`. */
-export async function buildDone(
-  reader: SummaryReader,
-  sinceMs: number,
-  untilMs: number,
-): Promise<Pick<Summary, 'runs' | 'calls' | 'people'>> {
-  const runs = await sumRuns(reader, sinceMs, untilMs);
-  const [calls, people] = [await sumCalls(reader, sinceMs, runs), await sumPeople(reader, sinceMs, runs)];
-  return { runs: runs.summary, calls, people };
+/** What people did. Errors: AppError `store_failed`. */
+export async function buildPeople(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<Summary['people']> {
+  return sumPeople(reader, sinceMs, await sumRuns(reader, sinceMs, untilMs));
 }
 
 /** Errors: AppError `store_failed`. */

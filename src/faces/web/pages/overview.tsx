@@ -1,94 +1,57 @@
-// web: the first page: is all well, what waits for a person, what was done in the last 24 hours, and the switch that stops everything.
-// In: the store, and the readiness of the daemon. Out: a page whose parts read themselves again while it is open.
+// web: the first page: is all well, how many are banned, what was done by the hour, what waits for a person, and what people did. In: the store, and
+// the readiness of the daemon. Out: a page whose parts read themselves again while it is open.
 
-import { DAY_MS } from '../../../base/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
 import { SWITCHES } from '../../../contract/operator.ts';
 import { windowAt } from '../../../domain/change-window.ts';
-import type { PlanStatus } from '../../../domain/plan.ts';
-import type { WorkNow } from '../../../domain/store-ports.ts';
+import type { DoneInHour, InForceSince } from '../../../domain/store-ports.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { type Ctx, operationsOf, type Route, readForm } from '../../http/route.ts';
-import { asSentence, countText, plural } from '../../report/fact-text.ts';
+import { operationsOf, type Route, readForm } from '../../http/route.ts';
+import { asSentence, countText, plural, verbOf } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
-import { Code, Lines, Mark, Table, Term, When, Words } from '../../report/html/text.tsx';
-import { countedPlans } from '../../report/inbox.ts';
+import { Code, Name, Table, When, Words } from '../../report/html/text.tsx';
+import { inboxTitle, inboxWhy, readInbox, sinceMs } from '../../report/inbox.ts';
 import { changeWindowNow } from '../../report/plan-view.ts';
-import { inboxItems, readNow, stateNow } from '../../report/state-now.ts';
-import { buildDone } from '../../report/summary/build.ts';
-import { sourceWords } from '../../report/words.ts';
+import { pastOf, readNow, stateNow } from '../../report/state-now.ts';
+import { buildPeople } from '../../report/summary/build.ts';
+import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
-import { Act, Live } from '../parts/act.tsx';
-import { DryRun, planLine, RUN_COLUMNS, runRow } from './plans.tsx';
+import { Live } from '../parts/act.tsx';
+import { Ago, type BarSeries, HourBars, type Point, Tile } from '../parts/figures.tsx';
+import { DryRun } from './plans.tsx';
 
-// What waits for a person, on the first page: plans, and actions in doubt, parked or failed.
-
-const PLANS = 5;
-
-async function waits({ reader }: HttpDeps, work: WorkNow) {
-  const { plans, isMore } = await waitingPlans(reader);
-  const actions = inboxItems({ ...work.inbox, pending: 0, interrupted: 0, approved: 0 });
-  const isNothing = plans.length + actions.length === 0;
-  return (
-    <section class="card">
-      <h2>Waits for a person</h2>
-      {isNothing ? <p class="empty">Nothing waits.</p> : null}
-      <ul class="list">
-        {plans.map((plan) => (
-          <li data-row>{planLine(plan)}</li>
-        ))}
-        {isMore ? (
-          <li data-row>
-            <Link href="/inbox">more plans</Link>
-          </li>
-        ) : null}
-        {actions.map((words) => (
-          <li data-row>
-            <Link href="/inbox">{words}</Link>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
-/** The first of them, and whether there are more. */
-async function waitingPlans(reader: HttpDeps['reader']) {
-  const ofStatus = (status: PlanStatus) => reader.planLines({ status }, { limit: PLANS + 1 });
-  const all = (await Promise.all((['pending', 'approved', 'interrupted'] as const).map(ofStatus))).flat();
-  return { plans: await countedPlans(reader, all.slice(0, PLANS)), isMore: all.length > PLANS };
-}
-
-const RUNS = 5;
 const LIVE = 'run plan intent stop';
+const SPAN_MS = 7 * DAY_MS;
+const HOURS = 48;
+const HOURS_LEAST = 12;
 
 export function overviewPages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, '/', async (context) => {
-      const now = await found(deps);
+      const nowMs = deps.clock.nowMs();
       return {
         title: 'Overview',
         section: '/',
         live: LIVE,
         body: (
           <>
-            <h1>Overview</h1>
+            <div class="title">
+              <h1>Overview</h1>
+              {mayDo(context, 'trigger') ? <DryRun /> : null}
+            </div>
             <Live id="well" on={LIVE} path="/">
-              {wellLine(now)}
+              {await wellLine(deps, nowMs)}
             </Live>
-            <Live id="waits" on={LIVE} path="/">
-              <div class="cards">
-                {await waits(deps, now.work)}
-                {await lastDay(deps)}
+            <Live id="tiles" on="run intent" path="/">
+              {await tiles(deps, nowMs)}
+            </Live>
+            <Live id="work" on={LIVE} path="/">
+              <div class="cards wide-first">
+                {await byHour(deps, nowMs)}
+                {await waits(deps, nowMs)}
               </div>
+              {await people(deps, nowMs)}
             </Live>
-            <Live id="state" on="run stop" path="/">
-              {state(deps, now)}
-            </Live>
-            <Live id="recent" on="run" path="/">
-              {await recentRuns(deps)}
-            </Live>
-            {mayDo(context, 'trigger') ? <RunNow /> : null}
-            {await switches(deps, context)}
           </>
         ),
       };
@@ -104,20 +67,12 @@ export function overviewPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function found({ readiness, reader, clock, changeWindows = [] }: HttpDeps) {
-  const checks = await readiness();
-  const nowMs = clock.nowMs();
+async function wellLine({ readiness, reader, changeWindows = [] }: HttpDeps, nowMs: number) {
+  const wrong = (await readiness()).filter(({ ok }) => !ok);
   const frozen = windowAt(changeWindows, nowMs) && (await changeWindowNow(reader, changeWindows, nowMs));
-  return { nowMs, checks, frozen, ...(await readNow(reader, nowMs)) };
-}
-
-type Found = Awaited<ReturnType<typeof found>>;
-
-function wellLine({ nowMs, checks, frozen, ...now }: Found) {
-  const wrong = checks.filter(({ ok }) => !ok);
-  const { tone, sentence } = stateNow(now, { isWrong: wrong.length > 0 });
+  const { tone, sentence } = stateNow(await readNow(reader, nowMs), { isWrong: wrong.length > 0 });
   return (
-    <div class={`notice ${tone === 'good' && frozen ? 'wait' : tone}`}>
+    <div class={`notice state ${tone === 'good' && frozen ? 'wait' : tone}`}>
       <b>{sentence}</b>{' '}
       {wrong.map(({ name, text }) => (
         <span>
@@ -137,132 +92,207 @@ function wellLine({ nowMs, checks, frozen, ...now }: Found) {
   );
 }
 
-function state(deps: HttpDeps, { checks, snapshot }: Found) {
+// The tiles: counts of the last trusted readings, and of what Trustward keeps in force, over seven days.
+
+const COMPROMISED = 'MdmData.CompromisedStatus';
+
+async function tiles({ reader }: HttpDeps, nowMs: number) {
+  const [devices, services] = [await reader.baseline('devices'), await reader.baseline('services')];
+  const readings = devices === undefined ? [] : [...(devices.earlier ?? []), devices];
+  // Of what is younger than that, all is shown.
+  const spanMs = Math.max(HOUR_MS, Math.min(SPAN_MS, nowMs - (readings[0]?.takenAt ?? nowMs)));
+  const inForce = await reader.inForceSince(nowMs - spanMs);
+  const compromised = readings.flatMap(({ takenAt: at, values }) => {
+    const counts = Object.hasOwn(values, COMPROMISED) ? values[COMPROMISED] : undefined;
+    return counts === undefined ? [] : [{ at, count: counts.TRUE ?? 0 }];
+  });
+  const banned = overTime(inForce, BANS, nowMs - spanMs);
+  const off = overTime(inForce, SWITCHES_OFF, nowMs - spanMs);
+  const common = { nowMs, spanMs };
+  const isSome = (points: readonly Point[]) => (points.at(-1)?.count ?? 0) > 0;
   return (
-    <div class="cards">
-      <section class="card">
-        <h2>State</h2>
-        <dl class="facts">
-          {[...checks].sort(modeFirst).map(({ name, ok, text }) => (
-            <>
-              <dt>{name}</dt>
-              <dd>
-                {ok ? null : <Mark word="failed" text="not ok" />} <Words>{text}</Words>
-              </dd>
-            </>
-          ))}
-          <dt>next run</dt>
-          <dd>{nextRun(deps)}</dd>
-        </dl>
-      </section>
-      <section class="card">
-        <h2>Sources</h2>
-        {snapshot?.at == null ? null : (
-          <p class="quiet">
-            As the last run read them at <When at={snapshot.at} />.
-          </p>
-        )}
-        {snapshot === undefined ? (
-          <p class="empty">Nothing was read yet.</p>
-        ) : (
-          <Table
-            caption="Sources, as the last run read them"
-            columns={['Source', 'Read', 'Trust', 'Notes']}
-            rows={Object.entries(snapshot.sources).map(([source, reading]) => {
-              const { read, trust, notes } = sourceWords(reading);
-              return {
-                cells: [
-                  <Term>{source}</Term>,
-                  read,
-                  reading.state !== 'read' ? trust : <Mark word={trust} tone={reading.trusted ? 'good' : 'bad'} />,
-                  notes.length === 0 ? null : <Lines texts={notes} />,
-                ],
-              };
-            })}
-          />
-        )}
-      </section>
+    <div class="tiles">
+      <Tile
+        {...common}
+        title="Devices"
+        tone="accent"
+        ground="least"
+        points={readings.map(({ takenAt: at, count }) => ({ at, count }))}
+      />
+      <Tile
+        {...common}
+        title="Compromised"
+        tone={isSome(compromised) ? 'bad' : 'calm'}
+        ground="zero"
+        points={compromised}
+        {...(devices && { unknown: `Not known: no rule reads ${COMPROMISED}.` })}
+      />
+      <Tile
+        {...common}
+        title="Banned by Trustward"
+        tone={isSome(banned) ? 'bad' : 'calm'}
+        ground="zero"
+        points={banned}
+        href={inForceOf(inForce, BANS)}
+      />
+      <Tile
+        {...common}
+        title="Services off"
+        tone={isSome(off) ? 'wait' : 'calm'}
+        ground="zero"
+        points={off}
+        href={inForceOf(inForce, SWITCHES_OFF)}
+        beside={services && `of ${countText(services.count)}`}
+      />
     </div>
   );
 }
 
-function modeFirst(one: { name: string }, other: { name: string }): number {
-  return Number(other.name === 'mode') - Number(one.name === 'mode');
+interface Verb {
+  verb: string;
+  noun: string;
 }
 
-function nextRun(deps: HttpDeps) {
-  const atMs = deps.nextRunAtMs();
-  return atMs === undefined ? 'none is scheduled' : <When at={atMs} />;
+const BANS: Verb = { verb: 'ban', noun: 'device' };
+const SWITCHES_OFF: Verb = { verb: 'disable', noun: 'service' };
+
+function isOf({ verb, noun }: Verb, { action }: { action: string }): boolean {
+  const named = verbOf(action);
+  return named?.verb === verb && named.noun === noun;
 }
 
-async function lastDay({ reader, clock }: HttpDeps) {
-  const nowMs = clock.nowMs();
-  const { calls, runs, people } = await buildDone(reader, nowMs - DAY_MS, nowMs);
+function inForceOf({ lasting, changed }: InForceSince, verb: Verb): string {
+  return addressOf('/in-force', { action: [...lasting, ...changed].find((one) => isOf(verb, one))?.action });
+}
+
+/** How many targets were so: a target that several rules keep so counts once. */
+export function overTime({ lasting, changed }: InForceSince, verb: Verb, fromMs: number): Point[] {
+  const always = lasting.find((one) => isOf(verb, one))?.count ?? 0;
+  const own = changed.filter((one) => isOf(verb, one));
+  const steps = own
+    .flatMap(({ target, openedAt, endedAt }) => [
+      { at: openedAt, target, by: 1 },
+      ...(endedAt === undefined ? [] : [{ at: endedAt, target, by: -1 }]),
+    ])
+    .sort((one, other) => one.at - other.at || other.by - one.by);
+  const held = new Map<string, number>();
+  const points: Point[] = [{ at: fromMs, count: always }];
+  for (const { at, target, by } of steps) {
+    const rules = (held.get(target) ?? 0) + by;
+    if (rules === 0) held.delete(target);
+    else held.set(target, rules);
+    points.push({ at: Math.max(at, fromMs), count: always + held.size });
+  }
+  return points;
+}
+
+// What was done by the hour: bans and switched services upward, what undoes them downward.
+
+const SERIES = [
+  { of: BANS, tone: 'bad', isDown: false, isAlways: true },
+  { of: SWITCHES_OFF, tone: 'wait', isDown: false, isAlways: false },
+  { of: { ...BANS, verb: 'unban' }, tone: 'good', isDown: true, isAlways: true },
+  { of: { ...SWITCHES_OFF, verb: 'enable' }, tone: 'calm', isDown: true, isAlways: false },
+];
+
+async function byHour({ reader }: HttpDeps, nowMs: number) {
+  const untilMs = Math.ceil(nowMs / HOUR_MS) * HOUR_MS;
+  const done = await reader.doneByHour(untilMs, HOURS);
+  const oldest = Math.max(0, ...done.map(({ hour }) => hour + 1));
+  const hours = oldest > HOURS_LEAST ? HOURS : HOURS_LEAST;
+  const series = seriesOf(done);
   return (
     <section class="card">
-      <h2>Last 24 hours</h2>
-      <p>
-        {plural(runs.completed, 'run')} completed
-        {runs.aborted > 0 ? `, ${countText(runs.aborted)} aborted` : ''}
-        {runs.afterEvents > 0 ? `, ${countText(runs.afterEvents)} after new events only` : ''}.
-      </p>
-      {calls.length === 0 ? <p class="empty">Nothing was called.</p> : null}
+      <h2>Bans and unbans by hour</h2>
+      <HourBars series={series} hours={hours} untilMs={untilMs} />
+      <details>
+        <summary>The numbers</summary>
+        <Table
+          caption="What was done, by hour"
+          columns={['Hour', 'Action', { head: 'Targets', kind: 'number' }]}
+          rows={[...done]
+            .sort((one, other) => one.hour - other.hour)
+            .map(({ hour, action, targets }) => ({
+              cells: [<When at={untilMs - (hour + 1) * HOUR_MS} />, <Code>{action}</Code>, countText(targets)],
+            }))}
+          empty={`Nothing was done in the last ${HOURS} hours.`}
+        />
+      </details>
+    </section>
+  );
+}
+
+function seriesOf(done: readonly DoneInHour[]): BarSeries[] {
+  return SERIES.map(({ of, ...series }) => {
+    const counts = new Map(done.filter((one) => isOf(of, one)).map(({ hour, targets }) => [hour, targets]));
+    return { ...series, name: `${of.noun}s ${pastOf(of.verb)}`, counts };
+  }).filter(({ counts, isAlways }) => counts.size > 0 || isAlways);
+}
+
+// What waits for a person: the first of the inbox.
+
+const ITEMS = 5;
+
+async function waits({ reader }: HttpDeps, nowMs: number) {
+  const { items, total } = await readInbox(reader, { limit: ITEMS });
+  return (
+    <section class="card">
+      <h2>
+        <Link href="/inbox">Waits for you</Link> {total > 0 ? <span class="count">{countText(total)}</span> : null}
+      </h2>
+      {total === 0 ? <p class="empty">Nothing waits for a person.</p> : null}
       <ul class="list">
-        {calls.map(({ action, outcome, count }) => (
-          <li>
-            {countText(count)} × <Code>{action}</Code>{' '}
-            <Mark
-              word={outcome === 'in_doubt' ? 'unknown' : outcome}
-              text={outcome === 'in_doubt' ? 'in doubt' : outcome}
-            />
+        {items.map((item) => (
+          <li data-row>
+            <Link href={`${'plan' in item ? '/plans' : '/intents'}/${encodeURIComponent(item.id)}`}>
+              <Name>{inboxTitle(item)}</Name>
+            </Link>
+            <div class="quiet">
+              <Ago at={sinceMs(item)} nowMs={nowMs} />: <Words>{inboxWhy(item)}</Words>
+            </div>
           </li>
         ))}
       </ul>
-      {people.count > 0 ? (
-        <>
-          <h3>People</h3>
-          <ul class="list">
-            {people.some.map(({ at, by, text, reason }) => (
-              <li>
-                <When at={at} /> <Words>{`${by ?? 'somebody'}: ${text}${reason === null ? '' : ` (${reason})`}`}</Words>
-              </li>
-            ))}
-          </ul>
-        </>
+      {total > items.length ? (
+        <p>
+          <Link href="/inbox">{plural(total - items.length, 'more')}</Link>
+        </p>
       ) : null}
     </section>
   );
 }
 
-async function recentRuns({ reader }: HttpDeps) {
-  const runs = await reader.runLines({ limit: RUNS });
-  const counted = await Promise.all(runs.map(async (run) => ({ run, counts: await reader.countsOfRun(run) })));
-  return (
-    <section class="card">
-      <h2>
-        <Link href="/runs">Last runs</Link>
-      </h2>
-      <Table caption="The last runs" columns={RUN_COLUMNS} rows={counted.map(runRow)} empty="No run was made yet." />
-    </section>
-  );
-}
+// What people did.
 
-function RunNow() {
+async function people({ reader }: HttpDeps, nowMs: number) {
+  const { count, some } = await buildPeople(reader, nowMs - DAY_MS, nowMs);
   return (
     <section class="card">
-      <h2>Run now</h2>
-      <DryRun />
-    </section>
-  );
-}
-
-async function switches({ reader }: HttpDeps, context: Ctx) {
-  if (!mayDo(context, 'approve') || (await reader.stop()) !== undefined) return null;
-  return (
-    <section class="card">
-      <h2>Stop everything</h2>
-      <p>Nothing is called from now on, also not by a run under way: no action, no undo, no plan. Runs still judge.</p>
-      <Act to="/stop" of={SWITCHES.stop} label="Stop" reason="required" tone="danger" />
+      <h2>What people did</h2>
+      {count === 0 ? <p class="empty">Nobody changed anything in the last 24 hours.</p> : null}
+      <ul class="list">
+        {some.map(({ at, by, text, reason }) => (
+          <li>
+            <b>
+              <Name>{by ?? 'Somebody'}</Name>
+            </b>{' '}
+            <Words>{text}</Words>
+            {reason === null ? null : (
+              <>
+                : “<Words>{reason}</Words>”
+              </>
+            )}{' '}
+            <span class="quiet">
+              <Ago at={at} nowMs={nowMs} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {count > some.length ? (
+        <p>
+          <Link href="/audit">{plural(count - some.length, 'more')} in the audit</Link>
+        </p>
+      ) : null}
     </section>
   );
 }

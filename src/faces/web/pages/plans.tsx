@@ -9,34 +9,14 @@ import type { PlanLine } from '../../../domain/store-ports.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { pageAsked } from '../../http/mount.ts';
 import { operationsOf, type Route, readForm, readQuery } from '../../http/route.ts';
-import { countText, plural } from '../../report/fact-text.ts';
+import { plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
-import { Code, Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
-import type { CountedPlan } from '../../report/inbox.ts';
+import { Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
 import { type CountedRun, countWords, runLineView, triggerWords } from '../../report/lists-text.ts';
 import { kindWordsOf } from '../../report/plan-text.ts';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act, Live, Pager, StatusFilter } from '../parts/act.tsx';
-
-// A plan that waits, as an entry of a list: its status, what it does by rule and action, and its end.
-
-export function planLine({ line: { id, status, mode, expiresAt }, counts }: CountedPlan) {
-  return (
-    <>
-      <Link href={`/plans/${encodeURIComponent(id)}`}>Plan {id}</Link> <Mark word={status} />{' '}
-      {mode === 'dry-run' ? <Mark word="dry-run" text="of a dry run" /> : null}
-      {counts.map(({ rules, action, count }) => (
-        <div>
-          {countText(count)} × <Code>{action}</Code> by {rules.join(', ')}
-        </div>
-      ))}
-      <div class="quiet">
-        expires <When at={expiresAt} />
-      </div>
-    </>
-  );
-}
 
 const PAGE = 50;
 

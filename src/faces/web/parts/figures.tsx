@@ -1,0 +1,232 @@
+// web: the parts of a page that are drawn: a tile with its number and its curve, a curve over time, bars by hour, the share of a whole, a time as how
+// long ago it was. In: numbers of the store. Out: SVG without a script or a style of its own, each with a text alternative.
+import type { Child } from 'hono/jsx';
+import { DAY_MS, HOUR_MS, isoTime, MINUTE_MS, timeText } from '../../../base/time.ts';
+import { countText, plural } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
+
+/** `4 min ago`, `in 3 h`. INVARIANT: filter.js writes the same while the page is open. */
+export function agoText(atMs: number, nowMs: number): string {
+  const span = Math.abs(nowMs - atMs);
+  if (span < MINUTE_MS) return atMs > nowMs ? 'in a moment' : 'just now';
+  const text =
+    span < HOUR_MS
+      ? `${Math.floor(span / MINUTE_MS)} min`
+      : span < 2 * DAY_MS
+        ? `${Math.floor(span / HOUR_MS)} h`
+        : `${Math.floor(span / DAY_MS)} days`;
+  return atMs > nowMs ? `in ${text}` : `${text} ago`;
+}
+
+/** The exact time is there when it is pointed at. */
+export function Ago({ at, nowMs }: { at: number | string; nowMs: number }) {
+  const ms = typeof at === 'number' ? at : Date.parse(at);
+  return (
+    <time datetime={isoTime(ms)} title={timeText(ms)} data-ago>
+      {agoText(ms, nowMs)}
+    </time>
+  );
+}
+
+// A number over time, as steps: it was so from one reading until the next.
+
+export interface Point {
+  at: number;
+  count: number;
+}
+
+/** How high what is drawn stands. `least`: the smallest number is near the ground, so that a small change of a large number is seen. */
+type Ground = 'zero' | 'least';
+
+interface CurveProps {
+  /** The oldest first. */
+  points: readonly Point[];
+  fromMs: number;
+  toMs: number;
+  ground: Ground;
+  tone: string;
+  label: string;
+}
+
+const WIDTH = 240;
+const HEIGHT = 48;
+
+export function Curve({ points, fromMs, toMs, ground, tone, label }: CurveProps) {
+  const known = points.filter(({ at }) => at <= toMs);
+  const first = known.findLastIndex(({ at }) => at <= fromMs);
+  const shown = first === -1 ? known : known.slice(first);
+  if (shown.length === 0) return null;
+  const [low, high] = scaleOf(
+    shown.map(({ count }) => count),
+    ground,
+  );
+  const x = (at: number) => rounded((WIDTH * (Math.max(at, fromMs) - fromMs)) / Math.max(1, toMs - fromMs));
+  const y = (count: number) => rounded(HEIGHT - 3 - ((HEIGHT - 6) * (count - low)) / (high - low));
+  const [begin] = shown as [Point];
+  const steps = shown.slice(1).map(({ at, count }) => `H${x(at)}V${y(count)}`);
+  const line = `M${x(begin.at)} ${y(begin.count)}${steps.join('')}H${WIDTH}`;
+  return (
+    <svg
+      class={`curve ${tone}`}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={label}
+    >
+      <path class="under" d={`${line}V${HEIGHT}H${x(begin.at)}Z`} />
+      <path class="line" d={line} />
+    </svg>
+  );
+}
+
+function scaleOf(counts: readonly number[], ground: Ground): [low: number, high: number] {
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  if (ground === 'zero') return [0, Math.max(1, most)];
+  const room = Math.max(2, most * 0.05, most - least);
+  const low = Math.max(0, least - room / 2);
+  return [low, Math.max(most + room / 4, low + 1)];
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** `400 now; 390 to 402 since 7 days ago`. */
+function curveWords(points: readonly Point[], nowMs: number, spanMs: number): string {
+  const counts = points.map(({ count }) => count);
+  const [first, last] = [points[0], points.at(-1)];
+  if (!first || !last) return 'not known';
+  const range = `${countText(Math.min(...counts))} to ${countText(Math.max(...counts))}`;
+  return `${countText(last.count)} now; ${range} since ${agoText(Math.max(first.at, nowMs - spanMs), nowMs)}`;
+}
+
+// A tile: what it counts, how many, how that changed, and the curve.
+
+interface TileProps extends Pick<CurveProps, 'points' | 'ground'> {
+  title: string;
+  /** Colour of its curve: that of a trouble only while there is one. */
+  tone: 'calm' | 'bad' | 'wait' | 'accent';
+  href?: string | undefined;
+  nowMs: number;
+  spanMs: number;
+  /** Beside the number, such as `of 12`. */
+  beside?: string | undefined;
+  /** In place of a number that is not known. */
+  unknown?: string;
+  children?: Child;
+}
+
+export function Tile(props: TileProps) {
+  const { title, tone, href, points, nowMs, spanMs, ground, beside, unknown, children } = props;
+  const last = points.at(-1);
+  const name = href === undefined ? title : <Link href={href}>{title}</Link>;
+  return (
+    <section class="tile">
+      <h2>{name}</h2>
+      {last === undefined ? (
+        <p class="quiet">{unknown ?? 'Nothing was read yet.'}</p>
+      ) : (
+        <>
+          <p class="tile-count">
+            <b>{countText(last.count)}</b> {beside === undefined ? null : <span class="quiet">{beside}</span>}
+          </p>
+          <p class="quiet">{children ?? changeWords(points, nowMs, spanMs)}</p>
+          <Curve
+            points={points}
+            fromMs={nowMs - spanMs}
+            toMs={nowMs}
+            ground={ground}
+            tone={tone}
+            label={`${title}: ${curveWords(points, nowMs, spanMs)}`}
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** `9 more than 7 days ago`: as far back as it is known. */
+function changeWords(points: readonly Point[], nowMs: number, spanMs: number): string {
+  const [first, last] = [points[0], points.at(-1)];
+  if (!first || !last) return '';
+  const since = agoText(Math.max(first.at, nowMs - spanMs), nowMs);
+  if (since === 'just now') return 'first read just now';
+  const change = last.count - first.count;
+  if (change === 0) return `as many as ${since}`;
+  return `${countText(Math.abs(change))} ${change > 0 ? 'more' : 'fewer'} than ${since}`;
+}
+
+// Bars by hour: what was done upward, what was undone downward.
+
+export interface BarSeries {
+  name: string;
+  /** The class of its colour. */
+  tone: string;
+  isDown: boolean;
+  /** By hour; hour 0 is the last one. */
+  counts: ReadonlyMap<number, number>;
+}
+
+const BAR = 10;
+const BARS_HEIGHT = 140;
+
+export function HourBars({ series, hours, untilMs }: { series: readonly BarSeries[]; hours: number; untilMs: number }) {
+  const sum = (hour: number, isDown: boolean) =>
+    series.reduce((total, one) => total + (one.isDown === isDown ? (one.counts.get(hour) ?? 0) : 0), 0);
+  const all = Array.from({ length: hours }, (_, at) => hours - 1 - at);
+  const up = Math.max(1, ...all.map((hour) => sum(hour, false)));
+  const down = Math.max(0, ...all.map((hour) => sum(hour, true)));
+  const unit = (BARS_HEIGHT - 2) / (up + down);
+  const ground = rounded(1 + up * unit);
+  const totals = series.map(
+    ({ name, counts }) => `${countText([...counts.values()].reduce((a, b) => a + b, 0))} ${name}`,
+  );
+  const atOf = (hour: number) => untilMs - (hour + 1) * HOUR_MS;
+  return (
+    <figure class="hours">
+      <figcaption class="legend">
+        {series.map(({ tone }, at) => (
+          <span>
+            <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
+              <rect class={tone} width="10" height="10" rx="2" />
+            </svg>{' '}
+            {totals[at]}
+          </span>
+        ))}
+      </figcaption>
+      <div class="hours-axis quiet">
+        <span>{countText(up)}</span>
+      </div>
+      <svg
+        viewBox={`0 0 ${hours * BAR} ${BARS_HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`By hour, ${hours} hours: ${totals.join(', ')}. The numbers are below.`}
+      >
+        <path class="grid" d={`M0 1H${hours * BAR}`} />
+        {all.flatMap((hour, at) => {
+          let [top, bottom] = [ground, ground];
+          return series.flatMap(({ tone, isDown, counts, name }) => {
+            const count = counts.get(hour) ?? 0;
+            if (count === 0) return [];
+            const height = rounded(count * unit);
+            const y = isDown ? bottom : rounded(top - height);
+            if (isDown) bottom = rounded(bottom + height);
+            else top = y;
+            return [
+              <rect class={tone} x={String(at * BAR + 1)} y={String(y)} width={String(BAR - 2)} height={String(height)}>
+                <title>{`${timeText(atOf(hour)).slice(0, 16)} UTC: ${countText(count)} ${name}`}</title>
+              </rect>,
+            ];
+          });
+        })}
+        <path class="ground" d={`M0 ${ground}H${hours * BAR}`} />
+      </svg>
+      <div class="hours-ends quiet">
+        <span>{plural(hours, 'hour')} ago</span>
+        <span>{plural(hours / 2, 'hour')} ago</span>
+        <span>now</span>
+      </div>
+    </figure>
+  );
+}
