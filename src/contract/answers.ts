@@ -51,6 +51,7 @@ const rule = z
     for: text,
     clear_for: text,
     cooldown: text,
+    when_allowed: z.array(text).optional(),
     revert: z.boolean(),
     limits: z.strictObject({ max: count, percent: z.number(), per_day: count.optional() }),
     owners: z.enum(['one', 'all']),

@@ -1,4 +1,4 @@
-// domain: windows of time by the wall clock of a zone, in which something is held. In: windows and an instant. Out: the window that is in force
+// domain: windows of time by the wall clock of a zone, in which something is held, or outside of which a rule waits. In: windows and an instant. Out: the window that is in force
 // and its end; the next one. An hour that comes twice counts twice, and one that is skipped is in no window. The time is handed over, never read.
 import { DAY_MS, isTimeZone, offsetChange, timeText, WEEKDAYS, wallMsAt, wallText } from '../base/time.ts';
 
@@ -128,6 +128,20 @@ export function freezeText(freeze: WindowNow): string {
   return `the change window \`${freeze.text}\` is in force until ${untilText(freeze)}`;
 }
 
+/** Why a rule that may act in these windows alone does not act now, and when it may; undefined: it may. */
+export function notAllowedText(windows: readonly ChangeWindow[], atMs: number): string | undefined {
+  if (windows.some((one) => isIn(one, atMs))) return undefined;
+  const next = nextWindow(windows, atMs);
+  const when = next === undefined ? 'no such time is to come' : `next at ${timeText(next.startsAtMs)}`;
+  return `its rule acts only in ${windows.map(({ text }) => `\`${text}\``).join(', ')}; ${when}`;
+}
+
+/** When it may, of such a text; undefined of any other. */
+export function allowedFrom(text: string): number | undefined {
+  const [, time] = /^its rule acts only in .*; next at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)$/.exec(text) ?? [];
+  return time === undefined ? undefined : Date.parse(time);
+}
+
 // Windows as people write them.
 
 interface ParsedWindows {
@@ -141,13 +155,33 @@ const EXPECTED =
 /** A dated window that lasts for longer is no exception any more. */
 const DATED_MAX_MS = 366 * DAY_MS;
 
+/** Windows in which something is held. */
 export function parseWindows(text: string | undefined, timeZone: string): ParsedWindows {
-  const parts = (text ?? '').split(';').map((part) => part.trim().replaceAll(/\s+/g, ' '));
-  const parsed = parts.filter((part) => part !== '').map((part) => parseWindow(part, timeZone));
+  return parseAll((text ?? '').split(';'), timeZone, {
+    whole: 'nothing would ever be done; leave some time free',
+    tooLong: 'use TRUSTWARD_MODE=dry-run for that',
+  });
+}
+
+/** Windows in which alone a rule acts. Each names its zone: a rule means the same wherever it is loaded. */
+export function parseAllowed(texts: readonly string[]): ParsedWindows {
+  const tooLong = 'write windows that come again, such as `Mon 09:00-Fri 17:00`';
+  return parseAll(texts, undefined, { whole: 'that is no restriction; leave it out', tooLong });
+}
+
+/** What follows from a window that is always in force, and from a dated one that lasts too long. */
+interface Advice {
+  whole: string;
+  tooLong: string;
+}
+
+function parseAll(texts: readonly string[], timeZone: string | undefined, advice: Advice): ParsedWindows {
+  const parts = texts.map((part) => part.trim().replaceAll(/\s+/g, ' '));
+  const parsed = parts.filter((part) => part !== '').map((part) => parseWindow(part, timeZone, advice));
   const windows = parsed.flatMap((one) => (typeof one === 'string' ? [] : [one]));
   const faults = parsed.filter((one) => typeof one === 'string');
   if (faults.length === 0 && coverEverything(windows))
-    faults.push('the windows leave no time between them: nothing would ever be done; leave some time free');
+    faults.push(`the windows leave no time between them: ${advice.whole}`);
   return { windows, faults };
 }
 
@@ -159,7 +193,7 @@ const DATE = String.raw`(\d{4})-(\d{2})-(\d{2})`;
 const DATED = new RegExp(`^${DATE} ${TIME} ?[-–] ?${DATE} ${TIME}${ZONE}`);
 
 /** The window, or its fault. */
-function parseWindow(text: string, fallback: string): ChangeWindow | string {
+function parseWindow(text: string, fallback: string | undefined, advice: Advice): ChangeWindow | string {
   const fault = (why: string) => `\`${text}\`: ${why}`;
   const [, ...dated] = DATED.exec(text) ?? [];
   const [, ...weekly] = WEEKLY.exec(text) ?? [];
@@ -168,36 +202,43 @@ function parseWindow(text: string, fallback: string): ChangeWindow | string {
   if (!found) return fault(EXPECTED);
   const zone = found.at(-1);
   const timeZone = zone ?? fallback;
+  if (timeZone === undefined) return fault('its time zone is missing: expected one such as Europe/Berlin behind it');
   if (!isTimeZone(timeZone)) return fault(`there is no time zone \`${timeZone}\`: expected one such as Europe/Berlin`);
   const named = { text: zone === undefined ? `${text} ${timeZone}` : text, timeZone };
-  const times = found === dated ? datedTimes(dated) : found === weekly ? weeklyTimes(weekly) : dailyTimes(daily);
+  const timesOf = found === dated ? datedTimes : found === weekly ? weeklyTimes : dailyTimes;
+  const times = timesOf(found, advice);
   if (typeof times === 'string') return fault(times);
   return { ...named, ...times };
 }
 
 type Times = Pick<ChangeWindow, 'every' | 'fromMs' | 'toMs'> | string;
 
-function dailyTimes([hour, minute, toHour, toMinute]: (string | undefined)[]): Times {
-  return repeated('day', timeOf(hour, minute), timeOf(toHour, toMinute));
+function dailyTimes([hour, minute, toHour, toMinute]: (string | undefined)[], advice: Advice): Times {
+  return repeated('day', timeOf(hour, minute), timeOf(toHour, toMinute), advice);
 }
 
-function weeklyTimes([day, hour, minute, toDay, toHour, toMinute]: (string | undefined)[]): Times {
+function weeklyTimes([day, hour, minute, toDay, toHour, toMinute]: (string | undefined)[], advice: Advice): Times {
   const days = [day, toDay].map((name) => WEEKDAYS.findIndex((one) => one.toLowerCase() === name?.toLowerCase()));
   const [first, last] = days as [number, number];
   if (first < 0 || last < 0) return `\`${first < 0 ? day : toDay}\` is no day: expected ${WEEKDAYS.join(', ')}`;
   const on = (at: number, ms: number | undefined) => (ms === undefined ? undefined : at * DAY_MS + ms);
-  return repeated('week', on(first, timeOf(hour, minute)), on(last, timeOf(toHour, toMinute)));
+  return repeated('week', on(first, timeOf(hour, minute)), on(last, timeOf(toHour, toMinute)), advice);
 }
 
-function repeated(every: 'day' | 'week', fromMs: number | undefined, endMs: number | undefined): Times {
+function repeated(
+  every: 'day' | 'week',
+  fromMs: number | undefined,
+  endMs: number | undefined,
+  { whole }: Advice,
+): Times {
   if (fromMs === undefined || endMs === undefined) return 'expected times from 00:00 to 24:00';
   const period = periodOf(every);
   const length = (((endMs - fromMs) % period) + period) % period;
-  if (length === 0) return `it covers the whole ${every}: nothing would ever be done; leave some time free`;
+  if (length === 0) return `it covers the whole ${every}: ${whole}`;
   return { every, fromMs, toMs: fromMs + length };
 }
 
-function datedTimes(texts: (string | undefined)[]): Times {
+function datedTimes(texts: (string | undefined)[], { tooLong }: Advice): Times {
   const [fromMs, toMs] = [
     dateOf(texts.slice(0, 3), timeOf(texts[3], texts[4])),
     dateOf(texts.slice(5, 8), timeOf(texts[8], texts[9])),
@@ -205,7 +246,7 @@ function datedTimes(texts: (string | undefined)[]): Times {
   if (fromMs === undefined || toMs === undefined)
     return 'expected dates of the calendar, and times from 00:00 to 24:00';
   if (toMs <= fromMs) return 'its end is not after its beginning';
-  if (toMs - fromMs > DATED_MAX_MS) return 'it lasts longer than a year: use TRUSTWARD_MODE=dry-run for that';
+  if (toMs - fromMs > DATED_MAX_MS) return `it lasts longer than a year: ${tooLong}`;
   return { every: 'once', fromMs, toMs };
 }
 

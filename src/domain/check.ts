@@ -45,6 +45,7 @@ export const CHECK_NAMES = [
   'over',
   'for-not-reached',
   'cooldown',
+  'outside-window',
   'refused-lately',
   'impossible-target',
   'serial-shared',

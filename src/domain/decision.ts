@@ -21,6 +21,7 @@ export const REASONS = [
   'overridden',
   'for_not_reached',
   'cooldown',
+  'outside_window', // its rule may act at other times alone
   'refused', // by the server, before it did anything (401, 403)
   'impossible_target',
   'serial_shared',
@@ -50,7 +51,7 @@ export const LIFTED_BY_APPROVAL: ReadonlySet<ReasonCode> = new Set([
 ]);
 
 /** Reasons to skip that time alone ends while the rule goes on matching: what has them waits for its time. */
-export const LIFTED_BY_TIME: ReadonlySet<ReasonCode> = new Set(['for_not_reached', 'cooldown']);
+export const LIFTED_BY_TIME: ReadonlySet<ReasonCode> = new Set(['for_not_reached', 'cooldown', 'outside_window']);
 
 /** Why a match does not act yet: how long it must last, and since when it has. That may be later than it was first seen: a pause begins it again. */
 export function lastingText(forMs: number, sinceMs: number): string {
@@ -156,9 +157,10 @@ export interface TriedCounts {
   act: number;
   hold: number;
   skip: number;
-  /** Of those that are skipped: they have not matched for long enough yet; and they follow an attempt too closely. */
+  /** Of those that are skipped: they have not matched for long enough yet; they follow an attempt too closely; and their rule may not act at this time. */
   waits: number;
   cools: number;
+  outside: number;
 }
 
 export interface TriedSubject {

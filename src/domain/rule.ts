@@ -1,6 +1,7 @@
 // domain: how far something may go. The lowest of the rule's, the run's and the daemon's mode counts.
 // Every comparison of modes has its name here: what may call, what waits for a person, what is only tried out.
 import type { ActionName } from './action.ts';
+import type { ChangeWindow } from './change-window.ts';
 import type { Fact } from './facts.ts';
 import type { RuleSeverity, Source, SubjectKind } from './subjects.ts';
 
@@ -59,6 +60,8 @@ export interface Rule {
   clearForMs: number;
   /** Least time between two attempts of one action of this rule at one target. */
   cooldownMs: number;
+  /** It acts in these windows alone; a match outside of them waits. Undefined: at any time. It undoes at any time. */
+  whenAllowed?: readonly ChangeWindow[] | undefined;
   /** When the last claim on a target ends, undo. */
   revert: boolean;
   /** Paths of the times that date what it reads: it undoes only after a newer report. Absent or empty: after a second reading. */

@@ -154,6 +154,29 @@ describe('loading a folder', () => {
       ]);
     });
 
+    it('is refused for windows that no rule can act in, each with the way to write it', () => {
+      const refused = (when_allowed: unknown) => problemsOf({ missing: ['OS'] }, { when_allowed }).join('\n');
+      expect(refused('22:00-06:00')).toContain('`when_allowed`: `22:00-06:00`: its time zone is missing');
+      expect(refused('22:00-06:00 Berlin')).toContain('there is no time zone `Berlin`');
+      expect(refused('at night')).toContain('`at night`: expected `Fri 18:00-Mon 06:00`');
+      expect(refused(['22:00-06:00 UTC', 'Mo 09:00-Fri 17:00 UTC'])).toContain('`Mo` is no day: expected Sun, Mon');
+      expect(refused('09:00-09:00 UTC')).toContain('it covers the whole day: that is no restriction; leave it out');
+      expect(refused(['00:00-12:00 UTC', '12:00-24:00 UTC'])).toContain(
+        'leave no time between them: that is no restriction',
+      );
+      expect(refused('2026-01-01 00:00-2028-01-01 00:00 UTC')).toContain(
+        'longer than a year: write windows that come again',
+      );
+      expect(refused(5)).toContain(
+        'expected a window such as "Mon 09:00-Fri 17:00 Europe/Berlin", or a list of these, found `5`',
+      );
+      expect(refused([])).toContain('expected');
+      const hashes = ['22:00-06:00 UTC', '22:00-05:00 UTC'].map(
+        (when_allowed) => ruleOf({ missing: ['OS'] }, { when_allowed }).hash,
+      );
+      expect(new Set(hashes).size).toBe(2);
+    });
+
     it('is refused for an action that cannot act on its subject, or that lacks such settings', () => {
       expect(problemsOf({ missing: ['OS'] }, { then: 'disable_service' })[0]).toContain('acts on a service');
       expect(problemsOf({ missing: ['OS'] }, { then: [{ action: 'ban_device', with: { x: 1 } }] })[0]).toContain(

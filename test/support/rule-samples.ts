@@ -44,8 +44,8 @@ export const RULE_REPORT: RuleTestReport = {
 export const TRIED: TriedRule = {
   rule: RULE,
   asOf: START_MS,
-  before: { match: 1, unknown: 0, error: 0, act: 1, hold: 0, skip: 0, waits: 0, cools: 0 },
-  after: { match: 2, unknown: 3, error: 0, act: 1, hold: 1, skip: 0, waits: 0, cools: 0 },
+  before: { match: 1, unknown: 0, error: 0, act: 1, hold: 0, skip: 0, waits: 0, cools: 0, outside: 0 },
+  after: { match: 2, unknown: 3, error: 0, act: 1, hold: 1, skip: 0, waits: 0, cools: 0, outside: 0 },
   added: [
     {
       kind: 'device',

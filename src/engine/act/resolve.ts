@@ -281,6 +281,7 @@ const LEFT_ALONE: ReadonlySet<CheckName> = new Set([
   'breaker',
   'stopped',
   'frozen',
+  'outside-window',
   'ceiling',
 ]);
 

@@ -14,6 +14,7 @@ import {
   summaryOfTarget,
   targetKey,
 } from '../../domain/action.ts';
+import { isIn } from '../../domain/change-window.ts';
 import type { Answer, Joined, OlderReport } from '../../domain/check.ts';
 import { LIFTED_BY_APPROVAL } from '../../domain/decision.ts';
 import type { Episode } from '../../domain/episode.ts';
@@ -147,10 +148,11 @@ function effectDeviceOf({ id, name, platform, model, owners }: FleetDevice, seri
   return { id, name, platform, model, serial, ...(owners && { owners }) };
 }
 
-/** Whether the rule proposes it by now: not before its `for` has passed, and not after a person reversed it. */
+/** Whether the rule proposes it by now: not before its `for` has passed, not outside of its windows, and not after a person reversed it. */
 export function isProposedByNow({ rule, exemption }: Proposal, episode: Episode | undefined, nowMs: number): boolean {
   // An exempt target is not kept in its state for longer than the rule that put it there proposes.
   if (!episode || episode.overriddenAt !== undefined || exemption !== undefined) return false;
+  if (rule.whenAllowed && !rule.whenAllowed.some((one) => isIn(one, nowMs))) return false;
   return rule.forMs === 0 || nowMs - episode.matchingSince >= rule.forMs;
 }
 

@@ -113,6 +113,7 @@ function decisionLine(why: Why, { rule, mode }: WhyRule, decision: DecidedNow): 
 const SKIPS_THAT_PASS: ReadonlySet<string> = new Set([
   'for_not_reached',
   'cooldown',
+  'outside_window',
   'untrusted_source',
   'older_report',
 ]);

@@ -2,7 +2,7 @@
 // the run that made it. A target whose record fields drifted is refused by field, and the other intents go on.
 
 import type { AuditNote } from '../../domain/audit-entry.ts';
-import type { Ask } from '../../domain/check.ts';
+import type { Ask, Refused } from '../../domain/check.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { type Operator, stopText } from '../../domain/operator.ts';
@@ -158,10 +158,10 @@ async function letThrough(engine: Engine, was: Plan, who: Operator): Promise<Pla
 async function isWhole(
   { signal, store }: Engine,
   { freezeNow }: ActContext,
-  { frozen }: OpenedIntents,
+  { waiting }: OpenedIntents,
   ids: string[],
 ): Promise<boolean> {
-  if (frozen !== undefined) return false;
+  if (waiting !== undefined) return false;
   const intents = await store.intents({ ids });
   if (freezeNow() !== undefined && intents.some(({ status }) => status === 'withdrawn')) return false;
   return !signal.aborted || intents.every(isSettled);
@@ -192,8 +192,8 @@ interface OpenedIntents {
   /** Live intents that failed before, and are tried again. */
   again: Intent[];
   refused: Applied['refused'];
-  /** Why a change window holds some of them. */
-  frozen: string | undefined;
+  /** Why some of them wait: a change window is in force, or it is none of the windows of their rules. */
+  waiting: string | undefined;
 }
 
 /** Errors: AppError `conflict` when nothing may be called now; the plan keeps its status. */
@@ -204,7 +204,7 @@ function openIntents(
   ask: Ask,
   factsOf: FactsOfPlanned,
 ): OpenedIntents {
-  const opened: OpenedIntents = { fresh: [], again: [], refused: [], frozen: undefined };
+  const opened: OpenedIntents = { fresh: [], again: [], refused: [], waiting: undefined };
   for (const planned of rest) {
     const { action, target, basis, settings, effect } = planned;
     if (!engine.actions.has(action)) {
@@ -218,7 +218,7 @@ function openIntents(
         'conflict',
         `${refused.reasonText}; plan ${plan.id} stays ${plan.status}: \`resume\` comes first`,
       );
-    if (refused?.check === 'frozen') opened.frozen = refused.reasonText;
+    if (refused?.check === 'frozen' || refused?.check === 'outside-window') opened.waiting = waitingText(refused, plan);
     const failed = facts.basis.find(({ earlier }) => earlier?.outcome === 'failed')?.earlier;
     const mode = leastMode(...facts.basis.map(({ ruleNow }) => ruleNow?.mode ?? 'off'), engine.daemonMode);
     if (refused) opened.refused.push({ action, target, reason: refused.reasonText });
@@ -226,13 +226,14 @@ function openIntents(
     else opened.fresh.push(intentOf(engine, plan, planned, mode));
   }
   demandOpen(engine, plan);
-  if (opened.frozen !== undefined && opened.fresh.length + opened.again.length === 0)
-    throw new AppError('conflict', frozenText(opened.frozen, plan));
+  if (opened.waiting !== undefined && opened.fresh.length + opened.again.length === 0)
+    throw new AppError('conflict', opened.waiting);
   return opened;
 }
 
-function frozenText(reason: string, { id, status }: Plan): string {
-  return `${reason}; plan ${id} stays ${status}: apply it after the window, or with \`--break-glass --reason TEXT\``;
+function waitingText({ check, reasonText }: Refused, { id, status }: Plan): string {
+  const when = check === 'frozen' ? 'after the window, or with `--break-glass --reason TEXT`' : 'then';
+  return `${reasonText}; plan ${id} stays ${status}: apply it ${when}`;
 }
 
 function intentOf(engine: Engine, plan: Plan, planned: PlannedIntent, mode: Mode): Intent {

@@ -80,7 +80,7 @@ interface Trial {
 }
 
 async function trialOf(engine: TrialEngine, rules: readonly LoadedRule[], { id, mode }: LoadedRule): Promise<Trial> {
-  const none = { match: 0, unknown: 0, error: 0, act: 0, hold: 0, skip: 0, waits: 0, cools: 0 };
+  const none = { match: 0, unknown: 0, error: 0, act: 0, hold: 0, skip: 0, waits: 0, cools: 0, outside: 0 };
   const asOf = engine.clock.nowMs();
   if (mode === 'off')
     return { asOf, counts: none, matches: new Map(), decisions: new Map(), unknownBy: {}, untrusted: [] };
@@ -99,6 +99,7 @@ async function trialOf(engine: TrialEngine, rules: readonly LoadedRule[], { id, 
     counts[decision.decision] += 1;
     if (decision.reason === 'for_not_reached') counts.waits += 1;
     if (decision.reason === 'cooldown') counts.cools += 1;
+    if (decision.reason === 'outside_window') counts.outside += 1;
     bySubject.set(decision.subject.id, [...(bySubject.get(decision.subject.id) ?? []), decision]);
   }
   return {

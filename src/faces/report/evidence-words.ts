@@ -156,13 +156,21 @@ export function settingsOfAction({ with: settings }: ActionOfRule): string {
 
 /** By the names that rule files have. */
 export function ruleSettings(rule: Rule): { name: string; text: string }[] {
-  const { forMs, clearForMs, cooldownMs, revert, owners, watch } = rule;
+  const { forMs, clearForMs, cooldownMs, whenAllowed, revert, owners, watch } = rule;
   const lasting = (ms: number, what: string) =>
     ms === 0 ? `${what} at once` : `${what} after ${formatDuration(ms)} without a break`;
   return [
     { name: 'for', text: lasting(forMs, 'a match counts') },
     { name: 'clear_for', text: lasting(clearForMs, 'the end of a match counts') },
     { name: 'cooldown', text: `at least ${formatDuration(cooldownMs)} between two attempts on one target` },
+    ...(whenAllowed
+      ? [
+          {
+            name: 'when_allowed',
+            text: `it acts only in ${whenAllowed.map(({ text }) => text).join(', ')}; matches wait`,
+          },
+        ]
+      : []),
     {
       name: 'revert',
       text: revert

@@ -1,7 +1,8 @@
-// report: what waits for its time alone: a match that has not lasted for the `for` of its rule yet, or that follows an attempt too closely. In: a
+// report: what waits for its time alone: a match that has not lasted for the `for` of its rule yet, that is outside of its rule's windows, or that follows an attempt too closely. In: a
 // run, its decisions. Out: when each is due, and in which mode it is then, if its rule matches until then.
 
 import { DAY_MS, MINUTE_MS, spanText } from '../../base/time.ts';
+import { allowedFrom } from '../../domain/change-window.ts';
 import { LIFTED_BY_TIME, lastingSince } from '../../domain/decision.ts';
 import { isLive, type Mode } from '../../domain/rule.ts';
 import type { RunRecord } from '../../domain/store.ts';
@@ -26,7 +27,9 @@ export function laterOf(
     waiting.map(({ id, rule, reason, reasonText, since, mode }) => {
       const { forMs, mode: ownMode = mode } = rules.get(rule) ?? {};
       const atMs =
-        reason === 'for_not_reached' && forMs !== undefined ? (lastingSince(reasonText) ?? since) + forMs : 0;
+        reason === 'for_not_reached' && forMs !== undefined
+          ? (lastingSince(reasonText) ?? since) + forMs
+          : (allowedFrom(reasonText) ?? 0);
       return [id, { atMs: atMs > startedAt ? atMs : undefined, mode: isLive(mode) ? mode : ownMode }];
     }),
   );

@@ -17,6 +17,7 @@ export function ruleView(rule: Rule): RuleShown {
     for: formatDuration(rule.forMs),
     clear_for: formatDuration(rule.clearForMs),
     cooldown: formatDuration(rule.cooldownMs),
+    ...(rule.whenAllowed && { when_allowed: rule.whenAllowed.map(({ text }) => text) }),
     revert: rule.revert,
     limits: { max, percent, ...(perDay !== undefined && { per_day: perDay }) },
     owners: rule.owners,
@@ -39,7 +40,7 @@ export function triedView({ rule, asOf, before, after, added, gone, ...rest }: T
   };
 }
 
-function countsView({ waits: _, cools: __, ...counts }: TriedCounts): TriedRuleShown['before'] {
+function countsView({ waits: _, cools: __, outside: ___, ...counts }: TriedCounts): TriedRuleShown['before'] {
   return counts;
 }
 

@@ -37,6 +37,7 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   overridden: 'a person reversed or released it: left alone until the rule no longer matches',
   for_not_reached: 'it has not matched for long enough yet',
   cooldown: 'the last attempt was too recent',
+  outside_window: 'its rule may act at other times',
   refused: 'the server refused it before doing anything (401, 403)',
   impossible_target: 'the target cannot be acted on',
   serial_shared: 'several different devices share the serial number',

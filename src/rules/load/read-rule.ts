@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { didYouMean, nearestName } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
 import type { ActionName, ActionTraits } from '../../domain/action.ts';
+import { parseAllowed } from '../../domain/change-window.ts';
 import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.ts';
@@ -130,6 +131,7 @@ const TYPE_WORDS: Record<string, string> = {
 };
 const UNION_WORDS: Record<string, string> = {
   then: 'the name of an action, or {action: NAME, with: {…}}, or a list of these',
+  when_allowed: 'a window such as "Mon 09:00-Fri 17:00 Europe/Berlin", or a list of these',
   expect: 'a verdict (match, no_match, unknown, error), or {verdict: …, reasons: […]}',
 };
 
@@ -380,6 +382,8 @@ function readRule(
     const declared = declareFields(subject, parsed.data.declares, new Problems('', () => ({ line: 1, column: 1 })));
     checkTests(parsed.data, subject, declared, reads.lookBack, problems);
   }
+  for (const fault of allowedOf(parsed.data?.when_allowed ?? []).faults)
+    problems.add('value', ['when_allowed'], `\`when_allowed\`: ${fault}`);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
   const rule = assemble(parsed.data, value, file, proposals, condition, reads, readTests(parsed.data, lineOf));
   return { ...rule, text };
@@ -408,6 +412,7 @@ function assemble(
     forMs: parseDuration(data.for) ?? 0,
     clearForMs: parseDuration(data.clear_for) ?? 0,
     cooldownMs: parseDuration(data.cooldown) ?? 0,
+    whenAllowed: data.when_allowed === undefined ? undefined : allowedOf(data.when_allowed).windows,
     revert: data.revert,
     reportTimes: data.revert ? reportTimesOf(data, reads) : [],
     limits: limitsOf(data),
@@ -421,6 +426,10 @@ function assemble(
     tests,
     raw,
   };
+}
+
+function allowedOf(written: string | string[]): ReturnType<typeof parseAllowed> {
+  return parseAllowed(typeof written === 'string' ? [written] : written);
 }
 
 function limitsOf({ limits: { max, percent, per_day: perDay } }: RuleFile): LoadedRule['limits'] {

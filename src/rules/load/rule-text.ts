@@ -460,6 +460,10 @@ export const ruleSchema = z.strictObject({
     .default('0s')
     .describe('Must have cleared this long before the episode ends; with `revert` at least 30m is advised'),
   cooldown: duration.default('0s').describe('Least time between two attempts at one target'),
+  when_allowed: z
+    .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+    .optional()
+    .describe('Acts only in these windows, such as `Mon 09:00-Fri 17:00 Europe/Berlin`; a match outside of them waits'),
   revert: z
     .boolean()
     .default(false)

@@ -1,4 +1,4 @@
-// test: the real engine across change windows: what would act is held until the window ends, then done once; an undo is never held; one plan goes
+// test: the real engine across change windows, and across the windows in which alone a rule acts: what would act is held until the window ends, then done once; an undo is never held; one plan goes
 // through with break glass, also when the process is killed between its approval and its applying. Nothing waits for real time.
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseWindows } from '../../../src/domain/change-window.ts';
@@ -325,4 +325,91 @@ it('a look at the event log holds in a change window as a run does, and the firs
   await on.run();
   await on.run();
   expect(on.platform.sent).toEqual(['ban S-d1']);
+});
+
+describe('a rule with `when_allowed`', () => {
+  const NIGHTS = '22:00-02:30 Europe/Berlin';
+  const nightly = (at: string, mode: 'approve' | 'enforce' = 'enforce') =>
+    begin({ windows: '', at, mode, rules: [{ mode, more: `when_allowed: ${NIGHTS}` }] });
+  const waits = (next: string) =>
+    [1, 2].map(() => ['skip', 'outside_window', `its rule acts only in \`${NIGHTS}\`; next at ${next}`]);
+  const reasons = ({ decisions }: Awaited<ReturnType<typeof on.run>>) =>
+    decisions.map(({ decision, reason, reasonText }) => [decision, reason, reasonText]);
+
+  it('waits outside of its window, says when it can act, and acts with the first run in it on what still matches', async () => {
+    nightly('2027-11-20T12:00:00Z');
+    const first = await on.run();
+    expect(reasons(first)).toEqual(waits('2027-11-20 21:00:00 UTC'));
+    expect(first.plan).toBeUndefined();
+    expect((await on.store.countsOfRun(first.run)).wait).toBe(2);
+    moveTo('2027-11-20T20:59:59Z');
+    await on.run();
+    expect(on.platform.sent).toEqual([]);
+    on.platform.compromised('d2', 'FALSE');
+    moveTo('2027-11-20T21:00:00Z');
+    expect(await answers()).toEqual([['S-d1', 'act', 'rule_matches', 'succeeded']]);
+  });
+
+  it.each([
+    ['comes twice, it acts in both', '2027-10-31T01:15:00Z', ['ban S-d1', 'ban S-d2']],
+    ['is over both times, it acts no more', '2027-10-31T01:30:00Z', []],
+    ['never comes, its window ends where the clock jumps over it', '2027-03-28T01:00:00Z', []],
+    ['never comes, it acts until then', '2027-03-28T00:59:59Z', ['ban S-d1', 'ban S-d2']],
+  ])('where the hour of its end %s', async (_, at, sent) => {
+    nightly(at);
+    await on.run();
+    expect(on.platform.sent).toEqual(sent);
+  });
+
+  it('sends nothing more when its window ends while a run acts, and the rest in the next one', async () => {
+    nightly('2027-11-20T01:29:59Z');
+    on.platform.onWrite = () => on.clock.pass(2_000);
+    await on.run();
+    expect(on.platform.sent).toEqual(['ban S-d1']);
+    moveTo('2027-11-20T21:00:00Z');
+    await on.run();
+    expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2']);
+  });
+
+  it('undoes at any time', async () => {
+    nightly('2027-11-20T23:00:00Z');
+    await on.run();
+    moveTo('2027-11-21T12:00:00Z');
+    for (const id of ['d1', 'd2']) on.platform.compromised(id, 'FALSE');
+    await on.run();
+    expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2', 'unban S-d1', 'unban S-d2']);
+  });
+
+  it('keeps an approved plan until its window, and a break of the glass does not open it', async () => {
+    nightly('2027-11-20T01:00:00Z', 'approve');
+    const { plan } = await on.run();
+    moveTo('2027-11-20T02:00:00Z');
+    await on.approve(plan);
+    const applying = () => on.apply(plan);
+    await expect(applying()).rejects.toThrow(
+      `its rule acts only in \`${NIGHTS}\`; next at 2027-11-20 21:00:00 UTC; plan ${plan?.id} stays approved: apply it then`,
+    );
+    await expect(applyPlan(on.engine, plan?.id as string, ADA, true)).rejects.toThrow('change window');
+    expect(on.platform.sent).toEqual([]);
+    moveTo('2027-11-20T21:00:00Z');
+    await applying();
+    expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2']);
+  });
+
+  it('waits for a change window and for the end of a stop in its own window, too', async () => {
+    begin({
+      windows: '23:00-24:00 Europe/Berlin',
+      at: '2027-11-20T22:30:00Z',
+      rules: [{ more: `when_allowed: ${NIGHTS}` }],
+    });
+    expect(reasons(await on.run()).map(([decision, reason]) => [decision, reason])).toEqual(
+      Array(2).fill(['hold', 'frozen']),
+    );
+    await stopEverything(on.engine, ADA);
+    moveTo('2027-11-20T23:30:00Z');
+    expect(reasons(await on.run()).map(([decision, reason]) => [decision, reason])).toEqual(
+      Array(2).fill(['hold', 'stopped']),
+    );
+    expect(on.platform.sent).toEqual([]);
+  });
 });

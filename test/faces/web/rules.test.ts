@@ -256,7 +256,7 @@ describe('trying a change of a rule', () => {
     ['that only reports', { mode: 'dry-run' }, '26 match; the rule only reports.'],
   ] as const)('says what will happen, of a rule %s', async (_, over, words) => {
     const rule = { ...TRIED.rule, forMs: 3 * 86_400_000, ...over };
-    const after = { match: 26, unknown: 0, error: 0, act: 0, hold: 0, skip: 26, waits: 22, cools: 0 };
+    const after = { match: 26, unknown: 0, error: 0, act: 0, hold: 0, skip: 26, waits: 22, cools: 0, outside: 0 };
     const { post } = openPages({ tryRule: async () => ({ ...TRIED, rule, after }) });
     const { text } = await post(PATH, { text: CHANGED });
     expect(text).toContain(words);

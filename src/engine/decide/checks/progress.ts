@@ -1,12 +1,24 @@
 // checks: what was done on a target already: by the same episode, just now, in doubt, refused; and whether its time has come.
 
 import { formatDuration, timeText, wallElapsedMs } from '../../../base/time.ts';
+import { type ChangeWindow, notAllowedText } from '../../../domain/change-window.ts';
 import { type Check, type CheckName, skip } from '../../../domain/check.ts';
 import { lastingText } from '../../../domain/decision.ts';
 import { isDone, isUnresolved } from '../../../domain/intent.ts';
 
 const FIRST_MS = 60_000;
 const LONGEST_MS = 3_600_000;
+
+/** When a window begins takes long to find, and a run asks it for each match of a rule. */
+const outside = new WeakMap<readonly ChangeWindow[], { atMs: number; text: string | undefined }>();
+
+function outsideText(windows: readonly ChangeWindow[], atMs: number): string | undefined {
+  const known = outside.get(windows);
+  if (known?.atMs === atMs) return known.text;
+  const text = notAllowedText(windows, atMs);
+  outside.set(windows, { atMs, text });
+  return text;
+}
 
 export const PROGRESS = {
   'refused-lately': {
@@ -38,6 +50,15 @@ export const PROGRESS = {
         return skip('cooldown', `the last attempt was less than ${ago} ago; next at ${until}`);
       }
       return undefined;
+    },
+  },
+  'outside-window': {
+    when: 'all rules that it is based on act only in windows (`when_allowed`), none of these is now, and it is no undo',
+    ask({ undo, basis, nowMs }) {
+      if (undo) return undefined;
+      const texts = basis.map(({ ruleNow }) => ruleNow?.whenAllowed && outsideText(ruleNow.whenAllowed, nowMs));
+      const [first] = texts;
+      return first === undefined || texts.includes(undefined) ? undefined : skip('outside_window', first);
     },
   },
   'just-done': {

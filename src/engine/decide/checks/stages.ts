@@ -18,7 +18,7 @@ export const LISTS = {
   deciding: [
     ...ofAll('untrusted-source', 'older-report', 'exempt', 'already-so', 'in-doubt', 'just-done', 'rejected'),
     ...ofAll('overridden'),
-    ...ofAll('already-acted', 'for-not-reached', 'cooldown', 'refused-lately'),
+    ...ofAll('already-acted', 'for-not-reached', 'cooldown', 'outside-window', 'refused-lately'),
     ...ofFleet('impossible-target', 'serial-shared', 'joined-later', 'whole-undo', 'conflict', 'other-first'),
     ...ofAll('limits', 'owners', 'approval-needed'),
     ...ofFleet('ceiling'),
@@ -29,21 +29,22 @@ export const LISTS = {
   preflight: [
     ...ofAll('stopping', 'breaker', 'stopped'),
     ...ofFleet('frozen'),
-    ...ofAll('exempt', 'exemption-unread', 'rule-off', 'rule-changed', 'already-so'),
+    ...ofAll('exempt', 'exemption-unread', 'rule-off', 'rule-changed', 'outside-window', 'already-so'),
     ...ofFleet('in-doubt', 'target-gone', 'impossible-target', 'overridden', 'just-done', 'conflict'),
     ...ofFleet('nothing-to-undo', 'joined-later', 'newcomers', 'changed-since', 'not-proposed', 'ceiling'),
   ],
   applying: [
     ...ofAll('stopped'),
     ...ofFleet('frozen'),
-    ...ofAll('rule-off', 'rule-changed', 'untrusted-source', 'over', 'overridden', 'rejected', 'in-doubt'),
+    ...ofAll('rule-off', 'rule-changed', 'outside-window', 'untrusted-source', 'over', 'overridden', 'rejected'),
+    ...ofAll('in-doubt'),
     ...ofAll('already-acted', 'impossible-target', 'conflict', 'other-first'),
   ],
   releasing: ofAll('stopped', 'in-doubt', 'just-done', 'target-gone', 'already-so'),
   retrying: [
     ...ofAll('stopping', 'already-so', 'not-judged'),
     ...ofFleet('unreadable', 'target-gone', 'one-retry'),
-    ...ofAll('rule-off'),
+    ...ofAll('rule-off', 'outside-window'),
     ...ofFleet(
       'overridden',
       'over',
@@ -136,6 +137,7 @@ export const GAPS = {
     'a person releases the target, independent of the rules': [
       'rule-off',
       'rule-changed',
+      'outside-window',
       'not-judged',
       'over',
       'not-proposed',

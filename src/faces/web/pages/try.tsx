@@ -219,13 +219,14 @@ function Tried({ tried, loaded }: { tried: TriedRule; loaded: Rule }) {
 
 /** What will happen, also in time: `It would ban 22 devices within 3 days if they still match.` */
 function triedWords({ rule, after }: TriedRule): string {
-  const { match, act, hold, waits, cools } = after;
+  const { match, act, hold, waits, cools, outside } = after;
   if (match === 0) return '';
   if (isOnTrial(rule.mode)) return `${countText(match)} match; the rule only reports.`;
   const asks = waitsForPerson(rule.mode) ? 'ask to ' : '';
   const would = [
     ...(act > 0 ? [actionWords(rule, act)] : []),
     ...(hold > 0 ? [`hold ${countText(hold)}`] : []),
+    ...(outside > 0 ? [`${asks}${actionWords(rule, outside)} when it may act, if they still match then`] : []),
     ...(cools > 0
       ? [`${asks}${actionWords(rule, cools)} within ${spanText(rule.cooldownMs)} of the last attempt`]
       : []),

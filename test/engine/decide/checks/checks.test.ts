@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Deletion } from '../../../../src/domain/action.ts';
+import { parseAllowed } from '../../../../src/domain/change-window.ts';
 import {
   type BasisFacts,
   CHECK_NAMES,
@@ -116,6 +117,9 @@ describe('each check answers in every stage whose list has it, and nothing else 
     over: basis({ isOver: true }),
     'for-not-reached': basis({ matchingSince: 99_000 }),
     cooldown: basis({ lastAttemptMs: 99_000 }),
+    'outside-window': basis({
+      ruleNow: { ...RULE, whenAllowed: parseAllowed(['10:00-12:00 UTC']).windows },
+    }),
     'refused-lately': basis({
       earlier: intent({ outcome: 'failed', sentAt: 99_000, refused: { times: 2, credential: undefined } }),
     }),
