@@ -40,7 +40,7 @@ const WORDS = {
     options: [
       { flag: '--state <state>', text: 'only this one', choices: INBOX_STATES },
       { flag: '--limit <n>', text: 'at most this many', byDefault: '50' },
-      { flag: '--before <position>', text: 'those that follow: `next` of the page before' },
+      { flag: '--before <position>', text: 'the next page: the value of `next` on the page before' },
     ],
     examples: [
       '# what to answer now',
@@ -97,7 +97,7 @@ const WORDS = {
       },
       { flag: '--owner <who>', text: 'who is responsible for it', isRequired: true },
       { flag: '--until <when>', text: 'a duration such as 30d, or a date (UTC)', isRequired: true },
-      { flag: '--unseen', text: 'it is meant, though no trusted snapshot has shown it' },
+      { flag: '--unseen', text: 'accept a name that no trusted reading has shown yet' },
       { flag: '--release', text: 'also undo what is in force on it' },
       {
         flag: '--accept-forgeable',
@@ -122,8 +122,8 @@ const WORDS = {
   },
   confirmExemption: {
     line: 'exempt confirm <id>',
-    summary: 'say yes to what joined an exemption after it was made',
-    options: [REASON, { flag: '--subject <id>', text: 'only this one of those that wait: its id or serial number' }],
+    summary: 'let an exemption cover what joined it later',
+    options: [REASON, { flag: '--subject <id>', text: 'only one of those waiting, by its id or serial number' }],
     examples: [
       '# the new laptop of an exempt person',
       'trustward exempt confirm 01m7ysaj --subject C02NEW --reason "Ana got it today"',
@@ -131,7 +131,7 @@ const WORDS = {
   },
   stop: {
     line: 'stop',
-    summary: 'stop all calls, from the next one on',
+    summary: 'stop all actions now',
     options: [REASON, REFERENCE],
     examples: ['# at once, also while a daemon runs', 'trustward stop --reason "too many devices are banned"'],
   },
@@ -200,7 +200,7 @@ const WORDS = {
   },
   revokeToken: {
     line: 'tokens revoke <name>',
-    summary: 'refuse a token from the next request on',
+    summary: 'revoke a token; its next request is refused',
     examples: ['# a token that is no longer needed', 'trustward tokens revoke dashboard'],
   },
   listAudit: {
@@ -209,7 +209,7 @@ const WORDS = {
     options: [
       { flag: '--kind <kind>', text: 'only this kind, such as intent.sent' },
       { flag: '--target <target>', text: 'only entries about this device or service, by any of its names' },
-      { flag: '--actor <name>', text: 'only what this person or token did, whatever the way' },
+      { flag: '--actor <name>', text: 'only what this person or token did' },
       { flag: '--reference <text>', text: 'only what was done under this ticket or change number' },
       { flag: '--since <when>', text: 'a duration back from now such as 12h, or a date (UTC)' },
       { flag: '--limit <n>', text: 'at most this many', byDefault: '50' },

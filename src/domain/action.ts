@@ -107,7 +107,7 @@ function isSame(a: string, b: string): boolean {
 /** For people, one text for each kind: devices, certificates with their owners, users. They may hold hostile names. */
 export function deletionTexts({ devices, owners, certificates, users }: Deletion): string[] {
   const of = owners === null ? 'owners not known' : `of ${named(owners)}`;
-  const count = certificates === null ? 'certificates, how many is not known' : counted(certificates, 'certificate');
+  const count = certificates === null ? 'an unknown number of certificates' : counted(certificates, 'certificate');
   return [
     `deletes ${devices === null ? 'devices: not known' : counted(devices.length, 'device')}`,
     `revokes ${count} (${of})`,

@@ -149,7 +149,7 @@ describe.each([
     );
     expect(sent).toBeLessThan(ENDLESS / 2);
     const accepting = acceptSnapshot(composition.engine, source, { by: 'ada', reason: 'it is so' });
-    await expect(accepting).rejects.toThrow('nobody can accept this (too_many)');
+    await expect(accepting).rejects.toThrow('this cannot be accepted (too_many)');
   });
 });
 

@@ -64,7 +64,7 @@ describe('a change window over a real console', () => {
     expect(await shown('text')).toMatch(/CHANGE WINDOW \(.* UTC\) until \w{3} .* UTC .*: 3 actions wait for its end\./);
     expect(await shown('text')).toContain('HELD UNTIL THE CHANGE WINDOW ENDS (3)');
     const glass = `trustward approve ${held.run.planId} --break-glass --reason TEXT`;
-    expect(await shown('text')).toContain(`\`${glass}\` lets all of that plan through before.`);
+    expect(await shown('text')).toContain(`\`${glass}\` lets all of that plan be applied before the window ends.`);
     expect(await shown('md')).toContain('## Held until the change window ends (3)');
     expect(await shown('html')).toContain('3 actions wait for its end');
     expect(JSON.parse(await shown('json')).operator.changeWindow).toMatchObject({

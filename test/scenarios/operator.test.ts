@@ -45,7 +45,7 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
     await command('stop', '--reason', 'wait');
     const { out } = await command('approve', planned.plan.id);
     expect(out).toBe(
-      `plan ${planned.plan.id} is approved\nnothing of it is done yet: \`trustward apply ${planned.plan.id}\` applies it, or reports what prevents that\n`,
+      `plan ${planned.plan.id} is approved\nnothing is done yet: \`trustward apply ${planned.plan.id}\` applies it, or reports what prevents that\n`,
     );
     await expect(command('apply', planned.plan.id)).rejects.toThrow('`resume` comes first');
     expect(org.effects('device_banned')).toEqual([]);

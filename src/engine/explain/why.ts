@@ -76,7 +76,7 @@ function nextOf(why: Why): string[] {
     ...bannedOf(why).map(({ action, target }) => `${action} is in force on device ${target}`),
   ];
   if (why.unread !== undefined) lines.push(`no rule judges it: ${why.unread}`);
-  return lines.length > 0 ? lines : ['nothing: no rule proposes anything for it, and nothing is in force'];
+  return lines.length > 0 ? lines : ['nothing: no rule proposes an action, and none is in force'];
 }
 
 function unfinishedLine(intent: Why['unfinished'][number]): string {

@@ -107,7 +107,10 @@ function ofSelector({ field, value }: { field: string; value: string }): About {
     const fields = Object.keys(SELECTOR_FIELDS).join(', ');
     throw new AppError('usage', `\`${field}\` is no field of a selector: expected one of ${fields}`);
   }
-  return { subject: undefined, selector: { kind, field, value: filled(value, 'value', 'an empty one is of nobody') } };
+  return {
+    subject: undefined,
+    selector: { kind, field, value: filled(value, 'value', 'an empty value covers nobody') },
+  };
 }
 
 export type OperatorEngine = Pick<Engine, 'clock' | 'checkpointer'> & { store: OperatorStore };
@@ -212,7 +215,7 @@ export async function demandInForce(
   const found = await store.exemption(idOrPrefix);
   if (!found) throw new AppError('not_found', `there is no exemption \`${idOrPrefix}\``);
   if (isInForce(found, nowMs)) return found;
-  throw new AppError('conflict', `exemption ${found.id} is over since ${timeText(found.endedAt ?? found.expiresAt)}`);
+  throw new AppError('conflict', `exemption ${found.id} ended at ${timeText(found.endedAt ?? found.expiresAt)}`);
 }
 
 const RUNS_LOOKED_AT = 50;
@@ -248,7 +251,7 @@ function seenIn(run: RunRecord, source: Source): Pick<Acceptance, 'causes' | 'co
   const hard = reading.reasons.find(({ code }) => !isAcceptable(code));
   if (hard) {
     const text = `such a list is not what the server has, and the next run reads it again`;
-    throw new AppError('conflict', `nobody can accept this (${hard.code}): ${hard.text}; ${text}`);
+    throw new AppError('conflict', `this cannot be accepted (${hard.code}): ${hard.text}; ${text}`);
   }
   return { causes: reading.reasons.map(({ code }) => code), count: reading.count };
 }
@@ -261,6 +264,6 @@ export function checked(operator: Operator): Operator & { reason: string } {
 /** Epoch ms, as `givenTime`. Errors: AppError `usage`, also for a time that is over. */
 export function futureTimeOf(given: string, name: string, nowMs: number): number {
   const time = givenTime(given, name, nowMs, 'after');
-  if (time <= nowMs) throw new AppError('usage', `${name} \`${given}\` is over already: give a time in the future`);
+  if (time <= nowMs) throw new AppError('usage', `${name} \`${given}\` is in the past: give a time in the future`);
   return time;
 }

@@ -117,7 +117,7 @@ function expiredText(plans: number): string {
 /** What the backup cannot know: shown here, once, to the operator who decides. */
 function restoreAcceptedText({ aside, plans, stop }: RestoreAccepted): string {
   return [
-    `accepted: from now on the checkpoints outside are those of this database${aside ? `; the former ones are in ${aside}` : ''}`,
+    `accepted: the checkpoint file outside now belongs to this database${aside ? `; the former ones are in ${aside}` : ''}`,
     `everything is stopped, and ${expiredText(plans)}: runs judge and report, and call nothing before \`resume\``,
     'this database does not know what happened after its backup:',
     '  what was reversed or rejected: runs now hold it as `stopped`; exempt it, or it is done again',
@@ -249,7 +249,7 @@ export async function auditArchiveCommand(io: Io, options: AuditChangeOptions & 
     await checkpointer.seal();
     return segment
       ? `archived: entries ${segment.from} to ${segment.to} lie in ${segment.file}, verified, and are out of the database`
-      : `nothing to archive: no checkpoint is over entries before ${options.before}`;
+      : `nothing to archive: no checkpoint covers entries before ${options.before}`;
   });
 }
 

@@ -63,7 +63,7 @@ function identifierOf({ by, target, subjects: [{ id }] }: Named): string {
 }
 
 function matchingWords(count: number, rule: string): string {
-  if (count === 0) return `none of them matches rule ${rule} any longer`;
+  if (count === 0) return `none of them still matches rule ${rule}`;
   return `${count} of them still match rule ${rule}: they are not acted on again while the match lasts`;
 }
 
@@ -143,7 +143,7 @@ export async function exemptAddCommand(
 /** Groups are not kept, and before the first reading nothing is: then nobody can say whether a value is misspelled. */
 function coversLine(covers: Covered | null): string {
   if (covers === null)
-    return 'warning: whether it covers anything is not known now: `trustward exempt list` shows when it was used';
+    return 'warning: it cannot be checked now whether this covers anything: `trustward exempt list` shows when it was used';
   return `${covers.count === 0 ? 'warning: it ' : ''}${coveredText(covers)}`;
 }
 
@@ -190,7 +190,7 @@ export function exemptConfirmCommand(io: Io, id: string, options: ReasonOptions)
     'confirmExemption',
     { id },
     {
-      text: (answer) => [`exemption ${answer.id} of ${answer.about} covers from now on, too:`, ...answer.confirmed],
+      text: (answer) => [`exemption ${answer.id} of ${answer.about} now also covers:`, ...answer.confirmed],
     },
   );
 }

@@ -219,7 +219,7 @@ function answerLines({ applied, ...plan }: Output<'rejectPlan'> & { rest?: PlanS
       : planLine(plan, applied ?? undefined),
     ...(plan.status === 'approved' && !applied ? targetLines(plan.intents) : []),
     ...(plan.status === 'approved'
-      ? [`nothing of it is done yet: \`trustward apply ${plan.id}\` applies it, or reports what prevents that`]
+      ? [`nothing is done yet: \`trustward apply ${plan.id}\` applies it, or reports what prevents that`]
       : []),
     ...outcomeLines(applied?.intents ?? []),
     ...(applied?.needless ?? []).map(({ action, target, reason }) => `  ${action} ${target}: released (${reason})`),

@@ -100,7 +100,7 @@ function askAgain(context: Ctx, to: string): Response | Promise<Response> {
 }
 
 function notSignedIn(context: Ctx): Problem {
-  const detail = `your session has ended, and nothing was done: sign in at \`${baseOf(context)}/sign-in\`, then do it again`;
+  const detail = `your session has ended, so nothing was done: sign in at \`${baseOf(context)}/sign-in\`, then do it again`;
   return new Problem(401, 'unauthorized', 'You are not signed in', detail);
 }
 

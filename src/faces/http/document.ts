@@ -14,7 +14,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   400: 'the request is wrong; `errors` names each field',
   401: 'a token is needed, or it is unknown, revoked or expired',
   403: 'the scope of the token is not enough',
-  404: 'what the request names is not there',
+  404: 'what the request names does not exist',
   409: 'the current state forbids this',
   413: 'the body is too large',
   422: 'the key was used with another request',

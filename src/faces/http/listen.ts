@@ -156,7 +156,7 @@ const OF_CODE: Record<string, Problem> = {
   ERR_HTTP_REQUEST_TIMEOUT: new Problem(
     408,
     'slow-request',
-    'The request came too slowly',
+    'The request took too long to arrive',
     'the request did not arrive in time: send it again',
   ),
 };

@@ -173,9 +173,7 @@ export function ruleSettings(rule: Rule): { name: string; text: string }[] {
       : []),
     {
       name: 'revert',
-      text: revert
-        ? 'what it did is undone when it no longer matches'
-        : 'what it did stays until somebody undoes it by hand',
+      text: revert ? 'what it did is undone when it no longer matches' : 'what it did stays until a person undoes it',
     },
     { name: 'limits', text: `${limitWords(rule)}; more holds the whole rule` },
     {

@@ -357,7 +357,7 @@ export function operatorWords(operator: ReportOperatorState): string[] {
 function changeWindowWords({ changeWindow }: ReportOperatorState): string[] {
   if (!changeWindow) return [];
   const { window, endsAt, endsAtLocal, held } = changeWindow;
-  const waits = held === 0 ? 'it holds nothing of this run' : heldWords(held);
+  const waits = held === 0 ? 'it holds nothing back in this run' : heldWords(held);
   return [`CHANGE WINDOW (${window}) until ${endsAtLocal} (${timeWords(endsAt)}): ${waits}. Undoing goes on.`];
 }
 

@@ -41,7 +41,7 @@ export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: 
   const isUntrusted = now?.snapshot !== undefined && !now.snapshot.trusted;
   const items = [
     ...found,
-    ...(isUntrusted ? ['the last run did not trust what it read, and nothing is done on that'] : []),
+    ...(isUntrusted ? ['the last run did not trust what it read, and does nothing with that data'] : []),
     ...(now === undefined ? [] : workItems(now.work)),
   ];
   const isBad = isWrong || isUntrusted;

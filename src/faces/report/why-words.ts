@@ -285,7 +285,7 @@ export function nothingNowWords({
   if (events?.state === 'failed') return 'nothing: a run does not judge by events that it cannot read';
   if (verdict === 'unknown' || verdict === 'error') return `nothing: a verdict ${verdict} never acts, and never undoes`;
   if (claims.length > 0) return 'nothing, as yet: a run decides when what is in force is undone';
-  return 'nothing: the rule does not match, and nothing is in force by it';
+  return 'nothing: the rule does not match, and nothing it did is in force';
 }
 
 export function thenWords({ decision, reason, mode, cappedBy, outcome }: StoredDecision): string {

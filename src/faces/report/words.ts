@@ -94,7 +94,7 @@ export function summaryWords(report: Report): string[] {
 function whatIfWords({ run }: Report): string[] {
   if (!run.whatIf) return [];
   const rules = `These are the rules in \`${run.rulesDir}\`, not the active ones.`;
-  return [`${rules} It sent nothing, and nothing of it is kept but this report: no run, no plan, no observation.`];
+  return [`${rules} It sent nothing, and only this report is kept: no run, no plan, no observation.`];
 }
 
 function lookedAtWords({ run, snapshot, rules }: Report): string[] {
@@ -106,7 +106,7 @@ function lookedAtWords({ run, snapshot, rules }: Report): string[] {
   if (!isOfLook(run)) return [`${judging} judged ${counted}.`];
   return [
     `It judged only subjects that new events name: ${judging}; it read ${counted}.`,
-    'Everything else was left as it was: no episode ended, and nothing was undone. The last whole run has the rest.',
+    'It left everything else unchanged: no episode ended, and nothing was undone. The report of the last whole run shows the rest.',
   ];
 }
 
@@ -179,7 +179,7 @@ function waitingWords({ summary, rules, decisions }: Report): string[] {
 
 function capWords({ run }: Report): string[] {
   if (leastMode(run.mode, run.daemonMode) === run.mode) return [];
-  return [`It was asked for in mode ${run.mode}; no more than mode ${run.daemonMode} was allowed.`];
+  return [`It was asked for in mode ${run.mode}, but only mode ${run.daemonMode} was allowed.`];
 }
 
 /** The mode in force: the least of what was asked for and of what TRUSTWARD_MODE, or the daemon, allowed. */
@@ -190,7 +190,9 @@ export function modeLine({ mode, daemonMode }: Report['run']): CellLine {
 
 function trustWords({ snapshot }: Report): string[] {
   if (snapshot.trusted || snapshot.id === null) return [];
-  return [`NOT TRUSTED, so nothing is done on it: ${snapshot.reasons.map((reason) => reason.text).join('; ')}.`];
+  return [
+    `NOT TRUSTED, so nothing is done with that data: ${snapshot.reasons.map((reason) => reason.text).join('; ')}.`,
+  ];
 }
 
 /** How a source was read, and what is wrong with it, each as one text. */
@@ -256,18 +258,18 @@ export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, '
   const notLifted = notLiftedWords(decision.reason);
   if (notLifted !== undefined) return `${notLifted}${breakGlassHint(decision, plan)}`;
   if (LIFTED_BY_APPROVAL.has(decision.reason) && isLive(decision.mode))
-    return 'A plan that was approved before has it, and waits for `trustward apply`.';
+    return 'It is in a plan that is already approved, and waits for `trustward apply`.';
   return 'The next run tries it again.';
 }
 
 /** What ends a hold that no approval lifts; undefined for any other reason. */
 export function notLiftedWords(reason: string): string | undefined {
-  if (reason === 'conflict') return 'No approval lifts this: change one of the rules, or end the other claim.';
+  if (reason === 'conflict') return 'Approving does not help here: change one of the rules, or end the other claim.';
   if (reason === 'other_first') return 'It continues when that is done, rejected, or no longer proposed.';
   if (reason === 'stopped') return 'It continues with the first run after `trustward resume`.';
   if (reason === 'frozen') return 'It continues with the first run after the change window.';
   if (reason === 'ceiling')
-    return 'No approval lifts a ceiling: a later run tries it again, or raise the ceiling in the configuration.';
+    return 'Approving does not lift a ceiling: a later run tries again, or raise the ceiling in the settings.';
   return undefined;
 }
 
@@ -276,7 +278,7 @@ function breakGlassHint({ reason, inPlan }: RunDecision, { id, status }: ReportP
   const isOpen = status === 'approved' || status === 'interrupted';
   const command = status === 'pending' ? 'approve' : isOpen ? 'apply' : undefined;
   if (reason !== 'frozen' || !inPlan || id === null || command === undefined) return '';
-  return ` \`trustward ${command} ${id} --break-glass --reason TEXT\` lets all of that plan through before.`;
+  return ` \`trustward ${command} ${id} --break-glass --reason TEXT\` lets all of that plan be applied before the window ends.`;
 }
 
 function planWords(plan: ReportPlan): string {
@@ -314,7 +316,7 @@ const NOT_BEGUN_MAX = 20;
 
 /** A what-if has no number among the runs of a database. */
 export function placeWords({ seq, whatIf }: Report['run']): string {
-  return whatIf ? 'a what-if, kept nowhere' : `number ${seq}`;
+  return whatIf ? 'a what-if, not stored' : `number ${seq}`;
 }
 
 /** What made a run begin. */

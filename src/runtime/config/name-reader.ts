@@ -297,7 +297,7 @@ function addressFault(text: string): string | undefined {
     return 'holds a password: leave it out, and give it in TRUSTWARD_DB_PASSWORD_FILE, PGPASSWORD or ~/.pgpass';
   if (url.hash !== '') return 'has a fragment (`#…`): leave it out';
   const unknown = [...url.searchParams.keys()].find((key) => !PARAMETERS.includes(key));
-  if (unknown !== undefined) return `has a parameter that is not known here: expected ${PARAMETERS.join(', ')}`;
+  if (unknown !== undefined) return `has an unknown parameter: expected ${PARAMETERS.join(', ')}`;
   const mode = url.searchParams.get('sslmode');
   if (mode !== null && !SSL_MODES.includes(mode)) return `has another sslmode: expected ${SSL_MODES.join(', ')}`;
   return undefined;

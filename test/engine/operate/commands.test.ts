@@ -168,7 +168,7 @@ describe('an exempt device', () => {
 
 describe('a request for an exemption', () => {
   it.each<[string, Partial<ExemptionRequest>, string]>([
-    ['without an end in the future', { until: '2020-01-01' }, 'is over already'],
+    ['without an end in the future', { until: '2020-01-01' }, 'is in the past'],
     ['with an end that is none', { until: 'soon' }, 'expected a duration such as 30d'],
     ['with a time without its zone', { until: '2099-01-01T10:00' }, 'expected a duration'],
     ['about nothing', { subject: undefined }, 'one subject (kind and id) or one selector'],

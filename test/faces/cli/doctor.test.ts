@@ -162,7 +162,7 @@ describe('the configuration', () => {
   it.each<[Record<string, string>, RegExp]>([
     [
       { TRUSTWARD_SCHEDUL: '* * * * *' },
-      /TRUSTWARD_SCHEDUL is set, and nothing reads it; did you mean `TRUSTWARD_SCHEDULE`/,
+      /TRUSTWARD_SCHEDUL is set, but Trustward has no such setting; did you mean `TRUSTWARD_SCHEDULE`/,
     ],
     [{ TRUSTWARD_QUIET_PERIOD: '1s' }, /quiet period \(1s\) is shorter than the request timeout \(10s\)/],
     [{ TRUSTWARD_LISTEN: '0.0.0.0:0' }, /listens on 0\.0\.0\.0/],

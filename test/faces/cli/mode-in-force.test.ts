@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => org.close());
 
 it.each([
-  ['dry-run', 'enforce', 'mode dry-run (asked for enforce)', /asked for in mode enforce; no more than mode dry-run/],
+  ['dry-run', 'enforce', 'mode dry-run (asked for enforce)', /asked for in mode enforce, but only mode dry-run/],
   ['', 'dry-run', 'mode dry-run', /^Trustward: dry run/],
   ['', 'enforce', 'mode enforce', /^Trustward: enforcing run/],
 ])(

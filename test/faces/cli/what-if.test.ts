@@ -85,7 +85,7 @@ describe('a run over other rules, without a daemon', () => {
     for (const format of ['text', 'md']) {
       const { out } = await command(['plan', '--rules', tried, '--format', format], org.env);
       expect(out.split('\n')[0]).toMatch(/^(# )?Trustward: WHAT-IF, /);
-      expect(out).toContain('kept nowhere');
+      expect(out).toContain('a what-if, not stored');
       expect(out).not.toContain('approve');
     }
   });

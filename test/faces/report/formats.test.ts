@@ -91,7 +91,7 @@ describe('the Markdown report', () => {
     const text = await markdownOf({ decisions: [capped], plan: plan(capped, { mode: 'dry-run' }) });
     expect(text).toContain('## Held until a ceiling allows it (1)');
     expect(text).toContain('0 held for a person, 1 held until a ceiling allows it, 0 skipped');
-    expect(text).toContain('No approval lifts a ceiling');
+    expect(text).toContain('Approving does not lift a ceiling');
     expect(text).not.toContain('trustward approve');
   });
 
@@ -138,7 +138,7 @@ describe('the Markdown report', () => {
   });
 
   it.each([
-    ['conflict', 'No approval lifts this'],
+    ['conflict', 'Approving does not help here'],
     ['other_first', 'It continues when that is done, rejected, or no longer proposed'],
   ] as const)('offers no approval for what no approval lifts: %s', async (reason, wayOut) => {
     const held = decision({
@@ -199,7 +199,7 @@ describe('the Markdown report', () => {
         services: { dropped: ['OIDCClientSpec.client_secret'] },
       },
     });
-    expect(text).toContain('NOT TRUSTED, so nothing is done on it: devices shrank from 2,000 to 900.');
+    expect(text).toContain('NOT TRUSTED, so nothing is done with that data: devices shrank from 2,000 to 900.');
     expect(text).toContain('1 unreadable record (record 3: DeviceID is not text)');
     expect(text).toContain('secrets dropped: OIDCClientSpec.client\\_secret');
   });

@@ -52,7 +52,7 @@ describe('A replay', () => {
       );
       expect(sentence(replay())).toBe('Would have done nothing: nothing matched.');
       const rules = [replayedRule({ matches: 4 })];
-      expect(sentence(replay({ rules }))).toBe('Would have done nothing: 4 subjects matched, and nothing followed.');
+      expect(sentence(replay({ rules }))).toBe('Would have done nothing: 4 subjects matched, but no action followed.');
     });
   });
 

@@ -29,7 +29,7 @@ describe('the first sentence', () => {
     await addRun(store, { sources: { devices: { trusted: false, reasons: [...reasons] } } });
     expect(stateNow(await readNow(store, START_MS))).toEqual({
       tone: 'bad',
-      sentence: 'Something is wrong. The last run did not trust what it read, and nothing is done on that.',
+      sentence: 'Something is wrong. The last run did not trust what it read, and does nothing with that data.',
     });
   });
 

@@ -87,7 +87,9 @@ describe('the page of a plan', () => {
 
   it('says which holds no approval lifts', async () => {
     const { get } = await openPlan([planned(1, { reason: 'ceiling', reasonText: '50 of 50 calls are used' })]);
-    expect((await get('/plans/plan1')).text).toMatch(/1 held: 50 of 50 calls are used \. No approval lifts a ceiling/);
+    expect((await get('/plans/plan1')).text).toMatch(
+      /1 held: 50 of 50 calls are used \. Approving does not lift a ceiling/,
+    );
   });
 
   it('shows 50 targets of a group, leads to the others, and finds one by a part of its name', async () => {

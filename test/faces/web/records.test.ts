@@ -165,7 +165,7 @@ describe('tokens', () => {
     expect(headers.get('cache-control')).toBe('no-store');
     const token = /tw_[\w-]{40,}/.exec(text)?.[0] as string;
     expect(token).toBeDefined();
-    expect(text).toContain('Keep it now: it is shown this once.');
+    expect(text).toContain('Copy it now: it is shown only once.');
     const list = await get('/tokens');
     expect(list.text).toContain('ci read valid');
     expect(list.text).toContain('by adminer');

@@ -234,7 +234,7 @@ describe('trying a change of a rule', () => {
   it('says that nothing would be done on a reading that is not trusted', async () => {
     const { post } = openPages({ tryRule: async () => ({ ...TRIED, untrusted: ['devices: <b>shrunk</b>'] }) });
     const { text, html } = await post(PATH, { text: CHANGED });
-    expect(text).toContain('Not trusted, so nothing would be done on it: devices: <b>shrunk</b>');
+    expect(text).toContain('Not trusted, so nothing would be done with that data: devices: <b>shrunk</b>');
     expect(html).not.toContain('<b>shrunk');
   });
 

@@ -346,7 +346,7 @@ describe('which database the settings name, whose it is, and where what belongs 
     });
     it.each([
       ['postgres://h', 'expected an address such as'],
-      [`${URL}&options=-c%20x`, 'has a parameter that is not known here: expected application_name'],
+      [`${URL}&options=-c%20x`, 'has an unknown parameter: expected application_name'],
       ['postgres://h/d?sslmode=maybe', 'has another sslmode: expected disable'],
       ['postgresql://h/d#x', 'has a fragment'],
       ['postgres:/d', 'is `postgres:…`: expected an address such as'],

@@ -189,7 +189,11 @@ function unknownNames(env: Environment, asked: ReadonlySet<string>): Check[] {
   return Object.keys(env)
     .filter((name) => name.startsWith('TRUSTWARD_') && !asked.has(name))
     .map((name) =>
-      warning(NAME, `${name} is set, and nothing reads it${didYouMean(name, known)}`, 'correct its name, or unset it'),
+      warning(
+        NAME,
+        `${name} is set, but Trustward has no such setting${didYouMean(name, known)}`,
+        'correct its name, or unset it',
+      ),
     );
 }
 
@@ -271,9 +275,10 @@ function leaseCheck({ lease }: WorkersLook): Check {
   if (!lease) return warning(WORKERS_NAME, 'none has ever acted for this organization', ADVICE);
   const holder = showHidden(lease.holder);
   const ago = `${spanText(lease.silentMs)} ago`;
-  if (lease.isReleased) return ok(WORKERS_NAME, `nobody acts at this moment; the last was \`${holder}\`, ${ago}`);
+  if (lease.isReleased)
+    return ok(WORKERS_NAME, `no worker is acting right now; the last one was \`${holder}\`, ${ago}`);
   if (lease.silentMs <= lease.leaseMs) return ok(WORKERS_NAME, `\`${holder}\` acts now`);
-  const text = `\`${holder}\` ended without giving its lease back: its last sign of life was ${ago}, and nobody has taken over`;
+  const text = `\`${holder}\` ended without returning its lease: its last sign of life was ${ago}, and nobody has taken over`;
   return warning(WORKERS_NAME, text, ADVICE);
 }
 

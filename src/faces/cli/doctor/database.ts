@@ -150,7 +150,7 @@ const RUNS_BACK = 20;
 async function sourceChecks(reader: Pick<RecordReader, 'runsOverLists'>): Promise<Check[]> {
   const latest = (await reader.runsOverLists(RUNS_BACK)).filter(({ findings }) => findings !== undefined);
   return distrustedNow(latest).map(({ run, reading: { reasons } }) => {
-    const text = `run ${run.seq} did not trust what it read, and nothing is done on it: ${reasons.map((one) => one.text).join('; ')}`;
+    const text = `run ${run.seq} did not trust what it read, and does nothing with that data: ${reasons.map((one) => one.text).join('; ')}`;
     return warning('sources', showHidden(text), 'docs/operating.md, under A source is not trusted');
   });
 }
@@ -413,7 +413,7 @@ const ADVICE = 'look into the log of the daemon: runs go on without a history, a
 /** Nothing to show before there is a database. */
 export async function historyChecks({ database, historyMs }: Config): Promise<Check[]> {
   if (database.kind === 'sqlite' && !existsSync(database.file)) return [];
-  if (historyMs === 0) return [ok(HISTORY_NAME, 'off: nothing is recorded, and nothing can be replayed')];
+  if (historyMs === 0) return [ok(HISTORY_NAME, 'off: nothing is recorded, so nothing can be replayed')];
   const kept = `kept for ${formatDuration(historyMs)}`;
   try {
     const folder = historyFolderOf(database.beside);

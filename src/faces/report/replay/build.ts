@@ -38,7 +38,7 @@ function sentenceOfReplay(found: Found): string {
 
 function nothingWords({ way, rules }: Found): string {
   const matched = rules.reduce((sum, { matches }) => sum + matches, 0);
-  const why = matched === 0 ? 'nothing matched' : `${plural(matched, 'subject')} matched, and nothing followed`;
+  const why = matched === 0 ? 'nothing matched' : `${plural(matched, 'subject')} matched, but no action followed`;
   return way === 'what_if' ? `would have done nothing: ${why}` : `did nothing: ${why}`;
 }
 

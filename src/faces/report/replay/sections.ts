@@ -141,7 +141,7 @@ export function gapsWords({
     const missing = missingMs(gaps.filter(({ cause }) => cause !== 'forgotten'));
     const all = Date.parse(to) - Math.min(Date.parse(from), Date.parse(askedFrom));
     words.push(
-      `${plural(gaps.length - forgotten, 'gap')}, ${spanText(missing)} of ${spanText(Math.max(all, missing))}: what happened then is not known, and nothing here counts it.`,
+      `${plural(gaps.length - forgotten, 'gap')}, ${spanText(missing)} of ${spanText(Math.max(all, missing))}: what happened then is unknown, and is not counted here.`,
     );
   }
   if (forgotten > 0)

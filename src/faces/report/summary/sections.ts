@@ -1,6 +1,6 @@
 // report: a summary as a document for every writer. In: a summary. Out: plain text that may hold hostile names.
 
-import { formatDuration } from '../../../base/time.ts';
+import { formatDuration, HOUR_MS, MINUTE_MS } from '../../../base/time.ts';
 import type { Summary, SummaryCalls, SummaryRuns } from '../../../contract/answers.ts';
 import type { AuditReader, PageReader, RecordReader } from '../../../domain/store-ports.ts';
 import { timeWords } from '../decision-words.ts';
@@ -77,9 +77,9 @@ function outageLine({ from, to, after }: SummaryRuns['outages']['some'][number])
   return `no run from ${timeWords(from)} to ${timeWords(to)} (${tookWords(Date.parse(to) - Date.parse(from))}), after run ${after}`;
 }
 
-/** In whole seconds, and from an hour on in whole minutes. */
+/** In whole seconds, from an hour on in whole minutes, and from six on in whole hours. */
 function tookWords(ms: number): string {
-  const unit = ms < 3_600_000 ? 1_000 : 60_000;
+  const unit = ms < HOUR_MS ? 1_000 : ms < 6 * HOUR_MS ? MINUTE_MS : HOUR_MS;
   return formatDuration(Math.max(Math.round(ms / unit), 1) * unit);
 }
 

@@ -46,7 +46,7 @@ function AddForm({ owner }: { owner: string }) {
           <input type="text" name="subject" maxlength={1000} size={40} />
         </label>
         <details>
-          <summary>All with the same value, or what no reading has shown yet</summary>
+          <summary>All that share a value, or a name that no reading has shown yet</summary>
           <div class="act">
             <label class="field">
               <span>or all with</span>
@@ -80,7 +80,7 @@ function AddForm({ owner }: { owner: string }) {
             </label>
             <label>
               <input type="checkbox" name="unseen" value="yes" />
-              It is meant, though no reading has shown it yet
+              Accept a name that no reading has shown yet
             </label>
           </div>
         </details>

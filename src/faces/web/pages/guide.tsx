@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { HttpDeps } from '../../http/deps.ts';
-import { sentAs } from '../../http/mount.ts';
+import { pageAsked, sentAs } from '../../http/mount.ts';
 import { PAGE_HEADERS, Problem } from '../../http/problem.ts';
 import type { Ctx, Route } from '../../http/route.ts';
 import { answerPage } from '../answer.tsx';
@@ -30,7 +30,7 @@ export function guidePages(deps: HttpDeps, folder = FOLDER): Route[] {
     return known ?? new Set();
   };
   const handle = async (context: Ctx): Promise<Response> => {
-    const name = new URL(context.req.url).pathname.split('/guide/')[1] || 'index.html';
+    const name = pageAsked(context).split('?')[0]?.split('/guide/')[1] || 'index.html';
     if (names().size === 0) return answerPage(deps, context, { title: 'Guide', body: <NotRendered /> });
     if (!names().has(name)) throw new Problem(404, 'not-found', 'Not found', `the guide has no page \`${name}\``);
     const bytes = await readFile(join(folder, name));

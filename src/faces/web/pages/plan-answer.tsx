@@ -358,7 +358,7 @@ export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boole
       </Form>
       {all === 1 ? null : (
         <p class="quiet">
-          What is not approved waits on as a plan of its own.
+          The rest goes on waiting, as a new plan.
           {paged ? ' This page shows a part of the plan: only its ticks count.' : ''}
         </p>
       )}

@@ -120,7 +120,7 @@ function Ask({ deps, rule, isUnderWay }: { deps: HttpDeps; rule: string | undefi
       <button type="submit" class="main" disabled={isUnderWay}>
         Replay
       </button>
-      {isUnderWay ? <p class="quiet">One replay runs at a time: wait until this one ends.</p> : null}
+      {isUnderWay ? <p class="quiet">Only one replay runs at a time. Wait until this one ends.</p> : null}
     </Form>
   );
 }

@@ -323,7 +323,7 @@ export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string })
         <>
           <h3>Let the exemption cover it</h3>
           <p class="quiet">
-            It joined an exemption after that was made. Until a person says yes, it is neither exempt nor acted on.
+            It joined an exemption later. Until a person confirms it, it is neither exempt nor acted on.
           </p>
           <Act
             to={`/exemptions/${encodeURIComponent(joined.id)}/confirm`}
@@ -338,7 +338,7 @@ export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string })
           <h3>
             Release <Name>{target}</Name>
           </h3>
-          <p class="quiet">Undoes now what Trustward did to it. It is left alone until a rule matches anew.</p>
+          <p class="quiet">Undoes now what Trustward did to it. It is then left alone until a rule matches again.</p>
           <Act
             to={`${path}/release`}
             of={DOUBTS.releaseClaims}

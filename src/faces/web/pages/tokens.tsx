@@ -177,7 +177,7 @@ async function made(deps: HttpDeps, context: Ctx): Promise<Response> {
         <h1>A new token</h1>
         <section class="card">
           <div class="notice wait">
-            <b>Keep it now: it is shown this once.</b> Trustward stores its hash only.
+            <b>Copy it now: it is shown only once.</b> Trustward stores its hash only.
           </div>
           <p class="lead">
             <Code>{text}</Code>

@@ -195,7 +195,7 @@ function Tried({ tried, loaded }: { tried: TriedRule; loaded: Rule }) {
         </p>
         {untrusted.length === 0 ? null : (
           <div class="notice bad" role="alert">
-            <b>Not trusted, so nothing would be done on it:</b> <Words>{untrusted.join('; ')}</Words>.
+            <b>Not trusted, so nothing would be done with that data:</b> <Words>{untrusted.join('; ')}</Words>.
           </div>
         )}
         <Counts tried={tried} loaded={loaded} />
