@@ -45,7 +45,7 @@ const WORDS = {
     examples: [
       '# what to answer now',
       'trustward inbox',
-      '# only what needs a look by a person',
+      '# only what Trustward gave up trying',
       'trustward inbox --state parked',
     ],
   },
@@ -149,7 +149,8 @@ const WORDS = {
   },
   resolveIntent: {
     line: 'intents resolve <id>',
-    summary: 'record what an intent in doubt or parked did (by id or its beginning), retry it, or give it up',
+    summary:
+      'settle an action in doubt, parked or failed, by its id or the beginning of it: it was done, try once more, or give it up',
     options: [
       REASON,
       {

@@ -281,7 +281,7 @@ const BY_PATH: readonly (readonly [path: RegExp, text: string])[] = [
   [/^(SerialNumber|Ownership|DeviceFriendlyName)\b/, 'let the MDM or the person who registers the device set it'],
   [
     /^(Emails|LastLogin|LoginCount)\b/,
-    'let somebody sign in on the device; if all devices lack it, the unpaged device list does not show it',
+    'let somebody sign in on the device; if all devices lack it, the device list that comes in one piece does not show it',
   ],
   [/^SerialNumbers\b/, 'let the person register a device; if all users lack it, the user list does not show it'],
   [/^(\$spec|ServiceSpec)\b/, 'open the service in the console and save it, so that its definition is valid JSON'],

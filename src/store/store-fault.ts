@@ -12,7 +12,7 @@ import { AppError, type ErrorCode } from '../domain/errors.ts';
 const COLLISIONS: { readonly [index: string]: string } = {
   endpoint_tokens_in_use: 'there is a token of this name already: revoke it first, or choose another name',
   intent_episodes_live:
-    'the same action is planned, under way or done for this target and episode already: nothing was changed; see `trustward inbox`',
+    'the same action is planned, under way or done for this target already while its match lasts: nothing was changed; see `trustward inbox`',
 };
 
 /** SQLite names the columns of the index. */

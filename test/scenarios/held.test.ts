@@ -148,7 +148,7 @@ describe('a rule of mode dry-run that would be held', () => {
     expect(text).toContain(
       '5 matches of rules in mode dry-run are only reported; 5 would be held if the rule were live.',
     );
-    expect(text).toContain('0 held for a person');
+    expect(text).toContain('0 wait for a yes');
   });
 });
 

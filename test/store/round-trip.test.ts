@@ -338,7 +338,7 @@ describe('a collision that requests can cause', () => {
     expect(await refusalOf(again)).toMatchObject({
       code: 'conflict',
       message:
-        'the same action is planned, under way or done for this target and episode already: nothing was changed; see `trustward inbox`',
+        'the same action is planned, under way or done for this target already while its match lasts: nothing was changed; see `trustward inbox`',
     });
     expect(await store.plan('p2')).toBeUndefined();
     expect(await store.auditHead()).toEqual(before);

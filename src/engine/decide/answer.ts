@@ -505,7 +505,7 @@ export function* answer(
 }
 
 function toAct({ undo, traits }: Proposal, undoneMs: number | undefined): Answer {
-  if (undo) return { decision: 'act', reason: 'cleared', reasonText: 'no rule that claims it matches any longer' };
+  if (undo) return { decision: 'act', reason: 'cleared', reasonText: 'no rule that did it matches any longer' };
   if (undoneMs === undefined) return { decision: 'act', reason: 'rule_matches', reasonText: 'the rule matches' };
   const text = `the rule matches again: Trustward undid ${traits.name} at ${timeText(undoneMs)}`;
   return { decision: 'act', reason: 'matches_again', reasonText: text };

@@ -133,7 +133,7 @@ export function effectOf({ traits, target, settings, summary, ...proposal }: Pro
   const { devices, deletion } = proposal.deletion ?? { devices: proposal.devices };
   const text = traits.effect(target, devices, settings, changes, deletion);
   return {
-    text: proposal.ends?.length ? `${text}; ends the open claims on it: ${proposal.ends.join(', ')}` : text,
+    text: proposal.ends?.length ? `${text}; ends what is in force on it: ${proposal.ends.join(', ')}` : text,
     devices: devices.map((device) =>
       effectDeviceOf(device, traits.target.serialOf?.(target, settings) ?? summary.serial),
     ),

@@ -83,10 +83,10 @@ function unfinishedLine(intent: Why['unfinished'][number]): string {
   const { id, action, target, outcome, note } = intent;
   const why = note ? ` (${note})` : '';
   if (isInDoubt(intent))
-    return `whether ${action} ${target} was done is not known${why}: ${NEXT_OF_DOUBT}, intent ${id}`;
-  if (outcome === 'parked') return `${action} ${target} waits for a person${why}: intent ${id}`;
-  if (outcome === 'failed') return `${action} ${target} failed${why}: ${NEXT_OF_FAILURE}, intent ${id}`;
-  return `${action} ${target} is under way, intent ${id}`;
+    return `whether ${action} ${target} was done is not known${why}: ${NEXT_OF_DOUBT}, action ${id}`;
+  if (outcome === 'parked') return `${action} ${target} waits for a person${why}: action ${id}`;
+  if (outcome === 'failed') return `${action} ${target} failed${why}: ${NEXT_OF_FAILURE}, action ${id}`;
+  return `${action} ${target} is under way, action ${id}`;
 }
 
 function decisionLine(why: Why, { rule, mode }: WhyRule, decision: DecidedNow): string[] {

@@ -279,10 +279,10 @@ function noClaimOn(target: string, claims: readonly Claim[]): AppError {
     claims.flatMap((claim) => (target !== '' && claim.target.startsWith(target) ? claim.target : [])),
   );
   const named = [...alike].slice(0, 5).map((name) => `\`${name}\``);
-  const hint = alike.size > 0 ? `give the whole target; such claims are on ${named.join(', ')}` : '';
+  const hint = alike.size > 0 ? `give the whole target; such ones are in force on ${named.join(', ')}` : '';
   return new AppError(
     'not_found',
-    `no claim on \`${target}\` is open: ${hint || '`claims list` shows those that are'}`,
+    `nothing is in force on \`${target}\`: ${hint || '`claims list` shows those that are'}`,
   );
 }
 
@@ -385,7 +385,7 @@ function nothingToRelease(rule: string, kept: readonly KeptTarget[]): AppError {
     return new AppError('not_found', text);
   }
   const named = kept.slice(0, 5).map(({ target, rules }) => `\`${target}\` (${rules.join(', ')})`);
-  const text = `other rules claim each target of rule \`${rule}\`, so all of them stay: ${named.join(', ')}`;
+  const text = `other rules hold each target of rule \`${rule}\`, so all of them stay: ${named.join(', ')}`;
   return new AppError('conflict', text);
 }
 

@@ -16,6 +16,7 @@ import { inboxText } from '../report/inbox.ts';
 import { views } from '../report/index.ts';
 import { joinedText } from '../report/plan-view.ts';
 import { terminalTable } from '../report/terminal-table.ts';
+import { claimWords } from '../report/words.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { does, operations } from './operations.ts';
 
@@ -205,7 +206,7 @@ export async function claimListCommand(io: Io, options: PageOptions): Promise<nu
       whole(claim.target),
       claim.action,
       [whole(claim.rule), ...whoLines(devices.get(claim.subjectId) ?? { id: claim.subjectId }, claim.target)],
-      claim.status,
+      claimWords(claim.status),
       minuteOf(claim.openedAt),
     ],
   });

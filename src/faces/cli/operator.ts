@@ -208,8 +208,8 @@ export function intentResolveCommand(io: Io, id: string, options: ReasonOptions 
 }
 
 const RESOLVED: Record<Resolution, string> = {
-  done: 'confirmed; its effect is claimed, and undone when the rule no longer matches',
-  'not-done': 'failed; it is not attempted again in this episode',
+  done: 'confirmed; it is in force, and undone when the rule no longer matches',
+  'not-done': 'failed; it is not attempted again while this match lasts',
   retry: 'the next run reads it back, and attempts it once more if it is not done and still proposed',
 };
 
@@ -241,13 +241,13 @@ function plannedLines(
     `plan ${plan.id} undoes what rule ${rule} did to ${plural(plan.intents.length, 'target')}, and waits:`,
     ...countLines(plan.intents),
     matchingWords(matching, rule),
-    ...kept.map(({ action, target, rules }) => `  ${action} ${target} stays: rule ${rules.join(', ')} claims it too`),
+    ...kept.map(({ action, target, rules }) => `  ${action} ${target} stays: rule ${rules.join(', ')} holds it too`),
     `nothing is undone yet: \`trustward plans ${plan.id}\` shows it, \`trustward approve ${plan.id}\` approves it`,
   ];
 }
 
 function releasedLine({ action, target, state, text }: ReleasedShown): string {
-  const words = { released: 'released', dry_run: 'dry run', standing: 'NOT released, its claims stay open' }[state];
+  const words = { released: 'released', dry_run: 'dry run', standing: 'NOT released, it stays in force' }[state];
   return `${action} ${target}: ${words} (${text})`;
 }
 

@@ -29,6 +29,7 @@ import {
   treeLines,
   verdictWords,
 } from '../report/why-words.ts';
+import { claimWords } from '../report/words.ts';
 
 // An explanation of one subject for the terminal: the verdict, what would be decided now, what the last run decided,
 // and as of when all of it is known.
@@ -153,7 +154,7 @@ function headLines(subject: Identity, width: number): string[] {
 function claimLines({ claims }: Why): string[] {
   return claims.map(
     ({ action, target, rule, openedAt, status }) =>
-      `${action} ${target}, by rule ${rule} since ${time(openedAt)}${status === 'orphaned' ? ' (ORPHANED)' : ''}`,
+      `${action} ${target}, by rule ${rule} since ${time(openedAt)}${status === 'orphaned' ? ` (${claimWords(status).toUpperCase()})` : ''}`,
   );
 }
 
@@ -180,7 +181,7 @@ function ruleLine(one: WhyRule, atMs: number): string {
   const on = facts.length === 0 ? '' : `, ${facts.join(' and ')}`;
   const answers = decisions.map(({ decision, reason, reasonText }) => {
     const skipped = LIFTED_BY_TIME.has(reason) ? 'waits for its time' : 'skipped';
-    return decision === 'act' ? '' : `; ${decision === 'hold' ? 'held' : skipped}: ${reasonText}`;
+    return decision === 'act' ? '' : `; ${decision === 'hold' ? 'waits' : skipped}: ${reasonText}`;
   });
   return `${rule} (${mode}): ${verdictWords(one)}${why}${on}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
 }

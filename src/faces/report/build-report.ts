@@ -86,7 +86,7 @@ export function effectWords({ devices, people, ownersUnknown }: EffectCounts): s
 
 const ACTIONS_MAX = 3;
 
-/** `Would ban 3 devices of 3 people and hold 12 more for approval; nothing was changed.` */
+/** `Would ban 3 devices of 3 people and leave 12 more waiting for a yes; nothing was changed.` */
 function sentenceOf(
   run: ReportRun,
   { trusted }: Pick<ReportSnapshot, 'trusted'>,
@@ -104,7 +104,7 @@ function sentenceOf(
     return `${undoneWords(run, trusted, { decisions, dues, would, held, later })}; ${unchangedWords(since)}.`;
   const also = would.length === 0 ? [] : [`would ${actsWords(would)} if the mode allowed it`];
   const acted = `Acted to ${actsWords(done)} (${outcomeWords(done)})`;
-  return `${listed([acted, ...also, ...prefixed('held', held), ...prefixed('will', later)])}.`;
+  return `${listed([acted, ...also, ...prefixed('left', held), ...prefixed('will', later)])}.`;
 }
 
 /** Of a run that did nothing itself. What was approved of its plan is done for it later. */
@@ -144,8 +144,8 @@ function wouldWords(
   const isDry = run.whatIf || !isLive(leastMode(run.mode, run.daemonMode));
   const begin = run.whatIf ? IF_ACTIVE : 'Would';
   if (isDry || would.length > 0)
-    return `${begin} ${listed([...(would.length > 0 ? [actsWords(would)] : []), ...prefixed('hold', held), ...later])}`;
-  return [...prefixed('Held', held), ...prefixed(held.length > 0 ? 'will' : 'Will', later)].join('; ');
+    return `${begin} ${listed([...(would.length > 0 ? [actsWords(would)] : []), ...prefixed('leave', held), ...later])}`;
+  return [...prefixed('Left', held), ...prefixed(held.length > 0 ? 'will' : 'Will', later)].join('; ');
 }
 
 const FAR_MS = Number.MAX_SAFE_INTEGER;
@@ -203,11 +203,11 @@ function prefixed(verb: string, words: readonly string[]): string[] {
 }
 
 const HELD_FOR = {
-  approval: 'for approval',
-  ceiling: 'until a ceiling allows it',
-  frozen: 'until the change window ends',
-  stopped: 'until the stop is lifted',
-  other: 'because of another rule',
+  approval: 'waiting for a yes',
+  ceiling: 'waiting until a ceiling allows it',
+  frozen: 'waiting until the change window ends',
+  stopped: 'waiting until the stop is lifted',
+  other: 'waiting because of another rule',
 } as const;
 
 function heldFor(reason: ReasonCode): keyof typeof HELD_FOR {
@@ -215,7 +215,7 @@ function heldFor(reason: ReasonCode): keyof typeof HELD_FOR {
   return reason === 'ceiling' || reason === 'frozen' || reason === 'stopped' ? reason : 'other';
 }
 
-/** `12 more for approval`. */
+/** `12 more waiting for a yes`. */
 function heldWords(decisions: readonly RunDecision[], isMore: boolean): string[] {
   const held = decisions.filter(({ decision }) => decision === 'hold').map(({ reason }) => heldFor(reason));
   const more = isMore ? ' more' : '';

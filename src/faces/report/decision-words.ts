@@ -83,6 +83,7 @@ export function outcomeWords(decision: RunDecision): string {
 export function decisionWords(decision: ReportDecision): string {
   if (LIFTED_BY_TIME.has(decision.reason)) return 'waits';
   const kind = actKindOf(decision);
+  if (decision.decision === 'hold') return 'waits';
   return kind === 'would' ? 'would act' : kind === 'reported' ? 'only reported' : decision.decision;
 }
 
@@ -126,7 +127,6 @@ const TAKES: DecisionColumn = {
   lines: ({ effect }) => (effect.deletion ? deletionTexts(effect.deletion) : []),
 };
 export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
-export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
 export const SKIPPED_BECAUSE: DecisionColumn = { head: 'Skipped because', lines: ({ reasonText }) => [reasonText] };
 export const WAITS_BECAUSE: DecisionColumn = { head: 'Waits because', lines: ({ reasonText }) => [reasonText] };
 

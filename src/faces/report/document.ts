@@ -59,7 +59,7 @@ export function words(tone: Tone, ...sentences: readonly (string | undefined)[])
   return { is: 'words', tone, sentences: sentences.filter((one) => one !== undefined && one !== '') as string[] };
 }
 
-/** `Held for a person (3)`. */
+/** `Waits for a yes (3)`. */
 export function titleOf({ title, count }: Pick<Section, 'title' | 'count'>): string {
   return count === undefined ? title : `${title} (${countText(count)})`;
 }

@@ -180,7 +180,7 @@ export function ruleSettings(rule: Rule): { name: string; text: string }[] {
       name: 'owners',
       text:
         owners === 'one'
-          ? 'two or more devices of one owner in one run are held'
+          ? 'two or more devices of one owner in one run wait for a yes'
           : 'one run can take two or more devices of one owner',
     },
     {

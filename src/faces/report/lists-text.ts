@@ -215,8 +215,8 @@ export function countWords({ act, hold, wait, skip, done, failed, open }: RunCou
     counts.filter(([, count]) => count > 0).map(([word, count]) => `${countText(count)} ${word}`);
   const decided = words([
     ['act', act],
-    ['hold', hold],
-    ['wait', wait],
+    ['wait', hold],
+    ['later', wait],
     ['skip', skip],
   ]);
   const called = words([

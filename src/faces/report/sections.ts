@@ -3,7 +3,7 @@
 
 import type { Report, RunDecision } from '../../contract/report.ts';
 import type { KnownTraits } from '../../domain/action.ts';
-import { decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-words.ts';
+import { decisionColumns, OUTCOME, WAITS_BECAUSE } from './decision-words.ts';
 import { type Block, capped, type Document, planPath, rulePath, type Section, words } from './document.ts';
 import { evidenceLines } from './evidence-words.ts';
 import { andMore, type CellLine, countText, joinedLine, marked, plural, shownAs, whoLine } from './fact-text.ts';
@@ -114,7 +114,7 @@ function* groupBlocks(report: Report, groups: GroupSection['groups'], limits: Li
     const { action, rule, decisions } = group;
     const undo = 'undo' in group && group.undo ? ', undoing' : '';
     const more =
-      'limits' in group ? (group.kind === 'done' ? [OUTCOME] : []) : reasonOf(group).isSame ? [] : [HELD_BECAUSE];
+      'limits' in group ? (group.kind === 'done' ? [OUTCOME] : []) : reasonOf(group).isSame ? [] : [WAITS_BECAUSE];
     yield {
       is: 'part',
       title: marked(shownAs('term', action), ' by rule ', shownAs('term', rule), `${undo}: ${groupTitle(group)}`),
@@ -144,7 +144,7 @@ export function groupWordBlocks(report: Report, group: RowGroup): Block[] {
   return [
     words(
       'plain',
-      `Held because ${because}.`,
+      `Waits because ${because}.`,
       effect,
       wayOutWords(first, report),
       isOpen ? approvalWords(decisions) : undefined,

@@ -265,7 +265,7 @@ export function notAskedWords(decisions: readonly Pick<DecidedNow, 'notAsked'>[]
 
 /** What is not live is not done: by the rule's own mode, or by the daemon's. */
 export function nowWords({ decision, reason, mode, notAsked }: DecidedNow): string {
-  if (decision === 'hold') return 'would be HELD';
+  if (decision === 'hold') return 'would WAIT';
   if (decision === 'skip') return LIFTED_BY_TIME.has(reason) ? 'would wait for its time' : 'would be skipped';
   if (mode !== 'enforce') return `would only be reported, in mode ${mode}`;
   return notAsked.length === 0 ? 'WOULD ACT' : 'WOULD ACT, if a whole run allows it';
@@ -289,7 +289,7 @@ export function nothingNowWords({
 }
 
 export function thenWords({ decision, reason, mode, cappedBy, outcome }: StoredDecision): string {
-  if (decision === 'hold') return 'was HELD';
+  if (decision === 'hold') return 'WAITED';
   if (decision === 'skip') return LIFTED_BY_TIME.has(reason) ? 'waited for its time' : 'was skipped';
   const isDry = outcome === 'dry_run' || (outcome === undefined && mode === 'dry-run');
   if (isDry) return cappedBy === undefined ? `was only reported, in mode ${mode}` : 'would have ACTED in a live run';

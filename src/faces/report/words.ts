@@ -15,6 +15,7 @@ import type {
 } from '../../contract/report.ts';
 import type { ActionName } from '../../domain/action.ts';
 import { LIFTED_BY_APPROVAL, LIFTED_BY_TIME, type ReasonCode } from '../../domain/decision.ts';
+import type { ClaimStatus } from '../../domain/episode.ts';
 import { successorText } from '../../domain/plan.ts';
 import { isLive, leastMode } from '../../domain/rule.ts';
 import { isOfLook } from '../../domain/run.ts';
@@ -32,8 +33,8 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   exempt: 'an exemption is in force',
   already_so: 'the target is already in the intended state',
   in_doubt: 'an earlier action on it is not settled yet, or needs a person',
-  already_acted: 'it was already acted on in this episode',
-  rejected: 'an operator rejected it for this episode',
+  already_acted: 'it was already acted on while this match lasts',
+  rejected: 'a person rejected it for as long as this match lasts',
   overridden: 'a person reversed or released it: left alone until the rule no longer matches',
   for_not_reached: 'it has not matched for long enough yet',
   cooldown: 'the last attempt was too recent',
@@ -46,7 +47,7 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   other_first: 'another action on the same target comes first',
   limits: "more targets at once than the rule's limit allows",
   owners: 'several devices of one owner would be affected at once',
-  approval_needed: 'an operator has to approve it',
+  approval_needed: 'a person has to say yes',
   rule_matches: 'the rule matches',
   matches_again: 'the rule matches again, less than a day after Trustward undid it',
   cleared: 'what was done is undone: the rule that led to it no longer matches',
@@ -61,6 +62,19 @@ const ACTING: ReadonlySet<ReasonCode> = new Set(['rule_matches', 'matches_again'
 
 export function reasonWords(reason: ReasonCode): string {
   return REASON_WORDS[reason];
+}
+
+const CLAIM_WORDS: Record<ClaimStatus, string> = {
+  standing: 'in force',
+  orphaned: 'without a rule',
+  ended: 'over',
+  overridden: 'reversed by a person',
+  released: 'released',
+};
+
+/** Of what Trustward did and holds; `without a rule`: the rule is missing or off, so nothing undoes it by itself. */
+export function claimWords(status: ClaimStatus): string {
+  return CLAIM_WORDS[status];
 }
 
 const MODE_WORDS = {
@@ -106,7 +120,7 @@ function lookedAtWords({ run, snapshot, rules }: Report): string[] {
   if (!isOfLook(run)) return [`${judging} judged ${counted}.`];
   return [
     `It judged only subjects that new events name: ${judging}; it read ${counted}.`,
-    'It left everything else unchanged: no episode ended, and nothing was undone. The report of the last whole run shows the rest.',
+    'It left everything else unchanged: no match ended, and nothing was undone. The report of the last whole run shows the rest.',
   ];
 }
 
@@ -157,14 +171,10 @@ function reportingWords(reported: readonly RunDecision[]): string[] {
 function waitingWords({ summary, rules, decisions }: Report): string[] {
   const unknown = rules.reduce((sum, rule) => sum + rule.unknown + rule.error, 0);
   const held = decisions.filter(({ decision }) => decision === 'hold').map(heldTitle);
-  const [person, ...timed] = HELD_TITLES;
-  const countedOf = (title: (typeof HELD_TITLES)[number]) => held.filter((one) => one === title).length;
-  const capped = timed.filter((title) => countedOf(title) > 0);
-  const byTime = capped.reduce((sum, title) => sum + countedOf(title), 0);
-  const heldWords = [
-    `${countText(summary.hold - byTime)} ${person.toLowerCase()}`,
-    ...capped.map((title) => `${countText(countedOf(title))} ${title.toLowerCase()}`),
-  ].join(', ');
+  const heldWords = HELD_TITLES.map((title) => ({ title, count: held.filter((one) => one === title).length }))
+    .filter(({ title, count }) => count > 0 || title === HELD_TITLES[0])
+    .map(({ title, count }) => `${countText(count)} ${title.replace('Waits', count === 1 ? 'waits' : 'wait')}`)
+    .join(', ');
   const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
   const waiting = decisions.filter(waitsForTime).length;
   const skipped = [
@@ -216,7 +226,7 @@ export function sourceWords({ state, form, lists, count, unreadable, trusted, re
 
 const FORM_WORDS: Record<ReportSource['form'], string> = {
   paged: 'paged',
-  unpaged: 'unpaged',
+  unpaged: 'in one piece',
   single: 'each by itself',
   none: 'none',
 };
@@ -242,13 +252,14 @@ export function canBeApproved(decision: RunDecision, { plan }: Pick<Report, 'pla
 
 /** The headings of what is held, in their order. Time lifts a ceiling and a change window, a person the rest. */
 const HELD_TITLES = [
-  'Held for a person',
-  'Held until a ceiling allows it',
-  'Held until the change window ends',
+  'Waits for a yes',
+  'Waits until a ceiling allows it',
+  'Waits until the change window ends',
+  'Waits for something else',
 ] as const;
 
 function heldTitle({ reason }: Pick<RunDecision, 'reason'>): (typeof HELD_TITLES)[number] {
-  return HELD_TITLES[reason === 'ceiling' ? 1 : reason === 'frozen' ? 2 : 0];
+  return HELD_TITLES[reason === 'ceiling' ? 1 : reason === 'frozen' ? 2 : LIFTED_BY_APPROVAL.has(reason) ? 0 : 3];
 }
 
 /** What an operator can do about a held decision. */
@@ -264,7 +275,7 @@ export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, '
 
 /** What ends a hold that no approval lifts; undefined for any other reason. */
 export function notLiftedWords(reason: string): string | undefined {
-  if (reason === 'conflict') return 'Approving does not help here: change one of the rules, or end the other claim.';
+  if (reason === 'conflict') return 'Approving does not help here: change one of the rules, or release what the other one did.';
   if (reason === 'other_first') return 'It continues when that is done, rejected, or no longer proposed.';
   if (reason === 'stopped') return 'It continues with the first run after `trustward resume`.';
   if (reason === 'frozen') return 'It continues with the first run after the change window.';

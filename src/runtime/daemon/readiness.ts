@@ -182,9 +182,9 @@ export class Watch {
     if (isSame) return;
     this.counters.state = state;
     const shown = showHidden(text);
-    if (state.kind === 'looks') log.info({}, 'watch looks at the event log again');
+    if (state.kind === 'looks') log.info({}, 'watch reads the event log again');
     else if (state.kind === 'rests') log.warn({ reason: state.code }, `watch rests: ${shown}`);
-    else log.error({ code: state.code }, `a look at the event log failed: ${shown}; the next one tries again`);
+    else log.error({ code: state.code }, `reading the event log failed: ${shown}; the next one tries again`);
   }
 }
 
@@ -208,7 +208,7 @@ const REST_WORDS: Record<RestReason, string> = {
 /** What ends the rest; without an entry a whole run. */
 const UNTIL: Partial<Record<RestReason, string>> = {
   nothing_to_watch: '',
-  source_failed: ' while each look tries again',
+  source_failed: ' while each reading tries again',
 };
 
 /**
@@ -223,13 +223,13 @@ export function watchCheck(counters: WatchCounters, missedSince: (atMs: number) 
   const { everyMs, state, lastLookAt } = counters;
   if (everyMs === 0) return { name, ok: true, text: 'off' };
   const every = `every ${formatDuration(everyMs)}`;
-  const last = lastLookAt === undefined ? 'no look yet' : `last look ${timeText(lastLookAt)}`;
+  const last = lastLookAt === undefined ? 'not read yet' : `last read ${timeText(lastLookAt)}`;
   const rest = [every, last, countedText(counters)].join('; ');
   if (state.kind === 'looks') return { name, ok: true, text: rest };
   const isLate = missedSince(state.sinceMs) > 1;
   const since = `since ${timeText(state.sinceMs)}`;
   if (state.kind === 'fails')
-    return { name, ok: !isLate, text: `looks fail ${since} (${state.code}; see the log); ${rest}` };
+    return { name, ok: !isLate, text: `readings fail ${since} (${state.code}; see the log); ${rest}` };
   const isWrong = isLate && !NEVER_LATE.has(state.code);
   const until = UNTIL[state.code] ?? ', until a whole run';
   return { name, ok: !isWrong, text: `rests ${since}${until}: ${REST_WORDS[state.code]}; ${rest}` };
@@ -247,7 +247,7 @@ function countedText({
   unread,
 }: WatchCounters): string {
   const counted = [
-    plural(looks, 'look'),
+    plural(looks, 'reading'),
     ...(failed > 0 ? [`${countText(failed)} failed`] : []),
     ...(events > 0 ? [plural(events, 'new event')] : []),
     ...(named > 0 ? [`${plural(named, 'subject')} named`] : []),

@@ -352,7 +352,7 @@ function waitingAlert({ id, digest, intents, mode, expiresAt }: Plan): Alert {
   return {
     key: `plan ${id}`,
     code: 'plan_waits',
-    text: `plan ${id} waits for a person: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${timeText(expiresAt)}`,
+    text: `plan ${id} waits for a yes: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${timeText(expiresAt)}`,
     about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
   };
 }
@@ -367,7 +367,7 @@ function reminderOf(plan: Plan, nowMs: number): Alert[] {
   const tenths = REMINDED_AT.find((one) => passed >= one);
   if (tenths === undefined) return [];
   const { about } = waitingAlert(plan);
-  const text = `plan ${id} still waits for a person: ${tenths === 5 ? 'half' : 'nine tenths'} of its time is over, and it expires at ${timeText(expiresAt)}`;
+  const text = `plan ${id} still waits for a yes: ${tenths === 5 ? 'half' : 'nine tenths'} of its time is over, and it expires at ${timeText(expiresAt)}`;
   return [{ key: `plan ${id} at ${tenths} tenths`, code: 'plan_still_waits', text, about }];
 }
 

@@ -50,7 +50,7 @@ describe('a conflict', () => {
     const { acts, inForce } = scene.run();
     expect(acts).toEqual([]);
     expect(inForce).toMatchObject([
-      { reason: 'conflict', reasonText: 'rule a holds a claim (disable_service) on the same target' },
+      { reason: 'conflict', reasonText: 'rule a has disable_service in force on the same target' },
     ]);
   });
 
@@ -320,7 +320,7 @@ describe('a ban and a deletion of one device', () => {
     made.pass(HOUR);
     const next = made.run();
     expect([next.acts, actions(next.planned)]).toEqual([[], ['delete_device']]);
-    expect(next.planned[0]?.effect.text).toContain('; ends the open claims on it: ban_device of rule ban');
+    expect(next.planned[0]?.effect.text).toContain('; ends what is in force on it: ban_device of rule ban');
   });
 
   it('of one rule are no conflict of the rule with itself', () => {
@@ -387,7 +387,7 @@ describe('a ban and a deletion of one device', () => {
     made.sees('d1', 'match', 'second');
     const { inForce } = made.run();
     const text = inForce.find((one) => one.rule === 'delete')?.effect.text;
-    expect(text).toContain('ends the open claims on it: ban_device of rule ban, ban_device of rule second');
+    expect(text).toContain('ends what is in force on it: ban_device of rule ban, ban_device of rule second');
   });
 });
 

@@ -77,7 +77,7 @@ describe('`explain` beside a run', () => {
       expect(words).toContain('limits, owners, ceilings');
       expect(words).toContain('7 of 207 devices matched');
       expect(words).toContain(`LAST RUN of this rule: run 1 (${timeOf(run.startedAt)}, mode dry-run)`);
-      expect(words).toContain("was HELD, because 7 targets at once cross the rule's limit (max 1) (limits)");
+      expect(words).toContain("WAITED, because 7 targets at once cross the rule's limit (max 1) (limits)");
       expect(words).toContain('THIS DIFFERS from now');
     });
 

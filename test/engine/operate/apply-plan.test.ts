@@ -131,8 +131,8 @@ describe('an approved plan', () => {
       const { refused } = await on.apply(await on.approve(second));
       expect(on.platform.effects).toHaveLength(2);
       expect(refused.map(({ reason }) => reason)).toEqual([
-        expect.stringMatching(/^done by intent /),
-        expect.stringMatching(/^done by intent /),
+        expect.stringMatching(/^done by action /),
+        expect.stringMatching(/^done by action /),
       ]);
     });
 

@@ -52,7 +52,7 @@ describe('what no approval lifts', () => {
       const { intents } = await on.apply(plan);
       expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d2']);
       expect(intents.map(({ target, status, note }) => [target, status, note])).toEqual([
-        ['S-d1', 'withdrawn', 'rule ban holds a claim (ban_device) on the same target'],
+        ['S-d1', 'withdrawn', 'rule ban has ban_device in force on the same target'],
         ['S-d2', 'settled', 'Success'],
       ]);
       expect(await openClaims()).toContainEqual(['ban', 'S-d1']);
@@ -159,7 +159,7 @@ describe('what no approval lifts', () => {
       expect(on.platform.sent).toEqual(['ban S-d1']);
       const [doubt] = await on.store.intents({ outcome: 'unknown' });
       expect(intents).toMatchObject([
-        { status: 'withdrawn', note: `intent ${doubt?.id} (ban_device) on the same target is not resolved yet` },
+        { status: 'withdrawn', note: `action ${doubt?.id} (ban_device) on the same target is not resolved yet` },
       ]);
       const [refused] = await on.store.decisions({ target: 'S-d1', rule: 'low', limit: 1 });
       expect(refused).toMatchObject({ decision: 'skip', reason: 'in_doubt' });

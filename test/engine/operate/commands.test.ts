@@ -377,7 +377,7 @@ describe('releasing the claims of a target', () => {
 
   it('that Trustward did not ban is refused', async () => {
     on.platform.addDevice('d1', { Banned: 'TRUE' });
-    await expect(releaseClaims(on.engine, 'S-d1', ADA)).rejects.toThrow('no claim on `S-d1` is open');
+    await expect(releaseClaims(on.engine, 'S-d1', ADA)).rejects.toThrow('nothing is in force on `S-d1`');
   });
 });
 

@@ -222,7 +222,7 @@ describe('a release of a rule', () => {
     await expect(planRelease(on.engine, 'none', { by: 'ada' })).rejects.toMatchObject({ code: 'not_found' });
     await expect(planRelease(on.engine, 'other', { by: 'ada' })).rejects.toMatchObject({
       code: 'conflict',
-      message: 'other rules claim each target of rule `other`, so all of them stay: `S-d3` (ban)',
+      message: 'other rules hold each target of rule `other`, so all of them stay: `S-d3` (ban)',
     });
   });
 

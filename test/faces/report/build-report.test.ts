@@ -336,7 +336,7 @@ describe('the report of a run over the subjects that new events named states not
       expect(text).toContain('Trustward: enforcing run after new events, 2026-11-21 09:01:00 UTC');
       expect(text).toContain('Acted to ban 1 device');
       expect(text).toContain('It judged only subjects that new events name: 1 rule; it read 2 devices, 4 events.');
-      expect(text).toContain('It left everything else unchanged: no episode ended, and nothing was undone.');
+      expect(text).toContain('It left everything else unchanged: no match ended, and nothing was undone.');
       expect(text).toContain('3 of 5 (with the last whole run; 1 match in this one)');
       expect(text).toContain('2, each by itself');
       expect(text).toMatch(/by ?watch, after new events/);
@@ -368,7 +368,7 @@ describe('the report of a run over the subjects that new events named states not
       [look, chosen, asked].map((run) => ({ run, counts })),
       { width: 200 },
     );
-    expect(text).toContain('1 act, 2 wait');
+    expect(text).toContain('1 act, 2 later');
     expect(text).toContain('only subjects of new events');
     expect(text).toContain('only ban-compromised-device');
     expect(text).toContain('all subjects, after new events');

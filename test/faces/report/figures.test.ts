@@ -58,17 +58,17 @@ describe('the sentence of a report', () => {
     [
       'with what waits',
       { decisions: [...acts, ban('c', [], hold)] },
-      'Would ban 3 devices of 2 people and hold 1 more for approval; nothing was changed.',
+      'Would ban 3 devices of 2 people and leave 1 more waiting for a yes; nothing was changed.',
     ],
     [
       'of a dry run that only holds',
       { decisions: [ban('c', [], hold)] },
-      'Would hold 1 for approval; nothing was changed.',
+      'Would leave 1 waiting for a yes; nothing was changed.',
     ],
     [
       'of a live run that only holds',
       { mode: 'enforce', decisions: [ban('c', [], hold), ban('d', [], capped)] },
-      'Held 1 for approval, 1 until a ceiling allows it; nothing was changed.',
+      'Left 1 waiting for a yes, 1 waiting until a ceiling allows it; nothing was changed.',
     ],
     [
       'of a run during a stop',
@@ -80,7 +80,7 @@ describe('the sentence of a report', () => {
           ban('e', [], { ...hold, reason: 'other_first' }),
         ],
       },
-      'Held 1 until the stop is lifted, 2 because of another rule; nothing was changed.',
+      'Left 1 waiting until the stop is lifted, 2 waiting because of another rule; nothing was changed.',
     ],
     [
       'of a run over data that is not trusted',
@@ -162,7 +162,7 @@ describe('the sentence of a report', () => {
           ban('c', [], hold),
         ],
       },
-      'Acted to ban 2 devices (1 succeeded, 1 failed) and held 1 more for approval.',
+      'Acted to ban 2 devices (1 succeeded, 1 failed) and left 1 more waiting for a yes.',
     ],
     ['of a run under way', { finished: false }, 'This run is still under way.'],
   ])('%s', async (_of, fill, sentence) => {
@@ -180,7 +180,7 @@ describe('what waits for its time', () => {
     const decisions = [ban('a', [device('1')], waits), ban('b', [device('2')], waits), ban('c', [], skipped)];
     const text = reportText(await reportOf({ decisions }), { width: 400 });
     expect(text).toContain('A live run would act on no match yet, and on 2 matches when their time has come.');
-    expect(text).toContain('0 held for a person, 2 wait for their time, 1 skipped');
+    expect(text).toContain('0 wait for a yes, 2 wait for their time, 1 skipped');
     expect(text).toContain('\nWAITS FOR ITS TIME (2)\n');
     expect(text).toContain('\nSKIPPED (1)\n');
   });
@@ -193,7 +193,7 @@ it('of the newest run goes on with what is left open, and of an earlier one does
   const second = await addRun(store, { id: 'b', decisions: [held], plan: plan(held, { runId: 'b' }) });
   expect((await buildReport(store, first)).sentence).toBe('Nothing to do; nothing was changed.');
   expect((await buildReport(store, second)).sentence).toBe(
-    'Would hold 1 for approval; nothing was changed. 1 plan waits for a yes.',
+    'Would leave 1 waiting for a yes; nothing was changed. 1 plan waits for a yes.',
   );
 });
 
@@ -555,7 +555,7 @@ describe('a summary', () => {
       const lines = summaryText(summary, { width }).split('\n');
       expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
     }
-    for (const title of ['RUNS', 'DONE', 'FAILED', 'HELD', 'EXPIRED', 'WHAT PEOPLE DID', 'NOT TRUSTED'])
+    for (const title of ['RUNS', 'DONE', 'FAILED', 'WAITS', 'EXPIRED', 'WHAT PEOPLE DID', 'NOT TRUSTED'])
       expect(text).toContain(`\n${title}\n  `);
     const markdown = summaryMarkdown(summary);
     expect(markdown).not.toContain(HOSTILE);
@@ -567,7 +567,7 @@ describe('a summary', () => {
   it('of a time without anything says so', async () => {
     const { store } = await eventful();
     expect(summaryText(await buildSummary(store, at(60), at(90)))).toBe(
-      'Trustward: summary, 2026-11-21 10:00:00 UTC to 2026-11-21 10:30:00 UTC\n\nRUNS\n  no run\n\nNOTHING ELSE\n  Nothing was done, held or expired.\n',
+      'Trustward: summary, 2026-11-21 10:00:00 UTC to 2026-11-21 10:30:00 UTC\n\nRUNS\n  no run\n\nNOTHING ELSE\n  Nothing was done, nothing waits, and nothing expired.\n',
     );
   });
 

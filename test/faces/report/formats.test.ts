@@ -89,8 +89,8 @@ describe('the Markdown report', () => {
   it('asks for no approval of what a ceiling holds', async () => {
     const capped = decision({ decision: 'hold', reason: 'ceiling', reasonText: '5 of 5 an hour', outcome: undefined });
     const text = await markdownOf({ decisions: [capped], plan: plan(capped, { mode: 'dry-run' }) });
-    expect(text).toContain('## Held until a ceiling allows it (1)');
-    expect(text).toContain('0 held for a person, 1 held until a ceiling allows it, 0 skipped');
+    expect(text).toContain('## Waits until a ceiling allows it (1)');
+    expect(text).toContain('0 wait for a yes, 1 waits until a ceiling allows it, 0 skipped');
     expect(text).toContain('Approving does not lift a ceiling');
     expect(text).not.toContain('trustward approve');
   });
@@ -105,13 +105,13 @@ describe('the Markdown report', () => {
     const undo = decision({
       verdict: 'no_match',
       reason: 'cleared',
-      reasonText: 'no rule that claims it matches any longer',
+      reasonText: 'no rule that did it matches any longer',
       action: 'unban_device',
       facts: { 'MdmData.CompromisedStatus': 'FALSE' },
     });
     const text = await markdownOf({ decisions: [undo] });
     expect(text).toContain('### 1 × `unban_device` by rule `ban-compromised-device`, undoing: ');
-    expect(text).toContain('MdmData.CompromisedStatus = "FALSE"<br>no rule that claims it matches any longer');
+    expect(text).toContain('MdmData.CompromisedStatus = "FALSE"<br>no rule that did it matches any longer');
   });
 
   it('shows what a live run did, when, and the server’s answer', async () => {
@@ -131,7 +131,7 @@ describe('the Markdown report', () => {
       outcome: undefined,
     });
     const text = await markdownOf({ mode: 'enforce', decisions: [held], plan: plan(held) });
-    expect(text).toContain('## Held for a person (1)');
+    expect(text).toContain('## Waits for a yes (1)');
     expect(text).toContain('the rule has mode \\`approve\\`');
     expect(text).toContain('It waits in plan plan1, until 2026-11-22 09:00:00 UTC.');
     expect(text).toContain('`trustward approve plan1` or `trustward reject plan1`');

@@ -89,21 +89,21 @@ describe('the terminal report', () => {
       tallies: [tally({ mode: 'dry-run' })],
     });
     expect(text.replaceAll('\n', ' ')).toContain('is only reported; 1 would be held if the');
-    expect(text).toContain('0 held for a person');
+    expect(text).toContain('0 wait for a yes');
     expect(text).toContain(reasonText);
   });
 
   it('shows for what a ceiling holds that it waits for no person', async () => {
     const capped = decision({ decision: 'hold', reason: 'ceiling', reasonText: '5 of 5', outcome: undefined });
     const text = await textOf({ mode: 'enforce', decisions: [capped] });
-    expect(text).toContain('HELD UNTIL A CEILING ALLOWS IT (1)');
-    expect(text).not.toContain('HELD FOR A PERSON');
+    expect(text).toContain('WAITS UNTIL A CEILING ALLOWS IT (1)');
+    expect(text).not.toContain('WAITS FOR A YES');
   });
 
   it('prints the command that answers a plan on a line of its own', async () => {
     const held = decision({ decision: 'hold', reason: 'approval_needed', reasonText: 'ask', outcome: undefined });
     const text = await textOf({ mode: 'enforce', decisions: [held], plan: plan(held) });
-    expect(text).toContain('HELD FOR A PERSON (1)');
+    expect(text).toContain('WAITS FOR A YES (1)');
     expect(text).toContain('\n  trustward approve plan1\n  trustward reject plan1\n');
   });
 
@@ -295,7 +295,7 @@ describe('report, tables', () => {
   /** What is never broken: marked ids with any punctuation, and what looks like an id, an address or a command. */
   const token = fc.oneof(
     fc.uuid().map((text): [string, Cell] => [text, text]),
-    letters(26, 26).map((text): [string, Cell] => [text, `done by intent ${text} at noon`]),
+    letters(26, 26).map((text): [string, Cell] => [text, `done by action ${text} at noon`]),
     fc
       .tuple(letters(1, 60), letters(1, 12))
       .map(([a, b]): [string, Cell] => [`${a}@${b}.example`, `owner ${a}@${b}.example,`]),

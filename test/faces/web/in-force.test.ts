@@ -39,7 +39,7 @@ describe('what is in force', () => {
     expect(text).toContain('1@example.com');
     expect(text).toContain('3 days');
     expect(text).toContain('run 1');
-    expect(text).toContain('the rule is missing or off, so nothing undoes it by itself');
+    expect(text).toContain('it is missing or off, so nothing undoes it by itself');
     expect(html).toContain('href="/subjects/device/device-1"');
     expect(html).not.toContain('<script>alert');
     expect(html).not.toContain('\u202e');

@@ -103,8 +103,8 @@ describe.skipIf(hasNoBrowser || !hasTerminal)(`a person at work in a browser${NE
   });
 
   it('approves all but one, and watches it applied', async () => {
-    await page.getByRole('link', { name: /^Plans/ }).click();
-    const row = page.getByRole('row').filter({ hasText: 'pending' }).filter({ hasNotText: 'dry run' });
+    await page.getByRole('link', { name: /^Inbox/ }).click();
+    const row = page.getByRole('row').filter({ hasText: 'proposed by' }).filter({ hasNotText: 'dry run' });
     await row.getByRole('link').first().click();
     await page.getByLabel(new RegExp(`^Tick .*JRN-${SPARED}`)).check();
     await page.getByPlaceholder('Reason (optional)').first().fill('seen on the page');

@@ -88,7 +88,7 @@ describe('the page of a plan', () => {
   it('says which holds no approval lifts', async () => {
     const { get } = await openPlan([planned(1, { reason: 'ceiling', reasonText: '50 of 50 calls are used' })]);
     expect((await get('/plans/plan1')).text).toMatch(
-      /1 held: 50 of 50 calls are used \. Approving does not lift a ceiling/,
+      /1 waits: 50 of 50 calls are used \. Approving does not lift a ceiling/,
     );
   });
 

@@ -17,14 +17,14 @@ describe('the overview', () => {
   });
 
   it('shows what looks at the event log do, and the sources as the last whole run read them', async () => {
-    const text = 'every 30s; last look 2026-11-22 10:00:30 UTC; 1 look';
+    const text = 'every 30s; last read 2026-11-22 10:00:30 UTC; 1 look';
     const { get, store } = openPages({ readiness: async () => [{ name: 'watch', ok: true, text }] });
     const startedAt = START_MS + 60_000;
     await addRun(store, { trigger: 'schedule', sources: { devices: { count: 4_000 } } });
     const sources = { devices: { form: 'single', count: 3 } } as const;
     await addRun(store, { id: 'look', trigger: 'watch', scoped: true, startedAt, sources });
     const page = await get('/health');
-    expect(page.text).toContain('watch every 30s; last look 2026-11-22 10:00:30 UTC');
+    expect(page.text).toContain('watch every 30s; last read 2026-11-22 10:00:30 UTC');
     expect(page.text).toContain('devices 4,000, paged');
   });
 
@@ -211,14 +211,14 @@ describe('the report of a run', () => {
     expect(status).toBe(200);
     const inOrder = [
       /Run \d+: enforcing run, 20/.exec(text)?.[0] as string,
-      'Would ban 1 device (owners not known) and hold 1 more for approval; nothing was changed.',
+      'Would ban 1 device (owners not known) and leave 1 more waiting for a yes; nothing was changed.',
       'There is no earlier completed live run',
       'What it affects',
       'Would act (1)',
       'Ana laptop',
       'MdmData.CompromisedStatus = "TRUE"',
-      'Held for a person (1)',
-      'Held because the rule is of mode approve.',
+      'Waits for a yes (1)',
+      'Waits because the rule is of mode approve.',
       'It waits in plan plan1',
       'Approving and applying it would affect 1 device',
       'Unknown (1)',

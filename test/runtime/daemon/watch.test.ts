@@ -138,12 +138,12 @@ describe('a look', () => {
       });
     await periods(3);
     expect(watch.counters).toMatchObject({ looks: 0, failed: 3, state: { kind: 'fails', code: 'api_refused' } });
-    expect(log).toEqual(['error a look at the event log failed: token ⟨U+202E⟩0 is refused; the next one tries again']);
+    expect(log).toEqual(['error reading the event log failed: token ⟨U+202E⟩0 is refused; the next one tries again']);
     expect(check().text).toBe(
-      'looks fail since 2026-11-22 10:00:10 UTC (api_refused; see the log); every 10s; no look yet; since 2026-11-22 10:00:00 UTC: 0 looks, 3 failed',
+      'readings fail since 2026-11-22 10:00:10 UTC (api_refused; see the log); every 10s; not read yet; since 2026-11-22 10:00:00 UTC: 0 readings, 3 failed',
     );
     await periods(2);
-    expect(log.slice(1)).toEqual(['info watch looks at the event log again']);
+    expect(log.slice(1)).toEqual(['info watch reads the event log again']);
     expect(watch.counters).toMatchObject({ looks: 2, failed: 3 });
   });
 });
@@ -187,7 +187,7 @@ describe('the log', () => {
     expect(log).toEqual([
       'warn watch rests: users shrank',
       'warn watch rests: two',
-      'info watch looks at the event log again',
+      'info watch reads the event log again',
     ]);
   });
 
@@ -202,7 +202,7 @@ describe('the log', () => {
     expect(check()).toMatchObject({ ok: false, text: expect.stringMatching(/^rests since 2026-11-22 10:00:20 UTC/) });
     await periods(1);
     expect(check().text).toMatch(
-      /^rests since 2026-11-22 10:00:20 UTC while each look tries again: the event log, or a subject that it names, could not be read/,
+      /^rests since 2026-11-22 10:00:20 UTC while each reading tries again: the event log, or a subject that it names, could not be read/,
     );
     expect(log).toEqual([
       'info watch asks for a whole run: the server answered 500',
@@ -210,7 +210,7 @@ describe('the log', () => {
       'info watch asks for a whole run: the server answered 500',
     ]);
     await periods(1);
-    expect(log.at(-1)).toBe('info watch looks at the event log again');
+    expect(log.at(-1)).toBe('info watch reads the event log again');
   });
 
   it('has strangers once a day, however often events name them', async () => {
@@ -236,7 +236,7 @@ describe('/readyz', () => {
     expect(check()).toEqual({
       name: 'watch',
       ok: true,
-      text: 'every 10s; last look 2026-11-22 10:00:20 UTC; since 2026-11-22 10:00:00 UTC: 2 looks, 2,000 new events, 3 subjects named, 1 not found, 1 run',
+      text: 'every 10s; last read 2026-11-22 10:00:20 UTC; since 2026-11-22 10:00:00 UTC: 2 readings, 2,000 new events, 3 subjects named, 1 not found, 1 run',
     });
   });
 

@@ -68,7 +68,7 @@ describe('alerts', () => {
       expect(after).toEqual([['plan_waits'], [], still, [], [], still]);
       const texts = (await waiting()).map(({ text }) => text);
       expect(texts).toContainEqual(
-        expect.stringMatching(/^plan .* still waits for a person: half of its time is over, and/),
+        expect.stringMatching(/^plan .* still waits for a yes: half of its time is over, and/),
       );
       expect(texts).toContainEqual(expect.stringContaining('nine tenths of its time is over'));
     });

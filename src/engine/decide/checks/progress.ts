@@ -91,11 +91,11 @@ export const PROGRESS = {
   'in-doubt': {
     when: "an intent's effect on the target is not known yet, or the intent needs a person",
     ask({ doubt, basis }) {
-      if (doubt) return skip('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
+      if (doubt) return skip('in_doubt', `action ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
       for (const { earlier } of basis) {
         if (earlier?.outcome === 'parked')
-          return skip('in_doubt', `intent ${earlier.id} is parked and needs a person: ${earlier.note ?? ''}`);
-        if (earlier && isUnresolved(earlier)) return skip('in_doubt', `intent ${earlier.id} is not resolved yet`);
+          return skip('in_doubt', `action ${earlier.id} is parked and needs a person: ${earlier.note ?? ''}`);
+        if (earlier && isUnresolved(earlier)) return skip('in_doubt', `action ${earlier.id} is not resolved yet`);
       }
       return undefined;
     },
@@ -105,7 +105,7 @@ export const PROGRESS = {
     ask({ basis, nowMs, isOwnSo }) {
       const done = basis.find(({ earlier }) => earlier && isDone(earlier))?.earlier;
       if (!done) return undefined;
-      const when = `done by intent ${done.id} at ${timeText(done.settledAt ?? nowMs)}`;
+      const when = `done by action ${done.id} at ${timeText(done.settledAt ?? nowMs)}`;
       return skip('already_acted', isOwnSo ? `${when}; another device of this serial number differs` : when);
     },
   },
@@ -121,7 +121,7 @@ export const PROGRESS = {
     },
   },
   over: {
-    when: 'the episode that it is based on is over',
+    when: 'the match that it is based on is over',
     ask({ undo, basis }) {
       const past = undo ? undefined : basis.find(({ isOver }) => isOver);
       return past && skip('drifted', `rule ${past.rule} has ceased to match ${past.subjectId} since`);

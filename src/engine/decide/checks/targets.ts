@@ -19,7 +19,7 @@ export const TARGETS = {
     ask(facts) {
       const claim = opposing(facts);
       if (facts.rival && !(claim && facts.rival.how === 'not_judged')) return hold('conflict', textOf(facts.rival));
-      if (claim) return hold('conflict', `rule ${claim.rule} holds a claim (${claim.action}) on the same target`);
+      if (claim) return hold('conflict', `rule ${claim.rule} has ${claim.action} in force on the same target`);
       return lastRunSaid(facts, 'conflict');
     },
   },

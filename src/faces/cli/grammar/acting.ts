@@ -12,7 +12,10 @@ export const ROWS: readonly Row[] = [
       ...SERVE,
       { flag: '--listen <host:port>', text: 'address of the HTTP endpoint (TRUSTWARD_LISTEN)' },
       { flag: '--schedule <cron>', text: 'when runs happen (TRUSTWARD_SCHEDULE)' },
-      { flag: '--watch <duration>', text: 'time between two looks at the event log; 0s: none (TRUSTWARD_WATCH)' },
+      {
+        flag: '--watch <duration>',
+        text: 'time between two readings of the event log between runs; 0s: none (TRUSTWARD_WATCH)',
+      },
       mode('the most that any rule may do (TRUSTWARD_MODE)'),
       ACT_CONCURRENCY,
     ],

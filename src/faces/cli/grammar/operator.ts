@@ -66,7 +66,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     line: 'claims list',
-    summary: 'open and orphaned claims',
+    summary: 'what Trustward did and holds in force, also of rules that are gone or off',
     options: [...READING, ...PAGED, { flag: '--all', text: 'include ended ones' }],
     examples: ['# for a script', 'trustward claims list --format json'],
     load: async () => (await import('../operator-lists.ts')).claimListCommand,

@@ -68,7 +68,7 @@ export const ROWS: readonly Row[] = [
       'trustward facts device',
       '# all that was recorded of one device at a time',
       'trustward facts C02MQHAHEA --at 2027-01-10T18:00Z',
-      '# everything, as a page, without a look at records',
+      '# everything, as a page, without reading records',
       'trustward facts --no-sample --out facts.md',
     ],
     load: async () => (await import('../facts.ts')).factsCommand,

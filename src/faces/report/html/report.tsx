@@ -7,7 +7,6 @@ import {
   type DecisionColumn,
   decisionColumns,
   decisionWords,
-  HELD_BECAUSE,
   OUTCOME,
   SKIPPED_BECAUSE,
   WAITS_BECAUSE,
@@ -49,7 +48,7 @@ export interface Place {
 
 /** INVARIANT: `shown` is whole; whether a column is needed follows from the rows that it is for. */
 function groupColumns(group: RowGroup, shown: readonly RunDecision[], run: ReportRun): DecisionColumn[] {
-  const because = group.kind === 'hold' ? HELD_BECAUSE : waitsInTime(group) ? WAITS_BECAUSE : SKIPPED_BECAUSE;
+  const because = group.kind === 'hold' || waitsInTime(group) ? WAITS_BECAUSE : SKIPPED_BECAUSE;
   const more = 'limits' in group || reasonOf(group).isSame ? [] : [because];
   return decisionColumns(shown, group.kind === 'done' ? [OUTCOME] : more, run);
 }

@@ -195,7 +195,8 @@ const DEEDS: Readonly<Record<Deed, Words>> = {
   'plan.rejected': (entry) => `rejected plan ${of(entry, 'plan')}`,
   'plan.glass_broken': (entry) => `BROKE THE GLASS: let plan ${of(entry, 'plan')} through the change windows`,
   'plan.applying': (entry) => `applied plan ${of(entry, 'plan')}`,
-  'intent.planned': (entry) => (hasActor(entry) ? `released a claim: ${of(entry, 'action', 'target')}` : undefined),
+  'intent.planned': (entry) =>
+    hasActor(entry) ? `released what was in force: ${of(entry, 'action', 'target')}` : undefined,
   'claim.released': (entry, rules) =>
     hasActor(entry) ? `released without a call: ${of(entry, 'action', 'target')}${ofRules(rules)}` : undefined,
   'intent.resolved': (entry) => `resolved ${of(entry, 'action', 'target')} as ${of(entry, 'as')}`,

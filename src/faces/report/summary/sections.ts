@@ -28,14 +28,15 @@ export function readableSummary(summary: Summary, state?: string): Document {
     { title: 'Done', items: callsOf('done') },
     { title: 'Failed', items: callsOf('failed') },
     { title: 'In doubt', items: callsOf('in_doubt') },
-    { title: 'Held', items: held.map(heldLine) },
+    { title: 'Waits', items: held.map(heldLine) },
     { title: 'Expired', items: expiredLines(expired) },
     { title: 'What people did', items: peopleLines(people) },
     { title: 'Not trusted', items: untrusted.map(untrustedLine) },
   ].filter(({ items }) => items.length > 0);
   const told = sections.filter(({ title }) => title !== 'Change window').length;
   const isQuiet = told === 1 && runs.aborts.count + runs.outages.count === 0;
-  if (isQuiet) sections.push({ title: 'Nothing else', items: ['Nothing was done, held or expired.'] });
+  if (isQuiet)
+    sections.push({ title: 'Nothing else', items: ['Nothing was done, nothing waits, and nothing expired.'] });
   return {
     title: `Trustward: summary, ${timeWords(summary.since)} to ${timeWords(summary.until)}`,
     ...(state !== undefined && { note: state }),

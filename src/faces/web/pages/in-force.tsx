@@ -18,6 +18,7 @@ import { countText, plural } from '../../report/fact-text.ts';
 import { Who } from '../../report/html/document.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Mark, type Row, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { claimWords } from '../../report/words.ts';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
 import { Act, Narrow, Pager, ReleasedTable } from '../parts/act.tsx';
@@ -69,7 +70,11 @@ async function claimRows(
           <Words>{claim.rule}</Words>
         </Link>,
         <Origin intent={intent} run={intent && runs.get(intent.runId)} />,
-        <Mark word={claim.status} tone={claim.status === 'orphaned' ? 'wait' : 'good'} />,
+        <Mark
+          word={claim.status}
+          text={claimWords(claim.status)}
+          tone={claim.status === 'orphaned' ? 'wait' : 'good'}
+        />,
         ...(canRelease
           ? [
               <Act
@@ -212,7 +217,7 @@ async function shown(deps: HttpDeps, context: Ctx, asked: Asked) {
   return (
     <>
       <h1>In force</h1>
-      <p>What Trustward did and still holds: each is undone when its last claim ends.</p>
+      <p>What Trustward did and still holds: each is undone when no rule matches any more that did it.</p>
       {await counts(deps, context)}
       <section class="card">
         <h2>
@@ -256,7 +261,7 @@ function Narrowed({ asked: { rule, action, status, q } }: { asked: Asked }) {
   const parts = [
     ...(rule === undefined ? [] : [`rule ${rule}`]),
     ...(action === undefined ? [] : [action]),
-    ...(status === undefined ? [] : [status]),
+    ...(status === undefined ? [] : [claimWords(status)]),
     ...(q === undefined ? [] : [`“${q}”`]),
   ];
   return (
@@ -281,8 +286,8 @@ async function counts({ reader }: HttpDeps, context: Ctx) {
       <h2>By rule and action</h2>
       {orphaned > 0 ? (
         <div class="notice wait">
-          {plural(orphaned, 'claim')} {orphaned === 1 ? 'is' : 'are'} <b>orphaned</b>: the rule is missing or off, so
-          nothing undoes it by itself. A person releases it, or a rule that matches takes it over.
+          {plural(orphaned, 'action')} {orphaned === 1 ? 'is' : 'are'} in force <b>without a rule</b>: it is missing or
+          off, so nothing undoes it by itself. A person releases it, or a rule that matches takes it over.
         </div>
       ) : null}
       <Table
@@ -290,8 +295,8 @@ async function counts({ reader }: HttpDeps, context: Ctx) {
         columns={[
           'Rule',
           'Action',
-          { head: 'Standing', kind: 'number' },
-          { head: 'Orphaned', kind: 'number' },
+          { head: 'In force', kind: 'number' },
+          { head: 'Without a rule', kind: 'number' },
           ...(canRelease ? ['Release all'] : []),
         ]}
         rows={[...groups.values()].map(({ rule, action, standing, orphaned }) => ({

@@ -27,7 +27,7 @@ const MEANINGS = [
   {
     as: 'done',
     label: 'It was done',
-    text: 'It counts as confirmed, with its claims: it is undone when its rule no longer matches.',
+    text: 'It counts as done by Trustward: it is undone when its rule no longer matches.',
   },
   {
     as: 'not-done',
@@ -45,7 +45,7 @@ function ResolveForm({ intent: { id } }: { intent: Pick<Intent, 'id'> }) {
   return (
     <Form class="act" method="post" action={`/intents/${encodeURIComponent(id)}/resolve`}>
       <label>
-        <span class="unseen">Reason to resolve intent {id}</span>
+        <span class="unseen">Reason to settle this action</span>
         <input type="text" name="reason" placeholder="Reason" required maxlength={1000} />
       </label>
       {MEANINGS.map(({ as, label }) => (
@@ -83,7 +83,7 @@ function intentPage(deps: HttpDeps): Route {
   return readPage(deps, '/intents/:id', async (context) => {
     const id = param(context, 'id');
     const [intent] = await deps.reader.intents({ ids: [id] });
-    if (!intent) throw new AppError('not_found', `there is no intent \`${id}\``);
+    if (!intent) throw new AppError('not_found', `there is no action \`${id}\``);
     const needsPerson = await canResolve(deps, intent);
     return {
       title: `Action ${intent.action} on ${intent.target}`,

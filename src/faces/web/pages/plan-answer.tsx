@@ -261,11 +261,11 @@ function HeldBack({ intents }: { intents: readonly PlannedIntent[] }) {
       <ul class="list">
         {byReason.slice(0, REASONS_MAX).map((held) => (
           <li>
-            {countText(held.length)} held: <Words>{held[0]?.reasonText ?? ''}</Words>.{' '}
+            {countText(held.length)} {held.length === 1 ? 'waits' : 'wait'}: <Words>{held[0]?.reasonText ?? ''}</Words>.{' '}
             {notLiftedWords(held[0]?.reason ?? '') ?? ''}
           </li>
         ))}
-        {more > 0 ? <li>{countText(more)} more held: each target below has its reason.</li> : null}
+        {more > 0 ? <li>{countText(more)} more wait: each target below has its reason.</li> : null}
       </ul>
     </>
   );

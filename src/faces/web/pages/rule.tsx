@@ -15,6 +15,7 @@ import { countText, plural } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
 import { ReplayParts } from '../../report/html/picture.tsx';
 import { Code, Lines, Mark, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { claimWords } from '../../report/words.ts';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
@@ -386,7 +387,7 @@ async function now({ reader }: HttpDeps, { id }: Rule, last: RunTally | undefine
             <Link href={addressOf('/in-force', { rule: id, action, status })}>
               {countText(count)} × {action}
             </Link>{' '}
-            <Mark word={status} tone={status === 'orphaned' ? 'wait' : 'good'} />
+            <Mark word={status} text={claimWords(status)} tone={status === 'orphaned' ? 'wait' : 'good'} />
           </li>
         ))}
       </ul>

@@ -19,6 +19,7 @@ import { Who } from '../../report/html/document.tsx';
 import { Link } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Name, Table, When, Words } from '../../report/html/text.tsx';
 import { shortStateWords, stateWords } from '../../report/why-words.ts';
+import { claimWords } from '../../report/words.ts';
 import { answerPage } from '../answer.tsx';
 import { Act, OutcomeMark, ReleasedTable } from '../parts/act.tsx';
 import { releasedOn } from './in-force.tsx';
@@ -109,7 +110,7 @@ export function InForceCard({ why }: { why: Why }) {
           <li data-row>
             <Link href="/in-force">In force</Link>: <Code>{action}</Code> on <Code>{target}</Code>, by{' '}
             <RuleLink rule={rule} /> since <When at={openedAt} />{' '}
-            {status === 'orphaned' ? <Mark word="orphaned" tone="bad" /> : null}
+            {status === 'orphaned' ? <Mark word={status} text={claimWords(status)} tone="bad" /> : null}
           </li>
         ))}
         {waiting.map(({ plan, status, action, target, rules, reasonText, expiresAt }) => (
@@ -263,7 +264,7 @@ function ownTarget({ kind, id, serial }: Identity): string {
 
 async function targetOf({ reader }: HttpDeps, { kind, id }: Identity, claimId: string): Promise<string> {
   const claim = (await openClaims(reader, { subjectId: id })).find((one) => one.id === claimId);
-  if (!claim) throw new AppError('conflict', `claim \`${claimId}\` on this ${kind} is not in force any more`);
+  if (!claim) throw new AppError('conflict', `what you released on this ${kind} is not in force any more`);
   return claim.target;
 }
 
