@@ -11,6 +11,7 @@ import type { RecordReader } from '../../domain/store-ports.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import { withReader } from '../../runtime/compose/run-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
+import { outcomeName } from '../report/decision-words.ts';
 import { type Cell, type CellLine, whoLines, whole } from '../report/fact-text.ts';
 import { inboxText } from '../report/inbox.ts';
 import { views } from '../report/index.ts';
@@ -160,7 +161,7 @@ export async function intentListCommand(io: Io, options: PageOptions & { state?:
     cells: (intent) => [
       whole(intent.id),
       [intent.action, whole(intent.target), ...namesOf(intent)],
-      intent.outcome ?? intent.status,
+      outcomeName(intent.outcome ?? intent.status),
       minuteOf(intent.settledAt ?? intent.sentAt ?? intent.createdAt),
       intent.note ?? '',
     ],

@@ -16,6 +16,7 @@ import { composeEngine, composeWhatIf } from '../../runtime/compose/compose.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { buildReport } from '../report/build-report.ts';
+import { outcomeName } from '../report/decision-words.ts';
 import { countText, plainText, plural, showHidden, whoLine } from '../report/fact-text.ts';
 import { countLines, partWords, planLine } from '../report/plan-view.ts';
 import { configOf, evidenceOf, withSettings } from './config-of.ts';
@@ -235,7 +236,7 @@ function outcomeLines(intents: NonNullable<Output<'applyPlan'>['applied']>['inte
   return [
     ...shown.map(
       ({ action, target, outcome, status, note }) =>
-        `  ${action} ${target}: ${outcome ?? status}${note ? ` (${note})` : ''}`,
+        `  ${action} ${target}: ${outcomeName(outcome ?? status)}${note ? ` (${note})` : ''}`,
     ),
     ...(left === 0 ? [] : [`  and ${countText(left)} more that succeeded`]),
   ];

@@ -70,11 +70,17 @@ function nounShown({ subject, target }: OnTarget): string | undefined {
   return subject.kind === 'user' && target.endsWith(` ${subject.id}`) ? 'Serial number and user' : undefined;
 }
 
+/** `unknown` is a verdict alone. */
+export function outcomeName(outcome: string): string {
+  return outcome === 'unknown' ? 'in doubt' : outcome;
+}
+
 /** `succeeded 2026-11-21 09:37:02Z: Success`; an act without an outcome shows how far it got. */
 export function outcomeWords(decision: RunDecision): string {
   const { outcome, outcomeText, intent } = decision;
   const at = intent?.settledAt ?? intent?.sentAt ?? null;
-  const name = outcome ?? (intent?.status === 'sent' ? 'sent, not answered yet' : 'not done yet');
+  const name =
+    outcome === null ? (intent?.status === 'sent' ? 'sent, not answered yet' : 'not done yet') : outcomeName(outcome);
   if (outcome === 'dry_run') return 'dry run';
   return [name, ...(at === null ? [] : [` ${timeCell(at)}`]), ...(outcomeText ? [`: ${outcomeText}`] : [])].join('');
 }

@@ -13,7 +13,7 @@ import { leastMode } from '../../domain/rule.ts';
 import type { Run, RunCounts } from '../../domain/run.ts';
 import type { HistoryLine } from '../../domain/why.ts';
 import { decisionView, runView } from './decision-view.ts';
-import { actKindOf, capWordsOf, decisionWords, timeCell } from './decision-words.ts';
+import { actKindOf, capWordsOf, decisionWords, outcomeName, timeCell } from './decision-words.ts';
 import { type Cell, type CellLine, changeTexts, countText, factTexts, marked, whoLines, whole } from './fact-text.ts';
 import { type TerminalOptions, terminalTable } from './terminal-table.ts';
 
@@ -62,7 +62,7 @@ function actionLine({ action, target, subject }: ReportDecision): CellLine {
 /** What a dry run would do or report has no outcome beside that. */
 function outcomeLines({ outcome, outcomeText }: ReportDecision): string[] {
   if (outcome === null || outcome === 'dry_run') return [];
-  return [outcomeText ? `${outcome}: ${outcomeText}` : outcome];
+  return [outcomeText ? `${outcomeName(outcome)}: ${outcomeText}` : outcomeName(outcome)];
 }
 
 /** One row per entry, in the given order; the body as its members, the most informative first. JSON has all of it. */

@@ -317,7 +317,7 @@ function runSection({ run, plan }: Report): Section {
     fact('status', shownAs('state', run.status)),
     ...(plan.id === null
       ? []
-      : [fact('plan', marked(shownAs('term', plan.id, planPath(plan.id)), ` with ${plural(plan.intents, 'intent')}`))]),
+      : [fact('plan', marked(shownAs('term', plan.id, planPath(plan.id)), ` with ${plural(plan.intents, 'action')}`))]),
     ...(run.rulesDir === null ? [] : [fact('rules', shownAs('term', run.rulesDir))]),
   ];
   return { title: 'How the run went', blocks: [{ is: 'facts', facts }] };

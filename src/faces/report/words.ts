@@ -22,7 +22,7 @@ import { isOfLook } from '../../domain/run.ts';
 import { SOURCES } from '../../domain/subjects.ts';
 import { countEffect, effectWords } from './build-report.ts';
 import { summaryOf } from './decision-view.ts';
-import { type ActKind, actKindOf, capWordsOf, timeWords } from './decision-words.ts';
+import { type ActKind, actKindOf, capWordsOf, outcomeName, timeWords } from './decision-words.ts';
 import { andMore, type CellLine, countText, marked, plainText, plural, shownAs, type Who } from './fact-text.ts';
 import { grouped } from './grouped.ts';
 import { appliedWords, operatorWords } from './plan-view.ts';
@@ -135,7 +135,7 @@ function liveWords(acts: readonly RunDecision[]): string[] {
   const done = summaryOf(acts);
   const outcomes = (['succeeded', 'failed', 'unknown', 'parked', 'pending'] as const)
     .filter((name) => done[name] > 0)
-    .map((name) => `${countText(done[name])} ${name}`);
+    .map((name) => `${countText(done[name])} ${outcomeName(name)}`);
   return [`Acted on ${plural(acts.length, 'match', 'matches')}: ${outcomes.join(', ')}.`];
 }
 
@@ -316,7 +316,7 @@ function planWords(plan: ReportPlan): string {
 export function progressWords({ id, status, progress, expiresAt }: ReportPlan): string | undefined {
   if (status !== 'interrupted' || !progress) return undefined;
   const { outcomes, notBegun } = progress;
-  const counts = Object.entries(outcomes).map(([one, count]) => `${count} ${one === 'unknown' ? 'in doubt' : one}`);
+  const counts = Object.entries(outcomes).map(([one, count]) => `${count} ${outcomeName(one)}`);
   const named = notBegun.slice(0, NOT_BEGUN_MAX).map(({ action, target }) => `${action} ${target}`);
   const rest = notBegun.length === 0 ? '' : ` (${named.join(', ')}${andMore(notBegun.length - named.length)})`;
   const done = `Plan ${id} was interrupted while it was applied: ${[...counts, `${notBegun.length} not begun`].join(', ')}${rest}.`;

@@ -107,6 +107,9 @@ function WholePage({ content, context }: { content: PageContent; context: PageCo
         <main id="main" tabindex={-1}>
           {body}
         </main>
+        <footer class="quiet">
+          <Link href="/guide/glossary.html">What the words mean</Link>
+        </footer>
         {caller ? <Keys /> : null}
       </body>
     </html>

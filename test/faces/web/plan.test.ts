@@ -31,7 +31,7 @@ describe('the page of a plan', () => {
     expect(text).toContain('1 × ban_device by other');
     expect(text).toContain('Laptop 1 owner-1@example.com device-1');
     expect(text).toContain('MdmData.CompromisedStatus = "TRUE"');
-    expect(text).toContain('held the rule has mode approve');
+    expect(text).toContain('waits the rule has mode approve');
     expect(text).toContain('of a live run');
     expect(text).toContain('run 1');
     expect(text).toContain('The configured mode is enforce : what you approve is applied at once');

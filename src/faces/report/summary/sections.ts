@@ -2,10 +2,12 @@
 
 import { formatDuration, HOUR_MS, MINUTE_MS } from '../../../base/time.ts';
 import type { Summary, SummaryCalls, SummaryRuns } from '../../../contract/answers.ts';
+import type { ReasonCode } from '../../../domain/decision.ts';
 import type { AuditReader, PageReader, RecordReader } from '../../../domain/store-ports.ts';
 import { timeWords } from '../decision-words.ts';
 import type { Document } from '../document.ts';
 import { andMore, countText, listed, plural } from '../fact-text.ts';
+import { reasonWords } from '../words.ts';
 
 export type SummaryReader = Pick<RecordReader, 'runLines' | 'exemptions'> &
   Pick<AuditReader, 'audit'> &
@@ -94,7 +96,7 @@ function callsLine({ action, count, some }: SummaryCalls): string {
 
 function heldLine({ rules, reason, count, inForce, some }: Summary['held'][number]): string {
   const named = some.map(({ target, run }) => `${target} (run ${run})`);
-  return `${listed(rules)}, ${reason}: ${countText(count)}, ${countText(inForce)} still: ${named.join(', ')}${andMore(count - some.length)}`;
+  return `${listed(rules)}, ${reasonWords(reason as ReasonCode)}: ${countText(count)}, ${countText(inForce)} still: ${named.join(', ')}${andMore(count - some.length)}`;
 }
 
 function expiredLines({ plans, exemptions }: Summary['expired']): string[] {

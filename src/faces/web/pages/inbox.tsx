@@ -166,7 +166,7 @@ async function described(deps: HttpDeps, intent: Intent, needsPerson: boolean) {
         <dd>
           <Lines texts={intent.basis.flatMap(({ facts }) => factTexts(facts, intent.createdAt))} />
         </dd>
-        <dt>intent</dt>
+        <dt>id</dt>
         <dd>
           <Code>{id}</Code>
         </dd>

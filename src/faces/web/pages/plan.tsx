@@ -171,7 +171,7 @@ function Facts({ intent: { basis, held, reasonText, reason }, atMs, flip, isOpen
       <Lines texts={flip ? [...texts, flipWords(flip, atMs)] : texts} />
       {held && isOpen ? (
         <div>
-          <Mark word="hold" text="held" /> <Words>{reasonText || reason}</Words>
+          <Mark word="hold" text="waits" /> <Words>{reasonText || reason}</Words>
         </div>
       ) : null}
     </>
