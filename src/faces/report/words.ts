@@ -275,7 +275,8 @@ export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, '
 
 /** What ends a hold that no approval lifts; undefined for any other reason. */
 export function notLiftedWords(reason: string): string | undefined {
-  if (reason === 'conflict') return 'Approving does not help here: change one of the rules, or release what the other one did.';
+  if (reason === 'conflict')
+    return 'Approving does not help here: change one of the rules, or release what the other one did.';
   if (reason === 'other_first') return 'It continues when that is done, rejected, or no longer proposed.';
   if (reason === 'stopped') return 'It continues with the first run after `trustward resume`.';
   if (reason === 'frozen') return 'It continues with the first run after the change window.';
