@@ -7,6 +7,7 @@ import { INTENT_STATUSES } from '../domain/intent.ts';
 import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../domain/notification.ts';
 import { INBOX_STATES } from '../domain/operator.ts';
 import { PLAN_STATUSES } from '../domain/plan.ts';
+import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import { HISTORY_KINDS } from '../domain/why.ts';
 import {
   count,
@@ -229,3 +230,26 @@ export type ReleasedShown = z.infer<typeof released>;
 export type AuditEntryShown = z.infer<typeof auditEntry>;
 export type NotificationShown = z.infer<typeof notification>;
 export type TokenShown = z.infer<typeof token>;
+
+const listedFlag = z.boolean().nullable().describe('null: not known');
+/** A device, user or service in a list, with what its last trusted reading showed. */
+export const listedSubject = z
+  .strictObject({
+    kind: z.enum(SUBJECT_KINDS),
+    id: text,
+    name: text,
+    serial: text.describe('of a device'),
+    platform: text.describe('of a device'),
+    model: text.describe('of a device'),
+    owners: z.array(text).nullable().describe('of a device; null: no reading has shown them'),
+    banned: listedFlag,
+    compromised: listedFlag,
+    enabled: listedFlag.describe('of a service; null: not known'),
+    level: text.nullable().describe('the trust level of a device or user; null: not known'),
+    rules: z.array(text).describe('rules that match it now'),
+    actions: z.array(text).describe('what Trustward has in force on it'),
+    firstAt: time.describe('when a trusted reading showed it first'),
+    changedAt: time.describe('when one of its names or of these facts changed last'),
+  })
+  .meta({ id: 'ListedSubject' });
+export type ListedShown = z.output<typeof listedSubject>;

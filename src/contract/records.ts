@@ -1,8 +1,10 @@
 // contract: what is read: decisions, subjects, what is in force, the audit, rules, explanations, summaries.
 import { z } from 'zod';
 import { AUDIT_KINDS } from '../domain/audit-entry.ts';
+import { LISTED_NAMES, UNKNOWN } from '../domain/listed-facts.ts';
 import { NOTIFICATION_STATUSES } from '../domain/notification.ts';
 import { INBOX_STATES, type InboxState } from '../domain/operator.ts';
+import { PLATFORMS, TRUST_LEVELS } from '../domain/platform-values.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import { TIMELINE_PARTS } from '../domain/why.ts';
 import { schemas } from './answers.ts';
@@ -15,6 +17,7 @@ import {
   inboxItem,
   intent,
   intentStatus,
+  listedSubject,
   notification,
 } from './nouns.ts';
 import {
@@ -29,11 +32,39 @@ import {
   sinceField,
   total,
 } from './operation.ts';
-import { count, decisionName, outcome, text } from './report.ts';
+import { count, decisionName, outcome, text, time } from './report.ts';
 
 const { explained, rule, summary, triedRule, why } = schemas;
 type InboxShape = Record<InboxState, typeof count>;
 const subjectParams = z.object({ kind: z.enum(SUBJECT_KINDS), id: text.describe('any name of the subject') });
+
+const flagFilter = z.enum(['true', 'false', UNKNOWN]).optional();
+
+/** What a list of subjects is filtered and sorted by. */
+export const fleetQuery = z.strictObject({
+  q: nameField
+    .optional()
+    .describe(
+      'words of its name, each in full or its beginning; or an id, a serial number or an e-mail address in full',
+    ),
+  banned: flagFilter.describe('of devices'),
+  compromised: flagFilter.describe('of devices: what device management reports'),
+  platform: z
+    .enum([...PLATFORMS.map((one) => one.toLowerCase()), 'other', UNKNOWN])
+    .optional()
+    .describe('of devices'),
+  level: z
+    .enum([...TRUST_LEVELS, UNKNOWN])
+    .optional()
+    .describe('the trust level, of devices and users'),
+  enabled: flagFilter.describe('of services'),
+  rule: nameField.optional().describe('those that this rule matches now'),
+  owner: nameField.optional().describe('of devices: the e-mail address of an owner'),
+  sort: z.enum(['name', ...LISTED_NAMES]).default('name'),
+  order: z.enum(['asc', 'desc']).default('asc'),
+  limit: limitField,
+  after: nameField.optional().describe('`next` of the page before'),
+});
 
 export const RECORDS = {
   listDecisions: entry({
@@ -58,6 +89,32 @@ export const RECORDS = {
       200: { description: 'a page of decisions, the newest first', schema: pageSchema('decisions', decision) },
     },
     refusals: [404],
+  }),
+  listSubjects: entry({
+    id: 'listSubjects',
+    method: 'GET',
+    path: '/api/subjects/:kind',
+    scope: 'read',
+    tag: 'decisions',
+    summary: 'List devices, users or services as the last trusted reading showed them',
+    description: `More than 2,000 that a search, an owner or a rule finds are listed as they are found, without a total: such a page may be short, and \`next\` goes on.`,
+    params: z.object({ kind: z.enum(SUBJECT_KINDS) }),
+    query: fleetQuery,
+    answers: {
+      200: {
+        description: 'a page of subjects',
+        schema: pageSchema('subjects', listedSubject, {
+          readAt: time.nullable().describe('when that reading ended; null: there is none yet'),
+          total: count.nullable().describe('on all pages; null: not counted'),
+          isSorted: z.boolean().describe('false: too many are found to be sorted'),
+          counts: z
+            .record(z.string(), z.record(z.string(), count))
+            .describe('of all of this kind: how many have each value of each filter'),
+        }),
+      },
+    },
+    refusals: [404],
+    needs: 'record',
   }),
   getSubject: entry({
     id: 'getSubject',

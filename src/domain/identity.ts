@@ -6,6 +6,7 @@ import { shownName } from '../base/text.ts';
 import { timeText } from '../base/time.ts';
 import { AppError } from './errors.ts';
 import { type Facts, ownText, ownTexts } from './facts.ts';
+import { factsOf } from './listed-facts.ts';
 import { SUBJECT_KINDS, type SubjectKind, type SubjectRef } from './subjects.ts';
 
 /** What one reading shows of a subject. Texts are empty where the record has none, or a value of another type. */
@@ -17,6 +18,11 @@ export interface IdentitySeen extends SubjectRef {
   model: string;
   /** E-mail addresses; undefined: this reading does not show them. */
   owners: readonly string[] | undefined;
+}
+
+/** The same, with what lists filter and sort by (listed-facts.ts). */
+export interface ListedIdentity extends IdentitySeen {
+  facts: number;
 }
 
 export interface Identity extends IdentitySeen {
@@ -58,9 +64,11 @@ export const NAMED_MAX = 50;
 export interface IdentityChanges {
   kind: SubjectKind;
   /** New ones, and those of which something differs. */
-  changed: Iterable<IdentitySeen>;
+  changed: Iterable<ListedIdentity>;
   /** Whether the reading had a record of one of the two fingerprints that are here, made with this key. Undefined: none is gone. */
   had: { key: PrintKey; has(prints: PresentPrints, at: number): boolean } | undefined;
+  /** When the reading ended, epoch ms. */
+  readAt: number;
 }
 
 /**
@@ -76,7 +84,7 @@ export const FIELDS: Record<SubjectKind, readonly (string | undefined)[]> = {
   service: ['ServiceID', undefined, 'ServiceName', undefined, undefined],
 };
 
-export function identityOf(kind: SubjectKind, record: Facts): IdentitySeen {
+export function identityOf(kind: SubjectKind, record: Facts): ListedIdentity {
   const texts = FIELDS[kind].map((field) => fieldText(record, field));
   const [id, serial, name, platform, model] = texts as [string, string, string, string, string];
   return {
@@ -87,6 +95,7 @@ export function identityOf(kind: SubjectKind, record: Facts): IdentitySeen {
     platform,
     model,
     owners: kind === 'device' ? ownTexts(record, 'Emails') : undefined,
+    facts: factsOf(kind, record),
   };
 }
 

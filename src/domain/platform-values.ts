@@ -19,6 +19,9 @@ export const OWNERSHIPS = [
   'Undefined',
 ] as const;
 
+/** Of devices; a list that shows others calls them so. Their order is stored (listed-facts.ts). */
+export const PLATFORMS = ['Android', 'ChromeOS', 'iOS', 'Linux', 'macOS', 'Windows'] as const;
+
 /** How records spell booleans. */
 export const FLAGS = ['TRUE', 'FALSE'] as const;
 export type Flag = (typeof FLAGS)[number];

@@ -4,7 +4,7 @@
 import type { PrintKey } from '../base/print-bits.ts';
 import type { TrustEvent } from './event.ts';
 import type { Facts } from './facts.ts';
-import type { IdentitySeen } from './identity.ts';
+import type { ListedIdentity } from './identity.ts';
 import type { ListPiece, PieceRead } from './lists.ts';
 import type { SharedPrints } from './recorded-history.ts';
 import type { Evaluator, JudgeContext, JudgementPart } from './verdict.ts';
@@ -31,7 +31,7 @@ export interface FleetPart {
 }
 
 /** New and changed identities: as they are, or as bytes of JSON. */
-export type IdentityPart = IdentitySeen[] | Uint8Array;
+export type IdentityPart = ListedIdentity[] | Uint8Array;
 
 /** What a part shows of whether its source moves; 0: no record has a time. */
 export interface SightPart {

@@ -10,6 +10,7 @@ import type { EndpointToken } from './endpoint-token.ts';
 import type { Claim, Episode, OPEN_CLAIM_STATUSES } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption, ExemptionMember, MemberReader } from './exemption.ts';
+import type { FleetReader } from './fleet.ts';
 import type { IdentityChanges, IdentityReader, PresentPrints } from './identity.ts';
 import type { Intent, IntentStatus, SettledAs } from './intent.ts';
 import type { Lists } from './lists.ts';
@@ -220,7 +221,7 @@ export interface ClaimQuery {
   limit: number;
 }
 
-export interface PageReader {
+export interface PageReader extends FleetReader {
   /** All decisions in force in a run, in the order of its report. */
   outlinesOfRun(run: RunRecord): Promise<DecisionOutline[]>;
   /** Undefined without such a plan. */

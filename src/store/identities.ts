@@ -5,10 +5,12 @@ import { canonicalJson } from '../base/json.ts';
 import { PRINT_WORDS, type PrintKey } from '../base/print-bits.ts';
 import { giveWay } from '../base/turns.ts';
 import { SELECTOR_FIELDS } from '../domain/exemption.ts';
+import { sortKey, wordKeys } from '../domain/fleet.ts';
 import {
   type Identity,
   type IdentityChanges,
   type IdentitySeen,
+  type ListedIdentity,
   NAMED_MAX,
   type NamedBy,
   type NamedIdentity,
@@ -17,8 +19,9 @@ import {
   type SelectedIdentities,
 } from '../domain/identity.ts';
 import { IdentityPrinter } from '../domain/identity-print.ts';
+import { NO_FACTS } from '../domain/listed-facts.ts';
 import { isOverlong, type SubjectKind } from '../domain/subjects.ts';
-import { type Db, keepMeta, type Row, readMeta, type Work } from './queries.ts';
+import { type Db, keepMeta, type Row, readMeta, type Value, type Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 
 // The keys by which identities are found: 32 bits of each name, in one index.
@@ -51,8 +54,11 @@ function hashOf(by: KeyedBy, name: string): number {
 /** An empty serial number or name is not looked for. */
 function hashesOf({ id, serial, name }: Pick<IdentitySeen, KeyedBy>): number[] {
   const hashes = [hashOf('id', id)];
-  if (nameKey(serial) !== '') hashes.push(hashOf('serial', serial));
-  if (nameKey(name) !== '') hashes.push(hashOf('name', name));
+  for (const [by, text] of [
+    ['serial', nameKey(serial)],
+    ['name', nameKey(name)],
+  ] as const)
+    if (text !== '') hashes.push(nameHash(by, text));
   return hashes;
 }
 
@@ -106,8 +112,8 @@ class SortedKeys {
 // Identities and owners as rows.
 
 /** In the order of `COLUMNS`. */
-function rowOfIdentity(seen: IdentitySeen, firstAt: number, atMs: number): Row {
-  const { kind, id, serial, name, platform, model, owners } = seen;
+function rowOfIdentity(seen: ListedIdentity, sortedBy: string, firstAt: number, atMs: number): Row {
+  const { kind, id, serial, name, platform, model, owners, facts } = seen;
   return {
     kind,
     id,
@@ -122,10 +128,12 @@ function rowOfIdentity(seen: IdentitySeen, firstAt: number, atMs: number): Row {
     // A neighbouring version compares them, and finds none that it knows: it prints what it reads anew.
     print: 0,
     owners_print: owners === undefined ? null : 0,
+    facts,
+    sort_key: sortedBy,
   };
 }
 
-const NOBODY: IdentitySeen = {
+const NOBODY: ListedIdentity = {
   kind: 'device',
   id: '',
   serial: '',
@@ -133,8 +141,9 @@ const NOBODY: IdentitySeen = {
   platform: '',
   model: '',
   owners: undefined,
+  facts: NO_FACTS,
 };
-const COLUMNS = ['no', ...Object.keys(rowOfIdentity(NOBODY, 0, 0))];
+const COLUMNS = ['no', ...Object.keys(rowOfIdentity(NOBODY, '', 0, 0))];
 
 /** By an owner whose name is too long nothing is found; the record has it. */
 function ownerRows({ owners = [] }: IdentitySeen, no: number): [string, number][] {
@@ -151,6 +160,13 @@ function namesOfRow(row: Row): Omit<IdentitySeen, 'kind'> {
     model: row.model as string,
     owners: row.owners === null ? undefined : storedJson<string[]>(row.owners as string),
   };
+}
+
+/** As they are printed. */
+const PRINTED = 'no, id, serial, name, platform, model, owners, facts';
+
+function listedOfRow(row: Row): Omit<ListedIdentity, 'kind'> {
+  return { ...namesOfRow(row), facts: row.facts as number };
 }
 
 export function identityOfRow(row: Row): Identity {
@@ -183,13 +199,14 @@ const ROWS_OF_TURN = 2_000;
 /** There may be a million. Nobody else writes them meanwhile. */
 export async function presentIdentities(db: Db, kind: SubjectKind, key: PrintKey): Promise<PresentIdentities> {
   const present = 'FROM identities WHERE kind = ? AND gone_at IS NULL';
-  const sql = `SELECT no, id, serial, name, platform, model, owners ${present} AND no > ? ORDER BY no LIMIT ${ROWS_AT_ONCE}`;
+  // In the order of rows: the index of lists has another one.
+  const sql = `SELECT ${PRINTED} ${present.replace('identities', `identities ${db.dialect.unindexed}`)} AND no > ? ORDER BY no LIMIT ${ROWS_AT_ONCE}`;
   const count = Number((await db.reading(db.get<{ n: number }>(`SELECT count(*) AS n ${present}`, kind)))?.n);
   const all = emptyPresent(count, key);
   for (let [read, last] = [0, 0]; ; ) {
     const rows = await db.reading(db.all(sql, kind, last));
     print(
-      rows.map((row) => [row.no as number, namesOfRow(row)]),
+      rows.map((row) => [row.no as number, listedOfRow(row)]),
       all,
       read,
     );
@@ -208,7 +225,7 @@ function emptyPresent(count: number, key: PrintKey): PresentIdentities {
 function afterChanges(
   before: PresentIdentities,
   gone: ReadonlySet<number>,
-  saved: ReadonlyMap<number, IdentitySeen>,
+  saved: ReadonlyMap<number, ListedIdentity>,
 ): PresentIdentities {
   if (gone.size === 0 && saved.size === 0) return before;
   const { key } = before;
@@ -229,7 +246,7 @@ function afterChanges(
 
 /** Into places from one on. */
 function print(
-  identities: Iterable<readonly [number, Omit<IdentitySeen, 'kind'>]>,
+  identities: Iterable<readonly [number, Omit<ListedIdentity, 'kind'>]>,
   { nos, prints, key }: PresentIdentities,
   at: number,
 ): void {
@@ -270,6 +287,59 @@ export function* keyed(db: Db, by: KeyedBy, key: string, limit = Number.POSITIVE
     const rows = yield* db.all(sql, hashOf(by, key), from);
     named.push(...rows.map(identityOfRow).filter((identity) => nameKey(identity[by]) === key));
     if (named.length >= limit || rows.length < KEYED_AT_ONCE) return named.slice(0, limit);
+  }
+}
+
+/** Of all whose id, serial number, name or owner this may be: whoever asks compares them. */
+export function* numbersNamed(db: Db, text: string): Work<number[]> {
+  const hashes = KEYED_BY.map((by) => hashOf(by, text));
+  const sql = `SELECT no FROM identity_keys WHERE hash IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
+    UNION ALL SELECT no FROM identity_owners WHERE owner_key = ? LIMIT ${KEYED_AT_ONCE}`;
+  return (yield* db.all<{ no: number }>(sql, JSON.stringify(hashes), nameKey(text))).map(({ no }) => Number(no));
+}
+
+/** The number of each that is known. */
+export function* numbersOfIds(db: Db, kind: SubjectKind, ids: readonly string[]): Work<Map<string, number>> {
+  const sql = `SELECT no, id FROM identities WHERE kind = ? AND no IN (
+    SELECT no FROM identity_keys WHERE hash IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))`;
+  const nos = new Map<string, number>();
+  for (const some of inParts(ids, KEYED_AT_ONCE)) {
+    const hashes = JSON.stringify(some.map((id) => hashOf('id', id)));
+    for (const { no, id } of yield* db.all<{ no: number; id: string }>(sql, kind, hashes)) nos.set(id, Number(no));
+  }
+  return nos;
+}
+
+const WORD_ROWS_AT_ONCE = 20;
+
+/** Numbers with words from `begin` on and before `end`, each with the place after it: a word, the first number of its row, and how many of that row. */
+export function* numbersOfWords(
+  db: Db,
+  begin: number,
+  end: number,
+  from: string,
+  limit: number,
+): Work<{ no: number; at: string }[]> {
+  const sql = `SELECT word, first_no, rest FROM identity_words WHERE word < ? AND (word, first_no) >= (?, ?)
+    ORDER BY word, first_no LIMIT ${WORD_ROWS_AT_ONCE}`;
+  const found: { no: number; at: string }[] = [];
+  let [word = begin, first = 0, skip = 0] = from === '' ? [] : from.split(' ').map(Number);
+  for (;;) {
+    const rows = yield* db.all<{ word: number; first_no: number; rest: string }>(sql, end, word, first);
+    for (const row of rows) {
+      [word, first] = [Number(row.word), Number(row.first_no)];
+      let no = first;
+      const distances = row.rest === '' ? [] : row.rest.split(' ');
+      for (let at = 0; at <= distances.length; at += 1) {
+        if (at > 0) no += Number(distances[at - 1]);
+        if (at < skip) continue;
+        found.push({ no, at: `${word} ${first} ${at + 1}` });
+        if (found.length === limit) return found;
+      }
+      skip = 0;
+    }
+    if (rows.length < WORD_ROWS_AT_ONCE) return found;
+    first += 1;
   }
 }
 
@@ -329,9 +399,28 @@ const SAVED_AT_ONCE = 500;
  */
 export async function saveIdentities(
   db: Db,
-  { kind, changed, had }: IdentityChanges,
+  changes: IdentityChanges,
   atMs: number,
   known?: PresentIdentities,
+): Promise<PresentIdentities | undefined> {
+  const now = await saveChanges(db, changes, atMs, known);
+  await db.passingTransaction(() => keepMeta(db, listedAtKey(changes.kind), String(changes.readAt)));
+  return now;
+}
+
+const listedAtKey = (kind: SubjectKind) => `listed_${kind}`;
+
+/** When the last reading ended that all stored identities of a kind show; undefined: of this version there is none. */
+export function* readListedAt(db: Db, kind: SubjectKind): Work<number | undefined> {
+  const at = yield* readMeta(db, listedAtKey(kind));
+  return at === undefined ? undefined : Number(at);
+}
+
+async function saveChanges(
+  db: Db,
+  { kind, changed, had }: IdentityChanges,
+  atMs: number,
+  known: PresentIdentities | undefined,
 ): Promise<PresentIdentities | undefined> {
   if (!(await db.reading(hasAny(db, kind)))) {
     const hasAdded = await addIdentities(db, changed, atMs);
@@ -340,7 +429,7 @@ export async function saveIdentities(
   const before = known ?? (had && (await presentIdentities(db, kind, had.key)));
   // What is gone is marked first: a changed one has a fingerprint that the list no longer has, and comes back at once.
   const gone = had && before ? await markGone(db, before, had.has, atMs) : new Set<number>();
-  const saved = new Map<number, IdentitySeen>();
+  const saved = new Map<number, ListedIdentity>();
   for (const some of inParts(changed, SAVED_AT_ONCE)) {
     if (had || saved.size > 0) await giveWay();
     await db.passingTransaction(function* () {
@@ -360,38 +449,88 @@ const KEYS_OF_SLICE = 4_000;
  * The first list of a kind. INVARIANT: the keys come before their rows: a row whose keys a crash left out would not be found, and no
  * reading would show it as changed. A key without its row finds nothing.
  */
-async function addIdentities(db: Db, all: Iterable<IdentitySeen>, atMs: number): Promise<boolean> {
+async function addIdentities(db: Db, all: Iterable<ListedIdentity>, atMs: number): Promise<boolean> {
   let saved = false;
-  for await (const some of inPartsInTurns(all, SORTED_AT_ONCE)) {
+  for await (const part of inPartsInTurns(all, SORTED_AT_ONCE)) {
+    const sortKeys = part.map(sortKey);
+    const order = inOrderOfLists(part, sortKeys);
+    const some = order.map((index) => part[index] as ListedIdentity);
+    await giveWay();
     const firstNo = Number(
       (await db.reading(db.get<{ no: number }>('SELECT coalesce(max(no), 0) + 1 AS no FROM identities')))?.no,
     );
     const keys = new SortedKeys(some.length);
+    const words = new SortedWords();
     for (const [index, seen] of some.entries()) {
       keys.add(seen, index);
+      words.add(wordKeys(seen), firstNo + index);
       if (index % KEYS_OF_SLICE === 0) await giveWay();
     }
     const count = keys.sort();
+    await giveWay();
     for (let at = 0; at < count; at += KEYS_OF_SLICE) {
       await giveWay();
       const part = keys.part(at, at + KEYS_OF_SLICE, firstNo);
       await db.passingTransaction(() => db.insertMany('identity_keys', KEY_COLUMNS, part, 'ON CONFLICT DO NOTHING'));
     }
+    await insertInTurns(db, 'identity_words', WORD_COLUMNS, words.rows());
+    const owners = some.flatMap((seen, index) => ownerRows(seen, firstNo + index));
+    owners.sort(([one], [other]) => (one < other ? -1 : 1));
+    await insertInTurns(db, 'identity_owners', OWNER_COLUMNS, owners);
     for (let at = 0; at < some.length; at += ROWS_OF_SLICE) {
       await giveWay();
-      const part = some.slice(at, at + ROWS_OF_SLICE);
-      await db.passingTransaction(() => insertAll(db, part, firstNo + at, atMs));
+      const rows = some
+        .slice(at, at + ROWS_OF_SLICE)
+        .map((seen, index) => rowOfIdentity(seen, sortKeys[order[at + index] as number] as string, atMs, atMs))
+        .map((row, index) => [firstNo + at + index, ...Object.values(row)]);
+      await db.passingTransaction(() => db.insertMany('identities', COLUMNS, rows));
     }
     saved = true;
   }
   return saved;
 }
 
-function* insertAll(db: Db, part: readonly IdentitySeen[], firstNo: number, atMs: number): Work<void> {
-  const rows = part.map((seen, index) => [firstNo + index, ...Object.values(rowOfIdentity(seen, atMs, atMs))]);
-  yield* db.insertMany('identities', COLUMNS, rows);
-  const owners = part.flatMap((seen, index) => ownerRows(seen, firstNo + index));
-  yield* db.insertMany('identity_owners', OWNER_COLUMNS, owners);
+/** In the order of the index of lists, so that each page of it is written once, too. `keys`: by what each is sorted. */
+function inOrderOfLists(part: readonly ListedIdentity[], keys: readonly string[]): number[] {
+  const groups = new Map<number, number[]>();
+  for (const [index, { facts }] of part.entries()) {
+    const group = groups.get(facts);
+    if (group) group.push(index);
+    else groups.set(facts, [index]);
+  }
+  const byName = (a: number, b: number) => ((keys[a] as string) < (keys[b] as string) ? -1 : 1);
+  return [...groups].sort(([one], [other]) => one - other).flatMap(([, group]) => group.sort(byName));
+}
+
+/** The words of many identities, in the order of their table: in a row all that have one word, as the distance of each number from the one before. */
+class SortedWords {
+  private readonly nos = new Map<number, number[]>();
+
+  /** In the order of numbers. */
+  add(keys: readonly number[], no: number): void {
+    for (const key of keys) {
+      const nos = this.nos.get(key);
+      if (nos) nos.push(no);
+      else this.nos.set(key, [no]);
+    }
+  }
+
+  rows(): Value[][] {
+    const keys = Float64Array.from(this.nos.keys()).sort();
+    return Array.from(keys, (key) => wordRow(key, this.nos.get(key) as number[]));
+  }
+}
+
+function wordRow(key: number, nos: readonly number[]): Value[] {
+  const [first = 0, ...rest] = nos;
+  return [key, first, rest.map((no, at) => no - (nos[at] as number)).join(' ')];
+}
+
+async function insertInTurns(db: Db, table: string, columns: readonly string[], rows: Value[][]): Promise<void> {
+  for (const part of inParts(rows, KEYS_OF_SLICE)) {
+    await giveWay();
+    await db.passingTransaction(() => db.insertMany(table, columns, part, 'ON CONFLICT DO NOTHING'));
+  }
 }
 
 /** Returns their numbers. */
@@ -440,12 +579,12 @@ function* inParts<T>(all: Iterable<T>, size: number): Generator<T[]> {
   if (part.length > 0) yield part;
 }
 
-function* saveIdentity(db: Db, seen: IdentitySeen, atMs: number): Work<{ no: number; now: IdentitySeen }> {
+function* saveIdentity(db: Db, seen: ListedIdentity, atMs: number): Work<{ no: number; now: ListedIdentity }> {
   const sql = `SELECT * FROM identities WHERE kind = ? AND id = ? AND ${KEYED}`;
   const known = yield* db.get(sql, seen.kind, seen.id, hashOf('id', seen.id));
   const before = known && identityOfRow(known);
   const now = { ...seen, owners: seen.owners ?? before?.owners };
-  const row = rowOfIdentity(now, before?.firstAt ?? atMs, atMs);
+  const row = rowOfIdentity(now, sortKey(now), before?.firstAt ?? atMs, atMs);
   if (known)
     for (const hash of hashesOf(before as Identity))
       yield* db.run(`DELETE FROM identity_keys WHERE hash = ? AND no = ?`, hash, known.no as number);
@@ -459,6 +598,13 @@ function* saveIdentity(db: Db, seen: IdentitySeen, atMs: number): Work<{ no: num
     hashesOf(now).map((hash) => [hash, no]),
     'ON CONFLICT DO NOTHING',
   );
+  if (before === undefined || known?.facts === NO_FACTS || before.name !== now.name)
+    yield* db.insertMany(
+      'identity_words',
+      WORD_COLUMNS,
+      wordKeys(now).map((key) => wordRow(key, [no])),
+      'ON CONFLICT DO NOTHING',
+    );
   if (seen.owners === undefined) return { no, now };
   yield* db.run('DELETE FROM identity_owners WHERE no = ?', no);
   yield* db.insertMany('identity_owners', OWNER_COLUMNS, ownerRows(now, no));
@@ -466,6 +612,7 @@ function* saveIdentity(db: Db, seen: IdentitySeen, atMs: number): Work<{ no: num
 }
 
 const KEY_COLUMNS = ['hash', 'no'];
+const WORD_COLUMNS = ['word', 'first_no', 'rest'];
 const OWNER_COLUMNS = ['owner_key', 'no'];
 
 // The secret key of the fingerprints of this database. Whoever writes records cannot read it: with it one could make two records whose

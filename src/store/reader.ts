@@ -33,6 +33,7 @@ import {
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { joinedLater, membersNow } from './exemption-members.ts';
 import { heldInForce, heldSince, readFigures, readLastFindings } from './figures.ts';
+import { fleetPage } from './fleet.ts';
 import { decisionsOn, readKeptLatency } from './intent-log.ts';
 import {
   claimCounts,
@@ -163,6 +164,7 @@ export class SqlReader
     return id === undefined ? undefined : this.run(id);
   }
 
+  fleetPage = this.asks(fleetPage);
   address = this.asks((db) => readMeta(db, 'address'));
   databaseId = this.asks((db) => readMeta(db, DATABASE_ID));
   figures = this.asks((db) => readFigures(db, this.clock.nowMs()));

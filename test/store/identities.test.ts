@@ -15,6 +15,7 @@ const changes = (over: Partial<IdentityChanges> = {}): IdentityChanges => ({
   kind: 'device',
   changed: [],
   had: undefined,
+  readAt: 1,
   ...over,
 });
 let runs = 0;

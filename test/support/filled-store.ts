@@ -2,7 +2,7 @@
 
 import type { Decision } from '../../src/domain/decision.ts';
 import type { Claim, Episode } from '../../src/domain/episode.ts';
-import type { IdentityChanges, IdentitySeen } from '../../src/domain/identity.ts';
+import type { IdentityChanges, ListedIdentity } from '../../src/domain/identity.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import type { Clock } from '../../src/domain/ports.ts';
@@ -135,9 +135,9 @@ function episodesOf(intents: readonly Intent[]): Episode[] {
 }
 
 /** What a reading shows of a device, without owners by default. */
-export function deviceSeen(id: string, over: Partial<IdentitySeen> = {}): IdentitySeen {
+export function deviceSeen(id: string, over: Partial<ListedIdentity> = {}): ListedIdentity {
   const same = { serial: `S-${id}`, name: `Name of ${id}`, platform: 'macOS', model: 'Mac14,2', owners: undefined };
-  return { kind: 'device', id, ...same, ...over };
+  return { kind: 'device', id, ...same, facts: 0, ...over };
 }
 
 /** A ban of a compromised device, in a dry run by default. */

@@ -168,7 +168,12 @@ export async function fill(store: SqlStore, id: string, secret: string): Promise
     ...{ id: `${id}-run`, mode: 'enforce', decisions: [acted, held], intents: [done] },
     plan: plan(held, { id: `${id}-plan`, runId: `${id}-run` }),
     identities: [
-      { kind: 'device', changed: [deviceSeen(subject.id, { name: secret, serial: of.target })], had: undefined },
+      {
+        kind: 'device',
+        changed: [deviceSeen(subject.id, { name: secret, serial: of.target })],
+        had: undefined,
+        readAt: 1,
+      },
     ],
   });
   const change = { intentId: done.id, notes: [] };

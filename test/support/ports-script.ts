@@ -121,7 +121,7 @@ export const CALLS: readonly Call[] = [
   ['lastEventNo', async (store) => (await store.lastEventNo()) > 0],
   [
     'saveIdentities of a first list',
-    (store) => store.saveIdentities([{ kind: 'device', changed: devices, had: undefined }]),
+    (store) => store.saveIdentities([{ kind: 'device', changed: devices, had: undefined, readAt: 1 }]),
   ],
   [
     'saveIdentities of some',
@@ -131,6 +131,7 @@ export const CALLS: readonly Call[] = [
           kind: 'device',
           changed: [deviceSeen('Dev-1', { name: 'Other', owners: ['new@x.org'] })],
           had: { key: PRINT_KEY, has: (prints, at) => (prints[at] as number) % 2 === 0 },
+          readAt: 2,
         },
       ]),
   ],

@@ -3,7 +3,7 @@
 import { PRINT_WORDS, type PrintKey } from '../../src/base/print-bits.ts';
 import { FactPaths } from '../../src/domain/fact-prints.ts';
 import type { Facts } from '../../src/domain/facts.ts';
-import type { IdentitySeen } from '../../src/domain/identity.ts';
+import type { ListedIdentity } from '../../src/domain/identity.ts';
 import { IdentityPrinter } from '../../src/domain/identity-print.ts';
 import type { SubjectKind } from '../../src/domain/subjects.ts';
 
@@ -31,7 +31,7 @@ export function sortedPrints(prints: Int32Array): string[] {
   ).sort();
 }
 
-export function identityPrints(seen: IdentitySeen): Int32Array {
+export function identityPrints(seen: ListedIdentity): Int32Array {
   const prints = new Int32Array(2 * PRINT_WORDS);
   new IdentityPrinter(PRINT_KEY).prints(seen, prints, 0);
   return prints;

@@ -4,7 +4,7 @@
 import { PackedList, type Packing, partOf } from '../../base/packed-list.ts';
 import { PRINT_WORDS, type PrintKey } from '../../base/print-bits.ts';
 import type { Facts } from '../../domain/facts.ts';
-import { type IdentityChanges, type IdentitySeen, identityOf, type PresentPrints } from '../../domain/identity.ts';
+import { type IdentityChanges, identityOf, type ListedIdentity, type PresentPrints } from '../../domain/identity.ts';
 import { IdentityPrinter } from '../../domain/identity-print.ts';
 import type { RecordBatch } from '../../domain/lists.ts';
 import type { IdentityPart, RecordPart } from '../../domain/record-part.ts';
@@ -50,7 +50,7 @@ export class IdentityPass {
     this.changed.addPart(part);
   }
 
-  finish(): IdentityChanges {
+  finish(): Omit<IdentityChanges, 'readAt'> {
     const { kind, changed, present, prints } = this;
     const has = (both: PresentPrints, at: number) => prints.wasSeen(both, at) || prints.wasSeen(both, at + PRINT_WORDS);
     const had = { key: this.key, has };
@@ -58,15 +58,15 @@ export class IdentityPass {
   }
 }
 
-const AS_JSON: Packing<IdentitySeen> = {
+const AS_JSON: Packing<ListedIdentity> = {
   pack: (items) => Buffer.from(JSON.stringify(items)),
-  unpack: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as IdentitySeen[],
+  unpack: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as ListedIdentity[],
 };
 
 /** The new and changed identities of a part of a list, ready for another thread. */
 class IdentityPartReader {
   private readonly prints: SeenPrints;
-  private changed: IdentitySeen[] = [];
+  private changed: ListedIdentity[] = [];
 
   constructor(
     private readonly kind: SubjectKind,

@@ -73,7 +73,7 @@ import {
 interface Pass {
   judgement: Judgement | undefined;
   values: Baseline['values'];
-  identities: IdentityChanges;
+  identities: Omit<IdentityChanges, 'readAt'>;
   /** For the history; undefined: nothing is recorded. */
   records: Pick<SeenSubjects, 'changed' | 'prints'> | undefined;
   /** What it left. */
@@ -373,7 +373,7 @@ class SnapshotPull {
       // A person who accepts a reading accepts how far it is from all before it.
       const earlier = reading.accepted ? [] : earlierReadings(baseline, takenAt);
       this.baselines.push({ source, takenAt, count, values, earlier });
-      this.identities.push(result.identities);
+      this.identities.push({ ...result.identities, readAt: takenAt });
     }
   }
 

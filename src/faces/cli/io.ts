@@ -60,6 +60,7 @@ export const OF_ORGANIZATION: readonly string[] = [
     'decisions',
     'replay',
   ],
+  ...['devices', 'users', 'services'],
   ...[
     'exempt add',
     'exempt list',

@@ -11,6 +11,7 @@ import type { ReportReader } from '../../domain/store-ports.ts';
 import { buildReport } from './build-report.ts';
 import { reportCsvPieces } from './csv.ts';
 import { decisionView, runSummaryView } from './decision-view.ts';
+import { fleetView } from './fleet-view.ts';
 import { reportJsonPieces } from './json.ts';
 import { auditView, historyView } from './lists-text.ts';
 import { markdownPieces } from './markdown.ts';
@@ -71,6 +72,7 @@ export const views = {
   run: runSummaryView,
   summary: buildSummary,
   history: historyView,
+  fleet: fleetView,
   decision: decisionView,
   plan: planView,
   intent: intentView,

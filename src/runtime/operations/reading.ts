@@ -54,6 +54,7 @@ export type ReadingId = Extract<
   | 'listPlans'
   | 'getPlan'
   | 'listDecisions'
+  | 'listSubjects'
   | 'getSubject'
   | 'listInbox'
   | 'listIntents'
@@ -96,6 +97,27 @@ export const READING: Handlers<Reading, ReadingId> = {
     const found = await reader.decisions(query);
     if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
     return { decisions: found.map(views.decision), next: nextOf(found, limit) };
+  },
+  listSubjects: async ({ reader, rules }, { kind, q, rule, owner, sort, order, limit, after, ...facts }) => {
+    const query = {
+      kind,
+      q: q?.trim() || undefined,
+      facts,
+      rule,
+      owner,
+      sort,
+      isDescending: order === 'desc',
+      limit,
+      after,
+    };
+    const page = await reader.fleetPage(query);
+    if (page.rows.length === 0 && rule !== undefined && after === undefined)
+      await namedDecisions(
+        reader,
+        { rule },
+        rules?.().map(({ id }) => id),
+      );
+    return views.fleet(page, kind);
   },
   getSubject: async ({ reader }, { kind, id: name, limit, before }) => {
     const subject = await subjectNamed(reader, kind, name);

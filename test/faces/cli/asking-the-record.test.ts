@@ -38,8 +38,9 @@ beforeAll(async () => {
         kind: 'device',
         changed: [deviceSeen('device-1', { owners: ['ada@x.org'] }), deviceSeen('device-2', { owners: ['bo@x.org'] })],
         had: undefined,
+        readAt: 1,
       },
-      { kind: 'user', changed: [{ ...deviceSeen('Bo@x.org'), kind: 'user' }], had: undefined },
+      { kind: 'user', changed: [{ ...deviceSeen('Bo@x.org'), kind: 'user' }], had: undefined, readAt: 1 },
     ],
   });
   const engine = { store, clock, checkpointer: undefined };

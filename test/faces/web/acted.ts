@@ -57,7 +57,7 @@ export async function addActed(
     mode: 'enforce',
     decisions,
     intents,
-    identities: [{ kind: 'device', changed, had: undefined }],
+    identities: [{ kind: 'device', changed, had: undefined, readAt: 1 }],
   });
   for (const { id, outcome, note = 'Success', status, over } of ends) {
     const intentId = `intent-${id}`;

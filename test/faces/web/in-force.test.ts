@@ -157,7 +157,7 @@ describe('Exemptions on the page', () => {
   async function opened(over: Over = {}) {
     const pages = openPages(over);
     const changed = [deviceSeen('d1', { name: HOSTILE, owners: ['ana@example.com'] }), deviceSeen('d2')];
-    await addRun(pages.store, { identities: [{ kind: 'device', changed, had: undefined }] });
+    await addRun(pages.store, { identities: [{ kind: 'device', changed, had: undefined, readAt: 1 }] });
     return pages;
   }
 

@@ -383,6 +383,7 @@ async function found() {
     platform: '',
     model: '',
     owners: undefined,
+    facts: 0,
   } as const;
   const devices = [
     deviceSeen('d1', { name: 'Laptop', owners: ['ana@example.com'] }),
@@ -396,8 +397,8 @@ async function found() {
     decisions: [held],
     plan: plan(held, { id: '000000000000000000000plan1', runId: '0000000000000000000000run1' }),
     identities: [
-      { kind: 'device', changed: devices, had: undefined },
-      { kind: 'service', changed: [service], had: undefined },
+      { kind: 'device', changed: devices, had: undefined, readAt: 1 },
+      { kind: 'service', changed: [service], had: undefined, readAt: 1 },
     ],
   });
   return pages;

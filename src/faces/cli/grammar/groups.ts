@@ -15,7 +15,7 @@ interface Group {
 export const GROUPS: readonly Group[] = [
   { commands: ['serve', 'worker', 'run', 'plan', 'approve', 'reject', 'apply'], load: () => import('./acting.ts') },
   {
-    commands: ['why', 'report', 'plans', 'summary', 'runs', 'decisions', 'replay'],
+    commands: ['why', 'report', 'plans', 'summary', 'runs', 'decisions', 'devices', 'users', 'services', 'replay'],
     load: () => import('./reading.ts'),
   },
   {

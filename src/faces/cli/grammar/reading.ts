@@ -1,5 +1,24 @@
 // cli: the commands that read.
+import type { OptionWords } from '../../../contract/commands.ts';
+import { UNKNOWN } from '../../../domain/listed-facts.ts';
 import { DATABASE, ENGINE, EVERY, limit, output, type Row, SINCE, UNTIL } from './row.ts';
+
+const WORDS_OF_NAME =
+  'words of its name, each in full or its beginning; or an id, a serial number or an e-mail address';
+const LEVEL: OptionWords = { flag: '--level <level>', text: 'only this trust level, such as Low, or unknown' };
+
+/** `--banned`, `--banned false`, `--banned unknown`. */
+function flagOption(name: string, text: string): OptionWords {
+  return { flag: `--${name} [value]`, text, choices: ['true', 'false', UNKNOWN] };
+}
+
+const OF_ALL_LISTS = (sorts: string): OptionWords[] => [
+  { flag: '--rule <id>', text: 'only those that this rule matches now' },
+  { flag: '--sort <by>', text: sorts, byDefault: 'name' },
+  { flag: '--desc', text: 'in the opposite order' },
+  limit('50'),
+  { flag: '--after <position>', text: 'those that follow: `next` of the page before' },
+];
 
 export const ROWS: readonly Row[] = [
   {
@@ -123,5 +142,48 @@ export const ROWS: readonly Row[] = [
       'trustward replay --since 7d',
     ],
     load: async () => (await import('../history.ts')).replayCommand,
+  },
+  {
+    line: 'devices [search]',
+    summary: 'list devices as the last trusted reading showed them',
+    argument: WORDS_OF_NAME,
+    options: [
+      ...DATABASE,
+      ...output('text, json'),
+      flagOption('banned', 'only banned ones'),
+      flagOption('compromised', 'only those that device management reports as compromised'),
+      { flag: '--platform <name>', text: 'only this platform, such as ios, or other' },
+      LEVEL,
+      { flag: '--owner <e-mail>', text: 'only those of this owner' },
+      ...OF_ALL_LISTS('name, banned, compromised, level or platform'),
+    ],
+    examples: [
+      '# banned iPhones, the least trusted first',
+      'trustward devices --banned --platform ios --sort level',
+      '# by the beginnings of words of their names',
+      'trustward devices "ada mac"',
+    ],
+    load: async () => (await import('../fleet.ts')).fleetCommand('device'),
+  },
+  {
+    line: 'users [search]',
+    summary: 'list users as the last trusted reading showed them',
+    argument: WORDS_OF_NAME,
+    options: [...DATABASE, ...output('text, json'), LEVEL, ...OF_ALL_LISTS('name or level')],
+    examples: ['# whom the platform trusts least', 'trustward users --level Low'],
+    load: async () => (await import('../fleet.ts')).fleetCommand('user'),
+  },
+  {
+    line: 'services [search]',
+    summary: 'list services as the last trusted reading showed them',
+    argument: WORDS_OF_NAME,
+    options: [
+      ...DATABASE,
+      ...output('text, json'),
+      flagOption('enabled', 'only those that are on, or off'),
+      ...OF_ALL_LISTS('name or enabled'),
+    ],
+    examples: ['# what is off', 'trustward services --enabled false'],
+    load: async () => (await import('../fleet.ts')).fleetCommand('service'),
   },
 ];
