@@ -134,6 +134,21 @@ operation(
   ),
 );
 operation(
+  'listSubjects',
+  good(
+    () => ({ kind: 'device', sort: 'level', limit: '3' }),
+    () => ['devices', '--sort', 'level', '--limit', '3'],
+  ),
+  bad(
+    () => ({ kind: 'device', level: 'high' }),
+    () => ['devices', '--level', 'high'],
+  ),
+  edge(
+    () => ({ kind: 'service', q: 'no service is called so', enabled: 'unknown' }),
+    () => ['services', 'no service is called so', '--enabled', 'unknown'],
+  ),
+);
+operation(
   'getSubject',
   good(({ device }) => ({ kind: 'device', id: device })),
   bad(() => ({ kind: 'planet', id: 'x' })),

@@ -47,9 +47,13 @@ describe('identities', () => {
     await commit(atOnce, changes({ changed: list }));
     for (const seen of list) await commit(oneByOne, changes({ changed: [seen] }));
     for (const text of ['dev-7', 'S-3', 's-0', 'name 4', 'P2@X.org', 'p6@x.org', 'nobody']) {
-      expect(await atOnce.identitiesNamed(text), text).toEqual(await oneByOne.identitiesNamed(text));
+      // Each has its own order of rows.
+      const found = await oneByOne.identitiesNamed(text);
+      expect(await atOnce.identitiesNamed(text), text).toHaveLength(found.length);
+      expect(await atOnce.identitiesNamed(text), text).toEqual(expect.arrayContaining(found));
     }
-    expect(await atOnce.presentPrints('device', PRINT_KEY)).toEqual(await oneByOne.presentPrints('device', PRINT_KEY));
+    const prints = async (one: SqliteStore) => sortedPrints(await one.presentPrints('device', PRINT_KEY));
+    expect(await prints(atOnce)).toEqual(await prints(oneByOne));
   });
   it('whose names share a key are told apart', async () => {
     const store = openStore();
@@ -77,13 +81,9 @@ describe('identities', () => {
     await commit(store, changes({ changed: [deviceSeen('a', { owners: ['ada@x.org'] })] }));
     clock.advance(1_000);
     await commit(store, changes({ changed: [deviceSeen('a', { name: 'Renamed' })] }));
+    const { facts: _, ...seen } = deviceSeen('a', { name: 'Renamed', owners: ['ada@x.org'] });
     expect((await store.identitiesNamed('a')).map(({ identity }) => identity)).toEqual([
-      {
-        ...deviceSeen('a', { name: 'Renamed', owners: ['ada@x.org'] }),
-        firstAt: START_MS,
-        changedAt: START_MS + 1_000,
-        goneAt: undefined,
-      },
+      { ...seen, firstAt: START_MS, changedAt: START_MS + 1_000, goneAt: undefined },
     ]);
     expect(await named(store, 'ada@x.org')).toEqual(['owner a']);
   });

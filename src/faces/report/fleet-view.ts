@@ -6,6 +6,7 @@ import type { ListedShown } from '../../contract/nouns.ts';
 import type { Output } from '../../contract/table.ts';
 import type { FleetPage, ListedSubject } from '../../domain/fleet.ts';
 import { digitOf, LISTED_FIELDS, LISTED_OF, type ListedName, listedValue, UNKNOWN } from '../../domain/listed-facts.ts';
+import { PLATFORMS } from '../../domain/platform-values.ts';
 import { SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
 
 export function fleetView(page: FleetPage, kind: SubjectKind): Output<'listSubjects'> {
@@ -78,6 +79,15 @@ export function listedWords({
     );
   if (kind === 'device' && banned === null) add('not known whether banned', 'calm');
   return words;
+}
+
+/** A value of a filter, as people read it. */
+export function filterWord(name: ListedName, value: string): string {
+  if (value === UNKNOWN) return 'not known';
+  if (name === 'platform') return PLATFORMS.find((one) => one.toLowerCase() === value) ?? value;
+  if (name === 'level') return value;
+  if (name === 'enabled') return value === 'true' ? 'on' : 'off';
+  return value === 'true' ? name : 'no';
 }
 
 /** Where no reading has filled a list. */

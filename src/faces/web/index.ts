@@ -7,6 +7,7 @@ import { assetRoutes } from './assets.ts';
 import { auditPages } from './pages/audit.tsx';
 import { docsPages } from './pages/docs.tsx';
 import { exemptionPages } from './pages/exemptions.tsx';
+import { fleetPages } from './pages/fleet.tsx';
 import { guidePages } from './pages/guide.tsx';
 import { healthPages } from './pages/health.tsx';
 import { inForcePages } from './pages/in-force.tsx';
@@ -34,6 +35,7 @@ export function createPages(deps: HttpDeps): Pages {
       ...overviewPages(deps),
       ...inboxPages(deps),
       ...searchPages(deps),
+      ...fleetPages(deps),
       ...subjectPages(deps),
       ...runsPages(deps),
       ...runPages(deps),

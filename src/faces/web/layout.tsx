@@ -21,6 +21,7 @@ export const SECTIONS = [
   { path: '/inbox', text: 'Inbox', key: 'b' },
   { path: '/plans', text: 'Plans', key: 'p' },
   { path: '/runs', text: 'Runs', key: 'r' },
+  { path: '/devices', text: 'Fleet', key: 'f' },
   { path: '/rules', text: 'Rules', key: 'u' },
   { path: '/in-force', text: 'In force', key: 'i' },
   { path: '/exemptions', text: 'Exemptions', key: 'e' },

@@ -94,6 +94,8 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
     if (kind !== 'user') await ask('getSubject', { path: { kind, id } });
     await ask('getTimeline', { path: { kind, id } });
   }
+  for (const kind of ['device', 'user', 'service'])
+    await ask('listSubjects', { path: { kind }, query: { limit: '2' } });
   await ask('getSummary', { query: { since: '1d' } });
   await ask('explainRule', { path: { id: 'ban-compromised-device' }, body: { subject: of.device } });
   await ask('explainRule', { path: { id: 'disable-failing-service' }, body: { subject: of.service } });

@@ -31,7 +31,10 @@ export const GROUPS: readonly Group[] = [
 /** How the help shows all commands. A test compares them with those that there are. */
 export const HELP_GROUPS: readonly (readonly [title: string, commands: readonly string[]])[] = [
   ['Begin here:', ['init', 'open', 'inbox']],
-  ['See what happens:', ['summary', 'why', 'report', 'runs', 'decisions', 'plans', 'audit', 'history']],
+  [
+    'See what happens:',
+    ['summary', 'why', 'devices', 'users', 'services', 'report', 'runs', 'decisions', 'plans', 'audit', 'history'],
+  ],
   ['Decide:', ['plan', 'approve', 'reject', 'apply', 'exempt', 'claims', 'intents', 'stop', 'resume', 'snapshot']],
   ['Write rules:', ['rules', 'explain', 'facts', 'replay']],
   ['Operate:', ['run', 'serve', 'worker', 'doctor', 'db', 'tokens', 'notifications', 'organizations', 'console']],

@@ -77,6 +77,8 @@ export interface Column {
   head: string;
   /** Numbers stand at the right. Facts keep the width of a field's name, and ids of rules, plans and runs most of theirs. */
   kind?: 'number' | 'facts' | 'id';
+  /** A link that sorts by it, and how the table is sorted by it now. */
+  sort?: { link: Child; is?: 'ascending' | 'descending' | undefined };
 }
 
 export interface Row {
@@ -104,8 +106,8 @@ export function Table({ caption, columns, rows, empty, id }: TableProps) {
       <thead>
         <tr>
           {all.map((column) => (
-            <th scope="col" class={classOf(column)}>
-              {column.head}
+            <th scope="col" class={classOf(column)} aria-sort={column.sort?.is}>
+              {column.sort?.link ?? column.head}
             </th>
           ))}
         </tr>
