@@ -34,7 +34,10 @@ const SETTLED_WIDTH = `new Promise((resolve) => requestAnimationFrame(() => requ
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 const OF_LAYOUT = ['scrollable-region-focusable', 'target-size', 'focus-order-semantics'];
 /** A DEMO in which nothing has happened, and that is stopped. */
-const NEW = '/ /runs /plans /devices /users /services /rules /in-force /exemptions /inbox /audit /health /tokens /search'.split(' ');
+const NEW =
+  '/ /runs /plans /devices /users /services /rules /in-force /exemptions /inbox /audit /health /tokens /search'.split(
+    ' ',
+  );
 const GAPS = [
   { fromMs: FROM + 3 * DAY_MS, toMs: FROM + 5 * DAY_MS, cause: 'damaged', text: 'a <b>file</b> is damaged' },
 ] as const satisfies HistoryGap[];
