@@ -10,6 +10,7 @@ import { beyond, type Figure, isShort, lineOf } from './figures.ts';
 const BENCHES: { name: string; file: string; short: boolean }[] = [
   { name: 'cycle', file: './cycle.ts', short: true },
   { name: 'cold', file: './cold.ts', short: true },
+  { name: 'fleet', file: './fleet.ts', short: true },
   { name: 'rules', file: './rules.ts', short: true },
   { name: 'events', file: './events.ts', short: true },
   { name: 'contain', file: './contain.ts', short: true },

@@ -20,7 +20,7 @@ import { type Db, OPEN, type Row, type Value, type Work } from './queries.ts';
 /** More that are searched are listed as they are found. */
 const FOUND_MAX = 2_000;
 /** That many are looked at for a page that is short. */
-const LOOKED_MAX = 4_000;
+const LOOKED_MAX = 2_000;
 /** In one turn. */
 const CHUNK = 500;
 /** Kinds of facts that one statement reads. */

@@ -10,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { canonicalJson } from '../../src/base/json.ts';
 import { type Console, startConsole } from '../../src/console/console.ts';
 import type { StoredDecision } from '../../src/domain/decision.ts';
+import { NO_FACTS } from '../../src/domain/listed-facts.ts';
 import type { PlannedIntent } from '../../src/domain/plan.ts';
 import { planDigest } from '../../src/engine/approve/plans.ts';
 import { linkEntry } from '../../src/engine/audit/signing-key.ts';
@@ -291,7 +292,12 @@ describe('rows that an earlier version wrote are found by the tables and indexes
       expect(await named('ada@x.org')).toEqual([['owner', 'D-Ä']]);
       expect(await store.identitiesNamed('e')).toMatchObject([{ identity: { goneAt: 5, firstAt: 1, changedAt: 2 } }]);
       const seen = deviceSeen('D-Ä', { serial: 'C02', name: 'Ada Mac', model: 'Mac14,2', owners: ['Ada@x.org'] });
-      expect(await store.presentPrints('device', PRINT_KEY)).toEqual(identityPrints(seen));
+      // Without the facts of lists it counts as changed, so that the next trusted reading completes it.
+      expect(await store.presentPrints('device', PRINT_KEY)).toEqual(identityPrints({ ...seen, facts: NO_FACTS }));
+      const asked = { kind: 'device', q: 'ada ma', facts: {}, sort: 'name', isDescending: false, limit: 9 } as const;
+      expect(await store.fleetPage(asked)).toMatchObject({ readAt: undefined, rows: [] });
+      await store.saveIdentities([{ kind: 'device', changed: [seen], had: undefined, readAt: 7 }]);
+      expect(await store.fleetPage(asked)).toMatchObject({ readAt: 7, rows: [{ identity: { id: 'D-Ä' } }] });
     });
   });
 
