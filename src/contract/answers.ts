@@ -276,6 +276,7 @@ const states = z.array(
 
 const waiting = z.strictObject({
   plan: text,
+  digest: text,
   status: z.enum(PLAN_STATUSES),
   expiresAt: moment,
   action: text,

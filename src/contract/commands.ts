@@ -28,6 +28,10 @@ export const REASON: OptionWords = { flag: '--reason <text>', text: 'why, for th
 const REFERENCE: OptionWords = { flag: '--reference <text>', text: 'a ticket or change number, for the audit' };
 
 const OPTIONAL_REASON: OptionWords = { flag: '--reason <text>', text: 'why, for the audit' };
+const READ: OptionWords = {
+  flag: '--digest <digits>',
+  text: 'the digest of the plan that you read: only what still is so is answered',
+};
 const GLASS: OptionWords = {
   flag: '--break-glass',
   text: 'let this plan through the change windows; needs --reason, and scope admin with a daemon',
@@ -58,6 +62,7 @@ const WORDS = {
       { flag: '--rule <id...>', text: 'only actions whose every rule is named', gives: 'rules' },
       { flag: '--only <target...>', text: 'only these targets, subjects or owners' },
       { flag: '--except <target...>', text: 'not these targets, subjects or owners' },
+      READ,
       { flag: '--yes', text: 'do not ask at a terminal' },
       GLASS,
     ],
@@ -71,7 +76,7 @@ const WORDS = {
   rejectPlan: {
     line: 'reject <plan>',
     summary: 'reject a plan, by its id or the beginning of the id',
-    options: [OPTIONAL_REASON, REFERENCE],
+    options: [OPTIONAL_REASON, REFERENCE, READ],
     examples: ['# reject the plan that a report names', 'trustward reject 01kb3n2v --reason "a drill"'],
   },
   applyPlan: {

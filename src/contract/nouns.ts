@@ -46,14 +46,28 @@ const basis = z.array(
 /** What an intent does. */
 export const draft = { action: text, target: text, settings: facts, undo: z.boolean(), basis, effect };
 
+/** What left a plan, and why. */
+export const leftIntent = z.strictObject({ action: text, target: text, reason: text }).meta({ id: 'LeftIntent' });
+
+const revision = z
+  .strictObject({
+    digest: text,
+    runId: text,
+    createdAt: time,
+    change: z
+      .strictObject({ joined: count, changed: count, left: z.array(leftIntent).readonly() })
+      .describe('how the content after it differs'),
+  })
+  .meta({ id: 'PlanRevision' });
+
 export const plan = z
   .strictObject({
     id: text,
     digest: text,
-    runId: text,
+    runId: text.describe('the run that its present content is of'),
     mode,
     status: z.enum(PLAN_STATUSES),
-    createdAt: time,
+    createdAt: time.describe('the date of its present content'),
     expiresAt: time,
     decidedAt: time.nullable(),
     decidedBy: text.nullable(),
@@ -72,6 +86,10 @@ export const plan = z
         reasonText: text,
       }),
     ),
+    revisions: z
+      .array(revision)
+      .nullable()
+      .describe('its earlier contents, which runs carried on, the oldest first; null in a list'),
     dropped: count.nullable().describe('how many intents it had, when they are no longer kept'),
     progress: reportPlan.shape.progress,
     evidence: z

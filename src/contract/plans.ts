@@ -1,10 +1,10 @@
 // contract: what a person does with plans and runs.
 import { z } from 'zod';
 import { EARNED_MODES } from '../domain/evidence.ts';
-import { PLAN_STATUSES, SELECTION_MAX } from '../domain/plan.ts';
+import { DIGEST_SHORT, PLAN_STATUSES, SELECTION_MAX } from '../domain/plan.ts';
 import { REPORT_FORMATS } from '../domain/replay.ts';
 import { RUN_STATUSES } from '../domain/run.ts';
-import { intent, plan, run } from './nouns.ts';
+import { intent, leftIntent, plan, run } from './nouns.ts';
 import {
   entry,
   givenText,
@@ -119,6 +119,13 @@ const keys = z
   .readonly()
   .optional()
   .describe('these intents alone, by the keys that the plan names');
+const digest = z
+  .string()
+  .regex(new RegExp(`^[0-9a-f]{${DIGEST_SHORT},64}$`), `expected ${DIGEST_SHORT} to 64 hexadecimal digits`)
+  .optional()
+  .describe(
+    'of the plan as it was read, or the beginning of it: only what still is so is answered; required once the plan has grown',
+  );
 const breakGlass = z.boolean().default(false).describe('through the change windows; needs a reason, and scope `admin`');
 const hasReason = (body: { breakGlass: boolean; reason?: string | undefined }) =>
   !body.breakGlass || body.reason !== undefined;
@@ -134,8 +141,15 @@ const applied = z
   })
   .nullable();
 const answered = z.strictObject({ ...plan.shape, applied }).meta({ id: 'AnsweredPlan' });
-const rest = z.union([plan, z.null()]).describe('the plan of what was not chosen');
-const approved = z.strictObject({ ...answered.shape, rest }).meta({ id: 'ApprovedPlan' });
+const part = {
+  rest: z.union([plan, z.null()]).describe('the plan without it, which waits on'),
+  missed: z
+    .array(leftIntent)
+    .readonly()
+    .describe('what was read and meant, and is not so any longer: it is not answered'),
+};
+const approved = z.strictObject({ ...answered.shape, ...part }).meta({ id: 'ApprovedPlan' });
+const rejected = z.strictObject({ ...answered.shape, ...part }).meta({ id: 'RejectedPlan' });
 
 export const PLANS = {
   listPlans: entry({
@@ -176,6 +190,7 @@ export const PLANS = {
         only: names,
         except: names,
         keys,
+        digest,
         breakGlass,
       })
       .refine(hasReason, NO_REASON),
@@ -194,8 +209,8 @@ export const PLANS = {
     summary: 'Reject a plan',
     params: idParam('a plan'),
     headers: keyHeaders,
-    body: z.strictObject({ reason: givenText.optional(), reference: referenceField }),
-    answers: { 200: { description: 'the plan as rejected', schema: answered } },
+    body: z.strictObject({ reason: givenText.optional(), reference: referenceField, digest }),
+    answers: { 200: { description: 'the plan as rejected, and the plan in which the rest waits', schema: rejected } },
     refusals: [409],
     needs: 'engine',
   }),

@@ -224,6 +224,15 @@ export const plan = z.strictObject({
   /** Ids of the plans in the place of a superseded one, and how they differ from it. */
   supersededBy: texts.nullable(),
   difference: z.strictObject({ added: count, removed: count, changed: count }).nullable(),
+  /** When later runs changed it: its present content, and how that differs from the one of this run; no counts when that is no longer kept. */
+  carriedOn: z
+    .strictObject({
+      digest: text,
+      at: time,
+      intents: count,
+      change: z.strictObject({ joined: count, changed: count, left: count }).nullable(),
+    })
+    .nullable(),
   /** Of a plan that was applied or interrupted: what was done, and what was not begun. */
   progress: z
     .strictObject({

@@ -19,6 +19,7 @@ export const AUDIT_KINDS = [
   'decision.made',
   'decision.flapped',
   'plan.sealed',
+  'plan.carried',
   'plan.approved',
   'plan.rejected',
   'plan.superseded',

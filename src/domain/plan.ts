@@ -37,15 +37,18 @@ export function statusAt({ status, expiresAt }: Pick<Plan, 'status' | 'expiresAt
 }
 
 export interface Plan {
+  /** It stays while anything of the plan is still planned. */
   id: string;
   /** SHA-256 over rule hashes, intents and the record facts behind them. */
   digest: string;
+  /** The run that its present content is of, and whose ceiling it counts with. */
   runId: string;
   /** The lower of the run's and the daemon's mode: a dry plan and a live one do not supersede each other. */
   mode: Mode;
   /** As of the time of reading: a plan past its end reads as `expired`. */
   status: PlanStatus;
   intents: PlannedIntent[];
+  /** The date of its present content: a later run that changes it gives it a new one. */
   createdAt: number;
   expiresAt: number;
   decidedAt: number | undefined;
@@ -63,6 +66,112 @@ export interface BreakGlass {
   at: number;
   by: string;
   reason: string;
+}
+
+// A plan that runs carried on: the same id, with another content and date. Each earlier content is kept with its digest, and with how the
+// next one differs from it.
+
+export interface LeftIntent {
+  action: ActionName;
+  target: string;
+  /** Why it is no longer in the plan: its rule has ceased to match, it is exempt, it was approved in another plan. */
+  reason: string;
+}
+
+export interface PlanChange {
+  joined: number;
+  /** The same action for the same match, with other facts, settings or effect. */
+  changed: number;
+  left: readonly LeftIntent[];
+}
+
+export interface PlanRevision extends Pick<Plan, 'digest' | 'runId' | 'createdAt'> {
+  /** How the content after it differs. */
+  change: PlanChange;
+}
+
+/** So many earlier contents of a plan are kept. */
+export const REVISIONS_MAX = 200;
+
+/** A waiting plan with its new content. */
+export interface CarriedPlan {
+  plan: Plan;
+  /** The digest of the content before. */
+  from: string;
+  change: PlanChange;
+}
+
+/** An id alone names all that was ever shown under it: not once something joined it or changed. */
+export function isGrown(revisions: readonly PlanRevision[]): boolean {
+  return revisions.length >= REVISIONS_MAX || revisions.some(({ change }) => change.joined + change.changed > 0);
+}
+
+/** How often a run did; what a person answered a part of has changed too. */
+export function carriedTimes({ runId }: Pick<Plan, 'runId'>, revisions: readonly PlanRevision[]): number {
+  return revisions.filter((one, at) => (revisions[at + 1]?.runId ?? runId) !== one.runId).length;
+}
+
+export interface CountedChange {
+  joined: number;
+  changed: number;
+  left: number;
+}
+
+/** Counted since the first of these. */
+export function changeSince(revisions: readonly PlanRevision[]): CountedChange {
+  const all = { joined: 0, changed: 0, left: 0 };
+  for (const { change } of revisions) {
+    all.joined += change.joined;
+    all.changed += change.changed;
+    all.left += change.left.length;
+  }
+  return all;
+}
+
+/** As long as a person has to repeat it; nobody finds another content for it by trying. */
+export const DIGEST_SHORT = 16;
+
+export function shortDigest({ digest }: Pick<Plan, 'digest'>): string {
+  return digest.slice(0, DIGEST_SHORT);
+}
+
+/** It covers what was read, and no more. */
+export function approveCommand(plan: Pick<Plan, 'id' | 'digest'>): string {
+  return `trustward approve ${plan.id} --digest ${shortDigest(plan)}`;
+}
+
+export interface ComparedIntents {
+  joined: PlannedIntent[];
+  left: PlannedIntent[];
+  changed: { was: PlannedIntent; now: PlannedIntent }[];
+}
+
+/** It gives way: plans may be long. */
+export async function compareIntents(
+  before: readonly PlannedIntent[],
+  now: readonly PlannedIntent[],
+): Promise<ComparedIntents> {
+  const earlier = new Map(before.map((one) => [one.key, one]));
+  const compared: ComparedIntents = { joined: [], left: [], changed: [] };
+  for (const [at, one] of now.entries()) {
+    if (at % AT_ONCE === AT_ONCE - 1) await giveWay();
+    const was = earlier.get(one.key);
+    earlier.delete(one.key);
+    if (!was) compared.joined.push(one);
+    else if (!isSameContent(was, one)) compared.changed.push({ was, now: one });
+  }
+  compared.left = [...earlier.values()];
+  return compared;
+}
+
+export function isSameContent(one: PlannedIntent, other: PlannedIntent): boolean {
+  return canonicalJson(contentOf(one)) === canonicalJson(contentOf(other));
+}
+
+/** `2 joined, 1 left, 1 changed`; `the same actions`. */
+export function changeText({ joined, changed, left }: CountedChange): string {
+  const counts = Object.entries({ joined, left, changed }).filter(([, count]) => count > 0);
+  return counts.map(([how, count]) => `${count} ${how}`).join(', ') || 'the same actions';
 }
 
 /** What the audit records of a plan with its digest. */
@@ -98,7 +207,9 @@ export interface PlanSelection {
   only: readonly string[];
   except: readonly string[];
   /** Exactly intents of these keys, however many share a target. */
-  keys?: readonly string[];
+  keys?: readonly string[] | undefined;
+  /** Of what the person read, or the beginning of it: only what still is so is answered. */
+  digest?: string | undefined;
 }
 
 /** The rule whose claims the plan undoes, if a person asked for that; undefined: a run made the plan. */
@@ -227,20 +338,14 @@ export async function differenceFrom(
 ): Promise<PlanDifference | null> {
   if (was.dropped) return was.dropped.difference;
   if (was.supersededBy === undefined) return null;
-  const before = new Map(was.intents.map((one) => [one.key, one]));
-  const difference = { added: 0, removed: before.size, changed: 0 };
+  const successors: PlannedIntent[] = [];
   for (const id of was.supersededBy) {
     const successor = await reader.plan(id);
     if (!successor || successor.dropped) return null;
-    for (const [at, one] of successor.intents.entries()) {
-      if (at % AT_ONCE === AT_ONCE - 1) await giveWay();
-      const earlier = before.get(one.key);
-      if (!earlier) difference.added += 1;
-      else difference.removed -= 1;
-      if (earlier && canonicalJson(contentOf(earlier)) !== canonicalJson(contentOf(one))) difference.changed += 1;
-    }
+    successors.push(...successor.intents);
   }
-  return difference;
+  const { joined, left, changed } = await compareIntents(was.intents, successors);
+  return { added: joined.length, removed: left.length, changed: changed.length };
 }
 
 /** `plan X: 2 added, 1 removed`; `plans X and Y: the same actions`; `a run that planned nothing`. */

@@ -16,7 +16,16 @@ import type { Intent, IntentStatus, SettledAs } from './intent.ts';
 import type { Lists } from './lists.ts';
 import type { Notification, NotificationStatus, StoredNotification } from './notification.ts';
 import type { Acceptance, InboxState, Stop } from './operator.ts';
-import type { Plan, PlanAuditKind, PlannedCount, PlanOutline, PlanProgress, PlanStatus } from './plan.ts';
+import type {
+  CarriedPlan,
+  Plan,
+  PlanAuditKind,
+  PlannedCount,
+  PlanOutline,
+  PlanProgress,
+  PlanRevision,
+  PlanStatus,
+} from './plan.ts';
 import type { KeptLatency } from './ports.ts';
 import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from './run.ts';
 import type { Baseline, Coverage, Movement } from './snapshot.ts';
@@ -112,6 +121,10 @@ export interface RecordReader {
   /** Plans with their current status: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
   plans(filter: PlanFilter, limit: number): Promise<Plan[]>;
+  /** The earlier contents of a plan that runs carried on, the oldest first; empty for any other. */
+  planRevisions(id: string): Promise<PlanRevision[]>;
+  /** The plan with the content of this digest, or of the one that begins so; undefined: it never had it, or it is no longer kept. */
+  planAt(id: string, digest: string): Promise<Plan | undefined>;
   /** Exemptions in force at a time, or all without a time; the newest first. */
   exemptions(inForceAt?: number): Promise<Exemption[]>;
   /** The stop switch; undefined while it is not set. */
@@ -133,7 +146,15 @@ export type EndedDecision = Omit<StoredDecision, 'facts' | 'flip'> & { episodeCl
 /** The records that a run's report is made of. */
 export type ReportReader = Pick<
   RecordReader,
-  'decisionsOfRun' | 'comparedRun' | 'decisionsEnded' | 'endedDecisions' | 'matchesOfRuns' | 'intents' | 'plan' | 'stop'
+  | 'decisionsOfRun'
+  | 'comparedRun'
+  | 'decisionsEnded'
+  | 'endedDecisions'
+  | 'matchesOfRuns'
+  | 'intents'
+  | 'plan'
+  | 'planAt'
+  | 'stop'
 >;
 
 /** Runs, and what came of them. */
@@ -422,18 +443,28 @@ export interface RunStore extends OpenStateReader, Pick<RecordReader, 'plans'>, 
   keepClockAgreement(agreement: ClockAgreement): Promise<void>;
 }
 
+/** A new plan: in the place of pending ones, or a part of one that waits on without it. */
+export interface ReplacedPlans {
+  superseded?: readonly string[];
+  carried?: CarriedPlan;
+  sealed: Plan;
+}
+
 export interface PlanStore
-  extends Pick<RecordReader, 'run' | 'runs' | 'latestRun' | 'plan' | 'plans' | 'intents' | 'claims' | 'stop'>,
+  extends Pick<
+      RecordReader,
+      'run' | 'runs' | 'latestRun' | 'plan' | 'plans' | 'planAt' | 'planRevisions' | 'intents' | 'claims' | 'stop'
+    >,
     Pick<RunStore, 'openState' | 'expirePlans'>,
     Pick<IntentTransitions, 'reopen'> {
-  /** The digest that the audit has for this plan; if there are several entries of the kind, that of the first. */
+  /** The digest that the audit has for this plan; if there are several entries of the kind, that of the first. A sealed one may have been carried on. */
   auditedDigest(kind: PlanAuditKind, planId: string): Promise<string | undefined>;
   /** Episodes with these ids, open or closed. */
   episodes(ids: readonly string[]): Promise<Episode[]>;
   /** Errors: AppError `conflict` when the stored plan no longer has the status `was`; then nothing is changed. */
   changePlan(plan: Plan, intents: Intent[], notes: AuditNote[], was?: PlanStatus): Promise<void>;
-  /** Puts new plans in the place of pending ones, in one transaction. Errors: AppError `conflict` when one no longer waits. */
-  replacePlans(pending: readonly string[], plans: readonly Plan[], notes: AuditNote[]): Promise<void>;
+  /** In one transaction. Errors: AppError `conflict` when a pending plan no longer waits, or has another content. */
+  replacePlans(replaced: ReplacedPlans, notes: AuditNote[]): Promise<void>;
 }
 
 // The store for operator commands: stop, exempt, accept, resolve, release.

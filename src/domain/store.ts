@@ -9,7 +9,7 @@ import type { Exemption } from './exemption.ts';
 import type { Intent } from './intent.ts';
 import type { AlertCode } from './notification.ts';
 import type { Stop } from './operator.ts';
-import type { Plan } from './plan.ts';
+import type { CarriedPlan, Plan } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
 import type { Baseline, Coverage, Movement } from './snapshot.ts';
 import type { Source, SubjectKind } from './subjects.ts';
@@ -111,7 +111,9 @@ export interface RunCommit {
   endedDecisions: string[];
   intents: Intent[];
   plan: Plan | undefined;
-  /** Pending plans that this run's plan replaces. */
+  /** Pending plans that this run gave another content, `plan` among them. */
+  carriedPlans: CarriedPlan[];
+  /** Pending plans of which it plans nothing. */
   supersededPlans: string[];
   /** Exemptions that held back a match, and those whose coming end is announced for the first time. */
   exemptions?: { used: readonly string[]; warned: readonly string[] };

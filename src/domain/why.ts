@@ -208,6 +208,7 @@ export interface Why {
 /** An intent of a plan that waits for a person. */
 export interface WaitingIntent {
   plan: string;
+  digest: string;
   status: PlanStatus;
   expiresAt: number;
   action: ActionName;

@@ -15,8 +15,7 @@ import {
   type Engine,
   isAnything,
   newRun,
-  plansKept,
-  plansReplaced,
+  plansBeside,
   rulesOfRun,
   takeMembers,
 } from './run/engine.ts';
@@ -44,8 +43,9 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     if (wasReached(pulled)) await store.bind(engine.bindTo, settings.lists ?? 'v1');
     progress?.({ phase: 'deciding' });
     const input = decideInput(engine, run, rules, pulled, openState);
-    const isWhole = request.rules === undefined && rules.rules.every((rule) => wasJudged(rule, pulled));
-    const made = await decideRun(engine, run, input, () => plansReplaced(engine, isWhole));
+    const judged = rules.rules.every((rule) => wasJudged(rule, pulled)) ? 'whole' : 'more';
+    const beside = request.rules === undefined ? judged : 'apart';
+    const made = await decideRun(engine, run, input, () => plansBeside(engine, beside));
     const seen = operatorStateSeen(run, openState, pulled, settings);
     progress?.({ phase: 'recording' });
     const commit = commitOf(run, rules, pulled, input, made, seen);
@@ -97,7 +97,7 @@ export async function watchCycle(
     sources: whole.findings.snapshot.sources,
     part,
   };
-  const made = await decideRun(engine, fresh, input, () => plansKept(engine));
+  const made = await decideRun(engine, fresh, input, () => plansBeside(engine, 'more'));
   if (!isAnything(made)) return nothing();
   const run = await beginRun(engine, fresh);
   begun?.(run);

@@ -95,18 +95,27 @@ export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntr
 
 /**
  * The digest with which the audit records that a plan was sealed, approved or let through. The first entry counts: anybody who can write the file
- * could append a later one without breaking a link. What a person did counts when a checkpoint covers it, if the audit has checkpoints. An entry whose
- * bytes are no JSON was tampered with, and gives no digest.
+ * could append a later one without breaking a link. What a person did, and that a run carried the plan on, counts when a checkpoint covers it, if the
+ * audit has checkpoints. An entry whose bytes are no JSON was tampered with, and gives no digest.
  */
 export function* auditedDigest(db: Db, kind: PlanAuditKind, planId: string): Work<string | undefined> {
   const sql = 'SELECT bytes FROM audit WHERE kind = ? AND seq <= ? AND instr(bytes, ?) > 0 ORDER BY seq';
   const sealed = kind === 'plan.sealed' ? undefined : (yield* lastCheckpoint(db))?.size;
   const upTo = sealed ?? Number.MAX_SAFE_INTEGER;
-  for (const row of yield* db.all<{ bytes: string }>(sql, kind, upTo, JSON.stringify(planId))) {
-    const { plan, digest } = entryBody(row);
-    if (plan === planId) return typeof digest === 'string' ? digest : undefined;
-  }
-  return undefined;
+  const first = (yield* db.all<{ bytes: string }>(sql, kind, upTo, JSON.stringify(planId))).find(isOf(planId));
+  if (kind !== 'plan.sealed' || !first) return first && digestIn(first);
+  const covered = (yield* lastCheckpoint(db))?.size ?? Number.MAX_SAFE_INTEGER;
+  const carried = yield* db.all<{ bytes: string }>(sql, 'plan.carried', covered, JSON.stringify(planId));
+  return digestIn(carried.findLast(isOf(planId)) ?? first);
+}
+
+function isOf(planId: string): (row: { bytes: string }) => boolean {
+  return (row) => entryBody(row).plan === planId;
+}
+
+function digestIn(row: { bytes: string }): string | undefined {
+  const { digest } = entryBody(row);
+  return typeof digest === 'string' ? digest : undefined;
 }
 
 // Entries of the audit that people ask for: of a kind, about a target, by a person, since a time. In: filters and a

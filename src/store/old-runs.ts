@@ -6,6 +6,7 @@ import { type DroppedIntents, differenceFrom } from '../domain/plan.ts';
 import type { Removed } from '../domain/store.ts';
 import type { RecordReader } from '../domain/store-ports.ts';
 import { type Db, OPEN, UNRESOLVED, type Work } from './queries.ts';
+import { removeRevisions } from './save-plan.ts';
 import { removeUnshared } from './stored-json.ts';
 
 /** The number of newest runs that are always kept: reports and queries about the last runs look no further back. */
@@ -93,6 +94,7 @@ export function* removeOldRuns(db: Db, olderByMs: number): Work<Removed | undefi
 
 function* removeRun(db: Db, { seq, id }: { seq: number; id: string }, removed: Removed): Work<number> {
   const plans = yield* db.all<{ intents: string }>('SELECT intents FROM plans WHERE run_id = ?', id);
+  yield* removeRevisions(db, 'plan_id IN (SELECT id FROM plans WHERE run_id = ?)', id);
   removed.plans += yield* db.run('DELETE FROM plans WHERE run_id = ?', id);
   removed.runs += yield* db.run('DELETE FROM runs WHERE seq = ?', seq);
   for (const plan of plans) yield* removeUnshared(db, plan.intents);
@@ -160,6 +162,19 @@ export function* dropIntents(db: Db, { id, dropped }: PlanToDrop): Work<void> {
   if (!row) return;
   yield* db.run("UPDATE plans SET intents = '[]', dropped = ? WHERE id = ?", JSON.stringify(dropped), id);
   yield* removeUnshared(db, row.intents);
+}
+
+const REVISIONS_AT_ONCE = 20;
+
+/** Earlier contents of plans that wait no longer: a report of one of the newest runs may show them. INVARIANT: called inside a transaction. */
+export function* dropRevisions(db: Db): Work<number> {
+  const sql = `SELECT plan_id, no FROM plan_revisions JOIN plans ON plans.id = plan_id WHERE plans.status <> 'pending'
+    AND coalesce((SELECT seq FROM runs WHERE runs.id = plans.run_id), 0) <= (SELECT max(seq) FROM runs) - ${RUNS_WITH_INTENTS}
+    LIMIT ${REVISIONS_AT_ONCE}`;
+  let dropped = 0;
+  for (const { plan_id, no } of yield* db.all<{ plan_id: string; no: number }>(sql))
+    dropped += yield* removeRevisions(db, 'plan_id = ? AND no = ?', plan_id, no);
+  return dropped;
 }
 
 // Expires waiting plans, pending or approved: at their end, or all at once. Rows in, audit notes out. INVARIANT: called

@@ -7,7 +7,7 @@ import type { StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { IdentityReader, PresentPrints } from '../domain/identity.ts';
 import { type Intent, timesRefused } from '../domain/intent.ts';
-import { type Plan, statusAt } from '../domain/plan.ts';
+import { type Plan, type PlanRevision, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import { isLive, leastMode, MODES } from '../domain/rule.ts';
 import type { ComparedRun, Run, RunMatches, RunRuleTally, RunTallies } from '../domain/run.ts';
@@ -126,6 +126,22 @@ async function newestRuleTallies(db: Db, limit: number): Promise<RunTallies[]> {
 /** A rule that was not judged has no counts: its zeros would show as no match. */
 function countsOf({ rule, match, no_match, unknown, error, judged }: RunRuleTally): RunTallies['tallies'] {
   return judged ? [{ rule, match, no_match, unknown, error }] : [];
+}
+
+function* planRevisions(db: Db, planId: string): Work<PlanRevision[]> {
+  const sql = 'SELECT digest, run_id, created_at, change FROM plan_revisions WHERE plan_id = ? ORDER BY no';
+  return (yield* db.all<Row>(sql, planId)).map(({ digest, run_id, created_at, change }) => ({
+    digest: digest as string,
+    runId: run_id as string,
+    createdAt: Number(created_at),
+    change: storedJson(change),
+  }));
+}
+
+function revisionsSo(db: Db, planId: string, digest: string): Work<Row[]> {
+  const sql = `SELECT digest, run_id, created_at, intents FROM plan_revisions
+    WHERE plan_id = ? AND substr(digest, 1, length(?)) = ? ORDER BY no DESC`;
+  return db.all(sql, planId, digest, digest);
 }
 
 export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
@@ -254,6 +270,17 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
         plans.push(await this.planNow(row));
     }
     return plans;
+  }
+
+  planRevisions = this.asks(planRevisions);
+
+  async planAt(id: string, digest: string): Promise<Plan | undefined> {
+    const row = await this.db.reading(this.db.get('SELECT * FROM plans WHERE id = ?', id));
+    const was = await this.db.reading(revisionsSo(this.db, id, digest));
+    const all = row && (row.digest as string).startsWith(digest) ? [row, ...was] : was;
+    const [one] = all;
+    if (!row || !one || all.some((other) => other.digest !== one.digest)) return undefined; // a beginning may fit several
+    return this.planNow({ ...row, ...one });
   }
 
   private async planNow(row: Row): Promise<Plan> {

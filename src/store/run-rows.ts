@@ -2,6 +2,7 @@
 // few milliseconds. It begins and commits nothing, and writes no audit entry: see `unitInTurns`.
 import { canonicalJson } from '../base/json.ts';
 import type { ClockAgreement } from '../base/time.ts';
+import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Decision, StoredDecision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
@@ -13,7 +14,7 @@ import { addIntent, saveEpisode } from './intent-log.ts';
 import { saveOperatorState } from './operator.ts';
 import { type Db, eachWork, keepMeta, readMeta, type Work } from './queries.ts';
 import { CLAIM, DECISION, packFindings, talliedCounts } from './rows.ts';
-import { savePlanInSteps, supersede } from './save-plan.ts';
+import { carryOn, savePlanInSteps, supersede } from './save-plan.ts';
 import { storedJson } from './stored-json.ts';
 
 const EARLIER = '…earlier';
@@ -42,9 +43,10 @@ export function* readBaseline(db: Db, source: Source): Work<Baseline | undefined
 /** From this many rows on, a commit is written in turns. Fewer take some tens of milliseconds at most. */
 export const LARGE_FROM = 500;
 const ROWS_OF_STEP = 20;
+const SEALS: ReadonlySet<AuditNote['kind']> = new Set(['plan.sealed', 'plan.carried']);
 
 export function rowsOf({ episodes, claims, decisions, endedDecisions, intents, plan, notes }: RunCommit): number {
-  const isNew = notes.some(({ kind, body }) => kind === 'plan.sealed' && body.plan === plan?.id);
+  const isNew = notes.some(({ kind, body }) => SEALS.has(kind) && body.plan === plan?.id);
   const lists = [episodes, claims, decisions, endedDecisions, intents, isNew ? (plan?.intents ?? []) : [], notes];
   return lists.reduce((sum, { length }) => sum + length, 0);
 }
@@ -66,6 +68,7 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Work<v
   yield* eachWork(commit.endedDecisions, (id) => db.run(end, run.seq, id), ROWS_OF_STEP);
   yield* addDecisions(db, commit.decisions, { runId: commit.runId, runSeq: run.seq, writtenAt: atMs });
   yield* supersede(db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
+  for (const carried of commit.carriedPlans) yield* carryOn(db, carried, ROWS_OF_STEP);
   if (commit.plan) yield* addPlan(db, commit.plan);
   const { planDigest, operator } = commit.findings;
   yield* db.run(

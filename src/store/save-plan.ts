@@ -5,16 +5,28 @@ import { hash } from 'node:crypto';
 import { canonicalJson } from '../base/json.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { AppError } from '../domain/errors.ts';
-import { type Plan, type PlannedIntent, type PlanStatus, releasedRule } from '../domain/plan.ts';
+import {
+  type CarriedPlan,
+  type Plan,
+  type PlannedIntent,
+  type PlanStatus,
+  REVISIONS_MAX,
+  releasedRule,
+} from '../domain/plan.ts';
 import { suppressIntent } from './intent-log.ts';
-import { type Db, eachWork, type Work } from './queries.ts';
+import { type Db, eachWork, type Row, type Work } from './queries.ts';
 import { PLAN } from './rows.ts';
+import { removeUnshared } from './stored-json.ts';
 
-/** A plan is used once: of two who answer or apply it at a time, the second is refused. Errors: AppError `conflict`, `not_found`. */
-export function* demandStatus(db: Db, id: string, was: PlanStatus): Work<void> {
-  const row = yield* db.get<{ status: string }>('SELECT status FROM plans WHERE id = ?', id);
+/**
+ * A plan is used once: of two who answer or apply it at a time, the second is refused. `digest`: of the content that it must still have.
+ * Errors: AppError `conflict`, `not_found`.
+ */
+export function* demandStatus(db: Db, id: string, was: PlanStatus, digest?: string): Work<void> {
+  const row = yield* db.get<{ status: string; digest: string }>('SELECT status, digest FROM plans WHERE id = ?', id);
   if (!row) throw new AppError('not_found', `there is no plan \`${id}\``);
-  if (row.status === was) return;
+  if (row.status === was && (digest === undefined || row.digest === digest)) return;
+  if (row.status === was) throw new AppError('conflict', `plan ${id} has another content by now: nothing was changed`);
   throw new AppError('conflict', `plan ${id} is ${row.status} by now, and no longer ${was}: nothing was changed`);
 }
 
@@ -50,6 +62,29 @@ export function* savePlanInSteps(db: Db, plan: Plan, atOnce: number): Work<void>
   };
   yield* eachWork(plan.intents, share, atOnce);
   yield* db.upsert('plans', { ...PLAN.rowOf({ ...plan, intents: [] }), intents: JSON.stringify(numbers) }, 'id');
+}
+
+/** Its content until now is kept with its digest. Errors: AppError `conflict` when it no longer waits, or has another content. */
+export function* carryOn(db: Db, { plan, from, change }: CarriedPlan, atOnce: number): Work<void> {
+  yield* demandStatus(db, plan.id, 'pending', from);
+  const sql = `SELECT digest, run_id, created_at, intents, (SELECT coalesce(max(no), 0) FROM plan_revisions WHERE plan_id = plans.id) AS revisions
+    FROM plans WHERE id = ?`;
+  const row = (yield* db.get<Row>(sql, plan.id)) as Row;
+  const { revisions, ...was } = row;
+  const no = Number(revisions) + 1;
+  yield* db.insert('plan_revisions', { plan_id: plan.id, no, ...was, change: canonicalJson({ ...change }) });
+  yield* savePlanInSteps(db, plan, atOnce);
+  yield* removeRevisions(db, 'plan_id = ? AND no <= ?', plan.id, no - REVISIONS_MAX);
+}
+
+/** Those for which the condition holds. Returns how many. */
+export function* removeRevisions(db: Db, condition: string, ...values: (string | number)[]): Work<number> {
+  const where = `FROM plan_revisions WHERE ${condition}`;
+  const removed = yield* db.all<{ intents: string }>(`SELECT intents ${where}`, ...values);
+  if (removed.length === 0) return 0;
+  yield* db.run(`DELETE ${where}`, ...values);
+  for (const { intents } of removed) yield* removeUnshared(db, intents);
+  return removed.length;
 }
 
 function* sharedIn(db: Db, intent: PlannedIntent): Work<number> {

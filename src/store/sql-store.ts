@@ -26,6 +26,7 @@ import type {
   PullStore,
   ReleaseStore,
   ReopenedIntents,
+  ReplacedPlans,
   ResolvedIntent,
   ResolveStore,
   RunStore,
@@ -58,14 +59,14 @@ import {
   settle,
   withdraw,
 } from './intent-log.ts';
-import { dropIntents, expireAll, expireOver, plansToDrop, removeOldRuns } from './old-runs.ts';
+import { dropIntents, dropRevisions, expireAll, expireOver, plansToDrop, removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { addNotification, SqlFeedPositions, SqlOutbox, type Unit } from './outbox.ts';
 import { type Db, keepMeta, readMeta, replaceLists, type Work } from './queries.ts';
 import { SqlReader } from './reader.ts';
 import { CLAIM, RUN } from './rows.ts';
 import { LARGE_FROM, rowsOf, saveClockAgreement, writeRunCommit } from './run-rows.ts';
-import { demandStatus, haveAnswer, savePlan, supersede, suppressRejected } from './save-plan.ts';
+import { carryOn, demandStatus, haveAnswer, savePlan, supersede, suppressRejected } from './save-plan.ts';
 import { editedFault } from './store-fault.ts';
 import { noteRunBegun, SqlAnswers, SqlTokens } from './token-table.ts';
 
@@ -304,12 +305,13 @@ export class SqlStore
 
   async dropPlanIntents(): Promise<number> {
     const plans = await plansToDrop(this.db, this);
-    if (plans.length === 0) return 0;
-    await this.unit(function* (store) {
+    return this.unit(function* (store) {
       for (const plan of plans) yield* dropIntents(store.db, plan);
-      store.audits.append([{ kind: 'plans.dropped', body: { plans: plans.map(({ id }) => id) } }]);
+      const revisions = yield* dropRevisions(store.db);
+      if (plans.length + revisions > 0)
+        store.audits.append([{ kind: 'plans.dropped', body: { plans: plans.map(({ id }) => id), revisions } }]);
+      return plans.length + revisions;
     });
-    return plans.length;
   }
 
   async expirePlans(): Promise<number> {
@@ -322,27 +324,33 @@ export class SqlStore
 
   async changePlan(plan: Plan, intents: Intent[], notes: AuditNote[], was?: PlanStatus): Promise<void> {
     await this.unit(function* (store) {
-      if (was) yield* demandStatus(store.db, plan.id, was);
-      yield* savePlan(store.db, plan);
+      if (was) yield* demandStatus(store.db, plan.id, was, plan.digest);
+      yield* store.saveSealed(plan);
       for (const intent of intents) {
         yield* addIntent(store.db, intent);
         yield* linkDecisions(store.db, intent);
       }
-      if (plan.status === 'rejected')
-        for (const intent of plan.intents) yield* suppressRejected(store.db, intent, plan.id);
       store.audits.append(notes);
       if (haveAnswer(notes)) yield* store.audits.seal(store.db);
     });
   }
 
-  async replacePlans(pending: readonly string[], plans: readonly Plan[], notes: AuditNote[]): Promise<void> {
+  async replacePlans({ superseded = [], carried, sealed }: ReplacedPlans, notes: AuditNote[]): Promise<void> {
     await this.unit(function* (store) {
-      for (const id of pending) yield* demandStatus(store.db, id, 'pending');
-      yield* supersede(store.db, pending, plans);
-      for (const plan of plans) yield* savePlan(store.db, plan);
+      for (const id of superseded) yield* demandStatus(store.db, id, 'pending');
+      yield* supersede(store.db, superseded, [sealed]);
+      if (carried) yield* carryOn(store.db, carried, carried.plan.intents.length + 1);
+      yield* store.saveSealed(sealed);
       store.audits.append(notes);
       if (haveAnswer(notes)) yield* store.audits.seal(store.db);
     });
+  }
+
+  /** What a person rejected is suppressed. */
+  private *saveSealed(plan: Plan): Work<void> {
+    yield* savePlan(this.db, plan);
+    if (plan.status === 'rejected')
+      for (const intent of plan.intents) yield* suppressRejected(this.db, intent, plan.id);
   }
 
   async observeEvents(observed: ObservedEvents): Promise<{ added: number }> {

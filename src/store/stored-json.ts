@@ -104,12 +104,14 @@ function* sharedTexts(db: Db, stored: readonly StoredIntent[]): Work<(no: number
   return (no) => shared.get(no) ?? ''; // reading nothing as JSON names the damage
 }
 
-/** Plans whose lists may have numbers: an answered plan has its own intents. */
+/** Plans whose lists may have numbers: an answered plan has its own intents. What it had earlier is kept as it was. */
 const SHARED_BY = `SELECT CAST(one.value AS BIGINT) FROM plans, json_each(plans.intents) AS one
   WHERE substr(plans.intents, 1, 1) = '[' AND substr(plans.intents, 2, 1) BETWEEN '0' AND '9' AND (
-    status IN ('pending', 'expired') OR status = 'superseded' AND dropped IS NULL)`;
+    status IN ('pending', 'expired') OR status = 'superseded' AND dropped IS NULL)
+  UNION ALL SELECT CAST(one.value AS BIGINT) FROM plan_revisions AS was, json_each(was.intents) AS one
+  WHERE substr(was.intents, 2, 1) BETWEEN '0' AND '9'`;
 
-/** Removes the shared rows of a list that no plan has any longer. */
+/** Removes the shared rows of a list that no plan has any longer, and had. */
 export function* removeUnshared(db: Db, intents: string): Work<void> {
   if (!isList(intents)) return;
   const sql = `DELETE FROM planned_intents WHERE no IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND no NOT IN (${SHARED_BY})`;

@@ -2,7 +2,7 @@
 // releases a rule. In: a living engine. Out: the answer, announced to the checker before it is given. It may end at any await.
 import { AppError } from '../../src/domain/errors.ts';
 import type { Plan, PlannedIntent, PlanSelection } from '../../src/domain/plan.ts';
-import { answerPlan, applyPlan, approvePart } from '../../src/engine/operate/plans.ts';
+import { answerPlan, answerPart as answerRead, applyPlan, approvePart } from '../../src/engine/operate/plans.ts';
 import { planRelease } from '../../src/engine/operate/release.ts';
 import type { Engine } from '../../src/engine/run/engine.ts';
 import { type Asking, begin } from './asking.ts';
@@ -11,12 +11,33 @@ import { PERSON } from './people.ts';
 
 /** A person answers the newest plan that waits, or continues an interrupted one; an approved one is applied at once, as the daemon does. */
 export async function answer(asking: Asking, engine: Engine, word: 'approve' | 'reject'): Promise<void> {
-  const plan = await newestPlan(engine, ['pending', 'approved', 'interrupted']);
+  const plan = (await readPlan(asking, engine)) ?? (await newestPlan(engine, ['approved', 'interrupted']));
   if (!plan || engine.daemonMode !== 'enforce') return;
-  if (plan.status === 'pending' && word === 'approve') asking.checker.answers.say(plan.id, plan.intents);
-  const decided = plan.status === 'pending' ? await answerPlan(engine, plan.id, word, { by: 'a person' }) : plan;
-  if (decided.status === 'rejected' || word === 'reject') return;
-  await apply(asking, engine, plan.id);
+  if (plan.status !== 'pending') {
+    if (word === 'approve') await apply(asking, engine, plan.id);
+    return;
+  }
+  const same = asking.checker.answers.say(plan.id, plan.intents);
+  const read = { rules: [], only: [], except: [], digest: plan.digest };
+  const part = await answerRead(engine, plan.id, word, read, { by: 'a person' }).catch(unlessAllChanged(same));
+  if (part && word === 'approve') await apply(asking, engine, part.plan.id);
+}
+
+/** The newest plan that waits; every other time as it was when they began to read it, before the last runs. */
+async function readPlan({ checker: { answers } }: Asking, engine: Engine): Promise<Plan | undefined> {
+  const now = await newestPlan(engine, ['pending']);
+  const earlier = answers.reading;
+  answers.reading = earlier ? undefined : now;
+  const isSame = earlier !== undefined && (await engine.store.plan(earlier.id))?.status === 'pending';
+  return isSame ? earlier : now;
+}
+
+/** Nothing is answered where nothing is as it was read. */
+function unlessAllChanged(same: number): (error: unknown) => undefined {
+  return (error) => {
+    if (same === 0 && error instanceof AppError && error.code === 'conflict') return undefined;
+    throw error;
+  };
 }
 
 async function newestPlan(engine: Engine, statuses: readonly Plan['status'][]): Promise<Plan | undefined> {
@@ -35,13 +56,15 @@ async function apply(asking: Asking, engine: Engine, plan: string): Promise<void
 /** They approve a part of a plan, and apply it at once or leave it for later. */
 export async function answerPart(asking: Asking, engine: Engine): Promise<void> {
   const { dice, checker } = asking;
-  const plan = await newestPlan(engine, ['pending']);
+  const plan = await readPlan(asking, engine);
   if (!plan || engine.daemonMode !== 'enforce') return;
-  const selection = drawSelection(plan, dice);
+  const selection = { ...drawSelection(plan, dice), digest: plan.digest };
   const chosen = plan.intents.filter((intent) => isChosen(intent, selection));
   if (chosen.length === 0) return;
-  checker.answers.say(plan.id, chosen);
-  const part = await approvePart(engine, plan.id, selection, { by: 'a person' }).catch(unlessOwnersUnknown);
+  const same = checker.answers.say(plan.id, chosen);
+  const part = await approvePart(engine, plan.id, selection, { by: 'a person' })
+    .catch(unlessOwnersUnknown)
+    .catch(unlessAllChanged(same));
   if (part && dice.chance(0.6)) await apply(asking, engine, part.plan.id);
 }
 

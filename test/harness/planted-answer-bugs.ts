@@ -12,6 +12,8 @@ export function misheard(store: EngineStore, bug: PlantedBug | undefined): Engin
       return splitting(store, (part, rest) => [withIntents(part, [...part.intents, ...rest.intents]), rest]);
     case 'rest_is_lost':
       return splitting(store, (part, rest) => [part, withIntents(rest, rest.intents.slice(1))]);
+    case 'what_joined_is_covered':
+      return replaced(store, { planAt: (id) => store.plan(id) });
     case 'serial_number_has_a_case':
       return replaced(store, {
         exemptions: async (nowMs) =>
@@ -27,17 +29,17 @@ export function misheard(store: EngineStore, bug: PlantedBug | undefined): Engin
   }
 }
 
-function splitting(store: EngineStore, change: (part: Plan, rest: Plan) => Plan[]): EngineStore {
+function splitting(store: EngineStore, change: (part: Plan, rest: Plan) => [Plan, Plan]): EngineStore {
   return replaced(store, {
-    replacePlans: async (pending, plans, notes) => {
-      const [part, rest] = plans;
-      const changed = part && rest ? change(part, rest) : plans;
-      const digestOf = new Map<unknown, string>(changed.map(({ id, digest }) => [id, digest]));
+    replacePlans: async ({ carried, ...given }, notes) => {
+      if (!carried) return store.replacePlans(given, notes);
+      const [sealed, plan] = change(given.sealed, carried.plan);
+      const digestOf = new Map<unknown, string>([sealed, plan].map(({ id, digest }) => [id, digest]));
       const told = notes.map(({ kind, body }) => {
         const digest = 'plan' in body ? digestOf.get(body.plan) : undefined;
         return { kind, body: digest === undefined ? body : { ...body, digest } };
       });
-      await store.replacePlans(pending, changed, told);
+      await store.replacePlans({ sealed, carried: { ...carried, plan } }, told);
     },
   });
 }

@@ -50,6 +50,7 @@ export const PLANTED_BUGS = {
   lost_checkpoints_are_not_noticed: 1,
   part_is_everything: 10,
   rest_is_lost: 10,
+  what_joined_is_covered: 5,
   serial_number_has_a_case: 270,
   refusals_are_repeated: 166,
   one_owner_is_called_twice_at_once: 12,

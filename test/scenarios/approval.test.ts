@@ -104,12 +104,13 @@ describe('an operator approves a held plan', () => {
       expect(org.console.writes()).toHaveLength(3);
     });
 
-    it('stays while nothing changes, and is superseded when something does', async () => {
+    it('stays when something joins it, which only an approval of what was read then covers', async () => {
       expect((await org.run('enforce')).run.planId).toBe(held.run.planId);
       org.console.fleet.addDevice({ serial: 'HELD-4', mdm_compromised: 'TRUE' });
       const { run } = await org.run('enforce');
-      expect(run.planId).not.toBe(held.run.planId);
-      await expect(approve()).rejects.toThrow('is superseded');
+      expect(run.planId).toBe(held.run.planId);
+      await expect(approve()).rejects.toThrow('has changed since it was made (1 joined): read it, and give the digest');
+      expect(org.console.writes()).toHaveLength(0);
     });
 
     it('once rejected, does not return in the same episode', async () => {

@@ -122,7 +122,7 @@ describe('the deletion of a device', () => {
     expect(taken()).toEqual(before);
   });
 
-  it('becomes another plan when an owner joins: the waiting one is superseded', async () => {
+  it('shows as changed when an owner joins: what was read before does not cover it', async () => {
     await org.rule('lost', LOST);
     const first = await planned();
     org.console.fleet.addOwner(lost, BOB);
@@ -131,7 +131,8 @@ describe('the deletion of a device', () => {
     expect(second.intents).toMatchObject([
       { effect: { deletion: { owners: [ANN, BOB], certificates: 2, users: [BOB] } } },
     ]);
-    await expect(approve(first.plan?.id)).rejects.toThrow('superseded');
+    expect(second.plan?.id).toBe(first.plan?.id);
+    await expect(approve(first.plan?.id)).rejects.toThrow('has changed since it was made (1 changed): read it');
   });
 });
 

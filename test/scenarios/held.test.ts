@@ -85,7 +85,11 @@ describe('a change window over a real console', () => {
 
     expect(why.commands).toContainEqual({
       purpose: 'do only this now, through the change window',
-      command: `trustward approve ${held.run.planId} --only COLD-1 --break-glass --reason TEXT`,
+      command: expect.stringMatching(
+        new RegExp(
+          `^trustward approve ${held.run.planId} --digest [0-9a-f]{16} --only COLD-1 --break-glass --reason TEXT$`,
+        ),
+      ),
     });
 
     const only = { rules: [], only: ['COLD-1'], except: [] };

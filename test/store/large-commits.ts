@@ -60,6 +60,7 @@ export function commitOfSizes({ episodes, intents, decisions, planned, notes }: 
     decisions: made(decisions, (number) => ({ ...decision, id: `x${number}`, target: `S ${number}` })),
     endedDecisions: [],
     plan: { ...plan, intents: made(planned, plannedOf) },
+    carriedPlans: [],
     supersededPlans: [],
     notes: made(notes, (number) => ({
       kind: 'decision.made',

@@ -197,10 +197,10 @@ function doublesOf(store: SqliteStore, reading: Reading, ids: Ids): Doubles {
   const decided = async (id: string, answer: 'approved' | 'rejected', by: string, reason: string | undefined) => {
     const plan = decidePlan(await planOf(store, id), answer, { by, reason }, clock.nowMs());
     await store.changePlan(plan, [], []);
-    return { ...(await planShown(reading, plan)), applied: null };
+    return { ...(await planShown(reading, plan)), applied: null, rest: null, missed: [] };
   };
   return {
-    approvePlan: async ({ id, reason }, { by }) => ({ ...(await decided(id, 'approved', by, reason)), rest: null }),
+    approvePlan: ({ id, reason }, { by }) => decided(id, 'approved', by, reason),
     rejectPlan: ({ id, reason }, { by }) => decided(id, 'rejected', by, reason),
     applyPlan: async ({ id }) => {
       const plan = await planOf(store, id);

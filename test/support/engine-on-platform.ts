@@ -11,7 +11,7 @@ import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import { runCycle } from '../../src/engine/cycle.ts';
 import { PLACEHOLDER_SERIALS } from '../../src/engine/decide/earlier-answers.ts';
-import { type Applied, answerPlan, applyPlan } from '../../src/engine/operate/plans.ts';
+import { type Applied, applyPlan, approvePart } from '../../src/engine/operate/plans.ts';
 import { EVENT_PULL_DEFAULT } from '../../src/engine/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../src/engine/pull/trust-gate.ts';
 import type { ActiveRules, Engine, EngineSettings } from '../../src/engine/run/engine.ts';
@@ -154,7 +154,10 @@ export function startOnPlatform({
       active = activate(next);
     },
     run: (mode = 'enforce', chosen) => runOnce(engine, mode, chosen),
-    approve: (plan) => answerPlan(engine, idOf(plan), 'approve', { by: 'a person' }),
+    approve: async (plan) => {
+      const read = { rules: [], only: [], except: [], digest: plan?.digest };
+      return (await approvePart(engine, idOf(plan), read, { by: 'a person' })).plan;
+    },
     apply: (plan) => applyPlan(engine, idOf(plan), { by: 'ana' }),
     intents: async () =>
       (await store.intents({})).map(({ action, target, status, outcome }) => ({ action, target, status, outcome })),

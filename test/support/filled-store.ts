@@ -4,7 +4,7 @@ import type { Decision } from '../../src/domain/decision.ts';
 import type { Claim, Episode } from '../../src/domain/episode.ts';
 import type { IdentityChanges, ListedIdentity } from '../../src/domain/identity.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import type { Plan } from '../../src/domain/plan.ts';
+import type { CarriedPlan, Plan } from '../../src/domain/plan.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import type { Run, RunRuleTally } from '../../src/domain/run.ts';
 import type { SourceReading } from '../../src/domain/snapshot.ts';
@@ -52,6 +52,7 @@ export interface RunFill {
   /** Of intents that are stored. */
   claims?: Claim[];
   plan?: Plan;
+  carried?: CarriedPlan;
   identities?: IdentityChanges[];
   tallies?: RunRuleTally[];
   sources?: Partial<Record<Source, Partial<SourceReading>>>;
@@ -64,7 +65,8 @@ export interface RunFill {
 
 /** One run, begun, committed and finished. */
 export async function addRun(store: SqlStore, fill: RunFill = {}): Promise<RunRecord> {
-  const { id = 'run1', mode = 'dry-run', startedAt = START_MS, decisions = [] } = fill;
+  const { id = 'run1', mode = 'dry-run', startedAt = START_MS, decisions = [], carried } = fill;
+  const plan = carried?.plan ?? fill.plan;
   const tallies = fill.tallies ?? [...new Set(decisions.map(({ rule }) => rule))].map((rule) => tally({ rule }));
   const begun: Omit<Run, 'seq'> = {
     id,
@@ -84,7 +86,7 @@ export async function addRun(store: SqlStore, fill: RunFill = {}): Promise<RunRe
   const run = await store.beginRun(begun, [{ kind: 'run.started', body: { run: id } }]);
   await store.commitRun({
     runId: id,
-    findings: { snapshot: snapshot(id, startedAt, fill.sources), tallies, planDigest: 'd'.repeat(64) },
+    findings: { snapshot: snapshot(id, startedAt, fill.sources), tallies, planDigest: plan?.digest ?? 'd'.repeat(64) },
     baselines: [],
     movements: [],
     episodes: episodesOf(fill.intents ?? []),
@@ -92,7 +94,8 @@ export async function addRun(store: SqlStore, fill: RunFill = {}): Promise<RunRe
     decisions,
     endedDecisions: fill.endedDecisions ?? [],
     intents: fill.intents ?? [],
-    plan: fill.plan,
+    plan,
+    carriedPlans: carried ? [carried] : [],
     supersededPlans: [],
     notes: decisions.map(({ id: decision }) => ({ kind: 'decision.made', body: { decision } })),
   });

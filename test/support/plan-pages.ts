@@ -4,7 +4,7 @@ import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { planDigest, sealedNote } from '../../src/engine/approve/plans.ts';
-import { answerPlan, approvePart } from '../../src/engine/operate/plans.ts';
+import { type AnsweredPart, answerPart, approvePart } from '../../src/engine/operate/plans.ts';
 import { planShown } from '../../src/runtime/operations/reading.ts';
 import type { Doubles, Over } from './endpoint.ts';
 import { countingIds } from './engine-on-platform.ts';
@@ -69,12 +69,20 @@ export async function openPlan(
   });
   const ids = countingIds();
   const shown = async (stored: Plan) => ({ ...(await planShown({ reader: pages.store }, stored)), applied: null });
+  const shownPart = async ({ plan: answered, rest, missed }: AnsweredPart) => ({
+    ...(await shown(answered)),
+    rest: rest ? await planShown({ reader: pages.store }, rest) : null,
+    missed,
+  });
   const operations: Doubles = {
     approvePlan: async ({ id, reason, ...part }, { by }) => {
       const approved = await approvePart(answering(), id, part, { by, reason });
-      return { ...(await shown(approved.plan)), rest: approved.rest ? await shown(approved.rest) : null };
+      return shownPart(approved);
     },
-    rejectPlan: async ({ id, reason }, { by }) => shown(await answerPlan(answering(), id, 'reject', { by, reason })),
+    rejectPlan: async ({ id, reason, digest }, { by }) => {
+      const read = { rules: [], only: [], except: [], digest };
+      return shownPart(await answerPart(answering(), id, 'reject', read, { by, reason }));
+    },
     applyPlan: apply,
   };
   const pages: OpenedPages = openPages({ clock: PATIENT, operations, ...deps });

@@ -170,7 +170,10 @@ export const CALLS: readonly Call[] = [
     'changePlan of another status',
     (store) => store.changePlan(plan, [], [], 'pending').catch(({ code, message }) => [code, message]),
   ],
-  ['replacePlans', (store) => store.replacePlans(['p1'], [{ ...plan, id: 'p2' }], []).catch(({ code }) => code)],
+  [
+    'replacePlans',
+    (store) => store.replacePlans({ superseded: ['p1'], sealed: { ...plan, id: 'p2' } }, []).catch(({ code }) => code),
+  ],
   ['markSent', (store) => store.markSent({ intentId: 'i1', run: 'r1', notes: notice, latency: { atMs: 1 } as never })],
   ['settle in doubt', (store) => store.settle({ intentId: 'i1', outcome: 'unknown', note: 'lost', notes: notice })],
   ['resolve', (store) => store.resolve({ intentId: 'i1', outcome: 'failed', note: 'by hand', notes: notice })],

@@ -154,6 +154,7 @@ export function commitOf(fields: Partial<RunCommit> = {}): RunCommit {
     endedDecisions: [],
     intents: [],
     plan: undefined,
+    carriedPlans: [],
     supersededPlans: [],
     notes: [],
     ...fields,

@@ -1,5 +1,5 @@
-// approve: the life of a plan until it is applied: pending, approved, rejected, superseded, expired. Pure: plans in, plans and
-// notes out. A plan is content-addressed: the digest covers rule hashes, intents and the facts behind them.
+// approve: the life of a plan until it is applied: pending and carried on, approved, rejected, superseded, expired. Pure: plans in, plans and
+// notes out. Its content is addressed by its digest, which covers rule hashes, intents and the facts behind them: that is what a person answers.
 
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../base/json.ts';
@@ -11,9 +11,13 @@ import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Operator, saidText } from '../../domain/operator.ts';
 import {
+  type CarriedPlan,
   contentOf,
+  isSameContent,
+  type LeftIntent,
   type Plan,
   type PlanAuditKind,
+  type PlanChange,
   type PlannedIntent,
   type PlanSelection,
   releasedRule,
@@ -29,26 +33,33 @@ export interface SealInput {
   nowMs: number;
   ttlMs: number;
   planned: readonly PlannedIntent[];
-  /** False if some rule was not judged, or on untrusted data: the run shows nothing about what waits of it. */
-  isWhole: boolean;
+  beside: Beside;
   /** Pending plans. */
   pending: readonly Plan[];
   /** Approved plans: what such a plan has, with the same content, waits for nobody and is in no other plan of its kind. */
   approved: readonly Plan[];
+  /** Why one that waited is no longer planned. */
+  whyLeft?: (intent: PlannedIntent) => string | undefined;
 }
 
+/**
+ * What becomes of the plans that wait. `whole`: they are carried on, and what is no longer planned leaves them. `more`: they are carried on, and
+ * nothing leaves, since not everything was judged, or on untrusted data. `apart`: they stay, and this is a plan of its own. `instead`: it is in their place.
+ */
+export type Beside = 'whole' | 'more' | 'apart' | 'instead';
+
 export interface Sealed {
-  /** The run's plan: a pending one with the same digest is kept; undefined when nothing is planned. */
+  /** The run's plan: a pending one with the same digest is kept, one with another content is carried on; undefined when nothing is planned. */
   plan: Plan | undefined;
   /** The digest of the plan, also when nothing is planned. */
   digest: string;
+  /** Waiting plans with another content than before. */
+  carried: CarriedPlan[];
   superseded: string[];
   notes: AuditNote[];
 }
 
-/**
- * Seals what a run or a person planned. A pending plan of the same kind is kept while its digest is unchanged, otherwise superseded.
- */
+/** Seals what a run or a person planned. What waits stays in its plan while it is planned: INVARIANT: with its own content, or as a change that shows. */
 export function sealPlan(input: SealInput): Sealed {
   return drained(sealing(input));
 }
@@ -56,20 +67,111 @@ export function sealPlan(input: SealInput): Sealed {
 /** The same in steps of a few milliseconds. */
 export function* sealing(input: SealInput): Generator<void, Sealed> {
   const kind = kindOf({ mode: input.mode, intents: input.planned });
-  const isRival = (plan: Plan) => kindOf(plan) === kind;
-  const approved = input.approved.filter((plan) => isRival(plan) && plan.expiresAt > input.nowMs);
+  const isRival = (plan: Plan) => kindOf(plan) === kind && plan.expiresAt > input.nowMs;
+  const approved = input.approved.filter(isRival);
   const planned = withoutThoseOf(approved, input.planned);
   const digest = yield* digesting(planned);
   const rivals = input.pending.filter(isRival);
-  const kept = rivals.find((plan) => plan.digest === digest && plan.expiresAt > input.nowMs);
-  const superseded = input.isWhole ? rivals.filter((plan) => plan !== kept) : [];
+  const kept = rivals.find((plan) => plan.digest === digest);
+  if (input.beside === 'whole' || input.beside === 'more')
+    return yield* carrying({ ...input, planned }, rivals, approved);
+  const superseded = input.beside === 'instead' ? rivals.filter((plan) => plan !== kept) : [];
   const plan = kept ?? (planned.length > 0 ? newPlan({ ...input, planned }, digest) : undefined);
-  const notes: AuditNote[] = superseded.map(({ id }) => ({
-    kind: 'plan.superseded',
-    body: { plan: id, by: plan?.id },
-  }));
-  if (plan && plan !== kept) notes.push(sealedNote(plan));
-  return { plan, digest, superseded: superseded.map(({ id }) => id), notes };
+  return sealedAs(input, { plan, digest, carried: [], superseded: superseded.map(({ id }) => id) }, plan !== kept);
+}
+
+function sealedAs({ runId }: SealInput, made: Omit<Sealed, 'notes'>, isNew: boolean): Sealed {
+  const { plan, carried, superseded } = made;
+  const notes: AuditNote[] = superseded.map((id) => ({ kind: 'plan.superseded', body: { plan: id, by: plan?.id } }));
+  for (const one of carried) notes.push(carriedNote(one, { run: runId }));
+  if (plan && isNew) notes.push(sealedNote(plan));
+  return { ...made, notes };
+}
+
+/** Each waiting plan keeps what of it is still planned; what is in none joins the one that keeps most. */
+function* carrying(input: SealInput, rivals: readonly Plan[], approved: readonly Plan[]): Generator<void, Sealed> {
+  const now = new Map(input.planned.map((one) => [one.key, one]));
+  const all = rivals.map((plan) => ({ plan, ...keptOf(plan, now, input.beside) }));
+  const known = new Set(rivals.flatMap(({ intents }) => intents.map(({ key }) => key)));
+  const joined = input.planned.filter(({ key }) => !known.has(key));
+  const staying = all.filter(({ intents }) => intents.length > 0);
+  const [main] = [...staying].sort((a, b) => b.still - a.still || (a.plan.id < b.plan.id ? -1 : 1));
+  const whyLeft = whyLeftOf(input, approved);
+  const carried: CarriedPlan[] = [];
+  const isOfRun = main !== undefined && main.still + joined.length > 0;
+  let plan = isOfRun ? main.plan : undefined;
+  for (const { plan: was, intents, left } of staying) {
+    const more = was === main?.plan ? joined : [];
+    const present = [...intents, ...more];
+    const digest = yield* digesting(present);
+    if (digest === was.digest) continue;
+    const before = new Map(was.intents.map((one) => [one.key, one]));
+    const changed = intents.filter((one) => !isSameContent(one, before.get(one.key) as PlannedIntent)).length;
+    const change = { joined: more.length, changed, left: left.map((one) => leftAs(one, whyLeft(one))) };
+    const carriedOn = carry(was, present, digest, change, input);
+    carried.push(carriedOn);
+    if (isOfRun && was === main.plan) plan = carriedOn.plan;
+    yield;
+  }
+  const digest = plan?.digest ?? (yield* digesting(joined));
+  const made = plan ?? (joined.length > 0 ? newPlan({ ...input, planned: joined }, digest) : undefined);
+  const superseded = all.filter(({ intents }) => intents.length === 0).map(({ plan: { id } }) => id);
+  return sealedAs(input, { plan: made, digest, carried, superseded }, plan === undefined);
+}
+
+/** `still`: how many of it are planned now. */
+function keptOf({ intents: before }: Plan, now: ReadonlyMap<string, PlannedIntent>, beside: Beside) {
+  const intents: PlannedIntent[] = [];
+  const left: PlannedIntent[] = [];
+  let still = 0;
+  for (const one of before) {
+    const present = now.get(one.key);
+    if (present) still += 1;
+    if (present || beside === 'more') intents.push(present ?? one);
+    else left.push(one);
+  }
+  return { intents, left, still };
+}
+
+function whyLeftOf({ whyLeft, planned }: SealInput, approved: readonly Plan[]): (intent: PlannedIntent) => string {
+  const named = new Map(approved.flatMap(({ id, intents }) => intents.map((one) => [one.key, id])));
+  const targets = new Set(planned.map(({ action, target }) => `${action} ${target}`));
+  return (intent) => {
+    const plan = named.get(intent.key);
+    if (plan !== undefined) return approvedIn(plan);
+    if (targets.has(`${intent.action} ${intent.target}`)) return 'it is planned anew, for another match';
+    return whyLeft?.(intent) ?? 'it is no longer planned';
+  };
+}
+
+function approvedIn(plan: string): string {
+  return `it is approved in plan ${plan}`;
+}
+
+function leftAs({ action, target }: PlannedIntent, reason: string): LeftIntent {
+  return { action, target, reason };
+}
+
+function carry(
+  was: Plan,
+  intents: PlannedIntent[],
+  digest: string,
+  change: PlanChange,
+  { beside, runId, nowMs, ttlMs }: Pick<SealInput, 'beside' | 'runId' | 'nowMs' | 'ttlMs'>,
+): CarriedPlan {
+  // What was not judged again does not wait longer because something joined it.
+  const expiresAt = beside === 'whole' ? nowMs + ttlMs : was.expiresAt;
+  return { plan: { ...was, intents, digest, runId, createdAt: nowMs, expiresAt }, from: was.digest, change };
+}
+
+const NAMED_MAX = 100;
+
+/** The audit names at most so many that left; the counts are of all. `by`: the run, or the plan of the answered part. */
+function carriedNote({ plan, from, change }: CarriedPlan, by: { run: string } | { part: string }): AuditNote {
+  const { joined, changed, left } = change;
+  const body = { plan: plan.id, digest: plan.digest, from, ...by, intents: plan.intents.length, joined, changed };
+  const named = left.slice(0, NAMED_MAX).map(({ action, target, reason }) => ({ action, target, reason }));
+  return { kind: 'plan.carried', body: { ...body, left: left.length, ...(left.length > 0 && { leftNamed: named }) } };
 }
 
 /** Plans of one kind are in each other's place: those of dry runs, those of live ones, releases of one rule's claims. */
@@ -280,44 +382,37 @@ function quoted(texts: readonly string[]): string {
 }
 
 interface Split {
-  /** Sealed and approved. */
+  /** Sealed and answered. */
   part: Plan;
-  /** Sealed, and waits on. */
-  rest: Plan;
+  /** The plan without it waits on. */
+  rest: CarriedPlan;
   notes: AuditNote[];
 }
 
-/** `ids`: of the part and of the rest. Both keep the run, the kind and the end of the plan. */
+/** `id`: of the part, which keeps the run, the kind and the end of the plan. */
 export function splitPlan(
   plan: Plan,
   { chosen, rest }: Chosen,
-  ids: readonly [part: string, rest: string],
-  who: Operator,
-  nowMs: number,
+  { id, status, who, nowMs }: { id: string; status: 'approved' | 'rejected'; who: Operator; nowMs: number },
 ): Split {
-  const made = (id: string, intents: PlannedIntent[]): Plan => ({
+  const part: Plan = {
     ...plan,
     id,
-    intents,
-    digest: planDigest(intents),
+    intents: chosen,
+    digest: planDigest(chosen),
     createdAt: nowMs,
-  });
-  const part: Plan = {
-    ...made(ids[0], chosen),
-    status: 'approved',
+    status,
     decidedAt: nowMs,
     decidedBy: who.by,
     decidedReason: saidText(who),
   };
-  const waiting = made(ids[1], rest);
+  const reason = status === 'approved' ? approvedIn(id) : `it is rejected in plan ${id}`;
+  const change = { joined: 0, changed: 0, left: chosen.map((one) => leftAs(one, reason)) };
+  const waiting = { plan: { ...plan, intents: rest, digest: planDigest(rest) }, from: plan.digest, change };
+  const body = { plan: id, digest: part.digest, ...who, partOf: plan.id };
   return {
     part,
     rest: waiting,
-    notes: [
-      { kind: 'plan.superseded', body: { plan: plan.id, by: [part.id, waiting.id] } },
-      sealedNote(part),
-      sealedNote(waiting),
-      { kind: 'plan.approved', body: { plan: part.id, digest: part.digest, ...who, partOf: plan.id } },
-    ],
+    notes: [carriedNote(waiting, { part: id }), sealedNote(part), { kind: `plan.${status}`, body }],
   };
 }

@@ -11,6 +11,7 @@ import { type Facts, isFacts, ownTexts } from '../../domain/facts.ts';
 import { demandOne, type Identity, type IdentityReader, resolveName } from '../../domain/identity.ts';
 import { type Intent, isDone, isInDoubt, NEXT_OF_DOUBT, NEXT_OF_FAILURE } from '../../domain/intent.ts';
 import { stopText } from '../../domain/operator.ts';
+import { approveCommand } from '../../domain/plan.ts';
 import { isLive } from '../../domain/rule.ts';
 import { withoutSecrets } from '../../domain/secrets.ts';
 import type { OpenState } from '../../domain/store.ts';
@@ -195,13 +196,13 @@ function waysOutOf(why: Why): WayOut[] {
   return [...new Map(ways.map((way) => [way.command, way])).values()];
 }
 
-/** All of a plan that is about the subject is approved at once: a part leaves the rest in another plan. */
+/** All of a plan that is about the subject is approved at once. */
 function waysWaiting(why: Why): WayOut[] {
-  return [...new Map(why.waiting.map(({ plan, status }) => [plan, status]))].flatMap(([plan, status]) => {
+  return [...new Map(why.waiting.map((one) => [one.plan, one]))].flatMap(([plan, { status, digest }]) => {
     const glass = isFrozen(why) ? ' --break-glass --reason TEXT' : '';
     if (status !== 'pending') return [{ purpose: 'do it now', command: `trustward apply ${plan}${glass}` }];
     const own = why.waiting.filter((one) => one.plan === plan).map(({ target }) => typed(why, target));
-    const approve = `trustward approve ${plan} --only ${[...new Set(own)].join(' ')}`;
+    const approve = `${approveCommand({ id: plan, digest })} --only ${[...new Set(own)].join(' ')}`;
     return [
       { purpose: 'approve only this', command: approve },
       ...(glass === ''
@@ -416,12 +417,15 @@ async function devicesWith(deps: WhyDeps, subject: Identity, records: readonly F
 async function waitingFor(reader: WhyReader, own: ReadonlySet<string>, subject: Identity): Promise<WaitingIntent[]> {
   const waiting: WaitingIntent[] = [];
   for (const status of ['pending', 'approved', 'interrupted'] as const) {
-    for (const { id, expiresAt, mode, intents } of await reader.plans({ status, naming: [...own] }, PLANS_MAX)) {
+    for (const { id, digest, expiresAt, mode, intents } of await reader.plans(
+      { status, naming: [...own] },
+      PLANS_MAX,
+    )) {
       if (mode === 'dry-run') continue;
       for (const { action, target, basis, reasonText } of intents) {
         if (!own.has(target) && !basis.some(({ subjectId }) => subjectId === subject.id)) continue;
         const rules = [...new Set(basis.map(({ rule }) => rule))];
-        waiting.push({ plan: id, status, expiresAt, action, target, rules, reasonText });
+        waiting.push({ plan: id, digest, status, expiresAt, action, target, rules, reasonText });
       }
     }
   }

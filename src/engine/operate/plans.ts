@@ -7,19 +7,26 @@ import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { type Operator, stopText } from '../../domain/operator.ts';
 import {
+  changeSince,
+  changeText,
   episodesOf,
+  isGrown,
+  isSameContent,
+  type LeftIntent,
   type Plan,
   type PlannedIntent,
+  type PlanRevision,
   type PlanSelection,
   releasedRule,
   restOf,
+  shortDigest,
 } from '../../domain/plan.ts';
 import { leastMode, type Mode } from '../../domain/rule.ts';
 import type { PlanStore } from '../../domain/store-ports.ts';
 import { type ActContext, noSuchAction } from '../act/context.ts';
 import { isOpen, openAgain, openIntent, reopened } from '../act/gate.ts';
 import { carryOut, resolveLeftovers, sideBySide } from '../act/resolve.ts';
-import { chooseFrom, decidePlan, demandAudited, demandInTime, splitPlan } from '../approve/plans.ts';
+import { chooseFrom, decidePlan, demandAudited, demandInTime, planDigest, splitPlan } from '../approve/plans.ts';
 import type { Engine } from '../run/engine.ts';
 import type { Freezing } from '../run/pulled-snapshot.ts';
 import { said } from './commands.ts';
@@ -248,11 +255,12 @@ function intentOf(engine: Engine, plan: Plan, planned: PlannedIntent, mode: Mode
   return openIntent({ action, target, settings, undo, basis, effect }, mode, opening);
 }
 
-// A person approves or rejects a plan, or approves a part of it, recorded with who and why.
+// A person approves or rejects what they read of a plan, or a part of that, recorded with who and why. INVARIANT: an answer covers what the
+// person read and what still is so: what joined since, or changed, waits on.
 
-type Answering = Pick<Engine, 'clock'> & Freezing & { store: PlanStore };
+type Answering = Pick<Engine, 'clock' | 'ids'> & Freezing & { store: PlanStore };
 
-/** Errors: AppError `not_found`, `usage` for an ambiguous prefix or an empty reason, `conflict` when it no longer waits. */
+/** Errors: those of `answerPart`. */
 export async function answerPlan(
   engine: Answering,
   planId: string,
@@ -260,55 +268,107 @@ export async function answerPlan(
   operator: Operator,
   glass = false,
 ): Promise<Plan> {
-  const { store } = engine;
-  const { plan, decided, who } = await answered(engine, planId, answer, operator);
-  const broken = glass ? breakGlass(engine, decided, who) : undefined;
-  if (answer === 'approve') demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
-  const kind = answer === 'approve' ? 'plan.approved' : 'plan.rejected';
-  const notes: AuditNote[] = [{ kind, body: { plan: plan.id, digest: plan.digest, ...who } }];
-  if (broken) notes.push(broken.note);
-  const sealed = broken?.plan ?? decided;
-  await store.changePlan(sealed, [], notes, 'pending');
-  return sealed;
+  return (await answerPart(engine, planId, answer, { rules: [], only: [], except: [] }, operator, glass)).plan;
 }
 
-/** As it waits, and as it is with this answer. Errors: those of `answerPlan`. */
-async function answered(
-  { store, clock }: Answering,
-  planId: string,
-  answer: 'approve' | 'reject',
-  operator: Operator,
-): Promise<{ plan: Plan; decided: Plan; who: Operator }> {
-  const who = said(operator);
-  const plan = await foundPlan(store, planId);
-  await demandInPlace(store, plan);
-  const as = answer === 'approve' ? 'approved' : 'rejected';
-  return { plan, decided: decidePlan(plan, as, who, clock.nowMs()), who };
-}
-
-/** The plan that is approved, and the one in which the rest waits; no rest when all of it was chosen. */
-interface ApprovedPart {
+export interface AnsweredPart {
+  /** With the answer: the plan itself when all of it is answered, otherwise a plan of its own. */
   plan: Plan;
+  /** The plan with what waits on; undefined: nothing does. */
   rest: Plan | undefined;
+  /** What the person read and meant, and what is not so any longer: it is not answered. */
+  missed: readonly LeftIntent[];
 }
 
-/** Errors: those of `answerPlan`, and AppError `usage` when the plan does not have what is named. */
-export async function approvePart(
-  engine: Answering & Pick<Engine, 'ids'>,
+/** Errors: those of `answerPart`. */
+export function approvePart(
+  engine: Answering,
   planId: string,
   selection: PlanSelection,
   operator: Operator,
   glass = false,
-): Promise<ApprovedPart> {
+): Promise<AnsweredPart> {
+  return answerPart(engine, planId, 'approve', selection, operator, glass);
+}
+
+/**
+ * Errors: AppError `not_found`; `usage` for an ambiguous prefix, an empty reason, or when the plan, as it was read, does not have what is named; `conflict`
+ * when it no longer waits, when nothing of it is as it was read, and without a digest once the plan has grown.
+ */
+export async function answerPart(
+  engine: Answering,
+  planId: string,
+  answer: 'approve' | 'reject',
+  selection: PlanSelection,
+  operator: Operator,
+  glass = false,
+): Promise<AnsweredPart> {
   const { store, clock, ids } = engine;
-  const { plan, who } = await answered(engine, planId, 'approve', operator);
-  const chosen = chooseFrom(plan, selection);
-  if (chosen.rest.length === 0)
-    return { plan: await answerPlan(engine, plan.id, 'approve', who, glass), rest: undefined };
-  demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
-  const { part, rest, notes } = splitPlan(plan, chosen, [ids.next(), ids.next()], who, clock.nowMs());
-  const broken = glass ? breakGlass(engine, part, who) : undefined;
-  const approved = broken?.plan ?? part;
-  await store.replacePlans([plan.id], [approved, rest], broken ? [...notes, broken.note] : notes);
-  return { plan: approved, rest };
+  const who = said(operator);
+  const plan = await foundPlan(store, planId);
+  await demandInPlace(store, plan);
+  const [status, kind] =
+    answer === 'approve' ? (['approved', 'plan.approved'] as const) : (['rejected', 'plan.rejected'] as const);
+  const nowMs = clock.nowMs();
+  const decided = decidePlan(plan, status, who, nowMs);
+  const revisions = await store.planRevisions(plan.id);
+  if (answer === 'approve') demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
+  const wanted = chooseFrom(await planAsRead(store, plan, selection.digest, revisions), selection).chosen;
+  const { chosen, rest, missed } = stillSo(plan, wanted, revisions);
+  if (rest.length === 0) {
+    const broken = glass ? breakGlass(engine, decided, who) : undefined;
+    const notes: AuditNote[] = [{ kind, body: { plan: plan.id, digest: plan.digest, ...who } }];
+    if (broken) notes.push(broken.note);
+    const sealed = broken?.plan ?? decided;
+    await store.changePlan(sealed, [], notes, 'pending');
+    return { plan: sealed, rest: undefined, missed };
+  }
+  const split = splitPlan(plan, { chosen, rest }, { id: ids.next(), status, who, nowMs });
+  const broken = glass ? breakGlass(engine, split.part, who) : undefined;
+  const sealed = broken?.plan ?? split.part;
+  await store.replacePlans({ carried: split.rest, sealed }, broken ? [...split.notes, broken.note] : split.notes);
+  return { plan: sealed, rest: split.rest.plan, missed };
+}
+
+/** Errors: AppError `conflict`: without a digest when something joined it or changed, and when it never had this one, or no longer keeps it. */
+async function planAsRead(
+  store: PlanStore,
+  plan: Plan,
+  digest: string | undefined,
+  revisions: readonly PlanRevision[],
+): Promise<Plan> {
+  if (digest === undefined) {
+    if (!isGrown(revisions)) return plan;
+    const what = `plan ${plan.id} has changed since it was made (${changeText(changeSince(revisions))})`;
+    throw new AppError('conflict', `${what}: read it, and give the digest that you read (now ${shortDigest(plan)})`);
+  }
+  const read = await store.planAt(plan.id, digest);
+  if (read && planDigest(read.intents) === read.digest) return read;
+  const what = `plan ${plan.id} has no content of digest ${digest}, or it is no longer kept`;
+  throw new AppError('conflict', `${what}: nothing was done; read it again`);
+}
+
+/** Errors: AppError `conflict` when nothing is. */
+function stillSo(plan: Plan, wanted: readonly PlannedIntent[], revisions: readonly PlanRevision[]) {
+  const present = new Map(plan.intents.map((one) => [one.key, one]));
+  const isSo = (one: PlannedIntent) => {
+    const now = present.get(one.key);
+    return now !== undefined && isSameContent(one, now);
+  };
+  const gone = wanted.filter((one) => !isSo(one));
+  const left = new Map(
+    revisions.flatMap(({ change }) => change.left.map((one) => [`${one.action} ${one.target}`, one])),
+  );
+  const missed = gone.map(({ key, action, target }): LeftIntent => {
+    const why = present.has(key) ? 'it has changed since it was read' : left.get(`${action} ${target}`)?.reason;
+    return { action, target, reason: why ?? 'it is no longer planned' };
+  });
+  const keys = new Set(wanted.filter(isSo).map(({ key }) => key));
+  if (keys.size > 0) {
+    const chosen = plan.intents.filter(({ key }) => keys.has(key));
+    return { chosen, rest: plan.intents.filter(({ key }) => !keys.has(key)), missed };
+  }
+  const named = missed.slice(0, 3).map(({ action, target, reason }) => `${action} ${target} (${reason})`);
+  const text = `nothing that you chose of plan ${plan.id} is as it was read: ${named.join(', ')}`;
+  throw new AppError('conflict', `${text}${missed.length > 3 ? `, and ${missed.length - 3} more` : ''}; read it again`);
 }

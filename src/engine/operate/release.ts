@@ -356,14 +356,15 @@ export async function planRelease(engine: Engine, rule: string, operator: Operat
     mode: daemonMode,
     nowMs: clock.nowMs(),
     ttlMs: settings.planTtlMs,
-    isWhole: true,
+    beside: 'instead',
     planned: await plannedUndos(engine, rule, own),
     pending: await store.plans({ status: 'pending' }, PLANS_MAX),
     approved: await store.plans({ status: 'approved' }, PLANS_MAX),
   });
   if (!sealed.plan)
     throw new AppError('conflict', `an approved plan has all that is left of rule \`${rule}\`: apply it`);
-  if (isNew(sealed)) await store.replacePlans(sealed.superseded, [sealed.plan], notesOf(sealed, rule, who));
+  if (isNew(sealed))
+    await store.replacePlans({ superseded: sealed.superseded, sealed: sealed.plan }, notesOf(sealed, rule, who));
   const matching = sealed.plan.intents.filter(({ reason }) => reason === 'rule_matches').length;
   return { plan: sealed.plan, matching, kept };
 }

@@ -13,6 +13,7 @@ import type { IdentityReader } from '../../domain/identity.ts';
 import { type Intent, timesRefused } from '../../domain/intent.ts';
 import type { Lists } from '../../domain/lists.ts';
 import type { LookBackSource } from '../../domain/look-back.ts';
+import type { PlannedIntent } from '../../domain/plan.ts';
 import type { Api, Clock, Ids, Log, QuietTime } from '../../domain/ports.ts';
 import type { PartReaders } from '../../domain/record-part.ts';
 import type { EventRows, HistoryRecorder } from '../../domain/recorded-history.ts';
@@ -42,7 +43,7 @@ import type { ActContext, ActSettings, SubjectCounts } from '../act/context.ts';
 import { countsOfRun, Door } from '../act/door.ts';
 import { isToBeCarriedOut, openAgain, openIntent, reopened } from '../act/gate.ts';
 import { carryOut } from '../act/resolve.ts';
-import { type Sealed, type SealInput, sealing } from '../approve/plans.ts';
+import { type Beside, type Sealed, type SealInput, sealing } from '../approve/plans.ts';
 import { ask } from '../decide/checks/ask.ts';
 import { deciding } from '../decide/decide.ts';
 import { isAbout, partyOfRecord } from '../decide/exemptions.ts';
@@ -436,7 +437,7 @@ export interface DecidedRun {
   intents: Intent[];
 }
 
-type PlansBeside = Pick<SealInput, 'isWhole' | 'pending' | 'approved'>;
+type PlansBeside = Pick<SealInput, 'beside' | 'pending' | 'approved'>;
 
 export async function decideRun(
   { ids, settings }: Pick<Engine, 'ids' | 'settings'>,
@@ -455,6 +456,7 @@ export async function decideRun(
     ttlMs: settings.planTtlMs,
     planned: decided.planned,
     ...(await plansBeside()),
+    whyLeft: whyLeft(decided),
   });
   const sealed = await drainedInTurns(plans);
   const intents = decided.acts
@@ -464,25 +466,38 @@ export async function decideRun(
   return { decided, sealed, intents };
 }
 
-const PLANS_MAX = 100;
-
-/** A run over all active rules supersedes the pending plans. */
-export async function plansReplaced({ store }: Pick<Engine, 'store'>, isWhole: boolean): Promise<PlansBeside> {
-  const pending = await store.plans({ status: 'pending' }, PLANS_MAX);
-  return { isWhole, pending, approved: await store.plans({ status: 'approved' }, PLANS_MAX) };
+/** In the words of the decision in its place, or of the end of its match. */
+function whyLeft({ decisions, episodes }: Decided): (intent: PlannedIntent) => string | undefined {
+  const key = (rule: string, subject: string, action: string, target: string) =>
+    [rule, subject, action, target].join(' ');
+  const made = new Map(decisions.map((one) => [key(one.rule, one.subject.id, one.action, one.target), one]));
+  const closed = new Map(
+    episodes.flatMap(({ id, closeReason }) => (closeReason === undefined ? [] : [[id, closeReason]])),
+  );
+  return ({ basis, action, target }) => {
+    for (const { rule, subjectId, episodeId } of basis) {
+      const now = made.get(key(rule, subjectId, action, target));
+      if (now) return now.reasonText || now.reason;
+      const end = closed.get(episodeId);
+      if (end !== undefined) return end === 'gone' ? `${subjectId} is gone` : `rule ${rule} has ceased to match`;
+    }
+    return undefined;
+  };
 }
 
-/** A look supersedes none, and seals only what is in none of them. */
-export async function plansKept({ store }: Pick<Engine, 'store'>): Promise<PlansBeside> {
-  const { pending, approved } = await plansReplaced({ store }, false);
-  return { isWhole: false, pending: [], approved: [...pending, ...approved] };
+const PLANS_MAX = 100;
+
+/** Only a run that judged everything takes out of a waiting plan what it does not plan; one over chosen rules leaves all of them alone. */
+export async function plansBeside({ store }: Pick<Engine, 'store'>, beside: Beside): Promise<PlansBeside> {
+  const pending = await store.plans({ status: 'pending' }, PLANS_MAX);
+  return { beside, pending, approved: await store.plans({ status: 'approved' }, PLANS_MAX) };
 }
 
 /** Whether a look has anything to record. */
 export function isAnything({ decided, sealed, intents }: DecidedRun): boolean {
   const { episodes, claims, decisions, ended, acts, notes } = decided;
   const changes = [episodes, claims, decisions, ended, notes, intents];
-  return sealed.plan !== undefined || changes.some(({ length }) => length > 0) || acts.some(({ retryOf }) => retryOf);
+  return sealed.notes.length > 0 || changes.some(({ length }) => length > 0) || acts.some(({ retryOf }) => retryOf);
 }
 
 export async function actOn(

@@ -146,6 +146,7 @@ export function commitOf(
     endedDecisions: decided.ended,
     intents,
     plan: sealed.plan,
+    carriedPlans: sealed.carried,
     supersededPlans: sealed.superseded,
     exemptions: { used: decided.exemptionsUsed, warned: seen.warned },
     notes: [

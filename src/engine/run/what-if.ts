@@ -66,6 +66,7 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
   const unsealed = {
     plan: undefined,
     digest: await drainedInTurns(digesting(decided.planned)),
+    carried: [],
     superseded: [],
     notes: [],
   };
@@ -120,6 +121,7 @@ function answering(
     matchesOfRuns: async () => [],
     intents: async ({ ids = [] }) => intents.filter(({ id }) => ids.includes(id)),
     plan: async () => undefined,
+    planAt: async () => undefined,
     stop: () => reader.stop(),
   };
 }

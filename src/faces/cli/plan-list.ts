@@ -75,7 +75,8 @@ async function shown(
   if (!plan) throw new AppError('not_found', `there is no plan \`${planId}\`: \`trustward plans\` lists them`);
   const live = await liveIntentsOf(reader, plan);
   const difference = await differenceFrom(reader, plan);
-  if (format === 'json') return JSON.stringify(views.plan(plan, live, difference, evidence), null, 2);
+  const revisions = await reader.planRevisions(plan.id);
+  if (format === 'json') return JSON.stringify(views.plan(plan, live, difference, evidence, revisions), null, 2);
   const run = (await reader.run(plan.runId))?.seq;
-  return planText(plan, { nowMs: systemClock.nowMs(), run, live, difference, evidence }, widthOf(options));
+  return planText(plan, { nowMs: systemClock.nowMs(), run, live, difference, evidence, revisions }, widthOf(options));
 }

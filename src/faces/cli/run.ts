@@ -1,7 +1,6 @@
 // cli: `plan`, `approve`, `reject`, `apply`: a sealed plan and its life. Through the daemon when one is active.
 
 import { shownName } from '../../base/text.ts';
-import type { PlanShown } from '../../contract/nouns.ts';
 import type { Report } from '../../contract/report.ts';
 import type { Input, Output } from '../../contract/table.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -31,6 +30,7 @@ interface PartOptions extends CommonOptions {
   rule?: string[];
   only?: string[];
   except?: string[];
+  digest?: string;
   yes?: boolean;
 }
 
@@ -38,18 +38,23 @@ function selectionOf({ rule = [], only = [], except = [] }: PartOptions): PlanSe
   return { rules: rule, only, except };
 }
 
-/** A plan that does not wait is not asked about: approving it says why. Errors: AppError `usage` for a part that it does not have. */
-async function isApproved(io: Io, planId: string, options: PartOptions): Promise<boolean> {
-  if (!io.ask || options.yes) return true;
+/**
+ * The digest of what was shown; undefined without a yes. A plan that does not wait is not asked about: approving it says why. Errors: AppError `usage` for a
+ * part that it does not have.
+ */
+async function askedAbout(io: Io, planId: string, options: PartOptions): Promise<{ digest?: string } | undefined> {
+  if (!io.ask || options.yes) return {};
   const reader = await composeReader(databaseOf(io, options));
   try {
     const plan = await reader.plan(planId);
-    if (plan?.status !== 'pending') return true;
-    const { chosen } = chooseFrom(plan, selectionOf(options));
-    const head = `plan ${plan.id}: ${partWords(chosen.length, plan.intents.length)}`;
+    if (plan?.status !== 'pending') return {};
+    const read = options.digest === undefined ? plan : await reader.planAt(plan.id, options.digest);
+    if (!read) return {};
+    const { chosen } = chooseFrom(read, selectionOf(options));
+    const head = `plan ${plan.id}: ${partWords(chosen.length, read.intents.length)}`;
     io.err(`${[head, ...countLines(chosen), ...targetLines(chosen)].map(showHidden).join('\n')}\n`);
     const answer = await io.ask('approve? [y/N] ');
-    return /^y(es)?$/i.test(answer.trim());
+    return /^y(es)?$/i.test(answer.trim()) ? { digest: read.digest } : undefined;
   } finally {
     await reader.close();
   }
@@ -195,11 +200,12 @@ function stepsAfter({ plan: { id, intents, status }, run }: Report): string[] {
 /** Exit code 3: the person at the terminal was asked and did not say yes, so the plan waits on. */
 export async function approveCommand(io: Io, id: string, options: PartOptions): Promise<number> {
   outputOf(options, ['text', 'json'] as const, 'text');
-  if (!(await isApproved(io, id, options))) {
+  const asked = await askedAbout(io, id, options);
+  if (!asked) {
     io.err('nothing is approved: the plan waits on\n');
     return 3;
   }
-  return does(io, options, 'approvePlan', { id }, { text: answerLines, exitCode: exitCodeOf });
+  return does(io, options, 'approvePlan', { id, ...asked }, { text: answerLines, exitCode: exitCodeOf });
 }
 
 export async function rejectCommand(io: Io, id: string, options: CommonOptions): Promise<number> {
@@ -211,10 +217,11 @@ export async function applyCommand(io: Io, id: string, options: CommonOptions): 
   return does(io, options, 'applyPlan', { id }, { text: answerLines, exitCode: exitCodeOf });
 }
 
-function answerLines({ applied, ...plan }: Output<'rejectPlan'> & { rest?: PlanShown | null }): string[] {
-  const { rest } = plan;
+function answerLines({ applied, ...plan }: Output<'applyPlan'> & Partial<Output<'approvePlan'>>): string[] {
+  const { rest, missed = [] } = plan;
   return [
     ...(rest ? [`plan ${rest.id} has the rest and waits: ${plural(rest.intents.length, 'action')}`] : []),
+    ...missed.map(({ action, target, reason }) => `  ${action} ${target}: not answered, ${reason}`),
     rest && !applied
       ? `plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}`
       : planLine(plan, applied ?? undefined),

@@ -34,7 +34,7 @@ import { evidenceView } from './evidence-words.ts';
 import { asSentence, countText, listed, plural, verbOf } from './fact-text.ts';
 import { ceilingsOf, grouped, limitsOf, trendOf } from './grouped.ts';
 import { type Due, laterOf, whenDue } from './later.ts';
-import { operatorView, reportPlan, reportPlanHead } from './plan-view.ts';
+import { operatorView, plannedIn, reportPlan, reportPlanHead } from './plan-view.ts';
 import { stateAfterRun } from './state-now.ts';
 
 // What a group of decisions affects, in devices and people.
@@ -263,9 +263,11 @@ export async function buildReport(reader: RunReader, run: RunRecord, evidence?: 
   const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
   const live = plan ? await liveIntentsOf(reader, plan) : [];
   const { changes, changeOf } = await readChanges(reader, run, stored);
+  const digest = run.findings?.planDigest ?? '';
+  const planned = await plannedIn(reader, plan, digest);
   return reportOf(reader, run, {
     changes,
-    plan: reportPlan(plan, live, run.findings?.planDigest ?? '', plan && (await differenceFrom(reader, plan))),
+    plan: reportPlan(plan, live, digest, plan && (await differenceFrom(reader, plan)), planned),
     decisions: runDecisionViews(stored, { run, intents, plan, changeOf }),
     dues: laterOf(run, stored),
     evidence,
@@ -299,9 +301,11 @@ export async function buildOutline(
 
 async function outlinedPlan(reader: ReportReader & PageReader, run: RunRecord, plan: PlanOutline | undefined) {
   const progress = plan && hasProgress(plan) ? await reader.planProgress(plan) : null;
-  const whole = plan?.supersededBy && (await reader.plan(plan.id));
+  const digest = run.findings?.planDigest ?? '';
+  const isOther = plan !== undefined && (plan.supersededBy !== undefined || plan.digest !== digest);
+  const whole = isOther ? await reader.plan(plan.id) : undefined;
   const difference = whole ? await differenceFrom(reader, whole) : null;
-  return reportPlanHead(plan, progress, run.findings?.planDigest ?? '', difference);
+  return reportPlanHead(plan, progress, digest, difference, await plannedIn(reader, whole, digest));
 }
 
 /** Decisions of an outline as the whole report has them. */

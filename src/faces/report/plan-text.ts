@@ -6,11 +6,18 @@ import type { ReportPlan } from '../../contract/report.ts';
 import { deletionTexts } from '../../domain/action.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import {
+  approveCommand,
+  carriedTimes,
+  changeSince,
+  changeText,
+  type LeftIntent,
   type Plan,
   type PlanDifference,
   type PlannedIntent,
+  type PlanRevision,
   plannedCounts,
   releasedRule,
+  shortDigest,
   sizeOf,
   successorText,
 } from '../../domain/plan.ts';
@@ -36,6 +43,7 @@ export interface PlanContext {
   run: number | undefined;
   live: Parameters<typeof reportPlan>[1];
   difference: PlanDifference | null;
+  revisions: readonly PlanRevision[];
   evidence?: EvidenceReader | undefined;
 }
 
@@ -54,6 +62,7 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   const sentences = [
     head,
     decided,
+    ...carriedTexts(plan, context),
     breakGlassWords(plan),
     replaced,
     droppedWords(plan),
@@ -75,6 +84,29 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   ]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+const LEFT_MAX = 5;
+
+/** When it was made and how it has changed since; none for a plan that nothing changed. */
+function carriedTexts(plan: Plan, { run, revisions }: Pick<PlanContext, 'run' | 'revisions'>): string[] {
+  const [first] = revisions;
+  if (!first) return [];
+  const times = carriedTimes(plan, revisions);
+  const often = times === 1 ? 'once' : `${times} times`;
+  const by = `by ${run === undefined ? 'a run' : `run ${run}`} at ${timeText(plan.createdAt)}`;
+  const carried = times === 0 ? '' : ` and carried on ${often}, last ${by}`;
+  const left = revisions.flatMap(({ change }) => change.left).reverse();
+  return [
+    `It was made ${timeText(first.createdAt)}${carried}; since it was made, ${changeText(changeSince(revisions))}.`,
+    ...left.slice(0, LEFT_MAX).map(leftText),
+    ...(left.length > LEFT_MAX ? [`${left.length - LEFT_MAX} more left earlier.`] : []),
+  ];
+}
+
+/** `Left: ban_device S-1: exempt until ….` */
+function leftText({ action, target, reason }: LeftIntent): string {
+  return `Left: ${action} ${target}: ${reason}.`;
 }
 
 /** Undefined while its intents are kept. */
@@ -149,9 +181,11 @@ function durationLeft(ms: number): string {
 }
 
 /** Not wrapped, so that each can be copied whole. */
-function commandsOf({ id, status, intents }: Plan): string[] {
+function commandsOf(plan: Plan): string[] {
+  const { id, status, intents } = plan;
   if (status === 'approved' || status === 'interrupted') return [`  trustward apply ${id}`];
   if (status !== 'pending') return [];
-  const part = intents.length > 1 ? [`  trustward approve ${id} --only TARGET   (or --rule ID, --except TARGET)`] : [];
-  return [`  trustward approve ${id}`, ...part, `  trustward reject ${id}`];
+  const approve = `  ${approveCommand(plan)}`;
+  const part = intents.length > 1 ? [`${approve} --only TARGET   (or --rule ID, --except TARGET)`] : [];
+  return [approve, ...part, `  trustward reject ${id} --digest ${shortDigest(plan)}`];
 }

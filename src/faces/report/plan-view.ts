@@ -34,19 +34,28 @@ import { type Intent, timesRefused } from '../../domain/intent.ts';
 import { type Acceptance, type Released, type Stop, silenceText } from '../../domain/operator.ts';
 import {
   type BreakGlass,
+  type CountedChange,
+  compareIntents,
   hasProgress,
   type Plan,
   type PlanDifference,
   type PlannedIntent,
   type PlanOutline,
   type PlanProgress,
+  type PlanRevision,
   plannedCounts,
   progressOf,
   releasedRule,
   sizeOf,
 } from '../../domain/plan.ts';
 import type { RunRecord } from '../../domain/store.ts';
-import { nextOf, type PagedClaims, type PageReader, type RecordReader } from '../../domain/store-ports.ts';
+import {
+  nextOf,
+  type PagedClaims,
+  type PageReader,
+  type RecordReader,
+  type ReportReader,
+} from '../../domain/store-ports.ts';
 import { isoOrNull } from './decision-view.ts';
 import { timeWords } from './decision-words.ts';
 import { evidenceOfPlan } from './evidence-words.ts';
@@ -104,15 +113,31 @@ export function quietHoursText(windows: readonly ChangeWindow[], nowMs: number):
   return now ? `${all}; in force until ${untilText(now)}: alerts wait` : all;
 }
 
-/** A run's plan. A run that planned nothing still has a digest. */
+/** A run's plan. A run that planned nothing still has a digest. `planned`: what it held in that run, if later runs changed it. */
 export function reportPlan(
   plan: Plan | undefined,
   live: readonly Intent[],
   digest: string,
   difference: PlanDifference | null = null,
+  planned: Planned | undefined = undefined,
 ): ReportPlan {
-  const held = (plan?.intents ?? []).filter((intent) => intent.held).map(heldView);
-  return { ...reportPlanHead(plan, progressView(plan, live), digest, difference), held };
+  const held = (planned?.plan ?? plan)?.intents.filter((intent) => intent.held).map(heldView) ?? [];
+  return { ...reportPlanHead(plan, progressView(plan, live), digest, difference, planned), held };
+}
+
+type Planned = { plan: Plan; change: CountedChange } | undefined;
+
+/** What the plan of a run held in it, if later runs changed it, and that is kept. */
+export async function plannedIn(
+  reader: Pick<ReportReader, 'planAt'>,
+  plan: Plan | undefined,
+  digest: string | undefined,
+): Promise<Planned> {
+  if (!plan || digest === undefined || digest === plan.digest) return undefined;
+  const then = await reader.planAt(plan.id, digest);
+  if (!then) return undefined;
+  const { joined, left, changed } = await compareIntents(then.intents, plan.intents);
+  return { plan: then, change: { joined: joined.length, left: left.length, changed: changed.length } };
 }
 
 /** The same without the intents that it holds. */
@@ -121,13 +146,15 @@ export function reportPlanHead(
   progress: PlanProgress | null,
   digest: string,
   difference: PlanDifference | null,
+  planned: Planned | undefined = undefined,
 ): Omit<ReportPlan, 'held'> {
+  const shown = planned?.plan ?? plan;
   return {
     id: plan?.id ?? null,
-    digest: plan?.digest ?? digest,
-    intents: plan ? sizeOf(plan) : 0,
+    digest: digest || (plan?.digest ?? ''),
+    intents: shown ? sizeOf(shown) : 0,
     status: plan?.status ?? null,
-    createdAt: isoOrNull(plan?.createdAt),
+    createdAt: isoOrNull(shown?.createdAt),
     expiresAt: isoOrNull(plan?.expiresAt),
     decidedAt: isoOrNull(plan?.decidedAt),
     decidedBy: plan?.decidedBy ?? null,
@@ -135,6 +162,15 @@ export function reportPlanHead(
     breakGlass: breakGlassView(plan?.breakGlass),
     supersededBy: idsOrNull(plan?.supersededBy),
     difference,
+    carriedOn:
+      plan && digest !== '' && plan.digest !== digest
+        ? {
+            digest: plan.digest,
+            at: isoTime(plan.createdAt),
+            intents: sizeOf(plan),
+            change: planned?.change ?? null,
+          }
+        : null,
     progress,
   };
 }
@@ -169,6 +205,7 @@ export function planView(
   live: readonly Intent[] = [],
   difference: PlanDifference | null = null,
   evidence?: EvidenceReader,
+  revisions: readonly PlanRevision[] | null = null,
 ): PlanShown {
   return {
     id: plan.id,
@@ -186,6 +223,7 @@ export function planView(
     supersededBy: idsOrNull(plan.supersededBy),
     difference,
     intents: plan.intents,
+    revisions: revisions?.map(({ createdAt, ...one }) => ({ ...one, createdAt: isoTime(createdAt) })) ?? null,
     dropped: plan.dropped?.intents ?? null,
     progress: progressView(plan, live),
     evidence: evidenceOfPlan(plan, evidence),

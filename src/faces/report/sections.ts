@@ -3,6 +3,7 @@
 
 import type { Report, RunDecision } from '../../contract/report.ts';
 import type { KnownTraits } from '../../domain/action.ts';
+import { approveCommand, shortDigest } from '../../domain/plan.ts';
 import { decisionColumns, OUTCOME, WAITS_BECAUSE } from './decision-words.ts';
 import { type Block, capped, type Document, planPath, rulePath, type Section, words } from './document.ts';
 import { evidenceLines } from './evidence-words.ts';
@@ -139,7 +140,7 @@ export function groupWordBlocks(report: Report, group: RowGroup): Block[] {
   if (group.kind === 'skip')
     return [words('plain', `${waitsInTime(group) ? 'Waits' : 'Skipped'} because ${because}.`, effect)];
   const first = decisions[0] as RunDecision;
-  const { id } = report.plan;
+  const { id, digest } = report.plan;
   const isOpen = canBeApproved(first, report);
   return [
     words(
@@ -155,7 +156,9 @@ export function groupWordBlocks(report: Report, group: RowGroup): Block[] {
           {
             is: 'commands',
             to: 'To decide',
-            commands: isOpen ? [`trustward approve ${id}`, `trustward reject ${id}`] : [],
+            commands: isOpen
+              ? [approveCommand({ id, digest }), `trustward reject ${id} --digest ${shortDigest({ digest })}`]
+              : [],
             page: planPage(id),
           } as const,
         ]),

@@ -16,7 +16,7 @@ import type {
 import type { ActionName } from '../../domain/action.ts';
 import { LIFTED_BY_APPROVAL, LIFTED_BY_TIME, type ReasonCode } from '../../domain/decision.ts';
 import type { ClaimStatus } from '../../domain/episode.ts';
-import { successorText } from '../../domain/plan.ts';
+import { changeText, successorText } from '../../domain/plan.ts';
 import { isLive, leastMode } from '../../domain/rule.ts';
 import { isOfLook } from '../../domain/run.ts';
 import { SOURCES } from '../../domain/subjects.ts';
@@ -294,6 +294,17 @@ function breakGlassHint({ reason, inPlan }: RunDecision, { id, status }: ReportP
 }
 
 function planWords(plan: ReportPlan): string {
+  return [planStateWords(plan), carriedWords(plan)].filter((one) => one !== '').join(' ');
+}
+
+function carriedWords({ carriedOn }: ReportPlan): string {
+  if (carriedOn === null) return '';
+  const { intents, change } = carriedOn;
+  const how = change === null ? 'what it held in this run is no longer kept' : changeText(change);
+  return `It has changed since this run (${how}): it has ${plural(intents, 'action')} as this is written.`;
+}
+
+function planStateWords(plan: ReportPlan): string {
   if (plan.status === 'expired') {
     return `Plan ${plan.id} expired at ${timeWords(plan.expiresAt ?? '')}: the next run makes a new one.`;
   }

@@ -111,6 +111,16 @@
     for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
   });
 
+  // A plan that was carried on while it is read: its rows stay, and show what left or changed.
+  const markChanged = () => {
+    for (const { dataset } of document.querySelectorAll('#since [data-key]')) {
+      const box = document.querySelector(`input[name=target][value="${CSS.escape(dataset.key)}"]`);
+      box?.closest('tr')?.classList.add(`row-${dataset.how}`);
+    }
+  };
+  addEventListener('load', markChanged);
+  body.addEventListener('htmx:afterSettle', markChanged);
+
   // Ticking a head ticks its rows; not those that a filter hides.
   document.addEventListener('change', (event) => {
     const group = event.target.dataset?.ticks;

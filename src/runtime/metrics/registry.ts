@@ -103,7 +103,7 @@ export const RUNS = definitionsOf({
   'counter trustward_outcomes_total{action,outcome}': 'Outcomes of intents, also each change of one',
   'counter trustward_withdrawn_total{action,reason}': 'Intents that preflight refused before any call',
   'counter trustward_plan_changes_total{change}':
-    'Plans that were sealed, approved, rejected, superseded, applied, interrupted, or that expired',
+    'Plans that were sealed, carried on, approved, rejected, superseded, applied, interrupted, or that expired',
   'histogram trustward_event_to_act_seconds':
     'Time from the oldest new event that a look found to each call that it led to',
   'counter trustward_audit_entries_total{family}': 'Audit entries that were committed',

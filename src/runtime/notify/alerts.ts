@@ -15,7 +15,7 @@ import { identityText } from '../../domain/identity.ts';
 import { timesRefused } from '../../domain/intent.ts';
 import type { Alert, Outbox } from '../../domain/notification.ts';
 import { stopText } from '../../domain/operator.ts';
-import type { Plan } from '../../domain/plan.ts';
+import type { Plan, PlanRevision } from '../../domain/plan.ts';
 import type { Clock, Ids } from '../../domain/ports.ts';
 import { distrustedNow } from '../../domain/snapshot.ts';
 import type { RunRecord } from '../../domain/store.ts';
@@ -149,7 +149,7 @@ function aboutOf(exemption: Exemption): Alert['about'] {
 }
 
 export interface AlertDeps {
-  reader: Pick<RecordReader, 'runsOverLists' | 'plans' | 'intents' | 'openFailures'> &
+  reader: Pick<RecordReader, 'runsOverLists' | 'plans' | 'planRevisions' | 'intents' | 'openFailures'> &
     Pick<PlanStore, 'episodes'> &
     Pick<RunStore, 'openState'> &
     Pick<PullStore, 'baseline'> &
@@ -244,9 +244,13 @@ export class Alerts {
   }
 
   private async waitingPlans(): Promise<Alert[]> {
-    const waiting = await this.deps.reader.plans({ status: 'pending' }, PLANS_MAX);
-    const nowMs = this.deps.clock.nowMs();
-    return waiting.filter(waitsForPerson).flatMap((plan) => [waitingAlert(plan), ...reminderOf(plan, nowMs)]);
+    const { reader, clock } = this.deps;
+    const waiting = (await reader.plans({ status: 'pending' }, PLANS_MAX)).filter(waitsForPerson);
+    const nowMs = clock.nowMs();
+    const alerts: Alert[] = [];
+    for (const plan of waiting)
+      alerts.push(waitingAlert(plan, await reader.planRevisions(plan.id)), ...reminderOf(plan, nowMs));
+    return alerts;
   }
 
   /** Expiry denies: a plan that nobody answered in time, or that was approved and not applied, was not done. */
@@ -348,11 +352,15 @@ function waitsForPerson({ intents, decidedBy }: Plan): boolean {
   return decidedBy !== undefined || !intents.every(({ held, reason }) => held && reason === 'frozen');
 }
 
-function waitingAlert({ id, digest, intents, mode, expiresAt }: Plan): Alert {
+/** Again when something joined it, and not when something left. */
+function waitingAlert({ id, digest, intents, mode, expiresAt }: Plan, revisions: readonly PlanRevision[] = []): Alert {
+  const last = revisions.findLast(({ change }) => change.joined > 0);
+  const count = `${intents.length} action${intents.length === 1 ? '' : 's'}`;
+  const joined = last ? `, ${last.change.joined} of which joined it` : '';
   return {
-    key: `plan ${id}`,
+    key: last ? `plan ${id} after ${last.createdAt}` : `plan ${id}`,
     code: 'plan_waits',
-    text: `plan ${id} waits for a yes: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${timeText(expiresAt)}`,
+    text: `plan ${id} waits for a yes: ${count}${joined}, until ${timeText(expiresAt)}`,
     about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
   };
 }

@@ -17,7 +17,7 @@ import {
 import { addToken, revokeToken } from '../../engine/operate/endpoint-tokens.ts';
 import { confirmJoined, exempt } from '../../engine/operate/exempt.ts';
 import { freezeOf, isHeldWhole } from '../../engine/operate/plan-drift.ts';
-import { type Applied, answerPlan, applyPlan, approvePart } from '../../engine/operate/plans.ts';
+import { type AnsweredPart, type Applied, answerPart, applyPlan, approvePart } from '../../engine/operate/plans.ts';
 import { planRelease, releaseClaims } from '../../engine/operate/release.ts';
 import { resolveIntent } from '../../engine/operate/resolve-intent.ts';
 import type { Engine } from '../../engine/run/engine.ts';
@@ -89,9 +89,8 @@ export interface Acting {
 
 type Shown = Pick<Reading, 'reader' | 'evidence' | 'clock'>;
 
-interface PlanAnswer {
+interface PlanAnswer extends Partial<AnsweredPart> {
   plan: Plan;
-  rest?: Plan | undefined;
   applied?: Omit<Applied, 'plan'>;
 }
 
@@ -115,28 +114,25 @@ const ACTING: {
   };
 } = {
   approvePlan: {
-    does: async (acting, { id, rules, only, except, keys, breakGlass, ...said }, by) => {
+    does: async (acting, { id, rules, only, except, keys, digest, breakGlass, ...said }, by) => {
       const { engine, appliesAtOnce } = acting;
-      const { plan, rest } = await approvePart(engine, id, { rules, only, except, keys }, { ...said, by }, breakGlass);
+      const part = { rules, only, except, keys, digest };
+      const { plan, ...others } = await approvePart(engine, id, part, { ...said, by }, breakGlass);
       if (breakGlass) void engine.afterwards?.();
-      if (!appliesAtOnce) return { plan, rest };
+      if (!appliesAtOnce) return { plan, ...others };
       const isStopped = (await engine.store.stop()) !== undefined;
       const freeze = (await freezeOf(engine, plan))();
       const isHeld = !isLive(engine.daemonMode) || isStopped || isHeldWhole(engine, plan, freeze);
       return isHeld
-        ? { plan, rest }
-        : { rest, ...(await applied(acting, plan.id, { ...said, reason: undefined, by })) };
+        ? { plan, ...others }
+        : { ...others, ...(await applied(acting, plan.id, { ...said, reason: undefined, by })) };
     },
-    shows: async (shown, { rest, ...answer }) => ({
-      ...(await answered(shown, answer)),
-      rest: rest ? await planShown(shown, rest) : null,
-    }),
+    shows: answeredPart,
   },
   rejectPlan: {
-    does: async ({ engine }, { id, ...said }, by) => ({
-      plan: await answerPlan(engine, id, 'reject', { ...said, by }),
-    }),
-    shows: answered,
+    does: ({ engine }, { id, digest, ...said }, by) =>
+      answerPart(engine, id, 'reject', { rules: [], only: [], except: [], digest }, { ...said, by }),
+    shows: answeredPart,
   },
   applyPlan: {
     does: (acting, { id, breakGlass, ...said }, by) => applied(acting, id, { ...said, by }, breakGlass),
@@ -197,7 +193,11 @@ async function applied({ engine, underWay }: Acting, id: string, who: Operator, 
   }
 }
 
-async function answered(reading: Shown, { plan, applied }: PlanAnswer): Promise<Output<'rejectPlan'>> {
+async function answeredPart(shown: Shown, { rest, missed = [], ...answer }: PlanAnswer): Promise<Output<'rejectPlan'>> {
+  return { ...(await answered(shown, answer)), rest: rest ? await planShown(shown, rest) : null, missed };
+}
+
+async function answered(reading: Shown, { plan, applied }: PlanAnswer): Promise<Output<'applyPlan'>> {
   const did = applied ? { ...applied, intents: applied.intents.map(views.intent) } : null;
   return { ...(await planShown(reading, plan)), applied: did };
 }

@@ -188,7 +188,8 @@ export function requestedRun(deps: Pick<Reading, 'shownRun'>, run: RunRecord): O
 }
 
 export async function planShown({ reader, evidence }: Pick<Reading, 'reader' | 'evidence'>, plan: Plan) {
-  return views.plan(plan, await liveIntentsOf(reader, plan), await differenceFrom(reader, plan), evidence);
+  const difference = await differenceFrom(reader, plan);
+  return views.plan(plan, await liveIntentsOf(reader, plan), difference, evidence, await reader.planRevisions(plan.id));
 }
 
 /** Errors: AppError `not_found` when nothing is known of it. */

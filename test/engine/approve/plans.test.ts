@@ -31,7 +31,7 @@ function sealed(fields: Partial<SealInput> = {}) {
     mode: 'enforce',
     nowMs: 100,
     ttlMs: 1_000,
-    isWhole: true,
+    beside: 'whole',
     planned: [planned],
     pending: [],
     approved: [],
@@ -85,7 +85,7 @@ describe('a waiting plan', () => {
     expect(sealed({ pending: [pending] })).toMatchObject({ plan: pending, superseded: [], notes: [] });
   });
 
-  it('is superseded by another content, and by nothing to do', () => {
+  it('is superseded when nothing of it is planned any longer', () => {
     expect(sealed({ planned: [other], pending: [pending] })).toMatchObject({
       plan: { id: 'new' },
       superseded: ['old'],
@@ -94,10 +94,60 @@ describe('a waiting plan', () => {
   });
 
   it('that expired returns as a new one', () => {
-    expect(sealed({ pending: [pending], nowMs: 1_000 })).toMatchObject({
-      plan: { id: 'new', expiresAt: 2_000 },
-      superseded: ['old'],
+    expect(sealed({ pending: [pending], nowMs: 1_000 })).toMatchObject({ plan: { id: 'new', expiresAt: 2_000 } });
+  });
+
+  it('is carried on with another content: the same id, a new date and digest, and what joined, left or changed', () => {
+    const both = { ...pending, intents: [planned, other], digest: planDigest([planned, other]) };
+    const third = { ...planned, key: 'k3', target: 'S-3' };
+    const changed = { ...planned, settings: { depth: 2 } };
+    const {
+      plan: now,
+      carried,
+      superseded,
+      notes,
+    } = sealed({
+      planned: [changed, third],
+      pending: [both],
+      whyLeft: () => 'it is exempt',
     });
+    expect(now).toMatchObject({ id: 'old', runId: 'r1', createdAt: 100, expiresAt: 1_100, intents: [changed, third] });
+    expect(now?.digest).toBe(planDigest([changed, third]));
+    const left = [{ action: other.action, target: 'S-2', reason: 'it is exempt' }];
+    expect(carried).toEqual([{ plan: now, from: both.digest, change: { joined: 1, changed: 1, left } }]);
+    expect(superseded).toEqual([]);
+    const body = { plan: 'old', digest: now?.digest, from: both.digest, run: 'r1', intents: 2, joined: 1, changed: 1 };
+    expect(notes).toEqual([{ kind: 'plan.carried', body: { ...body, left: 1, leftNamed: left } }]);
+  });
+
+  it('loses nothing to a run that did not judge everything, and waits no longer for what joined', () => {
+    const { plan: now, carried } = sealed({ beside: 'more', planned: [other], pending: [pending] });
+    expect(now).toMatchObject({ id: 'old', intents: [planned, other], expiresAt: 1_000 });
+    expect(carried).toMatchObject([{ change: { joined: 1, changed: 0, left: [] } }]);
+  });
+
+  it('stays as it is beside a run over chosen rules, which has a plan of its own', () => {
+    expect(sealed({ beside: 'apart', planned: [other], pending: [pending] })).toMatchObject({
+      plan: { id: 'new', intents: [other] },
+      carried: [],
+      superseded: [],
+    });
+  });
+
+  it('keeps what it has when others wait too: what is new joins one of them', () => {
+    const second = { ...pending, id: 'second', intents: [other], digest: planDigest([other]) };
+    const third = { ...planned, key: 'k3', target: 'S-3' };
+    const { plan: now, carried, superseded } = sealed({ planned: [planned, other, third], pending: [pending, second] });
+    expect(superseded).toEqual([]);
+    expect(carried.map(({ plan: one }) => [one.id, one.intents])).toEqual([['old', [planned, third]]]);
+    expect(now?.id).toBe('old');
+  });
+
+  it('names the approved plan that has what left it', () => {
+    const both = { ...pending, intents: [planned, other], digest: planDigest([planned, other]) };
+    const approved = { ...pending, id: 'yes', status: 'approved', intents: [other] } as Plan;
+    const { carried } = sealed({ planned: [planned, other], pending: [both], approved: [approved] });
+    expect(carried).toMatchObject([{ change: { left: [{ target: 'S-2', reason: 'it is approved in plan yes' }] } }]);
   });
 
   it('of a live run is left alone by a dry one', () => {

@@ -204,20 +204,22 @@ describe('an approved plan', () => {
   });
 
   describe('a waiting plan', () => {
-    it('stays while nothing changes, and is superseded when something does', async () => {
+    it('stays as it is while nothing changes, and is carried on when something joins it', async () => {
       const { plan: first } = await on.run();
       expect((await on.run()).plan?.id).toBe(first?.id);
       on.platform.addDevice('d3', { MdmData: { CompromisedStatus: 'TRUE' } });
       const { plan: second } = await on.run();
-      expect(second?.id).not.toBe(first?.id);
-      expect((await on.store.plan(first?.id ?? ''))?.status).toBe('superseded');
-      await expect(on.approve(first)).rejects.toMatchObject({ code: 'conflict' });
+      expect(second?.id).toBe(first?.id);
+      expect(second?.digest).not.toBe(first?.digest);
+      expect((await on.store.planRevisions(first?.id ?? '')).map(({ digest }) => digest)).toEqual([first?.digest]);
     });
 
-    it('is superseded when a device joins a serial number, though no fact changed', async () => {
+    it('shows as changed when a device joins a serial number, though no fact changed', async () => {
       const { plan: first } = await on.run();
       on.platform.addDevice('d9', { SerialNumber: 'S-d1' });
-      expect((await on.run()).plan?.id).not.toBe(first?.id);
+      await on.run();
+      const [revision] = await on.store.planRevisions(first?.id ?? '');
+      expect(revision?.change).toEqual({ joined: 0, changed: 1, left: [] });
     });
 
     it('of a live run is not superseded by a dry run', async () => {

@@ -1,9 +1,9 @@
-// test: a part of a plan: what is chosen is a plan of its own, exactly it is applied, and the rest waits on in another plan.
+// test: a part of a plan: what is chosen is a plan of its own, exactly it is applied, and the rest waits on in the plan.
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Plan, PlannedIntent, PlanSelection } from '../../../src/domain/plan.ts';
 import { chooseFrom, planDigest, splitPlan } from '../../../src/engine/approve/plans.ts';
-import { answerPlan, applyPlan, approvePart } from '../../../src/engine/operate/plans.ts';
+import { answerPart, answerPlan, applyPlan, approvePart } from '../../../src/engine/operate/plans.ts';
 import { Crash, Life, mortal } from '../../support/crash.ts';
 import { banRule, type OnPlatform, type Options, startOnPlatform } from '../../support/engine-on-platform.ts';
 
@@ -89,15 +89,18 @@ describe('a part of a plan', () => {
     expect(await on.store.plans({}, 10)).toHaveLength(1);
   });
 
-  it('is sealed and recorded in one commit, and the plan names both in its place', async () => {
+  it('is sealed and recorded in one commit, and the plan waits on without it', async () => {
     const plan = await waitingPlan();
     const { plan: approved, rest } = await part(plan, { only: ['d1'] });
-    expect(await stored(plan)).toMatchObject({ status: 'superseded', supersededBy: [approved.id, rest?.id] });
-    expect((await bodies('plan.sealed')).slice(0, 2)).toEqual([
-      { plan: rest?.id, digest: rest?.digest, run: plan.runId, intents: 3 },
-      { plan: approved.id, digest: approved.digest, run: plan.runId, intents: 1 },
+    expect(await stored(plan)).toEqual(rest);
+    expect(rest).toMatchObject({ id: plan.id, status: 'pending', createdAt: plan.createdAt });
+    const sealed = { plan: approved.id, digest: approved.digest, run: plan.runId, intents: 1 };
+    expect((await bodies('plan.sealed'))[0]).toEqual(sealed);
+    const left = { action: 'ban_device', target: 'S-d1', reason: `it is approved in plan ${approved.id}` };
+    const counts = { intents: 3, joined: 0, changed: 0, left: 1, leftNamed: [left] };
+    expect(await bodies('plan.carried')).toEqual([
+      { plan: plan.id, digest: rest?.digest, from: plan.digest, part: approved.id, ...counts },
     ]);
-    expect(await bodies('plan.superseded')).toEqual([{ plan: plan.id, by: [approved.id, rest?.id] }]);
     expect(await bodies('plan.approved')).toEqual([
       { plan: approved.id, digest: approved.digest, by: 'ada', reason: 'looked at these', partOf: plan.id },
     ]);
@@ -126,7 +129,7 @@ describe('a part of a plan', () => {
     on.rules(banRule({ id: 'ban', mode: 'approve', more: 'owners: all' }), other);
     const { plan: next } = await on.run();
     expect(targetsOf(next as Plan)).toContain('S-d1');
-    expect(await stored(rest as Plan)).toMatchObject({ status: 'superseded', supersededBy: [next?.id] });
+    expect(next?.id).toBe(rest?.id);
     const { refused } = await on.apply(approved);
     expect(refused).toMatchObject([{ reason: expect.stringContaining('rule ban was changed meanwhile') }]);
   });
@@ -209,23 +212,94 @@ describe('a part of a plan', () => {
   });
 });
 
-describe('a plan that is not the current one', () => {
-  it('names the plan in its place and the difference, to who answers or applies it', async () => {
+describe('a plan that changed while it was read', () => {
+  const read = (plan: Plan, selection: Partial<PlanSelection> = {}) =>
+    part(plan, { digest: plan.digest, ...selection });
+
+  /** `d1` leaves it and `d5` joins. */
+  async function carriedPlan(): Promise<{ plan: Plan; now: Plan }> {
     const plan = await waitingPlan();
     on.platform.compromised('d1', 'FALSE');
-    for (const id of ['d5', 'd6']) on.platform.addDevice(id, compromised);
-    const { plan: next } = await on.run();
-    const message = `plan ${plan.id} is superseded by plan ${next?.id}: 2 added, 1 removed`;
-    await expect(on.approve(plan)).rejects.toMatchObject({ code: 'conflict', message });
-    await expect(on.apply(plan)).rejects.toMatchObject({ code: 'conflict', message });
-    await expect(part(plan, { only: ['d2'] })).rejects.toMatchObject({ code: 'conflict', message });
+    on.platform.addDevice('d5', compromised);
+    on.clock.pass(60_000);
+    return { plan, now: (await on.run()).plan as Plan };
+  }
+
+  it('stays, with a new date, and names what left it and why', async () => {
+    const { plan, now } = await carriedPlan();
+    expect(now).toMatchObject({ id: plan.id, status: 'pending' });
+    expect([now.runId === plan.runId, now.createdAt > plan.createdAt]).toEqual([false, true]);
+    expect(targetsOf(now).sort()).toEqual(['S-d2', 'S-d3', 'S-d4', 'S-d5']);
+    const left = [{ action: 'ban_device', target: 'S-d1', reason: 'rule ban has ceased to match' }];
+    expect(await on.store.planRevisions(plan.id)).toEqual([
+      { digest: plan.digest, runId: plan.runId, createdAt: plan.createdAt, change: { joined: 1, changed: 0, left } },
+    ]);
+    expect(await on.store.planAt(plan.id, plan.digest)).toEqual({ ...now, ...plan, expiresAt: now.expiresAt });
   });
 
-  it('names both parts when it was split', async () => {
+  it('is approved as far as it was read and still is so: what joined waits on, and never acts by that approval', async () => {
+    const { plan } = await carriedPlan();
+    const { plan: approved, rest, missed } = await read(plan);
+    expect(targetsOf(approved).sort()).toEqual(['S-d2', 'S-d3', 'S-d4']);
+    expect([rest?.id, targetsOf(rest as Plan)]).toEqual([plan.id, ['S-d5']]);
+    expect(missed).toEqual([{ action: 'ban_device', target: 'S-d1', reason: 'rule ban has ceased to match' }]);
+    await on.apply(approved);
+    expect([...on.platform.effects].sort()).toEqual(['ban S-d2', 'ban S-d3', 'ban S-d4']);
+  });
+
+  it('is approved without what was changed since it was read', async () => {
     const plan = await waitingPlan();
-    const { plan: approved, rest } = await part(plan, { only: ['d1'] });
-    const message = `plan ${plan.id} is superseded by plans ${approved.id} and ${rest?.id}: the same actions`;
-    await expect(on.approve(plan)).rejects.toMatchObject({ message });
+    on.rules(banRule({ id: 'ban', mode: 'approve', more: 'owners: all' }), other);
+    await on.run();
+    const { plan: approved, rest, missed } = await read(plan);
+    expect(targetsOf(approved)).toEqual(['S-d3']);
+    expect(targetsOf(rest as Plan).sort()).toEqual(['S-d1', 'S-d2', 'S-d4']);
+    expect(missed.map(({ reason }) => reason)).toEqual(Array(3).fill('it has changed since it was read'));
+  });
+
+  it('is not answered by its id alone once something joined it: the digest of what was read is asked for', async () => {
+    const { plan, now } = await carriedPlan();
+    const message = `has changed since it was made (1 joined, 1 left): read it, and give the digest that you read (now ${now.digest.slice(0, 16)})`;
+    await expect(part(plan, {})).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining(message) });
+    await expect(part(plan, { digest: 'f'.repeat(16) })).rejects.toThrow('has no content of digest');
+    const { plan: approved } = await part(plan, { digest: now.digest.slice(0, 16) });
+    expect(approved).toMatchObject({ id: plan.id, digest: now.digest, status: 'approved' });
+  });
+
+  it('is rejected as far as it was read: what joined waits on', async () => {
+    const { plan } = await carriedPlan();
+    const whole = { ...ALL, digest: plan.digest };
+    const { plan: rejected, rest } = await answerPart(on.engine, plan.id, 'reject', whole, { by: 'ada' });
+    expect([rejected.status, targetsOf(rejected).sort()]).toEqual(['rejected', ['S-d2', 'S-d3', 'S-d4']]);
+    expect(targetsOf(rest as Plan)).toEqual(['S-d5']);
+    expect((await on.run()).plan).toMatchObject({ id: plan.id, intents: [{ target: 'S-d5' }] });
+  });
+
+  it('is refused, by name, when nothing of what was chosen is as it was read', async () => {
+    const { plan } = await carriedPlan();
+    const message = `nothing that you chose of plan ${plan.id} is as it was read: ban_device S-d1 (rule ban has ceased to match)`;
+    await expect(read(plan, { only: ['d1'] })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('is refused when what was read was edited beside the engine', async () => {
+    const { plan } = await carriedPlan();
+    const store = Object.assign(Object.create(on.engine.store), {
+      planAt: async () => ({ ...plan, intents: (await stored(plan)).intents }),
+    });
+    const answer = approvePart({ ...on.engine, store }, plan.id, { ...ALL, digest: plan.digest }, { by: 'ada' });
+    await expect(answer).rejects.toThrow('has no content of digest');
+  });
+
+  it('is as it was for who reads it again after a part of it was approved', async () => {
+    const plan = await waitingPlan();
+    await part(plan, { only: ['d1'] });
+    const { plan: second, missed } = await read(plan);
+    expect(second).toMatchObject({ id: plan.id, status: 'approved' });
+    expect(targetsOf(second).sort()).toEqual(['S-d2', 'S-d3', 'S-d4']);
+    expect(missed).toMatchObject([{ target: 'S-d1', reason: expect.stringContaining('it is approved in plan') }]);
   });
 
   it('says so when the next run planned nothing', async () => {
@@ -285,7 +359,9 @@ describe('the two parts of any plan', () => {
         const selection = { rules: byRule.filter(has), only: named(only), except: named(except) };
         const chosen = chosenOf(whole, selection);
         if (chosen === undefined || chosen.rest.length === 0) return;
-        const { part: approved, rest } = splitPlan(whole, chosen, ['p', 'r'], { by: 'ada' }, 5);
+        const answer = { id: 'p', status: 'approved', who: { by: 'ada' }, nowMs: 5 } as const;
+        const { part: approved, rest: carried } = splitPlan(whole, chosen, answer);
+        const rest = carried.plan;
         const places = (one: Plan) => one.intents.map((intent) => whole.intents.indexOf(intent));
         expect([...places(approved), ...places(rest)].sort((a, b) => a - b)).toEqual([...whole.intents.keys()]);
         for (const one of [approved, rest]) {

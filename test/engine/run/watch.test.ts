@@ -469,7 +469,7 @@ describe('a look is not a way around', () => {
   });
 
   describe('a plan', () => {
-    it('of a look supersedes none, and is sealed once for what waits', async () => {
+    it('of a look is the one that waits, carried on once, and nothing leaves it', async () => {
       on = startOnPlatform({ rules: [banRule({ mode: 'approve' })] });
       on.platform.addDevice('d0', { MdmData: { CompromisedStatus: 'TRUE' } });
       await addFleet(on, 40);
@@ -479,7 +479,9 @@ describe('a look is not a way around', () => {
       addEvent(on, 'd1');
       expect((await lookOn(on)).result).toBe('nothing');
       const plans = await on.store.plans({ status: 'pending' }, 10);
-      expect(plans.map(({ intents }) => intents.map(({ target }) => target)).sort()).toEqual([['S-d0'], ['S-d1']]);
+      expect(plans.map(({ intents }) => intents.map(({ target }) => target))).toEqual([['S-d0', 'S-d1']]);
+      const [revision, ...more] = await on.store.planRevisions(plans[0]?.id ?? '');
+      expect([revision?.change, more]).toEqual([{ joined: 1, changed: 0, left: [] }, []]);
     });
   });
 });

@@ -51,13 +51,14 @@ describe('a plan that waits', () => {
       expect(out).toMatch(new RegExp(`${serial}\\b[^]*Laptop ${serial}\\b[^]*owner ${serial.toLowerCase()}@acme`));
     expect(out).toContain('the rule has mode `approve`');
     expect(out).toContain('Approving it allows exactly these actions.');
-    for (const verb of ['approve', 'reject']) expect(out).toContain(`  trustward ${verb} ${plan}\n`);
+    for (const verb of ['approve', 'reject'])
+      expect(out).toMatch(new RegExp(`\n  trustward ${verb} ${plan} --digest [0-9a-f]{16}\n`));
   });
 
   it('is JSON as from the endpoint', async () => {
     const stored = await openedPlan(plan);
     expect(jsonOf(await tw('plans', plan, '--format', 'json'))).toEqual(stored);
-    expect(jsonOf(await tw('plans', '--format', 'json'))).toEqual({ plans: [stored] });
+    expect(jsonOf(await tw('plans', '--format', 'json'))).toEqual({ plans: [{ ...stored, revisions: null }] });
     expect(jsonOf(await tw('plans', '--status', 'applied', '--format', 'json'))).toEqual({ plans: [] });
     expect(await tw('plans', '--status', 'open')).toMatchObject({
       code: 2,
@@ -66,11 +67,12 @@ describe('a plan that waits', () => {
     expect(await tw('plans', 'zz')).toMatchObject({ code: 1, err: expect.stringContaining('there is no plan `zz`') });
   });
 
-  it('is approved in part, and both plans are named', async () => {
+  it('is approved in part, and waits on with the rest', async () => {
     const approved = await tw('approve', plan, '--only', 'held-1', '--reason', 'checked');
     expect(approved).toMatchObject({ code: 0, err: '' });
     const [, rest, part] =
       /^plan (\S+) has the rest and waits: 2 actions\nplan (\S+) is approved: 1 action\n/.exec(approved.out) ?? [];
+    expect(rest).toBe(plan);
     expect(await tw('apply', part as string)).toMatchObject({
       code: 0,
       out: expect.stringContaining('ban_device HELD-1: succeeded'),
@@ -78,21 +80,41 @@ describe('a plan that waits', () => {
     const list = jsonOf(await tw('plans', '--format', 'json')) as { plans: { id: string; status: string }[] };
     expect(list.plans.map(({ id, status }) => [id, status])).toEqual(
       expect.arrayContaining([
-        [rest, 'pending'],
+        [plan, 'pending'],
         [part, 'applied'],
-        [plan, 'superseded'],
       ]),
     );
-    expect(list.plans[0]?.id).toBe(rest);
-    expect((await tw('plans', plan)).out).toContain(`It is superseded by plans ${part} and ${rest}: the same`);
+    expect(list.plans[0]?.id).toBe(plan);
+    const shown = (await tw('plans', plan)).out.replace(/\s+/g, ' ');
+    expect(shown).toContain('; since it was made, 1 left.');
+    expect(shown).toContain(`Left: ban_device HELD-1: it is approved in plan ${part}.`);
     expect((await tw('report', '1')).out.replace(/\s+/g, ' ')).toContain(
-      `is superseded by plans ${part} and ${rest}: the same`,
+      'It has changed since this run (1 left): it has 2 actions',
     );
-    expect(await tw('approve', plan)).toMatchObject({
+    expect(await tw('approve', plan, '--except', 'HELD-9')).toMatchObject({ code: 2 });
+  });
+
+  it('is not answered by its id alone after something joined it, and with its digest as far as it was read', async () => {
+    const digest = jsonDigest(await tw('plans', plan, '--format', 'json'));
+    org.console.fleet.addDevice({ serial: 'HELD-4', mdm_compromised: 'TRUE' });
+    await org.restart();
+    await org.run('enforce');
+    await org.composition.close();
+    const refused = await tw('approve', plan);
+    expect(refused).toMatchObject({
       code: 1,
-      err: expect.stringContaining('is superseded by plans'),
+      err: expect.stringContaining('(1 joined): read it, and give the digest'),
     });
-    expect(await tw('approve', rest as string, '--except', 'HELD-9')).toMatchObject({ code: 2 });
+    expect(await tw('approve', plan, '--digest', '12')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('16 to 64'),
+    });
+    expect((await tw('plans', plan)).out.replace(/\s+/g, ' ')).toContain('carried on once, last by run 2 at');
+    const approved = await tw('approve', plan, '--digest', digest.slice(0, 16), '--except', 'HELD-3');
+    expect(approved).toMatchObject({ code: 0, out: expect.stringContaining(`plan ${plan} has the rest and waits: 2`) });
+    const rejected = await tw('reject', plan, '--digest', digest);
+    expect(rejected.out).toContain(`plan ${plan} has the rest and waits: 1 action\n`);
+    expect(rejected.out).toMatch(/\n {2}ban_device HELD-1: not answered, it is approved in plan \S+\n/);
   });
 
   it('is approved in part by the address of an owner, and not by a name that a user chose', async () => {
@@ -190,8 +212,8 @@ describe('through a daemon', () => {
       rest: { status: 'pending', intents: [{}, {}] },
       applied: { intents: [{ target: 'HELD-2', outcome: 'succeeded' }], refused: [] },
     });
-    expect(await post(`/api/plans/${plan}/approve`, {})).toMatchObject({ status: 409 });
-    expect(await post(`/api/plans/${body.rest.id}/approve`, { rules: ['none'] })).toMatchObject({ status: 400 });
+    expect(body.rest.id).toBe(plan);
+    expect(await post(`/api/plans/${plan}/approve`, { rules: ['none'] })).toMatchObject({ status: 400 });
     const approved = await tw('approve', body.rest.id, '--only', 'HELD-1');
     expect(approved.out).toContain('ban_device HELD-1: succeeded');
     expect(org.effects('device_banned')).toHaveLength(2);
@@ -211,6 +233,8 @@ describe('through a daemon', () => {
   });
 });
 
+const jsonDigest = ({ out }: { out: string }): string => JSON.parse(out).digest;
+
 /** What the tests read by name. */
 interface AnsweredShown {
   rest: { id: string };
@@ -223,7 +247,7 @@ async function openedPlan(id: string): Promise<ReturnType<typeof views.plan>> {
   try {
     const plan = await org.composition.engine.store.plan(id);
     if (!plan) throw new Error('there is no such plan');
-    return JSON.parse(JSON.stringify(views.plan(plan)));
+    return JSON.parse(JSON.stringify(views.plan(plan, [], null, undefined, [])));
   } finally {
     await org.composition.close();
   }

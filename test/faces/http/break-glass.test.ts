@@ -15,7 +15,7 @@ async function asked() {
   const stored = plan(decision());
   const note = async (input: object) => {
     calls.push(input);
-    return { ...planView(stored), applied: null, rest: null };
+    return { ...planView(stored), applied: null, rest: null, missed: [] };
   };
   const endpoint = openEndpoint({ operations: { approvePlan: note, applyPlan: note, rejectPlan: note } });
   await addRun(endpoint.store, { plan: stored });

@@ -125,11 +125,11 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   await ask('stop', { body: why });
   const plan = await ask('getPlan', { path: { id: of.pending } });
   const only = [plan.intents[0].target];
-  const approved = await ask('approvePlan', { path: { id: of.pending }, body: { only } });
+  const approved = await ask('approvePlan', { path: { id: of.pending }, body: { only, digest: plan.digest } });
   expect(approved).toMatchObject({ status: 'approved', applied: null, rest: { status: 'pending' } });
   await ask('resume', { body: why });
   expect((await ask('applyPlan', { path: { id: approved.id } })).applied.intents).toHaveLength(1);
-  await ask('rejectPlan', { path: { id: approved.rest.id }, body: why });
+  await ask('rejectPlan', { path: { id: approved.rest.id }, body: { ...why, digest: approved.rest.digest } });
 
   const claims = (await ask('listClaims', { query: { status: 'standing' } })).claims;
   expect((await ask('releaseClaims', { body: { target: claims[0].target, ...why } })).released).toHaveLength(1);

@@ -134,7 +134,9 @@ describe('the Markdown report', () => {
     expect(text).toContain('## Waits for a yes (1)');
     expect(text).toContain('the rule has mode \\`approve\\`');
     expect(text).toContain('It waits in plan plan1, until 2026-11-22 09:00:00 UTC.');
-    expect(text).toContain('`trustward approve plan1` or `trustward reject plan1`');
+    expect(text).toMatch(
+      /`trustward approve plan1 --digest [0-9a-f]{16}` or `trustward reject plan1 --digest [0-9a-f]{16}`/,
+    );
   });
 
   it.each([

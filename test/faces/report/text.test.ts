@@ -104,7 +104,9 @@ describe('the terminal report', () => {
     const held = decision({ decision: 'hold', reason: 'approval_needed', reasonText: 'ask', outcome: undefined });
     const text = await textOf({ mode: 'enforce', decisions: [held], plan: plan(held) });
     expect(text).toContain('WAITS FOR A YES (1)');
-    expect(text).toContain('\n  trustward approve plan1\n  trustward reject plan1\n');
+    expect(text).toMatch(
+      /\n {2}trustward approve plan1 --digest [0-9a-f]{16}\n {2}trustward reject plan1 --digest [0-9a-f]{16}\n/,
+    );
   });
 
   it('fits into 100 columns, and into a given width', async () => {
@@ -369,7 +371,7 @@ describe('report, tables', () => {
   });
 });
 
-const context = { nowMs: START_MS, run: 1, live: [], difference: null };
+const context = { nowMs: START_MS, run: 1, live: [], difference: null, revisions: [] };
 const held = decision({ decision: 'hold', reason: 'approval_needed', reasonText: 'the rule has mode `approve`' });
 const shown = (over: Partial<Plan>, nowMs = START_MS) => planText(plan(held, over), { ...context, nowMs });
 

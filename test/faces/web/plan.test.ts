@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Output } from '../../../src/contract/table.ts';
 import type { Drift } from '../../../src/domain/check.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import { planDigest } from '../../../src/engine/approve/plans.ts';
 import { planView } from '../../../src/faces/report/plan-view.ts';
 import type { Doubles } from '../../support/endpoint.ts';
 import { addRun, decision, intent, plan, START_MS } from '../../support/filled-store.ts';
@@ -128,13 +129,11 @@ describe('an answer on the page', () => {
     const answer = await approve(pages, fields);
     expect(answer.status).toBe(303);
     expect(await targetsOf(pages, idIn(answer))).toEqual(expected);
-    const was = await pages.stored();
-    expect(was.status).toBe('superseded');
-    const rest = was.supersededBy?.find((id) => id !== idIn(answer)) as string;
-    expect((await pages.stored(rest)).status).toBe('pending');
-    const { text, html } = await pages.get('/plans/plan1');
-    expect(text).toContain('It is superseded by plans');
-    expect(html).toContain(`href="/plans/${rest}"`);
+    const rest = await pages.stored();
+    expect([rest.status, rest.intents.length]).toEqual(['pending', 3 - expected.length]);
+    const { text } = await pages.get('/plans/plan1');
+    expect(text).toContain(`${expected.length} action${expected.length === 1 ? '' : 's'} left it`);
+    expect(text).toContain(`${expected[0]} : it is approved in plan ${idIn(answer)}`);
   });
 
   it('approves only the ticked action of a target that has two', async () => {
@@ -180,14 +179,72 @@ describe('an answer on the page', () => {
     expect((await pages.stored()).status).toBe('approved');
   });
 
-  it('to a superseded plan names the plans in its place, and what differs', async () => {
+  it('to a plan of which a part was approved meanwhile covers the rest of what was read', async () => {
     const pages = await openPlan(both());
-    const part = idIn(await approve(pages, { choice: 'only', target: keysOf(1) }));
-    const { status, text, html } = await approve(pages, { choice: 'all' });
-    expect(status).toBe(409);
-    expect(text).toContain('the same actions');
-    expect(text).toContain('status superseded answered approved by adminer');
-    expect(html).toContain(`href="/plans/${part}"`);
+    await approve(pages, { choice: 'only', target: keysOf(1) });
+    expect((await approve(pages, { choice: 'all' })).status).toBe(303);
+    expect(await pages.stored()).toMatchObject({ status: 'approved', intents: [{}, {}] });
+  });
+});
+
+describe('a plan that a run carries on while it is read', () => {
+  /** The first leaves it, the second changes, the fourth joins. */
+  async function carriedOn(): Promise<PlanPages> {
+    const pages = await openPlan(both());
+    const changed = planned(2, { basis: [{ ...planned(2).basis[0]!, facts: { 'MdmData.CompromisedStatus': 'NO' } }] });
+    const intents = [changed, both()[2]!, planned(4)];
+    const now = { ...pages.plan, intents, digest: planDigest(intents), runId: 'run2', createdAt: START_MS + 60_000 };
+    const left = [{ action: 'ban_device' as const, target: 'SERIAL-1', reason: 'the rule has ceased to match' }];
+    const carried = { plan: now, from: pages.plan.digest, change: { joined: 1, changed: 1, left } };
+    await addRun(pages.store, { id: 'run2', mode: 'enforce', startedAt: START_MS + 60_000, carried });
+    await pages.store.appendAudit([{ kind: 'plan.carried', body: { plan: now.id, digest: now.digest } }]);
+    return pages;
+  }
+  const reading = (pages: PlanPages) => pages.get(`/plans/plan1?seen=${pages.plan.digest}`);
+
+  it('shows beside what was read who carried it on and when, and what left, changed and joined', async () => {
+    const { text, html } = await reading(await carriedOn());
+    expect(text).toContain(
+      'Carried on by run 2 2026-11-21 09:01:00 UTC , while you read it: 1 joined, 1 left, 1 changed.',
+    );
+    expect(text).toContain('Your answer covers the 1 action that you read and that stayed the same.');
+    expect(text).toContain('left: ban_device SERIAL-1 : the rule has ceased to match');
+    expect(text).toContain('changed: ban_device SERIAL-2 : MdmData.CompromisedStatus: "TRUE" → "NO"');
+    expect(text).toContain('joined: ban_device SERIAL-4 by ban-compromised-device');
+    expect(html.match(/data-ticked-by/g)).toHaveLength(3);
+    expect(html).not.toContain(keysOf(4)[0]);
+  });
+
+  it('keeps asking for what changed since the same reading', async () => {
+    const pages = await carriedOn();
+    for (const { html } of [await pages.get('/plans/plan1'), await reading(pages)]) {
+      const digest = /name="digest" value="([0-9a-f]+)"/.exec(html)?.[1];
+      expect(html).toContain(`hx-get="/plans/plan1?seen=${digest}"`);
+    }
+    expect((await pages.get('/plans/plan1')).text).not.toContain('while you read it');
+  });
+
+  it('is approved as far as it was read and is still so; what joined waits on', async () => {
+    const pages = await carriedOn();
+    const answer = await approve(pages, { choice: 'all' });
+    expect(await targetsOf(pages, idIn(answer))).toEqual(['SERIAL-3']);
+    expect(await targetsOf(pages, 'plan1')).toEqual(['SERIAL-2', 'SERIAL-4']);
+  });
+
+  it('is read again with the ticks and the words that were there', async () => {
+    const pages = await carriedOn();
+    const typed = { digest: pages.plan.digest, reason: 'seen "all"', reference: 'T-1', target: keysOf(1, 3) };
+    const { status, html } = await pages.post('/plans/plan1/again', typed);
+    expect(status).toBe(200);
+    expect(html).toMatch(/name="reason"[^>]*value="seen &quot;all&quot;"/);
+    expect(html).toMatch(/name="reference"[^>]*value="T-1"/);
+    const boxes = [...html.matchAll(/<input type="checkbox" name="target" value="([^"]+)"[^>]*>/g)];
+    expect(boxes.map(([tag, key]) => [key, tag.includes(' checked')])).toEqual([
+      [keysOf(2)[0], false],
+      [keysOf(4)[0], false],
+      [keysOf(3)[0], true],
+    ]);
+    expect((await pages.stored()).status).toBe('pending');
   });
 });
 

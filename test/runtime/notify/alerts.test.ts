@@ -32,7 +32,7 @@ describe('alerts', () => {
   describe('an alert is sent', () => {
     beforeEach(() => start({}));
 
-    it('when a plan waits, once while it is the same, and again when it changes', async () => {
+    it('when a plan waits, once while it is the same, again when something joins it, and not when something leaves it', async () => {
       on.rules(banRule({ mode: 'approve' }));
       await on.run();
       expect(await alerted()).toEqual(['plan_waits']);
@@ -41,6 +41,9 @@ describe('alerts', () => {
       on.platform.addDevice('d4', { MdmData: { CompromisedStatus: 'TRUE' } });
       await on.run();
       expect(await alerted()).toEqual(['plan_waits']);
+      on.platform.compromised('d1', 'FALSE');
+      await on.run();
+      expect(await alerted()).toEqual([]);
       expect((await waiting()).map(({ to, kind }) => [to, kind])).toEqual([
         ['ops', 'alert'],
         ['ops', 'alert'],

@@ -163,6 +163,7 @@ const NO_DEEDS = [
   'decision.made',
   'decision.flapped',
   'plan.sealed',
+  'plan.carried',
   'plan.superseded',
   'plan.expired',
   'plan.applied',

@@ -1,6 +1,7 @@
 // web: a plan and its answer: what approving it allows, who answered, when it ends and what holds it back, and the forms with which a person
 // answers. In: the plan, and what is in force now. Out: elements.
 
+import { canonicalJson } from '../../../base/json.ts';
 import { PLANS } from '../../../contract/plans.ts';
 import { entryBody } from '../../../domain/audit-entry.ts';
 import { freezeText, type WindowNow, windowAt } from '../../../domain/change-window.ts';
@@ -8,10 +9,15 @@ import { AppError, lineOf } from '../../../domain/errors.ts';
 import { type Intent, isDone } from '../../../domain/intent.ts';
 import { stopText } from '../../../domain/operator.ts';
 import {
+  type ComparedIntents,
+  carriedTimes,
+  changeSince,
+  changeText,
   differenceFrom,
   type Plan,
   type PlannedIntent,
   type PlanProgress,
+  type PlanRevision,
   type PlanStatus,
   releasedRule,
   successorText,
@@ -21,9 +27,9 @@ import type { Flip } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { allowedWords } from '../../report/build-report.ts';
 import { evidenceOfPlan } from '../../report/evidence-words.ts';
-import { asSentence, countText, plural } from '../../report/fact-text.ts';
+import { asSentence, changeTexts, countText, plural } from '../../report/fact-text.ts';
 import { grouped } from '../../report/grouped.ts';
-import { Form, Link } from '../../report/html/link.tsx';
+import { Form, Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Name, When, Words } from '../../report/html/text.tsx';
 import { approvalWords, droppedWords, kindWordsOf } from '../../report/plan-text.ts';
 import { appliedWords, reportPlan } from '../../report/plan-view.ts';
@@ -35,22 +41,23 @@ import { Act, Said } from '../parts/act.tsx';
 
 type Verb = 'approve' | 'reject' | 'apply';
 
-/** An answer under way, or one that failed after the person was shown the plan. */
+/** An answer under way, or what came of it after the person was shown the plan. */
 interface LateAnswer {
   verb: Verb;
   by: string;
   at: number;
-  /** Undefined while it is under way. */
-  failed: string | undefined;
+  /** Both are undefined while it is under way. `done`: the plan that has the answer, of a part its own one. */
+  failed?: string;
+  done?: string;
 }
 
 const SOON_MS = 1_000;
-const FAILED_MAX = 100;
+const LATE_MAX = 100;
 
 export class Answering {
   private readonly late = new Map<string, LateAnswer>();
 
-  constructor(private readonly deps: Pick<HttpDeps, 'clock' | 'log' | 'reader' | 'stream'>) {}
+  constructor(private readonly deps: Pick<HttpDeps, 'clock' | 'log' | 'stream'>) {}
 
   of(planId: string): LateAnswer | undefined {
     return this.late.get(planId);
@@ -59,45 +66,42 @@ export class Answering {
   /** Returns the id of the plan that shows the answer. Errors: those of the work, when they come at once; AppError `conflict`. */
   async begin(planId: string, verb: Verb, by: string, work: () => Promise<{ id: string }>): Promise<string> {
     this.demandNoOther(planId);
-    const answer: LateAnswer = { verb, by, at: this.deps.clock.nowMs(), failed: undefined };
+    const answer: LateAnswer = { verb, by, at: this.deps.clock.nowMs() };
     this.late.set(planId, answer);
     const ended = work().finally(() => this.late.delete(planId));
     const soon = await within(this.deps, SOON_MS, ended);
     if (soon) return soon.id;
-    void ended.catch((error: unknown) => this.failed(planId, answer, error));
-    return this.placeOf(planId);
+    void ended.then(
+      ({ id }) => id !== planId && this.came(planId, { ...answer, done: id }),
+      (error: unknown) => this.failed(planId, answer, error),
+    );
+    return planId;
   }
 
   /** Of two who answer at a time, the second learns who the first is. */
   private demandNoOther(planId: string): void {
     const other = this.late.get(planId);
-    if (other === undefined || other.failed !== undefined) return;
+    if (other === undefined || other.failed !== undefined || other.done !== undefined) return;
     const what = `plan ${planId} has an answer under way (${other.verb} by ${other.by})`;
     throw new AppError('conflict', `${what}: nothing was done; look at the plan in a moment`);
   }
 
-  private async failed(planId: string, answer: LateAnswer, error: unknown): Promise<void> {
+  private failed(planId: string, answer: LateAnswer, error: unknown): void {
     const failed = error instanceof AppError ? error.message : 'something went wrong inside: see the log';
     this.deps.log.error({ plan: planId }, `${answer.verb} of plan ${planId} failed: ${lineOf(error)}`);
+    this.came(planId, { ...answer, failed });
+  }
+
+  private came(planId: string, answer: LateAnswer): void {
     const oldest = this.late.keys().next();
-    if (this.late.size >= FAILED_MAX && !oldest.done) this.late.delete(oldest.value);
-    this.late.set(await this.placeOf(planId).catch(() => planId), { ...answer, failed });
+    if (this.late.size >= LATE_MAX && !oldest.done) this.late.delete(oldest.value);
+    this.late.set(planId, answer);
   }
-
-  /** An approved part is a plan of its own. */
-  private async placeOf(planId: string): Promise<string> {
-    const plan = await this.deps.reader.plan(planId);
-    const successors = await Promise.all((plan?.supersededBy ?? []).map((id) => this.deps.reader.plan(id)));
-    return successors.find(isAnswered)?.id ?? planId;
-  }
-}
-
-function isAnswered(plan: Plan | undefined): boolean {
-  return plan !== undefined && plan.decidedAt !== undefined;
 }
 
 export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answering: Answering; plan: Plan }) {
   const run = await deps.reader.run(plan.runId);
+  const revisions = await deps.reader.planRevisions(plan.id);
   return (
     <>
       <LateNotice answering={answering} plan={plan} />
@@ -118,8 +122,21 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
           </dd>
           <dt>made</dt>
           <dd>
-            <When at={plan.createdAt} />
+            <When at={(revisions[0] ?? plan).createdAt} />
           </dd>
+          {revisions.length === 0 ? null : (
+            <>
+              <dt>{carriedTimes(plan, revisions) > 0 ? 'carried on' : 'changed'}</dt>
+              <dd>
+                {carriedTimes(plan, revisions) > 0 ? (
+                  <>
+                    last by run {run?.seq ?? plan.runId}, <When at={plan.createdAt} />:{' '}
+                  </>
+                ) : null}{' '}
+                {changeText(changeSince(revisions))} since it was made
+              </dd>
+            </>
+          )}
           <dt>{plan.status === 'expired' ? 'expired' : 'expires'}</dt>
           <dd>
             <When at={plan.expiresAt} />
@@ -132,6 +149,7 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
           </dd>
         </dl>
         <Successors text={await successors(deps, plan)} ids={plan.supersededBy ?? []} />
+        <Left revisions={revisions} />
         <Lines texts={approvalWords(plan)} as="p" />
         {evidenceOfPlan(plan, deps.evidence).map(({ rule, text }) => (
           <p class="quiet">
@@ -143,6 +161,95 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
       <NowInForce deps={deps} plan={plan} stop={(await deps.reader.stop()) ?? null} />
     </>
   );
+}
+
+const LEFT_MAX = 20;
+
+/** What was in the plan and is not any longer, the last first. */
+function Left({ revisions }: { revisions: readonly PlanRevision[] }) {
+  const left = revisions.flatMap(({ change }) => change.left).reverse();
+  if (left.length === 0) return null;
+  return (
+    <details>
+      <summary>{plural(left.length, 'action')} left it</summary>
+      <ul class="list">
+        {left.slice(0, LEFT_MAX).map(({ action, target, reason }) => (
+          <li>
+            <Code>{action}</Code> <Code>{target}</Code>: <Words>{reason}</Words>
+          </li>
+        ))}
+      </ul>
+      {left.length > LEFT_MAX ? <p class="quiet">{countText(left.length - LEFT_MAX)} more left earlier.</p> : null}
+    </details>
+  );
+}
+
+// What changed about a plan while a person reads it. Their page keeps what they read, their ticks and their words.
+
+interface SinceProps {
+  plan: Plan;
+  /** As this page shows it. */
+  read: Plan;
+  compared: ComparedIntents;
+  revisions: readonly PlanRevision[];
+  run: number | undefined;
+  canAnswer: boolean;
+}
+
+export function Since({ plan, read, compared, revisions, run, canAnswer }: SinceProps) {
+  const { joined, left, changed } = compared;
+  const at = useAddress();
+  const whys = new Map(
+    revisions.flatMap(({ change }) => change.left.map((one) => [`${one.action} ${one.target}`, one])),
+  );
+  const gone = left.map((one) => ({ ...one, why: whys.get(`${one.action} ${one.target}`)?.reason }));
+  const same = read.intents.length - left.length - changed.length;
+  const counts = { joined: joined.length, left: left.length, changed: changed.length };
+  return (
+    <section class="notice wait" id="since" role="status">
+      <p>
+        Carried on{run === undefined ? '' : <> by run {run}</>} <When at={plan.createdAt} />, while you read it:{' '}
+        {changeText(counts)}. Your answer covers the {plural(same, 'action')} that you read and that stayed the same.
+      </p>
+      <ul class="list">
+        {gone.slice(0, LEFT_MAX).map(({ key, action, target, why }) => (
+          <li data-key={key} data-how="left">
+            left: <Code>{action}</Code> <Code>{target}</Code>: <Words>{why ?? 'it is no longer planned'}</Words>
+          </li>
+        ))}
+        {changed.slice(0, LEFT_MAX).map(({ was, now }) => (
+          <li data-key={now.key} data-how="changed">
+            changed: <Code>{now.action}</Code> <Code>{now.target}</Code>:{' '}
+            <Words>{changeTexts(factChanges(was, now)).join('; ') || 'what it is based on'}</Words>
+          </li>
+        ))}
+        {joined.slice(0, LEFT_MAX).map(({ action, target, basis }) => (
+          <li>
+            joined: <Code>{action}</Code> <Code>{target}</Code> by{' '}
+            {[...new Set(basis.map(({ rule }) => rule))].join(', ')}
+          </li>
+        ))}
+      </ul>
+      {[gone, changed, joined].some(({ length }) => length > LEFT_MAX) ? (
+        <p class="quiet">Of each, {LEFT_MAX} are named.</p>
+      ) : null}
+      {canAnswer ? (
+        <button type="submit" form={FORM} formaction={at(`${pathOf(plan)}/again`)} formnovalidate>
+          Read it as it is now, with your ticks and words
+        </button>
+      ) : (
+        <Link href={pathOf(plan)}>Read it as it is now</Link>
+      )}
+    </section>
+  );
+}
+
+function factChanges(was: PlannedIntent, now: PlannedIntent) {
+  const before = Object.assign({}, ...was.basis.map(({ facts }) => facts)) as PlannedIntent['basis'][number]['facts'];
+  const after = Object.assign({}, ...now.basis.map(({ facts }) => facts)) as typeof before;
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((path) => canonicalJson(before[path] ?? null) !== canonicalJson(after[path] ?? null))
+    .map((path) => ({ path, from: before[path] ?? null, to: after[path] ?? null }));
 }
 
 const ALLOWS: Record<PlanStatus, string> = {
@@ -213,6 +320,13 @@ function LateNotice({ answering, plan }: { answering: Answering; plan: Plan }) {
   const late = answering.of(plan.id);
   if (late === undefined) return null;
   const what = { approve: 'The approval', reject: 'The rejection', apply: 'Applying' }[late.verb];
+  if (late.done !== undefined)
+    return (
+      <div class="notice good" role="status">
+        {what} by <Name>{late.by}</Name> (<When at={late.at} />) is in a{' '}
+        <Link href={pathOf({ id: late.done })}>plan of its own</Link>.
+      </div>
+    );
   return (
     <div class={`notice ${late.failed === undefined ? 'wait' : 'bad'}`} role="status">
       {what} by <Name>{late.by}</Name> (<When at={late.at} />){' '}
@@ -324,8 +438,17 @@ export function pathOf({ id }: Pick<Plan, 'id'>): string {
   return `/plans/${encodeURIComponent(id)}`;
 }
 
-/** `paged`: not all of its targets are on this page. `canBreak`: it may be let through the change window in force. */
-export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boolean; canBreak: boolean }) {
+interface AnswerFormProps {
+  plan: Plan;
+  /** Not all of its targets are on this page. */
+  paged: boolean;
+  /** It may be let through the change window in force. */
+  canBreak: boolean;
+  /** What the person has typed already. */
+  typed: { reason?: string | undefined; reference?: string | undefined };
+}
+
+export function AnswerForm({ plan, paged, canBreak, typed }: AnswerFormProps) {
   const all = plan.intents.length;
   return (
     <section class="card" id="answer" hx-preserve="true" aria-labelledby="answer-title">
@@ -334,7 +457,13 @@ export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boole
         {/* A form whose first button is disabled is not sent by Enter: no key alone approves everything. */}
         <button type="submit" disabled hidden></button>
         <input type="hidden" name="digest" value={plan.digest} />
-        <Said of={PLANS.approvePlan} label="Approve" reason="optional" />
+        <Said
+          of={PLANS.approvePlan}
+          label="Approve"
+          reason="optional"
+          suggestion={typed.reason}
+          also={typed.reference}
+        />
         {canBreak ? <BreakGlass /> : null}
         <button
           type="submit"
@@ -358,7 +487,7 @@ export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boole
       </Form>
       {all === 1 ? null : (
         <p class="quiet">
-          The rest goes on waiting, as a new plan.
+          The rest goes on waiting in this plan.
           {paged ? ' This page shows a part of the plan: only its ticks count.' : ''}
         </p>
       )}

@@ -10,6 +10,7 @@ import { AppError } from '../../../domain/errors.ts';
 import { nameKey } from '../../../domain/identity.ts';
 import { saidIn } from '../../../domain/operator.ts';
 import {
+  compareIntents,
   differenceFrom,
   type Plan,
   type PlannedIntent,
@@ -18,7 +19,6 @@ import {
 } from '../../../domain/plan.ts';
 import { demandScope } from '../../http/auth.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { pageAsked } from '../../http/mount.ts';
 import { type Ctx, leadTo, listField, operationsOf, param, type Route, readForm, readQuery } from '../../http/route.ts';
 import { type KindOf, kindLike } from '../../report/build-report.ts';
 import { subjectPath } from '../../report/document.ts';
@@ -41,6 +41,7 @@ import {
   Progress,
   pathOf,
   RuleButton,
+  Since,
   Successors,
   storiesOf,
   type TargetStory,
@@ -78,9 +79,6 @@ async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
   const { id, status, supersededBy } = plan;
   const isReplaced = status === 'superseded' && supersededBy !== undefined;
   const text = isReplaced ? successorText(supersededBy, await differenceFrom(reader, plan)) : undefined;
-  // An answer to a part of it is on the plan of that part.
-  const parts = await Promise.all((supersededBy ?? []).map((one) => reader.plan(one)));
-  const answered = parts.filter((part) => part !== undefined && part.decidedAt !== undefined) as Plan[];
   return {
     title: 'Your answer was not used',
     section: '/plans' as const,
@@ -96,9 +94,6 @@ async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
             <Mark word={status} />
           </dd>
           <AnswerFact plan={plan} />
-          {answered.map((part) => (
-            <AnswerFact plan={part} />
-          ))}
         </dl>
         <Successors text={text} ids={supersededBy ?? []} />
         <p>
@@ -114,10 +109,11 @@ async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
 const DEVICES_MAX = 5;
 
 /** Named by its key: exactly this action is meant, whatever else has the same target. */
-function Tick({ intent: { key, action, target }, group }: { intent: PlannedIntent; group: string }) {
+function Tick({ intent, group, isTicked }: { intent: PlannedIntent; group: string; isTicked: boolean }) {
+  const { key, action, target } = intent;
   return (
     <label>
-      <input type="checkbox" name="target" value={key} form={FORM} data-ticked-by={group} />
+      <input type="checkbox" name="target" value={key} form={FORM} data-ticked-by={group} checked={isTicked} />
       <span class="unseen">
         Tick <Words>{`${action} ${target}`}</Words>
       </span>
@@ -228,6 +224,7 @@ interface Shown {
   query: PlanQuery;
   /** Its targets have boxes to tick. */
   canAnswer: boolean;
+  typed: Typed;
   /** Whether targets can be compared with now. */
   hasDrift: boolean;
   /** By key: what was done to the target before, and for this plan. */
@@ -347,14 +344,18 @@ function rowOf(intent: PlannedIntent, group: string, hasStory: boolean, shown: S
     <EffectCell intent={intent} />,
     ...(hasStory ? [<Story story={stories.get(intent.key)} />] : []),
   ];
-  return { cells: canAnswer ? [<Tick intent={intent} group={group} />, ...cells] : cells };
+  return {
+    cells: canAnswer
+      ? [<Tick intent={intent} group={group} isTicked={shown.typed.target.includes(intent.key)} />, ...cells]
+      : cells,
+  };
 }
 
 const LIVE = 'plan intent stop';
 
 const text = z.string().max(1_000).optional();
 const shown = { q: text, group: positionField.optional(), from: positionField.optional() };
-const query = z.strictObject(shown);
+const query = z.strictObject({ ...shown, seen: z.string().max(100).optional() });
 const driftQuery = z.strictObject({ ...shown, rows: z.coerce.number().int().min(1).max(DRIFT_TARGETS_MAX).optional() });
 const digest = z.string().max(100);
 const approveForm = z.strictObject({
@@ -364,6 +365,15 @@ const approveForm = z.strictObject({
   breakGlass: z.literal('yes').optional(),
   target: listField(z.string().max(100)),
 });
+/** What a person has typed and ticked so far: nothing of it is an answer yet. */
+const againForm = z.strictObject({
+  digest,
+  reason: text,
+  reference: text,
+  breakGlass: z.literal('yes').optional(),
+  target: listField(z.string().max(100)),
+});
+type Typed = Pick<z.infer<typeof againForm>, 'reason' | 'reference' | 'target'>;
 const rejectForm = z.strictObject({ digest, ...saidFields(PLANS.rejectPlan), reason: givenText });
 const applyForm = z.strictObject({
   digest,
@@ -380,9 +390,20 @@ export function planPages(deps: HttpDeps): Route[] {
         title: `Plan ${plan.id}`,
         section: '/plans',
         live: LIVE,
-        body: await body(deps, answering, context, plan, readQuery(context, query)),
+        body: await body(deps, answering, context, plan, readQuery(context, query), { target: [] }),
       };
     }),
+    {
+      method: 'POST',
+      path: '/plans/:id/again',
+      scope: 'read',
+      handle: async (context) => {
+        const plan = await foundPlan(deps, context);
+        const typed = await readForm(context, againForm);
+        const page = { title: `Plan ${plan.id}`, section: '/plans' as const, live: LIVE };
+        return answerPage(deps, context, { ...page, body: await body(deps, answering, context, plan, {}, typed) }, 200);
+      },
+    },
     readPage(deps, '/plans/:id/drift', async (context) => {
       const plan = await foundPlan(deps, context);
       const asked = readQuery(context, driftQuery);
@@ -403,21 +424,19 @@ export function planPages(deps: HttpDeps): Route[] {
     }),
     answerRoute(deps, '/plans/:id/approve', async (context, plan) => {
       const form = await readForm(context, approveForm);
-      demandSeen(plan, form.digest);
       demandPending(plan);
-      const part = partOf(plan, form.choice, new Set(form.target));
+      const part = partOf(await planRead(deps, plan, form.digest), form.choice, new Set(form.target));
       const by = context.var.caller.name;
       const glass = demandGlass(context, form);
       const { id } = plan;
-      const answer = { id, ...saidIn(form), ...part, breakGlass: glass !== undefined };
+      const answer = { id, ...saidIn(form), ...part, digest: form.digest, breakGlass: glass !== undefined };
       return answering.begin(id, 'approve', by, () => operationsOf(deps, context).approvePlan(answer));
     }),
     answerRoute(deps, '/plans/:id/reject', async (context, plan) => {
       const form = await readForm(context, rejectForm);
-      demandSeen(plan, form.digest);
       demandPending(plan);
       const by = context.var.caller.name;
-      const answer = { id: plan.id, ...saidIn(form) };
+      const answer = { id: plan.id, ...saidIn(form), digest: form.digest };
       return answering.begin(plan.id, 'reject', by, () => operationsOf(deps, context).rejectPlan(answer));
     }),
     answerRoute(deps, '/plans/:id/apply', async (context, plan) => {
@@ -431,8 +450,18 @@ export function planPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Plan, asked: PlanQuery) {
-  const { status } = plan;
+/** INVARIANT: a page that is read shows what was read first, and sends its digest; what changed since is shown beside it. */
+async function body(
+  deps: HttpDeps,
+  answering: Answering,
+  context: Ctx,
+  now: Plan,
+  { seen = now.digest, ...asked }: PlanQuery & { seen?: string | undefined },
+  typed: Typed,
+) {
+  const { status } = now;
+  const read = status === 'pending' && seen !== now.digest ? await deps.reader.planAt(now.id, seen) : undefined;
+  const plan = read ?? now;
   const canAnswer = status === 'pending' && mayDo(context, 'approve');
   const canBreak = mayDo(context, 'admin') && freezeOn(deps, plan) !== undefined;
   const groups = groupsOf(plan, asked);
@@ -443,16 +472,19 @@ async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Pl
   );
   const rows = groups.reduce((sum, { intents }) => sum + intents.length, 0);
   const hasDrift = canBeCalled(plan);
-  const shown = { plan, kindOf: kindsOf(deps), query: asked, canAnswer, hasDrift, stories };
+  const shown = { plan, kindOf: kindsOf(deps), query: asked, canAnswer, typed, hasDrift, stories };
   // What a person is filling in, and what is compared with now, stays while the plan has the same status.
   const stays = status === 'applying' || status === 'applied' ? undefined : 'true';
   return (
     <>
       <h1>Plan {plan.id}</h1>
-      <Live id="plan" on={LIVE} path={pageAsked(context)}>
-        <PlanHead deps={deps} answering={answering} plan={plan} />
-        <Progress deps={deps} plan={plan} mayApply={mayDo(context, 'approve')} canBreak={canBreak} />
-        {canAnswer ? <AnswerForm plan={plan} paged={rows < plan.intents.length} canBreak={canBreak} /> : null}
+      <Live id="plan" on={LIVE} path={`${pathOf(plan)}?${paramsOf({ ...asked, seen: plan.digest })}`}>
+        {read ? <Since {...(await sinceOf(deps, now, read))} canAnswer={canAnswer} /> : null}
+        <PlanHead deps={deps} answering={answering} plan={now} />
+        <Progress deps={deps} plan={now} mayApply={mayDo(context, 'approve')} canBreak={canBreak} />
+        {canAnswer ? (
+          <AnswerForm plan={plan} paged={rows < plan.intents.length} canBreak={canBreak} typed={typed} />
+        ) : null}
         <div id={`targets-${status}`} hx-preserve={stays}>
           <Search plan={plan} asked={asked} isWhole={rows === plan.intents.length} />
           {groups.map((group) => (
@@ -462,6 +494,17 @@ async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Pl
       </Live>
     </>
   );
+}
+
+function paramsOf(query: object): URLSearchParams {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  return new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
+}
+
+async function sinceOf({ reader }: HttpDeps, plan: Plan, read: Plan) {
+  const compared = await compareIntents(read.intents, plan.intents);
+  const run = (await reader.run(plan.runId))?.seq;
+  return { plan, read, compared, revisions: await reader.planRevisions(plan.id), run };
 }
 
 /** For a plan that is longer than a page. */
@@ -494,6 +537,13 @@ function demandGlass(
 /** A person answers what they saw. Errors: AppError `conflict`. */
 function demandSeen(plan: Plan, seen: string): void {
   if (plan.digest === seen) return;
+  throw new AppError('conflict', `plan ${plan.id} is not what your page showed: nothing was done; read it again`);
+}
+
+/** Errors: AppError `conflict` when that content is no longer kept. */
+async function planRead({ reader }: HttpDeps, plan: Plan, seen: string): Promise<Plan> {
+  const read = seen === plan.digest ? plan : await reader.planAt(plan.id, seen);
+  if (read) return read;
   throw new AppError('conflict', `plan ${plan.id} is not what your page showed: nothing was done; read it again`);
 }
 

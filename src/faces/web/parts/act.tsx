@@ -47,14 +47,17 @@ export function Act({ to, label, of, reason, tone, confirm, fields = {}, childre
   );
 }
 
-interface SaidProps extends Pick<ActProps, 'of' | 'label' | 'suggestion'> {
+interface SaidProps extends Pick<ActProps, 'of' | 'label'> {
+  suggestion?: string | undefined;
   reason: 'required' | 'optional';
+  /** A ticket that was typed already. */
+  also?: string | undefined;
   /** In a form of fields, one below the other. */
   isField?: true;
 }
 
 /** The fields with which a person says why. */
-export function Said({ of, label, reason, suggestion, isField }: SaidProps) {
+export function Said({ of, label, reason, suggestion, also, isField }: SaidProps) {
   const isRequired = reason === 'required';
   const hint = isRequired ? 'Reason' : 'Reason (optional)';
   return (
@@ -66,6 +69,7 @@ export function Said({ of, label, reason, suggestion, isField }: SaidProps) {
           words="Ticket or change number"
           {...{ label, isField }}
           hint="Ticket number"
+          suggestion={also}
           max={200}
         />
       ) : null}
