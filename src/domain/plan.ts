@@ -136,8 +136,8 @@ export function shortDigest({ digest }: Pick<Plan, 'digest'>): string {
 }
 
 /** It covers what was read, and no more. */
-export function approveCommand(plan: Pick<Plan, 'id' | 'digest'>): string {
-  return `trustward approve ${plan.id} --digest ${shortDigest(plan)}`;
+export function answerCommand(verb: 'approve' | 'reject', plan: Pick<Plan, 'id' | 'digest'>): string {
+  return `trustward ${verb} ${plan.id} --digest ${shortDigest(plan)}`;
 }
 
 export interface ComparedIntents {

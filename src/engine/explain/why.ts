@@ -11,7 +11,7 @@ import { type Facts, isFacts, ownTexts } from '../../domain/facts.ts';
 import { demandOne, type Identity, type IdentityReader, resolveName } from '../../domain/identity.ts';
 import { type Intent, isDone, isInDoubt, NEXT_OF_DOUBT, NEXT_OF_FAILURE } from '../../domain/intent.ts';
 import { stopText } from '../../domain/operator.ts';
-import { approveCommand } from '../../domain/plan.ts';
+import { answerCommand } from '../../domain/plan.ts';
 import { isLive } from '../../domain/rule.ts';
 import { withoutSecrets } from '../../domain/secrets.ts';
 import type { OpenState } from '../../domain/store.ts';
@@ -202,7 +202,7 @@ function waysWaiting(why: Why): WayOut[] {
     const glass = isFrozen(why) ? ' --break-glass --reason TEXT' : '';
     if (status !== 'pending') return [{ purpose: 'do it now', command: `trustward apply ${plan}${glass}` }];
     const own = why.waiting.filter((one) => one.plan === plan).map(({ target }) => typed(why, target));
-    const approve = `${approveCommand({ id: plan, digest })} --only ${[...new Set(own)].join(' ')}`;
+    const approve = `${answerCommand('approve', { id: plan, digest })} --only ${[...new Set(own)].join(' ')}`;
     return [
       { purpose: 'approve only this', command: approve },
       ...(glass === ''

@@ -1,11 +1,12 @@
 // cli: `plan`, `approve`, `reject`, `apply`: a sealed plan and its life. Through the daemon when one is active.
 
 import { shownName } from '../../base/text.ts';
+import type { PlanShown } from '../../contract/nouns.ts';
 import type { Report } from '../../contract/report.ts';
 import type { Input, Output } from '../../contract/table.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
-import type { PlannedIntent, PlanSelection } from '../../domain/plan.ts';
+import { answerCommand, type PlannedIntent, type PlanSelection } from '../../domain/plan.ts';
 import { REPORT_FORMATS } from '../../domain/replay.ts';
 import type { RecordReader, ReportReader } from '../../domain/store-ports.ts';
 import { chooseFrom } from '../../engine/approve/plans.ts';
@@ -183,15 +184,15 @@ export async function planCommand(io: Io, options: RunOptions): Promise<number> 
   return runCommand(io, { ...options, mode: 'dry-run' }, stepsAfter);
 }
 
-function stepsAfter({ plan: { id, intents, status }, run }: Report): string[] {
+function stepsAfter({ plan: { id, digest, intents, status }, run }: Report): string[] {
   if (run.whatIf)
     return ['  These rules are not the active ones: `trustward rules diff OLD NEW` compares both over recorded time.'];
   if (id === null || status !== 'pending')
     return ['  There is nothing to approve. `trustward inbox` shows what waits for you.'];
   return [
-    `  trustward approve ${id}`,
+    `  ${answerCommand('approve', { id, digest })}`,
     `    approves ${intents === 1 ? 'its action' : `all ${countText(intents)} actions`}; \`--only TARGET\` a part of them`,
-    `  trustward reject ${id}`,
+    `  ${answerCommand('reject', { id, digest })}`,
     `  trustward plans ${id}`,
     '    shows each action with its facts',
   ];

@@ -8,7 +8,7 @@ import type { Output } from '../../contract/table.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Intent, nextText, timesRefused } from '../../domain/intent.ts';
 import { INBOX_STATES, type InboxState } from '../../domain/operator.ts';
-import type { PlannedCount } from '../../domain/plan.ts';
+import { answerCommand, type PlannedCount } from '../../domain/plan.ts';
 import type { PageReader, PlanLine, RecordReader, WorkReader } from '../../domain/store-ports.ts';
 import { asSentence, countText, listed, plural, showHidden, verbOf } from './fact-text.ts';
 import { clippedTo, paragraph } from './terminal-table.ts';
@@ -236,8 +236,8 @@ export function nextStep(item: InboxItem): string {
   return item.state === 'pending' ? `approve or reject it ${until}` : `apply it ${until}`;
 }
 
-function commandOf({ state, id }: InboxItem): string {
-  if (state === 'pending') return `trustward approve ${id}`;
+function commandOf({ state, id, ...item }: InboxItem): string {
+  if (state === 'pending' && 'plan' in item) return answerCommand('approve', item.plan);
   if (isOfPlan(state)) return `trustward apply ${id}`;
   return `trustward intents resolve ${id} --as retry --reason TEXT`;
 }

@@ -6,7 +6,7 @@ import type { ReportPlan } from '../../contract/report.ts';
 import { deletionTexts } from '../../domain/action.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import {
-  approveCommand,
+  answerCommand,
   carriedTimes,
   changeSince,
   changeText,
@@ -17,7 +17,6 @@ import {
   type PlanRevision,
   plannedCounts,
   releasedRule,
-  shortDigest,
   sizeOf,
   successorText,
 } from '../../domain/plan.ts';
@@ -185,7 +184,7 @@ function commandsOf(plan: Plan): string[] {
   const { id, status, intents } = plan;
   if (status === 'approved' || status === 'interrupted') return [`  trustward apply ${id}`];
   if (status !== 'pending') return [];
-  const approve = `  ${approveCommand(plan)}`;
+  const approve = `  ${answerCommand('approve', plan)}`;
   const part = intents.length > 1 ? [`${approve} --only TARGET   (or --rule ID, --except TARGET)`] : [];
-  return [approve, ...part, `  trustward reject ${id} --digest ${shortDigest(plan)}`];
+  return [approve, ...part, `  ${answerCommand('reject', plan)}`];
 }

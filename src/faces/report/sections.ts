@@ -3,7 +3,7 @@
 
 import type { Report, RunDecision } from '../../contract/report.ts';
 import type { KnownTraits } from '../../domain/action.ts';
-import { approveCommand, shortDigest } from '../../domain/plan.ts';
+import { answerCommand } from '../../domain/plan.ts';
 import { decisionColumns, OUTCOME, WAITS_BECAUSE } from './decision-words.ts';
 import { type Block, capped, type Document, planPath, rulePath, type Section, words } from './document.ts';
 import { evidenceLines } from './evidence-words.ts';
@@ -156,9 +156,7 @@ export function groupWordBlocks(report: Report, group: RowGroup): Block[] {
           {
             is: 'commands',
             to: 'To decide',
-            commands: isOpen
-              ? [approveCommand({ id, digest }), `trustward reject ${id} --digest ${shortDigest({ digest })}`]
-              : [],
+            commands: isOpen ? [answerCommand('approve', { id, digest }), answerCommand('reject', { id, digest })] : [],
             page: planPage(id),
           } as const,
         ]),
