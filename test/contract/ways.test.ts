@@ -589,6 +589,7 @@ function plain(value: unknown): unknown {
   return JSON.parse(
     text
       .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
+      .replace(/--digest [0-9a-f]{16}/g, '--digest <digest>')
       .replace(/\b01[0-9a-hjkmnp-tv-z]{24}\b/g, named('id'))
       .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, named('uuid'))
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
