@@ -62,10 +62,10 @@ describe('a change window over a real console', () => {
       return text.replaceAll(/\s+/g, ' ');
     };
     expect(await shown('text')).toMatch(/CHANGE WINDOW \(.* UTC\) until \w{3} .* UTC .*: 3 actions wait for its end\./);
-    expect(await shown('text')).toContain('HELD UNTIL THE CHANGE WINDOW ENDS (3)');
+    expect(await shown('text')).toContain('WAITS UNTIL THE CHANGE WINDOW ENDS (3)');
     const glass = `trustward approve ${held.run.planId} --break-glass --reason TEXT`;
     expect(await shown('text')).toContain(`\`${glass}\` lets all of that plan be applied before the window ends.`);
-    expect(await shown('md')).toContain('## Held until the change window ends (3)');
+    expect(await shown('md')).toContain('## Waits until the change window ends (3)');
     expect(await shown('html')).toContain('3 actions wait for its end');
     expect(JSON.parse(await shown('json')).operator.changeWindow).toMatchObject({
       held: 3,
@@ -248,12 +248,12 @@ describe('the API refuses calls (403) although it answers reads', () => {
       },
     ]);
     const doctor = await command(['doctor'], org.env);
-    expect(doctor.out).toMatch(/warning +intents +1 to resolve: ban_device \S+ \(failed\)/);
+    expect(doctor.out).toMatch(/warning +inbox +1 action was refused by the server/);
     org.console.faults?.clear();
     expect(await run()).toMatchObject({ code: 0 });
     expect(org.effects('device_banned')).toHaveLength(1);
-    expect((await command(['intents', 'list'], org.env)).out).toBe('no intents\n');
-    expect((await command(['doctor'], org.env)).out).not.toContain('intents');
+    expect((await command(['inbox'], org.env)).out).toBe('Nothing waits for a person.\n');
+    expect((await command(['doctor'], org.env)).out).not.toContain(' inbox ');
   });
 
   it('a ban that is refused again and again ends its runs with 3, waits, and is tried at once when a person says so', async () => {

@@ -222,7 +222,7 @@ then: notify
     it('shows the facts on which a rule matches', async () => {
       await arrange({ rules: { ban: WAITS }, devices: [{ serial: 'WAIT-1' }] });
       expect(await why('WAIT-1')).toContain(
-        'ban-compromised-device (approve): MATCHES, MdmData.CompromisedStatus = "TRUE"; held: the rule has mode `approve`',
+        'ban-compromised-device (approve): MATCHES, MdmData.CompromisedStatus = "TRUE"; waits: the rule has mode `approve`',
       );
     });
 
@@ -334,8 +334,8 @@ describe('what a person asks at two in the morning', () => {
     const text = await answer('summary');
     expect(text).toMatch(/RUNS 1 run \(run 1\): 1 completed, 0 aborted/);
     expect(text).toMatch(/DONE ban_device: 5: .*ASK-Ada \(run 1\)/);
-    expect(text).toContain('HELD ban-lost-device');
-    expect(text).toMatch(/WHAT PEOPLE DID .* released a claim: unban_device ASK-Di: a false alarm/);
+    expect(text).toContain('WAITS ban-lost-device');
+    expect(text).toMatch(/WHAT PEOPLE DID .* released what was in force: unban_device ASK-Di: a false alarm/);
     expect(JSON.parse((await trustward('summary', '--format', 'json')).out)).toBeTypeOf('object');
     expect(await answer('summary', '--format', 'md')).toContain('## Done');
   });
@@ -532,7 +532,7 @@ describe('whatever a person calls a device, a user or a service is resolved by e
     it('a claim is released by the serial number in another case, or by the address of the owner', async () => {
       const name = how === 'through the daemon' ? 'ADA@example.com' : 'name-2';
       const target = how === 'through the daemon' ? 'NAME-1' : 'NAME-2';
-      await expect(trustward('claims', 'release', 'name-4', ...WHY)).rejects.toThrow('no claim on `NAME-4` is open');
+      await expect(trustward('claims', 'release', 'name-4', ...WHY)).rejects.toThrow('nothing is in force on `NAME-4`');
       expect((await trustward('claims', 'release', name, ...WHY)).out).toContain(`unban_device ${target}: released`);
     });
     it('a rule is explained for a device by its name', async () => {

@@ -166,7 +166,7 @@ function typeText({ type, unit, values, unpagedOnly, v2 }: FactRow, lists: Lists
   const more = [
     ...(unit === undefined ? [] : [unit]),
     ...(values.length > 2 ? [] : values),
-    ...(unpagedOnly ? ['only in lists of one piece'] : []),
+    ...(unpagedOnly ? ['whole list'] : []),
     ...(lists === 'v2' && v2 === null ? ['not in v2'] : []),
   ];
   return more.length > 0 ? `${type} (${more.join(', ')})` : type;
@@ -191,7 +191,7 @@ export function factsMarkdown(kinds: readonly KindFacts[]): string {
 function markdownCells(row: FactRow, isSampled: boolean, isListedInV2: boolean): string[] {
   const { fact, type, unit = '', values, example, unpagedOnly, v2, missing } = row;
   const shown = exampleText(example);
-  const typed = unpagedOnly ? `${type}; only in lists of one piece` : type;
+  const typed = unpagedOnly ? `${type}; whole list only` : type;
   const named = v2 === null ? '–' : v2 === undefined ? '' : `\`${v2}\``;
   const cells = [
     `\`${fact}\``,

@@ -18,7 +18,7 @@ This page lists every fact that a rule can read, with an example. It is made fro
 
 - What stands behind \`[]\` is read of an element, inside \`some\`, \`all\`, \`none\`, \`count\`, \`filter\`, \`map\` or \`reduce\`.
 - \`$owners\` is a list of users and \`$devices\` a list of devices: their elements have the facts of those.
-- \`unpaged list\`: the specification gives it in the unpaged list only.
+- \`whole list only\`: the specification gives it in the list without pages only.
 - \`in v2 lists\`: the name of the fact in lists of version 2; \`–\`: these do not have it ([what that means](operating.md#lists-of-version-2)).
 - The values of a text are the known ones. A server may have others.
 - Fields of the record that are no records themselves, lists included, are also read of the past: \`previous\`, \`changed_within\` and \`unchanged_for\`.
