@@ -39,7 +39,7 @@ for (const name of copied) copyFileSync(join(ROOT, 'docs', name), join(OUT, name
 for (const name of ['guide.css', 'guide.js']) copyFileSync(join(ROOT, '.ci', name), join(OUT, name));
 copyFileSync(join(ROOT, 'src/faces/report/html/page.css'), join(OUT, 'page.css'));
 write('search.json', JSON.stringify(sections));
-process.stdout.write(`${pages.size} pages in ${relative(process.cwd(), OUT) || '.'}\n`);
+process.stderr.write(`${pages.size} pages in ${relative(process.cwd(), OUT) || '.'}\n`);
 
 function markdownIn(folder) {
   const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' });

@@ -16,6 +16,7 @@ const PACKED = [
   'rules',
   'docs',
   'ops',
+  '.ci',
 ];
 const TEXTS = ['README.md', 'SECURITY.md', 'CHANGELOG.md', 'LICENSE'];
 
