@@ -109,7 +109,7 @@ function mostBefore(done: readonly DoneInDay[], action: string): number {
   return Math.max(0, ...done.filter((one) => one.action === action && one.day > 0).map(({ targets }) => targets));
 }
 
-function isGrave(action: string): boolean {
+export function isGrave(action: string): boolean {
   return GRAVE.has(action.split('_')[0]);
 }
 

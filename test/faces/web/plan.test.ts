@@ -28,11 +28,13 @@ describe('the page of a plan', () => {
     const { status, text } = await get('/plans/plan1', 'read');
     expect(status).toBe(200);
     expect(text).toContain('Approving it allows Trustward to ban 3 devices of 3 people.');
-    expect(text).toContain('2 × ban_device by ban-compromised-device');
-    expect(text).toContain('1 × ban_device by other');
+    expect(text).toContain(
+      'Ban 2 devices ban_device , asked for by ban-compromised-device waits the rule has mode approve',
+    );
+    expect(text).toContain('Ban 1 device ban_device , asked for by other waits the rule has mode approve');
+    expect(text.match(/waits the rule has mode approve/g)).toHaveLength(2);
     expect(text).toContain('Laptop 1 owner-1@example.com device-1');
     expect(text).toContain('MdmData.CompromisedStatus = "TRUE"');
-    expect(text).toContain('waits the rule has mode approve');
     expect(text).toContain('of a live run');
     expect(text).toContain('run 1');
     expect(text).toContain('The configured mode is enforce : what you approve is applied at once');
@@ -40,7 +42,7 @@ describe('the page of a plan', () => {
 
   it('is found by the beginning of its id, and is 404 without such a plan', async () => {
     const { get } = await openPlan(both());
-    expect((await get('/plans/plan')).text).toContain('Plan plan1');
+    expect((await get('/plans/plan')).text).toContain('plan plan1 kind');
     expect((await get('/plans/nothing')).status).toBe(404);
   });
 
@@ -86,10 +88,17 @@ describe('the page of a plan', () => {
     expect(text).toContain('1 of 2 targets still match rule ban-compromised-device');
   });
 
+  it('counts in its title each device of a serial number', async () => {
+    const twin = planned(1);
+    const devices = [...twin.effect.devices, { ...twin.effect.devices[0], id: 'device-twin' }];
+    const { get } = await openPlan([{ ...twin, effect: { ...twin.effect, devices } } as typeof twin]);
+    expect((await get('/plans/plan1')).html).toContain('<h1>Ban 2 devices</h1>');
+  });
+
   it('says which holds no approval lifts', async () => {
     const { get } = await openPlan([planned(1, { reason: 'ceiling', reasonText: '50 of 50 calls are used' })]);
     expect((await get('/plans/plan1')).text).toMatch(
-      /1 waits: 50 of 50 calls are used \. Approving does not lift a ceiling/,
+      /Why a person is asked 50 of 50 calls are used \. Approving does not lift a ceiling/,
     );
   });
 

@@ -1,7 +1,6 @@
 // web: a plan and its answer: what approving it allows, who answered, when it ends and what holds it back, and the forms with which a person
 // answers. In: the plan, and what is in force now. Out: elements.
 
-import { canonicalJson } from '../../../base/json.ts';
 import { PLANS } from '../../../contract/plans.ts';
 import { entryBody } from '../../../domain/audit-entry.ts';
 import { freezeText, type WindowNow, windowAt } from '../../../domain/change-window.ts';
@@ -9,7 +8,6 @@ import { AppError, lineOf } from '../../../domain/errors.ts';
 import { type Intent, isDone } from '../../../domain/intent.ts';
 import { stopText } from '../../../domain/operator.ts';
 import {
-  type ComparedIntents,
   carriedTimes,
   changeSince,
   changeText,
@@ -17,7 +15,6 @@ import {
   type Plan,
   type PlannedIntent,
   type PlanProgress,
-  type PlanRevision,
   type PlanStatus,
   releasedRule,
   successorText,
@@ -27,15 +24,19 @@ import type { Flip } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { allowedWords } from '../../report/build-report.ts';
 import { evidenceOfPlan } from '../../report/evidence-words.ts';
-import { asSentence, changeTexts, countText, plural } from '../../report/fact-text.ts';
+import { asSentence, countText, plural, verbOf } from '../../report/fact-text.ts';
 import { grouped } from '../../report/grouped.ts';
-import { Form, Link, useAddress } from '../../report/html/link.tsx';
+import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Name, When, Words } from '../../report/html/text.tsx';
+import { planTitle } from '../../report/inbox.ts';
 import { approvalWords, droppedWords, kindWordsOf } from '../../report/plan-text.ts';
 import { appliedWords, reportPlan } from '../../report/plan-view.ts';
 import { notLiftedWords, progressWords } from '../../report/words.ts';
 import { within } from '../address.ts';
 import { Act, Said } from '../parts/act.tsx';
+import { Ago } from '../parts/figures.tsx';
+import { Left } from './plan-since.tsx';
+import { FORM, pathOf, type TargetStory } from './plan-target.tsx';
 
 // An answer to a plan that may take long: it waits for its turn, and applies the plan.
 
@@ -99,9 +100,33 @@ export class Answering {
   }
 }
 
+// What a plan and a group of it are called, and why they wait.
+
+/** A reason that all have is in the head of their group, and not repeated by each. */
+export function isHeldApart(intents: readonly PlannedIntent[]): boolean {
+  const [first] = intents;
+  return intents.some(({ held, reasonText }) => held !== first?.held || reasonText !== first?.reasonText);
+}
+
+/** What it does; its id where that is no longer kept. */
+export function titleOf({ id, intents }: Plan): string {
+  return intents.length === 0 ? `Plan ${id}` : actsTitle(intents);
+}
+
+/** A serial number may be that of several devices. */
+export function actsTitle(intents: readonly PlannedIntent[]): string {
+  return planTitle(
+    intents.map(({ action, effect: { devices } }) => {
+      const count = verbOf(action)?.noun === 'device' ? Math.max(1, devices.length) : 1;
+      return { action, count };
+    }),
+  );
+}
+
 export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answering: Answering; plan: Plan }) {
   const run = await deps.reader.run(plan.runId);
   const revisions = await deps.reader.planRevisions(plan.id);
+  const nowMs = deps.clock.nowMs();
   return (
     <>
       <LateNotice answering={answering} plan={plan} />
@@ -110,146 +135,72 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
           <Mark word={plan.status} />{' '}
           {plan.dropped ? droppedWords(plan) : `${ALLOWS[plan.status]} ${allowedWords(plan.intents, kindsOf(deps))}`}
         </p>
-        <dl class="facts">
-          <dt>kind</dt>
-          <dd>
-            {kindWordsOf(plan.mode, releasedRule(plan))}
-            {isDryRuns(plan) ? DRY_WORDS : ''}
-          </dd>
-          <dt>run</dt>
-          <dd>
-            {run === undefined ? <Code>{plan.runId}</Code> : <Link href={`/runs/${run.seq}`}>run {run.seq}</Link>}
-          </dd>
-          <dt>made</dt>
-          <dd>
-            <When at={(revisions[0] ?? plan).createdAt} />
-          </dd>
-          {revisions.length === 0 ? null : (
-            <>
-              <dt>{carriedTimes(plan, revisions) > 0 ? 'carried on' : 'changed'}</dt>
-              <dd>
-                {carriedTimes(plan, revisions) > 0 ? (
-                  <>
-                    last by run {run?.seq ?? plan.runId}, <When at={plan.createdAt} />:{' '}
-                  </>
-                ) : null}{' '}
-                {changeText(changeSince(revisions))} since it was made
-              </dd>
-            </>
-          )}
-          <dt>{plan.status === 'expired' ? 'expired' : 'expires'}</dt>
-          <dd>
-            <When at={plan.expiresAt} />
-          </dd>
-          <AnswerFact plan={plan} />
-          <GlassFact plan={plan} />
-          <dt>digest</dt>
-          <dd>
-            <Code>{plan.digest}</Code>
-          </dd>
-        </dl>
+        <p class="quiet">
+          Made <Ago at={(revisions[0] ?? plan).createdAt} nowMs={nowMs} />,{' '}
+          {plan.status === 'expired' ? 'expired' : 'expires'} <Ago at={plan.expiresAt} nowMs={nowMs} />.
+        </p>
+        {plan.decidedBy === undefined && plan.breakGlass === undefined && revisions.length === 0 ? null : (
+          <dl class="facts">
+            {revisions.length === 0 ? null : (
+              <>
+                <dt>{carriedTimes(plan, revisions) > 0 ? 'carried on' : 'changed'}</dt>
+                <dd>
+                  {carriedTimes(plan, revisions) > 0 ? (
+                    <>
+                      last by run {run?.seq ?? plan.runId}, <When at={plan.createdAt} />:{' '}
+                    </>
+                  ) : null}{' '}
+                  {changeText(changeSince(revisions))} since it was made
+                </dd>
+              </>
+            )}
+            <AnswerFact plan={plan} />
+            <GlassFact plan={plan} />
+          </dl>
+        )}
         <Successors text={await successors(deps, plan)} ids={plan.supersededBy ?? []} />
         <Left revisions={revisions} />
-        <Lines texts={approvalWords(plan)} as="p" />
-        {evidenceOfPlan(plan, deps.evidence).map(({ rule, text }) => (
-          <p class="quiet">
-            <Code>{rule}</Code>: {text}
-          </p>
-        ))}
         {canBeCalled(plan) ? <HeldBack intents={plan.intents} /> : null}
+        <details>
+          <summary>Details</summary>
+          <dl class="facts">
+            <dt>plan</dt>
+            <dd>
+              <Code>{plan.id}</Code>
+            </dd>
+            <dt>kind</dt>
+            <dd>
+              {kindWordsOf(plan.mode, releasedRule(plan))}
+              {isDryRuns(plan) ? DRY_WORDS : ''}
+            </dd>
+            <dt>run</dt>
+            <dd>
+              {run === undefined ? <Code>{plan.runId}</Code> : <Link href={`/runs/${run.seq}`}>run {run.seq}</Link>}
+            </dd>
+            <dt>made</dt>
+            <dd>
+              <When at={(revisions[0] ?? plan).createdAt} />
+            </dd>
+            <dt>{plan.status === 'expired' ? 'expired' : 'expires'}</dt>
+            <dd>
+              <When at={plan.expiresAt} />
+            </dd>
+            <dt>digest</dt>
+            <dd>
+              <Code>{plan.digest}</Code>
+            </dd>
+          </dl>
+          <Lines texts={approvalWords(plan)} as="p" />
+          {evidenceOfPlan(plan, deps.evidence).map(({ rule, text }) => (
+            <p class="quiet">
+              <Code>{rule}</Code>: {text}
+            </p>
+          ))}
+        </details>
       </section>
       <NowInForce deps={deps} plan={plan} stop={(await deps.reader.stop()) ?? null} />
     </>
   );
-}
-
-const LEFT_MAX = 20;
-
-/** What was in the plan and is not any longer, the last first. */
-function Left({ revisions }: { revisions: readonly PlanRevision[] }) {
-  const left = revisions.flatMap(({ change }) => change.left).reverse();
-  if (left.length === 0) return null;
-  return (
-    <details>
-      <summary>{plural(left.length, 'action')} left it</summary>
-      <ul class="list">
-        {left.slice(0, LEFT_MAX).map(({ action, target, reason }) => (
-          <li>
-            <Code>{action}</Code> <Code>{target}</Code>: <Words>{reason}</Words>
-          </li>
-        ))}
-      </ul>
-      {left.length > LEFT_MAX ? <p class="quiet">{countText(left.length - LEFT_MAX)} more left earlier.</p> : null}
-    </details>
-  );
-}
-
-// What changed about a plan while a person reads it. Their page keeps what they read, their ticks and their words.
-
-interface SinceProps {
-  plan: Plan;
-  /** As this page shows it. */
-  read: Plan;
-  compared: ComparedIntents;
-  revisions: readonly PlanRevision[];
-  run: number | undefined;
-  canAnswer: boolean;
-}
-
-export function Since({ plan, read, compared, revisions, run, canAnswer }: SinceProps) {
-  const { joined, left, changed } = compared;
-  const at = useAddress();
-  const whys = new Map(
-    revisions.flatMap(({ change }) => change.left.map((one) => [`${one.action} ${one.target}`, one])),
-  );
-  const gone = left.map((one) => ({ ...one, why: whys.get(`${one.action} ${one.target}`)?.reason }));
-  const same = read.intents.length - left.length - changed.length;
-  const counts = { joined: joined.length, left: left.length, changed: changed.length };
-  return (
-    <section class="notice wait" id="since" role="status">
-      <p>
-        Carried on{run === undefined ? '' : <> by run {run}</>} <When at={plan.createdAt} />, while you read it:{' '}
-        {changeText(counts)}. Your answer covers the {plural(same, 'action')} that you read and that stayed the same.
-      </p>
-      <ul class="list">
-        {gone.slice(0, LEFT_MAX).map(({ key, action, target, why }) => (
-          <li data-key={key} data-how="left">
-            left: <Code>{action}</Code> <Code>{target}</Code>: <Words>{why ?? 'it is no longer planned'}</Words>
-          </li>
-        ))}
-        {changed.slice(0, LEFT_MAX).map(({ was, now }) => (
-          <li data-key={now.key} data-how="changed">
-            changed: <Code>{now.action}</Code> <Code>{now.target}</Code>:{' '}
-            <Words>{changeTexts(factChanges(was, now)).join('; ') || 'what it is based on'}</Words>
-          </li>
-        ))}
-        {joined.slice(0, LEFT_MAX).map(({ action, target, basis }) => (
-          <li>
-            joined: <Code>{action}</Code> <Code>{target}</Code> by{' '}
-            {[...new Set(basis.map(({ rule }) => rule))].join(', ')}
-          </li>
-        ))}
-      </ul>
-      {[gone, changed, joined].some(({ length }) => length > LEFT_MAX) ? (
-        <p class="quiet">Of each, {LEFT_MAX} are named.</p>
-      ) : null}
-      {canAnswer ? (
-        <button type="submit" form={FORM} formaction={at(`${pathOf(plan)}/again`)} formnovalidate>
-          Read it as it is now, with your ticks and words
-        </button>
-      ) : (
-        <Link href={pathOf(plan)}>Read it as it is now</Link>
-      )}
-    </section>
-  );
-}
-
-function factChanges(was: PlannedIntent, now: PlannedIntent) {
-  const before = Object.assign({}, ...was.basis.map(({ facts }) => facts)) as PlannedIntent['basis'][number]['facts'];
-  const after = Object.assign({}, ...now.basis.map(({ facts }) => facts)) as typeof before;
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .filter((path) => canonicalJson(before[path] ?? null) !== canonicalJson(after[path] ?? null))
-    .map((path) => ({ path, from: before[path] ?? null, to: after[path] ?? null }));
 }
 
 const ALLOWS: Record<PlanStatus, string> = {
@@ -371,12 +322,12 @@ function HeldBack({ intents }: { intents: readonly PlannedIntent[] }) {
   if (byReason.length === 0) return null;
   return (
     <>
-      <h2>What holds it</h2>
+      <h2>Why a person is asked</h2>
       <ul class="list">
         {byReason.slice(0, REASONS_MAX).map((held) => (
           <li>
-            {countText(held.length)} {held.length === 1 ? 'waits' : 'wait'}: <Words>{held[0]?.reasonText ?? ''}</Words>.{' '}
-            {notLiftedWords(held[0]?.reason ?? '') ?? ''}
+            {held.length === intents.length ? '' : `${countText(held.length)} of ${countText(intents.length)}: `}
+            <Words>{held[0]?.reasonText ?? ''}</Words>. {notLiftedWords(held[0]?.reason ?? '') ?? ''}
           </li>
         ))}
         {more > 0 ? <li>{countText(more)} more wait: each target below has its reason.</li> : null}
@@ -432,12 +383,6 @@ function NowInForce({ deps, plan, stop }: { deps: HttpDeps; plan: Plan; stop: St
 // The forms: all of it, the ticked part, all but that, one rule's; or no. The boxes and buttons among its targets belong to the first. Each sends the
 // digest of what the person has seen.
 
-export const FORM = 'approve';
-
-export function pathOf({ id }: Pick<Plan, 'id'>): string {
-  return `/plans/${encodeURIComponent(id)}`;
-}
-
 interface AnswerFormProps {
   plan: Plan;
   /** Not all of its targets are on this page. */
@@ -452,7 +397,9 @@ export function AnswerForm({ plan, paged, canBreak, typed }: AnswerFormProps) {
   const all = plan.intents.length;
   return (
     <section class="card" id="answer" hx-preserve="true" aria-labelledby="answer-title">
-      <h2 id="answer-title">Your answer</h2>
+      <h2 id="answer-title" class="unseen">
+        Your answer
+      </h2>
       <Form id={FORM} class="act" method="post" action={`${pathOf(plan)}/approve`}>
         {/* A form whose first button is disabled is not sent by Enter: no key alone approves everything. */}
         <button type="submit" disabled hidden></button>
@@ -491,17 +438,20 @@ export function AnswerForm({ plan, paged, canBreak, typed }: AnswerFormProps) {
           {paged ? ' This page shows a part of the plan: only its ticks count.' : ''}
         </p>
       )}
-      <Act
-        to={`${pathOf(plan)}/reject`}
-        of={PLANS.rejectPlan}
-        label="Reject"
-        reason="required"
-        tone="danger"
-        fields={{ digest: plan.digest }}
-      />
-      <p class="quiet">
-        Rejecting refuses all of it: each target is left alone until its rule stops matching and matches again.
-      </p>
+      <details>
+        <summary>Reject it</summary>
+        <Act
+          to={`${pathOf(plan)}/reject`}
+          of={PLANS.rejectPlan}
+          label="Reject"
+          reason="required"
+          tone="danger"
+          fields={{ digest: plan.digest }}
+        />
+        <p class="quiet">
+          Rejecting refuses all of it: each target is left alone until its rule stops matching and matches again.
+        </p>
+      </details>
     </section>
   );
 }
@@ -531,17 +481,6 @@ export function RuleButton({ rules, count }: { rules: readonly string[]; count: 
 }
 
 // What came of a plan's targets, what was done to them before, and what would end a match.
-
-export interface TargetStory {
-  /** `word`: of the product, for its colour. */
-  outcome?: { word: string; text: string };
-  /** Why it came so. */
-  text?: string | undefined;
-  /** The last thing done to the target before this plan. */
-  before?: { action: string; at: number };
-  /** The smallest change after which the rule would not match, as it was found when it began to match. */
-  flip?: Flip;
-}
 
 const NEWEST = 5;
 const ENTRIES = 100;

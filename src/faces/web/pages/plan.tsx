@@ -4,7 +4,6 @@
 import { z } from 'zod';
 import { givenText, positionField, saidFields } from '../../../contract/operation.ts';
 import { PLANS } from '../../../contract/plans.ts';
-import { deletionTexts } from '../../../domain/action.ts';
 import { DRIFT_TARGETS_MAX, type Drift } from '../../../domain/check.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { nameKey } from '../../../domain/identity.ts';
@@ -20,32 +19,32 @@ import {
 import { demandScope } from '../../http/auth.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { type Ctx, leadTo, listField, operationsOf, param, type Route, readForm, readQuery } from '../../http/route.ts';
-import { type KindOf, kindLike } from '../../report/build-report.ts';
-import { subjectPath } from '../../report/document.ts';
-import { changeTexts, countText, factTexts, flipWords, plural } from '../../report/fact-text.ts';
+import type { KindOf } from '../../report/build-report.ts';
+import { changeTexts, countText, plural } from '../../report/fact-text.ts';
 import { grouped } from '../../report/grouped.ts';
-import { Who } from '../../report/html/document.tsx';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
-import { Code, Lines, Mark, type Row, Table, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Mark, type Row, Table, Words } from '../../report/html/text.tsx';
+import { isGrave } from '../../report/state-now.ts';
 import { answerPage, mayDo, readPage } from '../answer.tsx';
 import { Live, Pager } from '../parts/act.tsx';
 import {
   AnswerFact,
   AnswerForm,
   Answering,
+  actsTitle,
   canBeCalled,
-  FORM,
   freezeOn,
+  isHeldApart,
   kindsOf,
   PlanHead,
   Progress,
-  pathOf,
   RuleButton,
-  Since,
   Successors,
   storiesOf,
-  type TargetStory,
+  titleOf,
 } from './plan-answer.tsx';
+import { Since } from './plan-since.tsx';
+import { EffectCell, Facts, Held, hasWords, pathOf, Story, Target, type TargetStory, Tick } from './plan-target.tsx';
 
 // An answer to a plan as a form, and the page when somebody was there first.
 
@@ -104,118 +103,6 @@ async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
   };
 }
 
-// The cells of a planned target: the box to tick, who has it, the facts behind it, what changes, and what came of it.
-
-const DEVICES_MAX = 5;
-
-/** Named by its key: exactly this action is meant, whatever else has the same target. */
-function Tick({ intent, group, isTicked }: { intent: PlannedIntent; group: string; isTicked: boolean }) {
-  const { key, action, target } = intent;
-  return (
-    <label>
-      <input type="checkbox" name="target" value={key} form={FORM} data-ticked-by={group} checked={isTicked} />
-      <span class="unseen">
-        Tick <Words>{`${action} ${target}`}</Words>
-      </span>
-    </label>
-  );
-}
-
-function Target({ intent, kindOf }: { intent: PlannedIntent; kindOf: KindOf }) {
-  const { target, basis, effect } = intent;
-  const devices = effect.devices.slice(0, DEVICES_MAX);
-  const known = new Set(effect.devices.map(({ id }) => id));
-  const others = new Map(
-    basis.filter(({ subjectId }) => !known.has(subjectId)).map((one) => [one.subjectId, one.rule]),
-  );
-  return (
-    <>
-      {others.has(target) ? null : (
-        <div>
-          <Code>{target}</Code>
-        </div>
-      )}
-      {[...others].slice(0, DEVICES_MAX).map(([id, rule]) => (
-        <div>
-          <Who who={{ id }} href={subjectPath(kindOf(rule) ?? kindLike(id, effect), id)} />
-        </div>
-      ))}
-      {devices.map((device) => (
-        <div>
-          <Who who={device} href={subjectPath('device', device.id)} shown={target} />
-        </div>
-      ))}
-      {effect.devices.length > devices.length ? (
-        <div>and {countText(effect.devices.length - devices.length)} more</div>
-      ) : null}
-    </>
-  );
-}
-
-interface FactsProps {
-  intent: PlannedIntent;
-  atMs: number;
-  flip: TargetStory['flip'];
-  /** Something of the plan may still be called: what holds it matters. */
-  isOpen: boolean;
-}
-
-function Facts({ intent: { basis, held, reasonText, reason }, atMs, flip, isOpen }: FactsProps) {
-  const texts = [...new Set(basis.slice(0, DEVICES_MAX).flatMap(({ facts }) => factTexts(facts, atMs)))];
-  return (
-    <>
-      <Lines texts={flip ? [...texts, flipWords(flip, atMs)] : texts} />
-      {held && isOpen ? (
-        <div>
-          <Mark word="hold" text="waits" /> <Words>{reasonText || reason}</Words>
-        </div>
-      ) : null}
-    </>
-  );
-}
-
-function EffectCell({ intent: { effect } }: { intent: PlannedIntent }) {
-  const { text, changes = [], deletion, ends = [] } = effect;
-  return (
-    <Lines
-      texts={[
-        text,
-        ...changeTexts(changes),
-        ...(deletion ? deletionTexts(deletion) : []),
-        ...ends.map((one) => `ends ${one}`),
-      ]}
-    />
-  );
-}
-
-function hasWords(story: TargetStory | undefined): boolean {
-  return story?.outcome !== undefined || story?.before !== undefined;
-}
-
-function Story({ story }: { story: TargetStory | undefined }) {
-  if (story === undefined) return null;
-  const { outcome, text, before } = story;
-  return (
-    <>
-      {outcome === undefined ? null : (
-        <div>
-          <Mark word={outcome.word} text={outcome.text} />
-        </div>
-      )}
-      {text === undefined ? null : (
-        <div>
-          <Words>{text}</Words>
-        </div>
-      )}
-      {before === undefined ? null : (
-        <div class="quiet">
-          before: <Code>{before.action}</Code> <When at={before.at} />
-        </div>
-      )}
-    </>
-  );
-}
-
 // What a plan does, by rule and action: each group with a page of its targets.
 
 interface Shown {
@@ -233,7 +120,7 @@ interface Shown {
 
 function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
   const { plan, canAnswer, query } = shown;
-  const { at, rules, action, total, found, from, intents } = group;
+  const { at, rules, action, title, total, found, from, intents } = group;
   const id = `group-${at}`;
   const isSearched = (query.q ?? '') !== '';
   const ofRules = plan.intents.length === total ? 0 : countOf(plan, rules);
@@ -246,10 +133,18 @@ function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
     ...(hasStory ? [canAnswer ? 'Before' : 'Outcome'] : []),
   ];
   return (
-    <section class="card" id={id} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`}>
-        {countText(total)} × <Code>{action}</Code> by {rules.join(', ')}
-      </h2>
+    <section class={isGrave(action) ? 'card grave' : 'card'} id={id} aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      <p class="quiet">
+        <Code>{action}</Code>, asked for by{' '}
+        {rules.map((rule, nth) => (
+          <>
+            {nth > 0 ? ', ' : ''}
+            <Link href={`/rules/${encodeURIComponent(rule)}`}>{rule}</Link>
+          </>
+        ))}
+      </p>
+      {shown.hasDrift && intents[0]?.held && !isHeldApart(intents) ? <Held intent={intents[0]} /> : null}
       {canAnswer && ofRules > 0 ? (
         <p>
           <RuleButton rules={rules} count={ofRules} />
@@ -259,7 +154,7 @@ function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
       <Table
         caption={`${action} by ${rules.join(', ')}`}
         columns={columns}
-        rows={intents.map((intent) => rowOf(intent, id, hasStory, shown))}
+        rows={intents.map((intent) => rowOf(intent, id, { hasStory, isApart: isHeldApart(intents) }, shown))}
         empty={isSearched ? 'Nothing of it has this text.' : 'See the group by itself.'}
       />
       {found > intents.length ? (
@@ -336,11 +231,22 @@ function GroupTools({ id, canTick }: { id: string; canTick: boolean }) {
   );
 }
 
-function rowOf(intent: PlannedIntent, group: string, hasStory: boolean, shown: Shown): Row {
+interface RowTraits {
+  hasStory: boolean;
+  /** Its rows are held for different reasons. */
+  isApart: boolean;
+}
+
+function rowOf(intent: PlannedIntent, group: string, { hasStory, isApart }: RowTraits, shown: Shown): Row {
   const { plan, canAnswer, stories } = shown;
   const cells = [
     <Target intent={intent} kindOf={shown.kindOf} />,
-    <Facts intent={intent} atMs={plan.createdAt} flip={stories.get(intent.key)?.flip} isOpen={shown.hasDrift} />,
+    <Facts
+      intent={intent}
+      atMs={plan.createdAt}
+      flip={stories.get(intent.key)?.flip}
+      isOpen={shown.hasDrift && isApart}
+    />,
     <EffectCell intent={intent} />,
     ...(hasStory ? [<Story story={stories.get(intent.key)} />] : []),
   ];
@@ -387,7 +293,7 @@ export function planPages(deps: HttpDeps): Route[] {
     readPage(deps, '/plans/:id', async (context) => {
       const plan = await foundPlan(deps, context);
       return {
-        title: `Plan ${plan.id}`,
+        title: titleOf(plan),
         section: '/plans',
         live: LIVE,
         body: await body(deps, answering, context, plan, readQuery(context, query), { target: [] }),
@@ -400,7 +306,7 @@ export function planPages(deps: HttpDeps): Route[] {
       handle: async (context) => {
         const plan = await foundPlan(deps, context);
         const typed = await readForm(context, againForm);
-        const page = { title: `Plan ${plan.id}`, section: '/plans' as const, live: LIVE };
+        const page = { title: titleOf(plan), section: '/plans' as const, live: LIVE };
         return answerPage(deps, context, { ...page, body: await body(deps, answering, context, plan, {}, typed) }, 200);
       },
     },
@@ -477,20 +383,20 @@ async function body(
   const stays = status === 'applying' || status === 'applied' ? undefined : 'true';
   return (
     <>
-      <h1>Plan {plan.id}</h1>
+      <h1>{titleOf(plan)}</h1>
       <Live id="plan" on={LIVE} path={`${pathOf(plan)}?${paramsOf({ ...asked, seen: plan.digest })}`}>
         {read ? <Since {...(await sinceOf(deps, now, read))} canAnswer={canAnswer} /> : null}
         <PlanHead deps={deps} answering={answering} plan={now} />
         <Progress deps={deps} plan={now} mayApply={mayDo(context, 'approve')} canBreak={canBreak} />
-        {canAnswer ? (
-          <AnswerForm plan={plan} paged={rows < plan.intents.length} canBreak={canBreak} typed={typed} />
-        ) : null}
         <div id={`targets-${status}`} hx-preserve={stays}>
           <Search plan={plan} asked={asked} isWhole={rows === plan.intents.length} />
           {groups.map((group) => (
             <Group group={group} shown={shown} />
           ))}
         </div>
+        {canAnswer ? (
+          <AnswerForm plan={plan} paged={rows < plan.intents.length} canBreak={canBreak} typed={typed} />
+        ) : null}
       </Live>
     </>
   );
@@ -595,6 +501,8 @@ interface PlanGroup {
   at: number;
   rules: string[];
   action: string;
+  /** What all of them do. */
+  title: string;
   /** All of them, whatever is searched for. */
   total: number;
   /** How many the text names. */
@@ -618,7 +526,18 @@ function groupsOf({ intents }: Pick<Plan, 'intents'>, { q, group, from = 0 }: Pl
     const shown = found.slice(begin, begin + Math.min(size, left));
     left -= shown.length;
     const { action } = first;
-    return [{ at, rules: rulesOf(first), action, total: all.length, found: found.length, from: begin, intents: shown }];
+    return [
+      {
+        at,
+        rules: rulesOf(first),
+        action,
+        title: actsTitle(all),
+        total: all.length,
+        found: found.length,
+        from: begin,
+        intents: shown,
+      },
+    ];
   });
 }
 

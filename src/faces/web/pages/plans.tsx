@@ -11,12 +11,13 @@ import { pageAsked } from '../../http/mount.ts';
 import { operationsOf, type Route, readForm, readQuery } from '../../http/route.ts';
 import { plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
-import { Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
+import { Mark, Name, type Row, Table, Words } from '../../report/html/text.tsx';
 import { type CountedRun, countWords, runLineView, triggerWords } from '../../report/lists-text.ts';
 import { kindWordsOf } from '../../report/plan-text.ts';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act, Live, Pager, StatusFilter } from '../parts/act.tsx';
+import { Ago } from '../parts/figures.tsx';
 
 const PAGE = 50;
 
@@ -46,7 +47,7 @@ export function plansPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function list({ reader }: HttpDeps, status: PlanStatus | undefined, before: string | undefined) {
+async function list({ reader, clock }: HttpDeps, status: PlanStatus | undefined, before: string | undefined) {
   const plans = await reader.planLines(status === undefined ? {} : { status }, {
     ...(before !== undefined && { before }),
     limit: PAGE,
@@ -60,7 +61,7 @@ async function list({ reader }: HttpDeps, status: PlanStatus | undefined, before
       <Table
         caption="Plans, newest first"
         columns={['Plan', 'Status', 'Actions', 'Kind', 'Made', 'Answered']}
-        rows={plans.map(rowOf)}
+        rows={plans.map((one) => rowOf(one, clock.nowMs()))}
         empty="There is none."
       />
       <Pager next={plans.length === PAGE && params ? `/plans?${params}` : undefined} />
@@ -68,14 +69,14 @@ async function list({ reader }: HttpDeps, status: PlanStatus | undefined, before
   );
 }
 
-function rowOf({ id, status, mode, releases, intents, createdAt, decidedBy, decidedAt }: PlanLine): Row {
+function rowOf({ id, status, mode, releases, intents, createdAt, decidedBy, decidedAt }: PlanLine, nowMs: number): Row {
   return {
     cells: [
       <Link href={`/plans/${encodeURIComponent(id)}`}>{id}</Link>,
       <Mark word={status} />,
       intents === undefined ? 'not readable' : plural(intents, 'action'),
       kindWordsOf(mode, releases),
-      <When at={createdAt} />,
+      <Ago at={createdAt} nowMs={nowMs} />,
       decidedBy === undefined ? (
         ''
       ) : (
@@ -83,7 +84,7 @@ function rowOf({ id, status, mode, releases, intents, createdAt, decidedBy, deci
           <Name>{decidedBy}</Name>
           {decidedAt === undefined ? null : (
             <div>
-              <When at={decidedAt} />
+              <Ago at={decidedAt} nowMs={nowMs} />
             </div>
           )}
         </>
@@ -94,7 +95,7 @@ function rowOf({ id, status, mode, releases, intents, createdAt, decidedBy, deci
 
 // What lists of runs share: a run as a row of a table, and the button that makes a dry run.
 
-export const RUN_COLUMNS = ['Run', 'Started', 'Trigger', 'Mode', 'Status', 'Took', 'Newly decided, and done'];
+const RUN_COLUMNS = ['Run', 'Started', 'Trigger', 'Mode', 'Status', 'Took', 'Newly decided, and done'];
 
 export function DryRun() {
   return (
@@ -105,12 +106,12 @@ export function DryRun() {
   );
 }
 
-export function runRow(counted: CountedRun): Row {
+function runRow(counted: CountedRun, nowMs: number): Row {
   const run = runLineView(counted);
   return {
     cells: [
       <Link href={`/runs/${run.seq}`}>{run.seq}</Link>,
-      <When at={run.startedAt} />,
+      <Ago at={run.startedAt} nowMs={nowMs} />,
       triggerWords(run).map((words) => <div>{words}</div>),
       <Mark word={run.modeInForce} />,
       <>
@@ -133,6 +134,8 @@ const RUNS_ON_PAGE = 50;
 const STATUSES = ['completed', 'aborted', 'running'] as const satisfies readonly RunStatus[];
 
 const listQuery = z.strictObject({
+  /** Also those that judged only what new events named. */
+  events: z.literal('yes').optional(),
   status: z.enum(STATUSES).or(z.literal('')).optional(),
   before: positionField.optional(),
 });
@@ -141,7 +144,7 @@ const runForm = z.strictObject({ mode: z.enum(['dry-run', 'approve', 'enforce'])
 export function runsPages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, '/runs', async (context) => {
-      const { status, before } = readQuery(context, listQuery);
+      const { status, before, events } = readQuery(context, listQuery);
       const chosen = status === '' ? undefined : status;
       return {
         title: 'Runs',
@@ -152,9 +155,17 @@ export function runsPages(deps: HttpDeps): Route[] {
             <h1>Runs</h1>
             {mayDo(context, 'trigger') ? <NewRun /> : null}
             <StatusFilter path="/runs" statuses={STATUSES} chosen={chosen} />
-            <Live id="runs" on="run" path={addressOf('/runs', { status: chosen, before })}>
+            <p class="quiet">
+              {events
+                ? 'Runs after new events are shown, too. '
+                : 'Runs that judged only what new events named are not shown. '}
+              <Link href={addressOf('/runs', { status: chosen, events: events ? undefined : 'yes' })}>
+                {events ? 'Hide them' : 'Show them'}
+              </Link>
+            </p>
+            <Live id="runs" on="run" path={addressOf('/runs', { status: chosen, events, before })}>
               <p id="progress" class="quiet" aria-live="polite"></p>
-              {await runList(deps, chosen, before)}
+              {await runList(deps, { status: chosen, events, before })}
             </Live>
           </>
         ),
@@ -168,9 +179,16 @@ export function runsPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function runList({ reader }: HttpDeps, status: RunStatus | undefined, before: number | undefined) {
+interface ListedRuns {
+  status: RunStatus | undefined;
+  events: 'yes' | undefined;
+  before: number | undefined;
+}
+
+async function runList({ reader, clock }: HttpDeps, { status, events, before }: ListedRuns) {
   const found = await reader.runLines({
     limit: RUNS_ON_PAGE + 1,
+    ...(events === undefined && { overLists: true }),
     ...(status && { status }),
     ...(before !== undefined && { before }),
   });
@@ -182,10 +200,10 @@ async function runList({ reader }: HttpDeps, status: RunStatus | undefined, befo
       <Table
         caption="Runs, the newest first"
         columns={RUN_COLUMNS}
-        rows={counted.map(runRow)}
+        rows={counted.map((one) => runRow(one, clock.nowMs()))}
         empty="There is no such run."
       />
-      <Pager next={last && addressOf('/runs', { status, before: last.seq })} />
+      <Pager next={last && addressOf('/runs', { status, events, before: last.seq })} />
     </section>
   );
 }
