@@ -147,6 +147,8 @@ export interface TargetFacts {
   justDoneMs?: number | undefined;
   /** A list shows it reversed, and its own record could not be read: nobody knows whether a person did that. */
   isUnread?: boolean;
+  /** Of an undo: that was so once, and it is as we left it again, by us or by a person. */
+  mayBeTheirs?: boolean;
 
   // People's commands.
   exemption?: Exemption | undefined;

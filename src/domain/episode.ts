@@ -63,6 +63,11 @@ export interface Episode {
   absentSince: number | undefined;
   /** Targets once read in the intended state, as `seenKey`: a later change back is somebody's reversal. */
   seenSo: readonly string[];
+  /**
+   * Claimed states that a list showed reversed while the target's own record could not be read, as `seenKey`. Read as ours again, they may be
+   * somebody's: they are undone with a person's yes. Absent: none.
+   */
+  shownReversed?: readonly string[];
   /** By the path of the time: only a newer report ends it. Absent: no report that matched has a time, or the rule undoes nothing. */
   reports?: { readonly [path: string]: SeenReport };
   /** Somebody reversed the state: the episode acts again only after its match has cleared. */

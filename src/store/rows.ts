@@ -85,12 +85,14 @@ function operatorStateOf(row: Row): { operator?: RunOperatorState } {
   return row.operator === null || row.operator === undefined ? {} : { operator: storedJson(row.operator) };
 }
 
-type Reports = NonNullable<Episode['reports']>;
+interface Seen extends Pick<Episode, 'reports' | 'shownReversed'> {
+  so: Episode['seenSo'];
+}
 
-/** What an episode has seen: with the reports, since one more column would change a table that the audit records. */
+/** What an episode has seen: with the reports and what was shown reversed, since one more column would change a table that the audit records. */
 const SEEN = 'seen_so_of';
 
-const EPISODE = new Columns<Omit<Episode, 'reports'>>({
+const EPISODE = new Columns<Omit<Episode, 'reports' | 'shownReversed'>>({
   id: 'id',
   rule: 'rule',
   subject: SUBJECT,
@@ -106,15 +108,17 @@ const EPISODE = new Columns<Omit<Episode, 'reports'>>({
 });
 
 export function rowOfEpisode(episode: Episode): Row {
-  const { seenSo: so, reports } = episode;
-  return { ...EPISODE.rowOf(episode), [SEEN]: JSON.stringify(reports ? { so, reports } : so) };
+  const { seenSo: so, reports, shownReversed } = episode;
+  const seen = reports || shownReversed ? { so, reports, shownReversed } : so;
+  return { ...EPISODE.rowOf(episode), [SEEN]: JSON.stringify(seen) };
 }
 
 /** Earlier versions wrote the list of what it has seen alone. */
 export function episodeOfRow(row: Row): Episode {
-  const seen = storedJson<Episode['seenSo'] | { so: Episode['seenSo']; reports: Reports }>(row[SEEN]);
-  const now = 'so' in seen ? { seenSo: seen.so, reports: seen.reports } : { seenSo: seen };
-  return Object.assign(EPISODE.nounOf(row), now);
+  const seen = storedJson<Episode['seenSo'] | Seen>(row[SEEN]);
+  if (!('so' in seen)) return Object.assign(EPISODE.nounOf(row), { seenSo: seen });
+  const { so: seenSo, ...more } = seen;
+  return Object.assign(EPISODE.nounOf(row), { seenSo, ...more });
 }
 
 export const CLAIM = new Columns<Claim>({

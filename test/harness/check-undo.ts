@@ -18,7 +18,13 @@ export function checkUndo(checker: Checker, { verb, target, atMs }: PlatformRequ
   const last = world.effects.findLast((effect) => effect.target === target && effect.verb === undone && effect.changed);
   // Where a server does not list its bundles, nobody can see whose a membership is.
   const canBeSeen = checker.canBeReadBack(intent.action);
-  if (canBeSeen && last && last.request === undefined && !isBesideAttempt(checker, last, target)) {
+  if (
+    canBeSeen &&
+    last &&
+    last.request === undefined &&
+    !isBesideAttempt(checker, last, target) &&
+    !wasAsked(checker, intent)
+  ) {
     checker.report('against_a_person', `${intent.action} ${target}: a person made it so`);
   }
   for (const claim of ledger.openClaims(target)) {
@@ -26,6 +32,13 @@ export function checkUndo(checker: Checker, { verb, target, atMs }: PlatformRequ
     if (truth.alwaysSaw('match', claim.rule, claim.subjectId, atMs - LOOK_MS, atMs))
       checker.report('against_a_claim', `${intent.action} ${target}: rule ${claim.rule} still claims it`);
   }
+}
+
+/** Whether a person approved it who was told that it may be a person's. */
+function wasAsked({ ledger }: Checker, { id, approved, planId, action, target }: Intent): boolean {
+  const plan = ledger.plan(ledger.letBy.get(id) ?? planId ?? '');
+  const asked = plan?.intents.find((one) => one.action === action && one.target === target);
+  return approved && asked?.held === true && /a person may have reversed it and done it again/.test(asked.reasonText);
 }
 
 /**

@@ -369,7 +369,8 @@ class OwnUndos {
 // The facts that checks get about a proposal.
 
 function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput, ownUndos: OwnUndos): TargetFacts {
-  const { traits, target, undo, intent, doubt, isUnsettled, isUnread, exemption, joined, ownMode } = proposal;
+  const { traits, target, undo, intent, doubt, isUnsettled, isUnread, mayBeTheirs, exemption, joined, ownMode } =
+    proposal;
   return {
     traits,
     target,
@@ -387,6 +388,7 @@ function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput, own
     // This holds even if its own intent failed: then another rule's intent did it, and this episode claims that.
     justDoneMs: isUnsettled && !(intent && isDone(intent)) ? input.quietMs : undefined,
     isUnread: isUnread === true,
+    mayBeTheirs: mayBeTheirs === true,
     exemption,
     joined,
     // A rule on trial is not stopped: it begins nothing.

@@ -32,6 +32,7 @@ import {
   isAgreed,
   isContradictedJustNow,
   isProposedBy,
+  isUnread,
   mayBeStale,
   NamedActs,
   type Reversal,
@@ -138,6 +139,10 @@ function bodyOf(claim: Claim): AuditNote['body'] {
   return { claim: id, rule, subject: subjectId, action, target, intent: intentId };
 }
 
+function wasShownReversed({ episodeId, action, target }: Claim, { episodes }: FollowedEpisodes): boolean {
+  return episodes.get(episodeId)?.shownReversed?.includes(seenKey(action, target)) === true;
+}
+
 export class Observations {
   /** `action target` of attempts that reads may not show yet, as `seenKey`. */
   private readonly attemptedJustNow: ReadonlySet<string>;
@@ -163,8 +168,7 @@ export class Observations {
     if (isAlreadySo(proposal)) this.observeSo(proposal);
     else {
       if (!isOwnStateSo(proposal)) this.observeReversal(proposal);
-      if (this.input.ownReads?.get(seenKey(proposal.traits.name, proposal.target)) === 'unread')
-        proposal.isUnread = true;
+      if (isUnread(this.input, { action: proposal.traits.name, target: proposal.target })) proposal.isUnread = true;
       const isTold = this.episodeNow(proposal)?.overriddenAt !== undefined;
       if (!isTold && isContradictedJustNow(proposal, this.input, this.known, this.shown)) proposal.isUnsettled = true;
     }
@@ -186,6 +190,7 @@ export class Observations {
     if (!isOwn && !(mayClaim && this.claims.isLive)) this.remember(proposal, episode);
     if (!mayClaim) return;
     if (!isOwn) this.claims.adopt(proposal, first);
+    if (claims.some((claim) => wasShownReversed(claim, this.followed))) this.doubt(first);
     if (this.input.part !== undefined) return;
     for (const orphan of claims.filter((claim) => claim.status === 'orphaned')) {
       this.claims.change(orphan, 'ended', `adopted by rule ${proposal.rule.id}`);
@@ -248,11 +253,25 @@ export class Observations {
         this.observeAwayAndBack(claim, episode, traits);
         continue;
       }
+      if (!isAgreed(input, traits, claim.target)) {
+        if (isUnread(input, claim)) this.doubt(claim);
+        continue;
+      }
       const subject = { kind: episode.subject.kind, id: claim.subjectId };
       this.reverse(episode, { traits, target: claim.target, subject, found });
       this.claims.change(claim, 'overridden', 'a person reversed it');
     }
     for (const episode of followed.episodes.values()) this.observeSeen(episode);
+  }
+
+  /** Whose the state is, is not known from now on. Noted for each claim on the target, since each may be the last to end. */
+  private doubt(claim: Claim): void {
+    for (const one of this.claims.openOn(claim)) {
+      const episode = this.followed.episodes.get(one.episodeId);
+      if (!episode || one.action !== claim.action || wasShownReversed(one, this.followed)) continue;
+      const shownReversed = [...(episode.shownReversed ?? []), seenKey(one.action, one.target)];
+      amendEpisode(this.followed, { ...episode, shownReversed });
+    }
   }
 
   /** What is there now is as we left it, and somebody else did it: it is left to them, for every claim on the target. */
@@ -339,7 +358,10 @@ export class UndoProposals {
       const key = `${claim.action}\u0000${claim.target}`;
       groups.set(key, [...(groups.get(key) ?? []), claim]);
     }
-    return [...groups.values()].flatMap((claims) => this.undoOf(claims));
+    return [...groups.values()].flatMap((claims) => {
+      const mayBeTheirs = claims.some((claim) => wasShownReversed(claim, this.followed));
+      return this.undoOf(claims).map((undo) => (mayBeTheirs ? { ...undo, mayBeTheirs } : undo));
+    });
   }
 
   private undoOf(claims: Claim[]): Proposal[] {

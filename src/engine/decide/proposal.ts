@@ -52,6 +52,8 @@ export interface Proposal {
   /** A list shows it reversed, and its own record could not be read. */
   isUnread?: boolean;
   undo: boolean;
+  /** Of an undo: a list showed what it undoes reversed, its own record was not read, and it is as we left it again. */
+  mayBeTheirs?: boolean;
   /** Of an undo: the report that clears its subject is not newer than what the episode has seen. */
   older?: OlderReport | undefined;
   /** The lowest of its rules' own modes. */

@@ -90,8 +90,8 @@ export class NamedActs {
 }
 
 /**
- * INVARIANT: a state that changes right after an attempt, or while an attempt of ours is in doubt, may be a stale read or
- * our own change. A missing field does not show what anybody did.
+ * What a list shows; whether that may be believed is `isAgreed`. INVARIANT: a state that changes right after an attempt, or
+ * while an attempt of ours is in doubt, may be a stale read or our own change. A missing field does not show what anybody did.
  */
 export function foundReversed(
   claim: Claim,
@@ -102,8 +102,7 @@ export function foundReversed(
 ): string | undefined {
   const traits = input.traits.get(claim.action);
   const kind = followed.episodes.get(claim.episodeId)?.subject.kind;
-  if (!traits?.fieldWritten || !kind || known.doubtOn(claim) || !isAgreed(input, traits, claim.target))
-    return undefined;
+  if (!traits?.fieldWritten || !kind || known.doubtOn(claim)) return undefined;
   const undo = traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId);
   if (undo && (undo.outcome !== 'failed' || mayBeStale(undo.settledAt, input))) return undefined;
   const settledAt = known.byId(claim.intentId)?.settledAt;
@@ -247,6 +246,14 @@ export function isAgreed(
   target: string,
 ): boolean {
   return ownReads === undefined || fieldWritten === MEMBERSHIP || ownReads.get(seenKey(name, target)) === 'as_listed';
+}
+
+/** Whether a list shows it reversed, and its own record could not be read. */
+export function isUnread(
+  { ownReads }: Pick<DecideInput, 'ownReads'>,
+  { action, target }: Pick<Claim, 'action' | 'target'>,
+): boolean {
+  return ownReads?.get(seenKey(action, target)) === 'unread';
 }
 
 /** Whether what this run read may be older than what was recorded at that time. */

@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
+import type { Mode } from '../../../src/domain/rule.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { historyOf } from '../../../src/engine/explain/history-of.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
@@ -147,6 +148,86 @@ describe('a ban that a person lifts', () => {
       expect(on.platform.sent).toEqual(['ban S-d1']);
     },
   );
+});
+
+describe('a ban that a list showed lifted while its own record could not be read, and that is there again in the next list', () => {
+  /** Ana lifts it, one run sees that and cannot make sure, and she bans again. */
+  async function seenInVain(mode: Mode = 'enforce'): Promise<void> {
+    const { devicesOfSerial } = on.platform;
+    on.platform.devicesOfSerial = async () => {
+      throw new AppError('api_unreachable', 'no answer');
+    };
+    liftBan();
+    on.clock.pass(60_000);
+    await on.run(mode);
+    Object.assign(on.platform, { devicesOfSerial });
+    on.platform.patch('d1', { Banned: 'TRUE' });
+    on.clock.pass(60_000);
+    await on.run();
+  }
+
+  const pending = async () => (await on.store.plans({ status: 'pending' }, 5))[0];
+
+  it.each(['enforce', 'dry-run'] as const)(
+    'may be hers: seen by a run in %s, it is undone with a yes',
+    async (mode) => {
+      await banned(AT_ONCE);
+      await seenInVain(mode);
+      expect([await overridden(), await openClaims()]).toEqual([[], ['at-once']]);
+      await clears();
+      expect(on.platform.sent).toEqual(['ban S-d1']);
+      const plan = await pending();
+      const reasonText = expect.stringMatching(
+        /^a list showed ban_device reversed while .+ could not be read: a person may have/,
+      );
+      expect(plan?.intents).toMatchObject([{ action: 'unban_device', target: 'S-d1', held: true, reasonText }]);
+      await on.approve(plan);
+      await on.apply(plan);
+      expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1']);
+      expect(await openClaims()).toEqual([]);
+    },
+  );
+
+  it('waits so when the match was over by the time it was seen', async () => {
+    await banned(AT_ONCE);
+    on.platform.compromised('d1', 'FALSE');
+    await seenInVain();
+    await clears();
+    expect(on.platform.sent).toEqual(['ban S-d1']);
+    expect((await pending())?.intents).toMatchObject([{ action: 'unban_device', held: true }]);
+  });
+
+  it('waits so when another rule has taken over the claim since, and its own match ends later', async () => {
+    await banned(AT_ONCE, OTHER);
+    await seenInVain();
+    on.platform.patch('d1', { MdmData: { CompromisedStatus: 'TRUE', Other: 'TRUE' } });
+    await on.run();
+    on.rules(OTHER);
+    on.clock.pass(60_000);
+    await on.run();
+    expect(await openClaims()).toEqual(['other']);
+    on.platform.patch('d1', { MdmData: { CompromisedStatus: 'TRUE', Other: 'FALSE' } });
+    for (let round = 0; round < 3; round += 1) {
+      on.clock.pass(60_000);
+      await on.run();
+    }
+    expect(on.platform.sent).toEqual(['ban S-d1']);
+    expect((await pending())?.intents).toMatchObject([{ action: 'unban_device', held: true }]);
+  });
+
+  it('is decided so again by a replay', async () => {
+    on = startOnPlatform({ rules: [AT_ONCE] });
+    const history = new MemoryHistory(on.store);
+    on.engine.history = history;
+    for (const id of ['d1', 'd2']) on.platform.addDevice(id);
+    on.platform.compromised('d1', 'TRUE');
+    await on.run();
+    await seenInVain();
+    await clears();
+    await history.settled();
+    const replay = await asItWas(history, { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, traits: ACTIONS });
+    expect(replay).toMatchObject({ runs: 6, differences: [] });
+  });
 });
 
 /** Matches nothing, and counts events: whole runs read the log. */

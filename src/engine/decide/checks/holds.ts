@@ -8,8 +8,15 @@ import { isLive, waitsForPerson } from '../../../domain/rule.ts';
 
 export const HOLDS = {
   'approval-needed': {
-    when: 'the rule, the run or the daemon has mode `approve`, or the action cannot be undone',
-    ask({ traits, ownMode = 'off', approver }) {
+    when: 'the rule, the run or the daemon has mode `approve`, the action cannot be undone, or what it undoes may be a person’s by now',
+    ask({ traits, ownMode = 'off', approver, mayBeTheirs }) {
+      if (mayBeTheirs) {
+        const seen = `a list showed ${traits.inverse} reversed while the target’s own record could not be read`;
+        return hold(
+          'approval_needed',
+          `${seen}: a person may have reversed it and done it again, and then it is theirs`,
+        );
+      }
       if (waitsForPerson(ownMode)) return hold('approval_needed', 'the rule has mode `approve`');
       if (traits.changesFleet && traits.inverse === undefined)
         return hold('approval_needed', `${traits.name} cannot be undone`);
