@@ -259,7 +259,7 @@ function print(
   }
 }
 
-const PRESENT_FIRST = 'ORDER BY gone_at IS NOT NULL, no';
+const PRESENT_FIRST = 'ORDER BY gone_at IS NOT NULL, serial, no';
 const KEYED = 'no IN (SELECT no FROM identity_keys WHERE hash = ?)';
 const KEYED_BY: readonly KeyedBy[] = ['id', 'serial', 'name'];
 
@@ -498,7 +498,10 @@ function inOrderOfLists(part: readonly ListedIdentity[], keys: readonly string[]
     if (group) group.push(index);
     else groups.set(facts, [index]);
   }
-  const byName = (a: number, b: number) => ((keys[a] as string) < (keys[b] as string) ? -1 : 1);
+  const byName = (a: number, b: number) => {
+    const [one, other] = [keys[a] as string, keys[b] as string];
+    return one === other ? a - b : one < other ? -1 : 1;
+  };
   return [...groups].sort(([one], [other]) => one - other).flatMap(([, group]) => group.sort(byName));
 }
 

@@ -40,12 +40,12 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
   it('approves a plan while everything is stopped, and reports that nothing is done yet and what to do', async () => {
     await run(); // a daemon begins with a run: what is arranged comes after it
     expect(await org.rule('ban', RULE.replace('mode: enforce', 'mode: approve'))).toBeUndefined();
-    add('COMMAND-9');
+    const id = add('COMMAND-9');
     const planned = JSON.parse((await command('plan', '--format', 'json')).out) as { plan: { id: string } };
     await command('stop', '--reason', 'wait');
     const { out } = await command('approve', planned.plan.id);
     expect(out).toBe(
-      `plan ${planned.plan.id} is approved\nnothing is done yet: \`trustward apply ${planned.plan.id}\` applies it, or reports what prevents that\n`,
+      `plan ${planned.plan.id} is approved\n    ban_device COMMAND-9: Ada's MacBook, COMMAND-9 (${id})\nnothing is done yet: \`trustward apply ${planned.plan.id}\` applies it, or reports what prevents that\n`,
     );
     await expect(command('apply', planned.plan.id)).rejects.toThrow('`resume` comes first');
     expect(org.effects('device_banned')).toEqual([]);

@@ -211,10 +211,11 @@ then: notify
         devices: [{ serial: 'WAIT-1' }, { serial: 'WAIT-2' }],
       });
       const text = await why('WAIT-1');
-      const [, plan] = /`trustward approve (\S+) --only (\S+ \S+)`/.exec(text) ?? [];
-      expect(text).toContain(`\`trustward approve ${plan} --only WAIT-1 ${id}\``);
+      const [, plan, digest] = /`trustward approve (\S+) --digest (\S+) --only \S+ \S+`/.exec(text) ?? [];
+      expect(text).toContain(`\`trustward approve ${plan} --digest ${digest} --only WAIT-1 ${id}\``);
       expect(text.split(`\`trustward plans ${plan}\``)).toHaveLength(2);
-      expect(await trustward('approve', plan as string, '--only', 'WAIT-1', id as string)).toMatchObject({ code: 0 });
+      const read = [plan, '--digest', digest] as string[];
+      expect(await trustward('approve', ...read, '--only', 'WAIT-1', id as string)).toMatchObject({ code: 0 });
       expect(await why('WAIT-1')).toContain('(approved)');
       expect(await why('WAIT-2')).toContain('(pending)');
     });

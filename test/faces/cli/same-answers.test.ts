@@ -1,5 +1,5 @@
 // commands: what a person says and reads is the same through the endpoint, through a command with a daemon, and through a command alone.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Daemon, startDaemon } from '../../../src/runtime/daemon/daemon.ts';
 import { command } from '../../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../../support/organization.ts';
@@ -122,7 +122,11 @@ describe('beside a daemon', () => {
       TRUSTWARD_WATCH: '0s',
     });
     await org.restart();
+    const { store } = org.composition.engine;
+    const completed = async () => (await store.runs(100)).filter(({ status }) => status === 'completed').length;
+    const before = await completed();
     daemon = await startDaemon(org.composition);
+    await vi.waitUntil(async () => (await completed()) > before, { timeout: 60_000 }); // it begins with a run
   });
   afterAll(() => daemon.stop());
 

@@ -54,7 +54,7 @@ describe('the routes', () => {
     [{ name: '', scope: 'read' }, 400, 'name'],
     [{ name: 'ci', scope: 'all' }, 400, 'scope'],
     [{ name: 'ci', scope: 'read', expires: 'soon' }, 400, 'a duration such as 30d'],
-    [{ name: 'ci', scope: 'read', expires: '2020-01-01' }, 400, 'over already'],
+    [{ name: 'ci', scope: 'read', expires: '2020-01-01' }, 400, 'in the past'],
     [{ name: 'ci', scope: 'read', hash: 'x' }, 400, 'hash'],
     [{ name: 'admin', scope: 'read' }, 409, 'TRUSTWARD_TOKEN'],
     [{ name: 'schedule', scope: 'approve' }, 409, 'what Trustward itself is called'],

@@ -157,7 +157,7 @@ describe('a daemon whose runs fail', () => {
 describe('a daemon that watches', () => {
   it('looks at the event log again and again, shows that at /readyz, and ends while it waits', async () => {
     await start({ TRUSTWARD_WATCH: '1s' });
-    await until(async () => / ([2-9]|\d\d) looks/.test((await ready('watch')).text));
+    await until(async () => / ([2-9]|\d\d) readings/.test((await ready('watch')).text));
     expect((await ready('watch')).text).toMatch(/every 1s; last read 20\d\d-/);
   });
 
