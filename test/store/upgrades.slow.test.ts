@@ -187,7 +187,7 @@ describe('a database of each earlier version of the tables, with the rows of a r
       // The one that a person reversed is open until a run is sure that its reading is no older than the ban.
       expect(targets.filter((target: string) => target !== 'REVERSED-1').sort()).toEqual(['KEPT-1', 'KEPT-2']);
       expect((await json('exempt', 'list')).exemptions).toMatchObject([{ owner: 'ana', reason: 'the director' }]);
-      expect((await json('intents', 'list')).intents).toMatchObject([{ target: 'DOUBT-1', outcome: 'unknown' }]);
+      expect((await json('inbox', '--state', 'in_doubt')).inbox).toMatchObject([{ title: 'Ban DOUBT-1' }]);
 
       expect(await command(['resume', '--reason', 'the move is done'], env)).toMatchObject({ code: 0 });
       const run = await json('run', '--mode', 'enforce');

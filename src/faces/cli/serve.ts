@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { formatDuration } from '../../base/time.ts';
 import { databaseName } from '../../domain/database.ts';
+import { lineOf } from '../../domain/errors.ts';
 import { onPage } from '../../domain/operator.ts';
 import { type Composition, composeEngine } from '../../runtime/compose/compose.ts';
 import type { Config } from '../../runtime/config/config.ts';
@@ -22,8 +23,9 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   if (config.database.kind === 'sqlite' && !existsSync(config.database.file)) await demandFree(config.listen);
   if (!config.api) {
     const { giveDemoAPast } = await import('../../runtime/compose/demo-past.ts');
-    await giveDemoAPast(config, io.ending, () =>
-      io.err('making the last 30 days of the demo: this takes some seconds, once\n'),
+    const begins = () => io.err('making the last 30 days of the demo: this takes some seconds, once\n');
+    await giveDemoAPast(config, io.ending, begins).catch((error: unknown) =>
+      io.err(`the demo begins without a past, which could not be made: ${lineOf(error)}\n`),
     );
     if (io.ending?.asked.aborted) return 0;
   }

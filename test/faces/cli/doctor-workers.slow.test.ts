@@ -45,7 +45,7 @@ describe('the workers of an organization', () => {
     [
       'whose last one died are a warning, until another one takes over',
       { lease: { holder: 'host 7', isReleased: false, silentMs: 90_000, leaseMs: 10_000 } },
-      /^warning workers: `host 7` ended without giving its lease back: .* 1 min 30 s ago/,
+      /^warning workers: `host 7` ended without returning its lease: .* 1 min 30 s ago/,
     ],
     [
       'that take no jobs are a problem',

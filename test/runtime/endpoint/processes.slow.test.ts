@@ -78,7 +78,7 @@ describe.skipIf(hasNoPostgres)(`two endpoints and a worker${NEEDS_POSTGRES}`, { 
     const { plans } = (await ask(one, '/api/orgs/alpha/plans')).json;
     expect(plans).toHaveLength(1);
     const shown = await trustward(['plans', plans[0].id, '--org', 'alpha'], on.env);
-    expect(shown.out).toContain(` approve --org alpha ${plans[0].id}\n`);
+    expect(shown.out).toContain(` approve --org alpha ${plans[0].id} --digest ${plans[0].digest.slice(0, 16)}\n`);
     const approved = await ask(other, `/api/orgs/alpha/plans/${plans[0].id}/approve`, { reason: 'a test' });
     expect(approved.status).toBe(200);
     expect(approved.json.applied.intents.length).toBeGreaterThan(0);

@@ -60,11 +60,11 @@ async function addOrganization(id: string, more = ''): Promise<Console> {
 function writeOrganization(
   id: string,
   address: string,
-  { rules = 'rules', key = `${id}.key`, mode = 'enforce', more = '' } = {},
+  { rules = 'rules', key = `${id}.key`, mode = 'enforce', more = '', schedule = '* * * * * *' } = {},
 ): void {
   writeFileSync(
     file('organizations', `${id}.yaml`),
-    `id: ${id}\nname: ${id}\napi:\n  url: ${address}\n  api_key_file: ${file(key)}\nrules: [${file(rules)}]\nschedule: '* * * * * *'\nwatch: 0s\nmode: ${mode}\n${more}`,
+    `id: ${id}\nname: ${id}\napi:\n  url: ${address}\n  api_key_file: ${file(key)}\nrules: [${file(rules)}]\nschedule: '${schedule}'\nwatch: 0s\nmode: ${mode}\n${more}`,
   );
 }
 
@@ -186,7 +186,8 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
   }, 300_000);
 
   it('takes the right to act for a look only where the event log has something new', async () => {
-    const { fleet } = await addOrganization('acme');
+    const { fleet, address } = await addOrganization('acme');
+    writeOrganization('acme', address, { schedule: '0 0 1 1 *' });
     const handlers = handlersOf(await worked(), new WorkWatch(systemClock));
     const turns = async () => {
       const sql = 'SELECT fence FROM trustward.leases';

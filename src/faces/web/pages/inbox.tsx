@@ -294,9 +294,11 @@ function cellsOf(item: InboxItem) {
   const path = `${isPlan ? '/plans' : '/intents'}/${encodeURIComponent(item.id)}`;
   return [
     <>
-      <Link href={path}>
-        <Name>{inboxTitle(item)}</Name>
-      </Link>
+      <span class="who">
+        <Link href={path}>
+          <Name>{inboxTitle(item)}</Name>
+        </Link>
+      </span>
       {isPlan ? null : <Devices {...item.intent} />}
     </>,
     <When at={sinceMs(item)} />,
