@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/base/time.ts';
 import { overTime } from '../../../src/faces/web/pages/overview.tsx';
-import { agoText, Curve } from '../../../src/faces/web/parts/figures.tsx';
+import { agoText, Curve, Tile } from '../../../src/faces/web/parts/figures.tsx';
 import { START_MS } from '../../support/filled-store.ts';
 import { openPages } from '../../support/pages.ts';
 import { addActed } from './acted.ts';
@@ -90,5 +90,17 @@ describe('the first page', () => {
       expect((await get(path)).html).toContain('action="/stop"');
       expect((await get(path, 'read')).html).not.toContain('action="/stop"');
     }
+  });
+});
+
+describe('a tile', () => {
+  it('tells the change since its first day, whatever was known before that day', () => {
+    const day = 86_400_000;
+    const nowMs = 30 * day;
+    const points = [1, 9, 4].map((count, at) => ({ at: [0, 10, 29][at] as number, count }));
+    const shown = points.map(({ at, count }) => ({ at: at * day, count }));
+    const html = String(Tile({ title: 'Banned', tone: 'bad', ground: 'zero', points: shown, nowMs, spanMs: 7 * day }));
+    expect(html).toContain('5 fewer than 7 days ago');
+    expect(html).toContain('4 now; 4 to 9 since 7 days ago');
   });
 });

@@ -51,10 +51,14 @@ interface CurveProps {
 const WIDTH = 240;
 const HEIGHT = 48;
 
+/** What stood at that time, and all after it. */
+function pointsSince(points: readonly Point[], fromMs: number): readonly Point[] {
+  const first = points.findLastIndex(({ at }) => at <= fromMs);
+  return first === -1 ? points : points.slice(first);
+}
+
 export function Curve({ points, fromMs, toMs, ground, tone, label }: CurveProps) {
-  const known = points.filter(({ at }) => at <= toMs);
-  const first = known.findLastIndex(({ at }) => at <= fromMs);
-  const shown = first === -1 ? known : known.slice(first);
+  const shown = pointsSince(points, fromMs).filter(({ at }) => at <= toMs);
   if (shown.length === 0) return null;
   const [low, high] = scaleOf(
     shown.map(({ count }) => count),
@@ -117,7 +121,8 @@ interface TileProps extends Pick<CurveProps, 'points' | 'ground'> {
 }
 
 export function Tile(props: TileProps) {
-  const { title, tone, href, points, nowMs, spanMs, ground, beside, unknown, children } = props;
+  const { title, tone, href, nowMs, spanMs, ground, beside, unknown, children } = props;
+  const points = pointsSince(props.points, nowMs - spanMs);
   const last = points.at(-1);
   const name = href === undefined ? title : <Link href={href}>{title}</Link>;
   return (
