@@ -160,7 +160,8 @@ export function epochMsOf(value: number | bigint): number | undefined {
   if (size < 1e11) return size * 1_000; // seconds
   if (size < 1e14) return size; // milliseconds
   if (size < 1e17) return size / 1_000; // microseconds
-  if (size < 1e20) return size / 1_000_000; // nanoseconds
+  // Nanoseconds: a double is up to 128 of them off, so that their quotient would be no whole millisecond of one that is.
+  if (size < 1e20) return Math.round(size / 1_000) / 1_000;
   return undefined;
 }
 

@@ -1,6 +1,6 @@
 // test: explanations agree with judging, and flips, found while explaining or while judging, do flip the verdict.
 import { describe, expect, it } from 'vitest';
-import { DAY_MS } from '../../src/base/time.ts';
+import { DAY_MS, epochMsOf } from '../../src/base/time.ts';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
 import type {
   AgeRange,
@@ -89,6 +89,12 @@ describe('an explanation', () => {
     expect(explanation.flips).toEqual([
       { verdict: 'match', changes: [{ fact: 'event_count(severity>=ERROR within 10m)', from: 4, to: 5 }] },
     ]);
+  });
+
+  it('finds a bound at every millisecond of the day, since a time in nanoseconds is the millisecond that it is', () => {
+    const moments = Array.from({ length: 2_000 }, (_, at) => NOW_MS + at * 1_001);
+    expect(moments.filter((ms) => epochMsOf(BigInt(ms) * 1_000_000n) !== ms)).toEqual([]);
+    expect(epochMsOf(BigInt(NOW_MS) * 1_000_000n + 250_000n)).toBe(NOW_MS + 0.25);
   });
 
   it.each<[string, unknown, number, string]>([
