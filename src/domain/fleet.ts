@@ -112,6 +112,9 @@ export function sortKey({ name, id }: Pick<Named, 'name' | 'id'>): string {
 
 // What is asked, and what a page has.
 
+/** More that are searched are listed as they are found. */
+export const FOUND_MAX = 2_000;
+
 export type FleetSort = 'name' | ListedName;
 
 export interface FleetQuery {

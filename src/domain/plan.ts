@@ -362,17 +362,20 @@ export interface PlannedCount {
   rules: string[];
   action: ActionName;
   count: number;
+  /** Devices that it hits, or targets that are none: a serial number may be that of several. */
+  subjects: number;
 }
 
 /** In the order of the plan. */
 export function plannedCounts(intents: readonly PlannedIntent[]): PlannedCount[] {
   const counts = new Map<string, PlannedCount>();
-  for (const { basis, action } of intents) {
+  for (const { basis, action, effect } of intents) {
     const rules = [...new Set(basis.map(({ rule }) => rule))].sort();
     const key = [...rules, action].join(' ');
-    const counted = counts.get(key);
-    if (counted) counted.count += 1;
-    else counts.set(key, { rules, action, count: 1 });
+    const counted = counts.get(key) ?? { rules, action, count: 0, subjects: 0 };
+    counts.set(key, counted);
+    counted.count += 1;
+    counted.subjects += Math.max(1, effect.devices.length);
   }
   return [...counts.values()];
 }

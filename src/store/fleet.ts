@@ -5,6 +5,7 @@ import {
   digitsOf,
   type FleetPage,
   type FleetQuery,
+  FOUND_MAX,
   hasWords,
   type ListedSubject,
   wordKeys,
@@ -17,8 +18,6 @@ import type { SubjectKind } from '../domain/subjects.ts';
 import { identityOfRow, numbersNamed, numbersOfIds, numbersOfWords, readListedAt } from './identities.ts';
 import { type Db, OPEN, type Row, type Value, type Work } from './queries.ts';
 
-/** More that are searched are listed as they are found. */
-const FOUND_MAX = 2_000;
 /** That many are looked at for a page that is short. */
 const LOOKED_MAX = 2_000;
 /** In one turn. */
@@ -162,15 +161,15 @@ function* keysOf(
     );
     at += size;
   }
-  return inOrderOfKeys(
-    keys.map(({ key, no }) => ({ key, no: Number(no) })),
-    isDescending,
-  ).slice(0, limit);
+  const sign = isDescending ? -1 : 1;
+  return keys
+    .map(({ key, no }) => ({ key, no: Number(no) }))
+    .sort((a, b) => sign * comparedKeys(a, b))
+    .slice(0, limit);
 }
 
-function inOrderOfKeys<K extends Key>(keys: K[], isDescending: boolean): K[] {
-  const sign = isDescending ? -1 : 1;
-  return keys.sort((a, b) => sign * (a.key === b.key ? a.no - b.no : a.key < b.key ? -1 : 1));
+function comparedKeys(a: Key, b: Key): number {
+  return a.key === b.key ? a.no - b.no : a.key < b.key ? -1 : 1;
 }
 
 /** In the order of the numbers; one that is gone meanwhile is missing. */
@@ -309,7 +308,7 @@ function sorted({ sort, isDescending, limit }: FleetQuery, rows: readonly Row[],
 }
 
 function compared(a: Key & { digit: number }, b: Key & { digit: number }): number {
-  return a.digit - b.digit || (a.key === b.key ? a.no - b.no : a.key < b.key ? -1 : 1);
+  return a.digit - b.digit || comparedKeys(a, b);
 }
 
 function* asFound(

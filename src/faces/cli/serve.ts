@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { formatDuration } from '../../base/time.ts';
 import { databaseName } from '../../domain/database.ts';
-import { lineOf } from '../../domain/errors.ts';
+import { AppError, lineOf } from '../../domain/errors.ts';
 import { onPage } from '../../domain/operator.ts';
 import { type Composition, composeEngine } from '../../runtime/compose/compose.ts';
 import type { Config } from '../../runtime/config/config.ts';
@@ -24,9 +24,10 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   if (!config.api) {
     const { giveDemoAPast } = await import('../../runtime/compose/demo-past.ts');
     const begins = () => io.err('making the last 30 days of the demo: this takes some seconds, once\n');
-    await giveDemoAPast(config, io.ending, begins).catch((error: unknown) =>
-      io.err(`the demo begins without a past, which could not be made: ${lineOf(error)}\n`),
-    );
+    await giveDemoAPast(config, io.ending, begins).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'store_locked') throw error;
+      io.err(`the demo begins without a past, which could not be made: ${lineOf(error)}\n`);
+    });
     if (io.ending?.asked.aborted) return 0;
   }
   const composition = await composeEngine(config, config.mode, [], io.ending);

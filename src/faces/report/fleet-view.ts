@@ -4,10 +4,11 @@
 import { isoTime } from '../../base/time.ts';
 import type { ListedShown } from '../../contract/nouns.ts';
 import type { Output } from '../../contract/table.ts';
-import type { FleetPage, ListedSubject } from '../../domain/fleet.ts';
+import { type FleetPage, FOUND_MAX, type ListedSubject } from '../../domain/fleet.ts';
 import { digitOf, LISTED_FIELDS, LISTED_OF, type ListedName, listedValue, UNKNOWN } from '../../domain/listed-facts.ts';
 import { PLATFORMS } from '../../domain/platform-values.ts';
 import { SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
+import { countText } from './fact-text.ts';
 
 export function fleetView(page: FleetPage, kind: SubjectKind): Output<'listSubjects'> {
   return {
@@ -96,5 +97,4 @@ export function notReadText(kind: SubjectKind): string {
 }
 
 /** When a search, an owner or a rule finds too many. */
-export const NOT_SORTED =
-  'More than 2,000 are found, so they are listed as they are found, neither sorted nor counted: search for more of a name, or filter.';
+export const NOT_SORTED = `More than ${countText(FOUND_MAX)} are found, so they are listed as they are found, neither sorted nor counted: search for more of a name, or filter.`;

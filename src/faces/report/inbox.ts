@@ -192,9 +192,12 @@ export function inboxTitle(item: InboxItem): string {
 }
 
 /** What a plan does, by its actions. Of a plan whose row is damaged nothing is known. */
-export function planTitle(counts: readonly Pick<PlannedCount, 'action' | 'count'>[]): string {
+export function planTitle(counts: readonly PlannedCount[]): string {
   const sums = new Map<string, number>();
-  for (const { action, count } of counts) sums.set(action, (sums.get(action) ?? 0) + count);
+  for (const { action, count, subjects } of counts) {
+    const own = verbOf(action)?.noun === 'device' ? subjects : count;
+    sums.set(action, (sums.get(action) ?? 0) + own);
+  }
   const parts = [...sums].map(([action, count]) => {
     const named = verbOf(action);
     return named ? `${named.verb} ${plural(count, named.noun)}` : `${action} on ${plural(count, 'target')}`;

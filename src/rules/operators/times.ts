@@ -4,7 +4,7 @@
 import { DAY_MS, epochMsOf, HOUR_MS, isTimeZone, MINUTE_MS, WEEKDAYS, wallMsAt } from '../../base/time.ts';
 import { type Fact, showLiteral } from '../../domain/facts.ts';
 import { call, check, type Family, type Form, type Operands, refuse, type Scope, settle } from '../check/scope.ts';
-import { type Expression, FUTURE_MAX_MS, type Operator, Unknown } from '../language/expression.ts';
+import { type Compiling, type Expression, FUTURE_MAX_MS, type Operator, Unknown } from '../language/expression.ts';
 import { type Exact, nameOf } from '../language/loaded-rule.ts';
 import { NUMBER, SECONDS, typeName, type ValueType } from '../record-types/field-types.ts';
 
@@ -18,6 +18,13 @@ function checkTime(name: string, arg: Fact, place: Operands['place'], scope: Sco
   return refuse(scope, 'type', time.place, message);
 }
 
+/** How a time is read, and what stands for one that was never set. */
+function readerOf(time: Expression, compiling: Compiling) {
+  const label = nameOf(time);
+  const why = `${label} was never set, or is no point in time`;
+  return { value: compiling.value(time), never: compiling.reasons.unknown(label.replaceAll('`', ''), why) };
+}
+
 // `age`: how many seconds ago a time was; negative for one that is ahead.
 
 const ageOf: Operator = {
@@ -26,10 +33,7 @@ const ageOf: Operator = {
   isDoubtful: true,
   readsTime: true,
   value([time], compiling) {
-    const value = compiling.value(time as Expression);
-    const label = nameOf(time as Expression);
-    const why = `${label} was never set, or is no point in time`;
-    const never = compiling.reasons.unknown(label.replaceAll('`', ''), why);
+    const { value, never } = readerOf(time as Expression, compiling);
     return (frame) => {
       const found = value(frame);
       if (found instanceof Unknown) return found;
@@ -95,11 +99,8 @@ function wallOperator(name: string, { of, range, apartMs, count }: OfWall, timeZ
     key: ([time]) => `(${name} ${time} ${timeZone})`,
     text: ([time], bracketed) => `${name}(${bracketed(time as Expression)}, ${timeZone})`,
     value([time], compiling) {
-      const value = compiling.value(time as Expression);
+      const { value, never } = readerOf(time as Expression, compiling);
       const wall = wallOf(timeZone);
-      const label = nameOf(time as Expression);
-      const why = `${label} was never set, or is no point in time`;
-      const never = compiling.reasons.unknown(label.replaceAll('`', ''), why);
       return (frame) => {
         const found = value(frame);
         if (found instanceof Unknown) return found;

@@ -93,6 +93,7 @@ describe('the page of a plan', () => {
     const devices = [...twin.effect.devices, { ...twin.effect.devices[0], id: 'device-twin' }];
     const { get } = await openPlan([{ ...twin, effect: { ...twin.effect, devices } } as typeof twin]);
     expect((await get('/plans/plan1')).html).toContain('<h1>Ban 2 devices</h1>');
+    expect((await get('/inbox')).text).toContain('Ban 2 devices');
   });
 
   it('says which holds no approval lifts', async () => {

@@ -114,6 +114,7 @@ async function tiles({ reader }: HttpDeps, nowMs: number) {
     <div class="tiles">
       <Tile
         {...common}
+        isRead
         title="Devices"
         tone="accent"
         ground="least"
@@ -121,6 +122,7 @@ async function tiles({ reader }: HttpDeps, nowMs: number) {
       />
       <Tile
         {...common}
+        isRead
         title="Compromised"
         tone={isSome(compromised) ? 'bad' : 'calm'}
         ground="zero"

@@ -16,6 +16,7 @@ import {
   type PlannedIntent,
   type PlanProgress,
   type PlanStatus,
+  plannedCounts,
   releasedRule,
   successorText,
 } from '../../../domain/plan.ts';
@@ -24,7 +25,7 @@ import type { Flip } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { allowedWords } from '../../report/build-report.ts';
 import { evidenceOfPlan } from '../../report/evidence-words.ts';
-import { asSentence, countText, plural, verbOf } from '../../report/fact-text.ts';
+import { asSentence, countText, plural } from '../../report/fact-text.ts';
 import { grouped } from '../../report/grouped.ts';
 import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Name, When, Words } from '../../report/html/text.tsx';
@@ -113,14 +114,8 @@ export function titleOf({ id, intents }: Plan): string {
   return intents.length === 0 ? `Plan ${id}` : actsTitle(intents);
 }
 
-/** A serial number may be that of several devices. */
 export function actsTitle(intents: readonly PlannedIntent[]): string {
-  return planTitle(
-    intents.map(({ action, effect: { devices } }) => {
-      const count = verbOf(action)?.noun === 'device' ? Math.max(1, devices.length) : 1;
-      return { action, count };
-    }),
-  );
+  return planTitle(plannedCounts(intents));
 }
 
 export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answering: Answering; plan: Plan }) {

@@ -1,6 +1,5 @@
 // web: the parts of a page that are drawn: a tile with its number and its curve, a curve over time, bars by hour, the share of a whole, a time as how
 // long ago it was. In: numbers of the store. Out: SVG without a script or a style of its own, each with a text alternative.
-import type { Child } from 'hono/jsx';
 import { DAY_MS, HOUR_MS, isoTime, MINUTE_MS, timeText } from '../../../base/time.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
@@ -113,15 +112,16 @@ interface TileProps extends Pick<CurveProps, 'points' | 'ground'> {
   href?: string | undefined;
   nowMs: number;
   spanMs: number;
+  /** Of a number that was read: it is as old as its last point. */
+  isRead?: true;
   /** Beside the number, such as `of 12`. */
   beside?: string | undefined;
   /** In place of a number that is not known. */
   unknown?: string;
-  children?: Child;
 }
 
 export function Tile(props: TileProps) {
-  const { title, tone, href, nowMs, spanMs, ground, beside, unknown, children } = props;
+  const { title, tone, href, nowMs, spanMs, ground, isRead, beside, unknown } = props;
   const points = pointsSince(props.points, nowMs - spanMs);
   const last = points.at(-1);
   const name = href === undefined ? title : <Link href={href}>{title}</Link>;
@@ -135,7 +135,15 @@ export function Tile(props: TileProps) {
           <p class="tile-count">
             <b>{countText(last.count)}</b> {beside === undefined ? null : <span class="quiet">{beside}</span>}
           </p>
-          <p class="quiet">{children ?? changeWords(points, nowMs, spanMs)}</p>
+          <p class="quiet">
+            {changeWords(points, nowMs, spanMs)}
+            {isRead ? (
+              <>
+                {' '}
+                · read <Ago at={last.at} nowMs={nowMs} />
+              </>
+            ) : null}
+          </p>
           <Curve
             points={points}
             fromMs={nowMs - spanMs}
