@@ -88,6 +88,19 @@ describe('the page of a plan', () => {
     expect(text).toContain('1 of 2 targets still match rule ban-compromised-device');
   });
 
+  it.each([
+    ['pending', /expires in/],
+    ['expired', /expired/],
+  ] as const)('says of one that is %s when it ends', async (status, words) => {
+    const { get } = await openPlan([planned(1)], { over: { status } });
+    expect((await get('/plans/plan1')).text).toMatch(words);
+  });
+
+  it.each(['applied', 'rejected'] as const)('says of one that is %s no end', async (status) => {
+    const { get } = await openPlan([planned(1)], { over: { status } });
+    expect((await get('/plans/plan1')).text).not.toMatch(/expire/);
+  });
+
   it('counts in its title each device of a serial number', async () => {
     const twin = planned(1);
     const devices = [...twin.effect.devices, { ...twin.effect.devices[0], id: 'device-twin' }];

@@ -122,6 +122,8 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
   const run = await deps.reader.run(plan.runId);
   const revisions = await deps.reader.planRevisions(plan.id);
   const nowMs = deps.clock.nowMs();
+  // What is over, or was answered with no, ends no more.
+  const ends = plan.status === 'expired' ? 'expired' : canBeCalled(plan) ? 'expires' : undefined;
   return (
     <>
       <LateNotice answering={answering} plan={plan} />
@@ -131,8 +133,13 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
           {plan.dropped ? droppedWords(plan) : `${ALLOWS[plan.status]} ${allowedWords(plan.intents, kindsOf(deps))}`}
         </p>
         <p class="quiet">
-          Made <Ago at={(revisions[0] ?? plan).createdAt} nowMs={nowMs} />,{' '}
-          {plan.status === 'expired' ? 'expired' : 'expires'} <Ago at={plan.expiresAt} nowMs={nowMs} />.
+          Made <Ago at={(revisions[0] ?? plan).createdAt} nowMs={nowMs} />
+          {ends === undefined ? null : (
+            <>
+              , {ends} <Ago at={plan.expiresAt} nowMs={nowMs} />
+            </>
+          )}
+          .
         </p>
         {plan.decidedBy === undefined && plan.breakGlass === undefined && revisions.length === 0 ? null : (
           <dl class="facts">
@@ -176,10 +183,14 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
             <dd>
               <When at={(revisions[0] ?? plan).createdAt} />
             </dd>
-            <dt>{plan.status === 'expired' ? 'expired' : 'expires'}</dt>
-            <dd>
-              <When at={plan.expiresAt} />
-            </dd>
+            {ends === undefined ? null : (
+              <>
+                <dt>{ends}</dt>
+                <dd>
+                  <When at={plan.expiresAt} />
+                </dd>
+              </>
+            )}
             <dt>digest</dt>
             <dd>
               <Code>{plan.digest}</Code>
