@@ -11,7 +11,7 @@ import { KINDS, seedsThatFailed, survives } from './seeds-that-failed.ts';
 const CRASH_POINTS = Number(process.env.SIM_CRASH_POINTS ?? 100_000);
 const FIRST_SEED = Number(process.env.SIM_FIRST_SEED ?? 1);
 const WORKER = built('test/harness/campaign-worker.ts');
-const LIMIT_MS = 600_000;
+const LIMIT_MS = 3_600_000;
 const children: ChildProcess[] = [];
 
 /** One that ran out of time goes on otherwise. */

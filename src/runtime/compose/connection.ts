@@ -1,7 +1,7 @@
 // How a composition reaches the Management API: at the configured address, or by the console that it starts itself. In: a configuration, a clock.
 // Out: a client, and how it ends.
 
-import { type Console, startConsole } from '../../console/console.ts';
+import type { Console } from '../../console/console.ts';
 import type { Api, Clock, Log } from '../../domain/ports.ts';
 import { ManagementClient } from '../../platform/client.ts';
 import type { Config } from '../config/config.ts';
@@ -54,6 +54,8 @@ export async function connect(
     const replaceCredentials = () => api.replaceCredentials(given.credential, given.adminToken);
     return { api, embedded: undefined, replaceCredentials, end: () => api.close() };
   }
+  // A run on a real API does without it, and begins earlier.
+  const { startConsole } = await import('../../console/console.ts');
   const console = await startConsole({
     listen: { host: '127.0.0.1', port: 0 },
     dbFile: consoleDatabaseOf(config.database),
