@@ -83,3 +83,47 @@ describe.each([80, 100, 160])('at %i columns', (width) => {
     expect(text).not.toMatch(/(?<![\d-])\d{16,}(?!\d)(?! \(\d{4}-)/);
   });
 });
+
+/** Each with how many lines stand above its first row. */
+const LISTS: [line: string, others: number][] = [
+  ...['runs', 'decisions', 'plans', 'claims list', 'intents list', 'exempt list', 'audit list', 'rules list'].map(
+    (line) => [line, 1] as [string, number],
+  ),
+  ['devices', 2],
+];
+
+describe.each(LISTS)('the list `%s`', (line, others) => {
+  const args = line.split(' ');
+  const rows = async () => {
+    const listed = JSON.parse((await trustward(...args, '--format', 'json')).out);
+    return [listed, ...Object.values(listed)].find(Array.isArray)?.length ?? 0;
+  };
+  const linesOf = (text: string) => text.trimEnd().split('\n');
+
+  it.each([20, 80, 100, 160])('has one line a row at %i columns', async (width) => {
+    const lines = linesOf(await screen(width, args));
+    expect(lines).toHaveLength(others + (await rows()));
+    expect(lines.slice(others - 1).filter((one) => one.length > width)).toEqual([]);
+  });
+
+  it('is whole with `--wide`, and in a pipe', async () => {
+    const piped = (await trustward(...args)).out;
+    expect(linesOf(piped)).toHaveLength(others + (await rows()));
+    expect(piped).not.toMatch(/…(?: {2}|$)/m); // no cell is cut
+    expect(await screen(80, [...args, '--wide'])).toBe(piped);
+  });
+});
+
+it('the inbox has one line for each thing that waits, and in a pipe the whole command that answers it', async () => {
+  const { inbox } = JSON.parse((await trustward('inbox', '--format', 'json')).out) as {
+    inbox: { id: string; command: string }[];
+  };
+  expect(inbox.length).toBeGreaterThan(0);
+  for (const width of [80, 100, 160]) {
+    const lines = (await screen(width, ['inbox'])).split('\n');
+    for (const { id } of inbox) expect(lines.filter((one) => one.includes(id))).toHaveLength(1);
+    expect(lines.filter((one) => one.length > width)).toEqual([]);
+  }
+  const { out } = await trustward('inbox');
+  for (const { command: answer } of inbox) expect(out).toContain(answer);
+});

@@ -3,7 +3,7 @@
 import type { AuditEntryShown } from '../../contract/nouns.ts';
 import type { Input } from '../../contract/table.ts';
 import { auditText } from '../report/lists-text.ts';
-import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CommonOptions, type Io, lineWidthOf, outputOf, write } from './io.ts';
 import { inputFrom, operations } from './operations.ts';
 import { readPages } from './operator-lists.ts';
 
@@ -17,7 +17,7 @@ export async function auditListCommand(io: Io, options: CommonOptions & { limit:
   write(
     io,
     options,
-    format === 'json' ? JSON.stringify({ entries: rows }, null, 2) : auditText(rows, widthOf(options)),
+    format === 'json' ? JSON.stringify({ entries: rows }, null, 2) : auditText(rows, lineWidthOf(options)),
   );
   return 0;
 }

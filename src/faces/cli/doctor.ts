@@ -7,7 +7,7 @@ import { readIfAny } from '../../runtime/compose/reader.ts';
 import type { Environment } from '../../runtime/config/name-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { type Now, readNow, stateNow } from '../report/state-now.ts';
-import { paragraph } from '../report/terminal-table.ts';
+import { paragraph, type TerminalOptions } from '../report/terminal-table.ts';
 import { configOf } from './config-of.ts';
 import { type Check, countOfWords, problem } from './doctor/check.ts';
 import { configurationChecks, daemonChecks, rememberingNames, workerChecks } from './doctor/daemon.ts';
@@ -21,7 +21,7 @@ import {
   rulesChecks,
   webhookChecks,
 } from './doctor/database.ts';
-import { asInvoked, type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 
 export async function doctorCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
@@ -81,12 +81,12 @@ function viewOf(checks: readonly Check[]) {
 }
 
 /** The last line is the verdict: it counts what is wrong here, and the work that waits or went wrong. */
-function textOf(checks: readonly Check[], now: Now | undefined, { width }: { width: number }): string {
+function textOf(checks: readonly Check[], now: Now | undefined, { width, named }: Required<TerminalOptions>): string {
   const { problems, warnings } = viewOf(checks);
   const column = Math.max(...checks.map(({ name }) => name.length)) + 2;
   const indent = 'warning'.length + 2 + column;
   const hanging = (text: string) =>
-    paragraph(asInvoked(text), { width: width - indent }).replaceAll('\n', `\n${' '.repeat(indent)}`);
+    paragraph(text, { width: width - indent, named }).replaceAll('\n', `\n${' '.repeat(indent)}`);
   const lines = checks.flatMap(({ name, state, text, advice }) => [
     `${state.padEnd('warning'.length + 2)}${name.padEnd(column)}${hanging(text)}`,
     ...(advice === undefined ? [] : [`${' '.repeat(indent)}${hanging(`→ ${advice}`)}`]),
@@ -95,5 +95,5 @@ function textOf(checks: readonly Check[], now: Now | undefined, { width }: { wid
     ...(problems > 0 ? [countOfWords(problems, 'problem')] : []),
     ...(warnings > 0 ? [countOfWords(warnings, 'warning')] : []),
   ];
-  return [...lines, '', paragraph(stateNow(now, { found }).sentence, { width })].join('\n');
+  return [...lines, '', paragraph(stateNow(now, { found }).sentence, { width, named })].join('\n');
 }

@@ -1,13 +1,13 @@
 // cli: `devices`, `users`, `services`: what the last trusted reading showed, one line each. Reading only, also while a daemon writes.
 
+import { shownName } from '../../base/text.ts';
 import { timeText } from '../../base/time.ts';
-import type { ListedShown } from '../../contract/nouns.ts';
 import type { Output } from '../../contract/table.ts';
 import { SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
-import { showHidden } from '../report/fact-text.ts';
+import { whole } from '../report/fact-text.ts';
 import { listedWords, NOT_SORTED, notReadText } from '../report/fleet-view.ts';
-import { clippedTo, textWidth } from '../report/terminal-table.ts';
-import { type CommonOptions, type Io, widthOf } from './io.ts';
+import { terminalList } from '../report/terminal-table.ts';
+import { type CommonOptions, type Io, lineWidthOf } from './io.ts';
 import { does, type Words } from './operations.ts';
 
 interface FleetOptions extends CommonOptions {
@@ -57,24 +57,17 @@ function textOf(
   const head = [`${counted}${at}`, ...(isSorted ? [] : [NOT_SORTED])];
   if (subjects.length === 0)
     return [total === 0 ? `no ${SOURCE_OF[kind]} like this, ${at}` : `none among those that were looked at, ${at}`];
-  const { width } = widthOf(options);
-  const names = subjects.map(({ name, id }) => clippedTo(showHidden(name === '' ? id : name), NAME_WIDTH));
-  const ids = subjects.map(({ serial, id }) => showHidden(kind === 'device' ? serial : id));
-  const [nameWidth, idWidth] = [names, ids].map((texts) => Math.max(...texts.map(textWidth))) as [number, number];
-  const padded = (text: string, to: number) => text + ' '.repeat(to - textWidth(text));
-  const lines = subjects.map((one, at) => {
-    const [name, id] = [padded(names[at] as string, nameWidth), padded(ids[at] as string, idWidth)];
-    return clippedTo(`${name}  ${id}  ${showHidden(knownOf(one))}`, width);
-  });
-  return [...head, ...lines];
+  const rows = subjects.map((one) => [
+    shownName(one.name === '' ? one.id : one.name),
+    whole(kind === 'device' ? one.serial : one.id),
+    listedWords(one).map(({ text }) => text),
+    one.platform,
+    one.rules,
+    one.owners ?? [],
+  ]);
+  const heads = ['Name', ID_HEAD[kind], 'State', 'Platform', 'Matches', 'Owners'];
+  const list = terminalList(heads, rows, lineWidthOf(options), ['Owners', 'Matches', 'Platform']);
+  return [...head, ...list.split('\n')];
 }
 
-const NAME_WIDTH = 28;
-
-function knownOf(one: ListedShown): string {
-  const { platform, rules, owners } = one;
-  const words = [...(platform === '' ? [] : [platform]), ...listedWords(one).map(({ text }) => text)];
-  return [words.join(', '), ...(rules.length === 0 ? [] : [`matches ${rules.join(', ')}`]), ...(owners ?? [])].join(
-    '; ',
-  );
-}
+const ID_HEAD: Readonly<Record<SubjectKind, string>> = { device: 'Serial number', user: 'E-mail', service: 'Id' };

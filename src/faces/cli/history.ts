@@ -27,9 +27,20 @@ import { keepHeapLean, statusLine } from '../../runtime/system/process.ts';
 import type { Document } from '../report/document.ts';
 import { showHidden } from '../report/fact-text.ts';
 import { replayDocument } from '../report/replay/build.ts';
+import { terminalList } from '../report/terminal-table.ts';
 import { withSettings } from './config-of.ts';
 import { actorHere } from './daemon-client.ts';
-import { type CommonOptions, databaseOf, faultText, type Io, outputOf, sizeText, widthOf, write } from './io.ts';
+import {
+  type CommonOptions,
+  databaseOf,
+  faultText,
+  type Io,
+  lineWidthOf,
+  outputOf,
+  sizeText,
+  widthOf,
+  write,
+} from './io.ts';
 import { chosenName } from './operator.ts';
 
 interface ReplayedTimeOptions extends CommonOptions {
@@ -190,17 +201,13 @@ export async function historyListCommand(io: Io, options: CommonOptions): Promis
     write(io, options, JSON.stringify({ folder, bytes, days }, null, 2));
     return 0;
   }
-  const row = (day: string, ...rest: (number | string)[]) =>
-    [day.padEnd(10), ...rest.map((cell) => String(cell).padStart(8))].join('  ');
-  const lines = [
-    row('day', 'runs', 'files', 'size', 'base'),
-    ...days.map(({ day, runs, files, bytes: size, hasBase }) =>
-      row(day, runs, files, sizeText(size), hasBase ? 'yes' : 'no'),
-    ),
-  ];
+  const head = ['Day', 'Runs', 'Files', 'Size', 'Base'];
+  const rows = days.map(({ day, runs, files, bytes: size, hasBase }) => [
+    ...[day, String(runs), String(files), sizeText(size), hasBase ? 'yes' : 'no'],
+  ]);
   const none = [`nothing is recorded in ${folder}`];
   const sum = `${folder}: ${sizeText(bytes)}${beside > 0 ? `, of which ${sizeText(beside)} beside the days` : ''}`;
-  write(io, options, (days.length === 0 ? none : [...lines, '', sum]).join('\n'));
+  write(io, options, (days.length === 0 ? none : [terminalList(head, rows, lineWidthOf(options)), '', sum]).join('\n'));
   return 0;
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../../runtime/config/name-reader.ts';
 import { coloured, type Ending, showsColour } from '../../runtime/system/process.ts';
 import { showHidden } from '../report/fact-text.ts';
-import { paragraph } from '../report/terminal-table.ts';
+import { paragraph, type TerminalOptions } from '../report/terminal-table.ts';
 
 // Commands in texts for people, as this process was started: a person can copy them.
 
@@ -144,13 +144,17 @@ export function withoutUnseen(io: Io): Io {
 export function faultText(error: unknown, before = '', { isTTY, columns } = process.stderr): string {
   const lines = `${before}${lineOf(error)}`.split('\n');
   // A script reads whole lines. A command in backticks is never broken.
-  return lines.map((line) => (isTTY ? paragraph(line, { width: columns }) : showHidden(line))).join('\n');
+  return lines
+    .map((line) => (isTTY ? paragraph(line, { width: columns, named: asInvoked }) : showHidden(line)))
+    .join('\n');
 }
 
 /** Options that most commands share, as commander gives them. */
 export interface CommonOptions extends Flags {
   format?: string;
   out?: string;
+  /** Of a list. */
+  wide?: true;
 }
 
 /** Errors: AppError `config`; `usage` and `not_found` for `--org`. */
@@ -271,10 +275,18 @@ export function countOf(text: string, name: string, most: number): number {
   return value;
 }
 
+type Fitted = Required<TerminalOptions>;
+
 /** The width of a text: the terminal's, or 100 columns in pipes and files. */
-export function widthOf({ out }: Pick<CommonOptions, 'out'>): { width: number } {
+export function widthOf({ out }: Pick<CommonOptions, 'out'>): Fitted {
   const columns = out === undefined && process.stdout.isTTY ? process.stdout.columns : 100;
-  return { width: Math.max(columns || 100, 60) };
+  return { width: Math.max(columns || 100, 60), named: asInvoked };
+}
+
+/** The width of a list: the terminal's. Without one, and with `--wide`, its lines are whole. */
+export function lineWidthOf({ out, wide }: CommonOptions): Fitted {
+  const { isTTY, columns } = process.stdout;
+  return { width: out === undefined && !wide && isTTY ? columns || 80 : Number.POSITIVE_INFINITY, named: asInvoked };
 }
 
 export function sizeText(bytes: number): string {

@@ -16,15 +16,16 @@ import { type Cell, type CellLine, whoLines, whole } from '../report/fact-text.t
 import { inboxText } from '../report/inbox.ts';
 import { views } from '../report/index.ts';
 import { joinedText } from '../report/plan-view.ts';
-import { terminalTable } from '../report/terminal-table.ts';
+import { terminalList } from '../report/terminal-table.ts';
 import { claimWords } from '../report/words.ts';
-import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, lineWidthOf, outputOf, widthOf, write } from './io.ts';
 import { does, operations } from './operations.ts';
 
 const FORMATS = ['text', 'json'] as const;
 
 export function inboxCommand(io: Io, options: CommonOptions): Promise<number> {
-  const text = (inbox: Output<'listInbox'>) => inboxText(inbox, systemClock.nowMs(), widthOf(options)).split('\n');
+  const widths = { ...widthOf(options), lineWidth: lineWidthOf(options).width };
+  const text = (inbox: Output<'listInbox'>) => inboxText(inbox, systemClock.nowMs(), widths).split('\n');
   return does(io, options, 'listInbox', {}, { text });
 }
 
@@ -35,6 +36,8 @@ export interface Listing<T extends object> {
   page?: { total: number; next: string | null };
   head: string[];
   cells(row: T): Cell[];
+  /** What a narrow terminal does without, the first one first. */
+  spare?: string[];
 }
 
 export async function list<T extends object>(
@@ -51,13 +54,17 @@ export async function list<T extends object>(
 export function writeList<T extends object>(
   io: Io,
   options: CommonOptions,
-  { name, rows, page, head, cells }: Listing<T>,
+  { name, rows, page, head, cells, spare }: Listing<T>,
 ): number {
   const format = outputOf(options, FORMATS, 'text');
   if (format === 'json') write(io, options, JSON.stringify({ [name]: rows, ...page }, null, 2));
   else if (rows.length === 0) write(io, options, `no ${name}`);
   else
-    write(io, options, [terminalTable(head, rows.map(cells), widthOf(options)), ...moreLines(rows, page)].join('\n'));
+    write(
+      io,
+      options,
+      [terminalList(head, rows.map(cells), lineWidthOf(options), spare), ...moreLines(rows, page)].join('\n'),
+    );
   return 0;
 }
 
@@ -110,7 +117,8 @@ export async function exemptListCommand(io: Io, options: PageOptions): Promise<n
   return writeList<ListedExemption>(io, options, {
     name: 'exemptions',
     ...found,
-    head: ['Exemption', 'About', 'Until', 'Why', 'Used'],
+    head: ['Exemption', 'About', 'Until', 'Why', 'Responsible', 'Used'],
+    spare: ['Used', 'Responsible'],
     cells: ({
       id,
       about,
@@ -131,8 +139,9 @@ export async function exemptListCommand(io: Io, options: PageOptions): Promise<n
         ...(acceptForgeable ? ['devices report this themselves'] : []),
         ...[joinedText(joinedLater) ?? []].flat(),
       ],
-      endedAt === null ? minuteOf(expiresAt) : `ended ${minuteOf(endedAt)}`,
-      [reason, `${owner} is responsible for it`],
+      whole(endedAt === null ? minuteOf(expiresAt) : `ended ${minuteOf(endedAt)}`),
+      reason,
+      owner,
       usedAt === null ? 'never' : minuteOf(usedAt),
     ],
   });
@@ -157,13 +166,16 @@ export async function intentListCommand(io: Io, options: PageOptions & { state?:
   return writeList<IntentShown>(io, options, {
     name: 'intents',
     ...found,
-    head: ['Intent', 'Action', 'State', 'Since', 'Note'],
+    head: ['Id', 'Action', 'Target', 'State', 'Since', 'Note', 'Devices'],
+    spare: ['Devices', 'Note', 'Since'],
     cells: (intent) => [
       whole(intent.id),
-      [intent.action, whole(intent.target), ...namesOf(intent)],
+      intent.action,
+      whole(intent.target),
       outcomeName(intent.outcome ?? intent.status),
-      minuteOf(intent.settledAt ?? intent.sentAt ?? intent.createdAt),
+      whole(minuteOf(intent.settledAt ?? intent.sentAt ?? intent.createdAt)),
       intent.note ?? '',
+      namesOf(intent),
     ],
   });
 }
@@ -202,13 +214,15 @@ export async function claimListCommand(io: Io, options: PageOptions): Promise<nu
   return writeList<ClaimShown>(io, options, {
     name: 'claims',
     ...found,
-    head: ['Target', 'Done', 'Rule and subject', 'State', 'Since'],
+    head: ['Target', 'Done', 'Rule', 'State', 'Since', 'About'],
+    spare: ['About', 'Since'],
     cells: (claim) => [
       whole(claim.target),
       claim.action,
-      [whole(claim.rule), ...whoLines(devices.get(claim.subjectId) ?? { id: claim.subjectId }, claim.target)],
+      whole(claim.rule),
       claimWords(claim.status),
-      minuteOf(claim.openedAt),
+      whole(minuteOf(claim.openedAt)),
+      whoLines(devices.get(claim.subjectId) ?? { id: claim.subjectId }, claim.target),
     ],
   });
 }
@@ -231,17 +245,19 @@ export async function notificationListCommand(
     rows: (await reader.notifications({ statuses: options.all ? NOTIFICATION_STATUSES : UNDELIVERED }, limit)).map(
       (one) => views.notification(one, nowMs),
     ),
-    head: ['To', 'What', 'State', 'Since', 'Last answer'],
+    head: ['To', 'About', 'What', 'Since', 'Last answer', 'State'],
+    spare: ['State', 'About'],
     cells: ({ to, kind, text, status, attempts, at, ageSeconds, nextAttemptAt, lastAnswer }) => [
-      [to, kind],
+      to,
+      kind,
       text,
+      [whole(minuteOf(at)), `${ageOf(ageSeconds)} ago`],
+      lastAnswer ?? 'not tried yet',
       [
         status.replace('_', ' '),
         `${attempts} attempt${attempts === 1 ? '' : 's'}`,
         ...(nextAttemptAt === null ? [] : [`next ${minuteOf(nextAttemptAt)}`]),
       ],
-      [minuteOf(at), `${ageOf(ageSeconds)} ago`],
-      lastAnswer ?? 'not tried yet',
     ],
   }));
 }

@@ -14,8 +14,8 @@ import {
   webhookFaults,
 } from '../../runtime/organizations/load-organizations.ts';
 import { plural, showHidden, whole } from '../report/fact-text.ts';
-import { terminalTable } from '../report/terminal-table.ts';
-import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
+import { terminalList } from '../report/terminal-table.ts';
+import { type CommonOptions, type Io, lineWidthOf, outputOf, write } from './io.ts';
 
 interface OrganizationsOptions extends CommonOptions {
   organizations?: string;
@@ -109,12 +109,17 @@ export async function organizationsListCommand(io: Io, options: OrganizationsOpt
     return { id, name, address, mode, schedule, rules: foldersIn(rulesDir), file, credential };
   });
   const cells = rows.map(({ id, name, address, mode, schedule, rules, file, credential }) => [
-    [whole(id), name],
-    [address, ...(credential.length === 0 ? ['credential: can be read'] : credential)],
-    [mode, schedule],
-    [file, ...rules],
+    whole(id),
+    mode,
+    schedule,
+    address,
+    credential.length === 0 ? 'can be read' : credential,
+    name,
+    file,
+    rules,
   ]);
-  const text = () => terminalTable(['Organization', 'Address', 'Mode', 'File and rules'], cells, widthOf(options));
+  const head = ['Organization', 'Mode', 'Schedule', 'Address', 'Credential', 'Name', 'File', 'Rules'];
+  const text = () => terminalList(head, cells, lineWidthOf(options), ['Rules', 'File', 'Name']);
   const views = rows.map(({ credential, ...row }) => ({
     ...row,
     credential: { ok: credential.length === 0, faults: credential },

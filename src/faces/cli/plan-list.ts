@@ -10,7 +10,7 @@ import { systemClock } from '../../runtime/system/clock.ts';
 import { views } from '../report/index.ts';
 import { plansText, planText } from '../report/plan-text.ts';
 import { evidenceOf, withSettings } from './config-of.ts';
-import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, lineWidthOf, outputOf, widthOf, write } from './io.ts';
 
 interface PlansOptions extends CommonOptions {
   status?: string;
@@ -52,7 +52,7 @@ async function listed(
   evidence: EvidenceReader | undefined,
 ): Promise<string> {
   const plans = status === undefined ? await pendingFirst(reader, limit) : await reader.plans({ status }, limit);
-  if (format === 'text') return plansText(plans, systemClock.nowMs(), widthOf(options));
+  if (format === 'text') return plansText(plans, systemClock.nowMs(), lineWidthOf(options));
   const rows: object[] = [];
   for (const plan of plans) rows.push(views.plan(plan, await liveIntentsOf(reader, plan), null, evidence));
   return JSON.stringify({ plans: rows }, null, 2);

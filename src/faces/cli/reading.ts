@@ -16,7 +16,7 @@ import { decisionView } from '../report/decision-view.ts';
 import { showHidden } from '../report/fact-text.ts';
 import { decisionsJson } from '../report/json.ts';
 import { type CountedRun, decisionsText, historyText, runLineView, runsText } from '../report/lists-text.ts';
-import { type CommonOptions, countOf, databaseOf, type Io, outputOf, unwritable, widthOf, write } from './io.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, lineWidthOf, outputOf, unwritable, write } from './io.ts';
 
 interface RunsOptions extends CommonOptions {
   limit: string;
@@ -34,7 +34,7 @@ export async function runsCommand(io: Io, options: RunsOptions): Promise<number>
     const runs: CountedRun[] = [];
     for (const run of await reader.runLines(query)) runs.push({ run, counts: await reader.countsOfRun(run) });
     const json = () => JSON.stringify({ runs: runs.map(runLineView) }, null, 2);
-    write(io, options, format === 'json' ? json() : runsText(runs, widthOf(options)));
+    write(io, options, format === 'json' ? json() : runsText(runs, lineWidthOf(options)));
     return 0;
   });
 }
@@ -69,7 +69,7 @@ export async function decisionsCommand(io: Io, options: DecisionsOptions): Promi
     }
     const history = (await historyIn(database, query, { limit, nowMs }))?.filter(({ at }) => at >= (since ?? 0));
     const written = {
-      text: () => textOf(found, about, history ?? [], widthOf(options)),
+      text: () => textOf(found, about, history ?? [], lineWidthOf(options)),
       json: () => decisionsJson(found, history),
     };
     write(io, options, written[format]());

@@ -107,8 +107,8 @@ function evidenceText(report: EvidenceReport, options: TerminalOptions): string 
   return [...blocks.map((lines) => lines.join('\n')), paragraph(historyWords(report), options)].join('\n\n');
 }
 
-function setIn(line: string, { width = 100 }: TerminalOptions): string {
-  const [first = '', ...rest] = paragraph(line, { width: width - 4 }).split('\n');
+function setIn(line: string, { width = 100, ...options }: TerminalOptions): string {
+  const [first = '', ...rest] = paragraph(line, { ...options, width: width - 4 }).split('\n');
   return [`  ${first}`, ...rest.map((more) => `    ${more}`)].join('\n');
 }
 

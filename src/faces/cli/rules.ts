@@ -16,9 +16,9 @@ import type { Environment } from '../../runtime/config/name-reader.ts';
 import { ConfigReader, listsOf } from '../../runtime/config/reader.ts';
 import { evidenceLine, evidenceView } from '../report/evidence-words.ts';
 import { whole } from '../report/fact-text.ts';
-import { terminalTable } from '../report/terminal-table.ts';
+import { terminalList } from '../report/terminal-table.ts';
 import { evidenceOf, withSettings } from './config-of.ts';
-import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CommonOptions, databaseOf, type Io, lineWidthOf, outputOf, write } from './io.ts';
 
 async function rulesDirOf(io: Io, options: CommonOptions): Promise<string> {
   const { env } = await withSettings(io, options);
@@ -92,12 +92,16 @@ export async function rulesListCommand(io: Io, options: CommonOptions): Promise<
     evidence: evidenceView({ mode, hash }, kept),
   }));
   const cells = rows.map(({ mode, watch, severity, subject, id, title, then, hash }) => [
-    [whole(id), title, ...[evidenceLine({ mode, hash }, kept) ?? []].flat()],
+    whole(id),
     [mode, ...(watch ? [] : ['whole runs only'])],
     severity,
-    [subject, ...then],
+    subject,
+    then,
+    title,
+    evidenceLine({ mode, hash }, kept) ?? [],
   ]);
-  const text = () => terminalTable(['Rule', 'Mode', 'Severity', 'Subject and actions'], cells, widthOf(options));
+  const head = ['Rule', 'Mode', 'Severity', 'Subject', 'Actions', 'Title', 'Evidence'];
+  const text = () => terminalList(head, cells, lineWidthOf(options), ['Evidence', 'Title']);
   write(io, options, format === 'json' ? JSON.stringify(rows, null, 2) : text());
   return 0;
 }

@@ -90,13 +90,14 @@ export async function tokensListCommand(io: Io, options: TokenOptions & { all?: 
   const shown = (tokens: readonly EndpointToken[]): Listing<TokenShown> => ({
     name: 'tokens',
     rows: tokens.map((token) => views.token(token, nowMs)).filter(({ good }) => good || options.all),
-    head: ['Token', 'Scope', 'Made', 'Good until', 'Used'],
+    head: ['Token', 'Scope', 'Good until', 'Used', 'Made'],
+    spare: ['Made'],
     cells: (token) => [
       whole(token.name),
       token.scope,
-      [minuteOf(token.createdAt), `by ${token.createdBy}`],
       lastGoodOf(token),
       token.usedAt === null ? 'never' : minuteOf(token.usedAt),
+      [whole(minuteOf(token.createdAt)), `by ${token.createdBy}`],
     ],
   });
   if (ofAll) return writeList(io, options, shown(ofAll));
@@ -108,7 +109,7 @@ function endOf({ expiresAt }: TokenShown): string {
 }
 
 function lastGoodOf({ expiresAt, revokedAt, revokedBy, good }: TokenShown): Cell {
-  if (revokedAt !== null) return [`revoked ${minuteOf(revokedAt)}`, `by ${revokedBy}`];
+  if (revokedAt !== null) return [whole(`revoked ${minuteOf(revokedAt)}`), `by ${revokedBy}`];
   if (expiresAt === null) return 'it is revoked';
   return good ? minuteOf(expiresAt) : `ended ${minuteOf(expiresAt)}`;
 }

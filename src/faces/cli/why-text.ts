@@ -38,7 +38,7 @@ import { claimWords } from '../report/words.ts';
 export type Explained = ExplainedSubject & { whatIf?: string | undefined };
 
 /** Spaces at the beginning of a line set it in, and what is wrapped of it a little more. */
-export function explainedText(explained: Explained, { width = 100 }: TerminalOptions = {}): string {
+export function explainedText(explained: Explained, options: TerminalOptions = {}): string {
   const { explanation, whatIf } = explained;
   const lines = [
     ...(whatIf === undefined ? [] : [`what-if: by the rules in \`${whatIf}\`, not the active ones`, '']),
@@ -49,13 +49,13 @@ export function explainedText(explained: Explained, { width = 100 }: TerminalOpt
     '',
     ...basisLines(explained),
   ];
-  return lines.flatMap((line) => wrapped(line, width)).join('\n');
+  return lines.flatMap((line) => wrapped(line, options)).join('\n');
 }
 
 /** Keeps the spaces at the beginning of a line. */
-function wrapped(line: string, width: number): string[] {
+function wrapped(line: string, { width = 100, ...options }: TerminalOptions): string[] {
   const indent = line.length - line.trimStart().length;
-  const [first = '', ...rest] = paragraph(line.slice(indent), { width: width - indent - 2 }).split('\n');
+  const [first = '', ...rest] = paragraph(line.slice(indent), { ...options, width: width - indent - 2 }).split('\n');
   return [' '.repeat(indent) + first, ...rest.map((more) => ' '.repeat(indent + 2) + more)];
 }
 
@@ -107,7 +107,7 @@ const LABEL = 11;
 const RULES_MAX = 12;
 const HISTORY_MAX = 8;
 
-export function whyText(why: WhyAnswer, { width = 100 }: TerminalOptions = {}): string {
+export function whyText(why: WhyAnswer, options: TerminalOptions = {}): string {
   const sections: [label: string, lines: string[]][] = [
     ['AS OF', asOfWords(why.asOf)],
     ['STATE', stateWords(why)],
@@ -120,9 +120,9 @@ export function whyText(why: WhyAnswer, { width = 100 }: TerminalOptions = {}): 
     ['HISTORY', historyLines(why)],
   ];
   return [
-    ...headLines(why.subject, width),
-    ...sections.flatMap(([label, lines]) => sectionLines(label, lines, width)),
-    ...conditionLines(why).flatMap((line) => wrapped(line, width)),
+    ...headLines(why.subject, options),
+    ...sections.flatMap(([label, lines]) => sectionLines(label, lines, options)),
+    ...conditionLines(why).flatMap((line) => wrapped(line, options)),
   ].join('\n');
 }
 
@@ -132,15 +132,15 @@ function exemptLines({ exemption, joined }: WhyAnswer): string[] {
 }
 
 /** Each line begins at the same column; what is wrapped of it is set in a little more. */
-function sectionLines(label: string, lines: readonly string[], width: number): string[] {
+function sectionLines(label: string, lines: readonly string[], { width = 100, ...options }: TerminalOptions): string[] {
   return lines.flatMap((line, at) => {
     const head = (at === 0 ? label : '').padEnd(LABEL);
-    const [first = '', ...rest] = paragraph(line, { width: width - LABEL - 2 }).split('\n');
+    const [first = '', ...rest] = paragraph(line, { ...options, width: width - LABEL - 2 }).split('\n');
     return [`${head}${first}`, ...rest.map((more) => `${' '.repeat(LABEL + 2)}${more}`)];
   });
 }
 
-function headLines(subject: Identity, width: number): string[] {
+function headLines(subject: Identity, options: TerminalOptions): string[] {
   const { kind, id, name, serial, platform, model, owners = [], goneAt } = subject;
   const owned = owners.length > 0 ? [`owned by ${owners.slice(0, 3).map(shownName).join(', ')}`] : [];
   const first = [shownName(name), shownName(serial), ...owned].filter((text) => text !== '').join(', ');
@@ -148,7 +148,7 @@ function headLines(subject: Identity, width: number): string[] {
   const second = [`${kind} ${shownName(id)}`, shownName(platform), shownName(model), ...gone]
     .filter((text) => text !== '')
     .join(', ');
-  return [...(first === '' ? [] : [first]), second, ''].flatMap((line) => paragraph(line, { width }).split('\n'));
+  return [...(first === '' ? [] : [first]), second, ''].flatMap((line) => paragraph(line, options).split('\n'));
 }
 
 function claimLines({ claims }: Why): string[] {

@@ -10,8 +10,8 @@ import { type Intent, nextText, timesRefused } from '../../domain/intent.ts';
 import { INBOX_STATES, type InboxState } from '../../domain/operator.ts';
 import { answerCommand, type PlannedCount } from '../../domain/plan.ts';
 import type { PageReader, PlanLine, RecordReader, WorkReader } from '../../domain/store-ports.ts';
-import { asSentence, countText, listed, plural, showHidden, verbOf } from './fact-text.ts';
-import { clippedTo, paragraph } from './terminal-table.ts';
+import { asSentence, countText, listed, plural, verbOf, whole } from './fact-text.ts';
+import { paragraph, type TerminalOptions, terminalList } from './terminal-table.ts';
 
 interface StateWords {
   title: string;
@@ -245,25 +245,38 @@ function commandOf({ state, id, ...item }: InboxItem): string {
   return `trustward intents resolve ${id} --as retry --reason TEXT`;
 }
 
-/** Each on one line, and below it the command that answers it, whole. */
-export function inboxText({ inbox, counts, next }: Inbox, nowMs: number, { width }: { width: number }): string {
+/** Each on one line, with the command that answers it where the line is wide enough; below them, how to answer any of them. */
+export function inboxText(
+  { inbox, counts, next }: Inbox,
+  nowMs: number,
+  { lineWidth, ...options }: TerminalOptions & { lineWidth?: number },
+): string {
   const states = INBOX_STATES.filter((state) => inbox.some((item) => item.state === state));
   if (states.length === 0) return 'Nothing waits for a person.';
   const parts = states.map((state) => {
     const { title, lead } = INBOX_WORDS[state];
-    const lines = inbox
+    const rows = inbox
       .filter((item) => item.state === state)
-      .flatMap(({ title: what, since, why, command }) => {
-        const line = `${shownName(what)} (${spanText(Math.max(0, nowMs - Date.parse(since)))} ago): ${why}`;
-        return [`  ${clippedTo(showHidden(line), width - 2)}`, `    ${command}`];
-      });
-    return [`${title}: ${countText(counts[state])}`, paragraph(lead, { width }), ...lines].join('\n');
+      .map(({ id, title: what, since, why, command }) => [
+        whole(id),
+        shownName(what),
+        whole(`${spanText(Math.max(0, nowMs - Date.parse(since)))} ago`),
+        why,
+        whole(command),
+      ]);
+    const head = [isOfPlan(state) ? 'Plan' : 'Action', 'What', 'Since', 'Why', 'Answer'];
+    const list = terminalList(head, rows, { ...options, ...(lineWidth !== undefined && { width: lineWidth - 2 }) }, [
+      'Answer',
+    ]).replace(/^/gm, '  ');
+    const answer = isOfPlan(state) ? [paragraph(ANSWERS_OF_PLANS, options)] : [];
+    return [`${title}: ${countText(counts[state])}`, paragraph(lead, options), list, ...answer].join('\n');
   });
   const left = next === null ? [] : [`More: \`trustward inbox --before ${next}\``];
   const isOfAction = states.some((state) => !isOfPlan(state));
-  const meaning = isOfAction ? [paragraph(ANSWERS, { width })] : [];
+  const meaning = isOfAction ? [paragraph(ANSWERS, options)] : [];
   return [...parts, ...meaning, ...left].join('\n\n');
 }
 
+const ANSWERS_OF_PLANS = '`trustward plans PLAN` shows one of them, and the commands that answer it.';
 const ANSWERS =
-  '`--as retry` reads the target and tries once more if it is not done; `--as done` says that it was done; `--as not-done` gives it up.';
+  '`trustward intents resolve ACTION --as retry --reason TEXT` answers one: `--as retry` reads the target and tries once more if it is not done; `--as done` says that it was done; `--as not-done` gives it up.';

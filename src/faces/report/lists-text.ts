@@ -1,4 +1,4 @@
-// report: decisions and audit entries as tables for a terminal: the output of `decisions` and `audit list`. In: rows of
+// report: decisions, audit entries and runs as lists for a terminal: the output of `decisions`, `audit list` and `runs`. In: rows of
 // the store. Out: text whose only control characters are line feeds.
 
 import { clip, NAME_MAX } from '../../base/text.ts';
@@ -14,8 +14,8 @@ import type { Run, RunCounts } from '../../domain/run.ts';
 import type { HistoryLine } from '../../domain/why.ts';
 import { decisionView, runView } from './decision-view.ts';
 import { actKindOf, capWordsOf, decisionWords, outcomeName, timeCell } from './decision-words.ts';
-import { type Cell, type CellLine, changeTexts, countText, factTexts, marked, whoLines, whole } from './fact-text.ts';
-import { type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { type Cell, changeTexts, countText, factTexts, whoLines, whole } from './fact-text.ts';
+import { type TerminalOptions, terminalList } from './terminal-table.ts';
 
 export function auditView({ seq, at, kind, bytes, prev, hash }: AuditEntry): AuditEntryShown {
   return { seq, at: isoTime(at), kind, body: bodyOf(kind, bytes), prev, hash };
@@ -35,29 +35,33 @@ function bodyOf(kind: string, bytes: string): Fact {
 /** One row per decision, in the given order. */
 export function decisionsText(decisions: readonly StoredDecision[], options: TerminalOptions = {}): string {
   if (decisions.length === 0) return 'no decisions\n';
-  const rows = decisions.map(decisionView).map((decision) => [
-    [timeCell(decision.writtenAt), `run ${decision.runSeq}`],
-    [
-      ...whoLines(decision.subject, decision.target),
-      actionLine(decision),
-      ...changeTexts(decision.effect.changes ?? []),
-      ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
-    ],
-    [
+  const rows = decisions
+    .map(decisionView)
+    .map((decision) => [
+      whole(timeCell(decision.writtenAt)),
       whole(decision.rule),
-      `${decisionWords(decision)}: ${decision.reasonText}`,
-      ...(actKindOf(decision) === 'would' ? [capWordsOf(decision) ?? []].flat() : []),
-      ...outcomeLines(decision),
-    ],
-    [...factTexts(decision.facts, Date.parse(decision.writtenAt)), `seen since ${timeCell(decision.since)}`],
-  ]);
-  return `${terminalTable(['When', 'Subject and action', 'Rule and decision', 'Why'], rows, options)}\n`;
+      decision.action,
+      whole(decision.target),
+      [
+        `${decisionWords(decision)}: ${decision.reasonText}`,
+        ...(actKindOf(decision) === 'would' ? [capWordsOf(decision) ?? []].flat() : []),
+        ...outcomeLines(decision),
+      ],
+      whoLines(decision.subject, decision.target),
+      [
+        ...changeTexts(decision.effect.changes ?? []),
+        ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
+      ],
+      factTexts(decision.facts, Date.parse(decision.writtenAt)),
+      whole(timeCell(decision.since)),
+      String(decision.runSeq),
+    ]);
+  return `${terminalList(DECISIONS, rows, options, ['Run', 'Seen since', 'Facts', 'Change', 'About', 'Action'])}\n`;
 }
 
-/** The target where it is not the subject itself. */
-function actionLine({ action, target, subject }: ReportDecision): CellLine {
-  return target === subject.id ? action : marked(`${action} `, whole(target));
-}
+const DECISIONS = [
+  ...['When', 'Rule', 'Action', 'Target', 'Decision', 'About', 'Change', 'Facts', 'Seen since', 'Run'],
+];
 
 /** What a dry run would do or report has no outcome beside that. */
 function outcomeLines({ outcome, outcomeText }: ReportDecision): string[] {
@@ -70,11 +74,12 @@ export function auditText(entries: readonly AuditEntryShown[], options: Terminal
   if (entries.length === 0) return 'no audit entries\n';
   const rows = entries.map(({ seq, at, kind, body, hash }) => [
     String(seq),
-    timeCell(at),
+    whole(timeCell(at)),
     kind,
-    [...entryTexts(body, Date.parse(at)), `[${hash.slice(0, 12)}]`],
+    entryTexts(body, Date.parse(at)),
+    whole(hash.slice(0, 12)),
   ]);
-  return `${terminalTable(['Entry', 'When', 'What', 'Content and hash'], rows, options)}\n`;
+  return `${terminalList(['Entry', 'When', 'What', 'Content', 'Hash'], rows, options, ['Hash'])}\n`;
 }
 
 /** What a reader looks for first; identifiers come last. */
@@ -158,12 +163,13 @@ export function historyView({ at, kind, text, action, target, rules, run, by, id
 export function historyText(lines: readonly HistoryLine[], options: TerminalOptions = {}): string {
   if (lines.length === 0) return '';
   const rows = lines.map(({ at, kind, text, run, by }) => [
-    timeCell(isoTime(at)),
-    [kind, ...(run === undefined ? [] : [`run ${run}`])],
-    by ?? '',
+    whole(timeCell(isoTime(at))),
+    kind,
     text,
+    by ?? '',
+    run === undefined ? '' : String(run),
   ]);
-  return `History\n\n${terminalTable(['When', 'What', 'Who', 'How'], rows, options)}\n`;
+  return `History\n\n${terminalList(['When', 'What', 'How', 'Who', 'Run'], rows, options, ['Run', 'Who'])}\n`;
 }
 
 // Runs as a list: JSON for programs, a table for a terminal.
@@ -192,6 +198,8 @@ export function triggerWords({ trigger, scoped, rules }: Pick<ReportRun, 'trigge
   return [trigger, ...(scoped ? [`only ${rules.join(', ')}`] : [])];
 }
 
+const RUNS = ['Run', 'Started', 'Trigger', 'Mode', 'Status', 'Took', 'Decided, done'];
+
 /** One row per run, in the given order. */
 export function runsText(runs: readonly CountedRun[], options: TerminalOptions = {}): string {
   if (runs.length === 0) return 'no runs\n';
@@ -199,14 +207,14 @@ export function runsText(runs: readonly CountedRun[], options: TerminalOptions =
     .map(runLineView)
     .map((run): Cell[] => [
       String(run.seq),
-      timeCell(run.startedAt),
+      whole(timeCell(run.startedAt)),
       triggerWords(run),
       run.modeInForce,
       [run.status, ...(run.error === null ? [] : [run.error])],
       run.tookMs === null ? '' : formatDuration(run.tookMs),
       countWords(run.counts),
     ]);
-  return `${terminalTable(['Run', 'Started', 'Trigger', 'Mode', 'Status', 'Took', 'Newly decided, and done'], rows, options)}\n`;
+  return `${terminalList(RUNS, rows, options, ['Took'])}\n`;
 }
 
 /** Each that is not zero, the decisions first. */

@@ -1,7 +1,7 @@
 // report: plans for a terminal: a list of them, and one with its actions, what its approval does, and the commands. In: plans, the time.
 // Out: text of visible characters. Names from devices are clipped and escaped.
 
-import { timeText } from '../../base/time.ts';
+import { isoTime, timeText } from '../../base/time.ts';
 import type { ReportPlan } from '../../contract/report.ts';
 import { deletionTexts } from '../../domain/action.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
@@ -20,20 +20,30 @@ import {
   sizeOf,
   successorText,
 } from '../../domain/plan.ts';
+import { timeCell } from './decision-words.ts';
 import { evidenceOfPlan } from './evidence-words.ts';
 import { type Cell, changeTexts, factTexts, plural, showHidden, whoLines, whole } from './fact-text.ts';
+import { planTitle } from './inbox.ts';
 import { appliedWords, breakGlassWords, countLines, reportPlan } from './plan-view.ts';
-import { paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { paragraph, type TerminalOptions, terminalList, terminalTable } from './terminal-table.ts';
 import { progressWords } from './words.ts';
 
+const PLANS = ['Plan', 'Status', 'Made', 'What', 'Until', 'Rules', 'Kind'];
+
 export function plansText(plans: readonly Plan[], nowMs: number, options: TerminalOptions = {}): string {
-  const rows = plans.map((plan): Cell[] => [
-    plan.id,
-    [plan.status, kindWords(plan)],
-    [timeText(plan.createdAt), ...endWords(plan, nowMs)],
-    plannedCounts(plan.intents).flatMap(({ rules, action, count }) => [`${count} ${action}`, rules.join(', ')]),
-  ]);
-  return plans.length === 0 ? 'no plans' : terminalTable(['Plan', 'Status', 'Made', 'Actions'], rows, options);
+  const rows = plans.map((plan): Cell[] => {
+    const counts = plannedCounts(plan.intents);
+    return [
+      whole(plan.id),
+      plan.status,
+      whole(timeCell(isoTime(plan.createdAt))),
+      planTitle(counts),
+      endWords(plan, nowMs),
+      [...new Set(counts.flatMap(({ rules }) => rules))],
+      kindWords(plan),
+    ];
+  });
+  return plans.length === 0 ? 'no plans' : terminalList(PLANS, rows, options, ['Kind', 'Rules', 'Until']);
 }
 
 export interface PlanContext {

@@ -1,6 +1,7 @@
 // report: tables for a terminal, fitted to its width, in time that grows with their size. No color: output goes to pipes
 // too. In: cells of any text. Out: a table of visible characters. Long cells are wrapped; a column without any text is left out.
-// Where the columns cannot be as narrow as the terminal without breaking an id, each row becomes a block of its own.
+// Where the columns cannot be as narrow as the terminal without breaking an id, each row becomes a block of its own. A list has one line a row
+// instead, which is cut.
 import { type Cell, type CellLine, linesOf, partsOf, plainText, showHidden, visibleLine } from './fact-text.ts';
 
 // How many columns of a terminal a text takes.
@@ -65,7 +66,7 @@ const WORD_MAX = 48;
 /** The longest address. What is longer is broken, even if it is marked. */
 const WHOLE_MAX = 254;
 const ADDRESS = /[^\s@]@[^\s@.]+\.[^\s@]/;
-const COMMAND = /^\W{0,2}`trustward /;
+const COMMAND = /^\W{0,2}`(?:trustward |node |'?\/)/;
 /** Facts are long words of several: `event_count({"action":"Unauthorized"})`. */
 const COMPOUND = /[({"=]/;
 const SEAMS = /(?<=[,=({[/])(?=[\w"'({[])|(?<=:)(?=["'({[])/;
@@ -185,6 +186,8 @@ function joined(a: Line, between: string, b: Line): Line {
 export interface TerminalOptions {
   /** Columns of the terminal; 100 by default. */
   width?: number;
+  /** Names commands as they work here, before a text is measured. */
+  named?: (text: string) => string;
 }
 
 type Row = readonly (readonly CellLine[])[];
@@ -204,12 +207,12 @@ export function terminalTable(
 export function* tablePieces(
   head: readonly string[],
   rows: Iterable<readonly Cell[]>,
-  { width = WIDTH }: TerminalOptions,
+  { width = WIDTH, named }: TerminalOptions,
 ): Generator<string> {
   const columns = new Columns(head);
   const visible: Row[] = [];
   for (const row of rows) {
-    const lines = row.map((cell) => linesOf(cell).map(visibleLine));
+    const lines = row.map((cell) => linesOf(cell).map((line) => visibleLine(namedLine(line, named))));
     columns.measure(lines);
     visible.push(lines);
     yield '';
@@ -222,6 +225,13 @@ export function* tablePieces(
       visible.map((row) => columns.filled(row)),
       widths,
     );
+}
+
+function namedLine(line: CellLine, named: TerminalOptions['named']): CellLine {
+  if (named === undefined || !plainText(line).includes('trustward ')) return line;
+  return typeof line === 'string'
+    ? named(line)
+    : { parts: line.parts.map((part) => ({ ...part, text: named(part.text) })) };
 }
 
 /** The beginning of a line, with `…` where the rest is left out. */
@@ -238,8 +248,11 @@ export function clippedTo(text: string, width: number): string {
 }
 
 /** Sentences as lines that are no wider than the terminal; given as a list, each may be as long as a text can be. */
-export function paragraph(words: string | readonly string[], { width = WIDTH }: TerminalOptions): string {
-  const line = (typeof words === 'string' ? [words] : words).map(showHidden).join(' ');
+export function paragraph(
+  words: string | readonly string[],
+  { width = WIDTH, named = (text) => text }: TerminalOptions,
+): string {
+  const line = (typeof words === 'string' ? [words] : words).map((text) => showHidden(named(text))).join(' ');
   return wrapLine(line, width)
     .map(({ text }) => text)
     .join('\n');
@@ -365,4 +378,81 @@ function narrow(widths: number[], floors: readonly number[], available: number):
     lacking -= 1;
   }
   return true;
+}
+
+// Lists: one line a row, its columns below each other, without borders.
+
+/** Between two columns. */
+const BETWEEN = '  ';
+/** Of words, this much is to be seen while a column could be left out, and this much when none is left to leave out. */
+const COMFORT = 32;
+const LEAST = 16;
+/** As wide as `2026-11-21 09:37:02Z`. */
+const TIME = 20;
+/** A cell wider than this moves the rest of its line, and not that of all others. */
+const ALIGNED_MAX = 80;
+const NUMBER = /^(?:[\d.,]+(?: (?:bytes|[kMGT]B))?)?$/;
+
+interface ListColumn {
+  title: string;
+  texts: string[];
+  natural: number;
+  /** What stands first in its cells is an id, a time: as wide as that. */
+  whole: number;
+}
+
+/**
+ * A row a line, as wide as the terminal; whole without a width. What is too long ends in `…`: words before ids. Several lines of a cell become one.
+ * `spare`: titles of the columns that a narrow terminal does without, the first one first. A column without any text is left out.
+ */
+export function terminalList(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { width = Number.POSITIVE_INFINITY, named }: TerminalOptions,
+  spare: readonly string[] = [],
+): string {
+  let columns = head
+    .map((title, at) => {
+      const cells = rows.map((row) => linesOf(row[at] ?? []).map((line) => visibleLine(namedLine(line, named))));
+      return listColumn(title, cells, spare.includes(title));
+    })
+    .filter(({ natural }) => natural > 0);
+  const room = () => width - BETWEEN.length * (columns.length - 1);
+  const least = (words: number) => columns.map(({ natural, whole }) => Math.max(Math.min(natural, words), whole));
+  for (const title of spare)
+    if (sumOf(least(COMFORT)) > room()) columns = columns.filter((column) => column.title !== title);
+  const widths = columns.map(({ natural, title }) => Math.max(natural, textWidth(title)));
+  // At last ids are cut as well, but neither times nor what names the row.
+  const any = columns.map(({ whole }, at) => (at === 0 ? whole : Math.max(6, Math.min(whole, TIME))));
+  if (width < Number.POSITIVE_INFINITY)
+    [least(COMFORT), least(LEAST), any].some((floors) => narrow(widths, floors, room()));
+  return Array.from({ length: rows.length + 1 }, (_, at) => {
+    const cells = columns.map((column, no) => listCell(column, at, widths[no] as number));
+    return clippedTo(cells.join(BETWEEN).trimEnd(), width);
+  }).join('\n');
+}
+
+/** What can be left out is shown whole or not at all, like a command that is to be copied. */
+function listColumn(title: string, cells: readonly (readonly CellLine[])[], isSpare: boolean): ListColumn {
+  const texts = cells.map((lines) => lines.map(plainText).join(', '));
+  const ids = cells.flatMap(([first]) =>
+    first !== undefined && partsOf(first).some(({ isWhole }) => isWhole) ? [first] : [],
+  );
+  return {
+    title,
+    texts,
+    natural: Math.max(0, ...texts.map(textWidth)),
+    whole: Math.min(isSpare ? WHOLE_MAX : WORD_MAX, Math.max(0, ...ids.map((line) => textWidth(plainText(line))))),
+  };
+}
+
+/** `at`: 0 is the title. Numbers end below each other. */
+function listCell({ title, texts }: ListColumn, at: number, width: number): string {
+  const text = clippedTo(at === 0 ? title : (texts[at - 1] as string), width);
+  const rest = ' '.repeat(Math.max(0, Math.min(width, ALIGNED_MAX) - textWidth(text)));
+  return texts.every((one) => NUMBER.test(one)) ? rest + text : text + rest;
+}
+
+function sumOf(widths: readonly number[]): number {
+  return widths.reduce((sum, one) => sum + one, 0);
 }

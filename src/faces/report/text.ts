@@ -82,7 +82,7 @@ function* blockText(block: Exclude<Block, { is: 'part' | 'folds' }>, options: Te
 
 const INDENT = '  ';
 
-function hanging(line: string, { width = 100 }: TerminalOptions): string {
-  const lines = paragraph(line, { width: width - 2 * INDENT.length });
+function hanging(line: string, { width = 100, ...options }: TerminalOptions): string {
+  const lines = paragraph(line, { ...options, width: width - 2 * INDENT.length });
   return `${INDENT}${lines.replaceAll('\n', `\n${INDENT}${INDENT}`)}`;
 }

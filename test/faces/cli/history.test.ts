@@ -27,7 +27,7 @@ const ownerOf = () => JSON.parse(rows().find(({ path }) => path === 'Emails')?.v
 it('what a run saw is listed and whole, also while a daemon writes; a damaged file is named', async () => {
   const listed = await history('list', '--format', 'json');
   expect(JSON.parse(listed.out)).toMatchObject({ folder, days: [{ runs: 1 }] });
-  expect((await history('list')).out).toMatch(/^day +runs +files +size +base\n\d{4}-\d\d-\d\d +1 +1 /);
+  expect((await history('list')).out).toMatch(/^Day +Runs +Files +Size +Base\n\d{4}-\d\d-\d\d +1 +1 /);
   const whole = await history('verify');
   expect([whole.code, whole.out]).toEqual([0, expect.stringContaining('1 runs in')]);
   const [segment] = listHistory(folder).segments;

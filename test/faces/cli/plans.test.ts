@@ -42,7 +42,7 @@ describe('a plan that waits', () => {
   it('is listed first, and shown with its actions, its end and the commands', async () => {
     const list = await tw('plans');
     expect(list.out).toContain(plan);
-    expect(list.out).toMatch(/3 ban_device .*\n.* ban-compromised-device /);
+    expect(list.out).toMatch(/ Ban 3 devices .* ban-compromised-device /);
     expect(list.out).toMatch(/expires in 23h 59m/);
     const { out, code } = await tw('plans', plan.slice(0, 20));
     expect(code).toBe(0);

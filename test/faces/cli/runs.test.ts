@@ -42,8 +42,7 @@ it('`runs` shows the mode in force, the status, the time taken and what each run
     { seq: 1, modeInForce: 'enforce', counts: { ...none, act: 1, done: 1 } },
   ]);
   const { out } = await ask('runs');
-  expect(out.replaceAll(/[\s│]+/g, ' ')).toContain('3 2026-11-21 command dry-run aborted 3s 09:10:00Z');
-  expect(out).toContain('the server is gone');
+  expect(out).toMatch(/3 {2}2026-11-21 09:10:00Z {2}command +dry-run +aborted, the server is gone +3s/);
 });
 
 it.each([

@@ -201,9 +201,7 @@ describe('decisions and audit entries in a terminal', () => {
     await addRun(store, { decisions: [decision()] });
     const text = decisionsText(await store.decisions({ limit: 10 }));
     expect(text).toMatch(/Ana laptop/);
-    expect(text).toContain('ban_device SERIAL-1');
-    expect(text).toContain('would act: the rule');
-    expect(widest(text)).toBeLessThanOrEqual(100);
+    expect(text).toMatch(/ban_device +SERIAL-1 +would act: the rule/);
   });
 
   it('say that a live run acts, and that a dry one would act or only reports', async () => {
@@ -214,9 +212,9 @@ describe('decisions and audit entries in a terminal', () => {
       decision({ id: 'c', cappedBy: undefined }),
     ];
     await addRun(store, { decisions: kinds });
-    const text = decisionsText(await store.decisions({ limit: 10 }), { width: 160 });
+    const text = decisionsText(await store.decisions({ limit: 10 }));
     expect(text).toMatch(/ act: the rule matches/);
-    expect(text).toMatch(/ would act: the rule matches.*\n.*lowered to mode dry-run: no more was allowed/);
+    expect(text).toMatch(/ would act: the rule matches, lowered to mode dry-run: no more was allowed/);
     expect(text).toMatch(/ only reported: the rule matches/);
     expect(text).not.toContain('dry_run');
   });

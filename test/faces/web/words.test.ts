@@ -59,7 +59,7 @@ function said(html: string): string {
     .replace(/`[^`]*`/g, ' ')
     // Fields of the audit.
     .replace(/\w+ = &quot;|&quot;\w+&quot;:/g, ' ');
-  return text.replace(/^ *trustward .*$/gm, ' ').replace(/\b(?:intent|episode|decision)-?\w*\d\w*/g, ' ');
+  return text.replace(/(?:^ *| {2})trustward .*$/gm, ' ').replace(/\b(?:intent|episode|decision)-?\w*\d\w*/g, ' ');
 }
 
 const found = (text: string) =>

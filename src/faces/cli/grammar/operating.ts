@@ -1,11 +1,9 @@
 // cli: the commands for operating an installation.
-import { DATABASE, ENGINE, operation, output, type Row } from './row.ts';
+import { DATABASE, ENGINE, lines, operation, output, type Row } from './row.ts';
 
 const ON_DATABASE = [...DATABASE, ...output('text, json')];
-const ON_TOKENS = [
-  ...ON_DATABASE,
-  { flag: '--all-organizations', text: 'of every organization at once, with PostgreSQL' },
-];
+const OF_ALL = { flag: '--all-organizations', text: 'of every organization at once, with PostgreSQL' };
+const ON_TOKENS = [...ON_DATABASE, OF_ALL];
 
 export const ROWS: readonly Row[] = [
   {
@@ -29,7 +27,12 @@ export const ROWS: readonly Row[] = [
   {
     line: 'tokens list',
     summary: 'valid tokens, and when each was last used',
-    options: [...ON_TOKENS, { flag: '--all', text: 'include expired and revoked tokens' }],
+    options: [
+      ...DATABASE,
+      ...lines('text, json'),
+      OF_ALL,
+      { flag: '--all', text: 'include expired and revoked tokens' },
+    ],
     examples: ['# which tokens nobody uses', 'trustward tokens list'],
     load: async () => (await import('../tokens.ts')).tokensListCommand,
   },

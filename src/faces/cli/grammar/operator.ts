@@ -1,8 +1,8 @@
 // cli: the operator commands, and the lists that they need.
-import { DATABASE, ENGINE, limit, operation, output, PAGED, type Row } from './row.ts';
+import { DATABASE, ENGINE, limit, lines, operation, output, PAGED, type Row } from './row.ts';
 
 const ACTING = [...ENGINE, ...output('text, json')];
-const READING = [...DATABASE, ...output('text, json')];
+const READING = [...DATABASE, ...lines('text, json')];
 
 export const ROWS: readonly Row[] = [
   operation('listInbox', READING, async () => (await import('../operator-lists.ts')).inboxCommand),

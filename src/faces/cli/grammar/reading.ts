@@ -1,7 +1,7 @@
 // cli: the commands that read.
 import type { OptionWords } from '../../../contract/commands.ts';
 import { UNKNOWN } from '../../../domain/listed-facts.ts';
-import { DATABASE, ENGINE, EVERY, limit, output, type Row, SINCE, UNTIL } from './row.ts';
+import { DATABASE, ENGINE, EVERY, limit, lines, output, type Row, SINCE, UNTIL } from './row.ts';
 
 const WORDS_OF_NAME =
   'words of its name, each in full or its beginning; or an id, a serial number or an e-mail address';
@@ -58,7 +58,7 @@ export const ROWS: readonly Row[] = [
     summary: 'list plans, those that wait first; or show one',
     options: [
       ...DATABASE,
-      ...output('text, json'),
+      ...lines('text, json'),
       { flag: '--status <status>', text: 'only plans of this status, such as pending' },
       limit('20'),
     ],
@@ -87,7 +87,7 @@ export const ROWS: readonly Row[] = [
     summary: 'list runs, newest first',
     options: [
       ...DATABASE,
-      ...output('text, json'),
+      ...lines('text, json'),
       SINCE,
       { flag: '--status <status>', text: 'only these', choices: ['completed', 'aborted', 'running'] },
       limit('20'),
@@ -100,7 +100,7 @@ export const ROWS: readonly Row[] = [
     summary: 'list decisions, newest first',
     options: [
       ...DATABASE,
-      ...output('text, json, csv'),
+      ...lines('text, json, csv'),
       { flag: '--rule <id>', text: 'only this rule' },
       { flag: '--subject <id>', text: 'only this device, user or service, by any of its names' },
       { flag: '--target <target>', text: 'only what is done to this device or service, by any of its names' },
@@ -149,7 +149,7 @@ export const ROWS: readonly Row[] = [
     argument: WORDS_OF_NAME,
     options: [
       ...DATABASE,
-      ...output('text, json'),
+      ...lines('text, json'),
       flagOption('banned', 'only banned ones'),
       flagOption('compromised', 'only those that device management reports as compromised'),
       { flag: '--platform <name>', text: 'only this platform, such as ios, or other' },
@@ -169,7 +169,7 @@ export const ROWS: readonly Row[] = [
     line: 'users [search]',
     summary: 'list users as the last trusted reading showed them',
     argument: WORDS_OF_NAME,
-    options: [...DATABASE, ...output('text, json'), LEVEL, ...OF_ALL_LISTS('name or level')],
+    options: [...DATABASE, ...lines('text, json'), LEVEL, ...OF_ALL_LISTS('name or level')],
     examples: ['# whom the platform trusts least', 'trustward users --level Low'],
     load: async () => (await import('../fleet.ts')).fleetCommand('user'),
   },
@@ -179,7 +179,7 @@ export const ROWS: readonly Row[] = [
     argument: WORDS_OF_NAME,
     options: [
       ...DATABASE,
-      ...output('text, json'),
+      ...lines('text, json'),
       flagOption('enabled', 'only those that are on, or off'),
       ...OF_ALL_LISTS('name or enabled'),
     ],

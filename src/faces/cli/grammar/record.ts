@@ -1,8 +1,9 @@
 // cli: `audit …` and `history …`.
 import { REASON } from '../../../contract/commands.ts';
-import { DATABASE, operation, output, type Row } from './row.ts';
+import { DATABASE, lines, operation, output, type Row } from './row.ts';
 
 const TEXT_OR_JSON = [...DATABASE, ...output('text, json')];
+const LISTING = [...DATABASE, ...lines('text, json')];
 
 export const ROWS: readonly Row[] = [
   {
@@ -15,7 +16,7 @@ export const ROWS: readonly Row[] = [
       'trustward audit verify',
     ],
   },
-  operation('listAudit', TEXT_OR_JSON, async () => (await import('../audit-list.ts')).auditListCommand),
+  operation('listAudit', LISTING, async () => (await import('../audit-list.ts')).auditListCommand),
   {
     line: 'audit verify',
     summary: 'check that the record is whole; names the first bad entry or checkpoint',
@@ -96,7 +97,7 @@ export const ROWS: readonly Row[] = [
   {
     line: 'history list',
     summary: 'recorded days, with their runs and sizes',
-    options: TEXT_OR_JSON,
+    options: LISTING,
     examples: ['# how much is recorded', 'trustward history list'],
     load: async () => (await import('../history.ts')).historyListCommand,
   },

@@ -149,3 +149,8 @@ export function output(formats: string): OptionWords[] {
     },
   ];
 }
+
+/** Of a list: one line a row. */
+export function lines(formats: string): OptionWords[] {
+  return [...output(formats), { flag: '--wide', text: 'whole lines, however narrow the terminal is' }];
+}

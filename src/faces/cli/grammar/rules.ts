@@ -1,5 +1,5 @@
 // cli: `organizations …`, `rules …`, `explain` and `facts`: what files say, and what rules read.
-import { API_URL, DATABASE, ENGINE, EVERY, ORGANIZATION, output, type Row, RULES, SINCE, UNTIL } from './row.ts';
+import { API_URL, DATABASE, ENGINE, EVERY, lines, ORGANIZATION, output, type Row, RULES, SINCE, UNTIL } from './row.ts';
 
 const FOLDER = {
   flag: '--organizations <folder>',
@@ -23,7 +23,7 @@ export const ROWS: readonly Row[] = [
   {
     line: 'organizations list',
     summary: 'organizations, with address, mode, schedule, rules and whether the credential can be read',
-    options: [...output('text, json'), FOLDER],
+    options: [...lines('text, json'), FOLDER],
     examples: ['# for a script', 'trustward organizations list --format json'],
     load: async () => (await import('../organizations.ts')).organizationsListCommand,
   },
@@ -127,7 +127,7 @@ export const ROWS: readonly Row[] = [
   {
     line: 'rules list',
     summary: 'the rules of the folder',
-    options: [...output('text, json'), ...OF_ORGANIZATION],
+    options: [...lines('text, json'), ...OF_ORGANIZATION],
     examples: ['# each rule with its mode and its actions', 'trustward rules list'],
     load: async () => (await import('../rules.ts')).rulesListCommand,
   },
