@@ -201,7 +201,15 @@ export const released = z
   .meta({ id: 'Released' });
 
 export const auditEntry = z
-  .strictObject({ seq: count, at: time, kind: z.enum(AUDIT_KINDS), body: fact, prev: text, hash: text })
+  .strictObject({
+    seq: count,
+    at: time,
+    kind: z.enum(AUDIT_KINDS),
+    text: text.describe('what it says, in one sentence'),
+    body: fact,
+    prev: text,
+    hash: text,
+  })
   .meta({ id: 'AuditEntry' });
 
 export const notification = z

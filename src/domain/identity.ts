@@ -53,6 +53,8 @@ export interface SelectedIdentities {
 export interface IdentityReader {
   /** Every identity that the text names, in any case, up to a number of each way: see `NAMED_MAX`. Those of trusted lists first. */
   identitiesNamed(text: string): Promise<NamedIdentity[]>;
+  /** Those whose id or serial number one of the texts is, in any case: some of very many. Those of trusted lists first. */
+  identitiesOf(texts: readonly string[]): Promise<Identity[]>;
   /** What the value of a field selects now; undefined: the field is not kept (`Groups`), or no list of this kind was read yet. */
   identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined>;
 }

@@ -94,6 +94,8 @@ export interface RecordReader {
   runs(limit: number, before?: number): Promise<RunRecord[]>;
   /** The newest that read lists, and not only single subjects between two whole runs. */
   runsOverLists(limit: number): Promise<RunRecord[]>;
+  /** The numbers of those that are kept, by their ids. */
+  runNumbers(ids: readonly string[]): Promise<Pick<Run, 'id' | 'seq'>[]>;
   /** Without what they found, newest first. */
   runLines(query: RunQuery): Promise<Run[]>;
   /** Of completed runs over all active rules, newest first. */
@@ -159,7 +161,10 @@ export type ReportReader = Pick<
 
 /** Runs, and what came of them. */
 export type RunReader = ReportReader &
-  Pick<RecordReader, 'run' | 'latestRun' | 'runs' | 'runLines' | 'ruleTallies' | 'countsOfRun' | 'decisions'>;
+  Pick<
+    RecordReader,
+    'run' | 'runNumbers' | 'latestRun' | 'runs' | 'runLines' | 'ruleTallies' | 'countsOfRun' | 'decisions'
+  >;
 
 // Whether all is well: what waits, what went wrong, and what was done lately.
 

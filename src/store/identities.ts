@@ -290,6 +290,21 @@ export function* keyed(db: Db, by: KeyedBy, key: string, limit = Number.POSITIVE
   }
 }
 
+const OF_MAX = 2_000;
+
+export function* identitiesOf(db: Db, texts: readonly string[]): Work<Identity[]> {
+  const keys = new Set(texts.map(nameKey).filter((key) => key !== ''));
+  if (keys.size === 0) return [];
+  const hashes = [...keys].flatMap((key) => [nameHash('id', key), nameHash('serial', key)]);
+  const sql = `SELECT * FROM identities WHERE no IN (SELECT no FROM identity_keys WHERE hash IN
+    (SELECT CAST(value AS BIGINT) FROM json_each(?))) LIMIT ${OF_MAX}`;
+  const found = (yield* db.all(sql, JSON.stringify(hashes))).map(identityOfRow);
+  const isGone = ({ goneAt }: Identity) => Number(goneAt !== undefined);
+  return found
+    .filter(({ id, serial }) => keys.has(nameKey(id)) || keys.has(nameKey(serial)))
+    .sort((one, other) => isGone(one) - isGone(other) || (one.id < other.id ? -1 : 1));
+}
+
 /** Of all whose id, serial number, name or owner this may be: whoever asks compares them. */
 export function* numbersNamed(db: Db, text: string): Work<number[]> {
   const hashes = KEYED_BY.map((by) => hashOf(by, text));

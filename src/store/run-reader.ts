@@ -26,7 +26,7 @@ import type {
 } from '../domain/store-ports.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { doneByHour, inForceSince, readInboxCounts, readWork } from './figures.ts';
-import { identitiesNamed, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
+import { identitiesNamed, identitiesOf, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
 import { type Db, inForceIn, type Row, readInTurns, rowByPrefix, Where, type Work } from './queries.ts';
@@ -128,6 +128,15 @@ function countsOf({ rule, match, no_match, unknown, error, judged }: RunRuleTall
   return judged ? [{ rule, match, no_match, unknown, error }] : [];
 }
 
+function* runNumbers(db: Db, ids: readonly string[]): Work<Pick<Run, 'id' | 'seq'>[]> {
+  if (ids.length === 0) return [];
+  const sql = 'SELECT id, seq FROM runs WHERE id IN (SELECT value FROM json_each(?))';
+  return (yield* db.all<Pick<Run, 'id' | 'seq'>>(sql, JSON.stringify(ids))).map(({ id, seq }) => ({
+    id,
+    seq: Number(seq),
+  }));
+}
+
 function* planRevisions(db: Db, planId: string): Work<PlanRevision[]> {
   const sql = 'SELECT digest, run_id, created_at, change FROM plan_revisions WHERE plan_id = ? ORDER BY no';
   return (yield* db.all<Row>(sql, planId)).map(({ digest, run_id, created_at, change }) => ({
@@ -161,6 +170,7 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
   }
 
   runLines = this.asks(newestRuns);
+  runNumbers = this.asks(runNumbers);
   ruleTallies = this.over(newestRuleTallies);
   countsOfRun = this.asks(countsOfRun);
   comparedRun = this.asks(comparedRun);
@@ -170,6 +180,7 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
   decisions = this.asks(newestDecisions);
   stop = this.asks(readStop);
   identitiesNamed = this.asks(identitiesNamed);
+  identitiesOf = this.asks(identitiesOf);
   identitiesSelected = this.asks(identitiesSelected);
   /** Undefined in a database that no run of a version with such a key has read for. */
   printKey = this.asks(readPrintKey);

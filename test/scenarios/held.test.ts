@@ -101,7 +101,7 @@ describe('a change window over a real console', () => {
     const deeds = (await buildSummary(engine.store, now - HOUR, now + HOUR, windows)).people.some;
     expect(deeds.map(({ by, text, reason }) => [by, text, reason])).toContainEqual([
       'ada',
-      `BROKE THE GLASS: let plan ${plan.id} through the change windows`,
+      'BROKE THE GLASS: let the plan “Ban 1 device” through the change windows',
       'an outbreak',
     ]);
 

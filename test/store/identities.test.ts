@@ -73,6 +73,7 @@ describe('identities', () => {
     expect(await named(store, 'ada mac')).toEqual(['name Dev-1']);
     expect(await named(store, 'ADA@example.com')).toEqual(['owner Dev-1']);
     expect(await named(store, '')).toEqual([]);
+    expect((await store.identitiesOf(['dev-1', ' c02', 'ada mac', ''])).map(({ id }) => id)).toEqual(['Dev-1']);
     expect(await resolveName(store, 'c02')).toMatchObject({ found: 'one', named: { target: 'C02' } });
   });
   it('keep when they were first shown, and the owners that a reading does not show', async () => {

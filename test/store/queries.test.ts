@@ -361,7 +361,7 @@ describe('the actions that a change window holds', () => {
 
 /** Reads of one row, of rows that the caller named, or of the open claims of one subject. */
 const NAMED =
-  /^SELECT \S+ FROM \w+ WHERE (id (=|>=|IN)|seq =)|^SELECT seq, hash FROM audit|^SELECT no, content FROM planned_intents WHERE no IN|^SELECT \* FROM claims WHERE status = \? AND subject = \?|LIMIT 1$/;
+  /^SELECT \S+ FROM \w+ WHERE (id (=|>=|IN)|seq =)|^SELECT seq, hash FROM audit|^SELECT id, seq FROM runs WHERE id IN|^SELECT \* FROM identities WHERE no IN|^SELECT no, content FROM planned_intents WHERE no IN|^SELECT \* FROM claims WHERE status = \? AND subject = \?|LIMIT 1$/;
 
 function isPaged(db: CountingDb, sql: string): boolean {
   const isCount = sql.startsWith('SELECT count(*)');

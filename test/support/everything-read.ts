@@ -65,6 +65,7 @@ async function runsOf(store: SqlStore): Promise<Found> {
     runLines: await store.runLines({ limit: MANY }),
     runLinesFiltered: await store.runLines({ limit: PAGE, status: 'completed', whole: true, overLists: true }),
     tallies: await store.ruleTallies(PAGE),
+    numbers: await store.runNumbers((await store.runs(PAGE)).map(({ id }) => id)),
     matches: await store.matchesOfRuns(MANY, MANY),
     ended: await store.decisionsEnded({ fromSeq: 0, toSeq: MANY }),
     ofRun: await each(runs, async (run) => ({
@@ -207,6 +208,7 @@ async function namesOf(store: SqlStore): Promise<Found> {
   const texts = ['d1', 'S-d2', 'd3', 'ana@example.org', 'nobody', 'name \0 d1'];
   return {
     named: await each(texts, (text) => store.identitiesNamed(text)),
+    identities: await store.identitiesOf(texts),
     selected: await each(texts, (text) => store.identitiesSelected('SerialNumber', text)),
     prints: await each(['device', 'user', 'service'] as const, async (kind) =>
       sortedPrints(await store.presentPrints(kind, PRINT_KEY)),

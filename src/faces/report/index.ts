@@ -13,7 +13,7 @@ import { reportCsvPieces } from './csv.ts';
 import { decisionView, runSummaryView } from './decision-view.ts';
 import { fleetView } from './fleet-view.ts';
 import { reportJsonPieces } from './json.ts';
-import { auditView, historyView } from './lists-text.ts';
+import { auditView, auditViews, historyView } from './lists-text.ts';
 import { markdownPieces } from './markdown.ts';
 import {
   acceptanceView,
@@ -79,6 +79,7 @@ export const views = {
   claim: claimView,
   claims: claimList,
   auditEntry: auditView,
+  auditEntries: auditViews,
   liveEvent: liveEventView,
   notification: notificationView,
   exemption: exemptionView,

@@ -1,24 +1,39 @@
 // report: decisions, audit entries and runs as lists for a terminal: the output of `decisions`, `audit list` and `runs`. In: rows of
 // the store. Out: text whose only control characters are line feeds.
 
-import { clip, NAME_MAX } from '../../base/text.ts';
 import { formatDuration, isoTime } from '../../base/time.ts';
 import type { AuditEntryShown, HistoryLineShown } from '../../contract/nouns.ts';
 import type { ReportDecision, ReportRun } from '../../contract/report.ts';
 import { deletionTexts } from '../../domain/action.ts';
-import { type AuditCheck, type AuditEntry, type AuditFault, differencesText } from '../../domain/audit-entry.ts';
+import {
+  type AuditCheck,
+  type AuditEntry,
+  type AuditFault,
+  differencesText,
+  entryBody,
+} from '../../domain/audit-entry.ts';
 import { currentReason, type StoredDecision } from '../../domain/decision.ts';
 import { type Fact, isFacts } from '../../domain/facts.ts';
 import { leastMode } from '../../domain/rule.ts';
 import type { Run, RunCounts } from '../../domain/run.ts';
 import type { HistoryLine } from '../../domain/why.ts';
+import { AuditNames, auditSentence, type NamesReader } from './audit-words.ts';
 import { decisionView, runView } from './decision-view.ts';
 import { actKindOf, capWordsOf, decisionWords, outcomeName, timeCell } from './decision-words.ts';
 import { type Cell, changeTexts, countText, factTexts, whoLines, whole } from './fact-text.ts';
 import { type TerminalOptions, terminalList } from './terminal-table.ts';
 
-export function auditView({ seq, at, kind, bytes, prev, hash }: AuditEntry): AuditEntryShown {
+/** As the stream sends it: its sentence would need names. */
+export function auditView({ seq, at, kind, bytes, prev, hash }: AuditEntry): Omit<AuditEntryShown, 'text'> {
   return { seq, at: isoTime(at), kind, body: bodyOf(kind, bytes), prev, hash };
+}
+
+export async function auditViews(reader: NamesReader, entries: readonly AuditEntry[]): Promise<AuditEntryShown[]> {
+  const names = await AuditNames.of(reader, entries.map(entryBody));
+  return entries.map((entry) => {
+    const { seq, at, kind, ...record } = auditView(entry);
+    return { seq, at, kind, text: auditSentence({ kind, body: entryBody(entry) }, names), ...record };
+  });
 }
 
 /** Bytes that are not JSON were tampered with: they are shown unchanged, and verification names them. */
@@ -69,49 +84,17 @@ function outcomeLines({ outcome, outcomeText }: ReportDecision): string[] {
   return [outcomeText ? `${outcomeName(outcome)}: ${outcomeText}` : outcomeName(outcome)];
 }
 
-/** One row per entry, in the given order; the body as its members, the most informative first. JSON has all of it. */
+/** One row per entry, in the given order. JSON has all that it records. */
 export function auditText(entries: readonly AuditEntryShown[], options: TerminalOptions = {}): string {
   if (entries.length === 0) return 'no audit entries\n';
-  const rows = entries.map(({ seq, at, kind, body, hash }) => [
+  const rows = entries.map(({ seq, at, kind, text, hash }) => [
     String(seq),
     whole(timeCell(at)),
-    kind,
-    entryTexts(body, Date.parse(at)),
+    text,
+    whole(kind),
     whole(hash.slice(0, 12)),
   ]);
-  return `${terminalList(['Entry', 'When', 'What', 'Content', 'Hash'], rows, options, ['Hash'])}\n`;
-}
-
-/** What a reader looks for first; identifiers come last. */
-const FIRST = [
-  'rule',
-  'subject',
-  'action',
-  'target',
-  'answer',
-  'outcome',
-  'reasonText',
-  'error',
-  'mode',
-  'facts',
-  'by',
-];
-const LONG_HASH = /^[0-9a-f]{64}$/;
-
-/** The members of an entry's body, the most informative first, each cut to the length of a name. */
-export function entryTexts(body: Fact, atMs: number): string[] {
-  if (!isFacts(body)) return factTexts({ content: body }, atMs);
-  const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
-  const members = Object.entries(body).sort(([a], [b]) => rank(a) - rank(b));
-  return members.flatMap(([name, value]) => memberTexts(name, value, atMs)).map((text) => clip(text, NAME_MAX));
-}
-
-function memberTexts(name: string, value: Fact, atMs: number): string[] {
-  if (name === 'facts' && isFacts(value)) return factTexts(value, atMs);
-  return factTexts(
-    { [name]: typeof value === 'string' && LONG_HASH.test(value) ? `${value.slice(0, 12)}…` : value },
-    atMs,
-  );
+  return `${terminalList(['Entry', 'When', 'What', 'Kind', 'Hash'], rows, options, ['Hash', 'Kind'])}\n`;
 }
 
 // The result of verifying the audit, for people.

@@ -162,7 +162,7 @@ export const READING: Handlers<Reading, ReadingId> = {
       ...sinceOf(since, clock.nowMs()),
     });
     const next = entries.length < limit ? null : (entries.at(-1)?.seq ?? null);
-    return { entries: entries.map(views.auditEntry), head: await reader.auditHead(), next };
+    return { entries: await views.auditEntries(reader, entries), head: await reader.auditHead(), next };
   },
   listExemptions: ({ reader, clock }, { inForce, limit, before }) =>
     views.exemptions(reader, { inForce: inForce === 'true', limit, ...given({ before }) }, clock.nowMs()),

@@ -501,7 +501,7 @@ describe('a summary', () => {
         count: 3,
         some: expect.arrayContaining([
           expect.objectContaining({ by: 'ana (token admin)', text: 'stopped everything', reason: 'the MDM lies' }),
-          expect.objectContaining({ by: null, text: 'reversed ban_device S-7 of rule ban' }),
+          expect.objectContaining({ by: null, text: 'undid what Trustward did: ban S-7, of rule ban' }),
           expect.objectContaining({ by: 'ci', text: 'asked for 1 run (run 3)' }),
         ]),
       },
@@ -526,9 +526,9 @@ describe('a summary', () => {
     expect([people.count, people.some.map(({ text }) => text).sort()]).toEqual([
       3,
       [
-        'released without a call: ban_device S-9 of rules ban and second',
-        'reversed ban_device S-7 of rules ban and second',
-        'reversed ban_device S-8 of rules ban and second',
+        'released without a call: ban S-9, of rules ban and second',
+        'undid what Trustward did: ban S-7, of rules ban and second',
+        'undid what Trustward did: ban S-8, of rules ban and second',
       ],
     ]);
   });

@@ -24,7 +24,7 @@ describe('the audit', () => {
     expect(status).toBe(200);
     expect(rowsOf(html).slice(0, 2)).toEqual([seq, seq - 1]);
     expect(text).toContain('ana (command line)');
-    expect(text).toContain('reason = "fine"');
+    expect(text).toContain('bo resumed: fine');
     expect(html).not.toContain('<script>alert');
     expect(html).not.toContain('\u202e');
     expect(html.length).toBeLessThan(60_000);

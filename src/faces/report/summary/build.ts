@@ -7,10 +7,12 @@ import type { Summary, SummaryCalls, SummaryDeed, SummaryRuns, SummaryUntrusted 
 import { type AuditKind, entryBody } from '../../../domain/audit-entry.ts';
 import type { ChangeWindow } from '../../../domain/change-window.ts';
 import { aboutText } from '../../../domain/exemption.ts';
+import type { Facts } from '../../../domain/facts.ts';
 import { saidText } from '../../../domain/operator.ts';
 import { isOfLook, type Run } from '../../../domain/run.ts';
 import type { AuditQuery } from '../../../domain/store-ports.ts';
-import { listed, plural } from '../fact-text.ts';
+import { AuditNames, DEEDS, deedWords, type NamesReader } from '../audit-words.ts';
+import { plural } from '../fact-text.ts';
 import { changeWindowNow } from '../plan-view.ts';
 import type { Counted, SummaryReader } from './sections.ts';
 
@@ -22,7 +24,7 @@ interface ReadEntry {
   seq: number;
   at: number;
   kind: AuditKind;
-  body: Readonly<Record<string, unknown>>;
+  body: Facts;
 }
 
 async function* entriesSince(
@@ -137,107 +139,23 @@ function outagesOf(runs: readonly Run[], usualMs: number, untilMs: number): Summ
 
 const PEOPLE_NAMED_MAX = 15;
 
-/** In words, after the name; undefined: the entry is not a person's. `rules`: of an act that has an entry for each of its rules. */
-type Words = (entry: ReadEntry, rules: readonly string[]) => string | undefined;
-
-const of = (entry: ReadEntry, ...names: string[]) => names.map((name) => textIn(entry, name)).join(' ');
-const ofRules = (rules: readonly string[]) =>
-  rules.length === 0 ? '' : ` of ${rules.length === 1 ? 'rule' : 'rules'} ${listed(rules)}`;
-const hasActor = (entry: ReadEntry) => textIn(entry, 'by') !== '';
-
-/** Kinds of entries that are no deed of a person; `run.started` has lines of its own. */
-const NO_DEEDS = [
-  'run.started',
-  'database.bound',
-  'lists.changed',
-  'run.finished',
-  'run.aborted',
-  'runs.removed',
-  'plans.dropped',
-  'rules.loaded',
-  'rules.rejected',
-  'source.untrusted',
-  'baseline.accepted',
-  'episode.opened',
-  'episode.closed',
-  'decision.made',
-  'decision.flapped',
-  'plan.sealed',
-  'plan.carried',
-  'plan.superseded',
-  'plan.expired',
-  'plan.applied',
-  'plan.interrupted',
-  'intent.dry',
-  'intent.sent',
-  'intent.settled',
-  'intent.withdrawn',
-  'claim.opened',
-  'claim.ended',
-  'claim.orphaned',
-  'intent.reopened',
-  'exemption.covered',
-  'exemption.ending',
-  'audit.checkpoints_lost',
-  'database.restored',
-  'database.migrated',
-  'database.moved',
-  'tables.changed',
-  'notification.delivered',
-  'notification.given_up',
-  'alert.raised',
-  'credential.replaced',
-  'notice',
-] as const satisfies readonly AuditKind[];
-type Deed = Exclude<AuditKind, (typeof NO_DEEDS)[number]>;
-
-const DEEDS: Readonly<Record<Deed, Words>> = {
-  'plan.approved': (entry) => `approved plan ${of(entry, 'plan')}`,
-  'plan.rejected': (entry) => `rejected plan ${of(entry, 'plan')}`,
-  'plan.glass_broken': (entry) => `BROKE THE GLASS: let plan ${of(entry, 'plan')} through the change windows`,
-  'plan.applying': (entry) => `applied plan ${of(entry, 'plan')}`,
-  'intent.planned': (entry) =>
-    hasActor(entry) ? `released what was in force: ${of(entry, 'action', 'target')}` : undefined,
-  'claim.released': (entry, rules) =>
-    hasActor(entry) ? `released without a call: ${of(entry, 'action', 'target')}${ofRules(rules)}` : undefined,
-  'intent.resolved': (entry) => `resolved ${of(entry, 'action', 'target')} as ${of(entry, 'as')}`,
-  'exemption.added': (entry) => `exempted ${of(entry, 'about')} (exemption ${of(entry, 'exemption')})`,
-  'exemption.confirmed': (entry) =>
-    `confirmed what joined the exemption of ${of(entry, 'about')} (${of(entry, 'count')})`,
-  'exemption.ended': (entry) => `ended the exemption of ${of(entry, 'about')}`,
-  'stop.set': () => 'stopped everything',
-  'stop.lifted': () => 'resumed',
-  'snapshot.accepted': (entry) => `accepted the next reading of ${of(entry, 'source')}`,
-  'token.added': (entry) => `made the token ${of(entry, 'name')} of scope ${of(entry, 'scope')}`,
-  'token.revoked': (entry) => `revoked the token ${of(entry, 'name')}`,
-  'restore.accepted': () => 'accepted a restored database',
-  'tables.accepted': () => 'accepted tables that were changed beside the engine',
-  'audit.key_replaced': () => 'replaced the signing key',
-  'history.forgotten': (entry) => `removed the records of a ${of(entry, 'subject')} from the history`,
-  'audit.archived': () => 'archived audit entries',
-  // A release has a line of its own.
-  'episode.overridden': (entry, rules) =>
-    hasActor(entry) ? undefined : `reversed ${of(entry, 'action', 'target')}${ofRules(rules)}`,
-};
-
 /** Runs write most entries of these kinds. */
 const DONE_BY_RUNS_TOO: ReadonlySet<AuditKind> = new Set(['intent.planned', 'claim.released']);
 
 async function sumPeople(reader: SummaryReader, sinceMs: number, { seqOf }: SummedRuns): Promise<Counted<SummaryDeed>> {
   const newest = new Newest();
-  for (const [kind, words] of Object.entries(DEEDS) as [Deed, Words][]) {
+  for (const kind of DEEDS) {
     const only = DONE_BY_RUNS_TOO.has(kind) ? { hasActor: true as const } : {};
     for await (const { entry, rules } of actsSince(reader, kind, sinceMs, only)) {
-      const text = words(entry, rules);
-      if (text === undefined) continue;
-      const { at, seq } = entry;
+      if (deedWords(entry, NO_NAMES) === undefined) continue;
+      const { at, seq, body } = entry;
       const [by, reason, reference] = ['by', 'reason', 'reference'].map((name) => textIn(entry, name) || undefined);
       const said = saidText({ reason, reference }) ?? null;
-      newest.add({ at: isoTime(at), by: by ?? null, text, reason: said, entry: seq });
+      newest.add({ at: isoTime(at), by: by ?? null, text: { kind, body, rules }, reason: said, entry: seq });
     }
   }
   for (const deed of await requestedRuns(reader, sinceMs, seqOf)) newest.add(deed);
-  return newest.counted();
+  return newest.counted(reader);
 }
 
 interface RecordedAct {
@@ -257,7 +175,10 @@ async function* actsSince(...asked: Parameters<typeof entriesSince>): AsyncGener
       atMs = entry.at;
     }
     const [rule, target] = [textIn(entry, 'rule'), textIn(entry, 'target')];
-    const key = rule === '' || target === '' ? entry.seq : `${textIn(entry, 'by')}\0${of(entry, 'action', 'target')}`;
+    const key =
+      rule === '' || target === ''
+        ? entry.seq
+        : ['by', 'action', 'target'].map((name) => textIn(entry, name)).join('\0');
     const act = atOnce.get(key);
     if (act === undefined) atOnce.set(key, { entry, rules: rule === '' ? [] : [rule] });
     else if (!act.rules.includes(rule)) act.rules.push(rule);
@@ -284,20 +205,33 @@ async function requestedRuns(
   });
 }
 
+/** Before the names of what it is about are known. */
+interface FoundDeed extends Omit<SummaryDeed, 'text'> {
+  text: string | { kind: AuditKind; body: Facts; rules: readonly string[] };
+}
+
+const NO_NAMES = new AuditNames();
+
 /** Keeps the newest of any number. */
 class Newest {
   private count = 0;
-  private some: SummaryDeed[] = [];
+  private some: FoundDeed[] = [];
 
-  add(deed: SummaryDeed): void {
+  add(deed: FoundDeed): void {
     this.count += 1;
     this.some.push(deed);
     if (this.some.length > 10 * PEOPLE_NAMED_MAX) this.trim();
   }
 
-  counted(): Counted<SummaryDeed> {
+  async counted(reader: NamesReader): Promise<Counted<SummaryDeed>> {
     this.trim();
-    return { count: this.count, some: this.some };
+    const bodies = this.some.flatMap(({ text }) => (typeof text === 'string' ? [] : [text.body]));
+    const names = await AuditNames.of(reader, bodies);
+    const some = this.some.map(({ text, ...deed }) => ({
+      ...deed,
+      text: typeof text === 'string' ? text : (deedWords(text, names, text.rules) ?? ''),
+    }));
+    return { count: this.count, some };
   }
 
   private trim(): void {

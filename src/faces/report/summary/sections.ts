@@ -4,12 +4,14 @@ import { formatDuration, HOUR_MS, MINUTE_MS } from '../../../base/time.ts';
 import type { Summary, SummaryCalls, SummaryRuns } from '../../../contract/answers.ts';
 import type { ReasonCode } from '../../../domain/decision.ts';
 import type { AuditReader, PageReader, RecordReader } from '../../../domain/store-ports.ts';
+import type { NamesReader } from '../audit-words.ts';
 import { timeWords } from '../decision-words.ts';
 import type { Document } from '../document.ts';
 import { andMore, countText, listed, plural } from '../fact-text.ts';
 import { reasonWords } from '../words.ts';
 
-export type SummaryReader = Pick<RecordReader, 'runLines' | 'exemptions'> &
+export type SummaryReader = NamesReader &
+  Pick<RecordReader, 'runLines'> &
   Pick<AuditReader, 'audit'> &
   Pick<PageReader, 'heldSince' | 'heldInForce'>;
 

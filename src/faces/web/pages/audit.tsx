@@ -1,6 +1,7 @@
 // web: the audit: its entries, newest first, by kind, target, person and time; one entry with what was hashed; and verifying it.
 // In: filters. Out: pages. It only reads.
 import { z } from 'zod';
+import type { AuditEntryShown } from '../../../contract/nouns.ts';
 import { nameField, positionField, sinceField, sinceOf } from '../../../contract/operation.ts';
 import { AUDIT_KINDS, type AuditCheck } from '../../../domain/audit-entry.ts';
 import { auditedTarget } from '../../../domain/decision-filter.ts';
@@ -11,10 +12,11 @@ import { type Ctx, param, type Route, readForm, readSearch } from '../../http/ro
 import { countText } from '../../report/fact-text.ts';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Lines, Table, When, Words } from '../../report/html/text.tsx';
-import { auditCheckText, auditView } from '../../report/lists-text.ts';
+import { auditCheckText, auditViews } from '../../report/lists-text.ts';
 import { addressOf, within } from '../address.ts';
 import { formPage, readPage } from '../answer.tsx';
 import { Act, AUDIT_COLUMNS, AuditLink, auditRow, Narrow, Pager, Whole } from '../parts/act.tsx';
+import { Ago } from '../parts/figures.tsx';
 
 // Verifying the audit.
 
@@ -186,15 +188,17 @@ export function auditPages(deps: HttpDeps): Route[] {
 async function listed({ reader, clock }: HttpDeps, context: Ctx) {
   const asked = readSearch(context, query);
   const { kind, target, actor, since, before } = asked;
+  const nowMs = clock.nowMs();
   const entries = await reader.audit({
     limit: PAGE + 1,
     ...(before !== undefined && { beforeSeq: before }),
     ...(kind !== undefined && { kind }),
     ...(target !== undefined && { target: await auditedTarget(reader, target) }),
     ...(actor !== undefined && { actor }),
-    ...sinceOf(since, clock.nowMs()),
+    ...sinceOf(since, nowMs),
   });
   const shown = entries.slice(0, PAGE);
+  const views = await auditViews(reader, shown);
   const next = entries.length > PAGE ? addressOf('/audit', { ...asked, before: shown.at(-1)?.seq }) : undefined;
   return (
     <>
@@ -203,7 +207,6 @@ async function listed({ reader, clock }: HttpDeps, context: Ctx) {
         Everything that Trustward read, decided and did, and what people did. Each entry has the hash of the one before
         it.
       </p>
-      <VerifyCard />
       <section class="card" id="entries">
         <h2>Entries</h2>
         <Form class="act" method="get" action="/audit" aria-label="Entries of the audit">
@@ -218,11 +221,12 @@ async function listed({ reader, clock }: HttpDeps, context: Ctx) {
         <Table
           caption="Entries of the audit, newest first"
           columns={AUDIT_COLUMNS}
-          rows={shown.map(auditRow)}
+          rows={views.map((entry) => auditRow(entry, nowMs))}
           empty="No entry is like this."
         />
         <Pager next={next} />
       </section>
+      <VerifyCard />
     </>
   );
 }
@@ -236,21 +240,24 @@ function Field({ name, label, value, hint }: { name: string; label: string; valu
   );
 }
 
-async function oneEntry({ reader }: HttpDeps, given: string) {
+async function oneEntry({ reader, clock }: HttpDeps, given: string) {
   const seq = /^\d{1,15}$/.test(given) ? Number(given) : 0;
   const [entry] = seq === 0 ? [] : await reader.audit({ afterSeq: seq - 1, beforeSeq: seq + 1, limit: 1 });
   if (!entry) throw new AppError('not_found', `there is no entry \`${given}\` in the audit: it may have been archived`);
-  const { at, kind, body, prev, hash } = auditView(entry);
+  const [{ at, kind, text, body, prev, hash }] = (await auditViews(reader, [entry])) as [AuditEntryShown];
   const target = ownText(body, 'target');
   const head = await reader.auditHead();
   return (
     <>
       <h1>Entry {seq} of the audit</h1>
       <section class="card">
+        <p class="lead">
+          <Words>{`${text}.`}</Words>
+        </p>
         <dl class="facts">
           <dt>when</dt>
           <dd>
-            <When at={at} />
+            <Ago at={at} nowMs={clock.nowMs()} />, <When at={at} />
           </dd>
           <dt>kind</dt>
           <dd>
@@ -283,12 +290,14 @@ async function oneEntry({ reader }: HttpDeps, given: string) {
       <section class="card">
         <h2>Content</h2>
         <Whole max={BYTES_MAX}>{JSON.stringify(body, null, 2)}</Whole>
-        <h2>What was hashed</h2>
-        <p>
-          The hash is SHA-256 over the hash before it, the number, and these bytes. Hidden characters are spelled out
-          here.
-        </p>
-        <Whole max={BYTES_MAX}>{entry.bytes}</Whole>
+        <details>
+          <summary>What was hashed</summary>
+          <p>
+            The hash is SHA-256 over the hash before it, the number, and these bytes. Hidden characters are spelled out
+            here.
+          </p>
+          <Whole max={BYTES_MAX}>{entry.bytes}</Whole>
+        </details>
       </section>
     </>
   );

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { nameField } from '../../../contract/operation.ts';
 import { DOUBTS } from '../../../contract/operator.ts';
-import type { AuditEntry } from '../../../domain/audit-entry.ts';
+import { type AuditEntry, entryBody } from '../../../domain/audit-entry.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { ownText } from '../../../domain/facts.ts';
 import { type Intent, nextText, timesRefused } from '../../../domain/intent.ts';
@@ -15,7 +15,7 @@ import { asSentence, countText, factTexts, plural } from '../../report/fact-text
 import { Form, Link } from '../../report/html/link.tsx';
 import { Code, Lines, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
 import { INBOX_WORDS, type InboxItem, inboxTitle, inboxWhy, nextStep, readInbox, sinceMs } from '../../report/inbox.ts';
-import { auditView } from '../../report/lists-text.ts';
+import { auditViews } from '../../report/lists-text.ts';
 import { inboxSentence } from '../../report/state-now.ts';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
@@ -177,14 +177,15 @@ async function described(deps: HttpDeps, intent: Intent, needsPerson: boolean) {
 
 async function audited(deps: HttpDeps, intent: Intent) {
   const { target } = intent;
-  const entries = await entriesAbout(deps, intent);
+  const nowMs = deps.clock.nowMs();
+  const entries = await auditViews(deps.reader, await entriesAbout(deps, intent));
   return (
     <section class="card">
       <h2>What the audit has of it</h2>
       <Table
         caption="Entries of the audit about this action, newest first"
         columns={AUDIT_COLUMNS}
-        rows={entries.map(auditRow)}
+        rows={entries.map((entry) => auditRow(entry, nowMs))}
         empty="None: they may have been archived."
       />
       <p>
@@ -204,7 +205,7 @@ async function canResolve({ reader }: HttpDeps, intent: Intent): Promise<boolean
 /** Of the newest entries about its target. */
 async function entriesAbout({ reader }: HttpDeps, { id, target }: Intent): Promise<AuditEntry[]> {
   const entries = await reader.audit({ target, limit: ENTRIES_READ });
-  return entries.filter((entry) => ownText(auditView(entry).body, 'intent') === id).slice(0, ENTRIES_MAX);
+  return entries.filter((entry) => ownText(entryBody(entry), 'intent') === id).slice(0, ENTRIES_MAX);
 }
 
 const PAGE = 50;

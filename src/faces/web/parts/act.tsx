@@ -1,18 +1,16 @@
 // web: a form with one button, with which a person changes something. In: where it goes, and what is asked. Out: a form that works without
 // JavaScript; with it, a button that cannot be taken back asks first.
 import type { Child } from 'hono/jsx';
-import type { ReleasedShown } from '../../../contract/nouns.ts';
+import type { AuditEntryShown, ReleasedShown } from '../../../contract/nouns.ts';
 import { type Entry, saidFields } from '../../../contract/operation.ts';
-import type { AuditEntry } from '../../../domain/audit-entry.ts';
-import { ownText } from '../../../domain/facts.ts';
 import type { Intent, IntentBasis } from '../../../domain/intent.ts';
 import { subjectPath } from '../../report/document.ts';
 import { showHidden, spellHidden } from '../../report/fact-text.ts';
 import { Who } from '../../report/html/document.tsx';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
-import { Code, type Column, Mark, type Row, Table, Term, When, Words } from '../../report/html/text.tsx';
-import { auditView, entryTexts } from '../../report/lists-text.ts';
+import { Code, type Column, Mark, type Row, Table, Term, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
+import { Ago } from './figures.tsx';
 
 interface ActProps {
   to: string;
@@ -178,31 +176,26 @@ export function Whole({ children, max }: { children: string; max: number }) {
   );
 }
 
-// An entry of the audit as a row: when, what, who, and its content.
+// An entry of the audit as a row: when, and what it says, with its content behind.
 
-export const AUDIT_COLUMNS = ['Entry', 'When', 'Kind', 'Who', 'What'];
+export const AUDIT_COLUMNS = ['Entry', 'When', 'What'];
 
-const TEXTS = 4;
 /** More is on the entry's own page. */
 const BODY_MAX = 1_500;
 
-export function auditRow(entry: AuditEntry): Row {
-  const { seq, at, kind, body } = auditView(entry);
-  const by = ownText(body, 'by');
-  const texts = entryTexts(body, Date.parse(at)).filter((text) => by === undefined || !text.startsWith('by = '));
+export function auditRow({ seq, at, kind, text, body }: AuditEntryShown, nowMs: number): Row {
   return {
     id: `entry-${seq}`,
     cells: [
       <Link href={`/audit/${seq}`} aria-label={`entry ${seq} of the audit`}>
         {seq}
       </Link>,
-      <When at={at} />,
-      <Term>{kind}</Term>,
-      by === undefined ? null : <Words>{by}</Words>,
+      <Ago at={at} nowMs={nowMs} />,
       <>
-        <Words>{texts.slice(0, TEXTS).join('; ')}</Words>
-        <details>
-          <summary>All of entry {seq}</summary>
+        <Words>{text}</Words>
+        <details class="quiet">
+          <summary>Details</summary>
+          <Term>{kind}</Term>
           <Whole max={BODY_MAX}>{JSON.stringify(body, null, 2)}</Whole>
         </details>
       </>,
