@@ -365,6 +365,7 @@ export const why = z
 
 /** The answer to `facts WHAT --at TIME`. */
 export const factsAt = z.strictObject({ subject: identity, asOf, record: facts });
+export const factsNow = z.strictObject({ subject: identity, at: moment, record: facts });
 
 // A summary of some time.
 

@@ -243,8 +243,15 @@ export async function factsCommand(io: Io, subject: string | undefined, options:
     const { factsAtCommand } = await import('./as-of.ts');
     return factsAtCommand(io, subject, options.at, options);
   }
+  if (subject !== undefined && !isKind(subject)) {
+    const hint = didYouMean(subject, FACT_KINDS);
+    if (hint !== '')
+      throw new AppError('usage', `\`${subject}\` has no facts: expected ${FACT_KINDS.join(', ')}${hint}`);
+    const { factsNowCommand } = await import('./as-of.ts');
+    return factsNowCommand(io, subject, options);
+  }
   const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
-  const kinds = subject === undefined ? FACT_KINDS : [kindOf(subject)];
+  const kinds = subject === undefined ? FACT_KINDS : [subject];
   const samples = options.sample === false ? undefined : await sampleOf(await configOf(io, options), kinds);
   const lists = listsOf((await withSettings(io, options)).env);
   const facts = kinds.map((kind) => factsOfKind(kind, samples?.get(kind), lists));
@@ -257,11 +264,8 @@ export async function factsCommand(io: Io, subject: string | undefined, options:
   return 0;
 }
 
-function kindOf(subject: string): FactKind {
-  const kind = FACT_KINDS.find((each) => each === subject);
-  if (kind) return kind;
-  const hint = didYouMean(subject, FACT_KINDS);
-  throw new AppError('usage', `\`${subject}\` has no facts: expected ${FACT_KINDS.join(', ')}${hint}`);
+function isKind(text: string): text is FactKind {
+  return (FACT_KINDS as readonly string[]).includes(text);
 }
 
 /** `sample`: undefined when none was to be read. */

@@ -148,6 +148,26 @@ describe('facts', () => {
     expect([code, out]).toEqual([0, expect.stringContaining('(no records were read)')]);
   });
 
+  it('of one subject are its own, read now; of one that is not known the mistake says so, and what else there is', async () => {
+    await org.run('dry-run');
+    const serial = 'FACTS-1';
+    const id = org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' });
+    await org.run('dry-run');
+    const { code, out } = await facts([serial], org.env);
+    expect([code, out]).toEqual([0, expect.stringMatching(new RegExp(`^device ${id} as read 20`))]);
+    expect(out).toContain('  MdmData.CompromisedStatus = "TRUE"\n');
+    expect(out).not.toContain('Facts of a device');
+    const { record } = JSON.parse((await facts([serial, '--format', 'json'], org.env)).out);
+    expect(record).toMatchObject({ SerialNumber: serial, MdmData: { CompromisedStatus: 'TRUE' } });
+    expect(await facts(['FACTS-2'], org.env)).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(
+        /nothing is known as `FACTS-2`.*`trustward facts KIND` lists .* device, user, service/,
+      ),
+    });
+  });
+
   it('of something else is a mistake in one line', async () => {
     const { code, err } = await facts(['devices']);
     expect([code, err]).toEqual([

@@ -51,25 +51,24 @@ export const ROWS: readonly Row[] = [
   },
   {
     line: 'facts [subject]',
-    summary: 'list the facts that rules can read, of a device, user, service or event; all by default',
+    summary:
+      'list the facts that rules can read, of a kind (device, user, service, event) or all; or those of one subject, read now',
     options: [
       ...output('text, json, md'),
-      {
-        flag: '--at <when>',
-        text: 'the facts of one subject at an earlier time, from the history (then name the subject)',
-      },
-      { flag: '--db <file>', text: 'the database whose history has them (TRUSTWARD_DB)' },
+      { flag: '--at <when>', text: 'the facts of one subject at an earlier time, from the history' },
+      { flag: '--db <file>', text: 'the database that knows the subject (TRUSTWARD_DB)' },
       ORGANIZATION,
       { flag: '--no-sample', text: 'do not read records to count missing facts in' },
       API_URL,
+      RULES,
     ],
     examples: [
       '# what a rule about devices can read, and how often each fact is missing',
       'trustward facts device',
-      '# all that was recorded of one device at a time',
+      '# what is known of one device, by any of its names',
+      'trustward facts C02MQHAHEA',
+      '# all that was recorded of it at a time',
       'trustward facts C02MQHAHEA --at 2027-01-10T18:00Z',
-      '# everything, as a page, without reading records',
-      'trustward facts --no-sample --out facts.md',
     ],
     load: async () => (await import('../facts.ts')).factsCommand,
   },
