@@ -121,7 +121,7 @@ export function partsOf({ params, body }: Described, input: object): Parts {
 export function parsedInput<E extends Described>(
   one: E,
   input: object,
-  spelled: (path: string) => string = (path) => `\`${path}\``,
+  spelled: (path: string) => string = (path) => (path === '' ? 'what was given' : `\`${path}\``),
 ): ParsedOf<E> {
   const parts = partsOf(one, input);
   const parsed: object = {};
@@ -139,7 +139,8 @@ const FAULTS_MAX = 5;
 function faultsOf(issues: readonly z.core.$ZodIssue[], value: unknown, spelled: (path: string) => string): string {
   const named = issues.slice(0, FAULTS_MAX).map((issue) => {
     const path = pathText(issue.path);
-    return `${path === '' ? 'what was given' : spelled(path)} ${wordsOf(issue, value)}`;
+    const words = wordsOf(issue, value);
+    return `${spelled(path)} ${path === '' ? words.replace(/`(\w+)`/g, (_, name: string) => spelled(name)) : words}`;
   });
   const more = issues.length - named.length;
   return [...named, ...(more > 0 ? [`and ${more} more faults`] : [])].join('; ');

@@ -108,7 +108,7 @@ function rulesIn(folder: string): string[] {
   );
   return files
     .map(({ name }) => join(folder, name))
-    .filter((file) => /^\s*"?when"?\s*:/m.test(readFileSync(file, 'utf8').slice(0, RULE_MAX)));
+    .filter((file) => /(?:^|[{,])\s*"?when"?\s*:/m.test(readFileSync(file, 'utf8').slice(0, RULE_MAX)));
 }
 
 const RULE_MAX = 100_000;

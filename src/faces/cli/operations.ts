@@ -198,9 +198,12 @@ export function progressOf(io: Io, { log }: Pick<Config, 'log'>): Progress | und
 /** `breakGlass` → `--break-glass`. */
 export function spelledAs(id: OperationId, path: string): string {
   const command = COMMANDS[id];
+  if (path === '') return command?.line.replace(/ [<[].*/, '') ?? id;
   const [name = '', ...inner] = path.split(/[.[]/);
   const option = command?.options?.find((one) => memberOf(one) === name);
-  const spelled = option?.flag.split(' ')[0] ?? (command?.line.includes(`${name}>`) ? `<${name}>` : `\`${name}\``);
+  const spelled =
+    option?.flag.split(' ')[0] ??
+    (new RegExp(`[<[]${name}[>\\]]`).test(command?.line ?? '') ? `<${name}>` : `\`${name}\``);
   return inner.length === 0 ? spelled : `${spelled} (\`${path}\`)`;
 }
 

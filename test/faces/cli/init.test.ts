@@ -69,6 +69,11 @@ describe('a new installation', () => {
     expect([modeOf('trustward.env'), modeOf('api-key'), modeOf('data')]).toEqual([0o600, 0o600, 0o700]);
   });
 
+  it('is not laid beside a rule of JSON on one line', async () => {
+    writeFileSync(join(dir, 'own.json'), '{"id":"own","subject":"device","when":{"==":[1,1]},"then":"notify"}');
+    expect(await init(dir)).toMatchObject({ code: 2, err: expect.stringContaining('own.json` is a rule') });
+  });
+
   it('has every shipped rule, with its tests, and none of them acts', async () => {
     await init(dir);
     const shipped = readdirSync('rules').filter((name) => name.endsWith('.yaml'));

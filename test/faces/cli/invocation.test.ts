@@ -73,6 +73,7 @@ describe('a mistake', () => {
       'exempt add needs --reason <text>, --owner <who> and --until <when>; `trustward exempt add --help` ',
     ],
     ['intents resolve', 'intents resolve needs <id>, --reason <text> and --as <done|not-done|retry>; `trustward '],
+    ['claims release', 'claims release needs <target> or --rule, one of the two'],
     ['approve', 'approve needs <plan>; `trustward approve --help` shows what it takes'],
     ['runs --foo', "unknown option '--foo'; `trustward runs --help` shows what it takes"],
     ['ban x', '`trustward approve PLAN` says yes'],
