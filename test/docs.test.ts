@@ -7,6 +7,7 @@ import { HELP_GROUPS } from '../src/faces/cli/grammar/groups.ts';
 import { buildProgram } from '../src/faces/cli/program.ts';
 import { ROOT } from './support/built.ts';
 import { openEndpoint } from './support/endpoint.ts';
+import { mistakeIn, words } from './support/grammar.ts';
 import { namesRead } from './support/settings.ts';
 
 const PAGES = [
@@ -92,6 +93,62 @@ describe('names in tables', () => {
     const shipped = readdirSync(join(ROOT, 'rules')).filter((name) => name.endsWith('.yaml'));
     const rows = all(section(read('README.md'), 'Rules'), /\| `([a-z-]+)` \| `/g);
     expect(sorted(rows)).toEqual(sorted(shipped.map((name) => name.replace('.yaml', ''))));
+  });
+});
+
+/** Command lines of Trustward in a page: in blocks of a shell, and in backticks. */
+function commandLines(page: string): string[] {
+  const text = read(page);
+  const blocks = all(text, /```sh[^\n]*\n([\s\S]*?)```/g).flatMap((block) =>
+    block
+      .replace(/\\\n/g, ' ')
+      .split('\n')
+      .map((line) => line.replace(/(^|\s)#.*/, '')),
+  );
+  const quoted = all(withoutExamples(text), /`([^`\n]+)`/g);
+  const parts = [...blocks, ...quoted].flatMap((line) => line.split(/\$\(|&&|\|\||[|;] /));
+  return parts.flatMap((part) => /^ *(?:\w+=\S+ +)*(?:\S*\/)?trustward +((?!:)\S.*)$/.exec(part)?.[1] ?? []);
+}
+
+const SOURCES = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.tsx?$/.test(name))
+  .map((name) => `src/${name}`);
+
+/** In backticks, within texts of a source. What is put in is some word; a line that begins with it names no command. */
+function printedLines(source: string): string[] {
+  if (!read(source).includes('`trustward ')) return [];
+  const lines: string[] = [];
+  const visit = (node: ts.Node): void => {
+    const text = ts.isTemplateExpression(node)
+      ? [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join('X')
+      : ts.isStringLiteralLike(node)
+        ? node.text
+        : '';
+    lines.push(...all(text, /`trustward ([^`X][^`]*)`/g));
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(source, read(source), ts.ScriptTarget.Latest, true));
+  return lines;
+}
+
+describe('commands in pages and in what the program prints', () => {
+  it('never go through npx: it would ask a public registry for a name that is not ours', () => {
+    const texts = [...PAGES, ...SOURCES, 'compose.yaml', 'Dockerfile'];
+    expect(texts.filter((file) => /npx( -\S+)* trustward/.test(read(file)))).toEqual([]);
+  });
+
+  it('exist, with their options', async () => {
+    const found = [
+      ...PAGES.flatMap((file) => commandLines(file).map((line) => ({ file, line }))),
+      ...SOURCES.flatMap((file) => printedLines(file).map((line) => ({ file, line }))),
+    ];
+    const mistakes: string[] = [];
+    for (const { file, line } of found) {
+      const mistake = await mistakeIn(words(line.replace(/\)*$/, '').replace(/[<>].*$/, '')));
+      if (mistake !== undefined) mistakes.push(`${file}: trustward ${line}: ${mistake}`);
+    }
+    expect(found.length).toBeGreaterThan(300);
+    expect(mistakes).toEqual([]);
   });
 });
 

@@ -14,7 +14,7 @@ import { silentLog } from './support/organization.ts';
 import { recordMonth, wrongAfternoon } from './support/recorded-month.ts';
 import { goingThrough, inOneShell, WHOLE_WALK, walkOf } from './support/walk.ts';
 
-const NPX = `npx() { shift; "${process.execPath}" "${built('src/main.ts')}" "$@"; }`;
+const COMMAND = `trustward() { "${process.execPath}" "${built('src/main.ts')}" "$@"; }`;
 
 describe('the first ten minutes of the README', () => {
   let dir: string;
@@ -35,7 +35,7 @@ describe('the first ten minutes of the README', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const shell = (script: string, env: Record<string, string> = {}) => inOneShell(`${NPX}\n${script}`, dir, env);
+  const shell = (script: string, env: Record<string, string> = {}) => inOneShell(`${COMMAND}\n${script}`, dir, env);
   const walk = walkOf('README.md');
   const going = (blocks: string[], folder: string, key: string) => goingThrough(blocks, folder, key, server.address);
 
@@ -56,7 +56,7 @@ describe('the first ten minutes of the README', () => {
   });
 
   it('end with exit code 2 and one line where NODE_ENV=production has no API address', async () => {
-    const failure = await shell('npx trustward serve', {
+    const failure = await shell('trustward serve', {
       NODE_ENV: 'production',
     }).catch((error) => error);
     expect(failure).toMatchObject({ code: 2, stdout: '' });
@@ -114,7 +114,7 @@ describe('the walk from a first draft to a mode', () => {
     const blocks = walkOf('docs/history.md');
     expect(blocks).toHaveLength(6);
     const env = { TRUSTWARD_DB: join(dir, 'trustward.db'), TRUSTWARD_RULES: 'rules' };
-    const { stdout } = await inOneShell([NPX, ...blocks].join('\n'), dir, env);
+    const { stdout } = await inOneShell([COMMAND, ...blocks].join('\n'), dir, env);
     const told = stdout.replace(/\s+/g, ' ');
     expect(told).toMatch(
       /Would have banned 43 devices of 43 people; at most 40 in one run.*Would have banned 3 devices of 3 people.*they differ: diff.md names who/,
@@ -133,7 +133,7 @@ it(
   },
   () =>
     restoreOnAnEmptyMachine({
-      npx: NPX,
+      command: COMMAND,
       program: [process.execPath, built('src/main.ts')],
     }),
 );

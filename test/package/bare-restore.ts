@@ -1,5 +1,5 @@
 // test package: a machine that works, is lost, and comes back on an empty one by the commands of docs/operating.md.
-// In: how `npx trustward` runs. Out: what a test asserts: output, changes on the platform, what the daemon does afterwards.
+// In: how the program runs. Out: what a test asserts: output, changes on the platform, what the daemon does afterwards.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,14 +15,14 @@ const PAGE = 'docs/operating.md';
 
 /** A shell function or nothing, before the script; and the program with its first arguments. */
 export interface Runner {
-  npx: string;
+  command: string;
   program: string[];
   /** Makes a new machine's folder able to run it. */
   prepare?(machine: string): void;
 }
 
 /** Errors: of an expectation. */
-export async function restoreOnAnEmptyMachine({ npx, program, prepare }: Runner): Promise<void> {
+export async function restoreOnAnEmptyMachine({ command, program, prepare }: Runner): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'trustward-restore-'));
   const [machine, backups] = [join(dir, 'machine'), join(dir, 'backups')];
   for (const folder of [machine, backups]) mkdirSync(folder);
@@ -35,23 +35,23 @@ export async function restoreOnAnEmptyMachine({ npx, program, prepare }: Runner)
   });
   const key = join(dir, 'key');
   writeFileSync(key, `${server.credentials?.apiKey}\n`);
-  const shell = (script: string) => inOneShell(`${npx}\n${script.replaceAll('/backups', backups)}`, machine);
+  const shell = (script: string) => inOneShell(`${command}\n${script.replaceAll('/backups', backups)}`, machine);
   const enforce = (name: string) => `perl -pi -e 's/^mode: dry-run/mode: enforce/' trustward/rules/${name}.yaml`;
   try {
     prepare?.(machine);
     const [init = ''] = walkOf('README.md');
     const load = 'set -a; . trustward/trustward.env; set +a';
     const allow = ['echo TRUSTWARD_MODE=enforce >> trustward/trustward.env', enforce('ban-compromised-device'), load];
-    await shell([goingThrough([init], 'trustward', key, server.address), ...allow, 'npx trustward run'].join('\n'));
+    await shell([goingThrough([init], 'trustward', key, server.address), ...allow, 'trustward run'].join('\n'));
     expect(bans(server)).toHaveLength(2);
     const [keep = ''] = walkOf(PAGE, 'keep');
     await shell(
-      `${load}\nnpx trustward exempt add device EXEMPT-1 --unseen --owner ana --reason "the director" --until 30d\n${keep}`,
+      `${load}\ntrustward exempt add device EXEMPT-1 --unseen --owner ana --reason "the director" --until 30d\n${keep}`,
     );
 
     // After the backup: one more ban, which the backup does not know. Then the machine is gone.
     server.fleet.addDevice({ serial: 'SINCE-1', mdm_compromised: 'TRUE' });
-    await shell(`${load}\nnpx trustward run`);
+    await shell(`${load}\ntrustward run`);
     expect(bans(server)).toHaveLength(3);
     renameSync(machine, join(dir, 'lost'));
     mkdirSync(machine);
@@ -70,7 +70,7 @@ export async function restoreOnAnEmptyMachine({ npx, program, prepare }: Runner)
     expect(server.writes()).toHaveLength(before);
 
     await serveUntil(/ban_device WAITING-1: succeeded/, machine, program, load);
-    const { stdout: verified } = await shell(`${load}\nnpx trustward audit verify`);
+    const { stdout: verified } = await shell(`${load}\ntrustward audit verify`);
     expect(verified).toContain('the audit is whole');
     expect(bans(server)).toHaveLength(4);
     // INVARIANT: nothing that was done is done again: each device was written to once, the exempt one never.

@@ -19,9 +19,9 @@ afterAll(() => installed?.remove());
 
 const pathsOf = () => installed.packed.files.map(({ path }) => path);
 
-function npx(...args: string[]) {
+function trustward(...args: string[]) {
   const { folder, env } = installed;
-  return run('npx', ['trustward', ...args], { cwd: folder, env, maxBuffer: 64 * 2 ** 20 });
+  return run(join(folder, 'node_modules/.bin/trustward'), args, { cwd: folder, env, maxBuffer: 64 * 2 ** 20 });
 }
 
 describe('the package', () => {
@@ -65,14 +65,14 @@ describe('the package', () => {
     expect(broken).toEqual([]);
   });
 
-  it('names its version as `npx trustward --version`', async () => {
+  it('names its version', async () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
-    expect((await npx('--version')).stdout.trim()).toBe(version);
+    expect((await trustward('--version')).stdout.trim()).toBe(version);
   });
 
   it('checks and tests the rules that it brings', { timeout: 120_000 }, async () => {
-    expect((await npx('rules', 'check', '--rules', SHIPPED_RULES)).stdout).toBe('6 rules can be loaded\n');
-    expect((await npx('rules', 'test', '--rules', SHIPPED_RULES)).stdout).toContain('passed');
+    expect((await trustward('rules', 'check', '--rules', SHIPPED_RULES)).stdout).toBe('6 rules can be loaded\n');
+    expect((await trustward('rules', 'test', '--rules', SHIPPED_RULES)).stdout).toContain('passed');
   });
 
   it('serves a made-up organization to a first ban, and a run after it prints a report as JSON', {
@@ -104,7 +104,7 @@ describe('the package', () => {
     daemon.kill('SIGTERM');
     expect((await once(daemon, 'exit'))[0]).toBe(0);
     const args = ['run', '--mode', 'dry-run', '--format', 'json', '--rules', SHIPPED_RULES];
-    const report = JSON.parse((await npx(...args)).stdout) as { run: object; snapshot: object };
+    const report = JSON.parse((await trustward(...args)).stdout) as { run: object; snapshot: object };
     expect(report).toMatchObject({ run: { status: 'completed', mode: 'dry-run' }, snapshot: { trusted: true } });
   });
 });

@@ -14,7 +14,7 @@ let installed: Installed;
 const { PATH } = process.env;
 beforeAll(() => {
   installed = packAndInstall();
-  process.env.PATH = [installed.env.PATH, PATH].join(delimiter);
+  process.env.PATH = [join(installed.folder, 'node_modules/.bin'), installed.env.PATH, PATH].join(delimiter);
 }, 600_000);
 afterAll(() => {
   process.env.PATH = PATH;
@@ -44,7 +44,7 @@ it('the first ten minutes of the README lead to an applied plan with the package
 
 it('the steps for an empty machine lead back to a daemon that acts with the package alone', () =>
   restoreOnAnEmptyMachine({
-    npx: '',
+    command: '',
     program: ['node_modules/.bin/trustward'],
     prepare: (machine) => {
       mkdirSync(machine, { recursive: true });

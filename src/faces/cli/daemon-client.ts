@@ -130,7 +130,7 @@ export async function openCommand(io: Io, options: CommonOptions & { print?: boo
 
 /** Any number of endpoints may be there, on other machines. */
 const NOT_HERE =
-  'with PostgreSQL there is no link: open the address of `trustward serve`, and sign in with a token of `trustward tokens add`';
+  'with PostgreSQL there is no link: open the address of `trustward serve`, and sign in with a token of `trustward tokens add NAME --scope SCOPE`';
 
 /** The program that opens an address, and its first arguments; undefined without a desktop. */
 export function browserOf(platform: NodeJS.Platform, env: Io['env']): readonly [string, ...string[]] | undefined {

@@ -28,7 +28,7 @@ interface Started {
 }
 
 /**
- * `trustward` when that is found on PATH, otherwise the whole path of the program, which works from every folder. Never `npx trustward`: outside
+ * `trustward` when that is found on PATH, otherwise the whole path of the program, which works from every folder. Never through npx: outside
  * of the folder where it is installed that asks a public registry for a name that is not ours. npm adds folders to PATH that no shell has.
  */
 export function invokedAs({ program, env, isExecutable }: Started): string {

@@ -56,7 +56,7 @@ function welcome({ url, tokenPlace, metricsUrl }: Endpoint, count: number, datab
     'Trustward answers.',
     '',
     `  HTTP endpoint   ${url}`,
-    `  Token           ${tokenPlace ?? 'those of `trustward tokens add`'}`,
+    `  Token           ${tokenPlace ?? 'those of `trustward tokens add NAME --scope SCOPE`'}`,
     ...(metricsUrl === undefined ? [] : [`  Metrics         ${metricsUrl}/metrics`]),
     `  Organizations   ${count}`,
     `  Database        ${database}`,

@@ -269,7 +269,7 @@ export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, '
   const notLifted = notLiftedWords(decision.reason);
   if (notLifted !== undefined) return `${notLifted}${breakGlassHint(decision, plan)}`;
   if (LIFTED_BY_APPROVAL.has(decision.reason) && isLive(decision.mode))
-    return 'It is in a plan that is already approved, and waits for `trustward apply`.';
+    return 'It is in a plan that is already approved, and waits for `trustward apply PLAN`.';
   return 'The next run tries it again.';
 }
 

@@ -1,28 +1,8 @@
 // test: the examples that end the help of each command. In: the grammar of all groups, bound to nothing. Out: tests; nothing runs.
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { groupsFor } from '../../../src/faces/cli/grammar/groups.ts';
-import { type Io, OF_ORGANIZATION } from '../../../src/faces/cli/io.ts';
-
-/** The whole grammar; `ran` gets the path of a command instead of running it. */
-async function grammar(ran: (path: string) => void): Promise<Command> {
-  const program = new Command('trustward');
-  const bind =
-    () =>
-    async (...values: unknown[]) =>
-      ran(pathOf(values.at(-1) as Command));
-  for (const add of await groupsFor(undefined)) add(program, {} as Io, bind);
-  for (const command of allCommands(program)) command.exitOverride();
-  return program;
-}
-
-function allCommands(command: Command): Command[] {
-  return [command, ...command.commands.flatMap(allCommands)];
-}
-
-function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
-}
+import { OF_ORGANIZATION } from '../../../src/faces/cli/io.ts';
+import { allCommands, grammar, pathOf, words } from '../../support/grammar.ts';
 
 function helpOf(command: Command): string {
   let help = '';
@@ -38,11 +18,6 @@ function examplesIn(help: string): string[] {
   const pairs = lines.map((line, index) => (index % 2 === 0 ? /^ {2}# \S/ : /^ {2}trustward \S/).test(line));
   if (pairs.includes(false) || pairs.length % 2 === 1) throw new Error(`a comment, then a command: ${block}`);
   return lines.filter((_, index) => index % 2 === 1).map((line) => line.trim());
-}
-
-/** As a shell does, for words, and texts in quotes. */
-function words(line: string): string[] {
-  return [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((found) => (found[1] ?? found[2] ?? found[3]) as string);
 }
 
 const commands = allCommands(await grammar(() => undefined)).slice(1);

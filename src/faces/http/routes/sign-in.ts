@@ -74,7 +74,9 @@ function usedUp(opensByCommand: boolean): Problem {
 }
 
 function unknownToken(opensByCommand: boolean): Problem {
-  const then = opensByCommand ? 'run `trustward open` for a link' : 'make a new one with `trustward tokens add`';
+  const then = opensByCommand
+    ? 'run `trustward open` for a link'
+    : 'make a new one with `trustward tokens add NAME --scope SCOPE`';
   const detail = `the token is unknown, revoked or expired: check it, or ${then}`;
   return new Problem(401, 'unauthorized', 'The token is not valid', detail);
 }
