@@ -290,6 +290,11 @@ function begunOf(
 // The content of planned intents, as a plan's digest covers it; and how the plans in place of a superseded one differ
 // from it.
 
+/** Its action on its target, once for each match that it is based on: nothing of that is begun twice. */
+export function groundsOf({ action, target, basis }: Pick<PlannedIntent, 'action' | 'target' | 'basis'>): string[] {
+  return basis.map(({ episodeId }) => JSON.stringify([action, target, episodeId]));
+}
+
 /** What a digest covers of one intent, and no more. */
 export function contentOf({ key, action, target, settings, held, released, basis, effect }: PlannedIntent) {
   return {

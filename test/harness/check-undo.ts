@@ -45,7 +45,8 @@ function wasAsked({ ledger }: Checker, { id, approved, planId, action, target }:
  * Whether a person's change fell into an attempt on the target or its doubt, or was never visible between two reads.
  */
 function isBesideAttempt({ ledger, world, looks }: Checker, { atMs, verb }: Effect, target: string): boolean {
-  const before = world.effects.findLast((effect) => effect.target === target && effect.atMs < atMs && effect.changed);
+  const isBefore = (effect: Effect) => effect.target === target && effect.atMs < atMs && effect.changed;
+  const before = world.effects.findLast((one) => isBefore(one) && [verb, INVERSE_OF[verb]].includes(one.verb));
   if (before && before.verb !== verb && before.request === undefined && !looks.between(before.atMs, atMs)) return true;
   return [...ledger.intents.values()].some((life) => {
     if (life.target !== target || life.sent.length === 0) return false;

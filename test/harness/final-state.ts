@@ -156,14 +156,18 @@ function reversalsOf(view: FinalView, verb: Verb, target: string): Effect[] {
   );
 }
 
-/** People enrolled it again while our deletion was in doubt: this cannot be distinguished from a person's reversal. */
+/** People enrolled it again while our deletion was in doubt, or after a doubt that a person resolved: this cannot be distinguished from their reversal. */
 function isBroughtBackInDoubt({ ledger, world }: FinalView, target: string): boolean {
   const back = world.effects.filter((effect) => effect.verb === 'enroll' && effect.target === target);
   const deletions = [...ledger.intents.values()].filter(
     (life) => life.action.startsWith('delete_') && life.target === target,
   );
   return deletions.some(({ settled }) =>
-    settled.some(({ outcome, atMs }) => outcome === 'parked' && back.some((effect) => effect.atMs <= atMs)),
+    back.some(
+      ({ atMs }) =>
+        settled.findLast((one) => one.atMs <= atMs)?.outcome === 'unknown' ||
+        settled.some((one) => one.outcome === 'parked' && atMs <= one.atMs),
+    ),
   );
 }
 

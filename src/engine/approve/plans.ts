@@ -13,6 +13,7 @@ import { type Operator, saidText } from '../../domain/operator.ts';
 import {
   type CarriedPlan,
   contentOf,
+  groundsOf,
   isSameContent,
   type LeftIntent,
   type Plan,
@@ -91,9 +92,12 @@ function sealedAs({ runId }: SealInput, made: Omit<Sealed, 'notes'>, isNew: bool
 /** Each waiting plan keeps what of it is still planned; what is in none joins the one that keeps most. */
 function* carrying(input: SealInput, rivals: readonly Plan[], approved: readonly Plan[]): Generator<void, Sealed> {
   const now = new Map(input.planned.map((one) => [one.key, one]));
-  const all = rivals.map((plan) => ({ plan, ...keptOf(plan, now, input.beside) }));
   const known = new Set(rivals.flatMap(({ intents }) => intents.map(({ key }) => key)));
-  const joined = input.planned.filter(({ key }) => !known.has(key));
+  const fresh = input.planned.filter(({ key }) => !known.has(key));
+  const waiting =
+    input.beside === 'more' ? rivals.flatMap(({ intents }) => intents.filter(({ key }) => !now.has(key))) : [];
+  const { joined, ...beside } = besideThose(waiting, fresh);
+  const all = rivals.map((plan) => ({ plan, ...keptOf(plan, now, beside) }));
   const staying = all.filter(({ intents }) => intents.length > 0);
   const [main] = [...staying].sort((a, b) => b.still - a.still || (a.plan.id < b.plan.id ? -1 : 1));
   const whyLeft = whyLeftOf(input, approved);
@@ -119,15 +123,37 @@ function* carrying(input: SealInput, rivals: readonly Plan[], approved: readonly
   return sealedAs(input, { plan: made, digest, carried, superseded }, plan === undefined);
 }
 
-/** `still`: how many of it are planned now. */
-function keptOf({ intents: before }: Plan, now: ReadonlyMap<string, PlannedIntent>, beside: Beside) {
+/**
+ * INVARIANT: plans that a run carries on have one entry for a target and a match: two could not both be begun, so that nothing of the plan would be.
+ * What waits and covers all that is planned now stands for it; else what is planned now is in its place.
+ */
+function besideThose(waiting: readonly PlannedIntent[], fresh: readonly PlannedIntent[]) {
+  const byGround = new Map(waiting.flatMap((one) => groundsOf(one).map((ground) => [ground, one] as const)));
+  const [covering, stays] = [new Set<PlannedIntent>(), new Set(waiting)];
+  const joined = fresh.filter((one) => {
+    const others = groundsOf(one).map((ground) => byGround.get(ground));
+    const [first] = others;
+    const isCovered = first !== undefined && others.every((other) => other === first);
+    if (isCovered) covering.add(first);
+    else for (const other of others) if (other) stays.delete(other);
+    return !isCovered;
+  });
+  return { joined, covering, stays };
+}
+
+/** `still`: how many of it are planned now, or cover what is. `stays`: what is not planned now, and waits on. */
+function keptOf(
+  { intents: before }: Plan,
+  now: ReadonlyMap<string, PlannedIntent>,
+  { stays, covering }: { stays: ReadonlySet<PlannedIntent>; covering: ReadonlySet<PlannedIntent> },
+) {
   const intents: PlannedIntent[] = [];
   const left: PlannedIntent[] = [];
   let still = 0;
   for (const one of before) {
     const present = now.get(one.key);
-    if (present) still += 1;
-    if (present || beside === 'more') intents.push(present ?? one);
+    if (present || covering.has(one)) still += 1;
+    if (present || stays.has(one)) intents.push(present ?? one);
     else left.push(one);
   }
   return { intents, left, still };

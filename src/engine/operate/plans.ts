@@ -10,6 +10,7 @@ import {
   changeSince,
   changeText,
   episodesOf,
+  groundsOf,
   isGrown,
   isSameContent,
   type LeftIntent,
@@ -212,6 +213,7 @@ function openIntents(
   factsOf: FactsOfPlanned,
 ): OpenedIntents {
   const opened: OpenedIntents = { fresh: [], again: [], refused: [], waiting: undefined };
+  const begun = new Set<string>();
   for (const planned of rest) {
     const { action, target, basis, settings, effect } = planned;
     if (!engine.actions.has(action)) {
@@ -228,9 +230,14 @@ function openIntents(
     if (refused?.check === 'frozen' || refused?.check === 'outside-window') opened.waiting = waitingText(refused, plan);
     const failed = facts.basis.find(({ earlier }) => earlier?.outcome === 'failed')?.earlier;
     const mode = leastMode(...facts.basis.map(({ ruleNow }) => ruleNow?.mode ?? 'off'), engine.daemonMode);
+    const grounds = groundsOf(planned);
+    const isTwice = grounds.some((ground) => begun.has(ground));
     if (refused) opened.refused.push({ action, target, reason: refused.reasonText });
+    else if (isTwice)
+      opened.refused.push({ action, target, reason: 'another entry of this plan does it for that match' });
     else if (failed) opened.again.push(openAgain({ ...failed, basis, settings, effect, approved: true }, mode));
     else opened.fresh.push(intentOf(engine, plan, planned, mode));
+    if (!refused) for (const ground of grounds) begun.add(ground);
   }
   demandOpen(engine, plan);
   if (opened.waiting !== undefined && opened.fresh.length + opened.again.length === 0)

@@ -126,6 +126,33 @@ describe('a waiting plan', () => {
     expect(carried).toMatchObject([{ change: { joined: 1, changed: 0, left: [] } }]);
   });
 
+  describe('has one entry for a target and a match, also beside a run that did not judge everything', () => {
+    const second = { ...fact, rule: 'second', episodeId: 'e-second' };
+    const wider = { ...planned, key: 'wider', basis: [fact, second] };
+    const wide = { ...pending, intents: [wider, other], digest: planDigest([wider, other]) };
+
+    it('the wider one, which was planned now, in the place of the one that waits', () => {
+      const both = { ...pending, intents: [planned, other], digest: planDigest([planned, other]) };
+      const { plan: now, carried } = sealed({ beside: 'more', planned: [wider], pending: [both] });
+      expect(now).toMatchObject({ id: 'old', intents: [other, wider] });
+      const left = [{ action, target, reason: 'it is planned anew, for another match' }];
+      expect(carried).toMatchObject([{ change: { joined: 1, left } }]);
+    });
+
+    it('the wider one, which waits, beside the one that is planned now', () => {
+      expect(sealed({ beside: 'more', planned: [planned], pending: [wide] })).toMatchObject({
+        plan: { id: 'old', intents: [wider, other] },
+        carried: [],
+      });
+    });
+
+    it('both, where they are of different matches', () => {
+      const apart = { ...planned, key: 'apart', basis: [second] };
+      const { plan: now } = sealed({ beside: 'more', planned: [apart], pending: [pending] });
+      expect(now?.intents).toEqual([planned, apart]);
+    });
+  });
+
   it('stays as it is beside a run over chosen rules, which has a plan of its own', () => {
     expect(sealed({ beside: 'apart', planned: [other], pending: [pending] })).toMatchObject({
       plan: { id: 'new', intents: [other] },

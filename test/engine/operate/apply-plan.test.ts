@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
-import type { Plan } from '../../../src/domain/plan.ts';
+import type { Plan, PlannedIntent } from '../../../src/domain/plan.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
+import { planDigest, sealedNote } from '../../../src/engine/approve/plans.ts';
 import { answerPlan, applyPlan } from '../../../src/engine/operate/plans.ts';
 import { views } from '../../../src/faces/report/index.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
@@ -59,6 +60,18 @@ describe('an approved plan', () => {
         status: 'withdrawn',
         note: 'changed since the plan was made: MdmData.CompromisedStatus was "TRUE" and is "UNSURE"',
       });
+    });
+
+    it('that an earlier version made with two entries for one match is begun once for it, and the rest is applied', async () => {
+      const { plan } = await on.run();
+      const [first, second] = plan!.intents as [PlannedIntent, PlannedIntent];
+      const intents = [first, { ...first, key: 'of the same match' }, second];
+      const twice = { ...plan!, id: 'twice', intents, digest: planDigest(intents) };
+      await on.store.replacePlans({ superseded: [plan!.id], sealed: twice }, [sealedNote(twice)]);
+      const { refused } = await on.apply(await on.approve(twice));
+      expect(on.platform.effects).toEqual(['ban S-d1', 'ban S-d2']);
+      const reason = 'another entry of this plan does it for that match';
+      expect(refused).toEqual([{ action: 'ban_device', target: 'S-d1', reason }]);
     });
 
     it('does not include a device that joined the serial number after the approval', async () => {
