@@ -93,6 +93,12 @@ describe('the words of the glossary', () => {
     expect(texts.flatMap(found)).toEqual([]);
   });
 
+  it('are those of the picture in the README, which has the words of a report of today', async () => {
+    const picture = readFileSync(join(ROOT, 'docs/report.svg'), 'utf8').replaceAll('\u00a0', ' ');
+    expect(found(picture)).toEqual([]);
+    expect(picture).toMatch(/\d+ wait for a yes, \d+ wait for their time, \d+ skipped, \d+ verdicts unknown\./);
+  });
+
   it('are at most 25, each once and with one sentence, and the README leads to them', () => {
     const rows = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8')
       .split('\n')
