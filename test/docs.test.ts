@@ -1,5 +1,6 @@
 // docs: what the documentation names exists, and its links lead somewhere. walks.slow.test.ts runs its commands.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +9,7 @@ import { buildProgram } from '../src/faces/cli/program.ts';
 import { ROOT } from './support/built.ts';
 import { openEndpoint } from './support/endpoint.ts';
 import { mistakeIn, words } from './support/grammar.ts';
+import { command } from './support/in-process.ts';
 import { namesRead } from './support/settings.ts';
 
 const PAGES = [
@@ -150,6 +152,15 @@ describe('commands in pages and in what the program prints', () => {
     expect(found.length).toBeGreaterThan(300);
     expect(mistakes).toEqual([]);
   });
+});
+
+it('the rule of the page First rule loads, and its tests cover it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'trustward-first-rule-'));
+  const [rule = ''] = all(read('docs/first-rule.md'), /```yaml\n([\s\S]*?)```/g);
+  writeFileSync(join(folder, 'report-old-macos.yaml'), rule);
+  const { code, out } = await command(['rules', 'test', '--mutate', '--rules', folder], {});
+  rmSync(folder, { recursive: true });
+  expect([code, out]).toEqual([0, expect.stringMatching(/conditions covered 100 %[\s\S]* mutants, 0 unnoticed/)]);
 });
 
 /** The commands, or those within one, as the help lists them. */
