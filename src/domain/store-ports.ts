@@ -247,7 +247,17 @@ export interface ClaimQuery {
   limit: number;
 }
 
+/** Who was let in to each service, as far back as the event log was read without a gap. */
+export interface ServiceUse {
+  fromMs: number;
+  toMs: number;
+  /** By id; none of a service that nobody was seen to use. `isLeast`: some events name nobody. */
+  services: ReadonlyMap<string, { people: number; isLeast: boolean }>;
+}
+
 export interface PageReader extends FleetReader {
+  /** Undefined: the log was not read, or shows nobody at all. */
+  serviceUse(): Promise<ServiceUse | undefined>;
   /** All decisions in force in a run, in the order of its report. */
   outlinesOfRun(run: RunRecord): Promise<DecisionOutline[]>;
   /** Undefined without such a plan. */

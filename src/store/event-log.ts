@@ -4,6 +4,7 @@ import { canonicalJson } from '../base/json.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Coverage } from '../domain/snapshot.ts';
 import type { ObservedEvents } from '../domain/store.ts';
+import type { ServiceUse } from '../domain/store-ports.ts';
 import type { Db, Row, Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 
@@ -134,6 +135,24 @@ export function* readCoverage(db: Db): Work<Coverage[]> {
     'SELECT from_ms, to_ms FROM coverage ORDER BY from_ms',
   );
   return rows.map((row) => ({ fromMs: row.from_ms, toMs: row.to_ms }));
+}
+
+/** A page waits for them: the newest are counted. */
+const USES_MAX = 20_000;
+const OLDEST_USE = 'SELECT created_at AS at FROM events ORDER BY created_at DESC LIMIT 1 OFFSET ?';
+const USES = `SELECT service_id AS service, count(DISTINCT email) AS people, count(*) - count(email) AS nameless FROM events
+  WHERE created_at > ? AND type = 'Access' AND action = 'Authorized' AND service_id IS NOT NULL GROUP BY service_id`;
+
+export function* serviceUse(db: Db): Work<ServiceUse | undefined> {
+  const stretch = (yield* readCoverage(db)).at(-1);
+  if (stretch === undefined) return undefined;
+  const oldest = yield* db.get<{ at: number }>(OLDEST_USE, USES_MAX);
+  const fromMs = Math.max(stretch.fromMs, Number(oldest?.at ?? 0));
+  const rows = yield* db.all<{ service: string; people: number; nameless: number }>(USES, fromMs);
+  const services = rows.map(({ service, people, nameless }) => {
+    return [service, { people: Number(people), isLeast: Number(nameless) > 0 }] as const;
+  });
+  return services.length === 0 ? undefined : { fromMs, toMs: stretch.toMs, services: new Map(services) };
 }
 
 /**

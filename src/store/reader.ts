@@ -30,7 +30,7 @@ import {
   entriesFrom,
   headOf,
 } from './audit-rows.ts';
-import { eventsFrom, readCoverage } from './event-log.ts';
+import { eventsFrom, readCoverage, serviceUse } from './event-log.ts';
 import { joinedLater, membersNow } from './exemption-members.ts';
 import { heldInForce, heldSince, readFigures, readLastFindings } from './figures.ts';
 import { fleetPage } from './fleet.ts';
@@ -170,6 +170,7 @@ export class SqlReader
   figures = this.asks((db) => readFigures(db, this.clock.nowMs()));
   lastFindings = this.asks(readLastFindings);
   eventTimes = this.asks(eventTimes);
+  serviceUse = this.asks(serviceUse);
   countedSince = this.asks(countedSince);
   newMatchesSince = this.asks(newMatchesSince);
   failuresOfRun = this.asks(failuresOfRun);

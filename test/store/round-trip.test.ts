@@ -160,6 +160,31 @@ describe('every method of the port gives back what it was given, and what must n
       expect(left).toEqual([[later]]);
     });
 
+    it('counts who was let in to a service since the last gap of the log', async () => {
+      const { store } = open;
+      const LET_IN = { type: 'Access', action: 'Authorized', serviceId: 'crm', email: 'ana@a.b' };
+      const observe = (fromMs: number, used: readonly Partial<typeof event>[]) => {
+        const events = used.map((one, at) => ({
+          ...event,
+          id: `${fromMs} ${at}`,
+          createdAtMs: fromMs + 1,
+          ...LET_IN,
+          ...one,
+        }));
+        return store.observeEvents({ events, coverage: { fromMs, toMs: fromMs + 50 }, forgetBeforeMs: 0 });
+      };
+      await observe(100, [{ email: 'before@a.b' }]);
+      expect((await store.serviceUse())?.services.get('crm')).toEqual({ people: 1, isLeast: false });
+      await observe(200, [{ action: 'Unauthorized' }, { type: 'Identity' }, { serviceId: undefined }]);
+      expect(await store.serviceUse()).toBeUndefined();
+      await observe(300, [{}, {}, { email: 'bo@a.b' }, { serviceId: 'erp', email: undefined }]);
+      const services = new Map([
+        ['crm', { people: 2, isLeast: false }],
+        ['erp', { people: 0, isLeast: true }],
+      ]);
+      expect(await store.serviceUse()).toEqual({ fromMs: 300, toMs: 350, services });
+    });
+
     it('knows no stretch of the log whose events it has forgotten', async () => {
       const { store } = open;
       await store.observeEvents({ events: [event], coverage: { fromMs: 50, toMs: 300 }, forgetBeforeMs: 0 });

@@ -199,6 +199,7 @@ async function eventsOf(store: SqlStore): Promise<Found> {
   return {
     events: await gathered(store.events(0)),
     coverage: await store.coverage(),
+    use: [...((await store.serviceUse())?.services ?? [])].sort(),
     times: [...(await store.eventTimes(0))].sort(),
     between: await gathered(store.eventsBetween(0, MANY)),
   };

@@ -39,7 +39,7 @@ export function planned(at: number, over: Partial<PlannedIntent> = {}): PlannedI
     undo: false,
     basis: [basis],
     effect: {
-      text: `ban serial number ${serial}: 1 device`,
+      text: `ban serial number ${serial}: 1 device, ${device.id} (${device.name})`,
       devices: [{ ...device, owners: [`owner-${at % 9}@example.com`] }],
     },
     held: true,

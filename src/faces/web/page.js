@@ -121,11 +121,28 @@
   addEventListener('load', markChanged);
   body.addEventListener('htmx:afterSettle', markChanged);
 
+  // The bar of a plan counts what is ticked, and asks for a word where approving so much needs one.
+  const countTicks = () => {
+    const button = document.querySelector('button[data-of]');
+    if (!button) return;
+    const ticked = [...document.querySelectorAll('input[data-counts]')].filter(({ checked }) => checked);
+    const count = ticked.reduce((sum, { dataset }) => sum + Number(dataset.counts), 0);
+    const shown = (number) => Number(number).toLocaleString('en');
+    button.textContent = `Approve ${shown(count)} of ${shown(button.dataset.of)}`;
+    const ask = document.getElementById('ask');
+    if (!ask) return;
+    const words = ticked.flatMap(({ dataset: { typed } }) => typed ?? []);
+    ask.hidden = words.length === 0 && count <= Number(ask.dataset.large);
+    ask.querySelector('b').textContent = count === 1 ? words[0] : String(count);
+  };
+  addEventListener('pageshow', countTicks);
+  body.addEventListener('htmx:afterSettle', countTicks);
+
   // Ticking a head ticks its rows; not those that a filter hides.
   document.addEventListener('change', (event) => {
     const group = event.target.dataset?.ticks;
-    if (group === undefined) return;
-    for (const box of document.querySelectorAll(`input[data-ticked-by="${CSS.escape(group)}"]`))
+    for (const box of document.querySelectorAll(`input[data-ticked-by="${CSS.escape(group ?? '')}"]`))
       if (!box.closest('[hidden]')) box.checked = event.target.checked;
+    countTicks();
   });
 })();

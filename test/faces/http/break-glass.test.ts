@@ -72,9 +72,10 @@ describe('the page of a plan', () => {
 
   it('refuses the box of who has a lesser scope, or gives no reason', async () => {
     const pages = await page(NOW);
-    const form = { digest: pages.plan.digest, choice: 'all', breakGlass: 'yes' };
+    const target = pages.plan.intents.map(({ key }) => key);
+    const form = { digest: pages.plan.digest, target, breakGlass: 'yes' };
     expect((await pages.post('/plans/plan1/approve', { ...form, reason: 'an outbreak' }, 'approve')).status).toBe(403);
-    expect((await pages.post('/plans/plan1/approve', form)).text).toContain('break glass needs a reason');
+    expect((await pages.post('/plans/plan1/approve', form)).text).toContain('Break glass needs a reason');
     expect((await pages.stored()).status).toBe('pending');
   });
 

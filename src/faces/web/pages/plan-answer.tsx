@@ -1,12 +1,13 @@
 // web: a plan and its answer: what approving it allows, who answered, when it ends and what holds it back, and the forms with which a person
 // answers. In: the plan, and what is in force now. Out: elements.
 
+import { z } from 'zod';
 import { PLANS } from '../../../contract/plans.ts';
 import { entryBody } from '../../../domain/audit-entry.ts';
 import { freezeText, type WindowNow, windowAt } from '../../../domain/change-window.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { type Intent, isDone } from '../../../domain/intent.ts';
-import { stopText } from '../../../domain/operator.ts';
+import { GIVEN_TEXT_MAX, stopText } from '../../../domain/operator.ts';
 import {
   carriedTimes,
   changeSince,
@@ -23,25 +24,27 @@ import {
 import { isLive } from '../../../domain/rule.ts';
 import type { Flip } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
+import { listField } from '../../http/route.ts';
 import { allowedWords } from '../../report/build-report.ts';
 import { evidenceOfPlan } from '../../report/evidence-words.ts';
-import { asSentence, countText, plural } from '../../report/fact-text.ts';
+import { asSentence, countText } from '../../report/fact-text.ts';
 import { grouped } from '../../report/grouped.ts';
-import { Form, Link } from '../../report/html/link.tsx';
+import { Form, Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Name, When, Words } from '../../report/html/text.tsx';
 import { planTitle } from '../../report/inbox.ts';
 import { approvalWords, droppedWords, kindWordsOf } from '../../report/plan-text.ts';
 import { appliedWords, reportPlan } from '../../report/plan-view.ts';
+import { isGrave } from '../../report/state-now.ts';
 import { notLiftedWords, progressWords } from '../../report/words.ts';
 import { within } from '../address.ts';
 import { Act, Said } from '../parts/act.tsx';
 import { Ago } from '../parts/figures.tsx';
 import { Left } from './plan-since.tsx';
-import { FORM, pathOf, type TargetStory } from './plan-target.tsx';
+import { FORM, LARGE, pathOf, type TargetStory, wordToType } from './plan-target.tsx';
 
 // An answer to a plan that may take long: it waits for its turn, and applies the plan.
 
-type Verb = 'approve' | 'reject' | 'apply';
+export type Verb = 'approve' | 'reject' | 'apply';
 
 /** An answer under way, or what came of it after the person was shown the plan. */
 interface LateAnswer {
@@ -103,12 +106,6 @@ export class Answering {
 
 // What a plan and a group of it are called, and why they wait.
 
-/** A reason that all have is in the head of their group, and not repeated by each. */
-export function isHeldApart(intents: readonly PlannedIntent[]): boolean {
-  const [first] = intents;
-  return intents.some(({ held, reasonText }) => held !== first?.held || reasonText !== first?.reasonText);
-}
-
 /** What it does; its id where that is no longer kept. */
 export function titleOf({ id, intents }: Plan): string {
   return intents.length === 0 ? `Plan ${id}` : actsTitle(intents);
@@ -162,7 +159,6 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
         )}
         <Successors text={await successors(deps, plan)} ids={plan.supersededBy ?? []} />
         <Left revisions={revisions} />
-        {canBeCalled(plan) ? <HeldBack intents={plan.intents} /> : null}
         <details>
           <summary>Details</summary>
           <dl class="facts">
@@ -233,7 +229,7 @@ export function kindsOf({ rules }: Pick<HttpDeps, 'rules'>) {
 }
 
 /** Who said yes or no. */
-export function AnswerFact({ plan: { decidedAt, decidedBy, decidedReason, status } }: { plan: Plan }) {
+function AnswerFact({ plan: { decidedAt, decidedBy, decidedReason, status } }: { plan: Plan }) {
   if (decidedBy === undefined) return null;
   return (
     <>
@@ -304,7 +300,7 @@ async function successors({ reader }: HttpDeps, plan: Plan): Promise<string | un
   return successorText(plan.supersededBy, await differenceFrom(reader, plan));
 }
 
-export function Successors({ text, ids }: { text: string | undefined; ids: readonly string[] }) {
+function Successors({ text, ids }: { text: string | undefined; ids: readonly string[] }) {
   if (text === undefined) return null;
   return (
     <p>
@@ -318,8 +314,8 @@ export function Successors({ text, ids }: { text: string | undefined; ids: reado
   );
 }
 
-/** By reason and its words: how many wait for it, and what ends it where no approval does. */
-function HeldBack({ intents }: { intents: readonly PlannedIntent[] }) {
+/** By reason and its words: how many of a group wait for it, and what ends it where no approval does. */
+export function HeldBack({ intents }: { intents: readonly PlannedIntent[] }) {
   const byReason = grouped(
     intents.filter(({ held }) => held),
     ({ reason, reasonText }) => `${reason} ${reasonText}`,
@@ -327,18 +323,16 @@ function HeldBack({ intents }: { intents: readonly PlannedIntent[] }) {
   const more = byReason.slice(REASONS_MAX).flat().length;
   if (byReason.length === 0) return null;
   return (
-    <>
-      <h2>Why a person is asked</h2>
-      <ul class="list">
-        {byReason.slice(0, REASONS_MAX).map((held) => (
-          <li>
-            {held.length === intents.length ? '' : `${countText(held.length)} of ${countText(intents.length)}: `}
-            <Words>{held[0]?.reasonText ?? ''}</Words>. {notLiftedWords(held[0]?.reason ?? '') ?? ''}
-          </li>
-        ))}
-        {more > 0 ? <li>{countText(more)} more wait: each target below has its reason.</li> : null}
-      </ul>
-    </>
+    <ul class="list">
+      {byReason.slice(0, REASONS_MAX).map((held) => (
+        <li>
+          <Mark word="hold" text="waits" />{' '}
+          {held.length === intents.length ? '' : `${countText(held.length)} of ${countText(intents.length)}: `}
+          <Words>{held[0]?.reasonText || (held[0]?.reason ?? '')}</Words>. {notLiftedWords(held[0]?.reason ?? '') ?? ''}
+        </li>
+      ))}
+      {more > 0 ? <li>{countText(more)} more wait: each has its reason.</li> : null}
+    </ul>
   );
 }
 
@@ -376,90 +370,120 @@ function NowInForce({ deps, plan, stop }: { deps: HttpDeps; plan: Plan; stop: St
         enforce to apply the plan.
       </div>
     );
-  if (plan.status !== 'pending') return null;
+  return null;
+}
+
+// The form: what is ticked, or no. The boxes among its targets belong to it. It sends the digest of what the person has seen.
+
+export const formFields = {
+  digest: z.string().max(100),
+  reason: z.string().trim().max(GIVEN_TEXT_MAX).optional(),
+  reference: z.string().trim().max(200).optional(),
+  breakGlass: z.literal('yes').optional(),
+  target: listField(z.string().max(100)),
+  /** Also what its page does not show. */
+  rest: z.literal('yes').optional(),
+  typed: z.string().trim().max(200).optional(),
+};
+const formOf = z.object(formFields);
+/** What a person has typed and ticked so far: nothing of it is an answer yet. */
+export type Typed = z.infer<typeof formOf>;
+
+interface AnswerFormProps {
+  deps: HttpDeps;
+  plan: Plan;
+  /** What this page shows, and what it was narrowed to but shows no more of. */
+  shown: readonly PlannedIntent[];
+  rest: readonly PlannedIntent[];
+  /** How the page was narrowed. */
+  asked: Readonly<Record<string, string | number | undefined>>;
+  /** It may be let through the change window in force. */
+  canBreak: boolean;
+  typed: Typed | undefined;
+  /** Why an answer was not used: nothing was done. */
+  mistake: string | undefined;
+}
+
+export function AnswerForm({ deps, plan, shown, rest, asked, canBreak, typed, mistake }: AnswerFormProps) {
+  const all = plan.intents.length;
+  const hasRest = typed ? typed.rest !== undefined : asked.from === undefined && asked.q === undefined;
+  const word = wordToType([...shown, ...rest]);
   return (
-    <div class="notice">
-      The configured mode is <Mark word={mode} />:{' '}
-      {deps.isDaemon ? 'what you approve is applied at once' : 'a worker applies what you approve'} (
-      {plural(plan.intents.length, 'action')} at most).
+    <>
+      <section class="card" id="answer" hx-preserve="true" aria-labelledby="answer-title">
+        <h2 id="answer-title" class="unseen">
+          Your answer
+        </h2>
+        <Mistake>{mistake}</Mistake>
+        <Form id={FORM} class="act" method="post" action={`${pathOf(plan)}/approve`}>
+          {/* A form whose first button is disabled is not sent by Enter: no key alone approves anything. */}
+          <button type="submit" disabled hidden></button>
+          <input type="hidden" name="digest" value={plan.digest} />
+          {Object.entries(asked).map(([name, value]) =>
+            value === undefined ? null : <input type="hidden" name={name} value={String(value)} />,
+          )}
+          {rest.length === 0 ? null : (
+            <label>
+              <input
+                type="checkbox"
+                name="rest"
+                value="yes"
+                data-counts={String(rest.length)}
+                data-typed={rest.some(({ action }) => isGrave(action)) ? wordToType(rest) : undefined}
+                checked={hasRest}
+              />{' '}
+              and {countText(rest.length)} more that this page does not show
+            </label>
+          )}
+          <Said
+            of={PLANS.approvePlan}
+            label="Answer"
+            reason="optional"
+            suggestion={typed?.reason}
+            also={typed?.reference}
+          />
+          {canBreak ? <BreakGlass /> : null}
+          {word === undefined ? null : (
+            <label id="ask" data-large={String(LARGE)}>
+              Type <b>{word}</b> to approve{' '}
+              <input type="text" name="typed" size={8} maxlength={200} autocomplete="off" value={typed?.typed} />
+            </label>
+          )}
+          <button type="submit" class="main" data-of={String(all)}>
+            Approve what is ticked
+          </button>
+          <button
+            type="submit"
+            class="danger"
+            formaction={useAddress()(`${pathOf(plan)}/reject`)}
+            formnovalidate
+            data-confirm={`Reject ${all === 1 ? 'it' : `all ${countText(all)}`}?`}
+          >
+            Reject {all === 1 ? 'it' : 'all'}
+          </button>
+        </Form>
+      </section>
+      <p class="quiet">
+        {whenApplied(deps)} What is not ticked goes on waiting in this plan. Rejecting needs a reason and refuses all of
+        it: each target is left alone until its rule stops matching and matches again.
+      </p>
+    </>
+  );
+}
+
+/** Said where it was made. */
+export function Mistake({ children }: { children: string | undefined }) {
+  if (children === undefined) return null;
+  return (
+    <div class="notice bad" role="alert">
+      <Words>{`${asSentence(children)}.`}</Words>
     </div>
   );
 }
 
-// The forms: all of it, the ticked part, all but that, one rule's; or no. The boxes and buttons among its targets belong to the first. Each sends the
-// digest of what the person has seen.
-
-interface AnswerFormProps {
-  plan: Plan;
-  /** Not all of its targets are on this page. */
-  paged: boolean;
-  /** It may be let through the change window in force. */
-  canBreak: boolean;
-  /** What the person has typed already. */
-  typed: { reason?: string | undefined; reference?: string | undefined };
-}
-
-export function AnswerForm({ plan, paged, canBreak, typed }: AnswerFormProps) {
-  const all = plan.intents.length;
-  return (
-    <section class="card" id="answer" hx-preserve="true" aria-labelledby="answer-title">
-      <h2 id="answer-title" class="unseen">
-        Your answer
-      </h2>
-      <Form id={FORM} class="act" method="post" action={`${pathOf(plan)}/approve`}>
-        {/* A form whose first button is disabled is not sent by Enter: no key alone approves everything. */}
-        <button type="submit" disabled hidden></button>
-        <input type="hidden" name="digest" value={plan.digest} />
-        <Said
-          of={PLANS.approvePlan}
-          label="Approve"
-          reason="optional"
-          suggestion={typed.reason}
-          also={typed.reference}
-        />
-        {canBreak ? <BreakGlass /> : null}
-        <button
-          type="submit"
-          name="choice"
-          value="all"
-          class="main"
-          data-confirm={`Approve all ${plural(all, 'action')}?`}
-        >
-          Approve {all === 1 ? 'it' : `all ${countText(all)}`}
-        </button>
-        {all === 1 ? null : (
-          <>
-            <button type="submit" name="choice" value="except">
-              Approve all but the ticked
-            </button>
-            <button type="submit" name="choice" value="only">
-              Approve only the ticked
-            </button>
-          </>
-        )}
-      </Form>
-      {all === 1 ? null : (
-        <p class="quiet">
-          The rest goes on waiting in this plan.
-          {paged ? ' This page shows a part of the plan: only its ticks count.' : ''}
-        </p>
-      )}
-      <details>
-        <summary>Reject it</summary>
-        <Act
-          to={`${pathOf(plan)}/reject`}
-          of={PLANS.rejectPlan}
-          label="Reject"
-          reason="required"
-          tone="danger"
-          fields={{ digest: plan.digest }}
-        />
-        <p class="quiet">
-          Rejecting refuses all of it: each target is left alone until its rule stops matching and matches again.
-        </p>
-      </details>
-    </section>
-  );
+function whenApplied(deps: HttpDeps): string {
+  if (!isLive(deps.daemonMode())) return '';
+  return `${deps.isDaemon ? 'What you approve is applied at once' : 'A worker applies what you approve'}.`;
 }
 
 /** People are alerted of it at once, and the audit names who did it. */
@@ -468,21 +492,6 @@ function BreakGlass() {
     <label>
       <input type="checkbox" name="breakGlass" value="yes" /> Break glass: through the change window, with a reason
     </label>
-  );
-}
-
-/** For the actions whose rules are exactly these. */
-export function RuleButton({ rules, count }: { rules: readonly string[]; count: number }) {
-  return (
-    <button
-      type="submit"
-      form={FORM}
-      name="choice"
-      value={['rules', ...rules].join(' ')}
-      data-confirm={`Approve ${plural(count, 'action')} of ${rules.join(', ')}?`}
-    >
-      Approve only the {plural(count, 'action')} of {rules.length === 1 ? 'this rule' : 'these rules'}
-    </button>
   );
 }
 

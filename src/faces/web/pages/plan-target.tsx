@@ -1,14 +1,17 @@
 // web: the cells of a planned target: the box to tick, who has it, the facts behind it, what changes, what holds it, and what came of it. In: one action of
 // a plan. Out: elements.
 
+import { spanText } from '../../../base/time.ts';
 import { deletionTexts } from '../../../domain/action.ts';
 import type { Plan, PlannedIntent } from '../../../domain/plan.ts';
+import type { ServiceUse } from '../../../domain/store-ports.ts';
 import type { Flip } from '../../../domain/verdict.ts';
 import { type KindOf, kindLike } from '../../report/build-report.ts';
 import { subjectPath } from '../../report/document.ts';
-import { changeTexts, countText, factTexts, flipWords } from '../../report/fact-text.ts';
-import { Who } from '../../report/html/document.tsx';
-import { Code, Lines, Mark, When, Words } from '../../report/html/text.tsx';
+import { andMore, changeTexts, countText, factTexts, flipWords, plural, verbOf } from '../../report/fact-text.ts';
+import { Link } from '../../report/html/link.tsx';
+import { Code, Mark, Name, When, Words } from '../../report/html/text.tsx';
+import { isGrave } from '../../report/state-now.ts';
 
 export interface TargetStory {
   /** `word`: of the product, for its colour. */
@@ -27,22 +30,30 @@ export function pathOf({ id }: Pick<Plan, 'id'>): string {
   return `/plans/${encodeURIComponent(id)}`;
 }
 
-export function Held({ intent: { reasonText, reason } }: { intent: Pick<PlannedIntent, 'reason' | 'reasonText'> }) {
-  return (
-    <div>
-      <Mark word="hold" text="waits" /> <Words>{reasonText || reason}</Words>
-    </div>
-  );
+const DEVICES_MAX = 5;
+const OWNERS_MAX = 3;
+
+interface TickProps {
+  intent: PlannedIntent;
+  group: string;
+  isTicked: boolean;
 }
 
-const DEVICES_MAX = 5;
-
 /** Named by its key: exactly this action is meant, whatever else has the same target. */
-export function Tick({ intent, group, isTicked }: { intent: PlannedIntent; group: string; isTicked: boolean }) {
+export function Tick({ intent, group, isTicked }: TickProps) {
   const { key, action, target } = intent;
   return (
     <label>
-      <input type="checkbox" name="target" value={key} form={FORM} data-ticked-by={group} checked={isTicked} />
+      <input
+        type="checkbox"
+        name="target"
+        value={key}
+        form={FORM}
+        data-ticked-by={group}
+        data-counts="1"
+        data-typed={isGrave(action) ? wordToType([intent]) : undefined}
+        checked={isTicked}
+      />
       <span class="unseen">
         Tick <Words>{`${action} ${target}`}</Words>
       </span>
@@ -50,6 +61,20 @@ export function Tick({ intent, group, isTicked }: { intent: PlannedIntent; group
   );
 }
 
+/** More than a rule without limits of its own does at once. */
+export const LARGE = 25;
+
+/** What a person types to approve these, as they read it on the page; undefined: nothing. */
+export function wordToType(intents: readonly PlannedIntent[]): string | undefined {
+  const [first] = intents;
+  if (intents.length <= LARGE && !intents.some(({ action }) => isGrave(action))) return undefined;
+  return first && intents.length === 1 && TYPEABLE.test(first.target) ? first.target : String(intents.length);
+}
+
+/** A name with which nobody is led astray, and that a keyboard has. */
+const TYPEABLE = /^[\x21-\x7e]{1,60}$/;
+
+/** Who it is about, by name; the serial number, which nobody but the maker chooses, and the owners below. */
 export function Target({ intent, kindOf }: { intent: PlannedIntent; kindOf: KindOf }) {
   const { target, basis, effect } = intent;
   const devices = effect.devices.slice(0, DEVICES_MAX);
@@ -59,58 +84,79 @@ export function Target({ intent, kindOf }: { intent: PlannedIntent; kindOf: Kind
   );
   return (
     <>
-      {others.has(target) ? null : (
+      {devices.map(({ id, name, owners = [] }) => (
         <div>
-          <Code>{target}</Code>
-        </div>
-      )}
-      {[...others].slice(0, DEVICES_MAX).map(([id, rule]) => (
-        <div>
-          <Who who={{ id }} href={subjectPath(kindOf(rule) ?? kindLike(id, effect), id)} />
-        </div>
-      ))}
-      {devices.map((device) => (
-        <div>
-          <Who who={device} href={subjectPath('device', device.id)} shown={target} />
+          <Link href={subjectPath('device', id)}>{name && name !== id ? <Name>{name}</Name> : <Code>{id}</Code>}</Link>{' '}
+          <span class="quiet">
+            <Words>{owners.slice(0, OWNERS_MAX).join(', ')}</Words>
+            {andMore(owners.length - OWNERS_MAX)}
+          </span>
         </div>
       ))}
       {effect.devices.length > devices.length ? (
         <div>and {countText(effect.devices.length - devices.length)} more</div>
       ) : null}
+      {[...others].slice(0, DEVICES_MAX).map(([id, rule]) => (
+        <div>
+          <Link href={subjectPath(kindOf(rule) ?? kindLike(id, effect), id)}>
+            <Code>{id}</Code>
+          </Link>
+        </div>
+      ))}
+      {others.has(target) ? null : (
+        <div>
+          <Code>{target}</Code>
+        </div>
+      )}
     </>
   );
 }
 
-interface FactsProps {
-  intent: PlannedIntent;
-  atMs: number;
-  flip: TargetStory['flip'];
-  /** Something of the plan may still be called: what holds it matters. */
-  isOpen: boolean;
+/** The facts behind it, as they were when the plan was made, and what would end the match. */
+export function factLines({ basis }: PlannedIntent, atMs: number, flip: TargetStory['flip']): string[] {
+  const texts = new Set(basis.slice(0, DEVICES_MAX).flatMap(({ facts }) => factTexts(facts, atMs)));
+  return [...texts, ...(flip ? [flipWords(flip, atMs)] : [])];
 }
 
-export function Facts({ intent: { basis, held, reasonText, reason }, atMs, flip, isOpen }: FactsProps) {
-  const texts = [...new Set(basis.slice(0, DEVICES_MAX).flatMap(({ facts }) => factTexts(facts, atMs)))];
+/** What changes, beyond what the title of its group and its names say; beside others, `…` is in place of its target. */
+export function effectLines({ target, effect }: PlannedIntent, isAlone: boolean): string[] {
+  const { devices, changes = [], deletion, ends = [] } = effect;
+  const text = isAlone ? effect.text : effect.text.replaceAll(target, '…');
+  const isNamed = devices.length > 0 && devices.length <= DEVICES_MAX && devices.every(({ id }) => text.includes(id));
+  return [
+    ...(isNamed ? [] : [text]),
+    ...changeTexts(changes),
+    ...(deletion ? deletionTexts(deletion) : []),
+    ...ends.map((one) => `ends ${one}`),
+  ];
+}
+
+/** A line that all have is shown once, above them. */
+export function sharedLines(rows: readonly (readonly string[])[]): ReadonlySet<string> {
+  const [first = [], ...rest] = rows;
+  return new Set(rest.length === 0 ? [] : first.filter((line) => rest.every((other) => other.includes(line))));
+}
+
+/** It takes a service from everybody who uses it. */
+export function isShutdown(action: string): boolean {
+  return isGrave(action) && verbOf(action)?.noun === 'service';
+}
+
+/** What the numbers beside the services are of. */
+export function UseWords({ use }: { use: ServiceUse | undefined }) {
+  if (use === undefined) return <p>How many people use it is not known.</p>;
+  const { fromMs, toMs } = use;
   return (
-    <>
-      <Lines texts={flip ? [...texts, flipWords(flip, atMs)] : texts} />
-      {held && isOpen ? <Held intent={{ reasonText, reason }} /> : null}
-    </>
+    <p class="quiet">
+      The event log of the {spanText(toMs - fromMs)} until <When at={toMs} /> shows who used it.
+    </p>
   );
 }
 
-export function EffectCell({ intent: { effect } }: { intent: PlannedIntent }) {
-  const { text, changes = [], deletion, ends = [] } = effect;
-  return (
-    <Lines
-      texts={[
-        text,
-        ...changeTexts(changes),
-        ...(deletion ? deletionTexts(deletion) : []),
-        ...ends.map((one) => `ends ${one}`),
-      ]}
-    />
-  );
+export function usersText(use: ServiceUse | undefined, service: string): string {
+  const { people, isLeast } = use?.services.get(service) ?? { people: 0, isLeast: false };
+  if (people === 0) return isLeast ? 'not known' : 'nobody seen';
+  return `${isLeast ? 'at least ' : ''}${plural(people, 'person', 'people')}`;
 }
 
 export function hasWords(story: TargetStory | undefined): boolean {

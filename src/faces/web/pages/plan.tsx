@@ -2,49 +2,62 @@
 // ports that answer a plan. Out: a page; after an answer the plan, or the part, that has it.
 
 import { z } from 'zod';
-import { givenText, positionField, saidFields } from '../../../contract/operation.ts';
-import { PLANS } from '../../../contract/plans.ts';
+import { positionField } from '../../../contract/operation.ts';
 import { DRIFT_TARGETS_MAX, type Drift } from '../../../domain/check.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { nameKey } from '../../../domain/identity.ts';
 import { saidIn } from '../../../domain/operator.ts';
-import {
-  compareIntents,
-  differenceFrom,
-  type Plan,
-  type PlannedIntent,
-  type PlanSelection,
-  successorText,
-} from '../../../domain/plan.ts';
+import { compareIntents, type Plan, type PlannedIntent, type PlanSelection } from '../../../domain/plan.ts';
+import type { RunRecord } from '../../../domain/store.ts';
+import type { ServiceUse } from '../../../domain/store-ports.ts';
 import { demandScope } from '../../http/auth.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { type Ctx, leadTo, listField, operationsOf, param, type Route, readForm, readQuery } from '../../http/route.ts';
+import { problemOf } from '../../http/problem.ts';
+import { type Ctx, leadTo, operationsOf, param, type Route, readForm, readQuery } from '../../http/route.ts';
 import type { KindOf } from '../../report/build-report.ts';
-import { changeTexts, countText, plural } from '../../report/fact-text.ts';
-import { grouped } from '../../report/grouped.ts';
+import { snapshotView } from '../../report/decision-view.ts';
+import { changeTexts, countText, plural, verbOf } from '../../report/fact-text.ts';
+import { grouped, limitsOf } from '../../report/grouped.ts';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
-import { Code, Lines, Mark, type Row, Table, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Mark, Table, Words } from '../../report/html/text.tsx';
 import { isGrave } from '../../report/state-now.ts';
 import { answerPage, mayDo, readPage } from '../answer.tsx';
+import type { PageContent } from '../layout.tsx';
 import { Live, Pager } from '../parts/act.tsx';
+import { Reach } from '../parts/figures.tsx';
 import {
-  AnswerFact,
   AnswerForm,
   Answering,
   actsTitle,
   canBeCalled,
+  formFields,
   freezeOn,
-  isHeldApart,
+  HeldBack,
   kindsOf,
+  Mistake,
   PlanHead,
   Progress,
-  RuleButton,
-  Successors,
   storiesOf,
+  type Typed,
   titleOf,
+  type Verb,
 } from './plan-answer.tsx';
 import { Since } from './plan-since.tsx';
-import { EffectCell, Facts, Held, hasWords, pathOf, Story, Target, type TargetStory, Tick } from './plan-target.tsx';
+import {
+  effectLines,
+  factLines,
+  hasWords,
+  isShutdown,
+  pathOf,
+  Story,
+  sharedLines,
+  Target,
+  type TargetStory,
+  Tick,
+  UseWords,
+  usersText,
+  wordToType,
+} from './plan-target.tsx';
 
 // An answer to a plan as a form, and the page when somebody was there first.
 
@@ -56,51 +69,49 @@ async function foundPlan({ reader }: Pick<HttpDeps, 'reader'>, context: Ctx): Pr
   return plan;
 }
 
-/** `answer` returns the id of the plan to show. */
-function answerRoute(deps: HttpDeps, path: string, answer: (context: Ctx, plan: Plan) => Promise<string>): Route {
+interface Given {
+  context: Ctx;
+  plan: Plan;
+  form: Typed;
+}
+
+/** A mistake is said on the page where it was made, with what was ticked and typed. `answer`: what is wrong with it, or what it does. */
+function answerRoute(
+  deps: HttpDeps,
+  answering: Answering,
+  verb: Verb,
+  answer: (given: Given) => Promise<() => Promise<{ id: string }>>,
+): Route {
   return {
     method: 'POST',
-    path,
-    scope: 'approve',
+    path: `/plans/:id/${verb}`,
+    scope: 'read',
     handle: async (context) => {
+      const plan = await foundPlan(deps, context);
+      const form = await readForm(context, answerForm);
+      const { caller } = context.var;
       try {
-        return leadTo(context, pathOf({ id: await answer(context, await foundPlan(deps, context)) }));
+        demandScope(caller, 'approve');
+        const work = await answer({ context, plan, form });
+        return leadTo(context, pathOf({ id: await answering.begin(plan.id, verb, caller.name, work) }));
       } catch (error) {
-        const plan = await deps.reader.plan(param(context, 'id'));
-        if (!plan || !(error instanceof AppError && error.code === 'conflict')) throw error;
-        return answerPage(deps, context, await conflictPage(deps, plan, error.message), 409);
+        const problem = problemOf(error);
+        if (!problem || problem.status >= 500) throw error;
+        const mistake = problem.problemDetail;
+        const page = await pageOf(deps, answering, context, {
+          asked: askedOf(form),
+          seen: form.digest,
+          typed: form,
+          mistake,
+        });
+        return answerPage(deps, context, page, problem.status);
       }
     },
   };
 }
 
-async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
-  const { id, status, supersededBy } = plan;
-  const isReplaced = status === 'superseded' && supersededBy !== undefined;
-  const text = isReplaced ? successorText(supersededBy, await differenceFrom(reader, plan)) : undefined;
-  return {
-    title: 'Your answer was not used',
-    section: '/plans' as const,
-    body: (
-      <article class="card">
-        <h1>Your answer was not used</h1>
-        <p>
-          <Words>{why}</Words>
-        </p>
-        <dl class="facts">
-          <dt>status</dt>
-          <dd>
-            <Mark word={status} />
-          </dd>
-          <AnswerFact plan={plan} />
-        </dl>
-        <Successors text={text} ids={supersededBy ?? []} />
-        <p>
-          <Link href={pathOf(plan)}>Plan {id} as it is now</Link>
-        </p>
-      </article>
-    ),
-  };
+function askedOf({ q, group, from }: PlanQuery): PlanQuery {
+  return { q, group, from };
 }
 
 // What a plan does, by rule and action: each group with a page of its targets.
@@ -111,29 +122,27 @@ interface Shown {
   query: PlanQuery;
   /** Its targets have boxes to tick. */
   canAnswer: boolean;
-  typed: Typed;
+  /** Keys; undefined: all are. */
+  ticked: ReadonlySet<string> | undefined;
   /** Whether targets can be compared with now. */
   hasDrift: boolean;
   /** By key: what was done to the target before, and for this plan. */
   stories: ReadonlyMap<string, TargetStory>;
+  /** The last run that read lists. */
+  run: RunRecord | undefined;
+  use: ServiceUse | undefined;
 }
 
 function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
-  const { plan, canAnswer, query } = shown;
-  const { at, rules, action, title, total, found, from, intents } = group;
+  const { plan, query, hasDrift, run, use } = shown;
+  const { at, rules, action, title, all, found, from, intents } = group;
   const id = `group-${at}`;
   const isSearched = (query.q ?? '') !== '';
-  const ofRules = plan.intents.length === total ? 0 : countOf(plan, rules);
-  const hasStory = intents.some(({ key }) => hasWords(shown.stories.get(key)));
-  const columns = [
-    ...(canAnswer ? ['Tick'] : []),
-    'Target and devices',
-    { head: 'Facts when the plan was made', kind: 'facts' as const },
-    'Effect',
-    ...(hasStory ? [canAnswer ? 'Before' : 'Outcome'] : []),
-  ];
+  const usual = usualReason(all);
+  const lines = intents.map((intent) => linesOf(intent, { usual, isAlone: intents.length === 1 }, shown));
+  const shared = sharedLines(lines.map(({ facts, effect }) => [...facts, ...effect]));
   return (
-    <section class={isGrave(action) ? 'card grave' : 'card'} id={id} aria-labelledby={`${id}-title`}>
+    <section class={isGrave(action) ? 'group grave' : 'group'} id={id} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>{title}</h2>
       <p class="quiet">
         <Code>{action}</Code>, asked for by{' '}
@@ -143,29 +152,36 @@ function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
             <Link href={`/rules/${encodeURIComponent(rule)}`}>{rule}</Link>
           </>
         ))}
+        {all.length < plan.intents.length && query.group === undefined ? (
+          <>
+            {' '}
+            · <Link href={`${pathOf(plan)}?group=${at}`}>only these</Link>
+          </>
+        ) : null}
       </p>
-      {shown.hasDrift && intents[0]?.held && !isHeldApart(intents) ? <Held intent={intents[0]} /> : null}
-      {canAnswer && ofRules > 0 ? (
-        <p>
-          <RuleButton rules={rules} count={ofRules} />
-        </p>
+      {run && hasDrift ? <ReachOf run={run} group={group} /> : null}
+      {hasDrift ? <HeldBack intents={all} /> : null}
+      {isShutdown(action) ? <UseWords use={use} /> : null}
+      {shared.size > 0 ? (
+        <ul class="list" aria-label="All of these">
+          <Lines texts={[...shared].map((text) => `all: ${text}`)} as="li" />
+        </ul>
       ) : null}
-      {intents.length > 1 ? <GroupTools id={id} canTick={canAnswer} /> : null}
+      {intents.length > 1 ? <GroupTools id={id} canTick={shown.canAnswer} /> : null}
       <Table
         caption={`${action} by ${rules.join(', ')}`}
-        columns={columns}
-        rows={intents.map((intent) => rowOf(intent, id, { hasStory, isApart: isHeldApart(intents) }, shown))}
+        {...tableOf(lines, { id, shared, hasUse: isShutdown(action) && use !== undefined }, shown)}
         empty={isSearched ? 'Nothing of it has this text.' : 'See the group by itself.'}
       />
-      {found > intents.length ? (
+      {found.length > intents.length ? (
         <p class="quiet">
           {intents.length === 0 ? 'None' : `${countText(from + 1)} to ${countText(from + intents.length)}`} of{' '}
-          {countText(found)}
-          {isSearched ? ` with this text (${plural(total, 'action')} in all)` : ''}.
+          {countText(found.length)}
+          {isSearched ? ` with this text (${plural(all.length, 'action')} in all)` : ''}.
         </p>
       ) : null}
       <Pager next={nextOf(group, shown)} text={`More of ${action} by ${rules.join(', ')}`} />
-      {shown.hasDrift
+      {hasDrift
         ? chunksOf(intents).map((chunk, part) => (
             <DriftPart
               id={`drift-${at}-${from + part * DRIFT_TARGETS_MAX}`}
@@ -183,22 +199,83 @@ function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
   );
 }
 
-const counted = new WeakMap<Plan, ReadonlyMap<string, number>>();
-
-/** Of all actions of exactly these rules. Every group asks: the intents are counted once. */
-function countOf(plan: Plan, rules: readonly string[]): number {
-  const counts = counted.get(plan) ?? countsByRules(plan);
-  counted.set(plan, counts);
-  return counts.get(rules.join(' ')) ?? 0;
+interface RowLines {
+  intent: PlannedIntent;
+  story: TargetStory | undefined;
+  facts: string[];
+  effect: string[];
 }
 
-function countsByRules({ intents }: Plan): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const intent of intents) {
-    const key = rulesOf(intent).join(' ');
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return counts;
+function linesOf(
+  intent: PlannedIntent,
+  { usual, isAlone }: { usual: string; isAlone: boolean },
+  shown: Shown,
+): RowLines {
+  const { plan, stories, hasDrift } = shown;
+  const story = stories.get(intent.key);
+  const reason = intent.reasonText || intent.reason;
+  return {
+    intent,
+    story,
+    facts: [
+      ...factLines(intent, plan.createdAt, story?.flip),
+      ...(hasDrift && intent.held && reason !== usual ? [`waits: ${reason}`] : []),
+    ],
+    effect: effectLines(intent, isAlone),
+  };
+}
+
+/** Why most of them wait: the head of their group has every reason, and a row only another one. */
+function usualReason(intents: readonly PlannedIntent[]): string {
+  const byReason = grouped(intents, ({ reasonText, reason }) => reasonText || reason);
+  const [first] = byReason.toSorted((one, other) => other.length - one.length)[0] ?? [];
+  return first ? first.reasonText || first.reason : '';
+}
+
+interface TableTraits {
+  id: string;
+  /** Said above it. */
+  shared: ReadonlySet<string>;
+  hasUse: boolean;
+}
+
+/** A column in which no row has anything is left out. */
+function tableOf(lines: readonly RowLines[], { id, shared, hasUse }: TableTraits, shown: Shown) {
+  const { canAnswer, ticked, use, kindOf } = shown;
+  const own = (texts: readonly string[]) => texts.filter((text) => !shared.has(text));
+  const rows = lines.map(({ intent, story, facts, effect }) => [
+    <div class="ticked">
+      {canAnswer ? <Tick intent={intent} group={id} isTicked={ticked?.has(intent.key) ?? true} /> : null}
+      <div>
+        <Target intent={intent} kindOf={kindOf} />
+      </div>
+    </div>,
+    hasUse ? <Mark word="off" tone="bad" text={usersText(use, intent.target)} /> : null,
+    own(facts).length === 0 ? null : <Lines texts={own(facts)} />,
+    own(effect).length === 0 ? null : <Lines texts={own(effect)} />,
+    hasWords(story) ? <Story story={story} /> : null,
+  ]);
+  const columns = [
+    'Target',
+    'Used by',
+    { head: 'Facts when the plan was made', kind: 'facts' as const },
+    'Effect',
+    canAnswer ? 'Before' : 'Outcome',
+  ];
+  const isShown = columns.map((_, at) => rows.some((cells) => cells[at] !== null));
+  const kept = <T,>(all: readonly T[]) => all.filter((_, at) => isShown[at]);
+  return { columns: kept(columns), rows: rows.map((cells) => ({ cells: kept(cells) })) };
+}
+
+/** How much of the fleet it is. */
+function ReachOf({ run, group: { rules, action, all } }: { run: RunRecord; group: PlanGroup }) {
+  const noun = verbOf(action)?.noun;
+  const fleet = noun === undefined ? 0 : snapshotView(run)[`${noun}s` as 'devices' | 'users' | 'services'];
+  const limits = limitsOf(run).filter(({ rule }) => rules.includes(rule));
+  const count = all.reduce((sum, { effect }) => sum + (noun === 'device' ? Math.max(1, effect.devices.length) : 1), 0);
+  if (fleet === 0 || noun === undefined) return null;
+  const limit = limits.length === 0 ? undefined : Math.min(...limits.map(({ allowed }) => allowed));
+  return <Reach count={count} of={fleet} limit={limit} noun={noun} />;
 }
 
 function chunksOf(intents: readonly PlannedIntent[]): PlannedIntent[][] {
@@ -209,7 +286,7 @@ function chunksOf(intents: readonly PlannedIntent[]): PlannedIntent[][] {
 
 function nextOf({ at, from, found, intents }: PlanGroup, { plan, query }: Shown): string | undefined {
   const next = from + intents.length;
-  if (next >= found) return undefined;
+  if (next >= found.length) return undefined;
   const params = new URLSearchParams({ ...(query.q && { q: query.q }), group: String(at), from: String(next) });
   return `${pathOf(plan)}?${params}`;
 }
@@ -224,37 +301,11 @@ function GroupTools({ id, canTick }: { id: string; canTick: boolean }) {
       <span id={`${id}-count`} class="quiet" aria-live="polite"></span>
       {canTick ? (
         <label>
-          <input type="checkbox" data-ticks={id} /> Tick all that is shown here
+          <input type="checkbox" data-ticks={id} checked /> Tick all that is shown here
         </label>
       ) : null}
     </div>
   );
-}
-
-interface RowTraits {
-  hasStory: boolean;
-  /** Its rows are held for different reasons. */
-  isApart: boolean;
-}
-
-function rowOf(intent: PlannedIntent, group: string, { hasStory, isApart }: RowTraits, shown: Shown): Row {
-  const { plan, canAnswer, stories } = shown;
-  const cells = [
-    <Target intent={intent} kindOf={shown.kindOf} />,
-    <Facts
-      intent={intent}
-      atMs={plan.createdAt}
-      flip={stories.get(intent.key)?.flip}
-      isOpen={shown.hasDrift && isApart}
-    />,
-    <EffectCell intent={intent} />,
-    ...(hasStory ? [<Story story={stories.get(intent.key)} />] : []),
-  ];
-  return {
-    cells: canAnswer
-      ? [<Tick intent={intent} group={group} isTicked={shown.typed.target.includes(intent.key)} />, ...cells]
-      : cells,
-  };
 }
 
 const LIVE = 'plan intent stop';
@@ -263,51 +314,22 @@ const text = z.string().max(1_000).optional();
 const shown = { q: text, group: positionField.optional(), from: positionField.optional() };
 const query = z.strictObject({ ...shown, seen: z.string().max(100).optional() });
 const driftQuery = z.strictObject({ ...shown, rows: z.coerce.number().int().min(1).max(DRIFT_TARGETS_MAX).optional() });
-const digest = z.string().max(100);
-const approveForm = z.strictObject({
-  digest,
-  ...saidFields(PLANS.approvePlan),
-  choice: z.string().max(100_000),
-  breakGlass: z.literal('yes').optional(),
-  target: listField(z.string().max(100)),
-});
-/** What a person has typed and ticked so far: nothing of it is an answer yet. */
-const againForm = z.strictObject({
-  digest,
-  reason: text,
-  reference: text,
-  breakGlass: z.literal('yes').optional(),
-  target: listField(z.string().max(100)),
-});
-type Typed = Pick<z.infer<typeof againForm>, 'reason' | 'reference' | 'target'>;
-const rejectForm = z.strictObject({ digest, ...saidFields(PLANS.rejectPlan), reason: givenText });
-const applyForm = z.strictObject({
-  digest,
-  ...saidFields(PLANS.applyPlan),
-  breakGlass: z.literal('yes').optional(),
-});
+const answerForm = z.strictObject({ ...formFields, ...shown });
 
 export function planPages(deps: HttpDeps): Route[] {
   const answering = new Answering(deps);
   return [
     readPage(deps, '/plans/:id', async (context) => {
-      const plan = await foundPlan(deps, context);
-      return {
-        title: titleOf(plan),
-        section: '/plans',
-        live: LIVE,
-        body: await body(deps, answering, context, plan, readQuery(context, query), { target: [] }),
-      };
+      const { seen, ...asked } = readQuery(context, query);
+      return pageOf(deps, answering, context, { asked, seen });
     }),
     {
       method: 'POST',
       path: '/plans/:id/again',
       scope: 'read',
       handle: async (context) => {
-        const plan = await foundPlan(deps, context);
-        const typed = await readForm(context, againForm);
-        const page = { title: titleOf(plan), section: '/plans' as const, live: LIVE };
-        return answerPage(deps, context, { ...page, body: await body(deps, answering, context, plan, {}, typed) }, 200);
+        const typed = await readForm(context, answerForm);
+        return answerPage(deps, context, await pageOf(deps, answering, context, { asked: askedOf(typed), typed }), 200);
       },
     },
     readPage(deps, '/plans/:id/drift', async (context) => {
@@ -328,32 +350,49 @@ export function planPages(deps: HttpDeps): Route[] {
         ),
       };
     }),
-    answerRoute(deps, '/plans/:id/approve', async (context, plan) => {
-      const form = await readForm(context, approveForm);
+    answerRoute(deps, answering, 'approve', async ({ context, plan, form }) => {
       demandPending(plan);
-      const part = partOf(await planRead(deps, plan, form.digest), form.choice, new Set(form.target));
-      const by = context.var.caller.name;
+      const read = await planRead(deps, plan, form.digest);
+      const chosen = chosenOf(read, form);
+      demandTyped(chosen, form.typed);
       const glass = demandGlass(context, form);
-      const { id } = plan;
-      const answer = { id, ...saidIn(form), ...part, digest: form.digest, breakGlass: glass !== undefined };
-      return answering.begin(id, 'approve', by, () => operationsOf(deps, context).approvePlan(answer));
+      const keys = chosen.length === read.intents.length ? {} : { keys: chosen.map(({ key }) => key) };
+      const part: PlanSelection = { rules: [], only: [], except: [], ...keys };
+      const answer = { id: plan.id, ...saidIn(form), ...part, digest: form.digest, breakGlass: glass !== undefined };
+      return () => operationsOf(deps, context).approvePlan(answer);
     }),
-    answerRoute(deps, '/plans/:id/reject', async (context, plan) => {
-      const form = await readForm(context, rejectForm);
+    answerRoute(deps, answering, 'reject', async ({ context, plan, form: { digest, ...form } }) => {
       demandPending(plan);
-      const by = context.var.caller.name;
-      const answer = { id: plan.id, ...saidIn(form), digest: form.digest };
-      return answering.begin(plan.id, 'reject', by, () => operationsOf(deps, context).rejectPlan(answer));
+      const { reason, ...said } = saidIn(form);
+      if (!reason) throw new AppError('usage', 'rejecting needs a reason: say why it is refused');
+      const answer = { id: plan.id, ...said, reason, digest };
+      return () => operationsOf(deps, context).rejectPlan(answer);
     }),
-    answerRoute(deps, '/plans/:id/apply', async (context, plan) => {
-      const form = await readForm(context, applyForm);
+    answerRoute(deps, answering, 'apply', async ({ context, plan, form }) => {
       demandSeen(plan, form.digest);
-      const by = context.var.caller.name;
       const glass = demandGlass(context, form);
       const answer = { id: plan.id, ...saidIn(form), reason: glass?.reason, breakGlass: glass !== undefined };
-      return answering.begin(plan.id, 'apply', by, () => operationsOf(deps, context).applyPlan(answer));
+      return () => operationsOf(deps, context).applyPlan(answer);
     }),
   ];
+}
+
+interface Reading {
+  asked: PlanQuery;
+  /** The digest of what was read; undefined: it is read now. */
+  seen?: string | undefined;
+  typed?: Typed | undefined;
+  mistake?: string | undefined;
+}
+
+async function pageOf(deps: HttpDeps, answering: Answering, context: Ctx, reading: Reading): Promise<PageContent> {
+  const plan = await foundPlan(deps, context);
+  return {
+    title: titleOf(plan),
+    section: '/plans',
+    live: LIVE,
+    body: await body(deps, answering, context, plan, reading),
+  };
 }
 
 /** INVARIANT: a page that is read shows what was read first, and sends its digest; what changed since is shown beside it. */
@@ -362,40 +401,50 @@ async function body(
   answering: Answering,
   context: Ctx,
   now: Plan,
-  { seen = now.digest, ...asked }: PlanQuery & { seen?: string | undefined },
-  typed: Typed,
+  { asked, seen = now.digest, typed, mistake }: Reading,
 ) {
   const { status } = now;
   const read = status === 'pending' && seen !== now.digest ? await deps.reader.planAt(now.id, seen) : undefined;
   const plan = read ?? now;
-  const canAnswer = status === 'pending' && mayDo(context, 'approve');
+  // Who made a mistake keeps what was typed, also who may not answer any more.
+  const canAnswer = status === 'pending' && (mayDo(context, 'approve') || mistake !== undefined);
   const canBreak = mayDo(context, 'admin') && freezeOn(deps, plan) !== undefined;
   const groups = groupsOf(plan, asked);
-  const stories = await storiesOf(
-    deps,
-    plan,
-    groups.flatMap(({ intents }) => intents),
-  );
-  const rows = groups.reduce((sum, { intents }) => sum + intents.length, 0);
+  const rows = groups.flatMap(({ intents }) => intents);
+  const isOnPage = new Set(rows.map(({ key }) => key));
+  const rest = groups.flatMap(({ found }) => found.filter(({ key }) => !isOnPage.has(key)));
   const hasDrift = canBeCalled(plan);
-  const shown = { plan, kindOf: kindsOf(deps), query: asked, canAnswer, typed, hasDrift, stories };
+  const shown: Shown = {
+    plan,
+    kindOf: kindsOf(deps),
+    query: asked,
+    canAnswer,
+    ticked: typed && new Set(typed.target),
+    hasDrift,
+    stories: await storiesOf(deps, plan, rows),
+    run: (await deps.reader.runsOverLists(2)).find(({ findings }) => findings),
+    use: rows.some(({ action }) => isShutdown(action)) ? await deps.reader.serviceUse() : undefined,
+  };
   // What a person is filling in, and what is compared with now, stays while the plan has the same status.
   const stays = status === 'applying' || status === 'applied' ? undefined : 'true';
   return (
     <>
       <h1>{titleOf(plan)}</h1>
+      {canAnswer ? null : <Mistake>{mistake}</Mistake>}
       <Live id="plan" on={LIVE} path={`${pathOf(plan)}?${paramsOf({ ...asked, seen: plan.digest })}`}>
         {read ? <Since {...(await sinceOf(deps, now, read))} canAnswer={canAnswer} /> : null}
         <PlanHead deps={deps} answering={answering} plan={now} />
         <Progress deps={deps} plan={now} mayApply={mayDo(context, 'approve')} canBreak={canBreak} />
-        <div id={`targets-${status}`} hx-preserve={stays}>
-          <Search plan={plan} asked={asked} isWhole={rows === plan.intents.length} />
-          {groups.map((group) => (
-            <Group group={group} shown={shown} />
-          ))}
+        <div class="card" id={`targets-${status}`} hx-preserve={stays}>
+          <Search plan={plan} asked={asked} isWhole={rows.length === plan.intents.length} />
+          {groups
+            .toSorted((one, other) => Number(isGrave(other.action)) - Number(isGrave(one.action)))
+            .map((group) => (
+              <Group group={group} shown={shown} />
+            ))}
         </div>
         {canAnswer ? (
-          <AnswerForm plan={plan} paged={rows < plan.intents.length} canBreak={canBreak} typed={typed} />
+          <AnswerForm {...{ deps, plan, rest, canBreak, typed, mistake }} asked={{ ...asked }} shown={rows} />
         ) : null}
       </Live>
     </>
@@ -459,23 +508,23 @@ function demandPending({ id, status }: Plan): void {
   throw new AppError('conflict', `plan ${id} is ${status} by now and no longer waits: nothing was changed`);
 }
 
-/** Errors: AppError `usage` for a choice that names nothing. */
-function partOf(plan: Plan, choice: string, ticked: ReadonlySet<string>): PlanSelection {
-  const whole = { rules: [], only: [], except: [] };
-  if (choice === 'all') return whole;
-  if (choice === 'only' || choice === 'except') {
-    if (ticked.size === 0) throw new AppError('usage', 'nothing is ticked: tick targets of the plan, or approve all');
-    const isOnly = choice === 'only';
-    return { ...whole, keys: keysOf(plan, ({ key }) => ticked.has(key) === isOnly) };
-  }
-  const [kind, ...rules] = choice.split(' ');
-  if (kind !== 'rules') throw new AppError('usage', `\`choice\` is \`${choice}\`: expected all, only, except or rules`);
-  const wanted = rules.join(' ');
-  return { ...whole, keys: keysOf(plan, (one) => rulesOf(one).join(' ') === wanted) };
+/** Errors: AppError `usage` for a form that ticks nothing. */
+function chosenOf(plan: Plan, { target, rest, ...asked }: Typed & PlanQuery): PlannedIntent[] {
+  const keys = new Set(target);
+  if (rest)
+    for (const { found, intents } of groupsOf(plan, askedOf(asked)))
+      for (const one of found) if (!intents.includes(one)) keys.add(one.key);
+  const chosen = plan.intents.filter(({ key }) => keys.has(key));
+  if (chosen.length === 0) throw new AppError('usage', 'nothing is ticked: tick what you approve, or reject the plan');
+  return chosen;
 }
 
-function keysOf({ intents }: Plan, isChosen: (intent: Plan['intents'][number]) => boolean): string[] {
-  return intents.filter(isChosen).map(({ key }) => key);
+/** Errors: AppError `usage`. */
+function demandTyped(chosen: readonly PlannedIntent[], typed = ''): void {
+  const word = wordToType(chosen);
+  if (word === undefined || nameKey(typed.replace(/,/g, '')) === nameKey(word)) return;
+  const what = chosen.length === 1 ? 'the name of what is ticked' : 'how many are ticked';
+  throw new AppError('usage', `to approve this, type \`${word}\`, ${what}`);
 }
 
 // The intents of a plan as a page shows them: by rules and action, a part of each.
@@ -503,10 +552,10 @@ interface PlanGroup {
   action: string;
   /** What all of them do. */
   title: string;
-  /** All of them, whatever is searched for. */
-  total: number;
-  /** How many the text names. */
-  found: number;
+  /** Whatever is searched for. */
+  all: readonly PlannedIntent[];
+  /** Those that the text names. */
+  found: readonly PlannedIntent[];
   from: number;
   intents: PlannedIntent[];
 }
@@ -532,8 +581,8 @@ function groupsOf({ intents }: Pick<Plan, 'intents'>, { q, group, from = 0 }: Pl
         rules: rulesOf(first),
         action,
         title: actsTitle(all),
-        total: all.length,
-        found: found.length,
+        all,
+        found,
         from: begin,
         intents: shown,
       },

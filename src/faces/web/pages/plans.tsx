@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { formatDuration } from '../../../base/time.ts';
 import { nameField, positionField } from '../../../contract/operation.ts';
-import { PLAN_STATUSES, type PlanStatus } from '../../../domain/plan.ts';
+import { PLAN_STATUSES, type PlannedCount, type PlanStatus } from '../../../domain/plan.ts';
 import type { RunStatus } from '../../../domain/run.ts';
 import type { PlanLine } from '../../../domain/store-ports.ts';
 import type { HttpDeps } from '../../http/deps.ts';
@@ -12,6 +12,7 @@ import { operationsOf, type Route, readForm, readQuery } from '../../http/route.
 import { plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
 import { Mark, Name, type Row, Table, Words } from '../../report/html/text.tsx';
+import { countedPlans, planTitle } from '../../report/inbox.ts';
 import { type CountedRun, countWords, runLineView, triggerWords } from '../../report/lists-text.ts';
 import { kindWordsOf } from '../../report/plan-text.ts';
 import { addressOf } from '../address.ts';
@@ -20,6 +21,8 @@ import { Act, Live, Pager, StatusFilter } from '../parts/act.tsx';
 import { Ago } from '../parts/figures.tsx';
 
 const PAGE = 50;
+/** The rows of longer plans are megabytes. */
+const TITLED_MAX = 200;
 
 const query = z.strictObject({
   status: z.preprocess((value) => (value === '' ? undefined : value), z.enum(PLAN_STATUSES).optional()),
@@ -52,6 +55,8 @@ async function list({ reader, clock }: HttpDeps, status: PlanStatus | undefined,
     ...(before !== undefined && { before }),
     limit: PAGE,
   });
+  const short = plans.filter(({ intents = 0 }) => intents <= TITLED_MAX);
+  const titles = new Map((await countedPlans(reader, short)).map(({ line, counts }) => [line.id, counts]));
   const last = plans.at(-1);
   const params = last && new URLSearchParams({ ...(status && { status }), before: last.id });
   return (
@@ -60,8 +65,8 @@ async function list({ reader, clock }: HttpDeps, status: PlanStatus | undefined,
       <StatusFilter path="/plans" statuses={PLAN_STATUSES} chosen={status} />
       <Table
         caption="Plans, newest first"
-        columns={['Plan', 'Status', 'Actions', 'Kind', 'Made', 'Answered']}
-        rows={plans.map((one) => rowOf(one, clock.nowMs()))}
+        columns={['Plan', 'Status', 'Made', 'Answered']}
+        rows={plans.map((one) => rowOf(one, titles.get(one.id), clock.nowMs()))}
         empty="There is none."
       />
       <Pager next={plans.length === PAGE && params ? `/plans?${params}` : undefined} />
@@ -69,13 +74,17 @@ async function list({ reader, clock }: HttpDeps, status: PlanStatus | undefined,
   );
 }
 
-function rowOf({ id, status, mode, releases, intents, createdAt, decidedBy, decidedAt }: PlanLine, nowMs: number): Row {
+/** By what it does; of one that is long, or no longer kept, how much it has. */
+function rowOf(line: PlanLine, counts: readonly PlannedCount[] = [], nowMs: number): Row {
+  const { id, status, mode, releases, intents, createdAt, decidedBy, decidedAt } = line;
+  const many = intents === undefined ? 'A plan that is not readable' : plural(intents, 'action');
   return {
     cells: [
-      <Link href={`/plans/${encodeURIComponent(id)}`}>{id}</Link>,
+      <>
+        <Link href={`/plans/${encodeURIComponent(id)}`}>{counts.length === 0 ? many : planTitle(counts)}</Link>
+        {releases === undefined && mode !== 'dry-run' ? null : <div class="quiet">{kindWordsOf(mode, releases)}</div>}
+      </>,
       <Mark word={status} />,
-      intents === undefined ? 'not readable' : plural(intents, 'action'),
-      kindWordsOf(mode, releases),
       <Ago at={createdAt} nowMs={nowMs} />,
       decidedBy === undefined ? (
         ''

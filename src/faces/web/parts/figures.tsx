@@ -243,3 +243,34 @@ export function HourBars({ series, hours, untilMs }: { series: readonly BarSerie
     </figure>
   );
 }
+
+// How much of a fleet something touches, and how much its limit allows.
+
+interface ReachProps {
+  count: number;
+  of: number;
+  limit: number | undefined;
+  noun: string;
+}
+
+export function Reach({ count, of, limit, noun }: ReachProps) {
+  const x = (part: number) => String(rounded((100 * Math.min(part, of)) / of));
+  const percent = rounded((100 * count) / of);
+  const share = percent < 0.1 ? 'less than 0.1' : String(percent);
+  return (
+    <p class="reach">
+      <svg
+        class={`bar ${limit !== undefined && count > limit ? 'over' : 'under'}`}
+        viewBox="0 0 100 8"
+        preserveAspectRatio="none"
+        aria-hidden="true"
+      >
+        <rect class="rest" width="100" height="8" rx="1" />
+        <rect class="used" width={x(count)} height="8" rx="1" />
+        {limit === undefined ? null : <path class="limit" d={`M${x(limit)} 0V8`} />}
+      </svg>{' '}
+      {countText(count)} of {plural(of, noun)} ({share} %)
+      {limit === undefined ? '' : `; the limit of its rule is ${countText(limit)} in a run`}
+    </p>
+  );
+}
