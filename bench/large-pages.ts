@@ -60,7 +60,14 @@ try {
     'the outline of a plan of 10,000 intents': () => reader.planOutline(plan),
     'those of a rule': () => reader.decisionsOfRule(last, rule, { limit: 50, after }),
     'what a rule led to': () => reader.decisions({ rule, limit: 50 }),
-    'matches of each rule in 30 runs': () => reader.ruleTallies(30),
+    'matches of each rule at 240 times of 30 days': () =>
+      reader.ruleTallies(
+        Array.from({ length: 240 }, (_, at) => NOW_MS - at * 10_800_000),
+        20,
+      ),
+    'what one rule did on each of 30 days': () =>
+      reader.doneInSteps({ untilMs: NOW_MS, steps: 30, stepMs: DAY_MS, rule }),
+    'what was done on each of 30 days': () => reader.doneInSteps({ untilMs: NOW_MS, steps: 30, stepMs: DAY_MS }),
     '50 runs and their counts': async () => {
       for (const line of await reader.runLines({ limit: 50 })) await reader.countsOfRun(line);
     },

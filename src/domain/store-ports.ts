@@ -98,8 +98,10 @@ export interface RecordReader {
   runNumbers(ids: readonly string[]): Promise<Pick<Run, 'id' | 'seq'>[]>;
   /** Without what they found, newest first. */
   runLines(query: RunQuery): Promise<Run[]>;
-  /** Of completed runs over all active rules, newest first. */
-  ruleTallies(limit: number): Promise<RunTallies[]>;
+  /**
+   * Of completed runs over all active rules, newest first: of those that were the newest at the given times, and of so many of the newest ones.
+   */
+  ruleTallies(times: readonly number[], newest: number): Promise<RunTallies[]>;
   countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts>;
   /** Decisions in force in a run: those that it wrote, and unchanged ones of earlier runs. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
@@ -178,8 +180,16 @@ export interface DoneInDay {
 /** How many of each state are in the inbox. */
 export type InboxCounts = Readonly<Record<InboxState, number>>;
 
-/** The same in one hour; hour 0: the one that ends with the time asked for. */
-export type DoneInHour = Omit<DoneInDay, 'day'> & { hour: number };
+/** The same in one step of time; step 0: the one that ends with the time asked for. */
+export type DoneInStep = Omit<DoneInDay, 'day'> & { step: number };
+
+export interface DoneSteps {
+  untilMs: number;
+  steps: number;
+  stepMs: number;
+  /** Only for this one, alone or with others. */
+  rule?: string | undefined;
+}
 
 /** What was in force over a time, by action. */
 export interface InForceSince {
@@ -201,8 +211,7 @@ export interface WorkReader {
   inboxCounts(): Promise<InboxCounts>;
   /** What waits or went wrong now; what was done in the 24 hours before this time, and on each of the 7 days before those. */
   workNow(doneUntilMs: number): Promise<WorkNow>;
-  /** In these hours before this time. */
-  doneByHour(untilMs: number, hours: number): Promise<DoneInHour[]>;
+  doneInSteps(asked: DoneSteps): Promise<DoneInStep[]>;
   inForceSince(fromMs: number): Promise<InForceSince>;
 }
 

@@ -1,12 +1,12 @@
 // store: what the database shows in numbers. In: a connection, the time. Out: figures. INVARIANT: every query here is answered by an index
 // or reads a table of a few rows (test/runtime/metrics/parts.test.ts): it is asked every second, also beside a run over 100,000 devices.
 
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/time.ts';
+import { DAY_MS, MINUTE_MS } from '../base/time.ts';
 import type { ReasonCode } from '../domain/decision.ts';
 import { CLAIM_STATUSES, isOpenClaim, OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store.ts';
-import type { DoneInDay, DoneInHour, HeldSince, InboxCounts, InForceSince, WorkNow } from '../domain/store-ports.ts';
+import type { DoneInStep, DoneSteps, HeldSince, InboxCounts, InForceSince, WorkNow } from '../domain/store-ports.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
 import { readStop } from './operator.ts';
@@ -99,26 +99,25 @@ export function* readLastFindings(db: Db): Work<LastFindings | undefined> {
 const ENDED_RUN = ({ by }: Dialect) => `SELECT seq, status FROM runs ${by('runs_over_lists')}
   WHERE counts_with IS NULL AND seq < ? AND status <> 'running' ORDER BY seq DESC LIMIT 1`;
 const DAYS = 8;
+const FOR_RULE = 'AND EXISTS (SELECT 1 FROM json_each(attempts.rules) AS named WHERE named.value = ?) ';
 /** `outcome || ''`: not by the index of outcomes, which has most intents for one value. */
-const DONE = ({ by }: Dialect, stepMs: number) => `SELECT action, step, count(*) AS targets FROM (
+const DONE = (
+  { by }: Dialect,
+  { stepMs, rule }: Pick<DoneSteps, 'stepMs' | 'rule'>,
+) => `SELECT action, step, count(*) AS targets FROM (
     SELECT DISTINCT attempts.action, attempts.target, CAST((? - attempts.sent_at) / ${stepMs} AS BIGINT) AS step
     FROM attempts ${by('attempts_by_action')} JOIN intents ON intents.id = attempts.intent_id
     WHERE attempts.action IN (SELECT action FROM attempt_counts WHERE minute >= ?)
-      AND attempts.sent_at > ? AND attempts.sent_at <= ? AND intents.outcome || '' IN ('succeeded', 'confirmed')) AS done
+      AND attempts.sent_at > ? AND attempts.sent_at <= ? ${rule === undefined ? '' : FOR_RULE}AND intents.outcome || '' IN ('succeeded', 'confirmed')) AS done
   GROUP BY action, step ORDER BY action, step`;
 
-type DoneInStep = Omit<DoneInDay, 'day'> & { step: number };
-
-function* doneBySteps(db: Db, untilMs: number, steps: number, stepMs: number): Work<DoneInStep[]> {
+export function* doneInSteps(db: Db, asked: DoneSteps): Work<DoneInStep[]> {
+  const { untilMs, steps, stepMs, rule } = asked;
   const fromMs = untilMs - steps * stepMs;
-  const sql = DONE(db.dialect, stepMs);
-  const rows = yield* db.all<DoneInStep>(sql, untilMs, Math.floor(fromMs / MINUTE_MS), fromMs, untilMs);
+  const named = rule === undefined ? [] : [rule];
+  const values = [untilMs, Math.floor(fromMs / MINUTE_MS), fromMs, untilMs, ...named];
+  const rows = yield* db.all<DoneInStep>(DONE(db.dialect, asked), ...values);
   return rows.map(({ action, step, targets }) => ({ action, step: Number(step), targets: Number(targets) }));
-}
-
-export function* doneByHour(db: Db, untilMs: number, hours: number): Work<DoneInHour[]> {
-  const done = yield* doneBySteps(db, untilMs, hours, HOUR_MS);
-  return done.map(({ step, ...one }) => ({ ...one, hour: step }));
 }
 
 // What was in force over a time: most of it from its beginning until now, which is counted; the rest is named.
@@ -182,7 +181,7 @@ export function* readInboxCounts(db: Db, nowMs: number): Work<Omit<InboxCounts, 
 
 export function* readWork(db: Db, doneUntilMs: number): Work<Omit<WorkNow, 'inbox'>> {
   const { dialect } = db;
-  const done = yield* doneBySteps(db, doneUntilMs, DAYS, DAY_MS);
+  const done = yield* doneInSteps(db, { untilMs: doneUntilMs, steps: DAYS, stepMs: DAY_MS });
   return {
     ended: yield* db.get<NonNullable<WorkNow['ended']>>(ENDED_RUN(dialect), Number.MAX_SAFE_INTEGER),
     isStopped: (yield* readStop(db)) !== undefined,

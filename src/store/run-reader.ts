@@ -25,11 +25,11 @@ import type {
   WorkReader,
 } from '../domain/store-ports.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { doneByHour, inForceSince, readInboxCounts, readWork } from './figures.ts';
+import { doneInSteps, inForceSince, readInboxCounts, readWork } from './figures.ts';
 import { identitiesNamed, identitiesOf, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
-import { type Db, inForceIn, type Row, readInTurns, rowByPrefix, Where, type Work } from './queries.ts';
+import { type Db, type Dialect, inForceIn, type Row, readInTurns, rowByPrefix, Where, type Work } from './queries.ts';
 import { DECISION, INTENT, planOfRow, runOfRow } from './rows.ts';
 import { hasText, intentsOfPlan, storedJson } from './stored-json.ts';
 
@@ -105,22 +105,36 @@ async function matchesOfRuns(db: Db, upToSeq: number, runsMax: number): Promise<
   return matches;
 }
 
-/** The index of statuses has them in their order. */
-const NEWEST = `SELECT seq AS id, octet_length(tallies) AS bytes FROM runs
-  WHERE status = 'completed' AND scoped = 0 AND tallies IS NOT NULL ORDER BY seq DESC LIMIT ?`;
+const NEWEST = ({ by }: Dialect) => `SELECT seq FROM runs ${by('runs_whole')} WHERE status = 'completed' AND scoped = 0
+  AND seq > 0 ORDER BY seq DESC LIMIT ?`;
+/** Indexes alone answer it: which run had ended last by a time, and which whole one was the newest then. */
+const NEWEST_AT = ({
+  by,
+}: Dialect) => `SELECT DISTINCT (SELECT max(seq) FROM runs ${by('runs_whole')} WHERE status = 'completed' AND scoped = 0
+  AND seq <= (SELECT seq FROM runs WHERE finished_at <= CAST(times.value AS BIGINT) ORDER BY finished_at DESC, seq DESC LIMIT 1)) AS seq
+  FROM json_each(?) AS times`;
 
 const NAMED = `SELECT runs.seq, runs.started_at AS at, runs.tallies FROM json_each(?)
-  JOIN runs ON runs.seq = CAST(json_each.value AS BIGINT) ORDER BY json_each.key`;
+  JOIN runs ON runs.seq = CAST(json_each.value AS BIGINT) WHERE runs.tallies IS NOT NULL`;
 
-async function newestRuleTallies(db: Db, limit: number): Promise<RunTallies[]> {
-  return readInTurns(await db.reading(db.all<{ id: string; bytes: number }>(NEWEST, limit)), async (seqs) => {
-    const rows = await db.reading(db.all<{ seq: number; at: number; tallies: string }>(NAMED, JSON.stringify(seqs)));
+async function ruleTallies(db: Db, times: readonly number[], newest: number): Promise<RunTallies[]> {
+  type Found = { seq: number | null };
+  const found = [
+    ...(await db.reading(db.all<Found>(NEWEST(db.dialect), newest))),
+    ...(await db.reading(db.all<Found>(NEWEST_AT(db.dialect), JSON.stringify(times)))),
+  ];
+  const known = new Set(found.flatMap(({ seq }) => (seq === null ? [] : Number(seq))));
+  const seqs = [...known].sort((one, other) => other - one);
+  const read = seqs.map((seq) => ({ id: String(seq) }));
+  const tallies = await readInTurns(read, async (some) => {
+    const rows = await db.reading(db.all<{ seq: number; at: number; tallies: string }>(NAMED, JSON.stringify(some)));
     return rows.map(({ seq, at, tallies }) => ({
       seq,
       at,
       tallies: storedJson<RunRuleTally[]>(tallies).flatMap(countsOf),
     }));
   });
+  return tallies.sort((one, other) => other.seq - one.seq);
 }
 
 /** A rule that was not judged has no counts: its zeros would show as no match. */
@@ -171,7 +185,7 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
 
   runLines = this.asks(newestRuns);
   runNumbers = this.asks(runNumbers);
-  ruleTallies = this.over(newestRuleTallies);
+  ruleTallies = this.over(ruleTallies);
   countsOfRun = this.asks(countsOfRun);
   comparedRun = this.asks(comparedRun);
   decisionsEnded = this.asks(decisionsEnded);
@@ -207,7 +221,7 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
     return { ...(await this.db.reading(readWork(this.db, doneUntilMs))), inbox: await this.inboxCounts() };
   }
 
-  doneByHour = this.asks(doneByHour);
+  doneInSteps = this.asks(doneInSteps);
   inForceSince = this.asks(inForceSince);
 
   async latestRun(): Promise<RunRecord | undefined> {

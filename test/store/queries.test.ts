@@ -12,6 +12,7 @@ import { releaseClaims } from '../../src/engine/operate/release.ts';
 import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
 import { buildOutline, buildReport, wholeDecisions } from '../../src/faces/report/build-report.ts';
 import { readInbox } from '../../src/faces/report/inbox.ts';
+import { auditViews } from '../../src/faces/report/lists-text.ts';
 import { buildSummary } from '../../src/faces/report/summary/build.ts';
 import { SqlReader } from '../../src/store/reader.ts';
 import { SqliteWork } from '../../src/store/sqlite/database.ts';
@@ -20,7 +21,17 @@ import { storedList } from '../../src/store/stored-json.ts';
 import { type CountingDb, countingDatabase } from '../support/counting-db.ts';
 import { bodyOf, openEndpoint } from '../support/endpoint.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
-import { addRun, decision, fakeClock, intent, openStore, plan, START_MS, tally } from '../support/filled-store.ts';
+import {
+  addRun,
+  decision,
+  fakeClock,
+  intent,
+  openStore,
+  plan,
+  type RunFill,
+  START_MS,
+  tally,
+} from '../support/filled-store.ts';
 import { fillLarge, idOf, LARGE_END_MS, SMALL } from '../support/large-database.ts';
 import { addEvent, addFleet, compromise, lookOn } from '../support/looks.ts';
 
@@ -80,7 +91,9 @@ describe('what pages ask of a large database is found by an index, and no statem
     'audit of an actor': () => reader.audit({ limit: 50, actor: 'ana', kind: 'plan.approved' }),
     'audit of a target': () => reader.audit({ limit: 50, target: 'SN000123', kind: 'intent.settled' }),
     'what waits, and what was done in a week': () => reader.workNow(NOW_MS),
-    'what was done by the hour': () => reader.doneByHour(NOW_MS, 48),
+    'what was done by the hour': () => reader.doneInSteps({ untilMs: NOW_MS, steps: 48, stepMs: 3_600_000 }),
+    'what a rule did on each of 30 days': () =>
+      reader.doneInSteps({ untilMs: NOW_MS, steps: 30, stepMs: DAY_MS, rule: 'rule-03' }),
     'what was in force over a week': () => reader.inForceSince(NOW_MS - 7 * DAY_MS),
     'the inbox': () => readInbox(reader, { limit: 50 }),
     'a summary': () => buildSummary(reader, NOW_MS - DAY_MS, NOW_MS),
@@ -94,7 +107,13 @@ describe('what pages ask of a large database is found by an index, and no statem
     'a run by its id, and the latest': async () => [await reader.run(middle.id), await reader.latestRun()],
     'what a rule led to': () => reader.decisions({ rule: 'rule-03', limit: 51, before: idOf('decision', 9_000) }),
     'the newest decisions about a subject': () => reader.decisions({ subjectId: 'device-000123', limit: 20 }),
-    'tallies of rules': () => reader.ruleTallies(30),
+    'tallies of rules over 30 days': () =>
+      reader.ruleTallies(
+        Array.from({ length: 121 }, (_, at) => NOW_MS - (at * DAY_MS) / 4),
+        20,
+      ),
+    'names of what the audit is about': async () =>
+      auditViews(reader, await reader.audit({ limit: 50, beforeSeq: 9_000 })),
     'intents by their ids': () => reader.intents({ ids: [idOf('intent', 7), idOf('intent', 8)] }),
     'intents on a target': () => reader.intents({ target: 'SN000123' }),
     'the newest intents on a target': () => reader.newestIntents({ target: 'SN000123' }, 5),
@@ -623,22 +642,32 @@ describe('a look', () => {
   });
 });
 
-describe('the counts of the rules over the newest runs', () => {
-  it('are those of completed runs, newest first, as far as a limit', async () => {
-    const store = openStore();
+describe('the counts of the rules over time', () => {
+  const STEP_MS = 10_000;
+  /** When the run of this number has ended. */
+  const at = (index: number) => START_MS + index * STEP_MS + 3_000;
+
+  it('are those of the completed runs that were the newest at the times asked for, newest first, each once', async () => {
+    const clock = fakeClock();
+    const store = openStore(clock);
+    const add = async (fill: RunFill) => {
+      await addRun(store, { startedAt: clock.nowMs(), ...fill });
+      clock.advance(STEP_MS);
+    };
     for (const [index, match] of [3, 5, 8].entries())
-      await addRun(store, { id: `run${index}`, startedAt: START_MS + index, tallies: [tally({ rule: 'a', match })] });
-    await addRun(store, { id: 'broken', error: 'lost', tallies: [tally({ rule: 'a' })] });
-    await addRun(store, { id: 'open', finished: false, tallies: [tally({ rule: 'a' })] });
-    const matches = async (limit: number) =>
-      (await store.ruleTallies(limit)).map(({ seq, tallies }) => [seq, tallies[0]?.match]);
-    expect(await matches(30)).toEqual([
+      await add({ id: `run${index}`, tallies: [tally({ rule: 'a', match })] });
+    await add({ id: 'broken', error: 'lost', tallies: [tally({ rule: 'a' })] });
+    await add({ id: 'open', finished: false, tallies: [tally({ rule: 'a' })] });
+    const matches = async (...times: number[]) =>
+      (await store.ruleTallies(times, 0)).map(({ seq, tallies }) => [seq, tallies[0]?.match]);
+    expect(await matches(at(90), at(80), at(1), at(-1))).toEqual([
       [3, 8],
       [2, 5],
-      [1, 3],
     ]);
-    expect(await matches(1)).toEqual([[3, 8]]);
-    expect((await store.ruleTallies(1))[0]?.at).toBe(START_MS + 2);
+    expect(await matches(at(0))).toEqual([[1, 3]]);
+    expect((await store.ruleTallies([at(90)], 0))[0]?.at).toBe(START_MS + 2 * STEP_MS);
+    expect(await matches()).toEqual([]);
+    expect((await store.ruleTallies([at(0)], 1)).map(({ seq }) => seq)).toEqual([3, 1]);
   });
 
   it('leave out runs over chosen rules, and rules that a run did not judge', async () => {
@@ -646,21 +675,22 @@ describe('the counts of the rules over the newest runs', () => {
     const tallies = [tally({ rule: 'a', match: 1, unknown: 2 }), tally({ rule: 'b', judged: false })];
     await addRun(store, { id: 'whole', tallies });
     await addRun(store, { id: 'chosen', scoped: true, tallies });
-    const [whole, ...others] = await store.ruleTallies(30);
+    const [whole, ...others] = await store.ruleTallies([at(90)], 30);
     expect(others).toEqual([]);
     expect(whole).toMatchObject({ seq: 1, tallies: [{ rule: 'a', match: 1, unknown: 2 }] });
     expect(whole?.tallies).toHaveLength(1);
   });
 
-  it('are found by an index, in their order', async () => {
+  it('are found by indexes', async () => {
     const db = countingDatabase();
     const store = new SqliteStore(db, linkEntry, fakeClock());
     await addRun(store, { tallies: [tally({ rule: 'a' })] });
     db.asked.clear();
-    await store.ruleTallies(30);
-    const [newest, ...named] = [...db.asked.keys()].map((sql) => db.planOf(sql));
-    expect(newest).toEqual(['SEARCH runs USING INDEX runs_by_status (status=?)']);
-    expect(named.flat().filter((detail) => /SCAN (?!json_each)/.test(detail))).toEqual([]);
+    await store.ruleTallies([at(90)], 30);
+    const plans = [...db.asked.keys()].map((sql) => db.planOf(sql));
+    expect(plans[0]?.join()).toMatch(/^SEARCH runs USING COVERING INDEX runs_whole/);
+    expect(plans[1]?.join()).toMatch(/USING COVERING INDEX runs_whole .*USING COVERING INDEX runs_by_end/);
+    expect(plans.flat().filter((detail) => /SCAN (?!json_each|times)/.test(detail))).toEqual([]);
   });
 });
 

@@ -115,6 +115,9 @@ function rulesIn(body: Facts): string[] {
   return [...new Set(all.filter((rule) => typeof rule === 'string'))];
 }
 
+/** A reason may name a record, which has an id alone: who needs it finds it in the details. */
+const OF_RECORD = / (action|plan|exemption) [0-9a-hjkmnp-tv-z]{26}(?![0-9a-z])/g;
+
 class Told {
   constructor(
     readonly body: Facts,
@@ -182,7 +185,7 @@ class Told {
   /** `: why`; empty where nothing says it. */
   because(...names: string[]): string {
     const why = names.map((name) => this.of(name)).find((text) => text !== '');
-    return why === undefined ? '' : `: ${shownName(why)}`;
+    return why === undefined ? '' : `: ${shownName(why.replaceAll(OF_RECORD, ' an earlier $1'))}`;
   }
 }
 
@@ -272,7 +275,7 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
     words: (told) => `The rules in ${told.of('rulesDir')} were refused${told.because('refused')}`,
   },
   'source.untrusted': {
-    words: ({ body: { source, reasons } }) => `The reading of ${source} is not trusted${whys(reasons)}`,
+    words: ({ body: { source, reasons } }) => `The reading of ${source} is not trusted${whys(source, reasons)}`,
   },
   'baseline.accepted': {
     words: (told) =>
@@ -384,9 +387,11 @@ function messageOf(told: Told): string {
   return told.of('kind', 'something').replaceAll('_', ' ');
 }
 
-/** A source has several reasons. */
-function whys(reasons: Fact | undefined): string {
-  const texts = (Array.isArray(reasons) ? reasons : []).flatMap((one) => (isFacts(one) && textIn(one, 'text')) || []);
+/** A source has several reasons, each of which begins with its name. */
+function whys(source: Fact | undefined, reasons: Fact | undefined): string {
+  const texts = (Array.isArray(reasons) ? reasons : [])
+    .flatMap((one) => (isFacts(one) && textIn(one, 'text')) || [])
+    .map((text) => (text.startsWith(`${source}: `) ? text.slice(`${source}: `.length) : text));
   return texts.length === 0 ? '' : `: ${texts.join('; ')}`;
 }
 

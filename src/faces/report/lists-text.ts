@@ -84,6 +84,8 @@ function outcomeLines({ outcome, outcomeText }: ReportDecision): string[] {
   return [outcomeText ? `${outcomeName(outcome)}: ${outcomeText}` : outcomeName(outcome)];
 }
 
+const AUDIT_WIDE = 140;
+
 /** One row per entry, in the given order. JSON has all that it records. */
 export function auditText(entries: readonly AuditEntryShown[], options: TerminalOptions = {}): string {
   if (entries.length === 0) return 'no audit entries\n';
@@ -94,7 +96,15 @@ export function auditText(entries: readonly AuditEntryShown[], options: Terminal
     whole(kind),
     whole(hash.slice(0, 12)),
   ]);
-  return `${terminalList(['Entry', 'When', 'What', 'Kind', 'Hash'], rows, options, ['Hash', 'Kind'])}\n`;
+  const head = ['Entry', 'When', 'What', 'Kind', 'Hash'];
+  // The sentence needs the room first.
+  const shown = (options.width ?? AUDIT_WIDE) >= AUDIT_WIDE ? head.length : 3;
+  return `${terminalList(
+    head.slice(0, shown),
+    rows.map((row) => row.slice(0, shown)),
+    options,
+    ['Hash', 'Kind'],
+  )}\n`;
 }
 
 // The result of verifying the audit, for people.

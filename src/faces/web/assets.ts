@@ -1,4 +1,4 @@
-// web: the files that pages load: one stylesheet, three scripts of ours, htmx and uPlot from their packages. In: files, read once at the start.
+// web: the files that pages load: one stylesheet, two scripts of ours, and htmx from its package. In: files, read once at the start.
 // Out: routes whose path has a hash of the content, so that a browser may keep each for ever.
 
 import { createHash } from 'node:crypto';
@@ -34,10 +34,7 @@ const FILES = {
   'page.css': { file: own('../report/html/page.css'), type: STYLE },
   'filter.js': { file: own('../report/html/filter.js'), type: SCRIPT },
   'page.js': { file: own('page.js'), type: SCRIPT },
-  'chart.js': { file: own('chart.js'), type: SCRIPT },
   'htmx.js': { file: require.resolve('htmx.org/dist/htmx.min.js'), type: SCRIPT },
-  'uplot.js': { file: require.resolve('uplot/dist/uPlot.iife.min.js'), type: SCRIPT },
-  'uplot.css': { file: require.resolve('uplot/dist/uPlot.min.css'), type: STYLE },
 } as const;
 
 export type AssetName = keyof typeof FILES;

@@ -40,8 +40,6 @@ export interface PageContent {
   live?: string;
   /** The audit entry after which its live parts may be out of date. */
   liveAfter?: number;
-  /** Loads the library for charts, too. */
-  chart?: boolean;
   /** What stands in the box to search. */
   find?: string;
 }
@@ -70,7 +68,7 @@ export function Layout({ content, context }: { content: PageContent; context: Pa
 
 function WholePage({ content, context }: { content: PageContent; context: PageContext }) {
   const at = useAddress();
-  const { title, body, live, chart, section, find } = content;
+  const { title, body, live, section, find } = content;
   const { caller, demo, stop, waiting, mount } = context;
   const scripts: AssetName[] = ['filter.js', ...(caller ? (['htmx.js', 'page.js'] as const) : [])];
   return (
@@ -83,9 +81,6 @@ function WholePage({ content, context }: { content: PageContent; context: PageCo
         <title>{`${showHidden(shownName(title))} · ${mount ? `${showHidden(mount.organization.name)} · ` : ''}Trustward${demo ? ' DEMO' : ''}`}</title>
         <link rel="icon" href={ICON} />
         <link rel="stylesheet" href={at(assetPath('page.css'))} />
-        {chart ? <link rel="stylesheet" href={at(assetPath('uplot.css'))} /> : null}
-        {chart ? <script src={at(assetPath('uplot.js'))} defer></script> : null}
-        {chart ? <script src={at(assetPath('chart.js'))} defer></script> : null}
         {scripts.map((name) => (
           <script src={at(assetPath(name))} defer></script>
         ))}

@@ -93,6 +93,11 @@ describe('an entry of the audit', () => {
       { answer: 'skip', reason: 'for_not_reached', reasonText: '3d' },
       `It is too early to ban ${NAMED}: 3d`,
     ],
+    [
+      'decision.made',
+      { answer: 'skip', reasonText: `done by action ${INTENT} at 10:00` },
+      `It was decided not to ban ${NAMED}: done by an earlier action at 10:00`,
+    ],
     ['episode.overridden', { by: null }, `Somebody undid what Trustward did: ban ${NAMED}`],
     [
       'plan.approved',
@@ -113,6 +118,12 @@ describe('an entry of the audit', () => {
     const body = { run: RUN, intent: INTENT, action: 'ban_device', target: 'F2LUKT2H92', outcome: 'succeeded' };
     const text = auditSentence({ kind: 'intent.settled', body }, await of([body]));
     expect(text).toBe(`The platform accepted it: ${NAMED} was banned · rule ban-compromised-device · run 1`);
+  });
+
+  it('about a source that is not trusted names it once', async () => {
+    const body = { source: 'devices', reasons: [{ code: 'shrunk', text: 'devices: 100 to 3' }] };
+    const text = auditSentence({ kind: 'source.untrusted', body }, await (await names())([body]));
+    expect(text).toBe('The reading of devices is not trusted: 100 to 3');
   });
 
   it('whose content was tampered with says that it cannot be read', async () => {

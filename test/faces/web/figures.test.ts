@@ -1,9 +1,11 @@
 // What the drawn parts of a page show: numbers of the store, over the time that is known.
 import { describe, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/base/time.ts';
+import { EVIDENCE_THRESHOLDS } from '../../../src/domain/evidence.ts';
 import { overTime } from '../../../src/faces/web/pages/overview.tsx';
 import { agoText, Curve, Tile } from '../../../src/faces/web/parts/figures.tsx';
-import { START_MS } from '../../support/filled-store.ts';
+import { evidenceOf } from '../../history/evidence/figures.ts';
+import { addRun, START_MS, tally } from '../../support/filled-store.ts';
 import { openPages } from '../../support/pages.ts';
 import { addActed } from './acted.ts';
 
@@ -65,6 +67,74 @@ describe('a time as how long ago it was', () => {
   });
 });
 
+describe('what rules matched and did over a range', () => {
+  const RULE = 'ban-compromised-device';
+
+  async function filled() {
+    const pages = openPages();
+    const { store, clock } = pages;
+    for (const [days, match, unknown] of [
+      [20, 40, 7],
+      [3, 5, 7],
+      [1, 2, 9],
+    ] as const) {
+      const startedAt = START_MS - days * DAY_MS;
+      await addRun(store, { id: `run${days}`, startedAt, tallies: [tally({ rule: RULE, match, unknown })] });
+    }
+    const acted = clock.nowMs() + 1;
+    await addActed(store, 'live', [
+      { id: '1', outcome: 'succeeded', status: 'standing' },
+      { id: '2', outcome: 'succeeded', status: 'standing' },
+      { id: '3', outcome: 'failed' },
+    ]);
+    clock.advance(acted - clock.nowMs() + HOUR_MS);
+    return pages;
+  }
+
+  it.each([
+    ['', '7d', 'last 1; 1 to 40 since 7 days ago', 'last 0; 0 to 9'],
+    ['?range=30d', '30d', 'last 1; 1 to 40 since 20 days ago', 'last 0; 0 to 9'],
+    ['?range=24h', '24h', 'last 1; 1 to 2 since 24 h ago', 'last 0; 0 to 9'],
+  ])(
+    'is drawn with an axis of its own for what is unknown, and as words (%s)',
+    async (query, range, match, unknown) => {
+      const { get } = await filled();
+      for (const path of [`/rules/${RULE}`, '/rules', '/runs']) {
+        const { html, text } = await get(`${path}${query}`);
+        const labels = [...html.matchAll(/aria-label="((?:Matches|Unknown): [^"]*)/g)].map(([, label]) => label);
+        expect(labels).toEqual([expect.stringContaining(match), expect.stringContaining(unknown)]);
+        expect(text).toContain('2 devices banned');
+        expect(html).toMatch(new RegExp(`href="${path}\\?range=${range}#over-time" aria-current="true"`));
+        expect(html).not.toMatch(/<canvas|style=/);
+      }
+    },
+  );
+
+  it('has only what one rule did on its page', async () => {
+    const { store } = await filled();
+    const asked = { untilMs: START_MS + HOUR_MS, steps: 24, stepMs: HOUR_MS };
+    expect(await store.doneInSteps({ ...asked, rule: RULE })).toMatchObject([{ action: BAN, targets: 2 }]);
+    expect(await store.doneInSteps({ ...asked, rule: 'another' })).toEqual([]);
+  });
+
+  it('is refused for a range that there is not', async () => {
+    const { get } = openPages();
+    expect((await get('/rules?range=1y')).status).toBe(400);
+  });
+
+  it('stands beside the limits as the last run compared them, and the evidence with its date, as bars', async () => {
+    const reader = { thresholds: EVIDENCE_THRESHOLDS, isKept: () => true, of: () => evidenceOf() };
+    const { get, store } = openPages({ evidence: reader });
+    const limits = { max: 25, percent: 2, allowed: 8, targets: 6, inDay: { subjects: 20, allowed: 16 } };
+    await addRun(store, { tallies: [tally({ rule: RULE, limits })] });
+    const { html, text } = await get(`/rules/${RULE}`);
+    expect(text).toContain('At once 6 of 8 targets In 24 hours 20 of 16 subjects As of run 1');
+    expect(html).toMatch(/class="bar under"[\s\S]*6 of 8 targets[\s\S]*class="bar over"[\s\S]*20 of 16 subjects/);
+    expect(text).toMatch(/Days of history 21 days, 14 needed Since \d{4}-\d\d-\d\d .* Made .* ago/);
+    expect(html).toContain('class="bar reached"');
+  });
+});
+
 describe('the first page', () => {
   it('has what was done by the hour, and counts it', async () => {
     const { get, store } = openPages();
@@ -110,6 +180,6 @@ describe('a tile', () => {
     const shown = points.map(({ at, count }) => ({ at: at * day, count }));
     const html = String(Tile({ title: 'Banned', tone: 'bad', ground: 'zero', points: shown, nowMs, spanMs: 7 * day }));
     expect(html).toContain('5 fewer than 7 days ago');
-    expect(html).toContain('4 now; 4 to 9 since 7 days ago');
+    expect(html).toContain('last 4; 4 to 9 since 7 days ago');
   });
 });

@@ -185,14 +185,15 @@ describe.skipIf(hasNoBrowser)(`the pages of a rule${NEEDS_BROWSER}`, () => {
     const pages = openPages();
     for (let at = 0; at < 30; at += 1) {
       const decisions = [decision({ id: `decision-${at}` })];
-      await addRun(pages.store, { id: `run-${at}`, decisions, startedAt: START_MS + at * 900_000 });
+      await addRun(pages.store, { id: `run-${at}`, decisions, startedAt: START_MS - (30 - at) * 900_000 });
     }
     const { page, complaints, end, url } = await signedIn(pages, { colorScheme });
     await page.goto(url);
-    await page.getByRole('img', { name: 'Matches in the last 30 runs' }).locator('canvas').waitFor();
-    expect(await page.locator('#matches').isVisible()).toBe(false);
-    await page.getByText('the numbers').click();
-    expect(await page.locator('#matches tbody tr').count()).toBe(30);
+    await page.getByRole('img', { name: /^Matches: last 1; the same since 7 h ago/ }).waitFor();
+    await page.getByText('The numbers').click();
+    expect(await page.getByRole('table', { name: /^Verdicts of 2\d runs, newest first/ }).isVisible()).toBe(true);
+    await page.getByRole('link', { name: '30 d' }).click();
+    await page.locator('.ranges [aria-current]', { hasText: '30 d' }).waitFor();
     expect(await violationsOf(page)).toEqual([]);
     expect(complaints).toEqual([]);
     await end();

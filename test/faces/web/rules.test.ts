@@ -32,8 +32,9 @@ describe('the list of rules', () => {
       /Ban devices that MDM reports as compromised ban-compromised-device critical device ban_device/,
     );
     expect(text).toContain('enforce 3 7 unknown');
-    expect(text).toContain('Matches are those of run 2 , 2026-11-21 09:01:00 UTC ,');
-    expect(html).toContain('matches of the last 2 runs: ');
+    expect(text).toContain('Matches are those of run 2 ,');
+    expect(html).toContain('aria-label="matches: last 3;');
+    expect(html).toContain('title="2026-11-21 09:01:00 UTC"');
     expect(text).toContain('1 of 2 failed');
     expect(html).toContain('href="/rules/ban-compromised-device"');
   });
@@ -89,7 +90,8 @@ describe('the page of a rule', () => {
     expect(text).toContain('match as of run 2');
     expect(text).toContain('<script>alert(1)</script>⟨U+202E⟩evil⟨U+000A⟩name');
     expect(html).not.toContain('<script>alert');
-    expect(html).toContain('data-chart="matches"');
+    expect(html).toMatch(/<svg class="curve accent"[^>]* aria-label="Matches: last 3; 1 to 3 since/);
+    expect(html).toMatch(/<svg class="curve wait"[^>]* aria-label="Unknown: last 7/);
     expect(html).toMatch(/<th scope="col" class="number">Match<\/th>/);
     expect(html).toContain('href="/subjects/device/device-1"');
   });

@@ -171,9 +171,19 @@ function shownPart({ text, isWhole, is, to }: Part, isPage: boolean): Child {
 /** The numbers stand beside it: a figure adds nothing for who cannot see it. */
 function Drawn({ figure }: { figure: Figure }) {
   if ('counts' in figure) return <Sparkline counts={figure.counts} label={figure.label} />;
-  const { used, allowed } = figure;
+  return <ShareBar {...figure} />;
+}
+
+interface ShareBarProps {
+  used: number;
+  allowed: number;
+  /** To reach it is wanted. */
+  isGoal?: boolean;
+}
+
+export function ShareBar({ used, allowed, isGoal = false }: ShareBarProps) {
   const share = allowed === 0 ? (used > 0 ? 1 : 0) : Math.min(1, used / allowed);
-  const tone = used > allowed ? 'over' : share >= 0.8 ? 'near' : 'under';
+  const tone = isGoal ? (share === 1 ? 'reached' : 'under') : used > allowed ? 'over' : share >= 0.8 ? 'near' : 'under';
   return (
     <svg class={`bar ${tone}`} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
       <rect class="rest" width="100" height="8" rx="2" />

@@ -4,7 +4,7 @@
 import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
 import { SWITCHES } from '../../../contract/operator.ts';
 import { windowAt } from '../../../domain/change-window.ts';
-import type { DoneInHour, InForceSince } from '../../../domain/store-ports.ts';
+import type { DoneInStep, InForceSince } from '../../../domain/store-ports.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { operationsOf, type Route, readForm } from '../../http/route.ts';
 import { asSentence, countText, plural, verbOf } from '../../report/fact-text.ts';
@@ -17,7 +17,7 @@ import { buildPeople } from '../../report/summary/build.ts';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Live } from '../parts/act.tsx';
-import { Ago, type BarSeries, HourBars, type Point, Tile } from '../parts/figures.tsx';
+import { Ago, type BarSeries, type Point, StepBars, Tile } from '../parts/figures.tsx';
 import { DryRun } from './plans.tsx';
 
 const LIVE = 'run plan intent stop';
@@ -199,23 +199,23 @@ const SERIES = [
 
 async function byHour({ reader }: HttpDeps, nowMs: number) {
   const untilMs = Math.ceil(nowMs / HOUR_MS) * HOUR_MS;
-  const done = await reader.doneByHour(untilMs, HOURS);
-  const oldest = Math.max(0, ...done.map(({ hour }) => hour + 1));
+  const done = await reader.doneInSteps({ untilMs, steps: HOURS, stepMs: HOUR_MS });
+  const oldest = Math.max(0, ...done.map(({ step }) => step + 1));
   const hours = oldest > HOURS_LEAST ? HOURS : HOURS_LEAST;
   const series = seriesOf(done);
   return (
     <section class="card">
       <h2>Bans and unbans by hour</h2>
-      <HourBars series={series} hours={hours} untilMs={untilMs} />
+      <StepBars series={series} steps={hours} stepMs={HOUR_MS} untilMs={untilMs} />
       <details>
         <summary>The numbers</summary>
         <Table
           caption="What was done, by hour"
           columns={['Hour', 'Action', { head: 'Targets', kind: 'number' }]}
           rows={[...done]
-            .sort((one, other) => one.hour - other.hour)
-            .map(({ hour, action, targets }) => ({
-              cells: [<When at={untilMs - (hour + 1) * HOUR_MS} />, <Code>{action}</Code>, countText(targets)],
+            .sort((one, other) => one.step - other.step)
+            .map(({ step, action, targets }) => ({
+              cells: [<When at={untilMs - (step + 1) * HOUR_MS} />, <Code>{action}</Code>, countText(targets)],
             }))}
           empty={`Nothing was done in the last ${HOURS} hours.`}
         />
@@ -224,9 +224,9 @@ async function byHour({ reader }: HttpDeps, nowMs: number) {
   );
 }
 
-function seriesOf(done: readonly DoneInHour[]): BarSeries[] {
+function seriesOf(done: readonly DoneInStep[]): BarSeries[] {
   return SERIES.map(({ of, ...series }) => {
-    const counts = new Map(done.filter((one) => isOf(of, one)).map(({ hour, targets }) => [hour, targets]));
+    const counts = new Map(done.filter((one) => isOf(of, one)).map(({ step, targets }) => [step, targets]));
     return { ...series, name: `${of.noun}s ${pastOf(of.verb)}`, counts };
   }).filter(({ counts, isAlways }) => counts.size > 0 || isAlways);
 }

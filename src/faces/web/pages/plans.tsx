@@ -19,6 +19,7 @@ import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act, Live, Pager, StatusFilter } from '../parts/act.tsx';
 import { Ago } from '../parts/figures.tsx';
+import { chartOver, rangeField, talliesOver } from '../parts/over-time.tsx';
 
 const PAGE = 50;
 /** The rows of longer plans are megabytes. */
@@ -147,13 +148,14 @@ const listQuery = z.strictObject({
   events: z.literal('yes').optional(),
   status: z.enum(STATUSES).or(z.literal('')).optional(),
   before: positionField.optional(),
+  range: rangeField,
 });
 const runForm = z.strictObject({ mode: z.enum(['dry-run', 'approve', 'enforce']) });
 
 export function runsPages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, '/runs', async (context) => {
-      const { status, before, events } = readQuery(context, listQuery);
+      const { status, before, events, range } = readQuery(context, listQuery);
       const chosen = status === '' ? undefined : status;
       return {
         title: 'Runs',
@@ -163,6 +165,9 @@ export function runsPages(deps: HttpDeps): Route[] {
           <>
             <h1>Runs</h1>
             {mayDo(context, 'trigger') ? <NewRun /> : null}
+            <Live id="work" on="run" path={addressOf('/runs', { range })}>
+              {await chartOver(deps, { path: '/runs', tallies: await talliesOver(deps, range) })}
+            </Live>
             <StatusFilter path="/runs" statuses={STATUSES} chosen={chosen} />
             <p class="quiet">
               {events

@@ -4,14 +4,22 @@ import { z } from 'zod';
 import { spanText } from '../../../base/time.ts';
 import { nameField } from '../../../contract/operation.ts';
 import { replaySchema } from '../../../contract/replay.ts';
+import type { EvidenceReader } from '../../../domain/evidence.ts';
 import type { ReplayBeside } from '../../../domain/replay.ts';
 import type { Rule } from '../../../domain/rule.ts';
 import type { RunRecord } from '../../../domain/store.ts';
 import { type RuleTestReport, unseenOf } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { type Ctx, param, type Route, readForm, readQuery } from '../../http/route.ts';
-import { evidenceLine, ruleModeWords, ruleSettings, settingsOfAction } from '../../report/evidence-words.ts';
+import {
+  evidenceView,
+  limitWords,
+  ruleModeWords,
+  ruleSettings,
+  settingsOfAction,
+} from '../../report/evidence-words.ts';
 import { countText, plural } from '../../report/fact-text.ts';
+import { ShareBar } from '../../report/html/document.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
 import { ReplayParts } from '../../report/html/picture.tsx';
 import { Code, Lines, Mark, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
@@ -20,16 +28,9 @@ import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
 import { Pager } from '../parts/act.tsx';
-import {
-  DECISION_COLUMNS,
-  decisionRow,
-  lastTallies,
-  OverTime,
-  RuleMode,
-  type RunTally,
-  rulePath,
-  Source,
-} from './rules.tsx';
+import { Ago } from '../parts/figures.tsx';
+import { chartOver, type RunTally, rangeField, talliesOver } from '../parts/over-time.tsx';
+import { DECISION_COLUMNS, decisionRow, RuleMode, rulePath, Source } from './rules.tsx';
 
 // Replays: a form that asks for one, and what the last one found.
 
@@ -255,36 +256,39 @@ export function rulePages(deps: HttpDeps): Route[] {
 
 async function rulePage(deps: HttpDeps, context: Ctx): Promise<PageContent> {
   const id = param(context, 'id');
-  const { after } = readQuery(context, z.strictObject({ after: nameField.optional() }));
+  const { after, range } = readQuery(context, z.strictObject({ after: nameField.optional(), range: rangeField }));
   if (!deps.rules().some((rule) => rule.id === id) && (await decidedBefore(deps, id))) return notLoaded(id);
   const { rule, text, report } = await deps.ruleDetail(id);
-  const tallies = (await lastTallies(deps)).get(id) ?? [];
+  const tallies = await talliesOver(deps, range);
+  const { nowMs } = tallies;
+  const [last] = tallies.byRule.get(id) ?? [];
+  const run = last && (await deps.reader.run(String(last.seq)));
+  const daemonMode = deps.daemonMode();
   return {
     title: rule.title,
     section: '/rules',
-    chart: tallies.length > 1,
     body: (
       <>
         <h1>
           <Words>{rule.title}</Words>
         </h1>
         <p>
-          <Code>{id}</Code> <Mark word={rule.severity} />
+          <Code>{id}</Code> <Mark word={rule.severity} /> <RuleMode rule={rule} daemonMode={daemonMode} />{' '}
+          {ruleModeWords(rule, daemonMode)}.
         </p>
         <div class="cards">
-          <Settings deps={deps} rule={rule} />
-          {await now(deps, rule, tallies[0])}
+          {await now(deps, rule, last, nowMs)}
+          <Limits rule={rule} run={run} nowMs={nowMs} />
+          <Evidence rule={rule} reader={deps.evidence} nowMs={nowMs} />
         </div>
-        <OverTime tallies={tallies} />
+        {await chartOver(deps, { path: rulePath(id), tallies, rule: id })}
         <p>
           <Link href={replayPath(id)}>What it would have done over the recorded time</Link>
         </p>
-        {await matching(deps, id, tallies[0], after)}
+        {await matching(deps, id, run, after, nowMs)}
         <RuleTests report={report} />
         <section class="card">
-          <h2>
-            Its file <Code>{rule.file}</Code>
-          </h2>
+          <h2>Details</h2>
           {mayDo(context, 'trigger') ? (
             <p>
               <Link class="button" href={`${rulePath(id)}/try`}>
@@ -292,7 +296,16 @@ async function rulePage(deps: HttpDeps, context: Ctx): Promise<PageContent> {
               </Link>
             </p>
           ) : null}
-          <Source text={text} label={`The text of rule ${id}`} />
+          <details>
+            <summary>Its settings</summary>
+            <Settings rule={rule} />
+          </details>
+          <details>
+            <summary>
+              Its file <Code>{rule.file}</Code>
+            </summary>
+            <Source text={text} label={`The text of rule ${id}`} />
+          </details>
         </section>
       </>
     ),
@@ -326,46 +339,164 @@ function notLoaded(id: string): PageContent {
   };
 }
 
-function Settings({ deps, rule }: { deps: HttpDeps; rule: Rule }) {
-  const daemonMode = deps.daemonMode();
-  const evidence = evidenceLine(rule, deps.evidence);
+function Settings({ rule }: { rule: Rule }) {
+  return (
+    <dl class="facts">
+      <dt>judges</dt>
+      <dd>
+        each {rule.subject}; it reads {rule.sources.join(', ')}
+      </dd>
+      <dt>does</dt>
+      <dd>
+        {rule.then.map((one) => (
+          <div>
+            <Term>{one.action}</Term> <Words>{settingsOfAction(one)}</Words>
+          </div>
+        ))}
+      </dd>
+      {ruleSettings(rule).map(({ name, text }) => (
+        <>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}
+
+// How many at once it may take, and what has shown that it is safe: as bars.
+
+interface ShareProps {
+  name: string;
+  used: number;
+  allowed: number;
+  isGoal?: boolean;
+  text: string;
+}
+
+function Share({ name, text, ...bar }: ShareProps) {
+  return (
+    <>
+      <h3>{name}</h3>
+      <ShareBar {...bar} />
+      <p>{text}</p>
+    </>
+  );
+}
+
+/** As the last whole run compared them. */
+function Limits({ rule, run, nowMs }: { rule: Rule; run: RunRecord | undefined; nowMs: number }) {
+  const limits = run?.findings?.tallies.find((tally) => tally.rule === rule.id)?.limits;
   return (
     <section class="card">
-      <h2>Settings</h2>
-      <dl class="facts">
-        <dt>mode</dt>
-        <dd>
-          <RuleMode rule={rule} daemonMode={daemonMode} /> {ruleModeWords(rule, daemonMode)}
-          {evidence === undefined ? null : <div class="quiet">{evidence}</div>}
-        </dd>
-        <dt>judges</dt>
-        <dd>
-          each {rule.subject}; it reads {rule.sources.join(', ')}
-        </dd>
-        <dt>does</dt>
-        <dd>
-          {rule.then.map((one) => (
-            <div>
-              <Term>{one.action}</Term> <Words>{settingsOfAction(one)}</Words>
-            </div>
-          ))}
-        </dd>
-        {ruleSettings(rule).map(({ name, text }) => (
-          <>
-            <dt>{name}</dt>
-            <dd>{text}</dd>
-          </>
-        ))}
-      </dl>
+      <h2>Limits</h2>
+      {limits === undefined || run === undefined ? (
+        <p>{limitWords(rule)}.</p>
+      ) : (
+        <>
+          <Share
+            name="At once"
+            used={limits.targets}
+            allowed={limits.allowed}
+            text={`${countText(limits.targets)} of ${plural(limits.allowed, 'target')}`}
+          />
+          {limits.inDay ? (
+            <Share
+              name="In 24 hours"
+              used={limits.inDay.subjects}
+              allowed={limits.inDay.allowed}
+              text={`${countText(limits.inDay.subjects)} of ${plural(limits.inDay.allowed, 'subject')}`}
+            />
+          ) : null}
+          <p class="quiet">
+            As of <Link href={`/runs/${run.seq}`}>run {run.seq}</Link>, <Ago at={run.startedAt} nowMs={nowMs} />. More
+            holds the whole rule.
+          </p>
+        </>
+      )}
     </section>
   );
 }
 
-async function now({ reader }: HttpDeps, { id }: Rule, last: RunTally | undefined) {
+interface EvidenceProps {
+  rule: Rule;
+  reader: EvidenceReader | undefined;
+  nowMs: number;
+}
+
+/** Days, tests and changes that tests notice: what there is of what the next mode asks for. */
+function Evidence({ rule, reader, nowMs }: EvidenceProps) {
+  if (!reader?.isKept()) return null;
+  const evidence = evidenceView(rule, reader);
+  if (evidence === null)
+    return (
+      <section class="card">
+        <h2>Evidence</h2>
+        <p class="empty">There is none yet.</p>
+      </section>
+    );
+  const { madeAt, tests, replayed, earned, missing } = evidence;
+  const mode = earned === 'dry-run' && rule.mode !== 'enforce' ? 'approve' : 'enforce';
+  const needed = reader.thresholds.daysMin[mode];
+  const days = replayed?.days ?? 0;
+  const lacks = missing[mode];
+  return (
+    <section class="card">
+      <h2>Evidence</h2>
+      <p>
+        {lacks.length === 0 ? (
+          <>
+            Mode <Mark word={mode} /> is earned.
+          </>
+        ) : (
+          <>
+            For mode <Mark word={mode} /> it needs <Words>{lacks.join('; ')}</Words>.
+          </>
+        )}
+      </p>
+      <Share
+        name="Days of history"
+        used={days}
+        allowed={needed}
+        isGoal
+        text={`${plural(days, 'day')}, ${needed} needed`}
+      />
+      {replayed === null ? null : (
+        <p class="quiet">
+          Since <When at={replayed.from} />: {plural(replayed.matches, 'match', 'matches')}, at most{' '}
+          {countText(replayed.mostInRun)} in a run, {countText(replayed.flaps)} undone within the hour,{' '}
+          {countText(replayed.unknown)} unknown.
+        </p>
+      )}
+      <Share
+        name="Tests"
+        used={tests.coveredPercent}
+        allowed={100}
+        isGoal
+        text={`${tests.coveredPercent} % of its conditions, ${countText(tests.mutants - tests.survived)} of ${plural(tests.mutants, 'small change')} noticed`}
+      />
+      <p class="quiet">
+        Made <Ago at={madeAt} nowMs={nowMs} />.
+      </p>
+    </section>
+  );
+}
+
+async function now({ reader }: HttpDeps, { id, then }: Rule, last: RunTally | undefined, nowMs: number) {
   const claims = (await reader.claimCounts()).filter(({ rule }) => rule === id);
   return (
     <section class="card">
       <h2>Matches</h2>
+      <p>
+        It does:{' '}
+        {then.map(({ action }, at) => (
+          <>
+            {at > 0 ? ', ' : ''}
+            <Term>{action}</Term>
+          </>
+        ))}
+        .
+      </p>
       {last === undefined ? (
         <p class="empty">No run has judged it yet.</p>
       ) : (
@@ -373,7 +504,7 @@ async function now({ reader }: HttpDeps, { id }: Rule, last: RunTally | undefine
           <span class="figure">{countText(last.match)}</span>
           <p>
             {last.match === 1 ? 'matches' : 'match'} as of <Link href={`/runs/${last.seq}`}>run {last.seq}</Link>,{' '}
-            <When at={last.at} />. {countText(last.no_match)} {last.no_match === 1 ? 'does' : 'do'} not;{' '}
+            <Ago at={last.at} nowMs={nowMs} />. {countText(last.no_match)} {last.no_match === 1 ? 'does' : 'do'} not;{' '}
             {countText(last.unknown)} unknown
             {last.error > 0 ? `, ${countText(last.error)} failed` : ''}.
           </p>
@@ -398,8 +529,13 @@ async function now({ reader }: HttpDeps, { id }: Rule, last: RunTally | undefine
   );
 }
 
-async function matching({ reader }: HttpDeps, id: string, last: RunTally | undefined, after: string | undefined) {
-  const run: RunRecord | undefined = last && (await reader.run(String(last.seq)));
+async function matching(
+  { reader }: HttpDeps,
+  id: string,
+  run: RunRecord | undefined,
+  after: string | undefined,
+  nowMs: number,
+) {
   if (!run) return null;
   const query = { limit: PAGE + 1, ...(after !== undefined && { after }) };
   const { rows, total } = await reader.decisionsOfRule(run, id, query);
@@ -414,7 +550,7 @@ async function matching({ reader }: HttpDeps, id: string, last: RunTally | undef
       <Table
         caption={`Decisions of rule ${id} in force`}
         columns={DECISION_COLUMNS}
-        rows={shown.map(decisionRow)}
+        rows={shown.map((one) => decisionRow(one, nowMs))}
         empty={after === undefined ? 'It matches nobody.' : 'There are no more.'}
       />
       <Pager next={next && `${next}#now`} text={`The next ${PAGE}`} />
@@ -422,7 +558,7 @@ async function matching({ reader }: HttpDeps, id: string, last: RunTally | undef
   );
 }
 
-async function decisionsPage({ reader, rules }: HttpDeps, context: Ctx): Promise<PageContent> {
+async function decisionsPage({ reader, rules, clock }: HttpDeps, context: Ctx): Promise<PageContent> {
   const id = param(context, 'id');
   const { before } = readQuery(context, z.strictObject({ before: nameField.optional() }));
   const found = await reader.decisions({ rule: id, limit: PAGE + 1, ...(before !== undefined && { before }) });
@@ -447,7 +583,7 @@ async function decisionsPage({ reader, rules }: HttpDeps, context: Ctx): Promise
           <Table
             caption={`Decisions of rule ${id}`}
             columns={DECISION_COLUMNS}
-            rows={shown.map(decisionRow)}
+            rows={shown.map((one) => decisionRow(one, clock.nowMs()))}
             empty={before === undefined ? 'It has led to no decision.' : 'There are no more.'}
           />
           <Pager next={next} />

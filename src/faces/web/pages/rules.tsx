@@ -2,24 +2,35 @@
 // rules, the last runs. Out: a page; a refused folder is shown with each of its problems.
 
 import type { Child } from 'hono/jsx';
+import { z } from 'zod';
+import type { ReportEvidence } from '../../../contract/report.ts';
 import type { StoredDecision } from '../../../domain/decision.ts';
 import { leastMode, type Mode, type Rule } from '../../../domain/rule.ts';
-import type { RunTallies } from '../../../domain/run.ts';
 import type { RuleTestReport } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import type { Route } from '../../http/route.ts';
+import { type Route, readQuery } from '../../http/route.ts';
 import { decisionView } from '../../report/decision-view.ts';
 import { decisionWords } from '../../report/decision-words.ts';
 import { subjectPath } from '../../report/document.ts';
-import { evidenceLine } from '../../report/evidence-words.ts';
+import { evidenceView } from '../../report/evidence-words.ts';
 import { countText, factTexts, meanwhileText, plural, showHidden } from '../../report/fact-text.ts';
-import { Sparkline, Who } from '../../report/html/document.tsx';
+import { Who } from '../../report/html/document.tsx';
 import { Link } from '../../report/html/link.tsx';
-import { Code, Lines, Mark, type Row, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { Code, Lines, Mark, type Row, Table, Term, Words } from '../../report/html/text.tsx';
 import { reasonWords } from '../../report/words.ts';
 import { addressOf, within } from '../address.ts';
 import { readPage } from '../answer.tsx';
-import { Chart, Live, Narrow } from '../parts/act.tsx';
+import { Live, Narrow } from '../parts/act.tsx';
+import { Ago } from '../parts/figures.tsx';
+import {
+  chartOver,
+  MatchCurve,
+  type Range,
+  type RunTally,
+  rangeField,
+  type Tallies,
+  talliesOver,
+} from '../parts/over-time.tsx';
 
 export function RuleMode({ rule: { mode }, daemonMode }: { rule: Pick<Rule, 'mode'>; daemonMode: Mode }) {
   const inForce = leastMode(mode, daemonMode);
@@ -35,25 +46,6 @@ export function RuleMode({ rule: { mode }, daemonMode }: { rule: Pick<Rule, 'mod
   );
 }
 
-const RUNS = 30;
-
-export interface RunTally extends Omit<RunTallies['tallies'][number], 'rule'> {
-  seq: number;
-  at: number;
-}
-
-export async function lastTallies({ reader }: Pick<HttpDeps, 'reader'>): Promise<Map<string, RunTally[]>> {
-  const byRule = new Map<string, RunTally[]>();
-  for (const { seq, at, tallies } of await reader.ruleTallies(RUNS)) {
-    for (const { rule, ...counts } of tallies) {
-      const known = byRule.get(rule);
-      if (known) known.push({ seq, at, ...counts });
-      else byRule.set(rule, [{ seq, at, ...counts }]);
-    }
-  }
-  return byRule;
-}
-
 const PATH = '/rules';
 /** Tests run once for each loaded rule. A page does not wait longer for them. */
 const TESTS_MS_MAX = 100;
@@ -61,21 +53,25 @@ const ON = 'run rules claim';
 
 export function rulesPages(deps: HttpDeps): Route[] {
   return [
-    readPage(deps, PATH, async () => ({
-      title: 'Rules',
-      section: PATH,
-      live: ON,
-      body: (
-        <>
-          <h1>Rules</h1>
-          <Narrow scope="rules" noun="rules" />
-          <Live id="rules" on={ON} path={PATH}>
-            <Refusal lines={deps.ruleRefusal()} meanwhile={meanwhileText(deps.rules().length, deps.isDaemon)} />
-            {await loaded(deps)}
-          </Live>
-        </>
-      ),
-    })),
+    readPage(deps, PATH, async (context) => {
+      const { range } = readQuery(context, z.strictObject({ range: rangeField }));
+      const path = addressOf(PATH, { range });
+      return {
+        title: 'Rules',
+        section: PATH,
+        live: ON,
+        body: (
+          <>
+            <h1>Rules</h1>
+            <Narrow scope="rules" noun="rules" />
+            <Live id="rules" on={ON} path={path}>
+              <Refusal lines={deps.ruleRefusal()} meanwhile={meanwhileText(deps.rules().length, deps.isDaemon)} />
+              {await loaded(deps, range)}
+            </Live>
+          </>
+        ),
+      };
+    }),
   ];
 }
 
@@ -95,42 +91,47 @@ function Refusal({ lines, meanwhile }: { lines: readonly string[] | undefined; m
   );
 }
 
-async function loaded(deps: HttpDeps) {
+async function loaded(deps: HttpDeps, range: Range) {
   const rules = [...deps.rules()].sort((one, other) => (one.id < other.id ? -1 : 1));
   const daemonMode = deps.daemonMode();
-  const tallies = await lastTallies(deps);
+  const over = await talliesOver(deps, range);
+  const { byRule: tallies, nowMs } = over;
   const inForce = await claimsByRule(deps);
   const reports = await testReports(deps, rules);
   const newest = newestOf([...tallies.values()].flatMap(([last]) => last ?? []));
   return (
-    <section class="card">
-      <p>
-        {plural(rules.length, 'rule')} {rules.length === 1 ? 'is' : 'are'} loaded. The configured mode is{' '}
-        <Mark word={daemonMode} />: no rule goes further than that.
-        {newest === undefined ? null : (
-          <>
-            {' '}
-            Matches are those of <Link href={`/runs/${newest.seq}`}>run {newest.seq}</Link>, <When at={newest.at} />,
-            where a rule does not name another run.
-          </>
-        )}
-      </p>
-      <Table
-        caption="The loaded rules"
-        columns={COLUMNS}
-        rows={rules.map((rule) =>
-          ruleRow(rule, {
-            daemonMode,
-            newest,
-            tallies: tallies.get(rule.id) ?? [],
-            inForce: inForce.get(rule.id) ?? 0,
-            report: reports.get(rule.id),
-            evidence: evidenceLine(rule, deps.evidence),
-          }),
-        )}
-        empty="No rule is loaded."
-      />
-    </section>
+    <>
+      <section class="card">
+        <p>
+          {plural(rules.length, 'rule')} {rules.length === 1 ? 'is' : 'are'} loaded. The configured mode is{' '}
+          <Mark word={daemonMode} />: no rule goes further than that.
+          {newest === undefined ? null : (
+            <>
+              {' '}
+              Matches are those of <Link href={`/runs/${newest.seq}`}>run {newest.seq}</Link>,{' '}
+              <Ago at={newest.at} nowMs={nowMs} />, where a rule does not name another run.
+            </>
+          )}
+        </p>
+        <Table
+          caption="The loaded rules"
+          columns={COLUMNS}
+          rows={rules.map((rule) =>
+            ruleRow(rule, {
+              daemonMode,
+              newest,
+              tallies: tallies.get(rule.id) ?? [],
+              over,
+              inForce: inForce.get(rule.id) ?? 0,
+              report: reports.get(rule.id),
+              evidence: deps.evidence?.isKept() ? evidenceView(rule, deps.evidence) : undefined,
+            }),
+          )}
+          empty="No rule is loaded."
+        />
+      </section>
+      {await chartOver(deps, { path: PATH, tallies: over })}
+    </>
   );
 }
 
@@ -159,7 +160,7 @@ const COLUMNS = [
   'Does',
   'Mode',
   { head: 'Matches', kind: 'number' as const },
-  'Last runs',
+  'Over time',
   { head: 'In force', kind: 'number' as const },
   'Own tests',
 ];
@@ -172,15 +173,16 @@ interface AboutRule {
   daemonMode: Mode;
   newest: RunTally | undefined;
   tallies: readonly RunTally[];
+  over: Tallies;
   inForce: number;
   report: RuleTestReport | undefined;
-  evidence: string | undefined;
+  /** Null: there is none yet; undefined: no history is kept. */
+  evidence: ReportEvidence | null | undefined;
 }
 
-function ruleRow(rule: Rule, { daemonMode, newest, tallies, inForce, report, evidence }: AboutRule): Row {
+function ruleRow(rule: Rule, { daemonMode, newest, tallies, over, inForce, report, evidence }: AboutRule): Row {
   const { id, title, severity, subject, then } = rule;
   const [last] = tallies;
-  const counts = tallies.map(({ match }) => match).reverse();
   return {
     cells: [
       <>
@@ -190,7 +192,7 @@ function ruleRow(rule: Rule, { daemonMode, newest, tallies, inForce, report, evi
         <div class="quiet">
           <Code>{id}</Code>
         </div>
-        {evidence === undefined ? null : <div class="quiet">{evidence}</div>}
+        {evidence === undefined ? null : <EvidenceLine evidence={evidence} nowMs={over.nowMs} />}
       </>,
       <Mark word={severity} />,
       subject,
@@ -211,18 +213,23 @@ function ruleRow(rule: Rule, { daemonMode, newest, tallies, inForce, report, evi
           ) : null}
         </>
       ),
-      counts.length === 0 ? (
-        <span class="quiet">not judged yet</span>
-      ) : (
-        <Sparkline
-          counts={counts}
-          label={`matches of the last ${plural(counts.length, 'run')}: ${counts.join(', ')}`}
-        />
-      ),
+      last === undefined ? <span class="quiet">not judged yet</span> : <MatchCurve tallies={tallies} over={over} />,
       inForce === 0 ? '0' : <Link href={addressOf('/in-force', { rule: id })}>{countText(inForce)}</Link>,
       <TestsMark report={report} />,
     ],
   };
+}
+
+/** The rule's page has all of it. */
+function EvidenceLine({ evidence, nowMs }: { evidence: ReportEvidence | null; nowMs: number }) {
+  if (evidence === null) return <div class="quiet">no evidence yet</div>;
+  const { earned, replayed, madeAt } = evidence;
+  return (
+    <div class="quiet" title={showHidden(evidence.text)}>
+      {plural(replayed?.days ?? 0, 'day')} of evidence,{' '}
+      {earned === 'dry-run' ? 'no mode is earned yet' : `${earned} is earned`} (<Ago at={madeAt} nowMs={nowMs} />)
+    </div>
+  );
 }
 
 function TestsMark({ report }: { report: RuleTestReport | undefined }) {
@@ -335,35 +342,11 @@ export function linesOf(text: string): string[] {
   return lines;
 }
 
-export function OverTime({ tallies }: { tallies: readonly RunTally[] }) {
-  if (tallies.length < 2) return null;
-  const number = (head: string) => ({ head, kind: 'number' as const });
-  return (
-    <section class="card">
-      <h2>Matches over time</h2>
-      <Chart
-        id="matches"
-        caption={`Matches in the last ${plural(tallies.length, 'run')}`}
-        columns={['Run', 'Started', number('Match'), number('Unknown'), number('Error')]}
-        rows={tallies.map(({ seq, at, match, unknown, error }) => ({
-          cells: [
-            <Link href={`/runs/${seq}`} aria-label={`the report of run ${seq}`}>
-              {seq}
-            </Link>,
-            <When at={at} />,
-            ...[match, unknown, error].map(countText),
-          ],
-        }))}
-      />
-    </section>
-  );
-}
-
 // Decisions of one rule as rows: who, what was decided and why, since when, the facts, in which run.
 
 export const DECISION_COLUMNS = ['Who', 'Decided', 'Why', { head: 'Facts', kind: 'facts' }, 'Since', 'Run'] as const;
 
-export function decisionRow(stored: StoredDecision): Row {
+export function decisionRow(stored: StoredDecision, nowMs: number): Row {
   const decision = decisionView(stored);
   const { subject, action, target, reason, reasonText, facts, since, runSeq, writtenAt } = decision;
   return {
@@ -384,13 +367,13 @@ export function decisionRow(stored: StoredDecision): Row {
         )}
       </>,
       <Facts facts={facts} atMs={stored.writtenAt} />,
-      <When at={since} />,
+      <Ago at={since} nowMs={nowMs} />,
       <>
         <Link href={`/runs/${runSeq}`} aria-label={`the report of run ${runSeq}`}>
           {runSeq}
         </Link>
         <div class="quiet">
-          <When at={writtenAt} />
+          <Ago at={writtenAt} nowMs={nowMs} />
         </div>
       </>,
     ],

@@ -8,7 +8,7 @@ import { subjectPath } from '../../report/document.ts';
 import { showHidden, spellHidden } from '../../report/fact-text.ts';
 import { Who } from '../../report/html/document.tsx';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
-import { Code, type Column, Mark, type Row, Table, Term, Words } from '../../report/html/text.tsx';
+import { Code, Mark, type Row, Table, Term, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
 import { Ago } from './figures.tsx';
 
@@ -309,25 +309,5 @@ export function StatusFilter({ path, statuses, chosen }: StatusFilterProps) {
       </label>
       <button type="submit">Show</button>
     </Form>
-  );
-}
-
-interface ChartProps {
-  id: string;
-  caption: string;
-  /** Those of kind `number` are drawn; each row has one `When`. */
-  columns: readonly (Column | string)[];
-  rows: readonly Row[];
-}
-
-export function Chart({ id, caption, columns, rows }: ChartProps) {
-  return (
-    <figure class="over-time">
-      <div class="chart" data-chart={id} role="img" aria-label={caption} hidden></div>
-      <details open>
-        <summary>{caption}: the numbers</summary>
-        <Table id={id} caption={caption} columns={columns} rows={rows} />
-      </details>
-    </figure>
   );
 }

@@ -1,6 +1,6 @@
 // web: the parts of a page that are drawn: a tile with its number and its curve, a curve over time, bars by hour, the share of a whole, a time as how
 // long ago it was. In: numbers of the store. Out: SVG without a script or a style of its own, each with a text alternative.
-import { DAY_MS, HOUR_MS, isoTime, MINUTE_MS, timeText } from '../../../base/time.ts';
+import { DAY_MS, HOUR_MS, isoTime, MINUTE_MS, spanText, timeText } from '../../../base/time.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
 
@@ -94,13 +94,18 @@ function rounded(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** `400 now; 390 to 402 since 7 days ago`. */
-function curveWords(points: readonly Point[], nowMs: number, spanMs: number): string {
-  const counts = points.map(({ count }) => count);
-  const [first, last] = [points[0], points.at(-1)];
-  if (!first || !last) return 'not known';
-  const range = `${countText(Math.min(...counts))} to ${countText(Math.max(...counts))}`;
-  return `${countText(last.count)} now; ${range} since ${agoText(Math.max(first.at, nowMs - spanMs), nowMs)}`;
+/** `last 400; 390 to 402 since 7 days ago`; and the most. */
+export function curveWords(points: readonly Point[], fromMs: number, nowMs: number): { text: string; most: number } {
+  const shown = pointsSince(points, fromMs);
+  const counts = shown.map(({ count }) => count);
+  const [first, last] = [shown[0], shown.at(-1)];
+  if (!first || !last) return { text: 'not known', most: 0 };
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  const range = least === most ? 'the same' : `${countText(least)} to ${countText(most)}`;
+  return {
+    text: `last ${countText(last.count)}; ${range} since ${agoText(Math.max(first.at, fromMs), nowMs)}`,
+    most,
+  };
 }
 
 // A tile: what it counts, how many, how that changed, and the curve.
@@ -150,7 +155,7 @@ export function Tile(props: TileProps) {
             toMs={nowMs}
             ground={ground}
             tone={tone}
-            label={`${title}: ${curveWords(points, nowMs, spanMs)}`}
+            label={`${title}: ${curveWords(points, nowMs - spanMs, nowMs).text}`}
           />
         </>
       )}
@@ -169,32 +174,42 @@ function changeWords(points: readonly Point[], nowMs: number, spanMs: number): s
   return `${countText(Math.abs(change))} ${change > 0 ? 'more' : 'fewer'} than ${since}`;
 }
 
-// Bars by hour: what was done upward, what was undone downward.
+// Bars by hour or another step of time: what was done upward, what was undone downward.
 
 export interface BarSeries {
   name: string;
   /** The class of its colour. */
   tone: string;
   isDown: boolean;
-  /** By hour; hour 0 is the last one. */
+  /** By step of time; step 0 is the last one. */
   counts: ReadonlyMap<number, number>;
 }
 
 const BAR = 10;
 const BARS_HEIGHT = 140;
 
-export function HourBars({ series, hours, untilMs }: { series: readonly BarSeries[]; hours: number; untilMs: number }) {
-  const sum = (hour: number, isDown: boolean) =>
-    series.reduce((total, one) => total + (one.isDown === isDown ? (one.counts.get(hour) ?? 0) : 0), 0);
-  const all = Array.from({ length: hours }, (_, at) => hours - 1 - at);
-  const up = Math.max(1, ...all.map((hour) => sum(hour, false)));
-  const down = Math.max(0, ...all.map((hour) => sum(hour, true)));
+interface StepBarsProps {
+  series: readonly BarSeries[];
+  steps: number;
+  stepMs: number;
+  untilMs: number;
+  /** What stands below its ends; null: what is around it has one axis of time for all. */
+  ends?: null;
+}
+
+export function StepBars({ series, steps, stepMs, untilMs, ends }: StepBarsProps) {
+  const sum = (step: number, isDown: boolean) =>
+    series.reduce((total, one) => total + (one.isDown === isDown ? (one.counts.get(step) ?? 0) : 0), 0);
+  const all = Array.from({ length: steps }, (_, at) => steps - 1 - at);
+  const up = Math.max(1, ...all.map((step) => sum(step, false)));
+  const down = Math.max(0, ...all.map((step) => sum(step, true)));
+  const spanMs = steps * stepMs;
   const unit = (BARS_HEIGHT - 2) / (up + down);
   const ground = rounded(1 + up * unit);
   const totals = series.map(
     ({ name, counts }) => `${countText([...counts.values()].reduce((a, b) => a + b, 0))} ${name}`,
   );
-  const atOf = (hour: number) => untilMs - (hour + 1) * HOUR_MS;
+  const atOf = (step: number) => untilMs - (step + 1) * stepMs;
   return (
     <figure class="hours">
       <figcaption class="legend">
@@ -211,16 +226,16 @@ export function HourBars({ series, hours, untilMs }: { series: readonly BarSerie
         <span>{countText(up)}</span>
       </div>
       <svg
-        viewBox={`0 0 ${hours * BAR} ${BARS_HEIGHT}`}
+        viewBox={`0 0 ${steps * BAR} ${BARS_HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`By hour, ${hours} hours: ${totals.join(', ')}. The numbers are below.`}
+        aria-label={`In ${spanText(spanMs)}, each ${spanText(stepMs)}: ${totals.join(', ')}. The numbers are below.`}
       >
-        <path class="grid" d={`M0 1H${hours * BAR}`} />
-        {all.flatMap((hour, at) => {
+        <path class="grid" d={`M0 1H${steps * BAR}`} />
+        {all.flatMap((step, at) => {
           let [top, bottom] = [ground, ground];
           return series.flatMap(({ tone, isDown, counts, name }) => {
-            const count = counts.get(hour) ?? 0;
+            const count = counts.get(step) ?? 0;
             if (count === 0) return [];
             const height = rounded(count * unit);
             const y = isDown ? bottom : rounded(top - height);
@@ -228,18 +243,20 @@ export function HourBars({ series, hours, untilMs }: { series: readonly BarSerie
             else top = y;
             return [
               <rect class={tone} x={String(at * BAR + 1)} y={String(y)} width={String(BAR - 2)} height={String(height)}>
-                <title>{`${timeText(atOf(hour)).slice(0, 16)} UTC: ${countText(count)} ${name}`}</title>
+                <title>{`${timeText(atOf(step)).slice(0, 16)} UTC: ${countText(count)} ${name}`}</title>
               </rect>,
             ];
           });
         })}
-        <path class="ground" d={`M0 ${ground}H${hours * BAR}`} />
+        <path class="ground" d={`M0 ${ground}H${steps * BAR}`} />
       </svg>
-      <div class="hours-ends quiet">
-        <span>{plural(hours, 'hour')} ago</span>
-        <span>{plural(hours / 2, 'hour')} ago</span>
-        <span>now</span>
-      </div>
+      {ends === null ? null : (
+        <div class="hours-ends quiet">
+          <span>{spanText(spanMs)} ago</span>
+          <span>{spanText(spanMs / 2)} ago</span>
+          <span>now</span>
+        </div>
+      )}
     </figure>
   );
 }
