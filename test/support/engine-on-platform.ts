@@ -17,7 +17,7 @@ import { TRUST_DEFAULT } from '../../src/engine/pull/trust-gate.ts';
 import type { ActiveRules, Engine, EngineSettings } from '../../src/engine/run/engine.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../src/rules/load/read-rule.ts';
+import { filesOf, parseRule } from '../../src/rules/load/read-rule.ts';
 import { quietTime, steadyTime } from '../../src/runtime/system/clock.ts';
 import { readKeptLatency } from '../../src/store/intent-log.ts';
 import { readClockAgreement, saveClockAgreement } from '../../src/store/run-rows.ts';
@@ -188,7 +188,7 @@ export function activate(rules: readonly LoadedRule[]): ActiveRules {
   return {
     rules: on,
     hash,
-    files: new Map(rules.map(({ file, text }) => [file, text])),
+    files: filesOf(rules),
     evaluator,
     only: (ids) =>
       compileRules(

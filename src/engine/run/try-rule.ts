@@ -14,6 +14,7 @@ import type { Match } from '../../domain/verdict.ts';
 import { activate } from '../../rules/active/rule-holder.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { problemLine } from '../../rules/language/problem.ts';
+import type { NamedLists } from '../../rules/load/named-lists.ts';
 import { parseRule } from '../../rules/load/read-rule.ts';
 import { type WhatIfEngine, whatIf } from './what-if.ts';
 
@@ -26,9 +27,10 @@ export function changedRule(
   id: string,
   text: string,
   traits: TrialEngine['actions'],
+  lists: NamedLists,
 ): LoadedRule {
   const { file } = loadedRule(loaded, id);
-  const parsed = parseRule(text, file, { traits });
+  const parsed = parseRule(text, file, { traits, lists });
   if ('problems' in parsed) throw new AppError('rules', parsed.problems.map(problemLine).join('\n'));
   if (parsed.rule.id === id) return parsed.rule;
   const what = `the text has the id \`${parsed.rule.id}\` and not \`${id}\``;

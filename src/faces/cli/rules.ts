@@ -8,6 +8,7 @@ import { ACTIONS } from '../../engine/act/actions.ts';
 import { loadRuleFolder } from '../../rules/active/rule-holder.ts';
 import { rulesThatLose } from '../../rules/compile/expressions.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
+import { unusedLists } from '../../rules/load/named-lists.ts';
 import { rulesJsonSchema } from '../../rules/load/read-rule.ts';
 import { rulesBeyondHistory } from '../../rules/look-back.ts';
 import { formatTestReport, runRuleTests } from '../../rules/rule-tests/run-tests.ts';
@@ -34,13 +35,14 @@ function historyMsOf(env: Environment): number {
 }
 
 /** Errors: as loadRuleFolder. */
-async function load(io: Io, options: CommonOptions): Promise<readonly LoadedRule[]> {
-  return (await loadRuleFolder(await rulesDirOf(io, options), ACTIONS)).rules;
+async function load(io: Io, options: CommonOptions): ReturnType<typeof loadRuleFolder> {
+  return loadRuleFolder(await rulesDirOf(io, options), ACTIONS);
 }
 
 export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const rules = await load(io, options);
+  const { rules, lists: named } = await load(io, options);
+  const unused = unusedLists(named, rules);
   const ids = rules.map(({ id }) => id);
   const { env } = await withSettings(io, options);
   const lists = listsOf(env);
@@ -58,12 +60,14 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           ...(lists !== 'v1' && { lists, lost }),
           ...(beyond.length > 0 && { beyondHistory: beyond }),
           ...(hasty.length > 0 && { clearForBelow30m: hasty.map(({ id }) => id) }),
+          ...(unused.length > 0 && { unusedLists: unused.map(({ name }) => name) }),
         })
       : [
           `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded`,
           ...lost.map(({ rule, subject, facts }) => lostFactsText(rule, subject, facts)),
           ...beyond.map(({ rule, subject, facts }) => beyondHistoryText(rule, subject, facts, keepMs)),
           ...hasty.map(hastyText),
+          ...unused.map(({ name, file }) => `no rule reads the list \`${name}\` (\`${file}\`)`),
         ].join('\n'),
   );
   return 0;
@@ -76,7 +80,7 @@ function hastyText({ id, clearForMs }: LoadedRule): string {
 
 export async function rulesListCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const rules = await load(io, options);
+  const { rules } = await load(io, options);
   const kept = await evidenceOf(await withSettings(io, options), databaseOf(io, options));
   const rows = rules.map(({ id, title, severity, subject, mode, watch, then, hash, file, sources }) => ({
     id,
@@ -109,7 +113,7 @@ export async function rulesListCommand(io: Io, options: CommonOptions): Promise<
 /** Exit code 1: a test failed, a rule has none, or (with `--mutate`) no test notices a change of a rule. */
 export async function rulesTestCommand(io: Io, options: CommonOptions & { mutate?: boolean }): Promise<number> {
   const format = outputOf(options, ['text', 'json', 'junit'] as const, 'text');
-  const report = runRuleTests(await load(io, options), { mutate: options.mutate ?? false });
+  const report = runRuleTests((await load(io, options)).rules, { mutate: options.mutate ?? false });
   write(io, options, formatTestReport(report, format));
   return report.ok ? 0 : 1;
 }

@@ -14,7 +14,7 @@ import { type ValueTally, valueTallies } from '../../rules/facts/fact-reader.ts'
 import { compileRules } from '../../rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { problemLine } from '../../rules/language/problem.ts';
-import { parseRule } from '../../rules/load/read-rule.ts';
+import { parseRuleSet } from '../../rules/load/read-rule.ts';
 import type { RecordedWorld } from './recorded-world.ts';
 import { valueAt, type WorldKind, type WorldSubject } from './world-kind.ts';
 
@@ -89,14 +89,8 @@ export function recordedRules(
   traits: ReadonlyMap<ActionName, ActionTraits>,
   lists: Lists,
 ): { rules: RulesAgain; problems: string[] } {
-  const loaded: LoadedRule[] = [];
-  const problems: string[] = [];
-  for (const [file, text] of files) {
-    const parsed = parseRule(text, file, { traits });
-    if ('rule' in parsed) loaded.push(parsed.rule);
-    else problems.push(...parsed.problems.map(problemLine));
-  }
-  return { rules: rulesAgain(loaded, hash, lists), problems };
+  const read = parseRuleSet(files, { traits });
+  return { rules: rulesAgain(read.rules, hash, lists), problems: read.problems.map(problemLine) };
 }
 
 type Sources = RunFrame['sources'];

@@ -14,7 +14,8 @@ import { refusalText } from '../../faces/report/fact-text.ts';
 import { compileRules } from '../judge/evaluator.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { problemLine } from '../language/problem.ts';
-import { type KnownRules, loadRules, type RuleFolder } from '../load/read-rule.ts';
+import type { NamedLists } from '../load/named-lists.ts';
+import { filesOf, type KnownRules, loadRules, type RuleFolder } from '../load/read-rule.ts';
 
 // The folders of one rule set. In: their text, as a setting or an option has it: one folder, or several as in PATH (`shared:own`). Out: folders,
 // and how the files of each are called. A folder of that very name counts as one, whatever is in its name.
@@ -52,9 +53,16 @@ export function realFolders(text: string): string {
   return textOf(foldersIn(text).map((dir) => (existsSync(dir) ? realpathSync(dir) : resolve(dir))));
 }
 
+/** A set that was loaded, and the lists beside it, also those that no rule reads. */
+interface RuleSet {
+  rules: readonly LoadedRule[];
+  hash: string;
+  lists: NamedLists;
+}
+
 export interface KeptRules {
   /** Undefined: this process has not seen a good set yet. */
-  set: { rules: readonly LoadedRule[]; hash: string } | undefined;
+  set: RuleSet | undefined;
   /** What was wrong with the folder when last loaded. */
   refused: string | undefined;
   /** What the audit has of that; undefined: it was not looked at. */
@@ -216,7 +224,7 @@ export class BoundedRead {
 const LOAD_MS_MAX = 10_000;
 
 /** A folder's rules, or what is wrong with it. */
-type Found = { rules: readonly LoadedRule[]; hash: string } | { error: AppError; isLate: boolean };
+type Found = RuleSet | { error: AppError; isLate: boolean };
 
 interface RuleChange {
   /** Of the set that is active afterwards; undefined: there is none. */
@@ -227,6 +235,7 @@ interface RuleChange {
 export class RuleHolder {
   private current: ActiveRules | undefined;
   private loaded: readonly LoadedRule[] = [];
+  private named: NamedLists = new Map();
   /** What was wrong with the folder when last loaded, one line each; undefined when the active set is the folder's. */
   refusal: readonly string[] | undefined;
   /** The folder could not be read in time when last loaded: it may be in order without another change. */
@@ -257,6 +266,11 @@ export class RuleHolder {
     return this.loaded;
   }
 
+  /** The lists that they can read. */
+  namedLists(): NamedLists {
+    return this.named;
+  }
+
   /** Errors: as loadRuleFolder. */
   async load(): Promise<void> {
     const found = await this.look();
@@ -269,6 +283,7 @@ export class RuleHolder {
     const { set, refused } = this.kept ?? {};
     if (set) this.current = activate(set.rules, set.hash, this.lists);
     this.loaded = set?.rules ?? [];
+    this.named = set?.lists ?? new Map();
     this.refusal = refused?.split('\n');
     this.take(await this.look());
   }
@@ -318,9 +333,10 @@ export class RuleHolder {
       this.log.error({ rulesDir: this.dir }, `rules were refused, ${then}: ${problems}`);
       return;
     }
-    const { rules, hash } = found;
-    if (this.kept) this.kept.set = { rules, hash };
+    const { rules, hash, lists } = found;
+    if (this.kept) this.kept.set = { rules, hash, lists };
     this.loaded = rules;
+    this.named = lists;
     if (hash === before) {
       if (refusedBefore !== undefined)
         this.log.info({ rules: rules.length, hash }, 'rules are in order again, unchanged');
@@ -346,7 +362,7 @@ export function activate(loaded: readonly LoadedRule[], hash: string, lists: Lis
   return {
     rules,
     hash,
-    files: new Map(loaded.map(({ file, text }) => [file, text])),
+    files: filesOf(loaded),
     evaluator: compile(rules),
     only: (ids) => {
       const key = [...ids].sort().join(' ');
@@ -382,7 +398,7 @@ export async function loadRuleFolder(
   traits: ReadonlyMap<ActionName, ActionTraits>,
   signal?: AbortSignal,
   known?: KnownRules,
-): Promise<{ rules: readonly LoadedRule[]; hash: string }> {
+): Promise<RuleSet> {
   const dirs = foldersIn(folders);
   const set = await loadRules(labelled(dirs), { traits, known }, signal).catch((error: NodeJS.ErrnoException) => {
     if (error.code === undefined) throw error;

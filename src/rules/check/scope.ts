@@ -17,7 +17,7 @@ import {
   type Operator,
   partsOf,
 } from '../language/expression.ts';
-import { type Edit, type EditsOf, nameOf, type Reads } from '../language/loaded-rule.ts';
+import { type Edit, type EditsOf, type NamedList, nameOf, type Reads } from '../language/loaded-rule.ts';
 import type { Place, ProblemCode, Problems } from '../language/problem.ts';
 import {
   ANY,
@@ -78,6 +78,8 @@ export interface Scope {
   /** The source that the elements come from, when they are whole records. */
   itemSource: 'users' | 'devices' | undefined;
   fresh: readonly { freshness: Freshness; parent: readonly string[]; used: boolean }[];
+  /** Lists that rules share, by their names. */
+  lists: ReadonlyMap<string, NamedList>;
   reads: Reads;
   problem(code: ProblemCode, place: Place, message: string): void;
 }

@@ -292,6 +292,10 @@ function compileItem(expression: ExpressionOf<'item'>, compiler: Compiler): Expr
 }
 
 function compileList(items: readonly Expression[], compiler: Compiler): Expr {
+  if (items.every((item) => item.op === 'literal')) {
+    const written = items.map(({ value }) => value);
+    return () => written;
+  }
   const parts = items.map((item) => compiler.value(item));
   return (frame) => {
     const values = valuesOf(parts, frame);

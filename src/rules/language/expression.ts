@@ -227,7 +227,8 @@ export type Expression = Common &
     /** A path inside the element that `some`, `map`, … look at; empty: the element itself. */
     | { op: 'item'; path: string[]; label: string; fallback: Fact | undefined }
     | { op: 'now' }
-    | { op: 'list'; items: Expression[] }
+    /** `name`: of the list that rules share, whose entries these are. */
+    | { op: 'list'; items: Expression[]; name?: string }
     | { op: 'call'; operator: Operator; args: readonly Expression[] }
   );
 
@@ -449,8 +450,11 @@ export function textOf(expression: Expression): string {
       return withDefault(expression.label === '' ? 'element' : `element.${expression.label}`, expression.fallback);
     case 'now':
       return '$now';
-    case 'list':
-      return `[${expression.items.map(textOf).join(', ')}]`;
+    case 'list': {
+      const { name, items } = expression;
+      if (name === undefined) return `[${items.map(textOf).join(', ')}]`;
+      return `the list ${name} (${items.length} ${items.length === 1 ? 'entry' : 'entries'})`;
+    }
     case 'call':
       return ownText(expression) ?? `${expression.operator.name}(${expression.args.map(textOf).join(', ')})`;
   }

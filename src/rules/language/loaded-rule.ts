@@ -26,6 +26,8 @@ export interface Reads {
   /** Paths of the subject's own record that it looks back on, and how far, ms; Infinity for `previous`. */
   lookBack: Set<string>;
   lookBackMs: number;
+  /** Names of the lists that it reads. */
+  lists: Set<string>;
 }
 
 export function noReads(): Reads {
@@ -41,6 +43,7 @@ export function noReads(): Reads {
     windowMs: 0,
     lookBack: new Set(),
     lookBackMs: 0,
+    lists: new Set(),
   };
 }
 
@@ -73,10 +76,22 @@ export interface RuleTest {
   line: number;
 }
 
+/** A list that rules share, from a file of its own. */
+export interface NamedList {
+  name: string;
+  /** Texts, or numbers; at least one, each once. */
+  entries: readonly (string | number | bigint)[];
+  /** Its file, by its path in the folder of the rules, and the text of it, as it was loaded. */
+  file: string;
+  text: string;
+}
+
 export interface LoadedRule extends Rule {
   /** `when`, checked and typed. */
   condition: Expression;
   reads: Reads;
+  /** Those that `when` reads: what it means rests on them. */
+  lists: readonly NamedList[];
   tests: RuleTest[];
   /** The file's text, as it was loaded. */
   text: string;
@@ -90,6 +105,7 @@ export function nameOf(expression: Expression): string {
   if (expression.op === 'item') return expression.label ? `\`${expression.label}\`` : 'the element';
   if (expression.op === 'literal') return `\`${showLiteral(expression.value)}\``;
   if (expression.op === 'now') return '`$now`';
+  if (expression.op === 'list' && expression.name !== undefined) return `the list \`${expression.name}\``;
   if (expression.op === 'call') return `the result of \`${expression.operator.name}\``;
   return 'this';
 }

@@ -23,7 +23,7 @@ import {
   type Scope,
 } from '../check/scope.ts';
 import { type Expression, type Freshness, ownAt, ownPart, walk } from '../language/expression.ts';
-import { type LoadedRule, noReads, type Reads } from '../language/loaded-rule.ts';
+import { type LoadedRule, type NamedList, noReads, type Reads } from '../language/loaded-rule.ts';
 import { byPosition, type Place, Problems, type RuleProblem } from '../language/problem.ts';
 import { LANGUAGE } from '../operators/operators.ts';
 import {
@@ -40,6 +40,7 @@ import {
   typeName,
   type ValueType,
 } from '../record-types/field-types.ts';
+import { isListFile, type NamedLists, readLists } from './named-lists.ts';
 import { checkTests, readTests } from './read-tests.ts';
 import {
   KEYS,
@@ -218,7 +219,7 @@ function widen(type: ValueType, segments: readonly string[], leaf: ValueType): V
 function readWhen(
   value: Facts,
   subject: SubjectKind,
-  language: Language,
+  { language, lists }: Required<Pick<ReadOptions, 'language' | 'lists'>>,
   reads: Reads,
   problems: Problems,
 ): Expression | undefined {
@@ -244,6 +245,7 @@ function readWhen(
     item: undefined,
     itemSource: undefined,
     fresh,
+    lists,
     reads,
     problem: (code, place, message) => problems.add(code, place, message),
   };
@@ -353,6 +355,8 @@ interface ReadOptions {
   traits: ReadonlyMap<string, ActionTraits>;
   /** The operators that conditions can use; the shipped ones by default. */
   language?: Language;
+  /** The lists that conditions can read; none by default. */
+  lists?: NamedLists;
 }
 
 /** The rule, or undefined when there are problems. */
@@ -373,7 +377,8 @@ function readRule(
   const subject = SUBJECT_KINDS.find((kind) => kind === own(value, 'subject'));
   if (!subject) return undefined;
   const reads = noReads();
-  const condition = readWhen(value, subject, options.language ?? LANGUAGE, reads, problems);
+  const { language = LANGUAGE, lists = NO_LISTS } = options;
+  const condition = readWhen(value, subject, { language, lists }, reads, problems);
   const proposals = readActions(own(value, 'then'), subject, options, problems);
   refuseInverses(proposals, options.traits, problems);
   // A condition that fails its checks still has reads: both problems are reported.
@@ -385,9 +390,12 @@ function readRule(
   for (const fault of allowedOf(parsed.data?.when_allowed ?? []).faults)
     problems.add('value', ['when_allowed'], `\`when_allowed\`: ${fault}`);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
-  const rule = assemble(parsed.data, value, file, proposals, condition, reads, readTests(parsed.data, lineOf));
-  return { ...rule, text };
+  const used = [...reads.lists].sort().flatMap((name) => lists.get(name) ?? []);
+  const parts = { proposals, condition, reads, lists: used, tests: readTests(parsed.data, lineOf) };
+  return { ...assemble(parsed.data, value, file, parts), text };
 }
+
+const NO_LISTS: NamedLists = new Map();
 
 const own = (value: Facts, key: string): Fact | undefined => (Object.hasOwn(value, key) ? value[key] : undefined);
 
@@ -395,12 +403,12 @@ function assemble(
   data: RuleFile,
   raw: Facts,
   file: string,
-  proposals: ActionOfRule[],
-  condition: Expression,
-  reads: Reads,
-  tests: LoadedRule['tests'],
+  parts: Pick<LoadedRule, 'condition' | 'reads' | 'lists' | 'tests'> & { proposals: ActionOfRule[] },
 ): Omit<LoadedRule, 'text'> {
-  const { tests: _, ...meaning } = raw;
+  const { proposals, condition, reads, lists, tests } = parts;
+  const { tests: _, ...written } = raw;
+  const entries = Object.fromEntries(lists.map((list) => [list.name, list.entries]));
+  const meaning = lists.length === 0 ? written : { ...written, $lists: entries };
   return {
     id: data.id,
     title: data.title ?? data.id,
@@ -423,6 +431,7 @@ function assemble(
     sources: sourcesOf(data.subject, reads),
     condition,
     reads,
+    lists,
     tests,
     raw,
   };
@@ -483,7 +492,8 @@ export function withChanges(
   const raw = { ...rule.raw, ...changes };
   const problems = new Problems(rule.file, () => ({ line: 1, column: 1 }));
   const reads = noReads();
-  const condition = readWhen(raw, rule.subject, language, reads, problems);
+  const lists = new Map(rule.lists.map((list) => [list.name, list]));
+  const condition = readWhen(raw, rule.subject, { language, lists }, reads, problems);
   if (!condition || problems.list.length > 0) return undefined;
   return { ...rule, when: raw.when as Fact, raw, condition, reads, sources: sourcesOf(rule.subject, reads) };
 }
@@ -537,6 +547,8 @@ interface RuleSetLoad {
   problems: RuleProblem[];
   /** SHA-256 over the rules' ids and hashes: equal sets, equal hash. */
   hash: string;
+  /** All that the folders have, by their names. */
+  lists: NamedLists;
 }
 
 /** One of several folders whose rules make one set. */
@@ -549,16 +561,17 @@ export interface RuleFolder {
 /** Rules as they were read before, for a process that loads equal files again and again: reading a text costs more than all else of a rule. */
 export class KnownRules {
   private readonly rules = new Map<string, LoadedRule>();
+  readonly lists = new Map<string, NamedList>();
 
-  /** Another name, text or set of actions is another rule. */
+  /** Another name, text, set of actions or list that it reads is another rule. */
   of(text: string, file: string, options: ReadOptions): ReturnType<typeof parseRule> {
     const key = JSON.stringify([[...options.traits.keys()], file, text]);
     const known = this.rules.get(key);
-    if (known) return { rule: known };
+    if (known?.lists.every((list) => isSameFile(options.lists?.get(list.name), list))) return { rule: known };
     const parsed = parseRule(text, file, options);
     if ('problems' in parsed) return parsed;
     const [oldest] = this.rules.keys();
-    if (this.rules.size >= KNOWN_MAX) this.rules.delete(oldest as string);
+    if (this.rules.size >= KNOWN_MAX && !known) this.rules.delete(oldest as string);
     this.rules.set(key, parsed.rule);
     return parsed;
   }
@@ -566,9 +579,13 @@ export class KnownRules {
 
 const KNOWN_MAX = 5_000;
 
+function isSameFile(one: NamedList | undefined, other: NamedList): boolean {
+  return one?.file === other.file && one.text === other.text;
+}
+
 /**
  * Loads every `.yaml`, `.yml` and `.json` file under each folder, sub-folders included; its `examples`, and names that begin
- * with a dot, are ignored. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`,
+ * with a dot, are ignored; those in a folder `lists` are no rules, but lists that all of them can read. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`,
  * between two files.
  */
 export async function loadRules(
@@ -576,29 +593,62 @@ export async function loadRules(
   options: ReadOptions & { known?: KnownRules | undefined },
   signal: AbortSignal | undefined = undefined,
 ): Promise<RuleSetLoad> {
-  const [rules, problems]: [LoadedRule[], RuleProblem[]] = [[], []];
-  for (const { dir, label } of typeof from === 'string' ? [{ dir: from, label: '' }] : from) {
-    const found = await listRuleFiles(dir);
-    problems.push(...found.problems.map((problem) => ({ ...problem, file: `${label}${problem.file}` })));
-    for (const name of found.files) {
-      signal?.throwIfAborted();
-      const file = `${label}${name}`;
-      const text = await readRuleFile(dir, name);
-      if (typeof text !== 'string') {
-        problems.push({ ...text, file });
-        continue;
+  const [rules, problems, folders]: [LoadedRule[], RuleProblem[], (RuleFolder & { files: string[] })[]] = [[], [], []];
+  for (const folder of typeof from === 'string' ? [{ dir: from, label: '' }] : from) {
+    const found = await listRuleFiles(folder.dir);
+    problems.push(...found.problems.map((problem) => ({ ...problem, file: `${folder.label}${problem.file}` })));
+    folders.push({ ...folder, files: found.files });
+  }
+  const texts = async function* (isWanted: (file: string) => boolean, what: string) {
+    for (const { dir, label, files } of folders) {
+      for (const name of files) {
+        const file = `${label}${name}`;
+        if (!isWanted(file)) continue;
+        signal?.throwIfAborted();
+        const text = await readRuleFile(dir, name, what);
+        if (typeof text === 'string') yield [file, text] as const;
+        else problems.push({ ...text, file });
       }
-      const parsed = options.known?.of(text, file, options) ?? parseRule(text, file, options);
-      if ('problems' in parsed) problems.push(...parsed.problems);
-      else {
-        const same = rules.find((rule) => rule.id === parsed.rule.id);
-        if (same) problems.push(duplicate(parsed.rule, same, text));
-        else rules.push(parsed.rule);
-      }
+    }
+  };
+  const listFiles: (readonly [string, string])[] = [];
+  for await (const one of texts(isListFile, 'list')) listFiles.push(one);
+  const { lists, problems: ofLists } = readLists(listFiles, options.known?.lists);
+  problems.push(...ofLists);
+  const withLists = { ...options, lists };
+  for await (const [file, text] of texts((each) => !isListFile(each), 'rule')) {
+    const parsed = options.known?.of(text, file, withLists) ?? parseRule(text, file, withLists);
+    if ('problems' in parsed) problems.push(...parsed.problems);
+    else {
+      const same = rules.find((rule) => rule.id === parsed.rule.id);
+      if (same) problems.push(duplicate(parsed.rule, same, text));
+      else rules.push(parsed.rule);
     }
   }
   rules.sort((a, b) => (a.id < b.id ? -1 : 1));
-  return { rules, problems: problems.sort(byPosition), hash: digestOf(rules.map(({ id, hash }) => [id, hash])) };
+  return { rules, problems: problems.sort(byPosition), hash: digestOf(rules.map(({ id, hash }) => [id, hash])), lists };
+}
+
+/** The texts of a set's files, by their paths: what a stored set is read from again. */
+export function filesOf(rules: readonly LoadedRule[]): Map<string, string> {
+  const files = rules.flatMap(({ file, text, lists }) => [{ file, text }, ...lists]);
+  return new Map(files.map(({ file, text }) => [file, text]));
+}
+
+/** The rules among the files of a stored set, read again with its lists. */
+export function parseRuleSet(
+  files: ReadonlyMap<string, string>,
+  options: ReadOptions,
+): { rules: LoadedRule[]; problems: RuleProblem[] } {
+  const { lists, problems } = readLists([...files].filter(([file]) => isListFile(file)));
+  const rules: LoadedRule[] = [];
+  for (const [file, text] of files) {
+    if (isListFile(file)) continue;
+    const parsed = parseRule(text, file, { ...options, lists });
+    if ('rule' in parsed) rules.push(parsed.rule);
+    else problems.push(...parsed.problems);
+  }
+  return { rules, problems };
 }
 
 /** Parses and checks one file's text. The end of `file` decides between YAML and JSON. Never throws. */

@@ -180,8 +180,10 @@ function checkIn(operands: Operands, scope: Scope): Expression {
       `${nameOf(needle)} is a comma-separated list of groups in one text; write {"in_group": "name"}`,
     );
   }
+  const where = hay.op === 'list' && hay.name !== undefined ? `${nameOf(hay)}: ` : '';
+  const named: Scope = { ...scope, problem: (code, place, text) => scope.problem(code, place, `${where}${text}`) };
   const canBe = (field: Expression, item: ExpressionOf<'literal'>): boolean =>
-    checkScore(field, item, scope) && checkKnownText(field, item, scope);
+    checkScore(field, item, named) && checkKnownText(field, item, named);
   if (hay.op === 'list' && !hay.items.every((item) => item.op !== 'literal' || canBe(needle, item)))
     return refused(operands.place);
   return call(IN, [needle, hay], BOOLEAN, operands.place);

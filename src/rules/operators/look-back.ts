@@ -1,5 +1,6 @@
 // rules: `previous`, `changed_within` and `unchanged_for`: what runs saw of a field of the subject before. In: the path of a field, written out,
 // and how far back. Out: a fact, read when it is first asked for: unknown where a gap in the history may hide another answer.
+import { didYouMean } from '../../base/nearest-name.ts';
 import { formatDuration, parseDuration } from '../../base/time.ts';
 import { type Fact, isFacts } from '../../domain/facts.ts';
 import { isSecretName } from '../../domain/secrets.ts';
@@ -32,7 +33,16 @@ import {
 } from '../language/expression.ts';
 import { type Edit, literalEdits, nameOf, within } from '../language/loaded-rule.ts';
 import type { Place } from '../language/problem.ts';
-import { BOOLEAN, fieldAt, listOf, NOW_TYPE, TEXT, typeName, type ValueType } from '../record-types/field-types.ts';
+import {
+  BOOLEAN,
+  fieldAt,
+  listOf,
+  NOW_TYPE,
+  NUMBER,
+  TEXT,
+  typeName,
+  type ValueType,
+} from '../record-types/field-types.ts';
 import { compileInFact } from './lists.ts';
 import { infix } from './numbers.ts';
 
@@ -142,11 +152,32 @@ function checkVar({ args, placeOf, place }: Operands, scope: Scope): Expression 
   const path = String(written);
   const pathPlace = args.length > 0 ? placeOf(0) : place;
   if (path === '$now') return checkNow(pathPlace, scope);
+  if (path === LISTS || path.startsWith(`${LISTS}.`)) return checkNamedList(path, args[1], place.slice(0, -1), scope);
   const field = resolvePath(path, pathPlace, scope);
   if (!field) return refused(pathPlace);
   const fallback = args[1];
   if (fallback !== undefined && !checkFallback(fallback, field.type, path, placeOf(1), scope)) return refused(place);
   return factAt(path, field, fallback, pathPlace, scope);
+}
+
+const LISTS = '$lists';
+
+/** A list that rules share stands for its entries, as if they were written at this place, that of the whole operation. */
+function checkNamedList(path: string, fallback: Fact | undefined, place: Place, scope: Scope): Expression {
+  const name = path.slice(LISTS.length + 1);
+  const list = scope.lists.get(name);
+  if (!list) {
+    const known = [...scope.lists.keys()];
+    const file = `\`lists/${name || 'NAME'}.yaml\` in the folder of the rules`;
+    const near = didYouMean(name, known) || `; it would be the file ${file}`;
+    const message = name === '' ? `a list has a name: write \`${LISTS}.NAME\`, for ${file}` : undefined;
+    return refuse(scope, 'path', place, message ?? `there is no list \`${name}\`, or it is refused${near}`);
+  }
+  if (fallback !== undefined) return refuse(scope, 'path', place, `\`${path}\` is always there, and takes no default`);
+  scope.reads.lists.add(name);
+  const type = typeof list.entries[0] === 'string' ? TEXT : NUMBER;
+  const items = list.entries.map((value): Expression => ({ op: 'literal', value, type, place }));
+  return { op: 'list', items, name, type: listOf(type), place };
 }
 
 function checkNow(place: Place, scope: Scope): Expression {

@@ -33,6 +33,7 @@ import {
   type EditsOf,
   type LoadedRule,
   literalEdits,
+  type NamedList,
   type RuleTest,
   type TestEvent,
   within,
@@ -329,6 +330,11 @@ function collect(expression: Expression, inElement: boolean, judged: Judged, fou
     if (value instanceof Unknown || value instanceof Span) return false;
     // An expression's place names its operator, which stands inside the operation.
     found.push({ place: expression.place.slice(0, -1), value });
+    return true;
+  }
+  if (expression.op === 'list' && expression.name !== undefined) {
+    const { entries } = judged.rule.rule.lists.find(({ name }) => name === expression.name) as NamedList;
+    found.push({ place: expression.place, value: [...entries] });
     return true;
   }
   if (expression.op === 'literal' && expression.text !== undefined) {

@@ -65,7 +65,7 @@ export function rulePorts({ rules, engine }: Composition, queue: RunQueue, under
     tryRule: async (id, text, by) => {
       rules.active();
       // A mistake in the text is answered at once.
-      const changed = changedRule(rules.all(), id, text, engine.actions);
+      const changed = changedRule(rules.all(), id, text, engine.actions, rules.namedLists());
       return queue.inTurn('request', by, () =>
         tryRule(trialEngine(engine, underWay.trying(id)), rules.all(), changed).finally(() => underWay.end()),
       );

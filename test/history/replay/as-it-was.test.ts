@@ -9,6 +9,7 @@ import { recordedLookBack } from '../../../src/engine/run/reading-needs.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { readLists } from '../../../src/rules/load/named-lists.ts';
 import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { seeded } from '../../rules/typed-grammar.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
@@ -23,6 +24,7 @@ function ruleOf(id: string, when: unknown, more: Facts = {}): LoadedRule {
   const file = { id, subject: 'device', when, then: 'ban_device', mode: 'enforce', ...more } as Facts;
   const parsed = parseRule(JSON.stringify({ limits: { max: 100, percent: 100 }, ...file }), `${id}.json`, {
     traits: ACTIONS,
+    lists: readLists([['lists/models.yaml', 'entries: [M2]']]).lists,
   });
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
   return parsed.rule;
@@ -32,7 +34,7 @@ const compromised = { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] };
 const RULES: LoadedRule[] = [
   banRule({ id: 'ban', cooldown: '10m' }),
   banRule({ id: 'ban-later', field: 'CompliantStatus', more: 'for: 20m\nclear_for: 10m' }),
-  ruleOf('approve', { '==': [{ var: 'Model' }, 'M2'] }, { mode: 'approve' }),
+  ruleOf('approve', { in: [{ var: 'Model' }, { var: '$lists.models' }] }, { mode: 'approve' }),
   ruleOf('loud', { '>=': [{ event_count: { within: '1h' } }, 3] }, { limits: { max: 2, percent: 100 } }),
   ruleOf('owned', { some: [{ var: '$owners' }, { '==': [{ var: 'Name' }, 'Eve'] }] }, { owners: 'all' }),
   ruleOf('old', { and: [compromised, { '>': [{ age: { var: 'MdmData.Timestamp' } }, '2h'] }] }, { mode: 'dry-run' }),

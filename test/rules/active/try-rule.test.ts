@@ -26,7 +26,7 @@ async function tried(text: string) {
   const { store, ...rest } = on.engine;
   const engine: TrialEngine = { ...rest, reader: store };
   const loaded = [RULE, OTHER];
-  return tryRule(engine, loaded, changedRule(loaded, RULE.id, text, engine.actions));
+  return tryRule(engine, loaded, changedRule(loaded, RULE.id, text, engine.actions, new Map()));
 }
 
 describe('a changed rule', () => {
