@@ -19,6 +19,8 @@ export interface Section {
   /** Of what it is about. */
   count?: number;
   id?: string;
+  /** How the machine worked: a page folds it. */
+  isDetail?: boolean;
   blocks: Iterable<Block>;
 }
 

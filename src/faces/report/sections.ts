@@ -280,7 +280,9 @@ function* sourcesSection({ snapshot }: Report): Generator<Section> {
     const { read, trust, notes } = sourceWords(reading);
     return [shownAs('term', source), read, reading.state === 'read' ? shownAs('state', trust) : trust, notes];
   });
-  if (rows.length > 0) yield table('Sources', ['Source', 'Read', 'Trust', 'Notes'], rows);
+  // What is wrong with one is no detail.
+  const isDetail = Object.values(snapshot.sources).every(({ state, trusted }) => state === 'skipped' || trusted);
+  if (rows.length > 0) yield { ...table('Sources', ['Source', 'Read', 'Trust', 'Notes'], rows), isDetail };
 }
 
 function* rulesSection({ rules }: Report, hasTitles: boolean): Generator<Section> {
@@ -293,7 +295,10 @@ function* rulesSection({ rules }: Report, hasTitles: boolean): Generator<Section
     ...[tally.match, tally.no_match, tally.unknown, tally.error].map(countText),
   ]);
   const heads = ['Match', 'No match', 'Unknown', 'Error'].map(number);
-  const section = table('Rules', ['Rule', 'Mode', ...heads], rows);
+  const section: Section = {
+    ...table('Rules', ['Rule', 'Mode', ...heads], rows),
+    isDetail: rules.every(({ judged }) => judged),
+  };
   const evidence = evidenceLines(rules).map(({ rule, text }) => marked(shownAs('term', rule), `: ${text}`));
   yield evidence.length === 0 ? section : { ...section, blocks: [...section.blocks, { is: 'list', items: evidence }] };
 }
@@ -321,5 +326,5 @@ function runSection({ run, plan }: Report): Section {
       : [fact('plan', marked(shownAs('term', plan.id, planPath(plan.id)), ` with ${plural(plan.intents, 'action')}`))]),
     ...(run.rulesDir === null ? [] : [fact('rules', shownAs('term', run.rulesDir))]),
   ];
-  return { title: 'How the run went', blocks: [{ is: 'facts', facts }] };
+  return { title: 'How the run went', isDetail: run.status === 'completed', blocks: [{ is: 'facts', facts }] };
 }

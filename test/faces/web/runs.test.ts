@@ -237,6 +237,24 @@ describe('the report of a run', () => {
     expect(html).toContain('href="/subjects/device/device-2"');
   });
 
+  it('folds what was skipped and how the machine worked, but not a source that is not trusted', async () => {
+    const { get, store } = openPages();
+    const skipped = decision({ id: 'skipped', target: 'SERIAL-9', decision: 'skip', reason: 'already_so' });
+    await addRun(store, { id: 'a', decisions: [decision(), skipped] });
+    const reasons = [{ source: 'devices' as const, code: 'shrunk' as const, text: 'devices: 100 to 3' }];
+    await addRun(store, { id: 'b', decisions: [], sources: { devices: { trusted: false, reasons } } });
+    const isOpen = (html: string) => [...html.matchAll(/<details data-group id="group-(\w+)[^"]*"( open)?>/g)];
+    const { html } = await get('/runs/1');
+    expect(isOpen(html).map(([, kind, open]) => [kind, open !== undefined])).toEqual([
+      ['would', true],
+      ['skip', false],
+    ]);
+    expect(isOpen((await get('/runs/1?q=SERIAL-9')).html).map(([, , open]) => open)).toEqual([' open']);
+    for (const title of ['Sources', 'Rules', 'How the run went'])
+      expect(html).toContain(`<details class="card"><summary><h2>${title}</h2></summary>`);
+    expect((await get('/runs/2')).html).toContain('<section class="card"><h2>Sources</h2>');
+  });
+
   it('names what is new and what is gone since the run before', async () => {
     const { get, store } = openPages();
     await addRun(store, { id: 'a', decisions: [decision(), held] });

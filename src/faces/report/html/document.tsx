@@ -21,6 +21,15 @@ export function ShownSection({ section, isPage }: { section: Section; isPage: bo
   const title = titleOf(section);
   const blocks = [...section.blocks].map((block) => <ShownBlock block={block} title={title} isPage={isPage} />);
   if (title === '') return <>{blocks}</>;
+  if (isPage && section.isDetail)
+    return (
+      <details class="card" id={section.id}>
+        <summary>
+          <h2>{title}</h2>
+        </summary>
+        {blocks}
+      </details>
+    );
   return (
     <section class="card" id={section.id}>
       <h2>{title}</h2>

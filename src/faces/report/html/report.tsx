@@ -99,7 +99,10 @@ function idOfGroup(group: RowGroup): string {
 
 function* groupPieces(report: Report, group: RowGroup, place: Place): Generator<string> {
   const { decisions, rule, action } = group;
-  const isOpen = place.isPage || (decisions.length <= OPEN_MAX && report.decisions.length <= OPEN_ALL_MAX);
+  // On a page what was skipped is folded, unless somebody looks for it.
+  const isOpen = place.isPage
+    ? group.kind !== 'skip' || place.text !== undefined
+    : decisions.length <= OPEN_MAX && report.decisions.length <= OPEN_ALL_MAX;
   const summary = (
     <summary>
       <h3>
@@ -233,6 +236,8 @@ const NOT_KNOWN = 'Devices without known owners';
 interface ShownReport {
   report: Report;
   place: Place;
+  /** What stands below the title, as HTML. */
+  head?: string;
   /** What stands between the figures and the groups of decisions, as HTML: a way to narrow them. */
   tools?: string;
   /** The groups that are shown; by default all. */
@@ -243,6 +248,7 @@ interface ShownReport {
 export function* runReportPieces({
   report,
   place,
+  head = '',
   tools = '',
   groups = rowGroups(report),
 }: ShownReport): Generator<string> {
@@ -254,6 +260,7 @@ export function* runReportPieces({
       <Words>{title}</Words>
     </h1>,
   );
+  yield head;
   for (const section of leadSections(report)) yield shown(section);
   yield String(<Effects report={report} groups={groups} place={place} />);
   if (groups.length > 0 || place.text !== undefined) yield tools;

@@ -21,6 +21,7 @@ import { keyOfGroup, narrowed, type RowGroup, rowGroups } from '../../report/wor
 import { readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
 import { Live } from '../parts/act.tsx';
+import { Ago } from '../parts/figures.tsx';
 
 /**
  * INVARIANT: what a report shows changes only together with an audit entry; only the end of a plan comes by itself. Evidence of rules is of
@@ -105,7 +106,7 @@ async function runPage(
 }
 
 async function reportPieces(
-  { reader }: HttpDeps,
+  { reader, clock }: HttpDeps,
   outlineOf: OutlineOf,
   run: RunRecord,
   text: string | undefined,
@@ -120,7 +121,12 @@ async function reportPieces(
   const place = placeOf(run, shown, rowsMax, text);
   const found = groups.reduce((sum, { decisions }) => sum + decisions.length, 0);
   const narrow = <Narrow path={pathOf(run)} text={text} found={found} all={report.decisions.length} />;
-  return () => runReportPieces({ report, place, groups, tools: String(narrow) });
+  const head = (
+    <p class="quiet">
+      It began <Ago at={run.startedAt} nowMs={clock.nowMs()} />. <Link href="/runs#over-time">Runs over time</Link>
+    </p>
+  );
+  return () => runReportPieces({ report, place, groups, head: String(head), tools: String(narrow) });
 }
 
 /** INVARIANT: made while the page is written, so that its links begin as those of the page. */
