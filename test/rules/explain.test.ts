@@ -126,6 +126,9 @@ describe('an explanation', () => {
     const device = { DeviceID: 'd1', LastLogin: BigInt(NOW_MS - days * DAY_MS) * 1_000_000n };
     const explanation = explain(ruleOf(when), device, context());
     expect(explanationText(explanation)).toContain(`would be ${words}`);
+    // From a daemon, an integer beyond 2^53 comes as a string of digits.
+    const json = JSON.stringify(explanation, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+    expect(explanationText(JSON.parse(json))).toBe(explanationText(explanation));
     const [flip] = explanation.flips;
     const told = words
       .replace(/^no_match/, 'it would not match')

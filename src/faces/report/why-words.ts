@@ -141,9 +141,14 @@ function whoLines({ id, name, serial, owners = [] }: Explanation['subject']): st
 /** A time as its age and date, seconds as a span. */
 function valueText(value: Fact, unit: ShownUnit | undefined, atMs: number): string {
   if (unit === 'seconds' && typeof value === 'number') return spanText(value * 1_000);
-  const isNumber = typeof value === 'number' || typeof value === 'bigint';
-  const epochMs = unit === 'time' && isNumber ? epochMsOf(value) : undefined;
+  const epochMs = unit === 'time' ? momentOf(value) : undefined;
   return epochMs === undefined ? showLiteral(value) : ageText(epochMs, atMs);
+}
+
+/** Of a time: an integer beyond 2^53 comes from another process as a string of digits. */
+function momentOf(value: Fact | undefined): number | undefined {
+  const exact = typeof value === 'string' && /^\d{16,19}$/.test(value) ? BigInt(value) : value;
+  return typeof exact === 'number' || typeof exact === 'bigint' ? epochMsOf(exact) : undefined;
 }
 
 /** What one part of a condition is for this subject; and why it is not known, where none of its own parts shows that. */
@@ -210,15 +215,14 @@ export function explanationFlipWords({ flips, verdict, facts, at: atMs }: Explan
 function fieldWords(value: Fact | undefined, unit: ShownUnit | undefined): string {
   if (value === undefined) return 'absent';
   if (unit === 'seconds' && typeof value === 'number') return spanText(value * 1_000);
-  const isTime = unit === 'time' || typeof value === 'bigint';
-  const epochMs = isTime && (typeof value === 'number' || typeof value === 'bigint') ? epochMsOf(value) : undefined;
+  const epochMs = unit === 'time' || typeof value === 'bigint' ? momentOf(value) : undefined;
   if (epochMs === undefined) return showLiteral(value);
   return momentText(Math.floor(epochMs));
 }
 
 /** `115 days ago`; undefined for what is no time of the past. */
 function agoWords(value: Fact | undefined, atMs: number): string | undefined {
-  const timeMs = typeof value === 'number' || typeof value === 'bigint' ? epochMsOf(value) : undefined;
+  const timeMs = momentOf(value);
   return timeMs === undefined || timeMs > atMs ? undefined : `${spanText(atMs - timeMs)} ago`;
 }
 
