@@ -80,7 +80,7 @@ describe('a change window over a real console', () => {
     expect(summary.changeWindow).toMatch(/^the change window .* is in force until .*; 3 actions wait for its end$/);
     const why = await whyOf(org.composition.explaining(), 'COLD-1');
     expect(why.next).toContainEqual(
-      expect.stringMatching(/^ban-compromised-device: ban_device COLD-1 is held: the change window/),
+      expect.stringMatching(/^ban-compromised-device: ban_device COLD-1 waits: the change window/),
     );
 
     expect(why.commands).toContainEqual({
@@ -147,11 +147,9 @@ describe('a rule of mode dry-run that would be held', () => {
     expect(summary).toMatchObject({ act: 5, hold: 0, dry_run: 5 });
     expect(plan).toMatchObject({ id: null, intents: 0 });
     expect(decisions[0]).toMatchObject({ decision: 'act', reason: 'limits', outcome: 'dry_run' });
-    expect(decisions[0].reasonText).toBe("it would be held: 5 targets at once cross the rule's limit (max 2)");
+    expect(decisions[0].reasonText).toBe("it would wait: 5 targets at once cross the rule's limit (max 2)");
     const text = (await command(['report'], org.env)).out.replaceAll(/\s+/g, ' ');
-    expect(text).toContain(
-      '5 matches of rules in mode dry-run are only reported; 5 would be held if the rule were live.',
-    );
+    expect(text).toContain('5 matches of rules in mode dry-run are only reported; 5 would wait if the rule were live.');
     expect(text).toContain('0 wait for a yes');
   });
 });

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { command } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
+import { notSaid } from '../support/words.ts';
 
 const BAN = BAN_COMPROMISED.replace('revert: true', 'revert: true\nowners: all\nlimits: { max: 1000, percent: 100 }');
 const HELD = BAN.replace('id: ban-compromised-device', 'id: ban-device-that-has-been-lost-somewhere')
@@ -70,6 +71,11 @@ const SCREENS = [
   ...[`why ${OWNER}`, 'explain ban-compromised-device SCREEN-C02MQHAHEA-0', 'doctor', 'facts device --no-sample'],
   ...['decisions --target SCREEN-C02MQHAHEA-0', 'tokens list', 'plans PLAN'],
 ];
+
+it.each(SCREENS)('`%s` has only words of the glossary', async (line) => {
+  const args = line.split(' ').map((arg) => (arg === 'PLAN' ? (wholes.at(-1) as string) : arg));
+  expect(notSaid((await trustward(...args)).out)).toEqual([]);
+});
 
 describe.each([80, 100, 160])('at %i columns', (width) => {
   it.each(SCREENS)('`%s` breaks nothing that people copy, and stays within the terminal', async (line) => {

@@ -518,6 +518,6 @@ export function reportTrials(proposals: readonly Proposal[]): void {
   for (const proposal of proposals) {
     const { answer, ownMode } = proposal;
     if (answer?.decision !== 'hold' || !isOnTrial(ownMode)) continue;
-    proposal.answer = { ...answer, decision: 'act', reasonText: `it would be held: ${answer.reasonText}` };
+    proposal.answer = { ...answer, decision: 'act', reasonText: `it would wait: ${answer.reasonText}` };
   }
 }

@@ -95,10 +95,10 @@ function decisionLine(why: Why, { rule, mode }: WhyRule, decision: DecidedNow): 
   if (mode === 'dry-run') return [`${rule} only reports it, in mode dry-run`];
   switch (decision.decision) {
     case 'hold':
-      if (reason === 'frozen') return [`${rule}: ${action} ${target} is held: ${reasonText}`];
+      if (reason === 'frozen') return [`${rule}: ${action} ${target} waits: ${reasonText}`];
       return why.waiting.some((one) => one.action === action && one.target === target)
         ? []
-        : [`${rule}: ${action} ${target} would be held: ${reasonText}`];
+        : [`${rule}: ${action} ${target} would wait: ${reasonText}`];
     case 'skip':
       return SKIPS_THAT_PASS.has(reason) ? [`${rule}: ${action} ${target} not yet: ${reasonText}`] : [];
     case 'act': {

@@ -29,10 +29,10 @@ export async function resolveIntent(
   const now = stateOf(intent);
   if (!(now in INTENT_TRANSITIONS.resolve)) {
     const which = 'only one that is unknown, parked or failed can be resolved';
-    throw new AppError('conflict', `intent ${intent.id} is ${now}: ${which}`);
+    throw new AppError('conflict', `action ${intent.id} is ${now}: ${which}`);
   }
   if (now === 'failed' && !(await isOpen(engine, intent)))
-    throw new AppError('conflict', `intent ${intent.id} failed, and it was given up or nothing is left to be done`);
+    throw new AppError('conflict', `action ${intent.id} failed, and it was given up or nothing is left to be done`);
   await engine.store.resolve(await resolvedAs(engine, intent, as, who));
   return intentOf(engine, intent.id);
 }
@@ -43,7 +43,7 @@ async function isOpen({ store }: Resolving, { id }: Intent): Promise<boolean> {
 
 async function intentOf({ store }: Resolving, id: string): Promise<Intent> {
   const intent = await store.intent(id);
-  if (!intent) throw new AppError('not_found', `there is no intent \`${id}\``);
+  if (!intent) throw new AppError('not_found', `there is no action \`${id}\``);
   return intent;
 }
 

@@ -227,5 +227,5 @@ export async function dbMoveCommand(io: Io, options: MoveOptions): Promise<numbe
 function countsText(rows: ReadonlyMap<string, number>): string {
   const all = [...rows.values()].reduce((sum, count) => sum + count, 0);
   const [decisions, claims] = [rows.get('decisions') ?? 0, rows.get('claims') ?? 0];
-  return `${all} rows (${decisions} decisions, ${claims} claims)`;
+  return `${all} rows (${decisions} decisions, ${claims} in force)`;
 }

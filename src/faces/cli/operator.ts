@@ -202,7 +202,7 @@ export function intentResolveCommand(io: Io, id: string, options: ReasonOptions 
     'resolveIntent',
     { id },
     {
-      text: (intent) => [`intent ${intent.id} (${intent.action} ${intent.target}): ${RESOLVED[options.as]}`],
+      text: (intent) => [`action ${intent.id} (${intent.action} ${intent.target}): ${RESOLVED[options.as]}`],
     },
   );
 }

@@ -165,7 +165,7 @@ function reportingWords(reported: readonly RunDecision[]): string[] {
   if (count === 0) return [];
   const held = reported.filter(({ reason }) => !ACTING.has(reason)).length;
   const all = `${plural(count, 'match', 'matches')} of rules in mode dry-run ${count === 1 ? 'is' : 'are'} only reported`;
-  return [held === 0 ? `${all}.` : `${all}; ${countText(held)} would be held if the rule were live.`];
+  return [held === 0 ? `${all}.` : `${all}; ${countText(held)} would wait if the rule were live.`];
 }
 
 function waitingWords({ summary, rules, decisions }: Report): string[] {
@@ -300,7 +300,7 @@ function planWords(plan: ReportPlan): string {
 function carriedWords({ carriedOn }: ReportPlan): string {
   if (carriedOn === null) return '';
   const { intents, change } = carriedOn;
-  const how = change === null ? 'what it held in this run is no longer kept' : changeText(change);
+  const how = change === null ? 'what it had in this run is no longer kept' : changeText(change);
   return `It has changed since this run (${how}): it has ${plural(intents, 'action')} as this is written.`;
 }
 

@@ -380,7 +380,7 @@ function ofSecrets(rule: LoadedRule | undefined, { world }: KnownOfRun): string 
   ];
   for (const [kind, paths] of read) {
     for (const path of paths)
-      if (world.kinds[kind].isSecret(path)) return `${path} held a secret, which is not recorded`;
+      if (world.kinds[kind].isSecret(path)) return `${path} had a secret, which is not recorded`;
   }
   return undefined;
 }

@@ -307,7 +307,7 @@ export class NeverRecorded {
     this.unread.delete(need);
     const when = `from ${timeText(stretch.fromMs)} to ${timeText(stretch.toMs)}`;
     const ids = this.needed.get(need)?.join(', ');
-    const then = need === 'Emails' || need === 'SerialNumbers' ? 'these were held then' : 'these could not be judged';
+    const then = need === 'Emails' || need === 'SerialNumbers' ? 'these waited then' : 'these could not be judged';
     const text = `${NEED_WORDS[need]} not read ${when}: no active rule needed that; rules that do: ${ids}; ${then}`;
     this.gaps.push({ ...stretch, cause: 'not_recorded', text });
   }
@@ -341,7 +341,11 @@ function textOf({ list, rules, runs, of, fromMs, toMs }: Omit<ReplayedUnread, 't
   const by = isAll ? 'by any recorded run' : `by ${runs} of ${of} runs, ${timeText(fromMs)} to ${timeText(toMs)}`;
   const [those, are] = [rules.map((rule) => `\`${rule}\``).join(', '), rules.length === 1 ? 'is' : 'are'];
   const isOfAction = list === 'Emails' || list === 'SerialNumbers';
-  const what = isOfAction ? `${are} held` : list === 'bundles' ? `cannot be judged` : `${are} unknown for everybody`;
+  const what = isOfAction
+    ? `${rules.length === 1 ? 'waits' : 'wait'}`
+    : list === 'bundles'
+      ? `cannot be judged`
+      : `${are} unknown for everybody`;
   const todo =
     isOfAction || list === 'bundles'
       ? 'an active rule with this action, also in mode `dry-run`, has runs read it'

@@ -458,7 +458,7 @@ export const ruleSchema = z.strictObject({
   for: duration.default('0s').describe('Must have matched this long before it acts'),
   clear_for: duration
     .default('0s')
-    .describe('Must have cleared this long before the episode ends; with `revert` at least 30m is advised'),
+    .describe('Must have cleared this long before the match is over; with `revert` at least 30m is advised'),
   cooldown: duration.default('0s').describe('Least time between two attempts at one target'),
   when_allowed: z
     .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
@@ -467,7 +467,9 @@ export const ruleSchema = z.strictObject({
   revert: z
     .boolean()
     .default(false)
-    .describe('Undo when the last claim ends, after a newer report than the one that acted, or a second reading'),
+    .describe(
+      'Undo what it did when no rule wants it any more, after a newer report than the one that acted, or a second reading',
+    ),
   limits: z
     .strictObject({
       max: z.int().min(0).default(LIMITS_DEFAULT.max),

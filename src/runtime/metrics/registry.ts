@@ -47,12 +47,12 @@ export const PROCESS = definitionsOf({
   'gauge trustward_api_clock_skew_seconds':
     'Clock of the Management API minus ours, at its last answer; absent before one',
   'gauge trustward_quiet_period_seconds': 'The quiet period in force',
-  'gauge trustward_watch_interval_seconds': 'Time between two looks at the event log; 0: off',
+  'gauge trustward_watch_interval_seconds': 'Time between two readings of the event log; 0: off',
   'gauge trustward_watch_state{state}':
     '1 for the state of watch (looks, rests, fails), 0 for the others; absent when it is off',
   'gauge trustward_watch_last_look_timestamp_seconds':
-    'When the last look at the event log was made; absent before the first',
-  'counter trustward_watch_looks_total{result}': 'Looks at the event log',
+    'When the event log was last read between runs; absent before the first time',
+  'counter trustward_watch_looks_total{result}': 'Readings of the event log between runs',
   'counter trustward_watch_runs_total{kind}': 'Runs that looks made or asked for',
   'counter trustward_watch_events_total': 'New events that looks found',
   'counter trustward_watch_subjects_total{result}':
@@ -97,15 +97,15 @@ export const RUNS = definitionsOf({
   'gauge trustward_source_records{source}': 'Records of a source in its last trusted reading',
   'counter trustward_source_untrusted_total{source,reason}': 'Readings that were not trusted, by each reason',
   'counter trustward_decisions_total{rule,decision,reason}': 'New and changed decisions',
-  'gauge trustward_claims{status}': 'Claims in force, standing or orphaned',
+  'gauge trustward_claims{status}': 'Actions in force: their rule stands, or is missing or off',
   'gauge trustward_exemptions': 'Exemptions in force',
   'counter trustward_attempts_total{action}': 'Writing requests that were sent',
-  'counter trustward_outcomes_total{action,outcome}': 'Outcomes of intents, also each change of one',
-  'counter trustward_withdrawn_total{action,reason}': 'Intents that preflight refused before any call',
+  'counter trustward_outcomes_total{action,outcome}': 'Outcomes of actions, also each change of one',
+  'counter trustward_withdrawn_total{action,reason}': 'Actions that preflight refused before any call',
   'counter trustward_plan_changes_total{change}':
     'Plans that were sealed, carried on, approved, rejected, superseded, applied, interrupted, or that expired',
   'histogram trustward_event_to_act_seconds':
-    'Time from the oldest new event that a look found to each call that it led to',
+    'Time from the oldest new event that a reading found to each call that it led to',
   'counter trustward_audit_entries_total{family}': 'Audit entries that were committed',
 });
 
@@ -128,9 +128,9 @@ export const SAFETY = definitionsOf({
     '1 while the database is older than its checkpoints outside, and no operator has accepted that',
   'gauge trustward_history_failing': '1 while runs are not recorded in the history; absent when it is off',
   'gauge trustward_intents{state}':
-    'Intents that are planned (not sent yet), in_doubt (sent, result not known) or parked (waiting for a person)',
+    'Actions that are planned (not sent yet), in_doubt (sent, result not known) or parked (waiting for a person)',
   'gauge trustward_intents_oldest_timestamp_seconds{state}':
-    'When the oldest intent of this state was made; absent without one',
+    'When the oldest action of this state was made; absent without one',
   'gauge trustward_plans{state}': 'Plans that are pending (waiting for an answer) or approved (not applied yet)',
   'gauge trustward_plans_oldest_timestamp_seconds{state}':
     'When the oldest plan of this state was sealed; absent without one',

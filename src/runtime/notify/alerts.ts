@@ -303,7 +303,7 @@ export class Alerts {
       if (decision !== 'hold') continue;
       if (reason === 'limits') {
         const key = `limit ${rule}`;
-        const text = `rule ${rule} is held as a whole: ${reasonText}`;
+        const text = `all of rule ${rule} waits for a yes: ${reasonText}`;
         alerts.set(key, { key, code: 'limit', text, about: { rule, reason: reasonText } });
       } else if (reason === 'ceiling') {
         const key = `ceiling ${action}`;

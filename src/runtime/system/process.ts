@@ -150,7 +150,7 @@ const WORDS: Readonly<Record<string, keyof typeof CODES>> = {
   ),
   ...wordsOf(
     'yellow',
-    'warn|warning|warnings|unknown|held|hold|interrupted|expired|in doubt|INTERRUPTED PLAN|HELD FOR A PERSON|high',
+    'warn|warning|warnings|unknown|waits|pending|interrupted|expired|in doubt|INTERRUPTED PLAN|WAITS FOR A YES|high',
   ),
   ...wordsOf('green', 'succeeded|confirmed|ok|trusted|completed|applied|released|All is well|the audit is whole'),
 };

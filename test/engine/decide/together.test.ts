@@ -37,7 +37,7 @@ describe('a conflict', () => {
     expect(inForce.find((item) => item.rule === 'b')).toMatchObject({
       decision: 'act',
       reason: 'conflict',
-      reasonText: 'it would be held: rule a wants disable_service for the same target',
+      reasonText: 'it would wait: rule a wants disable_service for the same target',
     });
   });
 
@@ -94,7 +94,7 @@ describe('a limit', () => {
       const { acts, planned, inForce } = scene.run(mode);
       expect(acts.map((act) => act.mode)).toEqual(['dry-run', 'dry-run', 'dry-run']);
       expect(planned).toEqual([]);
-      const text = "it would be held: 3 targets at once cross the rule's limit (max 1)";
+      const text = "it would wait: 3 targets at once cross the rule's limit (max 1)";
       for (const one of inForce) expect(one).toMatchObject({ decision: 'act', reason: 'limits', reasonText: text });
     },
   );

@@ -438,7 +438,7 @@ describe('a parked intent', () => {
     const id = await parked();
     await resolve(id, 'done');
     await expect(resolve(id, 'not-done')).rejects.toThrow('is confirmed: only one that is unknown, parked or failed');
-    await expect(resolve('nobody', 'done')).rejects.toThrow('there is no intent `nobody`');
+    await expect(resolve('nobody', 'done')).rejects.toThrow('there is no action `nobody`');
   });
 });
 

@@ -123,7 +123,7 @@ describe('in a change window', () => {
     ]);
   });
 
-  it('a dry run, and a rule on trial, show what would be held', async () => {
+  it('a dry run, and a rule on trial, show what would wait', async () => {
     begin({ at: '2027-11-20T12:00:00Z', rules: [{}, { id: 'trial', mode: 'dry-run' }] });
     const { decisions } = await on.run('dry-run');
     const of = (rule: string) =>
@@ -131,7 +131,7 @@ describe('in a change window', () => {
         .filter((one) => one.rule === rule)
         .map(({ decision, reasonText }) => [decision, reasonText.slice(0, 33)]);
     expect(of('ban')[0]).toEqual(['hold', 'the change window `Fri 18:00-Mon ']);
-    expect(of('trial')[0]).toEqual(['act', 'it would be held: the change wind']);
+    expect(of('trial')[0]).toEqual(['act', 'it would wait: the change window ']);
   });
 
   it('a doubt is read back, and tried once more only after it', async () => {

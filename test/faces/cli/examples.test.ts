@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { OF_ORGANIZATION } from '../../../src/faces/cli/io.ts';
 import { allCommands, grammar, pathOf, words } from '../../support/grammar.ts';
+import { notSaid } from '../../support/words.ts';
 
 function helpOf(command: Command): string {
   let help = '';
@@ -46,4 +47,22 @@ describe('the help of every command', () => {
       }
     }
   });
+
+  it('has only words of the glossary', () => {
+    const texts = commands.map((command) => [pathOf(command), notSaid(wordsOfHelp(command))] as const);
+    expect(texts.filter(([, found]) => found.length > 0)).toEqual([]);
+  });
 });
+
+/** What people read of it besides names of commands and options, and examples. */
+function wordsOfHelp(command: Command): string {
+  const { options, registeredArguments } = command;
+  const [, ...more] = helpOf(command).split(/\n\n/);
+  const comments = more.join('\n').match(/^ {2}# .*$/gm) ?? [];
+  return [
+    command.description(),
+    ...options.map(({ description }) => description),
+    ...registeredArguments.map(({ description }) => description),
+    ...comments,
+  ].join('\n');
+}

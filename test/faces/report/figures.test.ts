@@ -542,7 +542,7 @@ describe('a summary', () => {
     ]);
     const summary = await buildSummary(store, at(5), at(20));
     expect(summary.calls[0]?.some[0]).toMatchObject({ intent: 'i7', run: null });
-    expect(summaryText(summary)).toContain('S-7 (intent i7)');
+    expect(summaryText(summary)).toContain('S-7 (action i7)');
   });
 
   it('is one screen of text that no name controls, and the same in Markdown', async () => {

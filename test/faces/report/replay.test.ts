@@ -16,6 +16,7 @@ import {
   replayedRule,
   wrongForty,
 } from '../../support/replays.ts';
+import { notSaid } from '../../support/words.ts';
 
 describe('A replay', () => {
   const sentence = (...args: Parameters<typeof replayDocument>) => replayDocument(...args).sentence;
@@ -23,13 +24,16 @@ describe('A replay', () => {
 
   describe('the sentence of a replay', () => {
     it('counts devices and people, names the most in one run, and the limit that was crossed', () => {
+      expect(notSaid(replayText(replayDocument(wrongForty(), 'new-rules')))).toEqual([]);
       expect(sentence(wrongForty())).toBe(
-        'Would have banned 12 devices of 12 people and held 28 targets; at most 3 in one run, at 2026-10-29 00:00:00 UTC; rule ban-jailbroken had up to 28 targets at once, above its limit of 25.',
+        'Would have banned 12 devices of 12 people and kept 28 targets waiting; at most 3 in one run, at 2026-10-29 00:00:00 UTC; rule ban-jailbroken had up to 28 targets at once, above its limit of 25.',
       );
     });
 
     it('has the same verbs for what was done as it was', () => {
-      expect(sentence(wrongForty({ way: 'as_was' }))).toMatch(/^Banned 12 devices of 12 people and held 28 targets;/);
+      expect(sentence(wrongForty({ way: 'as_was' }))).toMatch(
+        /^Banned 12 devices of 12 people and kept 28 targets waiting;/,
+      );
     });
 
     it('counts a device once, however often it was acted on', () => {

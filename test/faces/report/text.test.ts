@@ -82,13 +82,13 @@ describe('the terminal report', () => {
   });
 
   it('shows what would hold a match of a rule of mode dry-run, and holds nothing of it', async () => {
-    const reasonText = 'it would be held: 30 targets at once';
+    const reasonText = 'it would wait: 30 targets at once';
     const text = await textOf({
       mode: 'enforce',
       decisions: [decision({ cappedBy: undefined, reason: 'limits', reasonText })],
       tallies: [tally({ mode: 'dry-run' })],
     });
-    expect(text.replaceAll('\n', ' ')).toContain('is only reported; 1 would be held if the');
+    expect(text.replaceAll('\n', ' ')).toContain('is only reported; 1 would wait if the');
     expect(text).toContain('0 wait for a yes');
     expect(text).toContain(reasonText);
   });

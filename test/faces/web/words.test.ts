@@ -10,11 +10,8 @@ import { ROOT } from '../../support/built.ts';
 import { addRun, decision, plan, START_MS, tally } from '../../support/filled-store.ts';
 import { type OpenedPages, openPages } from '../../support/pages.ts';
 import { reportMarkdown, reportText, summaryText } from '../../support/readable.ts';
+import { notSaid } from '../../support/words.ts';
 import { addActed } from './acted.ts';
-
-/** What no operator says. Commands, kinds of the audit and fields of JSON keep such names: they are code. */
-const NOT_SAID =
-  /\b(?:claims?|claimed|episodes?|intents?|orphaned|unpaged|approval_needed|held)\b|\b(?:a|last|each|next|no|two) looks?\b|\blooks? at the event log/gi;
 
 async function everything(): Promise<OpenedPages> {
   const pages = openPages();
@@ -51,29 +48,14 @@ async function everything(): Promise<OpenedPages> {
   return pages;
 }
 
-/** Without code, markup, and the ids of this test. */
-function said(html: string): string {
-  const text = html
-    .replace(/<(script|style|code)\b[\s\S]*?<\/\1>/g, ' ')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/`[^`]*`/g, ' ')
-    // Fields of the audit.
-    .replace(/\w+ = &quot;|&quot;\w+&quot;:/g, ' ');
-  return text.replace(/(?:^ *| {2})trustward .*$/gm, ' ').replace(/\b(?:intent|episode|decision)-?\w*\d\w*/g, ' ');
-}
-
-const found = (text: string) =>
-  [...said(text).matchAll(NOT_SAID)].map(({ 0: word, index }) =>
-    said(text).slice(index - 40, index + word.length + 20),
-  );
-
 describe('the words of the glossary', () => {
   it('are those of the pages', async () => {
     const { get } = await everything();
     const paths = ['/', '/inbox', '/runs', '/runs/1', '/runs/2', '/plans', '/plans/plan1', '/rules', '/in-force'];
-    for (const path of [...paths, '/exemptions', '/intents/intent-2', '/intents/intent-4']) {
+    const fleet = ['/devices', '/users', '/services', '/audit', '/health', '/tokens'];
+    for (const path of [...paths, ...fleet, '/exemptions', '/intents/intent-2', '/intents/intent-4']) {
       const { status, html } = await get(path);
-      expect([path, status, found(html)]).toEqual([path, 200, []]);
+      expect([path, status, notSaid(html)]).toEqual([path, 200, []]);
       expect(html).toContain('href="/guide/glossary.html"');
     }
   });
@@ -90,12 +72,12 @@ describe('the words of the glossary', () => {
       const report = await buildReport(store, run);
       texts.push(reportText(report), reportMarkdown(report));
     }
-    expect(texts.flatMap(found)).toEqual([]);
+    expect(texts.flatMap(notSaid)).toEqual([]);
   });
 
   it('are those of the picture in the README, which has the words of a report of today', async () => {
     const picture = readFileSync(join(ROOT, 'docs/report.svg'), 'utf8').replaceAll('\u00a0', ' ');
-    expect(found(picture)).toEqual([]);
+    expect(notSaid(picture)).toEqual([]);
     expect(picture).toMatch(/\d+ wait for a yes, \d+ wait for their time, \d+ skipped, \d+ verdicts unknown\./);
   });
 

@@ -110,7 +110,7 @@ function isTrue(
   if (/the record begins at/.test(reason))
     return [...month.made.values()].some(({ seq }) => seq < (recorded[0]?.frame.run.seq ?? 0));
   if (/each subject once/.test(reason)) return listsTwice(month, runSeq);
-  if (/held a secret/.test(reason)) return /Note\.api_token/.test(reason) && showsSecret(month, runSeq);
+  if (/had a secret/.test(reason)) return /Note\.api_token/.test(reason) && showsSecret(month, runSeq);
   const gap = gaps.find(({ text, fromMs }) => text === reason && fromMs <= atMs);
   if (gap?.cause === 'forgotten') return known.forgotten.size > 0;
   if (gap?.cause === 'not_recorded') return isMissing(gap.text, recorded);

@@ -30,7 +30,7 @@ function sentenceOfReplay(found: Found): string {
   if (found.runs === 0) return 'No run is recorded in this time, so nothing was replayed.';
   const did = found.acts.filter(({ undo }) => !undo);
   const held = heldTargets(found.rules);
-  const what = [...actsWords(did), ...(held === 0 ? [] : [`held ${plural(held, 'target')}`])];
+  const what = [...actsWords(did), ...(held === 0 ? [] : [`kept ${plural(held, 'target')} waiting`])];
   const would = found.way === 'what_if' ? 'would have ' : '';
   const first = what.length === 0 ? `${nothingWords(found)}` : `${would}${listed(what)}`;
   return `${asSentence([first, ...mostWords(found.rules), ...crossedWords(found.rules)].join('; '))}.`;

@@ -379,7 +379,7 @@ function nameLines(subject: ReplaySubject, target: string): CellLine[] {
 function heldTable({ rules, way }: ReplayDocument): ReplayTable {
   return {
     id: 'held',
-    title: way === 'what_if' ? 'What would have been held or skipped' : 'What was held or skipped',
+    title: way === 'what_if' ? 'What would have waited or been skipped' : 'What waited or was skipped',
     columns: ['Rule', 'Reason', number('Targets'), 'Who, the first ones'],
     rows: rules.flatMap((rule) =>
       rule.held.map((held) => () => [

@@ -90,7 +90,7 @@ function tookWords(ms: number): string {
 
 function callsLine({ action, count, some }: SummaryCalls): string {
   const named = some.map(({ target, run, intent, note }) => {
-    const where = run === null ? `intent ${intent}` : `run ${run}`;
+    const where = run === null ? `action ${intent}` : `run ${run}`;
     return `${target} (${where}${note === '' || note === 'Success' ? '' : `: ${note}`})`;
   });
   return `${action}: ${countText(count)}: ${named.join(', ')}${andMore(count - some.length)}`;
