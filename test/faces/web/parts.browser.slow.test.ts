@@ -1,4 +1,4 @@
-// Single pages in a real browser: signing in, choosing an organization, the chart of a rule, and a page whose process ended.
+// Single pages in a real browser: signing in, the bar of a plan, choosing an organization, the chart of a rule, and a page whose process ended.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { TOKENS } from '../../support/endpoint.ts';
 import { addRun, decision, START_MS } from '../../support/filled-store.ts';
 import { type Organizations, openOrganizations } from '../../support/organizations.ts';
 import { type OpenedPages, openPages } from '../../support/pages.ts';
+import { openPlan, planned } from '../../support/plan-pages.ts';
 import { RULE, TRIED } from '../../support/rule-samples.ts';
 import { violationsOf } from './axe.ts';
 
@@ -59,6 +60,34 @@ describe.skipIf(hasNoBrowser)(`signing in to the page${NEEDS_BROWSER}`, () => {
     await page.getByRole('link', { name: 'the plan' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await context.close();
+    await listening.close(0);
+  });
+});
+
+describe.skipIf(hasNoBrowser)(`the bar of a plan${NEEDS_BROWSER}`, () => {
+  it('counts what is ticked, and asks for a word while that is large or switches a service off', async () => {
+    const browser = await startBrowser();
+    const off = { action: 'disable_service', target: 'crm.eu', effect: { text: 'disable it', devices: [] } };
+    const { app } = await openPlan([planned(0, off), ...Array.from({ length: 59 }, (_, at) => planned(at + 1))]);
+    const listening = await listen(app, { host: '127.0.0.1', port: 0 });
+    const { page, complaints } = await openPage(browser);
+    await page.goto(`${listening.url}/sign-in?to=/plans/plan1`);
+    await page.getByLabel('Token').fill(TOKENS.admin);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    const bar = async () => [await page.locator('button[data-of]').innerText(), await page.locator('#ask').innerText()];
+    expect(await bar()).toEqual(['Approve 60 of 60', 'Type 60 to approve']);
+    await page.getByLabel('more that this page does not show').uncheck();
+    expect(await bar()).toEqual(['Approve 51 of 60', 'Type 51 to approve']);
+    await page.locator('#group-1 [data-ticks]').uncheck();
+    expect(await bar()).toEqual(['Approve 1 of 60', 'Type crm.eu to approve']);
+    await page.getByLabel('Tick ban_device SERIAL-7', { exact: true }).check();
+    expect(await bar()).toEqual(['Approve 2 of 60', 'Type 2 to approve']);
+    await page.getByLabel('Tick disable_service crm.eu').uncheck();
+    expect(await page.locator('#ask').isVisible()).toBe(false);
+    await page.locator('button[data-of]').click();
+    await page.getByRole('heading', { name: 'Ban 1 device', exact: true }).first().waitFor();
+    expect(complaints.filter((line) => !line.includes('/api/stream') && !line.includes('404'))).toEqual([]);
+    await browser.close();
     await listening.close(0);
   });
 });

@@ -193,10 +193,22 @@ interface ShareBarProps {
 export function ShareBar({ used, allowed, isGoal = false }: ShareBarProps) {
   const share = allowed === 0 ? (used > 0 ? 1 : 0) : Math.min(1, used / allowed);
   const tone = isGoal ? (share === 1 ? 'reached' : 'under') : used > allowed ? 'over' : share >= 0.8 ? 'near' : 'under';
+  return <Bar percent={Math.round(share * 100)} tone={tone} />;
+}
+
+interface BarProps {
+  percent: number;
+  tone: 'over' | 'near' | 'under' | 'reached';
+  /** Marked on it. */
+  limit?: number | undefined;
+}
+
+export function Bar({ percent, tone, limit }: BarProps) {
   return (
     <svg class={`bar ${tone}`} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
       <rect class="rest" width="100" height="8" rx="2" />
-      <rect class="used" width={String(Math.round(share * 100))} height="8" rx="2" />
+      <rect class="used" width={String(percent)} height="8" rx="2" />
+      {limit === undefined ? null : <path class="limit" d={`M${limit} 0V8`} />}
     </svg>
   );
 }

@@ -445,7 +445,9 @@ export function AnswerForm({ deps, plan, shown, rest, asked, canBreak, typed, mi
           {canBreak ? <BreakGlass /> : null}
           {word === undefined ? null : (
             <label id="ask" data-large={String(LARGE)}>
-              Type <b>{word}</b> to approve{' '}
+              <span>
+                Type <b>{word}</b> to approve
+              </span>
               <input type="text" name="typed" size={8} maxlength={200} autocomplete="off" value={typed?.typed} />
             </label>
           )}

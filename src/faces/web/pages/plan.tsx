@@ -138,12 +138,16 @@ function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
   const { at, rules, action, title, all, found, from, intents } = group;
   const id = `group-${at}`;
   const isSearched = (query.q ?? '') !== '';
+  // The page has its title then.
+  const isAlone = all.length === plan.intents.length;
   const usual = usualReason(all);
   const lines = intents.map((intent) => linesOf(intent, { usual, isAlone: intents.length === 1 }, shown));
   const shared = sharedLines(lines.map(({ facts, effect }) => [...facts, ...effect]));
   return (
     <section class={isGrave(action) ? 'group grave' : 'group'} id={id} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`}>{title}</h2>
+      <h2 id={`${id}-title`} class={isAlone && !isGrave(action) ? 'unseen' : undefined}>
+        {title}
+      </h2>
       <p class="quiet">
         <Code>{action}</Code>, asked for by{' '}
         {rules.map((rule, nth) => (
@@ -152,7 +156,7 @@ function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
             <Link href={`/rules/${encodeURIComponent(rule)}`}>{rule}</Link>
           </>
         ))}
-        {all.length < plan.intents.length && query.group === undefined ? (
+        {!isAlone && query.group === undefined ? (
           <>
             {' '}
             · <Link href={`${pathOf(plan)}?group=${at}`}>only these</Link>
@@ -163,8 +167,8 @@ function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
       {hasDrift ? <HeldBack intents={all} /> : null}
       {isShutdown(action) ? <UseWords use={use} /> : null}
       {shared.size > 0 ? (
-        <ul class="list" aria-label="All of these">
-          <Lines texts={[...shared].map((text) => `all: ${text}`)} as="li" />
+        <ul class="list">
+          <Lines texts={[...shared].map((text) => `each: ${text}`)} as="li" />
         </ul>
       ) : null}
       {intents.length > 1 ? <GroupTools id={id} canTick={shown.canAnswer} /> : null}
@@ -369,7 +373,7 @@ export function planPages(deps: HttpDeps): Route[] {
       return () => operationsOf(deps, context).rejectPlan(answer);
     }),
     answerRoute(deps, answering, 'apply', async ({ context, plan, form }) => {
-      demandSeen(plan, form.digest);
+      if (form.digest !== plan.digest) throw notSeen(plan);
       const glass = demandGlass(context, form);
       const answer = { id: plan.id, ...saidIn(form), reason: glass?.reason, breakGlass: glass !== undefined };
       return () => operationsOf(deps, context).applyPlan(answer);
@@ -489,17 +493,15 @@ function demandGlass(
   return { reason };
 }
 
-/** A person answers what they saw. Errors: AppError `conflict`. */
-function demandSeen(plan: Plan, seen: string): void {
-  if (plan.digest === seen) return;
-  throw new AppError('conflict', `plan ${plan.id} is not what your page showed: nothing was done; read it again`);
-}
-
-/** Errors: AppError `conflict` when that content is no longer kept. */
+/** A person answers what they saw. Errors: AppError `conflict` when that content is no longer kept. */
 async function planRead({ reader }: HttpDeps, plan: Plan, seen: string): Promise<Plan> {
   const read = seen === plan.digest ? plan : await reader.planAt(plan.id, seen);
   if (read) return read;
-  throw new AppError('conflict', `plan ${plan.id} is not what your page showed: nothing was done; read it again`);
+  throw notSeen(plan);
+}
+
+function notSeen({ id }: Plan): AppError {
+  return new AppError('conflict', `plan ${id} is not what your page showed: nothing was done; read it again`);
 }
 
 /** Of two who answer, the second learns it at once; the port asks again in its turn. Errors: AppError `conflict`. */

@@ -2,6 +2,7 @@
 // long ago it was. In: numbers of the store. Out: SVG without a script or a style of its own, each with a text alternative.
 import { DAY_MS, HOUR_MS, isoTime, MINUTE_MS, spanText, timeText } from '../../../base/time.ts';
 import { countText, plural } from '../../report/fact-text.ts';
+import { Bar } from '../../report/html/document.tsx';
 import { Link } from '../../report/html/link.tsx';
 
 /** `4 min ago`, `in 3 h`. INVARIANT: filter.js writes the same while the page is open. */
@@ -261,8 +262,6 @@ export function StepBars({ series, steps, stepMs, untilMs, ends }: StepBarsProps
   );
 }
 
-// How much of a fleet something touches, and how much its limit allows.
-
 interface ReachProps {
   count: number;
   of: number;
@@ -270,24 +269,22 @@ interface ReachProps {
   noun: string;
 }
 
+/** How much of a fleet something touches, and how much its limit allows. */
 export function Reach({ count, of, limit, noun }: ReachProps) {
-  const x = (part: number) => String(rounded((100 * Math.min(part, of)) / of));
-  const percent = rounded((100 * count) / of);
-  const share = percent < 0.1 ? 'less than 0.1' : String(percent);
+  const percent = (part: number) => rounded((100 * Math.min(part, of)) / of);
+  const share = percent(count) < 0.1 ? 'less than 0.1' : percent(count);
+  const [tone, words, mark] =
+    limit === undefined
+      ? (['under', ''] as const)
+      : ([
+          count > limit ? 'over' : 'under',
+          `; the limit of its rule is ${countText(limit)} in a run`,
+          percent(limit),
+        ] as const);
   return (
     <p class="reach">
-      <svg
-        class={`bar ${limit !== undefined && count > limit ? 'over' : 'under'}`}
-        viewBox="0 0 100 8"
-        preserveAspectRatio="none"
-        aria-hidden="true"
-      >
-        <rect class="rest" width="100" height="8" rx="1" />
-        <rect class="used" width={x(count)} height="8" rx="1" />
-        {limit === undefined ? null : <path class="limit" d={`M${x(limit)} 0V8`} />}
-      </svg>{' '}
-      {countText(count)} of {plural(of, noun)} ({share} %)
-      {limit === undefined ? '' : `; the limit of its rule is ${countText(limit)} in a run`}
+      <Bar percent={percent(count)} tone={tone} limit={mark} /> {countText(count)} of {plural(of, noun)} ({share} %)
+      {words}
     </p>
   );
 }
