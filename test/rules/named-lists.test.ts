@@ -159,7 +159,7 @@ describe('what is wrong with a list is named with its file, and with the rule th
     const found = await lines();
     expect(found.find((each) => each.startsWith('lists/contractors.yaml:'))).toContain(line);
     expect(found.find((each) => each.startsWith('a-rule.yaml:'))).toContain(
-      'there is no list `contractors`, or it is refused',
+      'the list `contractors` is refused: see what is wrong with `lists/contractors.yaml`',
     );
   });
 
@@ -188,7 +188,7 @@ describe('what is wrong with a list is named with its file, and with the rule th
     [
       'a list that there is not',
       '{ in: [{ var: SerialNumber }, { var: $lists.contractor }] }',
-      'there is no list `contractor`, or it is refused; did you mean `contractors`?',
+      'there is no list `contractor`; did you mean `contractors`?',
     ],
     ['no name', '{ in: [{ var: SerialNumber }, { var: $lists }] }', 'a list has a name: write `$lists.NAME`'],
     [

@@ -79,7 +79,7 @@ export interface RuleTest {
 /** A list that rules share, from a file of its own. */
 export interface NamedList {
   name: string;
-  /** Texts, or numbers; at least one, each once. */
+  /** Texts, or numbers; at least one, each once. None: its file was refused, and so is each rule that reads it. */
   entries: readonly (string | number | bigint)[];
   /** Its file, by its path in the folder of the rules, and the text of it, as it was loaded. */
   file: string;

@@ -21,33 +21,34 @@ export function isListFile(file: string): boolean {
   return basename(dirname(file)) === FOLDER;
 }
 
-/** Lists by their names, from the texts of their files. `known`: those of equal files, read before. Never throws. */
+/** Lists by their names, from the texts of their files, or why one is not read; a refused one is empty. `known`: those of equal files, read before. Never throws. */
 export function readLists(
-  files: Iterable<readonly [file: string, text: string]>,
+  files: Iterable<readonly [file: string, text: string | RuleProblem]>,
   known = new Map<string, NamedList>(),
 ): { lists: NamedLists; problems: RuleProblem[] } {
   const lists = new Map<string, NamedList>();
   const problems: RuleProblem[] = [];
   for (const [file, text] of files) {
     const read = knownList(known, file, text);
-    const same = lists.get(read.list?.name ?? '');
+    const same = lists.get(read.list.name);
     if (same) {
       const message = `the list \`${same.name}\` is in \`${same.file}\` already; names of lists are unique`;
       problems.push({ file, line: 1, column: 1, code: 'duplicate_id', message });
-    } else if (read.list) lists.set(read.list.name, read.list);
+    } else lists.set(read.list.name, read.list);
     problems.push(...read.problems);
   }
   return { lists, problems };
 }
 
-function knownList(known: Map<string, NamedList>, file: string, text: string): ReturnType<typeof readList> {
+function knownList(known: Map<string, NamedList>, file: string, text: string | RuleProblem): ListRead {
+  if (typeof text !== 'string') return refused(file, [{ ...text, file }]);
   const key = JSON.stringify([file, text]);
   const list = known.get(key);
   if (list) return { list, problems: [] };
   const read = readList(text, file);
   const [oldest] = known.keys();
   if (known.size >= KNOWN_MAX) known.delete(oldest as string);
-  if (read.list) known.set(key, read.list);
+  if (read.problems.length === 0) known.set(key, read.list);
   return read;
 }
 
@@ -57,17 +58,32 @@ export function unusedLists(lists: NamedLists, rules: readonly LoadedRule[]): Na
   return [...lists.values()].filter(({ name }) => !used.has(name));
 }
 
-function readList(text: string, file: string): { list?: NamedList; problems: RuleProblem[] } {
+interface ListRead {
+  list: NamedList;
+  problems: RuleProblem[];
+}
+
+const nameOf = (file: string): string => basename(file, extname(file));
+
+function refused(file: string, problems: RuleProblem[]): ListRead {
+  return { list: { name: nameOf(file), file, text: '', entries: [] }, problems };
+}
+
+function readList(text: string, file: string): ListRead {
   const read = readRuleText(text, file.endsWith('.json'), 'list');
-  if ('faults' in read) return { problems: read.faults.map((fault) => ({ file, ...fault })) };
+  if ('faults' in read)
+    return refused(
+      file,
+      read.faults.map((fault) => ({ file, ...fault })),
+    );
+  const name = nameOf(file);
   const problems = new Problems(file, read.positionOf);
-  const name = basename(file, extname(file));
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name) || name.length > NAME_CHARS_MAX) {
     const message = `the file of a list is called as the list: lower-case words joined by hyphens, up to ${NAME_CHARS_MAX} characters; rename it`;
     problems.add('format', [], message);
   }
   const entries = entriesOf(read.value, problems);
-  if (problems.list.length > 0) return { problems: problems.list };
+  if (problems.list.length > 0) return refused(file, problems.list);
   return { list: { name, file, text, entries }, problems: [] };
 }
 

@@ -605,18 +605,20 @@ export async function loadRules(
         const file = `${label}${name}`;
         if (!isWanted(file)) continue;
         signal?.throwIfAborted();
-        const text = await readRuleFile(dir, name, what);
-        if (typeof text === 'string') yield [file, text] as const;
-        else problems.push({ ...text, file });
+        yield [file, await readRuleFile(dir, name, what)] as const;
       }
     }
   };
-  const listFiles: (readonly [string, string])[] = [];
+  const listFiles: (readonly [string, string | RuleProblem])[] = [];
   for await (const one of texts(isListFile, 'list')) listFiles.push(one);
   const { lists, problems: ofLists } = readLists(listFiles, options.known?.lists);
   problems.push(...ofLists);
   const withLists = { ...options, lists };
   for await (const [file, text] of texts((each) => !isListFile(each), 'rule')) {
+    if (typeof text !== 'string') {
+      problems.push({ ...text, file });
+      continue;
+    }
     const parsed = options.known?.of(text, file, withLists) ?? parseRule(text, file, withLists);
     if ('problems' in parsed) problems.push(...parsed.problems);
     else {

@@ -171,8 +171,10 @@ function checkNamedList(path: string, fallback: Fact | undefined, place: Place, 
     const file = `\`lists/${name || 'NAME'}.yaml\` in the folder of the rules`;
     const near = didYouMean(name, known) || `; it would be the file ${file}`;
     const message = name === '' ? `a list has a name: write \`${LISTS}.NAME\`, for ${file}` : undefined;
-    return refuse(scope, 'path', place, message ?? `there is no list \`${name}\`, or it is refused${near}`);
+    return refuse(scope, 'path', place, message ?? `there is no list \`${name}\`${near}`);
   }
+  if (list.entries.length === 0)
+    return refuse(scope, 'value', place, `the list \`${name}\` is refused: see what is wrong with \`${list.file}\``);
   if (fallback !== undefined) return refuse(scope, 'path', place, `\`${path}\` is always there, and takes no default`);
   scope.reads.lists.add(name);
   const type = typeof list.entries[0] === 'string' ? TEXT : NUMBER;

@@ -1,5 +1,5 @@
 // commands: `rules check` and `rules test` on a folder: what they print of a rule that a person got wrong, and of one that is right.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -32,6 +32,18 @@ it('a score compared with a share of 1 is refused at its place, with the score t
     out: '',
     err: 'trustward: tried.yaml:5:52: `TrustData.EntityTrustscore` is a trust score from 0 to 100, not from 0 to 1; did you mean 50?\n',
   });
+});
+
+it('a list that no rule reads is named, and is no mistake', async () => {
+  mkdirSync(join(dir, 'lists'));
+  writeFileSync(join(dir, 'lists/spare.yaml'), 'entries: [C1]');
+  writeFileSync(
+    join(dir, 'tried.yaml'),
+    rule('{ "==": [{ var: OS }, x] }', '  - { name: x, given: {}, expect: no_match }'),
+  );
+  const line = 'no rule reads the list `spare` (`lists/spare.yaml`)';
+  expect(await ask('check')).toMatchObject({ code: 0, out: `1 rule can be loaded\n${line}\n` });
+  expect(JSON.parse((await ask('check', '--format', 'json')).out)).toMatchObject({ unusedLists: ['spare'] });
 });
 
 it('a timestamp of 0 is missing', async () => {

@@ -334,6 +334,26 @@ describe('the rules folder while a daemon runs', () => {
       expect(rules.active().evaluator).toBe(evaluator);
     });
 
+    it('is another set once a list that a rule reads has changed, and the same while the list is refused', async () => {
+      mkdirSync(inRules('lists'));
+      writeFileSync(inRules('lists/serials.yaml'), 'entries: [C1]\n');
+      const when = '{ in: [{ var: SerialNumber }, { var: $lists.serials }] }';
+      writeFileSync(inRules('listed.yaml'), `id: listed\nsubject: device\nwhen: ${when}\nthen: notify\n`);
+      const rules = holder();
+      await rules.load();
+      const { evaluator, files } = rules.active();
+      expect([...(files ?? [])].filter(([file]) => file.startsWith('lists/'))).toEqual([
+        ['lists/serials.yaml', 'entries: [C1]\n'],
+      ]);
+      writeFileSync(inRules('lists/serials.yaml'), 'entries: []\n');
+      expect(await rules.reload(unrecorded)).toContain('lists/serials.yaml:1:1: `entries` is empty');
+      expect(rules.active().evaluator).toBe(evaluator);
+      writeFileSync(inRules('lists/serials.yaml'), 'entries: [C1, C2]\n');
+      expect(await rules.reload(unrecorded)).toBeUndefined();
+      expect(rules.active().evaluator).not.toBe(evaluator);
+      expect(rules.namedLists().get('serials')?.entries).toEqual(['C1', 'C2']);
+    });
+
     it('lists a rule of mode off, which is not active', async () => {
       writeFileSync(inRules('service.yaml'), DISABLE_FAILING.replace('mode: approve', 'mode: off'));
       const rules = holder();
