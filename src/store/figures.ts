@@ -3,6 +3,7 @@
 
 import { DAY_MS, MINUTE_MS } from '../base/time.ts';
 import type { ReasonCode } from '../domain/decision.ts';
+import { intentKey } from '../domain/digest.ts';
 import { CLAIM_STATUSES, isOpenClaim, OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store.ts';
@@ -191,8 +192,12 @@ export function* readWork(db: Db, doneUntilMs: number): Work<Omit<WorkNow, 'inbo
 
 // What decisions of a time hold, counted for a summary.
 
-const HELD = `SELECT rule, reason, action, target, run_seq, ended_seq IS NULL AS in_force FROM decisions
+/** What a person said yes to has an intent, and waits no more. */
+const HELD = `SELECT rule, reason, action, target, run_seq, episode_id, ended_seq IS NULL AND intent_id IS NULL AS in_force FROM decisions
   WHERE decision = 'hold' AND rowid >= (${FIRST_OF_RUN}) AND written_at >= ? ORDER BY rowid DESC`;
+/** What a person said no to, until a run decides again. */
+const REJECTED = `SELECT key FROM rejected_intents WHERE episode_id IN (
+  SELECT episode_id FROM decisions WHERE decision = 'hold' AND ended_seq IS NULL)`;
 
 const inForce = (index: string) => `SELECT count(*) AS held FROM (SELECT DISTINCT action, target FROM decisions ${index}
   WHERE ended_seq IS NULL AND decision = 'hold' AND reason = ?) AS waiting`;
@@ -208,13 +213,18 @@ interface HeldRow {
   action: string;
   target: string;
   run_seq: number;
+  episode_id: string | null;
   in_force: 0 | 1;
 }
 
 /** An action that several rules propose has a decision for each, and is held once. */
 export function* heldSince(db: Db, sinceMs: number, named: number): Work<HeldSince[]> {
   const acts = new Map<string, Omit<HeldRow, 'rule'> & { rules: string[] }>();
+  const rejected = new Set((yield* db.all<{ key: string }>(REJECTED)).map(({ key }) => key));
+  const isRejected = ({ episode_id, action, target }: Omit<HeldRow, 'rule'>) =>
+    episode_id !== null && rejected.has(intentKey({ action, target, basis: [{ episodeId: episode_id }] }));
   for (const { rule, ...row } of yield* db.all<HeldRow>(HELD, yield* firstRunSince(db, sinceMs), sinceMs)) {
+    if (row.in_force && rejected.size > 0 && isRejected(row)) row.in_force = 0;
     const key = `${row.run_seq} ${row.action} ${row.reason} ${row.target}`;
     const act = acts.get(key);
     if (act === undefined) acts.set(key, { ...row, rules: [rule] });

@@ -220,6 +220,22 @@ then: notify
       expect(await why('WAIT-2')).toContain('(pending)');
     });
 
+    it('and nothing says that it waits once a person said yes or no, also before the next run', async () => {
+      await arrange({ rules: { ban: WAITS }, devices: [{ serial: 'WAIT-1' }, { serial: 'WAIT-2' }] });
+      const said = async (...args: string[]) => (await trustward(...args)).out.replace(/\s+/g, ' ');
+      expect(await said('summary')).toMatch(/ WAITS .*: 2, 2 still: WAIT-/);
+      const [, plan = ''] = /`trustward approve (\S+)/.exec(await why('WAIT-1')) ?? [];
+      expect(await trustward('approve', plan, '--only', 'WAIT-1')).toMatchObject({ code: 0 });
+      const [, part = ''] = /(\w{26}) approved/.exec(await said('plans')) ?? [];
+      expect(await trustward('apply', part)).toMatchObject({ code: 0 });
+      expect(await said('summary')).toMatch(/ WAITS .*: 2, 1 still: WAIT-/);
+      expect(await said('decisions')).toMatch(/waited until a person said yes \(done\): 2 devices of grace/);
+      const [, rest = ''] = /`trustward approve (\S+)/.exec(await why('WAIT-2')) ?? [];
+      expect(await trustward('reject', rest)).toMatchObject({ code: 0 });
+      expect(await said('summary')).not.toMatch(/ WAITS | still/);
+      expect(await said('summary')).toMatch(/ WAITED, AND DOES NO MORE ban-compromised-device, several devices .*: 2: WAIT-/);
+    });
+
     it('shows the facts on which a rule matches', async () => {
       await arrange({ rules: { ban: WAITS }, devices: [{ serial: 'WAIT-1' }] });
       expect(await why('WAIT-1')).toContain(

@@ -3,6 +3,7 @@
 import type { ReportDecision, ReportRun, RunDecision } from '../../contract/report.ts';
 import { deletionTexts, type EffectDevice, type KnownTraits } from '../../domain/action.ts';
 import { LIFTED_BY_TIME } from '../../domain/decision.ts';
+import { isDone } from '../../domain/intent.ts';
 import {
   andMore,
   type CellLine,
@@ -85,10 +86,20 @@ export function outcomeWords(decision: RunDecision): string {
   return [name, ...(at === null ? [] : [` ${timeCell(at)}`]), ...(outcomeText ? [`: ${outcomeText}`] : [])].join('');
 }
 
+/** A person said yes to what was held: it has an intent. */
+export function wasAnswered({ decision, intentId }: Pick<ReportDecision, 'decision' | 'intentId'>): boolean {
+  return decision === 'hold' && intentId !== null;
+}
+
+function answeredWords({ outcome }: ReportDecision): string {
+  return outcome === null ? 'not done yet' : isDone({ outcome }) ? 'done' : outcomeName(outcome);
+}
+
 /** A dry run does not act, and what waits for its time is not skipped. */
 export function decisionWords(decision: ReportDecision): string {
   if (LIFTED_BY_TIME.has(decision.reason)) return 'waits';
   const kind = actKindOf(decision);
+  if (wasAnswered(decision)) return `waited until a person said yes (${answeredWords(decision)})`;
   if (decision.decision === 'hold') return 'waits';
   return kind === 'would' ? 'would act' : kind === 'reported' ? 'only reported' : decision.decision;
 }

@@ -47,7 +47,7 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   other_first: 'another action on the same target comes first',
   limits: "more targets at once than the rule's limit allows",
   owners: 'several devices of one owner would be affected at once',
-  approval_needed: 'a person has to say yes',
+  approval_needed: 'only with the yes of a person',
   rule_matches: 'the rule matches',
   matches_again: 'the rule matches again, less than a day after Trustward undid it',
   cleared: 'what was done is undone: the rule that led to it no longer matches',

@@ -32,7 +32,8 @@ export function readableSummary(summary: Summary, state?: string): Document {
     { title: 'Done', items: callsOf('done') },
     { title: 'Failed', items: callsOf('failed') },
     { title: 'In doubt', items: callsOf('in_doubt') },
-    { title: 'Waits', items: held.map(heldLine) },
+    { title: 'Waits', items: held.filter(({ inForce }) => inForce > 0).map(heldLine) },
+    { title: 'Waited, and does no more', items: held.filter(({ inForce }) => inForce === 0).map(heldLine) },
     { title: 'Expired', items: expiredLines(expired) },
     { title: 'What people did', items: peopleLines(people) },
     { title: 'Not trusted', items: untrusted.map(untrustedLine) },
@@ -98,7 +99,7 @@ function callsLine({ action, count, some }: SummaryCalls): string {
 
 function heldLine({ rules, reason, count, inForce, some }: Summary['held'][number]): string {
   const named = some.map(({ target, run }) => `${target} (run ${run})`);
-  return `${listed(rules)}, ${reasonWords(reason as ReasonCode)}: ${countText(count)}, ${countText(inForce)} still: ${named.join(', ')}${andMore(count - some.length)}`;
+  return `${listed(rules)}, ${reasonWords(reason as ReasonCode)}: ${countText(count)}${inForce === 0 ? '' : `, ${countText(inForce)} still`}: ${named.join(', ')}${andMore(count - some.length)}`;
 }
 
 function expiredLines({ plans, exemptions }: Summary['expired']): string[] {

@@ -10,7 +10,7 @@ import type { RuleTestReport } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { type Route, readQuery } from '../../http/route.ts';
 import { decisionView } from '../../report/decision-view.ts';
-import { decisionWords } from '../../report/decision-words.ts';
+import { decisionWords, wasAnswered } from '../../report/decision-words.ts';
 import { subjectPath } from '../../report/document.ts';
 import { evidenceView } from '../../report/evidence-words.ts';
 import { countText, factTexts, meanwhileText, plural, showHidden } from '../../report/fact-text.ts';
@@ -353,7 +353,11 @@ export function decisionRow(stored: StoredDecision, nowMs: number): Row {
     cells: [
       <Who who={subject} href={subjectPath(subject.kind, subject.id)} shown={target} />,
       <>
-        <Mark word={decision.decision} text={decisionWords(decision)} />
+        <Mark
+          word={decision.decision}
+          text={decisionWords(decision)}
+          {...(wasAnswered(decision) && { tone: 'calm' })}
+        />
         <div>
           <Term>{action}</Term> on <Code>{target}</Code>
         </div>
