@@ -204,6 +204,8 @@ export interface WorkNow {
   ended: Pick<Run, 'seq' | 'status'> | undefined;
   isStopped: boolean;
   inbox: InboxCounts;
+  /** When the oldest run that is kept began; undefined: there is none. */
+  sinceMs: number | undefined;
   done: DoneInDay[];
 }
 

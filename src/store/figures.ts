@@ -99,6 +99,8 @@ export function* readLastFindings(db: Db): Work<LastFindings | undefined> {
 
 const ENDED_RUN = ({ by }: Dialect) => `SELECT seq, status FROM runs ${by('runs_over_lists')}
   WHERE counts_with IS NULL AND seq < ? AND status <> 'running' ORDER BY seq DESC LIMIT 1`;
+const FIRST_RUN = ({ by }: Dialect) => `SELECT started_at AS at FROM runs WHERE seq =
+  (SELECT min(seq) FROM runs ${by('runs_over_lists')} WHERE counts_with IS NULL)`;
 const DAYS = 8;
 const FOR_RULE = 'AND EXISTS (SELECT 1 FROM json_each(attempts.rules) AS named WHERE named.value = ?) ';
 /** `outcome || ''`: not by the index of outcomes, which has most intents for one value. */
@@ -186,6 +188,7 @@ export function* readWork(db: Db, doneUntilMs: number): Work<Omit<WorkNow, 'inbo
   return {
     ended: yield* db.get<NonNullable<WorkNow['ended']>>(ENDED_RUN(dialect), Number.MAX_SAFE_INTEGER),
     isStopped: (yield* readStop(db)) !== undefined,
+    sinceMs: (yield* db.get<{ at: number }>(FIRST_RUN(dialect)))?.at,
     done: done.map(({ step, ...one }) => ({ ...one, day: step })),
   };
 }

@@ -12,7 +12,7 @@ import { changeWindowText } from '../../src/faces/report/plan-view.ts';
 import { buildSummary } from '../../src/faces/report/summary/build.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import { parseRule } from '../../src/rules/load/read-rule.ts';
-import { readChangeWindows } from '../../src/runtime/config/config.ts';
+import { readSchedule } from '../../src/runtime/config/config.ts';
 import { flapAlerts } from '../../src/runtime/notify/alerts.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
 import { ROOT } from '../support/built.ts';
@@ -73,7 +73,7 @@ describe('a change window over a real console', () => {
     });
     expect(await shown('csv')).toContain('frozen');
 
-    const windows = readChangeWindows(org.env);
+    const windows = readSchedule(org.env).windows;
     const now = engine.clock.nowMs();
     const summary = await buildSummary(engine.store, now - HOUR, now, windows);
     expect(summary.changeWindow).toBe(changeWindowText(windows, now, 3));
@@ -150,7 +150,7 @@ describe('a rule of mode dry-run that would be held', () => {
     expect(decisions[0].reasonText).toBe("it would wait: 5 targets at once cross the rule's limit (max 2)");
     const text = (await command(['report'], org.env)).out.replaceAll(/\s+/g, ' ');
     expect(text).toContain('5 matches of rules in mode dry-run are only reported; 5 would wait if the rule were live.');
-    expect(text).toContain('0 wait for a yes');
+    expect(text).not.toContain('for a yes');
   });
 });
 

@@ -233,7 +233,9 @@ then: notify
       const [, rest = ''] = /`trustward approve (\S+)/.exec(await why('WAIT-2')) ?? [];
       expect(await trustward('reject', rest)).toMatchObject({ code: 0 });
       expect(await said('summary')).not.toMatch(/ WAITS | still/);
-      expect(await said('summary')).toMatch(/ WAITED, AND DOES NO MORE ban-compromised-device, several devices .*: 2: WAIT-/);
+      expect(await said('summary')).toMatch(
+        / WAITED, AND DOES NO MORE ban-compromised-device, several devices .*: 2: WAIT-/,
+      );
     });
 
     it('shows the facts on which a rule matches', async () => {

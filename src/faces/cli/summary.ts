@@ -3,11 +3,12 @@
 import { givenTime } from '../../domain/given-time.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import { withReader } from '../../runtime/compose/run-reader.ts';
-import { readChangeWindows } from '../../runtime/config/config.ts';
+import { readSchedule } from '../../runtime/config/config.ts';
+import { timesBetween } from '../../runtime/schedule/run-queue.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { documentMarkdown } from '../report/markdown.ts';
 import { readNow, stateNow } from '../report/state-now.ts';
-import { buildSummary } from '../report/summary/build.ts';
+import { buildSummary, type TimesDue } from '../report/summary/build.ts';
 import { readableSummary } from '../report/summary/sections.ts';
 import { documentText } from '../report/text.ts';
 import { withSettings } from './config-of.ts';
@@ -18,7 +19,9 @@ export async function summaryCommand(io: Io, options: CommonOptions & { since: s
   const nowMs = systemClock.nowMs();
   const since = givenTime(options.since, '--since', nowMs, 'before');
   return withReader(composeReader(databaseOf(io, options)), async (reader) => {
-    const summary = await buildSummary(reader, since, nowMs, readChangeWindows((await withSettings(io, options)).env));
+    const { windows, schedule } = readSchedule((await withSettings(io, options)).env);
+    const due: TimesDue = (fromMs, untilMs) => timesBetween(schedule, fromMs, untilMs, 2);
+    const summary = await buildSummary(reader, since, nowMs, windows, due);
     const { sentence } = stateNow(await readNow(reader, nowMs));
     const written = {
       text: () => documentText(readableSummary(summary, sentence), widthOf(options)),

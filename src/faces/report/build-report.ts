@@ -326,7 +326,7 @@ export async function wholeDecisions(
 async function leftOpen(reader: RunReader, run: RunRecord): Promise<string | undefined> {
   if (reader.workNow === undefined || run.finishedAt === undefined || isOfLook(run)) return undefined;
   const work = await reader.workNow(run.finishedAt);
-  return work.ended?.seq === run.seq ? stateAfterRun(work) : undefined;
+  return work.ended?.seq === run.seq ? stateAfterRun(work, run.finishedAt) : undefined;
 }
 
 async function reportOf(

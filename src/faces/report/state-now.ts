@@ -1,6 +1,7 @@
 // report: whether all is well: the first sentence of the first page, of `doctor`, of a summary and of the newest report. In: what waits, what went
 // wrong, and what was done. Out: a sentence, the most urgent first. INVARIANT: no other file says that all is well.
 
+import { DAY_MS } from '../../base/time.ts';
 import type { ReportSnapshot } from '../../contract/report.ts';
 import { INBOX_STATES } from '../../domain/operator.ts';
 import type { DoneInDay, InboxCounts, RecordReader, WorkNow, WorkReader } from '../../domain/store-ports.ts';
@@ -9,6 +10,7 @@ import { asSentence, countText, plural, verbOf } from './fact-text.ts';
 import { INBOX_WORDS } from './inbox.ts';
 
 export interface Now {
+  atMs: number;
   work: WorkNow;
   /** What the last run over lists read; undefined: nothing was read yet. */
   snapshot: ReportSnapshot | undefined;
@@ -19,7 +21,7 @@ export async function readNow(reader: WorkReader & Pick<RecordReader, 'runsOverL
   // A run that still reads has no snapshot yet: the one before it is the last that has.
   const run = newest?.status === 'running' && newest.findings === undefined ? before : newest;
   const snapshot = run && snapshotView(run);
-  return { work: await reader.workNow(nowMs), snapshot: snapshot?.id === null ? undefined : snapshot };
+  return { atMs: nowMs, work: await reader.workNow(nowMs), snapshot: snapshot?.id === null ? undefined : snapshot };
 }
 
 export interface State {
@@ -42,7 +44,7 @@ export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: 
   const items = [
     ...found,
     ...(isUntrusted ? ['the last run did not trust what it read, and does nothing with that data'] : []),
-    ...(now === undefined ? [] : workItems(now.work)),
+    ...(now === undefined ? [] : workItems(now.work, now.atMs)),
   ];
   const isBad = isWrong || isUntrusted;
   const isWell = !isBad && !isStopped && items.length === 0;
@@ -58,17 +60,17 @@ export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: 
 }
 
 /** What was found at the end of the newest run; undefined: nothing is open, and nothing was beyond the usual. */
-export function stateAfterRun(work: WorkNow): string | undefined {
-  const items = [...inboxItems(work.inbox), ...unusualItems(work.done, 'in the 24 hours until then')];
+export function stateAfterRun(work: WorkNow, untilMs: number): string | undefined {
+  const items = [...inboxItems(work.inbox), ...unusualItems(work, untilMs, 'in the 24 hours until then')];
   return items.length === 0 ? undefined : `${asSentence(items.join(', '))}.`;
 }
 
-function workItems(work: WorkNow): string[] {
+function workItems(work: WorkNow, nowMs: number): string[] {
   const { ended } = work;
   return [
     ...(ended?.status === 'aborted' ? [`run ${countText(ended.seq)} was aborted`] : []),
     ...inboxItems(work.inbox),
-    ...unusualItems(work.done, 'in the last 24 hours'),
+    ...unusualItems(work, nowMs, 'in the last 24 hours'),
   ];
 }
 
@@ -91,17 +93,22 @@ export function inboxItems(counts: InboxCounts): string[] {
 // disabled or deleted.
 
 const FEW = 5;
+/** The 24 hours, and the week before them. */
+const DAYS_COMPARED = 8;
 const GRAVE: ReadonlySet<string | undefined> = new Set(['disable', 'delete']);
 
-function unusualItems(done: readonly DoneInDay[], when: string): string[] {
+function unusualItems({ done, sinceMs = 0 }: WorkNow, untilMs: number, when: string): string[] {
+  const hasWeek = untilMs - sinceMs >= DAYS_COMPARED * DAY_MS;
   return done
     .filter(({ day }) => day === 0)
     .map(({ action, targets }) => ({ action, targets, before: mostBefore(done, action) }))
     .filter(({ action, targets, before }) => isGrave(action) || (targets >= FEW && targets > before))
     .sort((one, other) => Number(isGrave(other.action)) - Number(isGrave(one.action)) || other.targets - one.targets)
     .map(({ action, targets, before }) => {
-      const most = isGrave(action) ? '' : ` (at most ${countText(before)} a day in the week before)`;
-      return `${doneWords(action, targets)} ${when}${most}`;
+      const most = hasWeek
+        ? `at most ${countText(before)} a day in the week before`
+        : 'there is no week before to compare with';
+      return `${doneWords(action, targets)} ${when}${isGrave(action) ? '' : ` (${most})`}`;
     });
 }
 

@@ -172,9 +172,8 @@ function waitingWords({ summary, rules, decisions }: Report): string[] {
   const unknown = rules.reduce((sum, rule) => sum + rule.unknown + rule.error, 0);
   const held = decisions.filter(({ decision }) => decision === 'hold').map(heldTitle);
   const heldWords = HELD_TITLES.map((title) => ({ title, count: held.filter((one) => one === title).length }))
-    .filter(({ title, count }) => count > 0 || title === HELD_TITLES[0])
-    .map(({ title, count }) => `${countText(count)} ${title.replace('Waits', count === 1 ? 'waits' : 'wait')}`)
-    .join(', ');
+    .filter(({ count }) => count > 0)
+    .map(({ title, count }) => `${countText(count)} ${title.replace('Waits', count === 1 ? 'waits' : 'wait')}`);
   const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
   const waiting = decisions.filter(waitsForTime).length;
   const skipped = [
@@ -183,7 +182,7 @@ function waitingWords({ summary, rules, decisions }: Report): string[] {
   ].join(', ');
   return [
     ...(inDoubt === 0 ? [] : [`${countText(inDoubt)} from earlier runs not resolved: see those skipped as in doubt.`]),
-    `${heldWords}, ${skipped}, ${plural(unknown, 'verdict')} unknown.`,
+    `${[...heldWords, skipped].join(', ')}, ${plural(unknown, 'verdict')} unknown.`,
   ];
 }
 

@@ -220,11 +220,16 @@ interface WindowSettings {
 }
 
 /** For a command that reads nothing else of the configuration. Errors: AppError `config`. */
-export function readChangeWindows(env: Environment): readonly ChangeWindow[] {
+export function readSchedule(env: Environment): Pick<Config, 'schedule'> & { windows: readonly ChangeWindow[] } {
   const reader = new ConfigReader(env);
-  const { freeze } = readWindowSettings(reader);
+  const { freeze: windows } = readWindowSettings(reader);
+  const schedule = scheduleIn(reader, undefined, reader.text('TRUSTWARD_API_URL') === undefined);
   reader.finish();
-  return freeze;
+  return { windows, schedule };
+}
+
+function scheduleIn(reader: ConfigReader, flag: string | undefined, demo: boolean): string {
+  return reader.schedule(flag, demo ? '*/15 * * * * *' : '*/5 * * * *');
 }
 
 function readWindowSettings(reader: ConfigReader): WindowSettings {
@@ -339,7 +344,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     db: database.kind === 'sqlite' ? database.file : database.url,
     database,
     rulesDir: flags.rules ?? rules ?? 'rules',
-    schedule: reader.schedule(flags.schedule, demo ? '*/15 * * * * *' : '*/5 * * * *'),
+    schedule: scheduleIn(reader, flags.schedule, demo),
     watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
     mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),
     modeCap,

@@ -7,7 +7,7 @@ import { howToGet } from '../../../src/domain/verdict.ts';
 import { stopEverything } from '../../../src/engine/operate/commands.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
 import { quietHoursText } from '../../../src/faces/report/plan-view.ts';
-import { buildSummary } from '../../../src/faces/report/summary/build.ts';
+import { buildSummary, type TimesDue } from '../../../src/faces/report/summary/build.ts';
 import { boundRows, trendRows } from '../../../src/faces/report/words.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { bodyOf, openEndpoint } from '../../support/endpoint.ts';
@@ -180,7 +180,7 @@ describe('what waits for its time', () => {
     const decisions = [ban('a', [device('1')], waits), ban('b', [device('2')], waits), ban('c', [], skipped)];
     const text = reportText(await reportOf({ decisions }), { width: 400 });
     expect(text).toContain('A live run would act on no match yet, and on 2 matches when their time has come.');
-    expect(text).toContain('0 wait for a yes, 2 wait for their time, 1 skipped');
+    expect(text).toContain('2 wait for their time, 1 skipped');
     expect(text).toContain('\nWAITS FOR ITS TIME (2)\n');
     expect(text).toContain('\nSKIPPED (1)\n');
   });
@@ -384,13 +384,16 @@ async function scheduled(store: SqliteStore, minutes: readonly number[], error?:
   }
 }
 
+const everyFiveMinutes: TimesDue = (fromMs, untilMs) =>
+  Math.floor(untilMs / (5 * MINUTE_MS)) - Math.floor(fromMs / (5 * MINUTE_MS));
+
 describe('the runs of a summary', () => {
   it('are counted by status, with why some were aborted and where none was made for longer than the schedule allows', async () => {
     const store = openStore();
     await scheduled(store, [0, 5, 10, 15]);
     await scheduled(store, [20], 'the server is gone');
     await scheduled(store, [60, 65]);
-    const { runs } = await buildSummary(store, at(4), at(70));
+    const { runs } = await buildSummary(store, at(4), at(70), [], everyFiveMinutes);
     expect(runs).toEqual({
       completed: 5,
       aborted: 1,
@@ -405,11 +408,28 @@ describe('the runs of a summary', () => {
     });
   });
 
+  it('show no outage of a schedule that has no time in a gap, and nothing usual of runs that it did not make', async () => {
+    const store = openStore();
+    await scheduled(store, [0, 0.1, 0.2, 0.3, 0.4]);
+    const { runs } = await buildSummary(store, at(-60), at(1), [], everyFiveMinutes);
+    expect(runs).toMatchObject({ completed: 5, usualMs: null, outages: { count: 0 } });
+  });
+
+  it('show what is usual since the schedule was changed', async () => {
+    const store = openStore();
+    await scheduled(store, [
+      ...Array.from({ length: 50 }, (_, one) => (one - 50) * 180),
+      ...Array.from({ length: 25 }, (_, one) => one * 5),
+    ]);
+    const { runs } = await buildSummary(store, at(0), at(121), [], everyFiveMinutes);
+    expect(runs).toMatchObject({ usualMs: 5 * MINUTE_MS, outages: { count: 0 } });
+  });
+
   it('show no outage before the first scheduled run', async () => {
     const store = openStore();
     await addRun(store, { id: 'by-hand', trigger: 'command', startedAt: at(-60) });
     await scheduled(store, [0, 5, 10, 15]);
-    const { runs } = await buildSummary(store, at(-120), at(16));
+    const { runs } = await buildSummary(store, at(-120), at(16), [], everyFiveMinutes);
     expect(runs).toMatchObject({ completed: 5, usualMs: 5 * MINUTE_MS, outages: { count: 0 } });
   });
 
@@ -417,10 +437,10 @@ describe('the runs of a summary', () => {
     const store = openStore();
     await scheduled(store, [0, 5, 10, 15]);
     const lasting = { from: new Date(at(15) + 3_000).toISOString(), to: null, after: 4 };
-    const summary = await buildSummary(store, at(30), at(60));
+    const summary = await buildSummary(store, at(30), at(60), [], everyFiveMinutes);
     expect(summary.runs).toMatchObject({ completed: 0, first: null, outages: { some: [lasting] } });
     expect(summaryText(summary)).toContain('NO RUN since 2026-11-21 09:15:03 UTC, after run 4');
-    expect((await buildSummary(store, at(10), at(16))).runs.outages.count).toBe(0);
+    expect((await buildSummary(store, at(10), at(16), [], everyFiveMinutes)).runs.outages.count).toBe(0);
   });
 
   it('show an outage of whole runs while looks at the event log still make theirs', async () => {
@@ -428,7 +448,7 @@ describe('the runs of a summary', () => {
     await scheduled(store, [0, 5, 10, 15]);
     for (const minute of [17, 20, 26, 40])
       await addRun(store, { id: `look${minute}`, trigger: 'watch', scoped: true, startedAt: at(minute) });
-    const summary = await buildSummary(store, at(16), at(60));
+    const summary = await buildSummary(store, at(16), at(60), [], everyFiveMinutes);
     const lasting = { from: new Date(at(15) + 3_000).toISOString(), to: null, after: 4 };
     expect(summary.runs).toMatchObject({ completed: 4, afterEvents: 4, outages: { count: 1, some: [lasting] } });
     expect(summaryText(summary)).toContain(
@@ -439,7 +459,10 @@ describe('the runs of a summary', () => {
   it('show no outage where too few scheduled runs were made to know what is usual', async () => {
     const store = openStore();
     await scheduled(store, [0, 60]);
-    expect((await buildSummary(store, at(0), at(600))).runs).toMatchObject({ usualMs: null, outages: { count: 0 } });
+    expect((await buildSummary(store, at(0), at(600), [], everyFiveMinutes)).runs).toMatchObject({
+      usualMs: null,
+      outages: { count: 0 },
+    });
   });
 });
 

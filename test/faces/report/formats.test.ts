@@ -90,7 +90,7 @@ describe('the Markdown report', () => {
     const capped = decision({ decision: 'hold', reason: 'ceiling', reasonText: '5 of 5 an hour', outcome: undefined });
     const text = await markdownOf({ decisions: [capped], plan: plan(capped, { mode: 'dry-run' }) });
     expect(text).toContain('## Waits until a ceiling allows it (1)');
-    expect(text).toContain('0 wait for a yes, 1 waits until a ceiling allows it, 0 skipped');
+    expect(text).toContain('1 waits until a ceiling allows it, 0 skipped');
     expect(text).toContain('Approving does not lift a ceiling');
     expect(text).not.toContain('trustward approve');
   });

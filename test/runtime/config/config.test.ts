@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { databaseName } from '../../../src/domain/database.ts';
 import { AppError, lineOf } from '../../../src/domain/errors.ts';
 import { EVIDENCE_THRESHOLDS } from '../../../src/domain/evidence.ts';
-import { evidenceThresholdsOf, readChangeWindows, readConfig } from '../../../src/runtime/config/config.ts';
+import { evidenceThresholdsOf, readConfig, readSchedule } from '../../../src/runtime/config/config.ts';
 import {
   consoleDatabaseOf,
   databaseFlags,
@@ -405,7 +405,7 @@ describe('change windows and quiet hours in the environment', () => {
       expect.stringMatching(/^configuration: TRUSTWARD_FREEZE: .*there is no time zone `Mars\/Olympus`/),
       expect.stringMatching(/^configuration: TRUSTWARD_QUIET_HOURS: .*covers the whole day/),
     ]);
-    expect(() => readChangeWindows({ TRUSTWARD_FREEZE: 'weekends' })).toThrow('TRUSTWARD_FREEZE: `weekends`');
+    expect(() => readSchedule({ TRUSTWARD_FREEZE: 'weekends' })).toThrow('TRUSTWARD_FREEZE: `weekends`');
   });
 });
 

@@ -56,8 +56,11 @@ const RUNS_MAX = 20_000;
 const NAMED_MAX = 5;
 /** Every number of a run is smaller. */
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
-/** Fewer intervals show no habit. */
-const INTERVALS_MIN = 3;
+/** Fewer intervals show no habit, and older ones may be another schedule's. */
+const [INTERVALS_MIN, INTERVALS_MAX] = [3, 20];
+
+/** How many times of the configured schedule are after `fromMs`, up to `untilMs`. */
+export type TimesDue = (fromMs: number, untilMs: number) => number;
 
 interface SummedRuns {
   summary: SummaryRuns;
@@ -65,16 +68,23 @@ interface SummedRuns {
   seqOf(id: unknown): number | null;
 }
 
-async function sumRuns(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<SummedRuns> {
+async function sumRuns(
+  reader: SummaryReader,
+  sinceMs: number,
+  untilMs: number,
+  due: TimesDue = () => 0,
+): Promise<SummedRuns> {
   const { runs, isCut } = await runsSince(reader, sinceMs);
   const newest = await reader.runLines({ before: AFTER_ALL, limit: RUNS_PAGE, overLists: true });
-  const usualMs = usualOf(newest);
+  const usualMs = usualOf(newest, due);
   const [oldest] = runs;
   const [earlier] = await reader.runLines({ before: oldest?.seq ?? AFTER_ALL, limit: 1, overLists: true });
   // Looks go on while whole runs are missing.
   const others = runs.filter((run) => !isOfLook(run));
   const outages =
-    usualMs === null ? [] : outagesOf(sinceSchedule(earlier ? [earlier, ...others] : others, newest), usualMs, untilMs);
+    usualMs === null
+      ? []
+      : outagesOf(sinceSchedule(earlier ? [earlier, ...others] : others, newest, usualMs), usualMs, untilMs, due);
   const aborted = runs.filter(({ status }) => status === 'aborted').reverse();
   const count = (status: Run['status']) => runs.filter((run) => run.status === status).length;
   const aborts = aborted.slice(0, NAMED_MAX).map(({ seq, startedAt, error }) => {
@@ -111,26 +121,41 @@ async function runsSince(reader: SummaryReader, since: number): Promise<{ runs: 
   }
 }
 
-/** The median between the starts of scheduled runs that follow each other. */
-function usualOf(newest: readonly Run[]): number | null {
-  const starts = newest.filter(({ trigger }) => trigger === 'schedule').map(({ startedAt }) => startedAt);
+/** The median between the starts of scheduled runs that follow each other; null also where the schedule has fewer times: they had another cause. */
+function usualOf(newest: readonly Run[], due: TimesDue): number | null {
+  const all = newest.filter(({ trigger }) => trigger === 'schedule').map(({ startedAt }) => startedAt);
+  const starts = all.slice(0, INTERVALS_MAX + 1);
+  const usualMs = medianInterval(starts);
+  const [last] = starts;
+  return usualMs === null || last === undefined || due(last - 2 * usualMs, last) < 2 ? null : usualMs;
+}
+
+function medianInterval(starts: readonly number[]): number | null {
   const intervals = starts.slice(1).map((start, at) => (starts[at] as number) - start);
   const sorted = intervals.filter((ms) => ms > 0).sort((one, other) => one - other);
   return sorted.length < INTERVALS_MIN ? null : (sorted[Math.floor(sorted.length / 2)] as number);
 }
 
-/** Without the runs before the first scheduled one: where no schedule was, none was missed. */
-function sinceSchedule(runs: readonly Run[], newest: readonly Run[]): Run[] {
-  const first = newest.length < RUNS_PAGE ? newest.findLast(({ trigger }) => trigger === 'schedule') : undefined;
-  return runs.filter(({ seq }) => seq >= (first?.seq ?? 0));
+/** Without the runs before the first that the present schedule made: what another schedule, or none, left out was not missed. */
+function sinceSchedule(runs: readonly Run[], newest: readonly Run[], usualMs: number): Run[] {
+  const isUsual = ({ trigger, startedAt }: Run, next: Run | undefined) =>
+    trigger === 'schedule' && next !== undefined && next.startedAt - startedAt <= 2 * usualMs;
+  const first = [runs, newest.toReversed()].flatMap((all) => all.find((run, at) => isUsual(run, all[at + 1])) ?? []);
+  return runs.filter(({ seq }) => first.some((one) => seq >= one.seq));
 }
 
 /** A schedule allows one interval between two runs; a run that takes longer than that joins the next one. */
-function outagesOf(runs: readonly Run[], usualMs: number, untilMs: number): SummaryRuns['outages']['some'] {
+function outagesOf(
+  runs: readonly Run[],
+  usualMs: number,
+  untilMs: number,
+  due: TimesDue,
+): SummaryRuns['outages']['some'] {
   return runs.flatMap((run, at) => {
     const next = runs[at + 1];
     const from = run.finishedAt ?? run.startedAt;
-    if ((run.status === 'running' && !next) || (next?.startedAt ?? untilMs) - from <= 2 * usualMs) return [];
+    const until = next?.startedAt ?? untilMs;
+    if ((run.status === 'running' && !next) || until - from <= 2 * usualMs || due(from, until) < 2) return [];
     return [{ from: isoTime(from), to: next ? isoTime(next.startedAt) : null, after: run.seq }];
   });
 }
@@ -250,8 +275,9 @@ export async function buildSummary(
   sinceMs: number,
   untilMs: number,
   changeWindows: readonly ChangeWindow[] = [],
+  due?: TimesDue,
 ): Promise<Summary> {
-  const runs = await sumRuns(reader, sinceMs, untilMs);
+  const runs = await sumRuns(reader, sinceMs, untilMs, due);
   return {
     since: isoTime(sinceMs),
     until: isoTime(untilMs),

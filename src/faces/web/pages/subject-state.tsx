@@ -339,7 +339,10 @@ export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string })
           <h3>
             Release <Name>{target}</Name>
           </h3>
-          <p class="quiet">Undoes now what Trustward did to it. It is then left alone until a rule matches again.</p>
+          <p class="quiet">
+            Undoes now what Trustward did to it. A rule that matches it now leaves it alone until it has ceased to
+            match.
+          </p>
           <Act
             to={`${path}/release`}
             of={DOUBTS.releaseClaims}
