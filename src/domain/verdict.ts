@@ -12,6 +12,9 @@ export const VERDICTS = ['match', 'no_match', 'unknown', 'error'] as const;
 export type VerdictName = (typeof VERDICTS)[number];
 
 /** The smallest change of at most two facts that was found to give a rule another verdict. */
+/** Stands in a flip for any text that the rule does not compare with. */
+export const ANOTHER_TEXT = '(another)';
+
 export interface Flip {
   verdict: VerdictName;
   /** `to: undefined`: the field is removed. `range`: of a time or a span, all that give that verdict; `to` is one of them. */

@@ -3,7 +3,7 @@
 
 import { DAY_MS, MINUTE_MS } from '../base/time.ts';
 import type { ReasonCode } from '../domain/decision.ts';
-import { intentKey } from '../domain/digest.ts';
+import type { intentKey } from '../domain/digest.ts';
 import { CLAIM_STATUSES, isOpenClaim, OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store.ts';
@@ -221,11 +221,11 @@ interface HeldRow {
 }
 
 /** An action that several rules propose has a decision for each, and is held once. */
-export function* heldSince(db: Db, sinceMs: number, named: number): Work<HeldSince[]> {
+export function* heldSince(db: Db, sinceMs: number, named: number, keyOf: typeof intentKey): Work<HeldSince[]> {
   const acts = new Map<string, Omit<HeldRow, 'rule'> & { rules: string[] }>();
   const rejected = new Set((yield* db.all<{ key: string }>(REJECTED)).map(({ key }) => key));
   const isRejected = ({ episode_id, action, target }: Omit<HeldRow, 'rule'>) =>
-    episode_id !== null && rejected.has(intentKey({ action, target, basis: [{ episodeId: episode_id }] }));
+    episode_id !== null && rejected.has(keyOf({ action, target, basis: [{ episodeId: episode_id }] }));
   for (const { rule, ...row } of yield* db.all<HeldRow>(HELD, yield* firstRunSince(db, sinceMs), sinceMs)) {
     if (row.in_force && rejected.size > 0 && isRejected(row)) row.in_force = 0;
     const key = `${row.run_seq} ${row.action} ${row.reason} ${row.target}`;

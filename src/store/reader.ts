@@ -11,6 +11,7 @@ import type {
   AuditReader,
   ClaimFilter,
   CountedDecision,
+  HeldSince,
   NewMatch,
   OpenStateReader,
   PageReader,
@@ -181,7 +182,10 @@ export class SqlReader
   decisionsById = this.over(decisionsById);
   decisionsOfRule = this.over(decisionsOfRule);
   decisionsOn = this.asks(decisionsOn);
-  heldSince = this.asks(heldSince);
+  async heldSince(sinceMs: number, named: number): Promise<HeldSince[]> {
+    const { intentKey } = await import('../domain/digest.ts'); // most commands start without hashing
+    return this.db.reading(heldSince(this.db, sinceMs, named, intentKey));
+  }
   heldInForce = this.asks(heldInForce);
   episodes = this.asks(episodesById);
   intent = this.asks(intentNamed);

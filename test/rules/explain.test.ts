@@ -138,6 +138,22 @@ describe('an explanation', () => {
     expect(flip && flipWords(flip, NOW_MS + 300_000)).toBe(told);
   });
 
+  it('says of a text that any other value would do, after each change that names a value', () => {
+    const both = {
+      and: [{ '==': [{ var: 'Model' }, 'Old 1'] }, { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] }],
+    };
+    const device = { ...record('TRUE', 0), Model: 'Old 1' };
+    const { flips } = explain(ruleOf(both), device, context());
+    expect(flips.map((flip) => flipWords(flip, NOW_MS))).toContain(
+      'it would not match if MdmData.CompromisedStatus were "FALSE"',
+    );
+    const old = explain(ruleOf({ '==': [{ var: 'Model' }, 'Old 1'] }), device, context());
+    expect(explanationText(old)).toContain('would be no_match if Model were any other value (now "Old 1")');
+    expect(old.flips.map((flip) => flipWords(flip, NOW_MS))).toEqual([
+      'it would not match if Model were any other value',
+    ]);
+  });
+
   it('shows of a span the bound, and of a time that vouches how old it may be', () => {
     const quiet = ruleOf({ '>=': [{ since_last_event: { type: 'Access', within: '10m' } }, '5m'] });
     const events = [eventOf('e1', NOW_MS - 30_000, { deviceId: 'd1' })];

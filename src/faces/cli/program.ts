@@ -47,10 +47,15 @@ function mistakeOf(program: Command, args: readonly string[], { code, message }:
   return `${mistake}; \`trustward ${pathOf(command)} --help\` shows what it takes`;
 }
 
+const RELEASE =
+  '`trustward claims release TARGET --reason TEXT` undoes what Trustward did to a device, user or service';
+
 /** Words that people try, and what does what they want. */
 const INSTEAD: Readonly<Record<string, string | undefined>> = {
   ban: 'rules ban devices; `trustward plan` shows whom, and `trustward approve PLAN` says yes',
-  unban: '`trustward claims release TARGET --reason TEXT` undoes what Trustward did to a device',
+  unban: RELEASE,
+  undo: RELEASE,
+  release: RELEASE,
   status:
     '`trustward inbox` lists what waits for you, `trustward summary` what happened, and `trustward doctor` checks this installation',
   login: '`trustward open` prints a link that signs in to the page',

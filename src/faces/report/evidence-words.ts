@@ -162,7 +162,13 @@ export function ruleSettings(rule: Rule): { name: string; text: string }[] {
   return [
     { name: 'for', text: lasting(forMs, 'a match counts') },
     { name: 'clear_for', text: lasting(clearForMs, 'the end of a match counts') },
-    { name: 'cooldown', text: `at least ${formatDuration(cooldownMs)} between two attempts on one target` },
+    {
+      name: 'cooldown',
+      text:
+        cooldownMs === 0
+          ? 'none: an attempt on a target may follow another at once'
+          : `at least ${formatDuration(cooldownMs)} between two attempts on one target`,
+    },
     ...(whenAllowed
       ? [
           {

@@ -4,7 +4,7 @@ import { clip, NAME_MAX, shownName } from '../../base/text.ts';
 import { ageText, DAY_MS, epochMsOf, isoTime, spanText, timeText } from '../../base/time.ts';
 import type { Change } from '../../domain/action.ts';
 import type { Fact } from '../../domain/facts.ts';
-import type { AgeRange, Flip } from '../../domain/verdict.ts';
+import { type AgeRange, ANOTHER_TEXT, type Flip } from '../../domain/verdict.ts';
 
 /** A changed value is what a person approves: more of it is shown than of a name. */
 const VALUE_MAX = 200;
@@ -17,7 +17,13 @@ export function factTexts(facts: { [path: string]: Fact }, atMs: number): string
 /** `it would not match if MdmData.CompromisedStatus were "FALSE"`. */
 export function flipWords({ verdict, changes }: Flip, atMs: number): string {
   const values = changes.map(({ fact, to, range }) => {
-    const value = range ? rangeWords(range) : to === undefined ? 'absent' : clip(exampleText(fact, to, atMs), NAME_MAX);
+    const value = range
+      ? rangeWords(range)
+      : to === undefined
+        ? 'absent'
+        : to === ANOTHER_TEXT
+          ? 'any other value'
+          : clip(exampleText(fact, to, atMs), NAME_MAX);
     return `${fact} were ${value}`;
   });
   return `it would ${verdict === 'match' ? 'match' : 'not match'} if ${values.join(' and ')}`;
@@ -97,7 +103,7 @@ function jsonOf(value: Fact): string {
 const NAMES = /(Name|ID|SerialNumber|Email|Version)$/;
 
 /** An integer over 2^53 was stored as a string of digits; a shorter such string is a text. */
-function numberOf(value: Fact): number | bigint | undefined {
+export function numberOf(value: Fact): number | bigint | undefined {
   if (typeof value === 'number' || typeof value === 'bigint') return value;
   const isDigits = typeof value === 'string' && /^\d{16,19}$/.test(value);
   return isDigits && BigInt(value) > Number.MAX_SAFE_INTEGER ? BigInt(value) : undefined;

@@ -7,6 +7,7 @@ import { type Decision, LIFTED_BY_TIME, type StoredDecision } from '../../domain
 import { type Fact, showLiteral } from '../../domain/facts.ts';
 import { isDone } from '../../domain/intent.ts';
 import { SOURCE_OF } from '../../domain/subjects.ts';
+import { ANOTHER_TEXT } from '../../domain/verdict.ts';
 import type {
   AsOf,
   DecidedNow,
@@ -20,7 +21,7 @@ import type {
   Why,
   WhyRule,
 } from '../../domain/why.ts';
-import { factTexts, rangeWords } from './fact-text.ts';
+import { factTexts, numberOf, rangeWords } from './fact-text.ts';
 import { breakGlassWords } from './plan-view.ts';
 
 /** The states, the first sentence of each in capitals where access is taken away; never empty. */
@@ -147,8 +148,8 @@ function valueText(value: Fact, unit: ShownUnit | undefined, atMs: number): stri
 
 /** Of a time: an integer beyond 2^53 comes from another process as a string of digits. */
 function momentOf(value: Fact | undefined): number | undefined {
-  const exact = typeof value === 'string' && /^\d{16,19}$/.test(value) ? BigInt(value) : value;
-  return typeof exact === 'number' || typeof exact === 'bigint' ? epochMsOf(exact) : undefined;
+  const exact = value === undefined ? undefined : numberOf(value);
+  return exact === undefined ? undefined : epochMsOf(exact);
 }
 
 /** What one part of a condition is for this subject; and why it is not known, where none of its own parts shows that. */
@@ -215,7 +216,8 @@ export function explanationFlipWords({ flips, verdict, facts, at: atMs }: Explan
 function fieldWords(value: Fact | undefined, unit: ShownUnit | undefined): string {
   if (value === undefined) return 'absent';
   if (unit === 'seconds' && typeof value === 'number') return spanText(value * 1_000);
-  const epochMs = unit === 'time' || typeof value === 'bigint' ? momentOf(value) : undefined;
+  if (value === ANOTHER_TEXT) return 'any other value';
+  const epochMs = unit === 'time' || typeof numberOf(value) === 'bigint' ? momentOf(value) : undefined;
   if (epochMs === undefined) return showLiteral(value);
   return momentText(Math.floor(epochMs));
 }

@@ -2,7 +2,7 @@
 // In: a judged rule. Out: for each verdict that can be reached, the fewest facts to change. Bounded; changes nothing.
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { TRUST_LEVELS, type TrustLevel } from '../../domain/platform-values.ts';
-import type { Flip, VerdictName } from '../../domain/verdict.ts';
+import { ANOTHER_TEXT, type Flip, type VerdictName } from '../../domain/verdict.ts';
 import type { Slot } from '../compile/expressions.ts';
 import {
   type Expression,
@@ -44,7 +44,9 @@ function candidatesFor(rule: LoadedRule, record: Facts, judged: Judged): Change[
     else if (!isReadLate(fact)) changes.push(...pathChanges(fact, compared, record, judged.frame.nowMs));
   }
   changes.push(...missingChanges(rule, record, judged.frame.nowMs));
-  return changes;
+  // What names a value says more than any other value.
+  const isVague = ({ to }: Change) => to === ANOTHER_TEXT;
+  return [...changes.filter((one) => !isVague(one)), ...changes.filter(isVague)];
 }
 
 function pastChanges(slot: Slot, compared: readonly Fact[], judged: Judged): Change[] {
@@ -102,7 +104,7 @@ function valuesFor(type: ValueType, compared: readonly Fact[], from: Fact | unde
 /** The texts it is compared with, and another one that the field is known to have. */
 function textValues(type: ValueType & { kind: 'text' }, texts: readonly string[], from: Fact | undefined): Fact[] {
   const other =
-    type.values?.find((value) => !texts.includes(value)) ?? (type.style === 'version' ? '0.0.0' : '(another)');
+    type.values?.find((value) => !texts.includes(value)) ?? (type.style === 'version' ? '0.0.0' : ANOTHER_TEXT);
   if (type.style === 'groups')
     return [...texts.map((text) => (typeof from === 'string' && from !== '' ? `${from},${text}` : text)), other];
   if (type.style === 'level') return [...texts, ...nearestLevels(from)];

@@ -78,6 +78,8 @@ describe('a mistake', () => {
     ['runs --foo', "unknown option '--foo'; `trustward runs --help` shows what it takes"],
     ['ban x', '`trustward approve PLAN` says yes'],
     ['unban x', '`trustward claims release TARGET --reason TEXT`'],
+    ['undo x', '`trustward claims release TARGET --reason TEXT`'],
+    ['release x', '`trustward claims release TARGET --reason TEXT`'],
     ['status', '`trustward inbox` lists what waits for you'],
     ['login', '`trustward open` prints a link'],
   ])('names all that is missing, or what does it, at once: %s', async (line, said) => {
