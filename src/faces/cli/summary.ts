@@ -20,7 +20,7 @@ export async function summaryCommand(io: Io, options: CommonOptions & { since: s
   const since = givenTime(options.since, '--since', nowMs, 'before');
   return withReader(composeReader(databaseOf(io, options)), async (reader) => {
     const { windows, schedule } = readSchedule((await withSettings(io, options)).env);
-    const due: TimesDue = (fromMs, untilMs) => timesBetween(schedule, fromMs, untilMs, 2);
+    const due: TimesDue = (fromMs, untilMs) => timesBetween(schedule, fromMs, untilMs, 5);
     const summary = await buildSummary(reader, since, nowMs, windows, due);
     const { sentence } = stateNow(await readNow(reader, nowMs));
     const written = {

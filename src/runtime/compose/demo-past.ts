@@ -51,6 +51,9 @@ interface Happening {
 const days = (count: number, hours = 0) => count * DAY_MS + hours * HOUR_MS;
 const BY = { ana: onPage('ana'), ben: onPage('ben'), clara: onPage('clara') };
 
+/** Of the last hours nobody has answered what waits. */
+const UNANSWERED_MS = 3 * HOUR_MS;
+
 const STORY: readonly Happening[] = [
   {
     agoMs: days(26, 6),
@@ -86,6 +89,8 @@ const STORY: readonly Happening[] = [
     happens: (_, engine) =>
       resumeEverything(engine, { by: BY.clara, reason: 'the vendor has mended it, and a run trusts the list again' }),
   },
+  // Another incident, which nobody has answered yet: its plan waits for whoever starts the demo.
+  { agoMs: UNANSWERED_MS, happens: (life) => life.attack(14) },
 ];
 
 /** Every run costs a tenth of a second: one a day, and more where something happens and in the last day. */
@@ -114,7 +119,7 @@ async function live(life: LivingOrganization, clock: MovedClock, engine: Engine)
     }
     const run = { mode: 'enforce', trigger: 'schedule', rules: undefined, waitForDoubts: false } as const;
     await runCycle(engine, run);
-    await answer(engine, clock, step);
+    if (agoMs > UNANSWERED_MS) await answer(engine, clock, step);
   }
 }
 

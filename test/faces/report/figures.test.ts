@@ -425,6 +425,13 @@ describe('the runs of a summary', () => {
     expect(runs).toMatchObject({ usualMs: 5 * MINUTE_MS, outages: { count: 0 } });
   });
 
+  it('show nothing usual while most were made by another schedule', async () => {
+    const store = openStore();
+    await scheduled(store, [-540, -360, -180, 0, 5, 10]);
+    const { runs } = await buildSummary(store, at(-600), at(11), [], everyFiveMinutes);
+    expect(runs).toMatchObject({ completed: 6, usualMs: null, outages: { count: 0 } });
+  });
+
   it('show no outage before the first scheduled run', async () => {
     const store = openStore();
     await addRun(store, { id: 'by-hand', trigger: 'command', startedAt: at(-60) });

@@ -39,11 +39,12 @@ describe('the past of a demo', () => {
     });
   beforeAll(give, 300_000);
 
-  it('has an incident: more bans at once than a rule may do alone, which people answered', async () => {
+  it('has an incident: more bans at once than a rule may do alone, which people answered, and one that waits for whoever starts the demo', async () => {
     const plans = await read((reader) => reader.plans({}, 100));
     expect(Math.max(...plans.map(({ intents }) => intents.length))).toBeGreaterThan(8);
-    expect(new Set(plans.map(({ status }) => status))).toEqual(new Set(['applied', 'rejected']));
-    expect(new Set(plans.map(({ decidedBy }) => decidedBy)).size).toBeGreaterThan(1);
+    expect(new Set(plans.map(({ status }) => status))).toEqual(new Set(['applied', 'rejected', 'pending']));
+    expect(plans.filter(({ status }) => status === 'pending')).toHaveLength(1);
+    expect(new Set(plans.flatMap(({ decidedBy }) => decidedBy ?? [])).size).toBeGreaterThan(1);
   });
 
   it('has a day on which the list of devices was not trusted, and everything was stopped and resumed', async () => {

@@ -59,7 +59,10 @@ const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 /** Fewer intervals show no habit, and older ones may be another schedule's. */
 const [INTERVALS_MIN, INTERVALS_MAX] = [3, 20];
 
-/** How many times of the configured schedule are after `fromMs`, up to `untilMs`. */
+/** In two intervals: more are those of another schedule. */
+const TIMES_MAX = 4;
+
+/** How many times of the configured schedule are after `fromMs`, up to `untilMs`; it may count no further than 5. */
 export type TimesDue = (fromMs: number, untilMs: number) => number;
 
 interface SummedRuns {
@@ -121,13 +124,15 @@ async function runsSince(reader: SummaryReader, since: number): Promise<{ runs: 
   }
 }
 
-/** The median between the starts of scheduled runs that follow each other; null also where the schedule has fewer times: they had another cause. */
+/** The median between the starts of scheduled runs that follow each other; null also where the schedule has other times: they had another cause. */
 function usualOf(newest: readonly Run[], due: TimesDue): number | null {
   const all = newest.filter(({ trigger }) => trigger === 'schedule').map(({ startedAt }) => startedAt);
   const starts = all.slice(0, INTERVALS_MAX + 1);
   const usualMs = medianInterval(starts);
   const [last] = starts;
-  return usualMs === null || last === undefined || due(last - 2 * usualMs, last) < 2 ? null : usualMs;
+  if (usualMs === null || last === undefined) return null;
+  const times = due(last - 2 * usualMs, last);
+  return times < 2 || times > TIMES_MAX ? null : usualMs;
 }
 
 function medianInterval(starts: readonly number[]): number | null {
