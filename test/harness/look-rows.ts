@@ -1,7 +1,6 @@
 // harness: the rows that a look at the event log may or may not change. In: the database, seen from below. Out: counts and contents. It changes
 // nothing.
-import { canonicalJson } from '../../src/base/json.ts';
-import { contentOf, type Plan, releasedRule } from '../../src/domain/plan.ts';
+import { type Plan, releasedRule } from '../../src/domain/plan.ts';
 import type { Ledger } from './ledger.ts';
 
 export interface EndedCounts {
@@ -37,8 +36,8 @@ export class LookRows {
       nowMs,
     );
     const all = pending.map(({ id }) => this.ledger.plan(id) as Plan).filter((plan) => !releasedRule(plan));
-    const contents = all.flatMap(({ intents }) => intents.map((intent) => canonicalJson(contentOf(intent))));
-    return contents.filter((content, at) => contents.indexOf(content) !== at);
+    const keys = all.flatMap(({ intents }) => intents.map(({ key }) => key));
+    return keys.filter((key, at) => keys.indexOf(key) !== at);
   }
 
   /** Episodes and claims as they are. */

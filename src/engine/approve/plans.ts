@@ -94,9 +94,7 @@ function* carrying(input: SealInput, rivals: readonly Plan[], approved: readonly
   const now = new Map(input.planned.map((one) => [one.key, one]));
   const known = new Set(rivals.flatMap(({ intents }) => intents.map(({ key }) => key)));
   const fresh = input.planned.filter(({ key }) => !known.has(key));
-  const waiting =
-    input.beside === 'more' ? rivals.flatMap(({ intents }) => intents.filter(({ key }) => !now.has(key))) : [];
-  const { joined, ...beside } = besideThose(waiting, fresh);
+  const { joined, ...beside } = besideThose(input.beside === 'more' ? rivals : [], now, fresh);
   const all = rivals.map((plan) => ({ plan, ...keptOf(plan, now, beside) }));
   const staying = all.filter(({ intents }) => intents.length > 0);
   const [main] = [...staying].sort((a, b) => b.still - a.still || (a.plan.id < b.plan.id ? -1 : 1));
@@ -110,8 +108,10 @@ function* carrying(input: SealInput, rivals: readonly Plan[], approved: readonly
     const digest = yield* digesting(present);
     if (digest === was.digest) continue;
     const before = new Map(was.intents.map((one) => [one.key, one]));
-    const changed = intents.filter((one) => !isSameContent(one, before.get(one.key) as PlannedIntent)).length;
-    const change = { joined: more.length, changed, left: left.map((one) => leftAs(one, whyLeft(one))) };
+    const stayed = present.filter(({ key }) => before.has(key));
+    const changed = stayed.filter((one) => !isSameContent(one, before.get(one.key) as PlannedIntent)).length;
+    const came = present.length - stayed.length;
+    const change = { joined: came, changed, left: left.map((one) => leftAs(one, whyLeft(one))) };
     const carriedOn = carry(was, present, digest, change, input);
     carried.push(carriedOn);
     if (isOfRun && was === main.plan) plan = carriedOn.plan;
@@ -123,38 +123,67 @@ function* carrying(input: SealInput, rivals: readonly Plan[], approved: readonly
   return sealedAs(input, { plan: made, digest, carried, superseded }, plan === undefined);
 }
 
-/**
- * INVARIANT: plans that a run carries on have one entry for a target and a match: two could not both be begun, so that nothing of the plan would be.
- * What waits and covers all that is planned now stands for it; else what is planned now is in its place.
- */
-function besideThose(waiting: readonly PlannedIntent[], fresh: readonly PlannedIntent[]) {
-  const byGround = new Map(waiting.flatMap((one) => groundsOf(one).map((ground) => [ground, one] as const)));
-  const [covering, stays] = [new Set<PlannedIntent>(), new Set(waiting)];
-  const joined = fresh.filter((one) => {
-    const others = groundsOf(one).map((ground) => byGround.get(ground));
-    const [first] = others;
-    const isCovered = first !== undefined && others.every((other) => other === first);
-    if (isCovered) covering.add(first);
-    else for (const other of others) if (other) stays.delete(other);
-    return !isCovered;
-  });
-  return { joined, covering, stays };
+interface BesideThose {
+  /** Planned now, and of no plan that waits. */
+  joined: PlannedIntent[];
+  /** Not planned now, and waiting on. */
+  stays: Set<PlannedIntent>;
+  /** Those of them that cover what is planned now. */
+  covering: Set<PlannedIntent>;
+  /** What is planned now in the place of one that waited. */
+  instead: Map<PlannedIntent, PlannedIntent>;
 }
 
-/** `still`: how many of it are planned now, or cover what is. `stays`: what is not planned now, and waits on. */
+/**
+ * INVARIANT: a plan that a run carries on has one entry for a target and a match: two could not both be begun, so that nothing of the plan would be.
+ * What waits and covers what is planned now stands for it; else that comes in its place, in the same plan. `rivals`: those that nothing leaves.
+ */
+function besideThose(
+  rivals: readonly Plan[],
+  now: ReadonlyMap<string, PlannedIntent>,
+  fresh: readonly PlannedIntent[],
+): BesideThose {
+  const planOf = new Map<PlannedIntent, Plan>();
+  for (const plan of rivals) for (const one of plan.intents) if (!now.has(one.key)) planOf.set(one, plan);
+  const byGround = new Map([...planOf.keys()].flatMap((one) => groundsOf(one).map((ground) => [ground, one] as const)));
+  const beside: BesideThose = { joined: [], stays: new Set(planOf.keys()), covering: new Set(), instead: new Map() };
+  const othersOf = (one: PlannedIntent) => {
+    const others = groundsOf(one).map((ground) => byGround.get(ground));
+    return others.map((other) => (other && beside.stays.has(other) ? other : undefined));
+  };
+  const coverOf = ([first, ...more]: readonly (PlannedIntent | undefined)[]) =>
+    more.every((other) => other === first) ? first : undefined;
+  const placed = new Set<PlannedIntent>();
+  for (const one of fresh) {
+    const others = othersOf(one);
+    const first = others.find((other) => other !== undefined);
+    if (first === undefined || coverOf(others)) continue;
+    beside.instead.set(first, one);
+    placed.add(one);
+    for (const other of others) if (other && planOf.get(other) === planOf.get(first)) beside.stays.delete(other);
+  }
+  for (const one of fresh) {
+    const cover = placed.has(one) ? undefined : coverOf(othersOf(one));
+    if (cover) beside.covering.add(cover);
+    else if (!placed.has(one)) beside.joined.push(one);
+  }
+  return beside;
+}
+
+/** `still`: how many of it are planned now, or cover what is. */
 function keptOf(
   { intents: before }: Plan,
   now: ReadonlyMap<string, PlannedIntent>,
-  { stays, covering }: { stays: ReadonlySet<PlannedIntent>; covering: ReadonlySet<PlannedIntent> },
+  { stays, covering, instead }: Omit<BesideThose, 'joined'>,
 ) {
   const intents: PlannedIntent[] = [];
   const left: PlannedIntent[] = [];
   let still = 0;
   for (const one of before) {
-    const present = now.get(one.key);
+    const present = now.get(one.key) ?? instead.get(one);
     if (present || covering.has(one)) still += 1;
     if (present || stays.has(one)) intents.push(present ?? one);
-    else left.push(one);
+    if (present?.key !== one.key && !stays.has(one)) left.push(one);
   }
   return { intents, left, still };
 }

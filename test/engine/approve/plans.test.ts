@@ -132,9 +132,9 @@ describe('a waiting plan', () => {
     const wide = { ...pending, intents: [wider, other], digest: planDigest([wider, other]) };
 
     it('the wider one, which was planned now, in the place of the one that waits', () => {
-      const both = { ...pending, intents: [planned, other], digest: planDigest([planned, other]) };
-      const { plan: now, carried } = sealed({ beside: 'more', planned: [wider], pending: [both] });
-      expect(now).toMatchObject({ id: 'old', intents: [other, wider] });
+      const { plan: now, carried, superseded } = sealed({ beside: 'more', planned: [wider], pending: [pending] });
+      expect(now).toMatchObject({ id: 'old', intents: [wider] });
+      expect(superseded).toEqual([]);
       const left = [{ action, target, reason: 'it is planned anew, for another match' }];
       expect(carried).toMatchObject([{ change: { joined: 1, left } }]);
     });
