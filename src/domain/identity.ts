@@ -55,12 +55,17 @@ export interface IdentityReader {
   identitiesNamed(text: string): Promise<NamedIdentity[]>;
   /** Those whose id or serial number one of the texts is, in any case: some of very many. Those of trusted lists first. */
   identitiesOf(texts: readonly string[]): Promise<Identity[]>;
+  /** Some of those that have all words of the text in their names, in the form of lists of the fleet: of each kind, at most `NEAR_MAX`. */
+  identitiesLike(text: string, kinds: readonly SubjectKind[]): Promise<Identity[]>;
   /** What the value of a field selects now; undefined: the field is not kept (`Groups`), or no list of this kind was read yet. */
   identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined>;
 }
 
 /** Names are chosen by people and may be shared by any number: no more than these are read of each way. */
 export const NAMED_MAX = 50;
+
+/** Names that are offered for one that nothing has. */
+export const NEAR_MAX = 5;
 
 /** What a trusted reading of one kind changes. */
 export interface IdentityChanges {
@@ -148,7 +153,8 @@ export interface Named {
 export type Resolved =
   | { found: 'one'; named: Named }
   | { found: 'several'; among: readonly Named[] }
-  | { found: 'none' };
+  /** `near`: of things that have it in their names, for people. */
+  | { found: 'none'; near?: readonly string[] };
 
 /** `kinds`: what the name may name, all by default. Without `user`, an e-mail address names the devices of that owner. */
 interface ResolveOptions {
@@ -160,7 +166,9 @@ export async function resolveName(
   text: string,
   { kinds = SUBJECT_KINDS }: ResolveOptions = {},
 ): Promise<Resolved> {
-  return resolveAmong(await reader.identitiesNamed(text), text, kinds);
+  const resolved = resolveAmong(await reader.identitiesNamed(text), text, kinds);
+  if (resolved.found !== 'none') return resolved;
+  return { ...resolved, near: (await reader.identitiesLike(text, kinds)).map(identityText) };
 }
 
 /** Pure: the same over identities that were read. */
@@ -253,7 +261,7 @@ const CANDIDATES_SHOWN = 10;
 /** Errors: AppError `usage` that lists what the name may mean, `not_found` when nothing is known by it. */
 export function demandOne(resolved: Resolved, text: string): Named {
   if (resolved.found === 'one') return resolved.named;
-  if (resolved.found === 'none') throw nothingKnown(text);
+  if (resolved.found === 'none') throw nothingKnown(text, resolved.near);
   const shown = resolved.among.slice(0, CANDIDATES_SHOWN).map((named) => named.text);
   const more = resolved.among.length > shown.length ? `; and ${resolved.among.length - shown.length} more` : '';
   const what = `\`${shownName(onOneLine(text))}\` names ${resolved.among.length}: ${shown.join('; ')}${more}`;
@@ -270,10 +278,12 @@ export function demandOneToChange(resolved: Resolved, text: string): Named {
   throw new AppError('usage', `${what}: give ${give}`);
 }
 
-export function nothingKnown(text: string): AppError {
-  const ways = 'has shown it as an id, a serial number, an e-mail address or a name';
-  return new AppError(
-    'not_found',
-    `nothing is known as \`${shownName(onOneLine(text))}\`: no trusted snapshot ${ways}`,
-  );
+export function nothingKnown(text: string, near: readonly string[] = []): AppError {
+  const shown = near.slice(0, NEAR_MAX);
+  const more = near.length > shown.length ? '; and more' : '';
+  const why =
+    shown.length === 0
+      ? ': no trusted snapshot has shown it as an id, a serial number, an e-mail address or a name'
+      : `; names that have it: ${shown.join('; ')}${more}`;
+  return new AppError('not_found', `nothing is known as \`${shownName(onOneLine(text))}\`${why}`);
 }

@@ -12,7 +12,7 @@ import {
   wordRange,
   wordsOf,
 } from '../domain/fleet.ts';
-import { nameKey } from '../domain/identity.ts';
+import { type Identity, NEAR_MAX, nameKey } from '../domain/identity.ts';
 import { digitOf } from '../domain/listed-facts.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { identityOfRow, numbersNamed, numbersOfIds, numbersOfWords, readListedAt } from './identities.ts';
@@ -47,6 +47,15 @@ export function* fleetPage(db: Db, query: FleetQuery): Work<FleetPage> {
           : sorted(query, found.rows.filter(isOfFacts), after);
     return { ...none, ...page, rows: yield* described(db, query.kind, page.rows) };
   });
+}
+
+export function* identitiesLike(db: Db, text: string, kinds: readonly SubjectKind[]): Work<Identity[]> {
+  const query = { q: text, facts: {}, sort: 'name', isDescending: false, limit: NEAR_MAX } as const;
+  const found: Identity[] = [];
+  if (wordsOf(text).length > 0)
+    for (const kind of kinds)
+      for (const { identity } of (yield* fleetPage(db, { kind, ...query })).rows) found.push(identity);
+  return found;
 }
 
 interface Part {

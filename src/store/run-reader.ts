@@ -26,6 +26,7 @@ import type {
 } from '../domain/store-ports.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { doneInSteps, inForceSince, readInboxCounts, readWork } from './figures.ts';
+import { identitiesLike } from './fleet.ts';
 import { identitiesNamed, identitiesOf, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
@@ -195,6 +196,7 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
   stop = this.asks(readStop);
   identitiesNamed = this.asks(identitiesNamed);
   identitiesOf = this.asks(identitiesOf);
+  identitiesLike = this.asks(identitiesLike);
   identitiesSelected = this.asks(identitiesSelected);
   /** Undefined in a database that no run of a version with such a key has read for. */
   printKey = this.asks(readPrintKey);

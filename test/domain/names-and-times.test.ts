@@ -111,6 +111,11 @@ describe('a name', () => {
       'nothing is known as `X`: no trusted snapshot has shown',
     );
   });
+  it('of nothing names some that have it in their names', () => {
+    expect(() => demandOne({ found: 'none', near: ['A X', 'B X'] }, 'X')).toThrow(
+      'nothing is known as `X`; names that have it: A X; B X',
+    );
+  });
 });
 
 describe('the body of an audit entry', () => {

@@ -120,7 +120,15 @@ describe('`why` answers what a person asks about one laptop, by any of its names
     it('fails for a name that no trusted snapshot has shown', async () => {
       const { code, out, err } = await trustward('why', 'nobody@acme.example');
       expect({ code, out }).toEqual({ code: 1, out: '' });
-      expect(err).toContain('nothing is known as `nobody@acme.example`');
+      expect(err).toContain('nothing is known as `nobody@acme.example`: no trusted snapshot has shown it');
+    });
+
+    it('offers those that have the beginning of a word in their names', async () => {
+      const [part] = NAME.toLowerCase().split(/[^a-z]/) as [string];
+      const { code, err } = await trustward('why', part);
+      expect(code).toBe(1);
+      expect(err.replaceAll(/\s+/g, ' ')).toContain(`nothing is known as \`${part}\`; names that have it: `);
+      expect(err).toContain(SERIAL);
     });
 
     it('answers from the records when the platform does not answer', async () => {

@@ -216,6 +216,7 @@ async function namesOf(store: SqlStore): Promise<Found> {
   return {
     named: await each(texts, (text) => store.identitiesNamed(text)),
     identities: await store.identitiesOf(texts),
+    like: await each(['na', 'ana', ' '], (text) => store.identitiesLike(text, ['device', 'user'])),
     selected: await each(texts, (text) => store.identitiesSelected('SerialNumber', text)),
     prints: await each(['device', 'user', 'service'] as const, async (kind) =>
       sortedPrints(await store.presentPrints(kind, PRINT_KEY)),

@@ -76,7 +76,8 @@ async function aboutOf(reader: IdentityReader, { subject, selector, unseen }: Ab
   const name = filled(id, 'id', `name the ${kind ?? 'subject'}`);
   const resolved = await resolveName(reader, name, kind ? { kinds: [kind] } : {});
   // A device that is called like it does not stand in the way of what is meant.
-  if (resolved.found === 'none' || (unseen && isOnlyCalled(resolved))) return ofUnseen(kind, name, unseen ?? false);
+  if (resolved.found === 'none' || (unseen && isOnlyCalled(resolved)))
+    return ofUnseen(kind, name, unseen ?? false, resolved);
   return ofNamed(demandOneToChange(resolved, name));
 }
 
@@ -90,9 +91,9 @@ function ofNamed({ kind, by, subjects: [first], target }: Named): About {
   return { subject: { kind, id: first.id }, selector: undefined };
 }
 
-function ofUnseen(kind: SubjectKind | undefined, id: string, isMeant: boolean): About {
+function ofUnseen(kind: SubjectKind | undefined, id: string, isMeant: boolean, resolved: Resolved): About {
   if (!isMeant) {
-    const { code, message } = nothingKnown(id);
+    const { code, message } = nothingKnown(id, resolved.found === 'none' ? resolved.near : []);
     throw new AppError(code, `${message}; \`--unseen\` (\`"unseen": true\`) exempts it all the same`);
   }
   const meant = kind ?? (id.includes('@') ? 'user' : undefined);

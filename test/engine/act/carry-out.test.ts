@@ -424,7 +424,7 @@ describe('what the server refuses before doing anything (401, 403) is no attempt
       await on.run();
       expect(on.platform.sent).toEqual(['ban S-d1']);
       await expect(resolveIntent(on.engine, id, 'retry', ANA)).rejects.toThrow(
-        `intent ${id} failed, and it was given up or nothing is left to be done`,
+        `action ${id} failed, and it was given up or nothing is left to be done`,
       );
     });
 
