@@ -3,7 +3,6 @@
 
 import { z } from 'zod';
 import { shownName } from '../../../base/text.ts';
-import { spanText } from '../../../base/time.ts';
 import type { ReleasedShown } from '../../../contract/nouns.ts';
 import { givenText, nameField, saidFields } from '../../../contract/operation.ts';
 import { DOUBTS } from '../../../contract/operator.ts';
@@ -17,22 +16,16 @@ import { subjectPath } from '../../report/document.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Who } from '../../report/html/document.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
-import { Code, Mark, type Row, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { Code, Mark, type Row, Table, Term, Words } from '../../report/html/text.tsx';
 import { claimWords } from '../../report/words.ts';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
 import { Act, Narrow, Pager, ReleasedTable } from '../parts/act.tsx';
+import { Ago } from '../parts/figures.tsx';
 
 // Claims as rows: who, what, since when, for which rule, and the run or plan behind it.
 
-const CLAIM_COLUMNS = [
-  'Who',
-  'Done',
-  'Since',
-  { head: 'Rule', kind: 'id' },
-  { head: 'By', kind: 'id' },
-  'State',
-] as const;
+const CLAIM_COLUMNS = ['Who', 'Done', 'Since', { head: 'Rule', kind: 'id' }, 'By', 'State'] as const;
 
 async function claimRows(
   { reader, clock, rules }: HttpDeps,
@@ -60,12 +53,7 @@ async function claimRows(
           </Link>{' '}
           on <Code>{claim.target}</Code>
         </>,
-        <>
-          {spanText(Math.max(0, nowMs - claim.openedAt))}
-          <div class="quiet">
-            <When at={claim.openedAt} />
-          </div>
-        </>,
+        <Ago at={claim.openedAt} nowMs={nowMs} />,
         <Link href={`/rules/${encodeURIComponent(claim.rule)}`}>
           <Words>{claim.rule}</Words>
         </Link>,
