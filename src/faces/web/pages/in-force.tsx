@@ -25,7 +25,14 @@ import { Ago } from '../parts/figures.tsx';
 
 // Claims as rows: who, what, since when, for which rule, and the run or plan behind it.
 
-const CLAIM_COLUMNS = ['Who', 'Done', 'Since', { head: 'Rule', kind: 'id' }, 'By', 'State'] as const;
+const CLAIM_COLUMNS = [
+  'Who',
+  'Done',
+  'Since',
+  { head: 'Rule', kind: 'id' },
+  { head: 'By', kind: 'id' },
+  'State',
+] as const;
 
 async function claimRows(
   { reader, clock, rules }: HttpDeps,
