@@ -30,9 +30,7 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
 }
 
 // What is read of a fleet lives as long as its page. A nursery that grows takes up to 100 MB, and no time off; those of threads begin with what they need.
-// What is kept is collected when it has grown by a fifth: by itself, V8 waits for half as much again, which is a daemon of 460 MiB instead of 375.
-for (const flag of ['--semi-space-growth-factor=1', '--min-semi-space-size=4', '--heap-growing-percent=20'])
-  setFlagsFromString(flag);
+for (const flag of ['--semi-space-growth-factor=1', '--min-semi-space-size=4']) setFlagsFromString(flag);
 
 const { AppError, exitCodeOf } = await import('./domain/errors.ts');
 const { faultText } = await import('./faces/cli/io.ts');

@@ -11,7 +11,7 @@ import { type Endpoint, startEndpoint } from '../../runtime/endpoint/endpoint.ts
 import { demandApi, WITHOUT } from '../../runtime/endpoint/organization.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { systemLog } from '../../runtime/system/log.ts';
-import { Ending } from '../../runtime/system/process.ts';
+import { Ending, keepHeapLean } from '../../runtime/system/process.ts';
 import { startWorker } from '../../runtime/worker/handlers.ts';
 import { openOrganizations } from '../../runtime/worker/organization-lines.ts';
 import { plural } from '../report/fact-text.ts';
@@ -69,6 +69,7 @@ function welcome({ url, tokenPlace, metricsUrl }: Endpoint, count: number, datab
 // `worker`: carries out the jobs of all organizations of a PostgreSQL database, beside any number of its kind.
 
 export async function workerCommand(io: Io, options: CommonOptions & { concurrency?: string }): Promise<number> {
+  keepHeapLean();
   const flags = flagsOf(options);
   const settings = readWorkerSettings(io.env, flags, options.concurrency);
   const { database, leaseMs, concurrency, listen, allowedHosts } = settings;

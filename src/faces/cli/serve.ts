@@ -9,6 +9,7 @@ import { type Composition, composeEngine } from '../../runtime/compose/compose.t
 import type { Config } from '../../runtime/config/config.ts';
 import { isPostgres, readDatabasePath } from '../../runtime/config/name-reader.ts';
 import { type Daemon, startDaemon } from '../../runtime/daemon/daemon.ts';
+import { keepHeapLean } from '../../runtime/system/process.ts';
 import { demandFree } from '../http/listen.ts';
 import { changeWindowText, quietHoursText } from '../report/plan-view.ts';
 import { configOf } from './config-of.ts';
@@ -16,6 +17,7 @@ import { userHere } from './daemon-client.ts';
 import { type CommonOptions, type Io, writeText } from './io.ts';
 
 export async function serveCommand(io: Io, options: CommonOptions): Promise<number> {
+  keepHeapLean();
   if (isPostgres(readDatabasePath(io.env, options)))
     return (await import('./serve-endpoint.ts')).serveEndpointCommand(io, options);
   const config = await configOf(io, options);
