@@ -55,7 +55,7 @@ export interface IdentityReader {
   identitiesNamed(text: string): Promise<NamedIdentity[]>;
   /** Those whose id or serial number one of the texts is, in any case: some of very many. Those of trusted lists first. */
   identitiesOf(texts: readonly string[]): Promise<Identity[]>;
-  /** Some of those that have all words of the text in their names, in the form of lists of the fleet: of each kind, at most `NEAR_MAX`. */
+  /** Some of those that have all words of the text in their names, by the words' beginnings: of each kind at most one more than `NEAR_MAX`. */
   identitiesLike(text: string, kinds: readonly SubjectKind[]): Promise<Identity[]>;
   /** What the value of a field selects now; undefined: the field is not kept (`Groups`), or no list of this kind was read yet. */
   identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined>;

@@ -50,7 +50,7 @@ export function* fleetPage(db: Db, query: FleetQuery): Work<FleetPage> {
 }
 
 export function* identitiesLike(db: Db, text: string, kinds: readonly SubjectKind[]): Work<Identity[]> {
-  const query = { q: text, facts: {}, sort: 'name', isDescending: false, limit: NEAR_MAX } as const;
+  const query = { q: text, facts: {}, sort: 'name', isDescending: false, limit: NEAR_MAX + 1 } as const;
   const found: Identity[] = [];
   if (wordsOf(text).length > 0)
     for (const kind of kinds)

@@ -115,6 +115,10 @@ describe('a name', () => {
     expect(() => demandOne({ found: 'none', near: ['A X', 'B X'] }, 'X')).toThrow(
       'nothing is known as `X`; names that have it: A X; B X',
     );
+    const near = ['A', 'B', 'C', 'D', 'E', 'F'].map((name) => `${name} X`);
+    expect(() => demandOne({ found: 'none', near }, 'X')).toThrow(
+      'names that have it: A X; B X; C X; D X; E X; and more',
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 // test: lists of subjects have what the last trusted reading showed, in a total order, whatever is filtered, sorted or searched; on both databases.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest';
 import { type FleetQuery, hasWords, sortKey, wordKeys, wordRange, wordsOf } from '../../src/domain/fleet.ts';
-import { type IdentityChanges, identityOf, type ListedIdentity } from '../../src/domain/identity.ts';
+import { type IdentityChanges, identityOf, type ListedIdentity, NEAR_MAX } from '../../src/domain/identity.ts';
 import { factsOf, listedValue } from '../../src/domain/listed-facts.ts';
 import { addRun, decision, deviceSeen, intent } from '../support/filled-store.ts';
 import { PRINT_KEY } from '../support/print-key.ts';
@@ -159,6 +159,15 @@ describe.each(databases())('lists on $name', (database) => {
     );
     expect(await ids({ q: 'acbook' })).toEqual(new Set());
     expect(await ids({ kind: 'user', q: 'ada' })).toEqual(new Set());
+  });
+
+  it('offer some for a name that nothing has, and one more than is shown where there are more', async () => {
+    const opened = await openStore();
+    await opened.store.saveIdentities(changes(LIST));
+    const found = await opened.store.fleetPage(query({ q: 'elod' }));
+    expect(found.rows.length).toBeGreaterThan(NEAR_MAX);
+    const like = await opened.store.identitiesLike('elod', ['device', 'service']);
+    expect(like.map(({ id }) => id)).toEqual(found.rows.slice(0, NEAR_MAX + 1).map(({ identity }) => identity.id));
   });
 
   it('of a rule are those that it matches now, and each shows its rules', async () => {
