@@ -17,6 +17,20 @@ export function nearestName(written: string, candidates: Iterable<string>): stri
   return best;
 }
 
+/** The candidate that differs in case, spaces, signs or one letter in five, and in no digit; undefined for itself, and when none does. */
+export function sameButSpelling(written: string, candidates: readonly string[]): string | undefined {
+  if (candidates.includes(written) || written.length > 200) return undefined;
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+  const digits = (text: string) => text.replaceAll(/\D/g, '');
+  const own = plain(written);
+  const isNear = (other: string) => {
+    const most = Math.floor(Math.min(own.length, other.length) / 5);
+    const isAsLong = Math.abs(own.length - other.length) <= most;
+    return isAsLong && digits(other) === digits(own) && editDistance(own, other) <= most;
+  };
+  return candidates.find((each) => plain(each) === own) ?? candidates.find((each) => isNear(plain(each)));
+}
+
 /** "; did you mean `x`?", or nothing. */
 export function didYouMean(written: string, candidates: Iterable<string>): string {
   const nearest = nearestName(written, candidates);

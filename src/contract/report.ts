@@ -270,6 +270,10 @@ export const judgedRule = z.strictObject({
   missing: z.record(text, count),
   /** By missing fact: what a person can do about it. */
   howTo: z.record(text, text),
+  almostValues: z
+    .array(z.strictObject({ path: text, value: text, meant: text, count: count.optional() }))
+    .optional()
+    .describe('texts that it compares with and that no subject has, while one that is spelt almost so is had'),
   /** At most 100 subjects whose verdict was unknown or error, with the reason. */
   examples: z.array(
     z.strictObject({

@@ -1,8 +1,11 @@
 // domain: how far something may go. The lowest of the rule's, the run's and the daemon's mode counts.
 // Every comparison of modes has its name here: what may call, what waits for a person, what is only tried out.
+import { sameButSpelling } from '../base/nearest-name.ts';
+import { timeText } from '../base/time.ts';
 import type { ActionName } from './action.ts';
 import type { ChangeWindow } from './change-window.ts';
 import type { Fact } from './facts.ts';
+import { OTHER_VALUES } from './snapshot.ts';
 import type { RuleSeverity, Source, SubjectKind } from './subjects.ts';
 
 export const MODES = ['off', 'dry-run', 'approve', 'enforce'] as const;
@@ -78,6 +81,46 @@ export interface Rule {
   file: string;
   /** The sources that judging it needs. */
   sources: Source[];
+  /** Texts that `when` compares a field of the record with, where the field has no closed set of values. */
+  compared?: readonly ComparedText[];
+}
+
+export interface ComparedText {
+  path: string;
+  value: string;
+  /** Values that the field usually has. */
+  usual: readonly string[];
+}
+
+/** A text that a rule compares with and that no subject has, while one that differs by its spelling is had. */
+export interface AlmostValue {
+  path: string;
+  value: string;
+  meant: string;
+  /** How many subjects have what may be meant. Absent: no reading counted the field. */
+  count?: number;
+}
+
+/** `values`: by path, how many records have each value. */
+export function almostValues(
+  { compared = [] }: Pick<Rule, 'compared'>,
+  values: { readonly [path: string]: { readonly [value: string]: number } },
+): AlmostValue[] {
+  return compared.flatMap(({ path, value, usual }) => {
+    const counts = Object.hasOwn(values, path) ? values[path] : undefined;
+    // It may be one of those that are counted together.
+    if (counts && Object.hasOwn(counts, OTHER_VALUES)) return [];
+    const meant = sameButSpelling(value, counts ? Object.keys(counts) : usual);
+    return meant === undefined ? [] : [{ path, value, meant, ...(counts && { count: counts[meant] as number }) }];
+  });
+}
+
+/** `takenAt`: of the reading that counted, where it is not the one that is reported. */
+export function almostValueText(rule: string, { path, value, meant, count }: AlmostValue, takenAt?: number): string {
+  const at = takenAt === undefined ? '' : ` at ${timeText(takenAt)}`;
+  const none = count === undefined ? 'is not a usual value of it' : `none ${at === '' ? 'has' : 'had'}`;
+  const had = count === undefined ? '' : ` (${count} ${at === '' ? (count === 1 ? 'has' : 'have') : 'had'} it${at})`;
+  return `Rule \`${rule}\` compares \`${path}\` with "${value}", which ${none}. Did you mean "${meant}"${had}?`;
 }
 
 export function rulesById(rules: readonly Rule[]): ReadonlyMap<string, Rule> {

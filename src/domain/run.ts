@@ -1,7 +1,7 @@
 // domain: one run and what it found, as the store keeps it and reports show it.
 
 import type { RunOperatorState } from './operator.ts';
-import type { Mode } from './rule.ts';
+import type { AlmostValue, Mode } from './rule.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { RuleTally } from './verdict.ts';
 
@@ -116,6 +116,8 @@ export interface RunRuleTally extends RuleTally {
   title: string;
   /** False when a source it needs could not be read: the rule was not judged. */
   judged: boolean;
+  /** Absent: none, also where the list was not read whole or is not trusted, and in runs of earlier versions. */
+  almostValues?: AlmostValue[];
   /** How long a match has to last before it counts. Absent: not at all, and in runs of earlier versions. */
   forMs?: number;
   /** What was compared with its limits. Absent in runs of earlier versions. */

@@ -66,6 +66,9 @@ export interface Snapshot {
   sources: Record<Source, SourceReading>;
 }
 
+/** Stands in the counts of one fact's values for those beyond the first ones. */
+export const OTHER_VALUES = '…other';
+
 /** What is kept of a trusted reading. */
 export interface KeptReading {
   takenAt: number;

@@ -154,6 +154,18 @@ describe('loading a folder', () => {
       ]);
     });
 
+    it.each([
+      ['LastSeen', 'a device', 'LastLogin'],
+      ['os_version', 'a device', 'OS'],
+      ['hostname', 'a device', 'DeviceFriendlyName'],
+      ['TrustScore', 'a device', 'TrustData.EntityTrustscore'],
+      ['MdmData.Jailbroken', 'a device', 'MdmData.CompromisedStatus'],
+    ])('is refused for a field that is called otherwise here, with its name: %s', (path, kind, meant) => {
+      expect(problemsOf({ missing: [path] }).join()).toContain(
+        `${kind} has no field \`${path}\`; did you mean \`${meant}\`?`,
+      );
+    });
+
     it('is refused for windows that no rule can act in, each with the way to write it', () => {
       const refused = (when_allowed: unknown) => problemsOf({ missing: ['OS'] }, { when_allowed }).join('\n');
       expect(refused('22:00-06:00')).toContain('`when_allowed`: `22:00-06:00`: its time zone is missing');

@@ -9,7 +9,7 @@ import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused }
 import type { Intent } from '../../domain/intent.ts';
 import { type RunOperatorState, silenceText, stopText, type UsedAcceptance } from '../../domain/operator.ts';
 import type { Log } from '../../domain/ports.ts';
-import { isLive } from '../../domain/rule.ts';
+import { almostValues, isLive } from '../../domain/rule.ts';
 import type { Run, RunRuleTally } from '../../domain/run.ts';
 import type { OpenState, RunCommit } from '../../domain/store.ts';
 import { SOURCE_OF, SOURCES } from '../../domain/subjects.ts';
@@ -162,11 +162,22 @@ export function commitOf(
 function talliesOf(rules: RunRules, pulled: PulledSnapshot, { limits }: Decided): RunRuleTally[] {
   const tallies = new Map(pulled.judgements.flatMap(({ tallies }) => tallies.map((tally) => [tally.rule, tally])));
   const unjudged = new Set(pulled.unjudged);
-  return rules.rules.map(({ id, title, mode, hash, forMs }) => {
+  const counted = new Map(pulled.baselines.map(({ source, values }) => [source, values]));
+  return rules.rules.map((rule) => {
+    const { id, title, mode, hash, forMs, subject } = rule;
+    const almost = almostValues(rule, counted.get(SOURCE_OF[subject]) ?? {}).filter(({ count }) => count !== undefined);
     const none = { rule: id, match: 0, no_match: 0, unknown: 0, error: 0, missing: {}, examples: [] };
     const own = limits.get(id);
     const lasting = forMs > 0 ? { forMs } : {};
-    const tally = { ...(tallies.get(id) ?? none), title, mode, hash, judged: !unjudged.has(id), ...lasting };
+    const tally = {
+      ...(tallies.get(id) ?? none),
+      title,
+      mode,
+      hash,
+      judged: !unjudged.has(id),
+      ...lasting,
+      ...(almost.length > 0 && { almostValues: almost }),
+    };
     return own ? { ...tally, limits: own } : tally;
   });
 }

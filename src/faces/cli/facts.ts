@@ -1,5 +1,5 @@
 // cli: `facts [SUBJECT]`: all facts that rules can read, from the schemas that check the rules, and how often each is
-// missing in some records that are read now. In: a kind of subject, or `event`; all by default. Nothing is stored, and
+// missing in some records that are read now, and its most frequent values there. In: a kind of subject, or `event`; all by default. Nothing is stored, and
 // no database is needed.
 
 import { plainJson } from '../../base/json.ts';
@@ -18,6 +18,7 @@ import { composeClient } from '../../runtime/compose/connection.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { listsOf } from '../../runtime/config/reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
+import { showHidden } from '../report/fact-text.ts';
 import { md } from '../report/markdown.ts';
 import { paragraph, type TerminalOptions, terminalTable } from '../report/terminal-table.ts';
 import { configOf, withSettings } from './config-of.ts';
@@ -145,6 +146,7 @@ function factLines(kind: KindFacts, { width = 100 }: TerminalOptions): string[] 
     const below = [
       ...(fits || example === '' ? [] : [`such as ${example}`]),
       ...(row.values.length > 2 ? [`known: ${row.values.join(', ')}`] : []),
+      ...(row.found?.length ? [`found: ${foundWords(row)}`] : []),
     ];
     const deep = indent.length > width / 3 ? '      ' : indent;
     const wrapped = below.flatMap((line) => paragraph(line, { width: width - deep.length }).split('\n'));
@@ -176,7 +178,7 @@ export function factsMarkdown(kinds: readonly KindFacts[]): string {
   const sections = kinds.map((kind) => {
     const isListedInV2 = kind.facts.some(({ v2 }) => v2 !== undefined);
     const v2 = isListedInV2 ? ['in v2 lists'] : [];
-    const head = ['fact', 'type', 'unit', 'values', 'example', ...v2, ...(isAsked(kind) ? ['missing'] : [])];
+    const head = ['fact', 'type', 'unit', 'values', 'example', ...v2, ...(isAsked(kind) ? ['missing', 'found'] : [])];
     const about = isAsked(kind) ? [`Sample: ${md(sampleWords(kind))}.`, ''] : [];
     const events =
       kind.kind === 'event'
@@ -201,7 +203,7 @@ function markdownCells(row: FactRow, isSampled: boolean, isListedInV2: boolean):
     shown === '' ? '' : `\`${shown}\``,
     ...(isListedInV2 ? [named] : []),
   ];
-  return isSampled ? [...cells, missingWords(missing)] : cells;
+  return isSampled ? [...cells, missingWords(missing), md(foundWords(row))] : cells;
 }
 
 function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -215,6 +217,10 @@ function exampleText(example: Fact | undefined): string {
   if (example === undefined) return '';
   const text = typeof example === 'object' ? JSON.stringify(plainJson(example)) : String(example);
   return clip(text, EXAMPLE_LENGTH_MAX);
+}
+
+function foundWords({ found = [] }: FactRow): string {
+  return found.map(({ value, count }) => `${showHidden(clip(value, EXAMPLE_LENGTH_MAX))} (${count})`).join(', ');
 }
 
 function missingWords(missing: FactRow['missing']): string {
@@ -276,11 +282,12 @@ export function factsOfKind(kind: FactKind, sample?: Sample, lists: Lists = 'v1'
 }
 
 function viewOf({ kind, sampled, noSample, facts }: KindFacts) {
-  const shown = facts.map(({ unit, example, missing, ...row }) => ({
+  const shown = facts.map(({ unit, example, missing, found, ...row }) => ({
     ...row,
     unit: unit ?? null,
     example: example ?? null,
     missing: missing ?? null,
+    found: found ?? null,
   }));
   return { kind, sampled: sampled ?? null, noSample: noSample ?? null, facts: shown };
 }

@@ -2,7 +2,6 @@
 // history beside the database, if any. Out: text, Markdown or JSON; kept evidence beside the history. It asks no API, and needs no database.
 
 import { existsSync } from 'node:fs';
-import { didYouMean } from '../../base/nearest-name.ts';
 import { isoTime } from '../../base/time.ts';
 import type { ReportEvidence } from '../../contract/report.ts';
 import type { Database } from '../../domain/database.ts';
@@ -40,6 +39,7 @@ import { md, mdTable } from '../report/markdown.ts';
 import { paragraph, type TerminalOptions } from '../report/terminal-table.ts';
 import { withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { oneOf } from './rules.ts';
 
 // The evidence of rules as one document, as text and as Markdown.
 
@@ -166,17 +166,23 @@ export interface EvidenceOptions extends CommonOptions {
 const SINCE = '30d';
 
 /** Exit code 1 with `--require`: a rule has a mode that it has not earned. */
-export async function rulesEvidenceCommand(io: Io, id: string | undefined, options: EvidenceOptions): Promise<number> {
+export async function rulesEvidenceCommand(
+  io: Io,
+  named: string | undefined,
+  options: EvidenceOptions,
+): Promise<number> {
   const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
   const nowMs = systemClock.nowMs();
   const fromMs = givenTime(options.since ?? SINCE, '--since', nowMs, 'before');
   if (fromMs >= nowMs) throw new AppError('usage', `--since \`${options.since}\`: expected a time in the past`);
   const { env } = await withSettings(io, options);
   const thresholds = evidenceThresholdsOf(env);
-  const { rules } = await loadRuleFolder(options.rules ?? (env.TRUSTWARD_RULES?.trim() || 'rules'), ACTIONS);
-  const chosen = id === undefined ? rules : [oneOf(rules, id)];
+  const folders = options.rules ?? (env.TRUSTWARD_RULES?.trim() || 'rules');
+  const { rules } = await loadRuleFolder(folders, ACTIONS);
+  const only = named === undefined ? undefined : oneOf(rules, named, folders);
+  const chosen = only ? [only] : rules;
   const database = databaseOf(io, options);
-  const time = await recordedTime(io, database, rules, { fromMs, toMs: nowMs, only: id });
+  const time = await recordedTime(io, database, rules, { fromMs, toMs: nowMs, only: only?.id });
   const evidence = await gatherEvidence(chosen, time, nowMs);
   // Of a shorter stretch than usual, only this answer is made.
   if (time && options.since === undefined) keep(io, database, chosen, evidence, nowMs);
@@ -188,16 +194,6 @@ export async function rulesEvidenceCommand(io: Io, id: string | undefined, optio
   };
   write(io, options, texts[format]());
   return options.require && report.rules.some(({ unearned }) => unearned.length > 0) ? 1 : 0;
-}
-
-function oneOf(rules: readonly LoadedRule[], id: string): LoadedRule {
-  const rule = rules.find((one) => one.id === id);
-  if (rule) return rule;
-  const hint = didYouMean(
-    id,
-    rules.map((one) => one.id),
-  );
-  throw new AppError('not_found', `there is no rule \`${id}\`${hint}`);
 }
 
 /** Undefined without a history, and for an empty one. */

@@ -1,11 +1,16 @@
-// cli: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files alone; no database, no API.
+// cli: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files, without the API. A database that there is only adds words.
 
+import { dirname, resolve } from 'node:path';
+import { didYouMean } from '../../base/nearest-name.ts';
 import { formatDuration } from '../../base/time.ts';
+import { AppError } from '../../domain/errors.ts';
 import { lostFactsText } from '../../domain/lists.ts';
 import { beyondHistoryText } from '../../domain/look-back.ts';
-import { CLEAR_FOR_LEAST_MS, hastyRules } from '../../domain/rule.ts';
+import { almostValues, almostValueText, CLEAR_FOR_LEAST_MS, hastyRules } from '../../domain/rule.ts';
+import type { PullReader } from '../../domain/store-ports.ts';
+import { SOURCE_OF, SOURCES } from '../../domain/subjects.ts';
 import { ACTIONS } from '../../engine/act/actions.ts';
-import { loadRuleFolder } from '../../rules/active/rule-holder.ts';
+import { foldersIn, loadRuleFolder } from '../../rules/active/rule-holder.ts';
 import { rulesThatLose } from '../../rules/compile/expressions.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { unusedLists } from '../../rules/load/named-lists.ts';
@@ -16,7 +21,7 @@ import { readHistory } from '../../runtime/config/config.ts';
 import type { Environment } from '../../runtime/config/name-reader.ts';
 import { ConfigReader, listsOf } from '../../runtime/config/reader.ts';
 import { evidenceLine, evidenceView } from '../report/evidence-words.ts';
-import { whole } from '../report/fact-text.ts';
+import { showHidden, whole } from '../report/fact-text.ts';
 import { terminalList } from '../report/terminal-table.ts';
 import { evidenceOf, withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, lineWidthOf, outputOf, write } from './io.ts';
@@ -42,6 +47,7 @@ async function load(io: Io, options: CommonOptions): ReturnType<typeof loadRuleF
 export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const { rules, lists: named } = await load(io, options);
+  const almost = await almostIn(io, options, rules);
   const unused = unusedLists(named, rules);
   const ids = rules.map(({ id }) => id);
   const { env } = await withSettings(io, options);
@@ -60,6 +66,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           ...(lists !== 'v1' && { lists, lost }),
           ...(beyond.length > 0 && { beyondHistory: beyond }),
           ...(hasty.length > 0 && { clearForBelow30m: hasty.map(({ id }) => id) }),
+          ...(almost.length > 0 && { almostValues: almost.map(({ text: _, ...one }) => one) }),
           ...(unused.length > 0 && { unusedLists: unused.map(({ name }) => name) }),
         })
       : [
@@ -67,10 +74,24 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           ...lost.map(({ rule, subject, facts }) => lostFactsText(rule, subject, facts)),
           ...beyond.map(({ rule, subject, facts }) => beyondHistoryText(rule, subject, facts, keepMs)),
           ...hasty.map(hastyText),
+          ...almost.map(({ text }) => text),
           ...unused.map(({ name, file }) => `no rule reads the list \`${name}\` (\`${file}\`)`),
         ].join('\n'),
   );
   return 0;
+}
+
+/** By the last trusted readings, where there are some: a field that no rule read then has its usual values. */
+async function almostIn(io: Io, options: CommonOptions, rules: readonly LoadedRule[]) {
+  const { readIfAny } = await import('../../runtime/compose/reader.ts');
+  const read = (reader: Pick<PullReader, 'baseline'>) => Promise.all(SOURCES.map((source) => reader.baseline(source)));
+  const baselines = (await readIfAny(databaseOf(io, options), read)) ?? [];
+  return rules.flatMap((rule) => {
+    const baseline = baselines.find((one) => one?.source === SOURCE_OF[rule.subject]);
+    return almostValues(rule, baseline?.values ?? {}).map((one) => {
+      return { rule: rule.id, ...one, text: showHidden(almostValueText(rule.id, one, baseline?.takenAt)) };
+    });
+  });
 }
 
 function hastyText({ id, clearForMs }: LoadedRule): string {
@@ -111,11 +132,28 @@ export async function rulesListCommand(io: Io, options: CommonOptions): Promise<
 }
 
 /** Exit code 1: a test failed, a rule has none, or (with `--mutate`) no test notices a change of a rule. */
-export async function rulesTestCommand(io: Io, options: CommonOptions & { mutate?: boolean }): Promise<number> {
+export async function rulesTestCommand(
+  io: Io,
+  named: string | undefined,
+  options: CommonOptions & { mutate?: boolean },
+): Promise<number> {
   const format = outputOf(options, ['text', 'json', 'junit'] as const, 'text');
-  const report = runRuleTests((await load(io, options)).rules, { mutate: options.mutate ?? false });
-  write(io, options, formatTestReport(report, format));
+  const { rules } = await load(io, options);
+  const chosen = named === undefined ? rules : [oneOf(rules, named, await rulesDirOf(io, options))];
+  const report = runRuleTests(chosen, { mutate: options.mutate ?? false });
+  const almost = format === 'text' ? await almostIn(io, options, chosen) : [];
+  write(io, options, [formatTestReport(report, format).trimEnd(), ...almost.map(({ text }) => text)].join('\n'));
   return report.ok ? 0 : 1;
+}
+
+/** By its id or its file, which is given by its path or within the folder. */
+export function oneOf(rules: readonly LoadedRule[], named: string, folders: string): LoadedRule {
+  const places = foldersIn(folders).flatMap((dir) => [dir, dirname(resolve(dir))]);
+  const isOf = (file: string) => file === named || places.some((dir) => resolve(dir, file) === resolve(named));
+  const rule = rules.find(({ id }) => id === named) ?? rules.find(({ file }) => isOf(file));
+  if (rule) return rule;
+  const ids = rules.map(({ id }) => id);
+  throw new AppError('not_found', `\`${folders}\` has no rule and no file \`${named}\`${didYouMean(named, ids)}`);
 }
 
 export async function rulesSchemaCommand(io: Io, options: CommonOptions): Promise<number> {

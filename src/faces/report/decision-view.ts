@@ -293,6 +293,7 @@ export function ruleViews(run: RunRecord): JudgedRule[] {
     error: tally.error,
     missing: tally.missing,
     howTo: howToOf(tally, unavailable),
+    ...(tally.almostValues && { almostValues: tally.almostValues }),
     examples: tally.examples.map(({ subject, name, serial, owners, verdict, reason }) => ({
       subject,
       name: name ?? null,

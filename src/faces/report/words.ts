@@ -17,7 +17,7 @@ import type { ActionName } from '../../domain/action.ts';
 import { LIFTED_BY_APPROVAL, LIFTED_BY_TIME, type ReasonCode } from '../../domain/decision.ts';
 import type { ClaimStatus } from '../../domain/episode.ts';
 import { changeText, successorText } from '../../domain/plan.ts';
-import { isLive, leastMode } from '../../domain/rule.ts';
+import { almostValueText, isLive, leastMode } from '../../domain/rule.ts';
 import { isOfLook } from '../../domain/run.ts';
 import { SOURCES } from '../../domain/subjects.ts';
 import { countEffect, effectWords } from './build-report.ts';
@@ -102,6 +102,7 @@ export function summaryWords(report: Report): string[] {
     ...capWords(report),
     ...operatorWords(report.operator),
     ...trustWords(report),
+    ...report.rules.flatMap(({ id, almostValues = [] }) => almostValues.map((one) => almostValueText(id, one))),
   ];
 }
 

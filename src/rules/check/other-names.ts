@@ -44,6 +44,44 @@ export const OTHER_NAMES: { readonly [example: string]: string } = {
   '{"==": [{"previous": "TrustData.Level"}, "High"]}': 'was prior last_value old old_value earlier_value before_value',
 };
 
+/** Fields, and what they are called elsewhere. Written without case, `_` and `-`. */
+const OTHER_FIELDS: { readonly [path: string]: string } = {
+  LastLogin:
+    'lastseen lastactive lastactivity lastcheckin lastcontact lastsync lastconnected lastused lastaccess seenat',
+  'MdmData.Timestamp': 'lastreport reportedat mdmtime mdmtimestamp lastmdmreport',
+  'MdmData.CompromisedStatus': 'compromised iscompromised jailbroken isjailbroken rooted isrooted infected',
+  'MdmData.CompliantStatus': 'compliant iscompliant compliance compliancestatus noncompliant',
+  'TrustData.EntityTrustscore': 'score trust trustscore riskscore risk',
+  'TrustData.Level': 'level trustlevel risklevel',
+  RegisteredStatus: 'registered isregistered enrolled isenrolled managed',
+  Banned: 'isbanned blocked isblocked denied',
+  SerialNumber: 'serial serialno sn',
+  SerialNumbers: 'serial serialno devices deviceserials',
+  DeviceFriendlyName: 'name hostname devicename computername friendlyname',
+  ServiceName: 'name servicename appname',
+  Name: 'username displayname fullname',
+  Emails: 'email owner owners user users mail username assignedto',
+  Email: 'emails mail address login username',
+  OS: 'osversion operatingsystem version osname',
+  Platform: 'ostype system devicetype',
+  Ownership: 'owned ownedby ownertype byod corporate',
+  AppVersion: 'agentversion clientversion',
+  CreatedAt: 'created enrolledat registeredat firstseen',
+  LastUpdatedAt: 'updated updatedat modified modifiedat changedat',
+  Groups: 'group memberof teams',
+  Roles: 'role',
+  Enabled: 'disabled isenabled isdisabled active status state',
+};
+
+/** The field that another name means, among those that there are; the part before its last dot may be another one. */
+export function fieldMeant(written: string, paths: readonly string[]): string | undefined {
+  const plain = written
+    .slice(written.lastIndexOf('.') + 1)
+    .replaceAll(/[_\- ]/g, '')
+    .toLowerCase();
+  return paths.find((path) => Object.hasOwn(OTHER_FIELDS, path) && OTHER_FIELDS[path]?.split(' ').includes(plain));
+}
+
 const EXAMPLES = new Map(
   Object.entries(OTHER_NAMES).flatMap(([example, names]) => names.split(' ').map((name) => [name, example] as const)),
 );

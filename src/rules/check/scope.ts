@@ -37,7 +37,7 @@ import {
   VIRTUAL_NAMES,
   virtualType,
 } from '../record-types/field-types.ts';
-import { operatorHint } from './other-names.ts';
+import { fieldMeant, operatorHint } from './other-names.ts';
 
 /** An operator as rules write it. Its check makes an expression, which has the `Operator` that it means. */
 export interface Form {
@@ -368,7 +368,8 @@ function refuseVirtual(name: string, place: Place, scope: Scope): undefined {
 
 function refusePath(path: string, place: Place, scope: Scope, type: ValueType, prefix: string, hint = ''): undefined {
   const where = scope.item ? 'an element here' : `a ${scope.subject}`;
-  const nearest = nearestPath(path, pathsOf(type, prefix));
+  const paths = pathsOf(type, prefix);
+  const nearest = fieldMeant(path, paths) ?? nearestPath(path, paths);
   const advice =
     hint ||
     (nearest ? `; did you mean \`${nearest}\`?` : '; if the server sends it, name it and its type in `declares`');
@@ -487,6 +488,9 @@ function timeFault(
 
 // Which values a field can have: flags are "TRUE" or "FALSE", scores lie between 0 and 100, some texts are known.
 
+/** A list that rules share may be long: its first ones show whether it is spelt as the field is. */
+const COMPARED_MAX = 200;
+
 /** Whether a text can be a value of that field. A flag has two values; other known values only catch typing errors. */
 export function checkKnownText(field: Expression, literal: ExpressionOf<'literal'>, scope: Scope): boolean {
   const value = literal.value;
@@ -503,7 +507,16 @@ export function checkKnownText(field: Expression, literal: ExpressionOf<'literal
     scope.problem('value', literal.place, `${nameOf(field)} is "TRUE" or "FALSE", never ${showLiteral(value)}${hint}`);
     return false;
   }
-  const known = field.type.kind === 'text' ? field.type.values : undefined;
+  const { values: known, usual = [] } = field.type.kind === 'text' ? field.type : {};
+  const { compared } = scope.reads;
+  if (
+    !known &&
+    compared.length < COMPARED_MAX &&
+    field.op === 'fact' &&
+    field.fact.kind === 'path' &&
+    scope.subject !== 'event'
+  )
+    compared.push({ path: field.fact.label, value, usual });
   if (!known || known.includes(value) || value === '') return true;
   const lower = value.toLowerCase();
   const starts = (each: string) => field.op === 'call' && lower.startsWith(each.toLowerCase());

@@ -1,6 +1,6 @@
 // rules: every fact that a rule can read, made from the record schemas, each with its type, its unit, known values and an
 // example. In: a kind of record, and perhaps some records. Out: rows; with records, how often each fact has no value in
-// them. Records are only counted: no value of theirs is in a row.
+// them, and the texts that it has in many.
 
 import { MINUTE_MS } from '../../base/time.ts';
 import { type Fact, type Facts, isFacts, unescapeHtml } from '../../domain/facts.ts';
@@ -290,7 +290,7 @@ function parsed(text: string): Facts | undefined {
 export const FACT_KINDS = ['device', 'user', 'service', 'event'] as const satisfies readonly (SubjectKind | 'event')[];
 export type FactKind = (typeof FACT_KINDS)[number];
 
-export interface FactRow {
+export interface FactRow extends Seen {
   /** As a rule writes it. What stands behind `[]` is read of an element, inside `some`, `count`, … */
   fact: string;
   type: string;
@@ -304,8 +304,13 @@ export interface FactRow {
   unpagedOnly: boolean;
   /** Of a device or a user: its name in v2 lists; null when they do not have it. */
   v2?: string | null;
-  /** Undefined: nothing was looked at. */
+}
+
+/** Undefined: nothing was looked at. */
+interface Seen {
   missing: MissingCount | undefined;
+  /** Texts and how many records have each, most frequent first; none where few repeat. */
+  found: { value: string; count: number }[] | undefined;
 }
 
 /** In how many of the places where a fact can be, it has no value that a rule can use. */
@@ -317,6 +322,7 @@ interface MissingCount {
 /** The time of the examples: 2026-01-15T12:00:00Z. */
 const EXAMPLE_NOW_MS = 1_768_478_400_000;
 const ELEMENT = '[]';
+const FOUND_MAX = 5;
 
 interface Leaf {
   path: string[];
@@ -337,7 +343,7 @@ export function factRows(kind: FactKind, sample: readonly Facts[] | undefined): 
       example: exampleOf(valuesAt(example, path)[0], type),
       unpagedOnly,
       ...((kind === 'device' || kind === 'user') && fact !== '$now' && { v2: nameInV2(kind, fact) ?? null }),
-      missing: records && missingIn(records, leaf),
+      ...seenIn(records, leaf),
     };
   });
 }
@@ -433,13 +439,23 @@ function exampleOfType(type: ValueType): Fact | undefined {
   }
 }
 
-function missingIn(sample: readonly Facts[], { path, type, unpagedOnly }: Leaf): MissingCount | undefined {
-  if (path[0]?.startsWith('$') && path[0] !== '$spec') return undefined;
+function seenIn(sample: readonly Facts[] | undefined, { path, type, unpagedOnly }: Leaf): Seen {
+  if (!sample || (path[0]?.startsWith('$') && path[0] !== '$spec')) return { missing: undefined, found: undefined };
   const found = sample.flatMap((record) => valuesAt(record, path));
   const usable = found.filter((value) => !isAbsent(value, type.kind === 'time') && isOfType(value as Fact, type));
   // A sample of pages says nothing about what the specification gives in the unpaged list alone.
-  if (found.length === 0 || (unpagedOnly && usable.length === 0)) return undefined;
-  return { count: found.length - usable.length, of: found.length };
+  if (found.length === 0 || (unpagedOnly && usable.length === 0)) return { missing: undefined, found: undefined };
+  return { missing: { count: found.length - usable.length, of: found.length }, found: textsOf(usable) };
+}
+
+/** The elements of lists count. */
+function textsOf(values: readonly (Fact | undefined)[]): { value: string; count: number }[] {
+  const texts = values.flat().filter((value) => typeof value === 'string');
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  if (counts.size > texts.length / 2) return [];
+  const all = [...counts].map(([value, count]) => ({ value, count }));
+  return all.sort((one, other) => other.count - one.count).slice(0, FOUND_MAX);
 }
 
 /** The value at a path, undefined where there is none; behind `[]` the values of all elements. */

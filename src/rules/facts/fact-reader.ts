@@ -4,6 +4,7 @@ import { epochMsOf } from '../../base/time.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
 import type { Lists } from '../../domain/lists.ts';
 import { redacted } from '../../domain/secrets.ts';
+import { OTHER_VALUES } from '../../domain/snapshot.ts';
 import type { ValuePart } from '../../domain/verdict.ts';
 import { type Slot, underLists } from '../compile/expressions.ts';
 import { RememberedVerdicts, type RuleBits, type SlotVerdicts, wordsFor } from '../compile/program.ts';
@@ -75,7 +76,6 @@ const CODES_MAX = 1_000;
 /** A power of two. */
 const NEAR = 32;
 const ABSENT = '∅';
-const OTHER = '…other';
 
 /** Whether a fact of this type has few values, so that they are counted and remembered as they are. */
 const hasFewValues = (type: ValueType): boolean => ['text', 'flag', 'boolean', 'score'].includes(type.kind);
@@ -177,7 +177,7 @@ function countsOf(name: string, { values, counts, other, none, zero, set }: Valu
     result[key] = (result[key] ?? 0) + (counts[at] as number);
   }
   const rest = counts.slice(VALUES_MAX).reduce((sum, count) => sum + count, other);
-  if (rest > 0) result[OTHER] = rest;
+  if (rest > 0) result[OTHER_VALUES] = rest;
   if (zero > 0) result.zero = zero;
   if (set > 0) result.set = set;
   if (none > 0) result[ABSENT] = none;

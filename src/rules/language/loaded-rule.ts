@@ -2,7 +2,7 @@
 
 import { formatDuration, parseDuration } from '../../base/time.ts';
 import { type Fact, type Facts, showLiteral } from '../../domain/facts.ts';
-import type { Rule } from '../../domain/rule.ts';
+import type { ComparedText, Rule } from '../../domain/rule.ts';
 import type { VerdictName } from '../../domain/verdict.ts';
 import { type Expression, Span, type Truth } from './expression.ts';
 import type { Place } from './problem.ts';
@@ -28,6 +28,8 @@ export interface Reads {
   lookBackMs: number;
   /** Names of the lists that it reads. */
   lists: Set<string>;
+  /** Texts that fields of the subject's own record are compared with. */
+  compared: ComparedText[];
 }
 
 export function noReads(): Reads {
@@ -44,6 +46,7 @@ export function noReads(): Reads {
     lookBack: new Set(),
     lookBackMs: 0,
     lists: new Set(),
+    compared: [],
   };
 }
 

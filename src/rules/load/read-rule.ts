@@ -429,6 +429,7 @@ function assemble(
     hash: digestOf(meaning),
     file,
     sources: sourcesOf(data.subject, reads),
+    compared: reads.compared,
     condition,
     reads,
     lists,

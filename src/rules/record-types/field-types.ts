@@ -6,6 +6,7 @@ import {
   EVENT_SUB_TYPES,
   EVENT_TYPES,
   OWNERSHIPS,
+  PLATFORMS,
   TRUST_LEVELS,
 } from '../../domain/platform-values.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
@@ -17,8 +18,8 @@ export type ValueType =
   | { kind: 'boolean' }
   /** The result of `and` and `or` over lists. Can only stand where a condition is expected. */
   | { kind: 'condition' }
-  /** `values`: the known ones (not a closed set). `style`: texts that must not be compared as plain text. */
-  | { kind: 'text'; values?: readonly string[]; style?: 'version' | 'groups' | 'level' }
+  /** `values`: the known ones; another one is a mistake. `usual`: others are no mistake. `style`: texts that must not be compared as plain text. */
+  | { kind: 'text'; values?: readonly string[]; usual?: readonly string[]; style?: 'version' | 'groups' | 'level' }
   /** `"TRUE"` or `"FALSE"`. An empty flag is unknown. */
   | { kind: 'flag' }
   | { kind: 'number' }
@@ -153,7 +154,8 @@ const DEVICE: ValueType & { kind: 'record' } = {
     ...fieldsOf({
       ...texts('DeviceID SerialNumber DeviceFriendlyName'),
       Ownership: textOf(...OWNERSHIPS),
-      ...texts('Platform Model Architecture'),
+      Platform: { kind: 'text', usual: PLATFORMS },
+      ...texts('Model Architecture'),
       RegisteredStatus: FLAG,
       MdmData: recordOf({ Timestamp: TIME_NS, Source: TEXT, CompromisedStatus: FLAG, CompliantStatus: FLAG }),
       TrustData: TRUST_DATA,

@@ -67,7 +67,11 @@ describe('facts', () => {
     kind: string;
     sampled: number | null;
     noSample: string | null;
-    facts: { fact: string; missing: { count: number; of: number } | null }[];
+    facts: {
+      fact: string;
+      missing: { count: number; of: number } | null;
+      found: { value: string; count: number }[] | null;
+    }[];
   }
   const env = (more: Record<string, string> = {}): Record<string, string> => ({
     ...org.env,
@@ -106,6 +110,26 @@ describe('facts', () => {
     expect(existsSync(join(org.dir, 'other.db'))).toBe(false);
   });
 
+  it('shows the values that a fact has most often, where they repeat', async () => {
+    const all = await shown(['device']);
+    const foundOf = (fact: string) => all[0]?.facts.find((row) => row.fact === fact)?.found ?? [];
+    const key = { authorization: `Bearer ${org.env.TRUSTWARD_API_KEY}` };
+    const answer = await fetch(`${org.console.address}/api/v1/devices`, { headers: key });
+    const records = (await answer.json()) as { Platform: string; Roles: string[] }[];
+    const macs = records.filter(({ Platform }) => Platform === 'macOS').length;
+    expect(foundOf('Platform')).toContainEqual({ value: 'macOS', count: macs });
+    expect(foundOf('Roles').length).toBeGreaterThan(0);
+    expect(foundOf('Platform').map(({ count }) => count)).toEqual(
+      foundOf('Platform')
+        .map(({ count }) => count)
+        .sort((a, b) => b - a),
+    );
+    expect(foundOf('SerialNumber')).toEqual([]);
+    const { out } = await facts(['device']);
+    expect(out).toMatch(new RegExp(`^ +found: .*macOS \\(${macs}\\)`, 'm'));
+    expect((await facts(['device', '--format', 'md'])).out).toContain(`macOS (${macs})`);
+  });
+
   it('shows them as text and Markdown', async () => {
     const { code, out } = await facts(['device']);
     expect(code).toBe(0);
@@ -116,7 +140,7 @@ describe('facts', () => {
     expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
     expect(out).not.toContain('Facts of a user');
     const event = (await facts(['event', '--format', 'md'])).out;
-    expect(event).toContain('| fact | type | unit | values | example | missing |');
+    expect(event).toContain('| fact | type | unit | values | example | missing | found |');
     expect(event).toContain('| Registration | Device | Unregister | WARN |');
     expect(event).toMatch(/\nTypes: Registration, Identity, .*\.\n/);
   });

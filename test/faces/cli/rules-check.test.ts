@@ -71,3 +71,34 @@ it('the list names rules that only whole runs judge', async () => {
   expect((await ask('list')).out).toContain('whole runs only');
   expect(JSON.parse((await ask('list', '--format', 'json')).out)).toMatchObject([{ id: 'tried', watch: false }]);
 });
+
+it('a text that is almost a usual value of the field is named, and is no mistake', async () => {
+  const when = '{ "in": [{ var: Platform }, [Windows, MacOS]] }';
+  writeFileSync(join(dir, 'tried.yaml'), rule(when, '  - { name: mac, given: { Platform: MacOS }, expect: match }'));
+  const text = 'Rule `tried` compares `Platform` with "MacOS", which is not a usual value of it. Did you mean "macOS"?';
+  expect(await ask('check')).toMatchObject({ code: 0, out: `1 rule can be loaded\n${text}\n` });
+  const found = { rule: 'tried', path: 'Platform', value: 'MacOS', meant: 'macOS' };
+  expect(JSON.parse((await ask('check', '--format', 'json')).out)).toMatchObject({ almostValues: [found] });
+  expect(await ask('test')).toMatchObject({ code: 0, out: expect.stringContaining(text) });
+});
+
+it('only the rule or the file that is named is tested', async () => {
+  const when = '{ "==": [{ var: OS }, macOS] }';
+  const failing = rule(when, '  - { name: wrong, given: {}, expect: match }');
+  mkdirSync(join(dir, 'more'));
+  writeFileSync(join(dir, 'tried.yaml'), rule(when, '  - { name: x, given: { OS: macOS }, expect: match }'));
+  writeFileSync(join(dir, 'more/other.yaml'), failing.replace('id: tried', 'id: other'));
+  for (const name of ['tried', 'tried.yaml', join(dir, 'tried.yaml')])
+    expect(await ask('test', name)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^1 passed, 0 failed, 1 rule:/m),
+    });
+  for (const name of ['other', 'more/other.yaml'])
+    expect(await ask('test', name)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^0 passed, 1 failed, 1 rule:/m),
+    });
+  const none = await ask('test', 'othr');
+  expect(none).toMatchObject({ code: 1, out: '' });
+  expect(none.err).toContain(`\`${dir}\` has no rule and no file \`othr\`; did you mean \`other\`?`);
+});

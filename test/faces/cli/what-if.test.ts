@@ -80,6 +80,27 @@ describe('a run over other rules, without a daemon', () => {
     );
   });
 
+  it('names a text that no device has, and the one that is meant', async () => {
+    const by = (platform: string) =>
+      BAN_COMPROMISED.replace('{ var: MdmData.CompromisedStatus }, "TRUE"', `{ var: Platform }, ${platform}`)
+        .replace('then: ban_device', 'then: notify')
+        .replace('revert: true', '')
+        .replace('MdmData: { CompromisedStatus: "TRUE" }', `Platform: ${platform}`);
+    for (const serial of ['H-1', 'H-2', 'H-3']) org.console.fleet.addDevice({ serial, platform: 'Haiku' });
+    const wrong = folder('wrong', { haiku: by('haiku') });
+    const report = reportOf(await command(['run', '--rules', wrong, '--format', 'json'], org.env));
+    const found = { path: 'Platform', value: 'haiku', meant: 'Haiku', count: 3 };
+    expect(report.rules).toMatchObject([{ match: 0, almostValues: [found] }]);
+    const words = `compares \`Platform\` with "haiku", which none has. Did you mean "Haiku" (3 have it)?`;
+    expect((await command(['run', '--rules', wrong], org.env)).out.replaceAll(/\s+/g, ' ')).toContain(words);
+    // Once a run has counted the field, checking the files says the same, and when that was.
+    writeFileSync(join(org.rulesDir, 'haiku.yaml'), by('Haiku').replace('ban-compromised-device', 'haiku-devices'));
+    await command(['run', '--mode', 'dry-run'], org.env);
+    const checked = await command(['rules', 'check', '--rules', wrong], org.env);
+    expect(checked.out).toContain(`which none had. Did you mean "Haiku" (3 had it at 20`);
+    expect((await command(['rules', 'check'], org.env)).out).not.toContain('Did you mean');
+  });
+
   it('is marked as a what-if in every format', async () => {
     await command(['run', '--mode', 'dry-run'], org.env);
     for (const format of ['text', 'md']) {

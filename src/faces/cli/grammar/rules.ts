@@ -80,7 +80,8 @@ export const ROWS: readonly Row[] = [
     load: async () => (await import('../rules.ts')).rulesCheckCommand,
   },
   {
-    line: 'rules test',
+    line: 'rules test [rule]',
+    argument: 'its id or its file; all by default',
     summary: 'run the tests inside the rules, with coverage of conditions',
     options: [
       ...output('text, json, junit'),
@@ -90,6 +91,8 @@ export const ROWS: readonly Row[] = [
     examples: [
       '# all tests, and what they do not notice',
       'trustward rules test --mutate',
+      '# those of one file',
+      'trustward rules test rules/ban-compromised-device.yaml',
       '# for a build server',
       'trustward rules test --out rules.xml',
     ],
