@@ -167,7 +167,7 @@ function timeLacks(replayed: ReplayedFigures, { flapsMax, unknownPercentMax }: E
   if (allowed !== null && mostTargets > allowed)
     lacks.push({
       code: 'limits',
-      text: `runs within its limits: ${mostTargets} targets in one run, ${allowed} allowed`,
+      text: `runs within its limits: one would have taken ${mostTargets} targets, and more than ${allowed} are held`,
       needsHistory: true,
     });
   if (flaps > flapsMax)

@@ -356,10 +356,14 @@ export async function differenceFrom(
 /** `plan X: 2 added, 1 removed`; `plans X and Y: the same actions`; `a run that planned nothing`. */
 export function successorText(ids: readonly string[], difference: PlanDifference | null): string {
   if (ids.length === 0) return 'a run that planned nothing';
-  const named = `plan${ids.length === 1 ? '' : 's'} ${ids.join(' and ')}`;
-  if (difference === null) return named;
+  return `plan${ids.length === 1 ? '' : 's'} ${ids.join(' and ')}${differenceText(difference)}`;
+}
+
+/** `: 2 added, 1 removed`; empty when it is not known. */
+export function differenceText(difference: PlanDifference | null): string {
+  if (difference === null) return '';
   const counted = (['added', 'removed', 'changed'] as const).filter((how) => difference[how] > 0);
-  return `${named}: ${counted.map((how) => `${difference[how]} ${how}`).join(', ') || 'the same actions'}`;
+  return `: ${counted.map((how) => `${difference[how]} ${how}`).join(', ') || 'the same actions'}`;
 }
 
 export interface PlannedCount {

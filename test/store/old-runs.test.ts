@@ -9,6 +9,7 @@ import type { RunRecord } from '../../src/domain/store.ts';
 import { planDigest } from '../../src/engine/approve/plans.ts';
 import { verifyChain } from '../../src/engine/audit/signing-key.ts';
 import { planText } from '../../src/faces/report/plan-text.ts';
+import { titleOf } from '../../src/faces/web/pages/plan-answer.tsx';
 import { migrate, SqliteDb } from '../../src/store/sqlite/database.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 import type { Answer } from '../support/platform.ts';
@@ -322,7 +323,7 @@ describe('superseded plans keep what a person is shown of them, and what waiting
     });
   });
 
-  describe('a plan that was superseded long ago', () => {
+  describe('a superseded plan after many runs', () => {
     it('keeps its digest, its size and the difference to its successor, and says that its actions are not kept', async () => {
       const first = await planWith('d1', 'd2');
       const second = await planWith('d3');
@@ -341,7 +342,8 @@ describe('superseded plans keep what a person is shown of them, and what waiting
       const text = planText(after, context).replaceAll(/\s+/g, ' ');
       expect(text).toContain(': 2 actions,');
       expect(text).toContain(`plan ${second.id}: 1 added, 2 removed`);
-      expect(text).toContain('its actions are no longer kept');
+      expect(titleOf(after)).toBe('Plan of 2 actions');
+      expect(text).toContain('It was superseded: its 2 actions are no longer kept');
       expect(await on.store.auditedDigest('plan.sealed', first.id)).toBe(first.digest);
       expect(await verifyChain(on.store.auditFrom(1))).toMatchObject({ ok: true });
       expect(await on.store.tableDifferences()).toEqual([]);

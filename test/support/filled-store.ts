@@ -51,6 +51,7 @@ export interface RunFill {
   intents?: Intent[];
   /** Of intents that are stored. */
   claims?: Claim[];
+  episodes?: Episode[];
   plan?: Plan;
   carried?: CarriedPlan;
   identities?: IdentityChanges[];
@@ -89,7 +90,7 @@ export async function addRun(store: SqlStore, fill: RunFill = {}): Promise<RunRe
     findings: { snapshot: snapshot(id, startedAt, fill.sources), tallies, planDigest: plan?.digest ?? 'd'.repeat(64) },
     baselines: [],
     movements: [],
-    episodes: episodesOf(fill.intents ?? []),
+    episodes: [...episodesOf(fill.intents ?? []), ...(fill.episodes ?? [])],
     claims: fill.claims ?? [],
     decisions,
     endedDecisions: fill.endedDecisions ?? [],

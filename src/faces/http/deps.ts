@@ -19,6 +19,7 @@ import type { RunRecord } from '../../domain/store.ts';
 import type {
   AuditReader,
   PageReader,
+  PlanStore,
   PullReader,
   RecordReader,
   ReportReader,
@@ -192,7 +193,8 @@ export interface HttpDeps {
     MemberReader &
     AuditReader &
     WorkReader &
-    Pick<PullReader, 'baseline'>;
+    Pick<PullReader, 'baseline'> &
+    Pick<PlanStore, 'episodes'>;
   views: Views;
   /** What the engine offers. */
   performer: Performer;

@@ -170,7 +170,7 @@ function laterWords(run: ReportRun, decisions: readonly RunDecision[], dues: Rea
   });
 }
 
-/** `3 devices match, and their rule only reports`. */
+/** `3 devices match a rule that only reports`: others may match other rules. */
 function reportedWords(decisions: readonly RunDecision[], dues: ReadonlyMap<string, Due>): string[] {
   const reported = decisions.filter((one) => {
     const due = dues.get(one.id);
@@ -181,9 +181,8 @@ function reportedWords(decisions: readonly RunDecision[], dues: ReadonlyMap<stri
   const count = new Set(reported.map(({ subject: { kind, id } }) => `${kind} ${id}`)).size;
   const isOneRule = new Set(reported.map(({ rule }) => rule)).size === 1;
   const [kind = 'subject'] = kinds.size === 1 ? [...kinds] : [];
-  const whose = count === 1 ? 'its' : 'their';
-  const does = isOneRule ? `${whose} rule only reports` : `${whose} rules only report`;
-  return [`${plural(count, kind)} ${count === 1 ? 'matches' : 'match'}, and ${does}`];
+  const rules = isOneRule ? 'a rule that only reports' : 'rules that only report';
+  return [`${plural(count, kind)} ${count === 1 ? 'matches' : 'match'} ${rules}`];
 }
 
 const IF_ACTIVE = 'If these rules were active, a run would';

@@ -23,7 +23,7 @@ interface Judged {
 }
 
 /**
- * `evidence of 2026-11-22 19:42 UTC: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour, 2 unknown; enforce is earned`: it was made then,
+ * `evidence of 2026-11-22 19:42 UTC: 21 days, 12 matches, at most 3 done in a run, 0 undone within the hour, 2 unknown; enforce is earned`: it was made then,
  * and is not made anew to be shown. Undefined: no history is kept at all.
  */
 export function evidenceLine(rule: Judged, reader: EvidenceReader | undefined): string | undefined {
@@ -82,7 +82,7 @@ function figureWords({ replayed, tests }: RuleEvidence): string {
   return [
     plural(daysReplayed(replayed), 'day'),
     plural(matches, 'match', 'matches'),
-    `at most ${countText(mostInRun)} in a run`,
+    `at most ${countText(mostInRun)} done in a run`,
     `${countText(flaps)} undone within the hour`,
     // No matches, where nobody could be judged, are no evidence of none.
     ...(unknown > 0 ? [`${countText(unknown)} unknown`] : []),

@@ -120,7 +120,10 @@ function leftText({ action, target, reason }: LeftIntent): string {
 
 /** Undefined while its intents are kept. */
 export function droppedWords({ dropped }: Plan): string | undefined {
-  return dropped && 'It was superseded long ago: its actions are no longer kept.';
+  return (
+    dropped &&
+    `It was superseded: its ${plural(dropped.intents, 'action')} ${dropped.intents === 1 ? 'is' : 'are'} no longer kept.`
+  );
 }
 
 /** What was done of an applied plan: nothing of it may have been. */

@@ -84,7 +84,7 @@ it('over recorded days it has what the rule would have done, and keeps that for 
   rule('enforce');
   const listed = await command(['rules', 'list', '--rules', rules, '--format', 'json'], { TRUSTWARD_DB: db });
   expect(JSON.parse(listed.out)[0].evidence.text).toMatch(
-    /^evidence of \S+ \S+ UTC: 15 days, 1 match, at most 1 in a run, 0 undone within the hour; enforce is earned$/,
+    /^evidence of \S+ \S+ UTC: 15 days, 1 match, at most 1 done in a run, 0 undone within the hour; enforce is earned$/,
   );
   expect(await ask('--require')).toMatchObject({ code: 0 });
 });

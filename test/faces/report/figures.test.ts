@@ -141,7 +141,7 @@ describe('the sentence of a report', () => {
           ban(id, [device(id, [])], { subject: { kind: 'device', id }, ...onTrial }),
         ),
       },
-      '3 devices match, and their rule only reports; nothing was changed.',
+      '3 devices match a rule that only reports; nothing was changed.',
     ],
     [
       'of a rule that only reports, over data that is not trusted',
@@ -150,7 +150,7 @@ describe('the sentence of a report', () => {
         decisions: [ban('a', [device('1', [])], { ...waits })],
         tallies: [tally({ mode: 'dry-run', forMs: 3 * DAY_MS })],
       },
-      '1 device matches, and its rule only reports, but not all data is trusted; nothing was changed.',
+      '1 device matches a rule that only reports, but not all data is trusted; nothing was changed.',
     ],
     [
       'of a run that acted',

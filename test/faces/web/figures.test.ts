@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/base/time.ts';
 import { EVIDENCE_THRESHOLDS } from '../../../src/domain/evidence.ts';
+import { identityOf } from '../../../src/domain/identity.ts';
 import { overTime } from '../../../src/faces/web/pages/overview.tsx';
 import { agoText, Curve, Tile } from '../../../src/faces/web/parts/figures.tsx';
 import { evidenceOf } from '../../history/evidence/figures.ts';
@@ -128,14 +129,37 @@ describe('what rules matched and did over a range', () => {
     const limits = { max: 25, percent: 2, allowed: 8, targets: 6, inDay: { subjects: 20, allowed: 16 } };
     await addRun(store, { tallies: [tally({ rule: RULE, limits })] });
     const { html, text } = await get(`/rules/${RULE}`);
-    expect(text).toContain('At once 6 of 8 targets In 24 hours 20 of 16 subjects As of run 1');
-    expect(html).toMatch(/class="bar under"[\s\S]*6 of 8 targets[\s\S]*class="bar over"[\s\S]*20 of 16 subjects/);
+    expect(text).toContain('In a run 6 of at most 8 targets In 24 hours 20 of at most 16 devices As of run 1');
+    expect(html).toMatch(
+      /class="bar under"[\s\S]*6 of at most 8 targets[\s\S]*class="bar over"[\s\S]*20 of at most 16 devices/,
+    );
     expect(text).toMatch(/Days of history 21 days, 14 needed Since \d{4}-\d\d-\d\d .* Made .* ago/);
     expect(html).toContain('class="bar reached"');
+  });
+
+  it('names a limit that is more than there are subjects as what it is', async () => {
+    const { get, store } = openPages();
+    const limits = { max: 25, percent: 2, allowed: 8, targets: 6, inDay: { subjects: 4, allowed: 800_000 } };
+    await addRun(store, { tallies: [tally({ rule: RULE, match: 1, no_match: 9, limits })] });
+    const { text } = await get(`/rules/${RULE}`);
+    expect(text).toContain('In 24 hours 4 devices; all 10 are allowed (the limit is 800,000)');
+    expect(text).not.toContain('of 800,000');
   });
 });
 
 describe('the first page', () => {
+  it('counts every service that is off, whoever disabled it, and leads to them', async () => {
+    const { get, store } = openPages();
+    const changed = ['FALSE', 'FALSE', 'TRUE'].map((Enabled, at) =>
+      identityOf('service', { ServiceID: `s${at}`, ServiceName: `s${at}`, Enabled }),
+    );
+    await store.saveIdentities([{ kind: 'service', changed, had: undefined, readAt: START_MS }]);
+    const { text, html } = await get('/');
+    expect(text).toContain('Services off 2 none kept off by Trustward · read just now');
+    expect(html).toContain('href="/services?enabled=false"');
+    expect((await get('/services?enabled=false')).text).toContain('2 services like this');
+  });
+
   it('has what was done by the hour, and counts it', async () => {
     const { get, store } = openPages();
     await addActed(store, 'run1', [

@@ -46,6 +46,16 @@ describe('what is in force', () => {
     expect(html.length).toBeLessThan(40_000);
   });
 
+  it('names when what no longer matches ends, though it is in force until then', async () => {
+    const { get, store, clock } = await opened();
+    const [episode] = await store.episodes(['episode-1']);
+    const clearing = { ...episode!, state: 'clearing', stateSince: clock.nowMs() - 60_000 } as const;
+    await addRun(store, { id: 'run2', episodes: [clearing] });
+    const { text } = await get('/in-force');
+    expect(text).toMatch(/in force no match now: ends with the next run at the earliest/);
+    expect(text.match(/no match now/g)).toHaveLength(1);
+  });
+
   it.each([
     ['/in-force?q=serial-2', 'device-2'],
     ['/in-force?q=2%40EXAMPLE.com', 'device-2'],

@@ -374,7 +374,7 @@ describe('a plan that is applied', () => {
     const pages = await applying();
     const during = await pages.get('/plans/plan1');
     expect(during.text).toContain('2 of 4 begun: 1 succeeded, 1 under way or in doubt, 2 not begun or refused.');
-    expect(during.text).toMatch(/Laptop 1 .* succeeded Success .*Laptop 2 .* under way .*Laptop 3/);
+    expect(during.text).toMatch(/Laptop 1 .* succeeded .*Laptop 2 .* under way .*Laptop 3/);
     expect(during.text).toContain('refused the rule has changed');
     expect(during.text).toContain('refused Name has changed');
     expect(during.html).toContain('live-intent from:body');
@@ -421,6 +421,14 @@ describe('a plan that is applied', () => {
     });
     await addRun(store, { id: 'run2', intents: [{ ...done, runId: 'run2' }] });
     expect((await get('/plans/plan1')).text).toContain('before: ban_device 2026-11-21 09:00:00 UTC');
+    // Nothing came of a rejected one: what was before it is not its outcome.
+    await addRun(store, {
+      id: 'run3',
+      plan: plan(decision({ target: 'SERIAL-1' }), { id: 'no', status: 'rejected', createdAt: START_MS + 60_000 }),
+    });
+    const { html } = await get('/plans/no');
+    expect(html).toContain('data-label="Before"');
+    expect(html).not.toContain('data-label="Outcome"');
   });
 });
 

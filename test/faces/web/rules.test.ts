@@ -86,7 +86,7 @@ describe('the page of a rule', () => {
     await addRun(store, { id: 'run2', decisions: [hostile], tallies: [tallied()], startedAt: START_MS + 60_000 });
     await addRun(store, { id: 'run3', decisions: [], startedAt: START_MS + 120_000 });
     const { text, html } = await get(`/rules/${RULE.id}`);
-    expect(text).toContain('Decisions in force: 1');
+    expect(text).toContain('1 decision as of run 2');
     expect(text).toContain('match as of run 2');
     expect(text).toContain('<script>alert(1)</script>⟨U+202E⟩evil⟨U+000A⟩name');
     expect(html).not.toContain('<script>alert');
@@ -107,7 +107,7 @@ describe('the page of a rule', () => {
     const next = /href="([^"]*before=[^"]*)"/.exec(first.html)?.[1] as string;
     expect((await get(next)).html.match(/<tr data-row/g)).toHaveLength(10);
     const now = await get(`/rules/${RULE.id}`);
-    expect(now.text).toContain('Decisions in force: 60');
+    expect(now.text).toContain('60 decisions as of run 1');
     const more = /href="([^"]*after=[^"#]*)#now"/.exec(now.html)?.[1] as string;
     expect((await get(more)).html.match(/href="\/subjects\/device\//g)).toHaveLength(10);
   });

@@ -216,13 +216,19 @@ describe('the line beside a rule', () => {
   test('it has the figures, when they were made, and the mode that is earned', () => {
     const madeAtMs = Date.UTC(2026, 10, 22, 19, 42, 7);
     expect(line('approve', { ...evidenceOf({}, { unknown: 0 }), madeAtMs })).toBe(
-      'evidence of 2026-11-22 19:42 UTC: 21 days, 12 matches, at most 3 in a run, 0 undone within the hour; enforce is earned',
+      'evidence of 2026-11-22 19:42 UTC: 21 days, 12 matches, at most 3 done in a run, 0 undone within the hour; enforce is earned',
     );
   });
 
   test('it has those that could not be judged beside those that matched', () => {
     expect(line('approve', evidenceOf({}, { matches: 0, unknown: 5 }))).toContain(
-      '0 matches, at most 3 in a run, 0 undone within the hour, 5 unknown; enforce is earned',
+      '0 matches, at most 3 done in a run, 0 undone within the hour, 5 unknown; enforce is earned',
+    );
+  });
+
+  test('runs beyond its limits are no contradiction to the most that was done in one: they were held', () => {
+    expect(line('enforce', evidenceOf({}, { mostTargets: 26 }))).toMatch(
+      /at most 3 done in a run, .* one would have taken 26 targets, and more than 25 are held/,
     );
   });
 

@@ -152,7 +152,15 @@ async function inForceRows(deps: HttpDeps, exemptions: readonly Exemption[], can
         {unused.has(one.id) ? <Mark word="unused" tone="wait" /> : null}
       </>,
       ...(canEnd
-        ? [<Act to={`/exemptions/${encodeURIComponent(one.id)}/end`} label="End" reason="required" tone="danger" />]
+        ? [
+            <Act
+              to={`/exemptions/${encodeURIComponent(one.id)}/end`}
+              label="End"
+              isFolded
+              reason="required"
+              tone="danger"
+            />,
+          ]
         : []),
     ],
   }));

@@ -25,14 +25,7 @@ import { Ago } from '../parts/figures.tsx';
 
 // Claims as rows: who, what, since when, for which rule, and the run or plan behind it.
 
-const CLAIM_COLUMNS = [
-  'Who',
-  'Done',
-  'Since',
-  { head: 'Rule', kind: 'id' },
-  { head: 'By', kind: 'id' },
-  'State',
-] as const;
+const CLAIM_COLUMNS = ['Who', 'Done', 'Since', { head: 'Rule', kind: 'id' }, 'By', 'State'] as const;
 
 async function claimRows(
   { reader, clock, rules }: HttpDeps,
@@ -47,13 +40,19 @@ async function claimRows(
     if (run) runs.set(id, run.seq);
   }
   const nowMs = clock.nowMs();
-  const kinds = new Map(rules().map(({ id, subject }) => [id, subject]));
+  const loaded = new Map(rules().map((rule) => [rule.id, rule]));
+  const episodes = new Map(
+    (await reader.episodes(claims.map(({ episodeId }) => episodeId))).map((one) => [one.id, one]),
+  );
   return claims.map((claim) => {
     const intent = intents.get(claim.intentId);
+    const rule = loaded.get(claim.rule);
+    const episode = episodes.get(claim.episodeId);
+    const endsAt = rule?.revert && episode?.state === 'clearing' ? episode.stateSince + rule.clearForMs : undefined;
     return {
       id: `claim-${claim.id}`,
       cells: [
-        <Subject claim={claim} intent={intent} kind={kinds.get(claim.rule)} />,
+        <Subject claim={claim} intent={intent} kind={rule?.subject} />,
         <>
           <Link href={`/intents/${encodeURIComponent(claim.intentId)}`}>
             <Term>{claim.action}</Term>
@@ -65,17 +64,26 @@ async function claimRows(
           <Words>{claim.rule}</Words>
         </Link>,
         <Origin intent={intent} run={intent && runs.get(intent.runId)} />,
-        <Mark
-          word={claim.status}
-          text={claimWords(claim.status)}
-          tone={claim.status === 'orphaned' ? 'wait' : 'good'}
-        />,
+        <>
+          <Mark
+            word={claim.status}
+            text={claimWords(claim.status)}
+            tone={claim.status === 'orphaned' ? 'wait' : 'calm'}
+          />
+          {endsAt === undefined ? null : (
+            <div class="quiet">
+              no match now: ends {endsAt > nowMs ? <Ago at={endsAt} nowMs={nowMs} /> : 'with the next run'} at the
+              earliest
+            </div>
+          )}
+        </>,
         ...(canRelease
           ? [
               <Act
                 to="/in-force/release"
                 of={DOUBTS.releaseClaims}
                 label="Release"
+                isFolded
                 reason="required"
                 fields={{ intent: claim.intentId }}
                 confirm={`Undo ${claim.action} on ${shownName(claim.target)} now? It is not done again while the rule keeps matching.`}
@@ -112,7 +120,7 @@ function Origin({ intent, run }: { intent: Intent | undefined; run: number | und
       )}
       {intent?.planId === undefined ? null : (
         <div>
-          <Link href={`/plans/${encodeURIComponent(intent.planId)}`}>plan {intent.planId}</Link>
+          <Link href={`/plans/${encodeURIComponent(intent.planId)}`}>its plan</Link>
         </div>
       )}
       {intent?.approved ? <div class="quiet">approved by a person</div> : null}
@@ -212,7 +220,10 @@ async function shown(deps: HttpDeps, context: Ctx, asked: Asked) {
   return (
     <>
       <h1>In force</h1>
-      <p>What Trustward did and still holds: each is undone when no rule matches any more that did it.</p>
+      <p>
+        What Trustward did and still holds. Each is undone once the rules that did it have not matched for as long as
+        they say.
+      </p>
       {await counts(deps, context)}
       <section class="card">
         <h2>
@@ -312,6 +323,7 @@ async function counts({ reader }: HttpDeps, context: Ctx) {
                     to="/in-force/release-rule"
                     of={DOUBTS.releaseClaims}
                     label="Plan the release"
+                    isFolded
                     reason="optional"
                     fields={{ rule }}
                   />,

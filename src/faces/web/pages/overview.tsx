@@ -107,7 +107,8 @@ async function tiles({ reader }: HttpDeps, nowMs: number) {
     return counts === undefined ? [] : [{ at, count: counts.TRUE ?? 0 }];
   });
   const banned = overTime(inForce, BANS, nowMs - spanMs);
-  const off = overTime(inForce, SWITCHES_OFF, nowMs - spanMs);
+  const off = await servicesOff(reader);
+  const keptOff = overTime(inForce, SWITCHES_OFF, nowMs).at(-1)?.count ?? 0;
   const common = { nowMs, spanMs };
   const isSome = (points: readonly Point[]) => (points.at(-1)?.count ?? 0) > 0;
   return (
@@ -116,6 +117,7 @@ async function tiles({ reader }: HttpDeps, nowMs: number) {
         {...common}
         isRead
         title="Devices"
+        href="/devices"
         tone="accent"
         ground="least"
         points={readings.map(({ takenAt: at, count }) => ({ at, count }))}
@@ -124,6 +126,7 @@ async function tiles({ reader }: HttpDeps, nowMs: number) {
         {...common}
         isRead
         title="Compromised"
+        href={addressOf('/devices', { compromised: 'true' })}
         tone={isSome(compromised) ? 'bad' : 'calm'}
         ground="zero"
         points={compromised}
@@ -139,15 +142,29 @@ async function tiles({ reader }: HttpDeps, nowMs: number) {
       />
       <Tile
         {...common}
+        isRead
         title="Services off"
-        tone={isSome(off) ? 'wait' : 'calm'}
+        tone="calm"
         ground="zero"
         points={off}
-        href={inForceOf(inForce, SWITCHES_OFF)}
+        href={addressOf('/services', { enabled: 'false' })}
         beside={services && `of ${countText(services.count)}`}
+        change={`${keptOff === 0 ? 'none' : countText(keptOff)} kept off by Trustward`}
       />
     </div>
   );
+}
+
+/** Whoever disabled them. It is not kept how many there were before. */
+async function servicesOff(reader: HttpDeps['reader']): Promise<Point[]> {
+  const { readAt, total } = await reader.fleetPage({
+    kind: 'service',
+    facts: { enabled: 'false' },
+    sort: 'name',
+    isDescending: false,
+    limit: 1,
+  });
+  return readAt === undefined || total === undefined ? [] : [{ at: readAt, count: total }];
 }
 
 interface Verb {

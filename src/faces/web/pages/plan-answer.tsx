@@ -13,12 +13,14 @@ import {
   changeSince,
   changeText,
   differenceFrom,
+  differenceText,
   type Plan,
   type PlannedIntent,
   type PlanProgress,
   type PlanStatus,
   plannedCounts,
   releasedRule,
+  sizeOf,
   successorText,
 } from '../../../domain/plan.ts';
 import { isLive } from '../../../domain/rule.ts';
@@ -27,7 +29,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { listField } from '../../http/route.ts';
 import { allowedWords } from '../../report/build-report.ts';
 import { evidenceOfPlan } from '../../report/evidence-words.ts';
-import { asSentence, countText } from '../../report/fact-text.ts';
+import { asSentence, countText, plural } from '../../report/fact-text.ts';
 import { grouped } from '../../report/grouped.ts';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Name, When, Words } from '../../report/html/text.tsx';
@@ -106,9 +108,9 @@ export class Answering {
 
 // What a plan and a group of it are called, and why they wait.
 
-/** What it does; its id where that is no longer kept. */
-export function titleOf({ id, intents }: Plan): string {
-  return intents.length === 0 ? `Plan ${id}` : actsTitle(intents);
+/** What it does; how much where that is no longer kept. */
+export function titleOf(plan: Plan): string {
+  return plan.dropped ? `Plan of ${plural(sizeOf(plan), 'action')}` : actsTitle(plan.intents);
 }
 
 export function actsTitle(intents: readonly PlannedIntent[]): string {
@@ -157,7 +159,7 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
             <GlassFact plan={plan} />
           </dl>
         )}
-        <Successors text={await successors(deps, plan)} ids={plan.supersededBy ?? []} />
+        {plan.status === 'superseded' ? await successors(deps, plan) : null}
         <Left revisions={revisions} />
         <details>
           <summary>Details</summary>
@@ -294,22 +296,21 @@ function LateNotice({ answering, plan }: { answering: Answering; plan: Plan }) {
   );
 }
 
-/** Undefined unless others are in its place. */
-async function successors({ reader }: HttpDeps, plan: Plan): Promise<string | undefined> {
-  if (plan.status !== 'superseded' || plan.supersededBy === undefined) return undefined;
-  return successorText(plan.supersededBy, await differenceFrom(reader, plan));
-}
-
-function Successors({ text, ids }: { text: string | undefined; ids: readonly string[] }) {
-  if (text === undefined) return null;
+/** What is in its place, and how that differs. */
+async function successors({ reader }: HttpDeps, plan: Plan) {
+  const { supersededBy: ids } = plan;
+  if (ids === undefined) return null;
+  if (ids.length === 0) return <p>It is superseded by {successorText(ids, null)}.</p>;
   return (
     <p>
-      It is superseded by {text}.{' '}
-      {ids.map((id) => (
+      It is superseded by{' '}
+      {ids.map((id, at) => (
         <>
-          <Link href={`/plans/${encodeURIComponent(id)}`}>Plan {id}</Link>{' '}
+          {at > 0 ? ', ' : ''}
+          <Link href={pathOf({ id })}>a later plan</Link>
         </>
       ))}
+      {differenceText(await differenceFrom(reader, plan))}.
     </p>
   );
 }

@@ -173,7 +173,7 @@ export function Story({ story }: { story: TargetStory | undefined }) {
           <Mark word={outcome.word} text={outcome.text} />
         </div>
       )}
-      {text === undefined ? null : (
+      {text === undefined || outcome?.word === 'succeeded' ? null : (
         <div>
           <Words>{text}</Words>
         </div>

@@ -165,7 +165,7 @@ function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
       </p>
       {run && hasDrift ? <ReachOf run={run} group={group} /> : null}
       {hasDrift ? <HeldBack intents={all} /> : null}
-      {isShutdown(action) ? <UseWords use={use} /> : null}
+      {hasDrift && isShutdown(action) ? <UseWords use={use} /> : null}
       {shared.size > 0 ? (
         <ul class="list">
           <Lines texts={[...shared].map((text) => `each: ${text}`)} as="li" />
@@ -264,7 +264,7 @@ function tableOf(lines: readonly RowLines[], { id, shared, hasUse }: TableTraits
     'Used by',
     { head: 'Facts when the plan was made', kind: 'facts' as const },
     'Effect',
-    canAnswer ? 'Before' : 'Outcome',
+    lines.some(({ story }) => story?.outcome) ? 'Outcome' : 'Before',
   ];
   const isShown = columns.map((_, at) => rows.some((cells) => cells[at] !== null));
   const kept = <T,>(all: readonly T[]) => all.filter((_, at) => isShown[at]);
@@ -427,7 +427,8 @@ async function body(
     hasDrift,
     stories: await storiesOf(deps, plan, rows),
     run: (await deps.reader.runsOverLists(2)).find(({ findings }) => findings),
-    use: rows.some(({ action }) => isShutdown(action)) ? await deps.reader.serviceUse() : undefined,
+    // Who uses it now explains nothing that was answered before.
+    use: hasDrift && rows.some(({ action }) => isShutdown(action)) ? await deps.reader.serviceUse() : undefined,
   };
   // What a person is filling in, and what is compared with now, stays while the plan has the same status.
   const stays = status === 'applying' || status === 'applied' ? undefined : 'true';
@@ -439,14 +440,16 @@ async function body(
         {read ? <Since {...(await sinceOf(deps, now, read))} canAnswer={canAnswer} /> : null}
         <PlanHead deps={deps} answering={answering} plan={now} />
         <Progress deps={deps} plan={now} mayApply={mayDo(context, 'approve')} canBreak={canBreak} />
-        <div class="card" id={`targets-${status}`} hx-preserve={stays}>
-          <Search plan={plan} asked={asked} isWhole={rows.length === plan.intents.length} />
-          {groups
-            .toSorted((one, other) => Number(isGrave(other.action)) - Number(isGrave(one.action)))
-            .map((group) => (
-              <Group group={group} shown={shown} />
-            ))}
-        </div>
+        {plan.dropped ? null : (
+          <div class="card" id={`targets-${status}`} hx-preserve={stays}>
+            <Search plan={plan} asked={asked} isWhole={rows.length === plan.intents.length} />
+            {groups
+              .toSorted((one, other) => Number(isGrave(other.action)) - Number(isGrave(one.action)))
+              .map((group) => (
+                <Group group={group} shown={shown} />
+              ))}
+          </div>
+        )}
         {canAnswer ? (
           <AnswerForm {...{ deps, plan, rest, canBreak, typed, mistake }} asked={{ ...asked }} shown={rows} />
         ) : null}

@@ -386,7 +386,9 @@ function Share({ name, text, ...bar }: ShareProps) {
 
 /** As the last whole run compared them. */
 function Limits({ rule, run, nowMs }: { rule: Rule; run: RunRecord | undefined; nowMs: number }) {
-  const limits = run?.findings?.tallies.find((tally) => tally.rule === rule.id)?.limits;
+  const tally = run?.findings?.tallies.find((one) => one.rule === rule.id);
+  const limits = tally?.limits;
+  const subjects = tally ? tally.match + tally.no_match + tally.unknown + tally.error : 0;
   return (
     <section class="card">
       <h2>Limits</h2>
@@ -395,17 +397,17 @@ function Limits({ rule, run, nowMs }: { rule: Rule; run: RunRecord | undefined; 
       ) : (
         <>
           <Share
-            name="At once"
+            name="In a run"
             used={limits.targets}
             allowed={limits.allowed}
-            text={`${countText(limits.targets)} of ${plural(limits.allowed, 'target')}`}
+            text={`${countText(limits.targets)} of at most ${plural(limits.allowed, 'target')}`}
           />
           {limits.inDay ? (
             <Share
               name="In 24 hours"
               used={limits.inDay.subjects}
               allowed={limits.inDay.allowed}
-              text={`${countText(limits.inDay.subjects)} of ${plural(limits.inDay.allowed, 'subject')}`}
+              text={inDayText(rule, limits.inDay, subjects)}
             />
           ) : null}
           <p class="quiet">
@@ -416,6 +418,14 @@ function Limits({ rule, run, nowMs }: { rule: Rule; run: RunRecord | undefined; 
       )}
     </section>
   );
+}
+
+/** Its subjects alone: a target may have several. More than there are is no limit that anybody reaches. */
+function inDayText({ subject }: Rule, inDay: { subjects: number; allowed: number }, subjects: number): string {
+  const allowed = countText(inDay.allowed);
+  return inDay.allowed < subjects || inDay.subjects > inDay.allowed
+    ? `${countText(inDay.subjects)} of at most ${plural(inDay.allowed, subject)}`
+    : `${plural(inDay.subjects, subject)}; all ${countText(subjects)} are allowed (the limit is ${allowed})`;
 }
 
 interface EvidenceProps {
@@ -464,7 +474,7 @@ function Evidence({ rule, reader, nowMs }: EvidenceProps) {
       {replayed === null ? null : (
         <p class="quiet">
           Since <When at={replayed.from} />: {plural(replayed.matches, 'match', 'matches')}, at most{' '}
-          {countText(replayed.mostInRun)} in a run, {countText(replayed.flaps)} undone within the hour,{' '}
+          {countText(replayed.mostInRun)} done in a run, {countText(replayed.flaps)} undone within the hour,{' '}
           {countText(replayed.unknown)} unknown.
         </p>
       )}
@@ -543,14 +553,13 @@ async function matching(
   const next = rows.length > PAGE ? addressOf(rulePath(id), { after: shown.at(-1)?.id }) : undefined;
   return (
     <section class="card" id="now">
-      <h2>Decisions in force: {countText(total)}</h2>
-      <p>
-        As of <Link href={`/runs/${run.seq}`}>the report of run {run.seq}</Link>.
-      </p>
+      <h2>
+        {plural(total, 'decision')} as of <Link href={`/runs/${run.seq}`}>run {run.seq}</Link>
+      </h2>
       <Table
-        caption={`Decisions of rule ${id} in force`}
+        caption={`Decisions of rule ${id} as of run ${run.seq}`}
         columns={DECISION_COLUMNS}
-        rows={shown.map((one) => decisionRow(one, nowMs))}
+        rows={shown.map((one) => decisionRow(one, nowMs, run.startedAt))}
         empty={after === undefined ? 'It matches nobody.' : 'There are no more.'}
       />
       <Pager next={next && `${next}#now`} text={`The next ${PAGE}`} />

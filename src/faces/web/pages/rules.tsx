@@ -10,7 +10,7 @@ import type { RuleTestReport } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { type Route, readQuery } from '../../http/route.ts';
 import { decisionView } from '../../report/decision-view.ts';
-import { decisionWords, wasAnswered } from '../../report/decision-words.ts';
+import { actKindOf, decisionWords, wasAnswered } from '../../report/decision-words.ts';
 import { subjectPath } from '../../report/document.ts';
 import { evidenceView } from '../../report/evidence-words.ts';
 import { countText, factTexts, meanwhileText, plural, showHidden } from '../../report/fact-text.ts';
@@ -346,7 +346,8 @@ export function linesOf(text: string): string[] {
 
 export const DECISION_COLUMNS = ['Who', 'Decided', 'Why', { head: 'Facts', kind: 'facts' }, 'Since', 'Run'] as const;
 
-export function decisionRow(stored: StoredDecision, nowMs: number): Row {
+/** `atMs`: when its facts are looked at. */
+export function decisionRow(stored: StoredDecision, nowMs: number, atMs = stored.writtenAt): Row {
   const decision = decisionView(stored);
   const { subject, action, target, reason, reasonText, facts, since, runSeq, writtenAt } = decision;
   return {
@@ -356,7 +357,7 @@ export function decisionRow(stored: StoredDecision, nowMs: number): Row {
         <Mark
           word={decision.decision}
           text={decisionWords(decision)}
-          {...(wasAnswered(decision) && { tone: 'calm' })}
+          {...(wasAnswered(decision) ? { tone: 'calm' } : actKindOf(decision) === 'reported' ? { tone: 'wait' } : {})}
         />
         <div>
           <Term>{action}</Term> on <Code>{target}</Code>
@@ -370,7 +371,7 @@ export function decisionRow(stored: StoredDecision, nowMs: number): Row {
           </div>
         )}
       </>,
-      <Facts facts={facts} atMs={stored.writtenAt} />,
+      <Facts facts={facts} atMs={atMs} />,
       <Ago at={since} nowMs={nowMs} />,
       <>
         <Link href={`/runs/${runSeq}`} aria-label={`the report of run ${runSeq}`}>

@@ -28,9 +28,21 @@ interface ActProps {
   children?: Child;
   /** The beginning of a reason. */
   suggestion?: string;
+  /** In a row of a table: its fields are shown when they are asked for. */
+  isFolded?: true;
 }
 
-export function Act({ to, label, of, reason, tone, confirm, fields = {}, children, suggestion }: ActProps) {
+export function Act({ isFolded, ...act }: ActProps) {
+  if (!isFolded) return <ActForm {...act} />;
+  return (
+    <details>
+      <summary class="button">{act.label}…</summary>
+      <ActForm {...act} />
+    </details>
+  );
+}
+
+function ActForm({ to, label, of, reason, tone, confirm, fields = {}, children, suggestion }: ActProps) {
   return (
     <Form class="act" method="post" action={to}>
       {Object.entries(fields).map(([name, value]) => (

@@ -124,10 +124,12 @@ interface TileProps extends Pick<CurveProps, 'points' | 'ground'> {
   beside?: string | undefined;
   /** In place of a number that is not known. */
   unknown?: string;
+  /** In place of how the number changed, and of a curve, where only the last number is known. */
+  change?: string;
 }
 
 export function Tile(props: TileProps) {
-  const { title, tone, href, nowMs, spanMs, ground, isRead, beside, unknown } = props;
+  const { title, tone, href, nowMs, spanMs, ground, isRead, beside, unknown, change } = props;
   const points = pointsSince(props.points, nowMs - spanMs);
   const last = points.at(-1);
   const name = href === undefined ? title : <Link href={href}>{title}</Link>;
@@ -142,7 +144,7 @@ export function Tile(props: TileProps) {
             <b>{countText(last.count)}</b> {beside === undefined ? null : <span class="quiet">{beside}</span>}
           </p>
           <p class="quiet">
-            {changeWords(points, nowMs, spanMs)}
+            {change ?? changeWords(points, nowMs, spanMs)}
             {isRead ? (
               <>
                 {' '}
@@ -150,14 +152,16 @@ export function Tile(props: TileProps) {
               </>
             ) : null}
           </p>
-          <Curve
-            points={points}
-            fromMs={nowMs - spanMs}
-            toMs={nowMs}
-            ground={ground}
-            tone={tone}
-            label={`${title}: ${curveWords(points, nowMs - spanMs, nowMs).text}`}
-          />
+          {change === undefined ? (
+            <Curve
+              points={points}
+              fromMs={nowMs - spanMs}
+              toMs={nowMs}
+              ground={ground}
+              tone={tone}
+              label={`${title}: ${curveWords(points, nowMs - spanMs, nowMs).text}`}
+            />
+          ) : null}
         </>
       )}
     </section>
