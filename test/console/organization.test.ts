@@ -286,6 +286,19 @@ describe('a living organization', () => {
       expect(newest.LastLogin).toBeGreaterThan((org.clock.nowMs() - 60_000) * 1e6);
     });
 
+    it('leaves idle devices idle while the clock moves on by days, and brings the others with it', async () => {
+      await live(0);
+      const logins = async () =>
+        ((await org.call('GET', '/api/v1/devices')).json as { LastLogin: number }[]).map(({ LastLogin: at }) => at);
+      const idle = async () => (await logins()).filter((at) => at < (START_MS - 30 * 86_400_000) * 1e6).sort();
+      const before = await idle();
+      expect(before.length).toBeGreaterThan(3);
+      await org.clock.advance(9 * 86_400_000);
+      expect(await idle()).toEqual(before);
+      const present = (await logins()).filter((at) => at > (org.clock.nowMs() - 8 * 86_400_000) * 1e6);
+      expect(present.length + before.length).toBe((await logins()).length);
+    });
+
     it('denies a banned device', async () => {
       await live(0);
       const devices = (await org.call('GET', '/api/v1/devices')).json as { SerialNumber: string }[];

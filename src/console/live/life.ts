@@ -278,18 +278,24 @@ function catchUpWithTime(store: ConsoleStore): void {
   if (still >= STILL_MS_MIN) reportAnew(store, still);
 }
 
-/** Everybody has logged in, and every device was reported, so much later. */
+/** Longer without a login: nobody uses it. */
+const IDLE_MS = 30 * DAY_MS;
+
+/** Whoever logs in has done so, and every device was reported, so much later. */
 function reportAnew(store: ConsoleStore, laterMs: number): void {
   const shift = BigInt(laterMs) * 1_000_000n;
+  const idleNs = BigInt(Math.floor(store.clock.nowMs()) - laterMs - IDLE_MS) * 1_000_000n;
+  const login = 'last_login = iif(last_login < ?, last_login, last_login + ?)';
   store.sql.atomically(() => {
     store.sql.run(
-      `UPDATE device SET last_login = last_login + ?, trust_updated = trust_updated + ?,
+      `UPDATE device SET ${login}, trust_updated = trust_updated + ?,
         mdm_timestamp = iif(mdm_timestamp = 0, 0, mdm_timestamp + ?)`,
+      idleNs,
       shift,
       shift,
       shift,
     );
-    store.sql.run('UPDATE enduser SET last_login = last_login + ?, trust_updated = trust_updated + ?', shift, shift);
+    store.sql.run(`UPDATE enduser SET ${login}, trust_updated = trust_updated + ?`, idleNs, shift, shift);
   });
 }
 

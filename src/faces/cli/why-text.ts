@@ -109,7 +109,7 @@ const HISTORY_MAX = 8;
 
 export function whyText(why: WhyAnswer, options: TerminalOptions = {}): string {
   const sections: [label: string, lines: string[]][] = [
-    ['AS OF', asOfWords(why.asOf)],
+    ['AS OF', why.asOf ? asOfWords(why.asOf) : why.unread === undefined ? [`read now, ${time(why.at)}`] : []],
     ['STATE', stateWords(why)],
     ['IN FORCE', claimLines(why)],
     ['EXEMPT', exemptLines(why)],

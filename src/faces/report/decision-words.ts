@@ -1,6 +1,6 @@
 // report: times of a document as text for people. In: ISO 8601 in UTC. Out: the same without what nobody reads.
 
-import type { ReportDecision, ReportRun, RunDecision } from '../../contract/report.ts';
+import type { ReportDecision, RunDecision } from '../../contract/report.ts';
 import { deletionTexts, type EffectDevice, type KnownTraits } from '../../domain/action.ts';
 import { LIFTED_BY_TIME } from '../../domain/decision.ts';
 import { isDone } from '../../domain/intent.ts';
@@ -149,18 +149,17 @@ export const WAITS_BECAUSE: DecisionColumn = { head: 'Waits because', lines: ({ 
 
 /**
  * Who, the target if it is not the subject itself, what is changed or taken, why, since when; then `more`. Ages are those at the
- * start of the run.
+ * time of the decision, when the facts were read.
  */
 export function decisionColumns(
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
-  { startedAt }: Pick<ReportRun, 'startedAt'>,
   actions?: KnownTraits,
 ): DecisionColumn[] {
   const why: DecisionColumn = {
     head: 'Why',
     kind: 'facts',
-    lines: (decision) => whyLines(decision, Date.parse(startedAt)),
+    lines: whyLines,
   };
   const target: DecisionColumn = {
     head: targetNoun(decisions, actions),
@@ -188,7 +187,8 @@ export function alsoHit(decision: RunDecision): CellLine[] {
   return [marked('also affects ', joinedLine(named, '; '), andMore(also.length - ALSO_MAX))];
 }
 
-function whyLines(decision: RunDecision, atMs: number): string[] {
+function whyLines(decision: RunDecision): string[] {
+  const atMs = Date.parse(decision.writtenAt);
   const unchanged = unchangedWords(decision);
   return [
     ...factTexts(decision.facts, atMs),

@@ -173,7 +173,7 @@ function decisionTable(
   more: Parameters<typeof decisionColumns>[1],
   { rows: rowsMax, actions }: Limits,
 ): Block {
-  const columns = decisionColumns(decisions, more, run, actions);
+  const columns = decisionColumns(decisions, more, actions);
   const shown = decisions.slice(0, rowsMax);
   const left = decisions.length - shown.length;
   function* rows() {

@@ -63,9 +63,7 @@ function lastWords({ last }: TargetState): string[] {
     ? 'at an operator’s request'
     : `by rule ${rules}${run}${approvedBy === undefined ? '' : `, approved by ${approvedBy}`}`;
   const at = intent.settledAt === undefined ? '' : `, ${timeText(intent.settledAt)}`;
-  const facts = [
-    ...new Set(intent.basis.flatMap((basis) => factTexts(basis.facts, intent.settledAt ?? intent.createdAt))),
-  ];
+  const facts = [...new Set(intent.basis.flatMap((basis) => factTexts(basis.facts, intent.createdAt)))];
   const because = facts.length === 0 || intent.undo ? [] : [`because ${facts.join(' and ')}`];
   const glass = breakGlassWords({ breakGlass });
   return [

@@ -1,6 +1,7 @@
 // report, Markdown and CSV: pasted into a ticket or a spreadsheet, whatever a device calls itself, and however long its name is.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../../src/base/time.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
 import { reportCsvPieces } from '../../../src/faces/report/csv.ts';
 import { views } from '../../../src/faces/report/index.ts';
@@ -243,6 +244,14 @@ describe('the Markdown report', () => {
     await addRun(store, { decisions: [decision()] });
     const later = await addRun(store, { id: 'run2', startedAt: START_MS + 60_000, tallies: [tally()] });
     expect(reportMarkdown(await buildReport(store, later))).toContain('(decided in run 1, 2026-11-21 09:00:00Z)');
+  });
+
+  it('shows the age of a fact at the time of the decision that it led to, not of a later report', async () => {
+    const store = openStore();
+    const idle = { LastLogin: BigInt(START_MS - 248 * DAY_MS) * 1_000_000n };
+    await addRun(store, { decisions: [decision({ facts: idle })] });
+    const later = await addRun(store, { id: 'run2', startedAt: START_MS + 9 * DAY_MS, tallies: [tally()] });
+    expect(reportMarkdown(await buildReport(store, later))).toContain('LastLogin = 248 days (2026-03-18)');
   });
 
   it('lets no hostile name break out of its cell', async () => {

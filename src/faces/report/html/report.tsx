@@ -50,7 +50,7 @@ export interface Place {
 function groupColumns(group: RowGroup, shown: readonly RunDecision[], run: ReportRun): DecisionColumn[] {
   const because = group.kind === 'hold' || waitsInTime(group) ? WAITS_BECAUSE : SKIPPED_BECAUSE;
   const more = 'limits' in group || reasonOf(group).isSame ? [] : [because];
-  return decisionColumns(shown, group.kind === 'done' ? [OUTCOME] : more, run);
+  return decisionColumns(shown, group.kind === 'done' ? [OUTCOME] : more);
 }
 
 function decisionRow(decision: RunDecision, columns: readonly DecisionColumn[], { isPage }: Place): Row {
