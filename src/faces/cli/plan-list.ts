@@ -35,7 +35,8 @@ export async function plansCommand(io: Io, planId: string | undefined, options: 
 }
 
 function statusOf(text: string | undefined): PlanStatus | undefined {
-  const status = PLAN_STATUSES.find((known) => known === text);
+  // As people say it.
+  const status = PLAN_STATUSES.find((known) => known === (text === 'waiting' ? 'pending' : text));
   if (text !== undefined && status === undefined)
     throw new AppError('usage', `--status is \`${text}\`: expected ${PLAN_STATUSES.join(', ')}`);
   return status;

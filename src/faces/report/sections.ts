@@ -120,7 +120,7 @@ function* groupBlocks(report: Report, groups: GroupSection['groups'], limits: Li
       is: 'part',
       title: marked(shownAs('term', action), ' by rule ', shownAs('term', rule), `${undo}: ${groupTitle(group)}`),
       count: decisions.length,
-      blocks: [...groupWordBlocks(report, group), decisionTable(report, decisions, more, limits)],
+      blocks: [...groupWordBlocks(report, group), decisionTable(decisions, more, limits)],
     };
   }
 }
@@ -168,7 +168,6 @@ function planPage(id: string) {
 }
 
 function decisionTable(
-  { run }: Report,
   decisions: readonly RunDecision[],
   more: Parameters<typeof decisionColumns>[1],
   { rows: rowsMax, actions }: Limits,

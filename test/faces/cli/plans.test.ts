@@ -60,6 +60,9 @@ describe('a plan that waits', () => {
     expect(jsonOf(await tw('plans', plan, '--format', 'json'))).toEqual(stored);
     expect(jsonOf(await tw('plans', '--format', 'json'))).toEqual({ plans: [{ ...stored, revisions: null }] });
     expect(jsonOf(await tw('plans', '--status', 'applied', '--format', 'json'))).toEqual({ plans: [] });
+    expect(jsonOf(await tw('plans', '--status', 'waiting', '--format', 'json'))).toMatchObject({
+      plans: [{ id: plan }],
+    });
     expect(await tw('plans', '--status', 'open')).toMatchObject({
       code: 2,
       err: expect.stringContaining('expected pending'),

@@ -1,7 +1,7 @@
 // report: the decisions of a run as HTML: one group for each rule, action and reason, that can be folded. In: groups, and where they are
 // shown. Out: pieces of bounded work.
 
-import type { Report, ReportRun, RunDecision } from '../../../contract/report.ts';
+import type { Report, RunDecision } from '../../../contract/report.ts';
 import {
   alsoHit,
   type DecisionColumn,
@@ -47,7 +47,7 @@ export interface Place {
 // smallest change, since when, the outcome.
 
 /** INVARIANT: `shown` is whole; whether a column is needed follows from the rows that it is for. */
-function groupColumns(group: RowGroup, shown: readonly RunDecision[], run: ReportRun): DecisionColumn[] {
+function groupColumns(group: RowGroup, shown: readonly RunDecision[]): DecisionColumn[] {
   const because = group.kind === 'hold' || waitsInTime(group) ? WAITS_BECAUSE : SKIPPED_BECAUSE;
   const more = 'limits' in group || reasonOf(group).isSame ? [] : [because];
   return decisionColumns(shown, group.kind === 'done' ? [OUTCOME] : more);
@@ -136,7 +136,7 @@ export function* groupTable(
   place: Place,
 ): Generator<string> {
   const shown = rows.flatMap((decision) => place.whole(decision) ?? []);
-  const columns = groupColumns(group, shown, report.run);
+  const columns = groupColumns(group, shown);
   const caption = `${sectionOf(group)}: ${group.action} by ${group.rule}`;
   const table = { caption, columns: columns.map(({ head, kind }) => (kind === 'facts' ? { head, kind } : head)) };
   function* all() {
