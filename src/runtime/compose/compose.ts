@@ -33,7 +33,7 @@ import { boundElsewhere, type SqlStore } from '../../store/sql-store.ts';
 import type { StoreHealth } from '../../store/sqlite/opened-file.ts';
 import { takeWriterLock } from '../../store/sqlite/writer-lock.ts';
 import type { Config } from '../config/config.ts';
-import { consoleDatabaseOf, isPrintable, isToken } from '../config/name-reader.ts';
+import { consoleDatabaseOf, credentialFault, isToken } from '../config/name-reader.ts';
 import { Alerts } from '../notify/alerts.ts';
 import { DatabaseAlert, Deliveries, QuietHours } from '../notify/delivery.ts';
 import { type FeedState, Feeds } from '../notify/feed.ts';
@@ -68,7 +68,7 @@ export function credentialFiles(config: Config, changed: CredentialListeners): S
   };
   const credential: Omit<SecretFile, 'name' | 'file'> = {
     current: () => api?.credential.secret ?? '',
-    fault: headerFault,
+    fault: credentialFault,
     take: (secret) => {
       if (api) api.credential = { ...api.credential, secret };
       changed.api();
@@ -76,7 +76,7 @@ export function credentialFiles(config: Config, changed: CredentialListeners): S
   };
   const adminToken: Omit<SecretFile, 'name' | 'file'> = {
     current: () => api?.adminToken ?? '',
-    fault: headerFault,
+    fault: credentialFault,
     take: (secret) => {
       if (api) api.adminToken = secret;
       changed.api();
@@ -114,10 +114,6 @@ function webhookFile(webhook: Webhook): SecretFile[] {
       take,
     },
   ];
-}
-
-function headerFault(secret: string): string | undefined {
-  return isPrintable(secret) ? undefined : 'holds characters that are not allowed in a credential';
 }
 
 /** `settled`: waits for what this process is recording. */

@@ -15,9 +15,13 @@ export function secretIn(text: string): string | undefined {
   return text.split('\n')[0]?.trim() || undefined;
 }
 
-/** Characters that are not printable are not allowed in a header. */
-export function isPrintable(secret: string): boolean {
-  return /^[\x21-\x7e]+$/.test(secret);
+/** What no credential is: text that cannot stand in a header, and a line that was pasted whole. Never repeats it. */
+export function credentialFault(secret: string): string | undefined {
+  if (!/^[\x21-\x7e]+$/.test(secret))
+    return 'holds blanks, line breaks or other characters that are not allowed in a credential';
+  if (/^\w*(key|token|secret|password)=[^=]/i.test(secret))
+    return 'holds a name and `=` before the credential: give only what stands behind the `=`';
+  return /^(["'`]).*\1$/.test(secret) ? 'is in quotes: give the credential without them' : undefined;
 }
 
 /** The same form as the token of a first start: a shorter one can be guessed. */
@@ -77,7 +81,7 @@ export class NameReader {
   /** `NAME`, or the first line of the file that `NAME_FILE` names. */
   secret(name: string): string | undefined {
     const file = this.text(`${name}_FILE`);
-    if (file === undefined) return this.printable(name, this.text(name));
+    if (file === undefined) return this.usable(name, this.text(name));
     if (this.text(name) !== undefined)
       this.fault([name, `${name}_FILE`], `${name} and ${name}_FILE are both set: set one of them`);
     if (this.mayLack.includes('secrets')) return readable(file, (read) => this.secretFiles.set(name, read));
@@ -85,7 +89,7 @@ export class NameReader {
       const secret = secretIn(readFileSync(file, 'utf8'));
       this.secretFiles.set(name, file);
       if (!secret) this.fault(`${name}_FILE`, `${name}_FILE: \`${file}\` is empty`);
-      return this.printable(`${name}_FILE`, secret);
+      return this.usable(`${name}_FILE`, secret);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       // A bare word that is no file may be the secret itself.
@@ -100,9 +104,9 @@ export class NameReader {
   }
 
   /** The message never repeats the secret. */
-  private printable(name: string, secret: string | undefined): string | undefined {
-    if (secret !== undefined && !isPrintable(secret))
-      this.fault(name, `${name} holds blanks, line breaks or other characters that are not allowed in a credential`);
+  private usable(name: string, secret: string | undefined): string | undefined {
+    const wrong = secret === undefined ? undefined : credentialFault(secret);
+    if (wrong !== undefined) this.fault(name, `${name} ${wrong}`);
     return secret;
   }
 }
@@ -110,7 +114,7 @@ export class NameReader {
 function readable(file: string, found: (file: string) => void): string | undefined {
   try {
     const secret = secretIn(readFileSync(file, 'utf8'));
-    if (!secret || !isPrintable(secret)) return undefined;
+    if (!secret || credentialFault(secret) !== undefined) return undefined;
     found(file);
     return secret;
   } catch {

@@ -120,6 +120,13 @@ describe('configuration', () => {
       ],
       ['TRUSTWARD_TOKEN', 'short', 'expected 16 to 512 letters'],
       ['TRUSTWARD_ADMIN_TOKEN', 'two words', 'TRUSTWARD_ADMIN_TOKEN holds blanks'],
+      ['TRUSTWARD_API_KEY', 'one\nAPI_KEY=two', 'TRUSTWARD_API_KEY holds blanks, line breaks'],
+      [
+        'TRUSTWARD_API_KEY',
+        'API_KEY=key-0123',
+        'TRUSTWARD_API_KEY holds a name and `=` before the credential: give only what',
+      ],
+      ['TRUSTWARD_API_KEY', '"key-0123"', 'TRUSTWARD_API_KEY is in quotes: give the credential without them'],
       ['TRUSTWARD_API_KEY_FILE', '/nowhere/key', '`/nowhere/key` cannot be read (ENOENT)'],
     ])('%s=%s', (name, value, words) => {
       const env: Environment = { ...REAL, [name]: value };
@@ -181,6 +188,11 @@ describe('configuration', () => {
       const env = { TRUSTWARD_API_URL: REAL.TRUSTWARD_API_URL, TRUSTWARD_API_KEY_FILE: join(dir, 'key') };
       expect(readConfig(env).api?.credential.secret).toBe('key-from-file');
     });
+    it('may hold what a name and quotes are made of', () => {
+      for (const key of ['QUJD=', 'KEY==', 'key-"x', 'a=b'])
+        expect(readConfig({ ...REAL, TRUSTWARD_API_KEY: key }).api?.credential.secret).toBe(key);
+    });
+
     it('that stands where its file belongs is not repeated', () => {
       const { TRUSTWARD_API_URL } = REAL;
       const [fault] = faultsOf({ TRUSTWARD_API_URL, TRUSTWARD_API_KEY_FILE: 'the-key-itself' });
