@@ -104,11 +104,14 @@ function unusualItems({ done, sinceMs = 0 }: WorkNow, untilMs: number, when: str
     .map(({ action, targets }) => ({ action, targets, before: mostBefore(done, action) }))
     .filter(({ action, targets, before }) => isGrave(action) || (targets >= FEW && targets > before))
     .sort((one, other) => Number(isGrave(other.action)) - Number(isGrave(one.action)) || other.targets - one.targets)
-    .map(({ action, targets, before }) => {
+    .map(({ action, targets, before }, at, all) => {
+      const isFirst = all.findIndex((one) => !isGrave(one.action)) === at;
       const most = hasWeek
-        ? `at most ${countText(before)} a day in the week before`
-        : 'there is no week before to compare with';
-      return `${doneWords(action, targets)} ${when}${isGrave(action) ? '' : ` (${most})`}`;
+        ? ` (at most ${countText(before)}${isFirst ? ' a day in the week before' : ''})`
+        : isFirst
+          ? ' (there is no week before to compare with)'
+          : '';
+      return `${doneWords(action, targets)}${at === 0 ? ` ${when}` : ''}${isGrave(action) ? '' : most}`;
     });
 }
 

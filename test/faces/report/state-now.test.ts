@@ -50,10 +50,11 @@ describe('the first sentence', () => {
     expect(await now()).toEqual({ tone: 'good', sentence: 'All is well.' });
     await addDone(store, 'c', 'ban_device', 1);
     await addDone(store, 'd', 'disable_service', 7);
+    await addDone(store, 'n', 'notify', 5);
     expect(await now()).toEqual({
       tone: 'wait',
       sentence:
-        '7 services were disabled in the last 24 hours, 6 devices were banned in the last 24 hours (at most 5 a day in the week before).',
+        '7 services were disabled in the last 24 hours, 6 devices were banned (at most 5 a day in the week before), notify was done for 5 targets (at most 0).',
     });
     clock.advance(25 * HOUR_MS);
     expect(await now()).toEqual({ tone: 'good', sentence: 'All is well.' });

@@ -137,6 +137,12 @@ describe('what rules matched and did over a range', () => {
     expect(html).toContain('class="bar reached"');
   });
 
+  it('flags a rule whose mode its evidence does not allow, in the list of rules', async () => {
+    const reader = { thresholds: EVIDENCE_THRESHOLDS, isKept: () => true, of: () => evidenceOf({}, { flaps: 1 }) };
+    const { get } = openPages({ evidence: reader });
+    expect((await get('/rules')).text).toContain('21 days of evidence: its mode enforce is not earned');
+  });
+
   it('names a limit that is more than there are subjects as what it is', async () => {
     const { get, store } = openPages();
     const limits = { max: 25, percent: 2, allowed: 8, targets: 6, inDay: { subjects: 4, allowed: 800_000 } };

@@ -213,7 +213,7 @@ describe('the report of a run', () => {
       /Run \d+: enforcing run, 20/.exec(text)?.[0] as string,
       'Would ban 1 device (owners not known) and leave 1 more waiting for a yes; nothing was changed.',
       'There is no earlier completed live run',
-      'What it affects',
+      'Who matches, and what is decided',
       'Would act (1)',
       'Ana laptop',
       'MdmData.CompromisedStatus = "TRUE"',

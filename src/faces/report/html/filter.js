@@ -31,11 +31,12 @@
   // Said once: each time by itself names no zone.
   const nameZone = () => {
     const main = document.querySelector('main');
-    if (!main || document.getElementById('zone')) return;
+    const { timeZone } = format.resolvedOptions();
+    if (!main || timeZone === 'UTC' || document.getElementById('zone')) return;
     const line = document.createElement('p');
     line.id = 'zone';
     line.className = 'quiet';
-    line.textContent = `Times are in the zone of this browser, ${format.resolvedOptions().timeZone}. Point at one to see it in UTC.`;
+    line.textContent = `Times are in the zone of this browser, ${timeZone}. Point at one to see it in UTC.`;
     main.append(line);
   };
   const texts = new WeakMap();

@@ -197,7 +197,7 @@ function Effects({ report, groups, place }: { report: Report; groups: readonly R
   };
   return (
     <section class="card">
-      <h2>What it affects</h2>
+      <h2>Who matches, and what is decided</h2>
       <Table
         caption="Devices and people, by rule, action and decision"
         columns={['Rule', 'Action', 'Decision', ...counts.map((head) => ({ head, kind: 'number' as const }))]}

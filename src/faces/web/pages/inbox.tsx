@@ -247,7 +247,16 @@ export function inboxPages(deps: HttpDeps): Route[] {
 async function sections(deps: HttpDeps, { state, before }: Asked) {
   const counts = await deps.reader.inboxCounts();
   const shown = INBOX_STATES.filter((one) => (state === undefined ? counts[one] > 0 : one === state));
-  if (shown.length === 0) return <p class="empty">{inboxSentence(counts)}</p>;
+  if (shown.length === 0)
+    return (
+      <div class="card">
+        <p class="lead">{inboxSentence(counts)}</p>
+        <p class="quiet">
+          Plans that need a yes come here, and actions that failed or are in doubt. What was answered before is in{' '}
+          <Link href="/plans">Plans</Link>.
+        </p>
+      </div>
+    );
   const limit = state === undefined ? FIRST : PAGE;
   const cards = await Promise.all(
     shown.map(async (one) => {

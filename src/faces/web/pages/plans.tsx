@@ -123,7 +123,7 @@ function runRow(counted: CountedRun, nowMs: number): Row {
       <Link href={`/runs/${run.seq}`}>{run.seq}</Link>,
       <Ago at={run.startedAt} nowMs={nowMs} />,
       triggerWords(run).map((words) => <div>{words}</div>),
-      <Mark word={run.modeInForce} />,
+      <Mark word={run.modeInForce} tone="calm" />,
       <>
         <Mark word={run.status} />
         {run.error === null ? null : (

@@ -528,7 +528,7 @@ async function now({ reader }: HttpDeps, { id, then }: Rule, last: RunTally | un
             <Link href={addressOf('/in-force', { rule: id, action, status })}>
               {countText(count)} × {action}
             </Link>{' '}
-            <Mark word={status} text={claimWords(status)} tone={status === 'orphaned' ? 'wait' : 'good'} />
+            <Mark word={status} text={claimWords(status)} tone={status === 'orphaned' ? 'wait' : 'calm'} />
           </li>
         ))}
       </ul>

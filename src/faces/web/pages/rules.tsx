@@ -192,7 +192,7 @@ function ruleRow(rule: Rule, { daemonMode, newest, tallies, over, inForce, repor
         <div class="quiet">
           <Code>{id}</Code>
         </div>
-        {evidence === undefined ? null : <EvidenceLine evidence={evidence} nowMs={over.nowMs} />}
+        {evidence === undefined ? null : <EvidenceLine mode={rule.mode} evidence={evidence} />}
       </>,
       <Mark word={severity} />,
       subject,
@@ -220,14 +220,21 @@ function ruleRow(rule: Rule, { daemonMode, newest, tallies, over, inForce, repor
   };
 }
 
-/** The rule's page has all of it. */
-function EvidenceLine({ evidence, nowMs }: { evidence: ReportEvidence | null; nowMs: number }) {
+/** What its evidence allows beside what it does; the rule's page has all of it. */
+function EvidenceLine({ mode, evidence }: { mode: Mode; evidence: ReportEvidence | null }) {
   if (evidence === null) return <div class="quiet">no evidence yet</div>;
-  const { earned, replayed, madeAt } = evidence;
+  const { earned, replayed, text } = evidence;
+  const words =
+    leastMode(mode, earned) !== mode ? (
+      <Mark word={earned} tone="wait" text={`its mode ${mode} is not earned`} />
+    ) : earned === mode ? (
+      'its mode is earned'
+    ) : (
+      `${earned} is earned`
+    );
   return (
-    <div class="quiet" title={showHidden(evidence.text)}>
-      {plural(replayed?.days ?? 0, 'day')} of evidence,{' '}
-      {earned === 'dry-run' ? 'no mode is earned yet' : `${earned} is earned`} (<Ago at={madeAt} nowMs={nowMs} />)
+    <div class="quiet" title={showHidden(text)}>
+      {plural(replayed?.days ?? 0, 'day')} of evidence: {words}
     </div>
   );
 }
