@@ -30,6 +30,9 @@ export function sameDryRun({ mode, rules, onceId }: Pick<RunRequest, 'mode' | 'r
   return JSON.stringify(rules ? [...rules].sort() : null);
 }
 
+/** Stands above whatever shows the organization of the embedded console. */
+export const DEMO_WORDS = 'DEMO: a made-up organization, served by the embedded console';
+
 export interface Run {
   id: string;
   /** Position among the runs of this database: 1, 2, 3 …; 0 for a what-if, which is not stored. */

@@ -20,6 +20,7 @@ import { systemClock } from '../../runtime/system/clock.ts';
 import { factText, showHidden } from '../report/fact-text.ts';
 import { paragraph } from '../report/terminal-table.ts';
 import { asOfWords } from '../report/why-words.ts';
+import { demoMark } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { operations } from './operations.ts';
 import { chosenName } from './operator.ts';
@@ -28,7 +29,8 @@ import { whyText } from './why-text.ts';
 export async function whyAtCommand(io: Io, name: string, at: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const why = await reading(io, options, name, at, whyAt);
-  write(io, options, format === 'json' ? json(encodedJson(answers.why, why)) : whyText(why, widthOf(options)));
+  const text = async () => (await demoMark(io, options)) + whyText(why, widthOf(options));
+  write(io, options, format === 'json' ? json(encodedJson(answers.why, why)) : await text());
   return 0;
 }
 

@@ -3,11 +3,13 @@
 import { existsSync } from 'node:fs';
 import type { Database } from '../../domain/database.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
+import { DEMO_WORDS } from '../../domain/run.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import {
   chosenOrganization,
   type Environment,
   type Flags,
+  isDemo,
   isPostgres,
   NameReader,
   readDatabasePath,
@@ -36,6 +38,12 @@ export async function withSettings(io: Io, options: Flags): Promise<Io> {
   if (!organization) return io;
   const { environmentOf } = await import('../../runtime/organizations/load-organizations.ts');
   return { ...io, env: environmentOf(organization, io.env) };
+}
+
+/** What stands above an answer about the embedded console. */
+export async function demoMark(io: Io, options: Flags): Promise<string> {
+  const { env } = await withSettings(io, options);
+  return isDemo(env, flagsOf(options)) ? `${DEMO_WORDS}\n\n` : '';
 }
 
 /** Undefined where the environment alone configures the one that there is. */

@@ -7,7 +7,7 @@ import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import { explainSubject } from '../../engine/explain/judge-subject.ts';
 import { composeWhatIf } from '../../runtime/compose/compose.ts';
 import type { Config } from '../../runtime/config/config.ts';
-import { configOf } from './config-of.ts';
+import { configOf, demoMark } from './config-of.ts';
 import { findDaemon, namingApi } from './daemon-client.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 import { operations, otherThanActive } from './operations.ts';
@@ -22,7 +22,8 @@ export async function explainCommand(io: Io, rule: string, subject: string, opti
   const explained: Explained = other
     ? await explainedBy(config, rule, subject)
     : await operations(io, options).explainRule({ id: rule, subject });
-  const text = () => explainedText(explained, widthOf(options));
+  const mark = await demoMark(io, options);
+  const text = () => mark + explainedText(explained, widthOf(options));
   const json = () => {
     const { whatIf, ...answer } = explained;
     return JSON.stringify({ ...encodedJson(schemas.explained, answer), whatIf }, null, 2);
@@ -56,7 +57,8 @@ export async function whyCommand(io: Io, name: string, options: WhyOptions): Pro
   }
   const what = await chosenName(io, options, name, SUBJECT_KINDS, { confirms: false });
   const why = await operations(io, options).why({ of: what });
-  const text = () => whyText(why, widthOf(options));
+  const mark = await demoMark(io, options);
+  const text = () => mark + whyText(why, widthOf(options));
   write(io, options, format === 'json' ? JSON.stringify(encodedJson(schemas.why, why), null, 2) : text());
   return 0;
 }

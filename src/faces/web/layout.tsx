@@ -7,6 +7,7 @@ import { STREAM_PATH } from '../../contract/endpoint.ts';
 import { SWITCHES } from '../../contract/operator.ts';
 import type { Caller, Scope } from '../../domain/endpoint-token.ts';
 import { type Stop, stopText } from '../../domain/operator.ts';
+import { DEMO_WORDS } from '../../domain/run.ts';
 import type { Mount } from '../http/mount.ts';
 import { includesScope } from '../http/sign-in.ts';
 import { countText, showHidden } from '../report/fact-text.ts';
@@ -95,7 +96,7 @@ function WholePage({ content, context }: { content: PageContent; context: PageCo
           Skip to the content
         </Link>
         <header>
-          {demo ? <div class="demo-line">DEMO: a made-up organization, served by the embedded console</div> : null}
+          {demo ? <div class="demo-line">{DEMO_WORDS}</div> : null}
           {stop ? <StopLine stop={stop} caller={caller} /> : null}
           {caller ? <Top caller={caller} find={find} mount={mount} stopped={stop !== undefined} /> : null}
         </header>

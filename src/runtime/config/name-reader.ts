@@ -148,9 +148,13 @@ export interface Flags {
 /** What the reading commands need: only the database; no credential. */
 export function readDatabasePath(env: Environment, flags: Flags = {}): string {
   // Each is read, although a flag may stand for it: what nothing reads is taken for a slip.
-  const { TRUSTWARD_API_URL: address = '', TRUSTWARD_DB: database } = env;
-  const demo = (flags.apiUrl ?? address).trim() === '';
-  return flags.db ?? (database?.trim() || undefined) ?? (demo ? 'data/demo.db' : 'data/trustward.db');
+  const [isOwn, { TRUSTWARD_DB: database }] = [isDemo(env, flags), env];
+  return flags.db ?? (database?.trim() || undefined) ?? (isOwn ? 'data/demo.db' : 'data/trustward.db');
+}
+
+/** Without an address, the embedded console is meant. */
+export function isDemo({ TRUSTWARD_API_URL: address = '' }: Environment, { apiUrl = address }: Flags): boolean {
+  return apiUrl.trim() === '';
 }
 
 // Which organization a command is about.

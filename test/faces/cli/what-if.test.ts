@@ -80,6 +80,22 @@ describe('a run over other rules, without a daemon', () => {
     );
   });
 
+  it('why and explain name the made-up organization as reports do', async () => {
+    const demo = { TRUSTWARD_DB: join(org.dir, 'demo/demo.db'), TRUSTWARD_RULES: org.rulesDir };
+    await command(['run', '--mode', 'dry-run'], demo);
+    const listed = JSON.parse((await command(['devices', '--limit', '1', '--format', 'json'], demo)).out);
+    const { id } = listed.subjects[0];
+    for (const asked of [
+      ['why', id],
+      ['why', id, '--at', '0s'],
+      ['explain', 'ban-compromised-device', id],
+    ]) {
+      const { out, err } = await command(asked, demo);
+      expect(out + err).toMatch(/^DEMO: a made-up organization/);
+    }
+    expect((await command(['why', 'LOST-1'], org.env)).out).not.toContain('DEMO');
+  });
+
   it('names a text that no device has, and the one that is meant', async () => {
     const by = (platform: string) =>
       BAN_COMPROMISED.replace('{ var: MdmData.CompromisedStatus }, "TRUE"', `{ var: Platform }, ${platform}`)

@@ -4,6 +4,7 @@
 import { spanText } from '../../../base/time.ts';
 import type { ReplayBucketView, ReplayDocument, ReplayRuleView } from '../../../contract/replay.ts';
 import type { Report } from '../../../contract/report.ts';
+import { DEMO_WORDS } from '../../../domain/run.ts';
 import { timeWords } from '../decision-words.ts';
 import { countText, plural } from '../fact-text.ts';
 import { allowedInRun, mergedBuckets, replayHead, replayHeadline, replayTables, wayWords } from '../replay/sections.ts';
@@ -300,7 +301,7 @@ export function* reportHtmlPieces(report: Report): Generator<string> {
 
 const DEMO = String(
   <header>
-    <div class="demo-line">DEMO: a made-up organization, served by the embedded console</div>
+    <div class="demo-line">{DEMO_WORDS}</div>
   </header>,
 );
 

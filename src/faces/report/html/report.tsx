@@ -117,7 +117,7 @@ function* groupPieces(report: Report, group: RowGroup, place: Place): Generator<
     </summary>
   );
   yield `<details data-group id="${idOfGroup(group)}"${isOpen ? ' open' : ''}>${summary}${<GroupWords report={report} group={group} place={place} />}`;
-  yield* groupTable(report, group, decisions.slice(0, place.rowsMax), place);
+  yield* groupTable(group, decisions.slice(0, place.rowsMax), place);
   if (!place.isPage && decisions.length > OPEN_MAX)
     yield `<p class="paper">On paper: the first ${OPEN_MAX} of ${countText(decisions.length)} rows.</p>`;
   yield '</details>';
@@ -129,12 +129,7 @@ const OPEN_MAX = 100;
 const OPEN_ALL_MAX = 1_000;
 
 /** The rows, and the way to those after them. */
-export function* groupTable(
-  report: Report,
-  group: RowGroup,
-  rows: readonly RunDecision[],
-  place: Place,
-): Generator<string> {
+export function* groupTable(group: RowGroup, rows: readonly RunDecision[], place: Place): Generator<string> {
   const shown = rows.flatMap((decision) => place.whole(decision) ?? []);
   const columns = groupColumns(group, shown);
   const caption = `${sectionOf(group)}: ${group.action} by ${group.rule}`;

@@ -169,7 +169,7 @@ async function groupPage({ reader }: HttpDeps, outlineOf: OutlineOf, context: Ct
           <Link href={pathOf(run)}>The report of run {run.seq}</Link>
         </p>
         <section class="card" id="rows">
-          <Pieces of={() => groupTable(report, group, rows, place)} />
+          <Pieces of={() => groupTable(group, rows, place)} />
         </section>
       </>
     ),
