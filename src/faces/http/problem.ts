@@ -44,7 +44,8 @@ export class Problem extends Error {
     readonly slug: string,
     readonly title: string,
     readonly problemDetail: string,
-    readonly more: { errors?: FieldError[]; headers?: Record<string, string> } = {},
+    /** `signInTo`: whoever signs in on the page of this problem is led there. */
+    readonly more: { errors?: FieldError[]; headers?: Record<string, string>; signInTo?: string } = {},
   ) {
     super(problemDetail);
   }

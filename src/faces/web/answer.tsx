@@ -8,11 +8,13 @@ import { mountOf } from '../http/mount.ts';
 import { Problem } from '../http/problem.ts';
 import { type Ctx, callerIfAny, leadTo, type Route, Turns } from '../http/route.ts';
 import { includesScope } from '../http/sign-in.ts';
+import { asSentence } from '../report/fact-text.ts';
 import { Link } from '../report/html/link.tsx';
 import { Words } from '../report/html/text.tsx';
 import { type Waiting, within } from './address.ts';
 import { zippedResponse } from './assets.ts';
 import { Layout, type PageContent, type PageContext } from './layout.tsx';
+import { wrongSignIn } from './pages/sign-in.tsx';
 
 const HEADERS = { 'Content-Type': 'text/html; charset=utf-8' };
 
@@ -117,26 +119,29 @@ export async function problemPage(
   const { title, problemDetail, more, status } = problem;
   const content: PageContent = {
     title,
-    body: (
-      <article class="card">
-        <h1>{title}</h1>
-        <p>
-          <Words>{problemDetail}</Words>
-        </p>
-        {more.errors && more.errors.length > 1 ? (
-          <ul>
-            {more.errors.map(({ path, message }) => (
-              <li>
-                <Words>{`${path} ${message}`}</Words>
-              </li>
-            ))}
-          </ul>
-        ) : null}
-        <p>
-          <Link href="/">Overview</Link>
-        </p>
-      </article>
-    ),
+    body:
+      more.signInTo === undefined ? (
+        <article class="card">
+          <h1>{title}</h1>
+          <p>
+            <Words>{problemDetail}</Words>
+          </p>
+          {more.errors && more.errors.length > 1 ? (
+            <ul>
+              {more.errors.map(({ path, message }) => (
+                <li>
+                  <Words>{`${path} ${message}`}</Words>
+                </li>
+              ))}
+            </ul>
+          ) : null}
+          <p>
+            <Link href="/">Overview</Link>
+          </p>
+        </article>
+      ) : (
+        wrongSignIn(asSentence(problemDetail), more.signInTo)
+      ),
   };
   const shared = { caller, demo: deps.demo, stop: undefined, waiting: 0, mount: mountOf(context) };
   return htmlOf(context, content, shared, status, more.headers);

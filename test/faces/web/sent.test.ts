@@ -39,6 +39,22 @@ describe('How a page is sent', () => {
   );
 });
 
+describe('A wrong token', () => {
+  it('is named in place: the form stays, and leads where it was to lead', async () => {
+    const { post } = openPages();
+    const sent = await post('/sign-in', { token: 'wrong-token-0123456789', to: '/runs?x=1' }, 'none');
+    expect(sent).toMatchObject({
+      status: 401,
+      text: expect.stringContaining('he token is unknown, revoked or expired'),
+    });
+    expect(sent.html).toMatch(/<input type="password" name="token" [^>]*aria-invalid="true"/);
+    expect(sent.html).toContain('<input type="hidden" name="to" value="/runs?x=1"/>');
+    expect(sent.html).not.toContain('wrong-token');
+    const used = await post('/sign-in', { code: 'x'.repeat(43), to: '/runs' }, 'none');
+    expect(used).toMatchObject({ status: 401, html: expect.stringContaining('name="token"') });
+  });
+});
+
 describe('A page waits for the platform only so long; who asks again for the same joins what is under way', () => {
   const waiting = (sleep: Waiting['clock']['sleep'], ending = new AbortController().signal): Waiting => ({
     clock: { sleep },

@@ -41,7 +41,7 @@ export function signInRoutes({ signInAt, opensByCommand, log }: SignInParts): Ro
         const { code, token, to } = await readForm(context, signInForm);
         const signIn = signInAt(context);
         const signedIn = await (code === undefined ? signIn.withToken(token?.trim() ?? '') : signIn.withCode(code));
-        if (!signedIn) throw code === undefined ? unknownToken(opensByCommand) : usedUp(opensByCommand);
+        if (!signedIn) throw (code === undefined ? unknownToken : usedUp)(opensByCommand, localPath(to));
         await signIn.signOut(context.req.header('cookie'));
         const { name } = signedIn.caller;
         log.info({ by: name }, `${name} signed in to the page`);
@@ -67,16 +67,16 @@ function localPath(to: string | undefined): string {
   return to !== undefined && to.length <= RETURN_MAX && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : '/';
 }
 
-function usedUp(opensByCommand: boolean): Problem {
+function usedUp(opensByCommand: boolean, signInTo: string): Problem {
   const then = opensByCommand ? 'run `trustward open` for a new one' : 'sign in with a token';
   const detail = `the link is unknown, was used already, or is older than ten minutes: ${then}`;
-  return new Problem(401, 'unauthorized', 'The link cannot be used', detail);
+  return new Problem(401, 'unauthorized', 'The link cannot be used', detail, { signInTo });
 }
 
-function unknownToken(opensByCommand: boolean): Problem {
+function unknownToken(opensByCommand: boolean, signInTo: string): Problem {
   const then = opensByCommand
     ? 'run `trustward open` for a link'
     : 'make a new one with `trustward tokens add NAME --scope SCOPE`';
   const detail = `the token is unknown, revoked or expired: check it, or ${then}`;
-  return new Problem(401, 'unauthorized', 'The token is not valid', detail);
+  return new Problem(401, 'unauthorized', 'The token is not valid', detail, { signInTo });
 }

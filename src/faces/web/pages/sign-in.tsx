@@ -1,11 +1,12 @@
 // web: signing in: by a link that works once, or by a token. In: the code of a link. Out: a form. Looking at it uses nothing up: only
 // its button does, since previews of links read addresses.
+import type { Child } from 'hono/jsx';
 import { z } from 'zod';
 import { type Ctx, type Route, readQuery } from '../../http/route.ts';
 import type { SignInParts } from '../../http/routes/sign-in.ts';
 import { RETURN_MAX } from '../../http/sign-in.ts';
 import { Form } from '../../report/html/link.tsx';
-import { Name } from '../../report/html/text.tsx';
+import { Name, Words } from '../../report/html/text.tsx';
 import type { PageContent } from '../layout.tsx';
 
 const query = z.strictObject({ code: z.string().max(200).optional(), to: z.string().max(RETURN_MAX).optional() });
@@ -24,15 +25,8 @@ export function signInPages({ signInAt, opensByCommand, answer }: SignInPagePart
         const { code, to } = readQuery(context, query);
         const caller = code === undefined ? undefined : await signInAt(context).peek(code);
         const body =
-          code === undefined ? (
-            <TokenForm to={to} opensByCommand={opensByCommand} />
-          ) : caller === undefined ? (
-            <>
-              <div class="notice bad" role="alert">
-                This link was used already, or is older than ten minutes.
-              </div>
-              <TokenForm to={to} opensByCommand={opensByCommand} />
-            </>
+          caller === undefined ? (
+            <TokenForm to={to} {...(code === undefined ? { opensByCommand } : { wrong: USED })} />
           ) : (
             <Form method="post" action="/sign-in">
               <input type="hidden" name="code" value={code} />
@@ -49,24 +43,46 @@ export function signInPages({ signInAt, opensByCommand, answer }: SignInPagePart
               </button>
             </Form>
           );
-        return answer(context, {
-          title: 'Sign in',
-          body: (
-            <article class="card sign-in">
-              <h1>Trustward</h1>
-              {body}
-            </article>
-          ),
-        });
+        return answer(context, { title: 'Sign in', body: <SignInCard>{body}</SignInCard> });
       },
     },
   ];
 }
 
-function TokenForm({ to, opensByCommand }: { to: string | undefined; opensByCommand: boolean }) {
+const USED = 'This link was used already, or is older than ten minutes.';
+
+/** What was wrong with a token or a link, and the form to try again. */
+export function wrongSignIn(wrong: string, to: string) {
+  return (
+    <SignInCard>
+      <TokenForm to={to} wrong={wrong} />
+    </SignInCard>
+  );
+}
+
+function SignInCard({ children }: { children: Child }) {
+  return (
+    <article class="card sign-in">
+      <h1>Trustward</h1>
+      {children}
+    </article>
+  );
+}
+
+interface TokenFormProps {
+  to: string | undefined;
+  opensByCommand?: boolean;
+  wrong?: string;
+}
+
+function TokenForm({ to, opensByCommand = false, wrong }: TokenFormProps) {
   return (
     <>
-      {opensByCommand ? (
+      {wrong !== undefined ? (
+        <div class="notice bad" role="alert" id="wrong">
+          <Words>{wrong}</Words>
+        </div>
+      ) : opensByCommand ? (
         <p>
           On the machine of the daemon, <code>trustward open</code> makes a link that signs you in. Or use a token of
           the endpoint:
@@ -80,7 +96,14 @@ function TokenForm({ to, opensByCommand }: { to: string | undefined; opensByComm
         <input type="hidden" name="to" value={to ?? '/'} />
         <label class="field">
           <span>Token</span>
-          <input type="password" name="token" required autocomplete="off" maxlength={512} />
+          <input
+            type="password"
+            name="token"
+            required
+            autocomplete="off"
+            maxlength={512}
+            {...(wrong !== undefined && { 'aria-invalid': 'true', 'aria-describedby': 'wrong', autofocus: true })}
+          />
         </label>
         <button type="submit" class="main">
           Sign in
