@@ -159,6 +159,7 @@ const changes = z.strictObject({
   /** Null when there is none: then all decisions of this run are new, except those that an earlier run wrote. */
   since: z.strictObject({ run: text, seq: count, at: time }).nullable(),
   new: count,
+  byNewRules: count.optional().describe('of the new ones, those by rules that the run before did not have'),
   /** No longer decided. */
   gone: count,
   /** About the same rule, subject, action and target, and decided otherwise. */

@@ -138,7 +138,7 @@ export interface RuleLimits {
 }
 
 /** A run to compare another one with. */
-export type ComparedRun = Pick<Run, 'id' | 'seq' | 'startedAt'>;
+export type ComparedRun = Pick<Run, 'id' | 'seq' | 'startedAt' | 'rules'>;
 
 /** What one run counted for one rule. */
 export interface RunMatches {

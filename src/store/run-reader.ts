@@ -40,8 +40,8 @@ const LIVE = JSON.stringify(MODES.filter(isLive));
 
 function* comparedRun(db: Db, run: Run): Work<ComparedRun | undefined> {
   const live = 'SELECT value FROM json_each(?)';
-  const row = yield* db.get<{ id: string; seq: number; started_at: number }>(
-    `SELECT id, seq, started_at FROM runs
+  const row = yield* db.get<{ id: string; seq: number; started_at: number; rules: string }>(
+    `SELECT id, seq, started_at, rules FROM runs
      WHERE seq < ? AND status = 'completed' AND scoped = 0 AND (mode IN (${live}) AND daemon_mode IN (${live})) = ?
      ORDER BY seq DESC LIMIT 1`,
     run.seq,
@@ -49,7 +49,7 @@ function* comparedRun(db: Db, run: Run): Work<ComparedRun | undefined> {
     LIVE,
     isLive(leastMode(run.mode, run.daemonMode)) ? 1 : 0,
   );
-  return row && { id: row.id, seq: row.seq, startedAt: row.started_at };
+  return row && { id: row.id, seq: row.seq, startedAt: row.started_at, rules: storedJson<string[]>(row.rules) };
 }
 
 /** Every rule of which a decision has ended, found in the index one after another. */

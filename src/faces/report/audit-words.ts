@@ -3,7 +3,6 @@
 
 import { shownName } from '../../base/text.ts';
 import { timeText } from '../../base/time.ts';
-import type { ActionName } from '../../domain/action.ts';
 import type { AuditKind } from '../../domain/audit-entry.ts';
 import { LIFTED_BY_TIME, type ReasonCode } from '../../domain/decision.ts';
 import { aboutText } from '../../domain/exemption.ts';
@@ -11,9 +10,8 @@ import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { type Identity, type IdentityReader, nameKey } from '../../domain/identity.ts';
 import { saidText } from '../../domain/operator.ts';
 import type { PageReader, RecordReader } from '../../domain/store-ports.ts';
-import { asSentence, countText, listed, plural, verbOf } from './fact-text.ts';
+import { actWords, asSentence, countText, listed, plural } from './fact-text.ts';
 import { planTitle } from './inbox.ts';
-import { pastOf } from './state-now.ts';
 
 // The names of what entries are about.
 
@@ -189,17 +187,6 @@ class Told {
   }
 }
 
-/** The name of an action that calls the platform has a verb and an object, with `_` between them. */
-function actWords(action: ActionName, target: string): { toDo: string; wasDone: string; isCall: boolean } {
-  const named = verbOf(action);
-  if (named) return { toDo: `${named.verb} ${target}`, wasDone: `${target} was ${pastOf(named.verb)}`, isCall: true };
-  const [verb = '', ...rest] = action.split('_');
-  if (rest.length === 0)
-    return { toDo: `${verb} about ${target}`, wasDone: `${pastOf(verb)} about ${target}`, isCall: false };
-  const way = `${rest.slice(0, -1).join(' ')} a ${rest.at(-1)}`;
-  return { toDo: `${verb} ${target} ${way}`, wasDone: `${target} was ${pastOf(verb)} ${way}`, isCall: true };
-}
-
 // One sentence for each kind.
 
 type Words = (told: Told) => string;
@@ -368,7 +355,7 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   },
   'database.moved': { words: (told) => `The database was moved from ${told.of('from')} to ${told.of('to')}` },
   'tables.accepted': deed(() => 'accepted tables that were changed beside the engine'),
-  'tables.changed': { words: () => 'Tables were written, and their digests were recorded' },
+  'tables.changed': { words: () => 'Records were saved, and sealed so that a later edit shows' },
   'restore.accepted': deed(() => 'accepted a restored database'),
   'notification.delivered': { words: (told) => `A message (${messageOf(told)}) reached ${told.of('to')}` },
   'notification.given_up': {

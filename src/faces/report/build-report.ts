@@ -31,7 +31,7 @@ import {
 } from './decision-view.ts';
 import { actKindOf } from './decision-words.ts';
 import { evidenceView } from './evidence-words.ts';
-import { asSentence, countText, listed, plural, verbOf } from './fact-text.ts';
+import { actWords, asSentence, countText, listed, plural } from './fact-text.ts';
 import { ceilingsOf, grouped, limitsOf, trendOf } from './grouped.ts';
 import { type Due, laterOf, whenDue } from './later.ts';
 import { operatorView, plannedIn, reportPlan, reportPlanHead } from './plan-view.ts';
@@ -239,8 +239,7 @@ function actionWords(decisions: readonly Proposed[]): string {
   const { action, subject } = decisions[0] as Proposed;
   const subjects = new Set(decisions.map(({ subject }) => subject.id)).size;
   const counted = effectWords(countEffect(decisions)) ?? plural(subjects, subject.kind);
-  const named = verbOf(action);
-  return named ? `${named.verb} ${counted}` : `${action.replaceAll('_', ' ')} for ${counted}`;
+  return actWords(action, counted).toDo;
 }
 
 function outcomeWords(done: readonly RunDecision[]): string {

@@ -37,15 +37,19 @@ export async function changesOf(
   const before = new Map(whole.map((decision) => [keyOfDecision(decision), decision]));
   const counts: Record<ReportChange, number> = { new: 0, changed: 0, still: 0 };
   const byId = new Map<string, ReportChange>();
+  const earlierRules = new Set(since?.rules);
+  let byNewRules = 0;
   for (const decision of decisions) {
     const change = changeOf(decision, run, since, before);
     byId.set(decision.id, change);
     counts[change] += 1;
+    if (since && change === 'new' && !earlierRules.has(decision.rule)) byNewRules += 1;
   }
   return {
     changes: {
       since: since ? { run: since.id, seq: since.seq, at: isoTime(since.startedAt) } : null,
       new: counts.new,
+      ...(byNewRules > 0 && { byNewRules }),
       gone: gone.length,
       changed: counts.changed,
       still: counts.still,

@@ -141,6 +141,24 @@ export function verbOf(action: string): { verb: string; noun: string } | undefin
   return verb === undefined || noun === undefined ? undefined : { verb, noun };
 }
 
+/** The verbs of actions are regular: ban, banned; disable, disabled; notify, notified; add, added. */
+export function pastOf(verb: string): string {
+  if (verb.endsWith('e')) return `${verb}d`;
+  if (/[^aeiou]y$/.test(verb)) return `${verb.slice(0, -1)}ied`;
+  return /^(un)?[^aeiou][aeiou][^aeiouwxy]$/.test(verb) ? `${verb}${verb.at(-1)}ed` : `${verb}ed`;
+}
+
+/** The name of an action that calls the platform has a verb and an object, with `_` between them. */
+export function actWords(action: string, what: string, be = 'was'): { toDo: string; wasDone: string; isCall: boolean } {
+  const named = verbOf(action);
+  if (named) return { toDo: `${named.verb} ${what}`, wasDone: `${what} ${be} ${pastOf(named.verb)}`, isCall: true };
+  const [verb = '', ...rest] = action.split('_');
+  if (rest.length === 0)
+    return { toDo: `${verb} about ${what}`, wasDone: `${pastOf(verb)} about ${what}`, isCall: false };
+  const way = `${rest.slice(0, -1).join(' ')} a ${rest.at(-1)}`;
+  return { toDo: `${verb} ${what} ${way}`, wasDone: `${what} ${be} ${pastOf(verb)} ${way}`, isCall: true };
+}
+
 /** `a, b and c`. */
 export function listed(parts: readonly string[]): string {
   const before = parts.slice(0, -1).join(', ');

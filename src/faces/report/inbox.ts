@@ -10,7 +10,7 @@ import { type Intent, nextText, timesRefused } from '../../domain/intent.ts';
 import { INBOX_STATES, type InboxState } from '../../domain/operator.ts';
 import { answerCommand, type PlannedCount } from '../../domain/plan.ts';
 import type { PageReader, PlanLine, RecordReader, WorkReader } from '../../domain/store-ports.ts';
-import { asSentence, countText, listed, plural, verbOf, whole } from './fact-text.ts';
+import { actWords, asSentence, countText, listed, plural, verbOf, whole } from './fact-text.ts';
 import { paragraph, type TerminalOptions, terminalList } from './terminal-table.ts';
 
 interface StateWords {
@@ -187,8 +187,7 @@ export function inboxView(item: InboxItem): InboxItemShown {
 export function inboxTitle(item: InboxItem): string {
   if ('plan' in item) return planTitle(item.counts);
   const { action, target, undo } = item.intent;
-  const named = verbOf(action);
-  return `${asSentence(named?.verb ?? action)} ${target}${undo ? ' (undo)' : ''}`;
+  return `${asSentence(actWords(action, target).toDo)}${undo ? ' (undo)' : ''}`;
 }
 
 /** What a plan does, by its actions. Of a plan whose row is damaged nothing is known. */
@@ -199,8 +198,7 @@ export function planTitle(counts: readonly PlannedCount[]): string {
     sums.set(action, (sums.get(action) ?? 0) + own);
   }
   const parts = [...sums].map(([action, count]) => {
-    const named = verbOf(action);
-    return named ? `${named.verb} ${plural(count, named.noun)}` : `${action} on ${plural(count, 'target')}`;
+    return actWords(action, plural(count, verbOf(action)?.noun ?? 'target')).toDo;
   });
   return parts.length === 0 ? 'A plan' : asSentence(parts.join(', '));
 }

@@ -6,7 +6,7 @@ import type { ReportSnapshot } from '../../contract/report.ts';
 import { INBOX_STATES } from '../../domain/operator.ts';
 import type { DoneInDay, InboxCounts, RecordReader, WorkNow, WorkReader } from '../../domain/store-ports.ts';
 import { snapshotView } from './decision-view.ts';
-import { asSentence, countText, plural, verbOf } from './fact-text.ts';
+import { actWords, asSentence, countText, plural, verbOf } from './fact-text.ts';
 import { INBOX_WORDS } from './inbox.ts';
 
 export interface Now {
@@ -125,14 +125,7 @@ export function isGrave(action: string): boolean {
 
 /** `7 services were disabled`. */
 function doneWords(action: string, targets: number): string {
-  const named = verbOf(action);
-  if (!named) return `${action} was done for ${plural(targets, 'target')}`;
-  return `${plural(targets, named.noun)} ${targets === 1 ? 'was' : 'were'} ${pastOf(named.verb)}`;
-}
-
-/** The verbs of actions are regular: ban, banned; disable, disabled; notify, notified; add, added. */
-export function pastOf(verb: string): string {
-  if (verb.endsWith('e')) return `${verb}d`;
-  if (/[^aeiou]y$/.test(verb)) return `${verb.slice(0, -1)}ied`;
-  return /^(un)?[^aeiou][aeiou][^aeiouwxy]$/.test(verb) ? `${verb}${verb.at(-1)}ed` : `${verb}ed`;
+  const what = plural(targets, verbOf(action)?.noun ?? 'target');
+  const { wasDone, isCall } = actWords(action, what, targets === 1 ? 'was' : 'were');
+  return isCall ? wasDone : `Trustward ${wasDone}`;
 }

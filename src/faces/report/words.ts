@@ -365,11 +365,14 @@ export function changeWords({ run, snapshot, changes }: Report): { sentence: str
     const kind = isLive(leastMode(run.mode, run.daemonMode)) ? 'live' : 'dry';
     return { sentence: `There is no earlier completed ${kind} run over all rules to compare with.`, gone: [] };
   }
+  const { byNewRules = 0 } = changes;
+  const all = byNewRules === changes.new ? '' : `${countText(byNewRules)} `;
+  const byNew = byNewRules === 0 ? '' : ` (${all}by a rule that is new)`;
   const isSame = changes.new + changes.changed + gone === 0;
   const figures = [
     ...(isSame
       ? ['nothing changed']
-      : [`${countText(changes.new)} new`, `${countText(changes.changed)} changed`, `${countText(gone)} gone`]),
+      : [`${countText(changes.new)} new${byNew}`, `${countText(changes.changed)} changed`, `${countText(gone)} gone`]),
     `${countText(changes.still)} as before`,
   ];
   const shown = goneExamples.slice(0, GONE_MAX).map(goneLine);

@@ -104,6 +104,7 @@ describe('an entry of the audit', () => {
       { reason: 'seen', reference: 'CHG-7' },
       'ana (page) approved the plan “Ban 1 device”: seen [CHG-7]',
     ],
+    ['tables.changed', {}, 'Records were saved, and sealed so that a later edit shows'],
     ['intent.dry', { action: 'notify' }, `A dry run would notify about ${NAMED}`],
     ['intent.settled', { action: 'notify' }, `Done: notified about ${NAMED}`],
     ['intent.sent', { action: 'add_to_bundle' }, `The platform was asked to add ${NAMED} to a bundle`],

@@ -214,6 +214,25 @@ describe('the changes of a run', () => {
     expect(report.decisions.filter(({ change }) => change === 'new').map(({ target }) => target)).toEqual(['NEW-1']);
   });
 
+  it('name those of rules that are new themselves', async () => {
+    const store = openStore();
+    await addRun(store, { decisions: [decision()] });
+    const added = ['s2', 's3'].map((id) =>
+      decision({ id, rule: 'new-rule', target: id, subject: { kind: 'device', id } }),
+    );
+    const more = decision({ id: 's4', target: 's4', subject: { kind: 'device', id: 's4' } });
+    const tallies = [tally(), tally({ rule: 'new-rule', match: 2 })];
+    const run = async (id: string, decisions: typeof added) =>
+      buildReport(store, await addRun(store, { id, startedAt: START_MS + 60_000, decisions, tallies }));
+    const report = await run('b', [...added, more]);
+    expect(report.changes).toMatchObject({ new: 3, byNewRules: 2, still: 1 });
+    expect(reportText(report, { width: 200 })).toMatch(
+      /: 3 new \(2 by a rule that is new\), 0 changed, 0 gone, 1 as before\./,
+    );
+    const next = await run('c', []);
+    expect(next.changes).not.toHaveProperty('byNewRules');
+  });
+
   it('name what is gone and why, where that is known', async () => {
     org = await startOrganization({ compromised: 1, rules: { ban: BAN_COMPROMISED, lost: LOST } });
     const { store } = org.composition.engine;

@@ -1,6 +1,6 @@
 // report: the first sentence of every face, made of what is stored: what waits, what went wrong, and what was done beyond the usual.
 import { describe, expect, it } from 'vitest';
-import { readInbox } from '../../../src/faces/report/inbox.ts';
+import { planTitle, readInbox } from '../../../src/faces/report/inbox.ts';
 import { readNow, stateNow } from '../../../src/faces/report/state-now.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { addRun, decision, fakeClock, intent, openStore, plan, START_MS } from '../../support/filled-store.ts';
@@ -58,6 +58,17 @@ describe('the first sentence', () => {
     });
     clock.advance(25 * HOUR_MS);
     expect(await now()).toEqual({ tone: 'good', sentence: 'All is well.' });
+  });
+
+  it('names what no verb and object name as a person would', async () => {
+    const clock = fakeClock();
+    const store = openStore(clock);
+    await addDone(store, 'n', 'notify', 7);
+    await addDone(store, 'b', 'add_to_bundle', 5);
+    expect(stateNow(await readNow(store, clock.nowMs())).sentence).toBe(
+      'Trustward notified about 7 targets in the last 24 hours (there is no week before to compare with), 5 targets were added to a bundle in the last 24 hours (there is no week before to compare with).',
+    );
+    expect(planTitle([{ action: 'notify', rules: [], count: 2, subjects: 2 }])).toBe('Notify about 2 targets');
   });
 
   it('names what went wrong before what waits for a yes, and a stop before both', async () => {

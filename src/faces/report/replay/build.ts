@@ -13,9 +13,8 @@ import type {
 import { effectWords } from '../build-report.ts';
 import { isoOrNull } from '../decision-view.ts';
 import { timeWords } from '../decision-words.ts';
-import { asSentence, countText, listed, plural } from '../fact-text.ts';
+import { asSentence, countText, listed, pastOf, plural } from '../fact-text.ts';
 import { grouped } from '../grouped.ts';
-import { pastOf } from '../state-now.ts';
 import { reasonWords } from '../words.ts';
 
 // A replay in one sentence.

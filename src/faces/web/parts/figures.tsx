@@ -175,7 +175,7 @@ function changeWords(points: readonly Point[], nowMs: number, spanMs: number): s
   const since = agoText(Math.max(first.at, nowMs - spanMs), nowMs);
   if (since === 'just now') return 'first read just now';
   const change = last.count - first.count;
-  if (change === 0) return `as many as ${since}`;
+  if (change === 0) return `the same as ${since}`;
   return `${countText(Math.abs(change))} ${change > 0 ? 'more' : 'fewer'} than ${since}`;
 }
 

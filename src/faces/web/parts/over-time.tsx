@@ -5,10 +5,9 @@ import { z } from 'zod';
 import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
 import type { DoneInStep } from '../../../domain/store-ports.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { asSentence, countText, plural, verbOf } from '../../report/fact-text.ts';
+import { asSentence, countText, pastOf, plural, verbOf } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
 import { Table, When } from '../../report/html/text.tsx';
-import { pastOf } from '../../report/state-now.ts';
 import { addressOf } from '../address.ts';
 import { Ago, type BarSeries, Curve, curveWords, type Point, StepBars } from './figures.tsx';
 
