@@ -23,6 +23,13 @@ export const ID_FIELD = { device: 'DeviceID', user: 'Email', service: 'ServiceID
   string
 >;
 
+/** The fields of a record that the events of its subject may name. */
+export const EVENT_KEYS: Record<SubjectKind, readonly string[]> = {
+  device: ['DeviceID', 'SerialNumber'],
+  user: ['Email'],
+  service: ['ServiceID', 'ServiceName'],
+};
+
 export const SOURCE_OF: Record<SubjectKind, Exclude<Source, 'events'>> = {
   device: 'devices',
   user: 'users',

@@ -207,6 +207,8 @@ export interface Evaluator {
   observe(events: readonly TrustEvent[]): void;
   /** Moves all windows so that they end at `nowMs`; an earlier time than the last one is allowed. */
   advance(nowMs: number): void;
+  /** Whether some of these rules may count the event for whom its user owns, or for whom its device belongs to: not for its own subject. */
+  countsFor(joined: 'user' | 'device', event: TrustEvent, rules: ReadonlySet<string>): boolean;
   judge(kind: SubjectKind, context: JudgeContext): Judge;
   judgePart(kind: SubjectKind, context: JudgeContext): PartJudge;
   merge(kind: SubjectKind): JudgementMerge;

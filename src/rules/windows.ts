@@ -27,7 +27,7 @@ type EventFilter = (event: TrustEvent) => 'no' | { sure: boolean; value: string 
 const SURE = { sure: true, value: '' };
 const PERHAPS = { sure: false, value: '' };
 
-function compileFilter(spec: EventCount): EventFilter {
+export function compileFilter(spec: EventCount): EventFilter {
   const where = spec.where && compileWhere(spec.where);
   const least = spec.severityMin === undefined ? -1 : rankOf(spec.severityMin);
   const passes = (wanted: readonly string[] | undefined, found: string): boolean =>

@@ -91,6 +91,24 @@ describe('an explanation', () => {
     ]);
   });
 
+  it('shows the count of each owner', () => {
+    const rule = ruleOf({ some: [{ var: '$owners' }, { '>=': [{ event_count: { within: '10m' } }, 2] }] });
+    const events = [1, 2].map((id) => eventOf(`e${id}`, NOW_MS - id, { email: 'bob@x' }));
+    const users = new Map(['ann@x', 'bob@x'].map((Email) => [Email, { Email }]));
+    const joins = { users, devices: new Map() };
+    const device = { DeviceID: 'd1', Emails: ['ann@x', 'bob@x'] };
+    const explanation = explain(rule, device, context({ events, joins }));
+    expect(explanation.verdict).toBe('match');
+    const count = 'event_count(within 10m) of an owner';
+    const each = explanation.tree.parts.filter(({ text }) => text.startsWith('element'));
+    expect(each).toMatchObject([
+      { text: `element 1: ${count} >= 2`, answer: 'false', parts: [{ text: count, value: 0 }] },
+      { text: `element 2: ${count} >= 2`, answer: 'true', parts: [{ text: count, value: 2 }] },
+    ]);
+    const gap = explain(rule, device, context({ events: events.slice(1), joins, coverage: [] }));
+    expect([gap.verdict, gap.reason]).toEqual(['unknown', expect.stringContaining(count)]);
+  });
+
   it('finds a bound at every millisecond of the day, since a time in nanoseconds is the millisecond that it is', () => {
     const moments = Array.from({ length: 2_000 }, (_, at) => NOW_MS + at * 1_001);
     expect(moments.filter((ms) => epochMsOf(BigInt(ms) * 1_000_000n) !== ms)).toEqual([]);

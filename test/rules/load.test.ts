@@ -534,3 +534,48 @@ describe('what is refused of the operators that look back, each with the way to 
     expect(JSON.stringify(problemsOf(when))).toContain(JSON.stringify(message).slice(1, -1));
   });
 });
+
+describe('an event operator over what is joined', () => {
+  const count = { '>=': [{ event_count: { within: '1h' } }, 2] };
+  const ofOwners = (inner: unknown) => ({ some: [{ var: '$owners' }, inner] });
+
+  it('makes the rule read the events, for as long as the window is, and who they are of', () => {
+    const { sources, reads } = ruleOf(ofOwners(count));
+    expect([...sources].sort()).toEqual(['devices', 'events', 'users']);
+    expect([reads.windowMs, [...reads.users]]).toEqual([3_600_000, ['Email']]);
+  });
+
+  it.each<[string, unknown]>([
+    ['some', ofOwners(count)],
+    ['what is filtered', { some: [{ filter: [{ var: '$owners' }, { in_group: 'Staff' }] }, count] }],
+    ['count', { '>=': [{ count: [{ var: '$owners' }, count] }, 2] }],
+    [
+      'reduce',
+      {
+        '>=': [
+          { reduce: [{ var: '$owners' }, { '+': [{ var: 'accumulator' }, { event_count: { within: '1h' } }] }, 0] },
+          5,
+        ],
+      },
+    ],
+  ])('can stand in %s', (_, when) => {
+    expect(problemsOf(when)).toEqual([]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['inside a list of texts', { some: [{ var: 'Emails' }, count] }, 'cannot stand inside another element'],
+    [
+      'inside a list of an owner',
+      ofOwners({ some: [{ var: 'TrustData.Factors' }, count] }),
+      'cannot stand inside another element',
+    ],
+    ['that is always true', ofOwners({ '>=': [{ event_count: { within: '1h' } }, 0] }), 'a count is never below 0'],
+    [
+      'with a condition that is always the same',
+      ofOwners({ '>=': [{ event_count: { within: '1h', where: { '==': [1, 1] } } }, 2] }),
+      'this is always',
+    ],
+  ])('is refused %s', (_, when, message) => {
+    expect(problemsOf(when).join('\n')).toContain(message);
+  });
+});

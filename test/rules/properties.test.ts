@@ -4,7 +4,7 @@ import type { Fact, Facts } from '../../src/domain/facts.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import { prepareRule } from '../../src/rules/judge/judge-once.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
-import { contextOf, problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
+import { contextOf, eventOf, NOW_MS, problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
 import { Grammar, seeded } from './typed-grammar.ts';
 
 /** Takes fields away, or gives them wrong types, at random. */
@@ -153,5 +153,98 @@ describe('with facts missing', () => {
         expect(verdictOf(negated, record)).toBe(opposite[verdictOf(rule, record)]);
       }
     }
+  });
+});
+
+describe('events of those who are joined', () => {
+  const HOUR_MS = 3_600_000;
+  const ANSWERS = { match: 1, no_match: 0, unknown: 0.5, error: Number.NaN } as const;
+
+  /** Kleene's: the greatest, the least, what is left of 1. */
+  const joinedAnswer = (loop: string, each: readonly number[]): number => {
+    if (loop === 'some') return Math.max(0, ...each);
+    return loop === 'none' ? 1 - Math.max(0, ...each) : each.length === 0 ? 0 : Math.min(...each);
+  };
+
+  function scene(random: () => number) {
+    const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+    const users = ['Ann@x', 'bob@x', 'eve@x'].map((Email) => ({ Email, Name: pick(['a', 'b']) }));
+    const devices = ['1', '2', '3'].map((id) => ({
+      DeviceID: `d${id}`,
+      SerialNumber: `S-${id}`,
+      Model: pick(['a', 'b']),
+    }));
+    const events = Array.from({ length: 12 }, (_, at) =>
+      eventOf(`e${at}`, NOW_MS - Math.floor(random() * 3 * HOUR_MS), {
+        email: pick(['ann@x', 'bob@x', undefined]),
+        deviceId: pick(['d1', undefined]),
+        serialNumber: pick(['S-1', 'S-2', undefined]),
+        action: pick(['Authorized', 'Unauthorized']),
+        severity: pick(['INFO', 'ERROR', 'odd']),
+        body: { id: `e${at}`, type: pick(['Access', 'Threat']) },
+      }),
+    );
+    const fromMs = NOW_MS - pick([HOUR_MS / 2, 2 * HOUR_MS, 9 * HOUR_MS]);
+    const context = contextOf({
+      joins: {
+        users: new Map(users.map((user) => [user.Email.toLowerCase(), user])),
+        devices: new Map(devices.map((device) => [device.SerialNumber, [device]])),
+      },
+      coverage: [{ fromMs, toMs: NOW_MS }],
+      unavailable: new Set(random() < 0.1 ? ['events' as const] : []),
+    });
+    const some = <T>(all: readonly T[]): T[] => all.filter(() => random() < 0.6);
+    return { pick, events, context, owners: some(users), owned: some(devices) };
+  }
+
+  function condition(pick: <T>(all: readonly T[]) => T): unknown {
+    const filter = {
+      within: pick(['20m', '1h', '2h']),
+      ...pick([
+        {},
+        { action: 'Unauthorized' },
+        { severity: 'ERROR' },
+        { where: { '==': [{ var: 'type' }, 'Access'] } },
+      ]),
+    };
+    const count = pick([{ event_count: filter }, { event_distinct: { ...filter, of: 'type' } }]);
+    const atom = pick([
+      { [pick(['>=', '<', '==', '!='])]: [count, pick([1, 2, 3])] },
+      { '>': [{ since_last_event: filter }, pick([600, '40m'])] },
+      { in: [count, [1, 3]] },
+    ]);
+    return pick([atom, { '!': [atom] }, { and: [atom, { '>=': [{ event_count: { within: '3h' } }, 1] }] }]);
+  }
+
+  it('give what a rule over each of them gives, joined as Kleene joins; alone, with other rules, and watched', () => {
+    const random = seeded(31);
+    const seen = { match: 0, no_match: 0, unknown: 0 };
+    for (let round = 0; round < 300; round++) {
+      const { pick, events, context, owners, owned } = scene(random);
+      const inner = condition(pick);
+      const loop = pick(['some', 'all', 'none']);
+      for (const [subject, name, kind, elements, record] of [
+        ['device', '$owners', 'user', owners, { DeviceID: 'd', Emails: owners.map(({ Email }) => Email) }],
+        ['user', '$devices', 'device', owned, { Email: 'e', SerialNumbers: owned.map((one) => one.SerialNumber) }],
+      ] as const) {
+        const rule = ruleOf({ [loop]: [{ var: name }, inner] }, {}, subject);
+        const single = ruleOf(inner, {}, kind);
+        const each = elements.map((element) => ANSWERS[verdictOf(single, element, context, events) as 'match']);
+        const expected = joinedAnswer(loop, each);
+        const found = verdictOf(rule, record, context, events);
+        const shown = JSON.stringify({ when: rule.when, events, context, record });
+        expect(ANSWERS[found], shown).toBe(expected);
+        const watched = prepareRule(rule, () => {})(record, events, context);
+        expect(watched.verdict, shown).toBe(found);
+        // Beside a rule that counts the subject's own events by the same filter.
+        const evaluator = compileRules([ruleOf(inner, { id: 'own' }, subject), rule, single]);
+        evaluator.observe(events);
+        const judge = evaluator.judge(subject, context);
+        judge.accept(record);
+        expect(judge.finish().tallies.find((tally) => tally.rule === rule.id)?.[found], shown).toBe(1);
+        seen[found as 'match'] += 1;
+      }
+    }
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(50);
   });
 });

@@ -107,6 +107,36 @@ describe('a test', () => {
     );
   });
 
+  it("can give events of owners and of a user's devices, which are not the subject's own", () => {
+    const denied = { '>=': [{ event_count: { action: 'Unauthorized', within: '1h' } }, 5] };
+    const five = (of?: string) => [{ ...(of && { of }), action: 'Unauthorized', ago: '5m', times: 5 }];
+    const owners = [{ Email: 'Ann@example.com' }, {}];
+    const tests = [
+      { name: 'one', owners, events: five('ann@example.com'), expect: 'match' },
+      { name: 'other', owners, events: five('user2@example.com'), expect: 'match' },
+      { name: 'own', events: five(), expect: 'no_match' },
+      {
+        name: 'gap',
+        gaps: [{ from: '30m', to: '20m' }],
+        expect: { verdict: 'unknown', reasons: ['event_count(action=Unauthorized within 1h) of an owner'] },
+      },
+      { name: 'no log', unavailable: ['events'], events: five('user1@example.com'), expect: 'unknown' },
+    ];
+    const report = run(tests, { some: [{ var: '$owners' }, denied] });
+    expect(report.ok, formatTestReport(report, 'text')).toBe(true);
+    const ofUser = [{ name: 'a', devices: [{ SerialNumber: 'S-9' }], events: five('S-9'), expect: 'match' }];
+    expect(
+      runRuleTests([ruleOf({ some: [{ var: '$devices' }, denied] }, { tests: ofUser }, 'user')]).rules[0]?.tests,
+    ).toMatchObject([{ ok: true }]);
+    const nobody = [{ name: 'a', owners, events: five('bo@example.com'), expect: 'match' }];
+    expect(problemsOf(denied, { tests: nobody }).join()).toContain(
+      'no owner of the device in this test is `bo@example.com`; known: Ann@example.com, user2@example.com',
+    );
+    expect(problemsOf(denied, { tests: nobody.map(({ owners: _, ...one }) => one) }, 'service').join()).toContain(
+      'a service has no owners or devices',
+    );
+  });
+
   it('can give the owners of a device, the spec of a service and the age of a time', () => {
     const owners = run(
       [

@@ -313,15 +313,39 @@ export async function factsAt(
   return { subject, asOf: asOf(moment, own, atMs, []), record: shownRecord(own.record) ?? {} };
 }
 
-function momentOf(
-  { history, clock }: Pick<AsOfDeps, 'history' | 'clock'>,
+async function momentOf(
+  { history, reader, clock }: Pick<AsOfDeps, 'history' | 'reader' | 'clock'>,
   subject: Identity,
   atMs: number,
 ): Promise<Moment> {
-  return momentAt(history, { atMs, nowMs: clock.nowMs(), isAbout: (event) => isAbout(event, subject) });
+  const joined = await joinedTo({ history, reader }, subject, atMs);
+  const all = [subject, ...joined];
+  return momentAt(history, { atMs, nowMs: clock.nowMs(), isAbout: (event) => all.some((of) => isAbout(event, of)) });
 }
 
-function isAbout({ deviceId, serialNumber, email, serviceId, serviceName }: TrustEvent, of: Identity): boolean {
+type Known = Pick<Identity, 'kind' | 'id' | 'serial' | 'name'>;
+
+/** Whose events rules may count beside its own: the owners of a device, the devices of a user. */
+async function joinedTo(
+  { history, reader }: { history: HistoryReader; reader: IdentityReader },
+  { kind, id }: SubjectRef,
+  atMs: number,
+): Promise<Known[]> {
+  const { record = {} } = (await recordAt(history, { kind, id }, atMs)) ?? {};
+  if (kind === 'device') {
+    const emails = ownTexts(record, 'Emails') ?? [];
+    return emails.map((email) => ({ kind: 'user', id: email, serial: '', name: '' }));
+  }
+  const devices: Known[] = [];
+  for (const serial of kind === 'user' ? (ownTexts(record, 'SerialNumbers') ?? []).slice(0, JOINED_MAX) : []) {
+    const known = await devicesAt({ history, reader }, serial, atMs);
+    for (const device of known)
+      devices.push({ kind: 'device', id: ownText(device, 'DeviceID') ?? '', serial, name: '' });
+  }
+  return devices;
+}
+
+function isAbout({ deviceId, serialNumber, email, serviceId, serviceName }: TrustEvent, of: Known): boolean {
   switch (of.kind) {
     case 'device':
       return deviceId === of.id || (of.serial !== '' && serialNumber === of.serial);

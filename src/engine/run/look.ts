@@ -6,7 +6,7 @@ import { canonicalJson } from '../../base/json.ts';
 import { giveWay } from '../../base/turns.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { NamedAct, TrustEvent } from '../../domain/event.ts';
-import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
+import { type Fact, type Facts, ownText, ownTexts } from '../../domain/facts.ts';
 import type { IdentityReader } from '../../domain/identity.ts';
 import type { RecordedPart, SeenRun } from '../../domain/recorded-history.ts';
 import type { Rule } from '../../domain/rule.ts';
@@ -50,7 +50,10 @@ interface NamedSubjects {
   serviceNames: Set<string>;
 }
 
-function namedSubjects(events: readonly TrustEvent[], kinds: ReadonlySet<SubjectKind>): NamedSubjects {
+function namedSubjects(
+  events: readonly TrustEvent[],
+  isWanted: (kind: SubjectKind, event: TrustEvent) => boolean,
+): NamedSubjects {
   const named: NamedSubjects = {
     serials: new Map(),
     deviceIds: new Set(),
@@ -59,9 +62,9 @@ function namedSubjects(events: readonly TrustEvent[], kinds: ReadonlySet<Subject
     serviceNames: new Set(),
   };
   for (const event of events) {
-    if (kinds.has('device')) nameDevice(named, event);
-    if (kinds.has('user') && event.email !== undefined) named.emails.add(event.email);
-    if (kinds.has('service')) nameService(named, event);
+    if (isWanted('device', event)) nameDevice(named, event);
+    if (isWanted('user', event) && event.email !== undefined) named.emails.add(event.email);
+    if (isWanted('service', event)) nameService(named, event);
   }
   return named;
 }
@@ -82,8 +85,10 @@ function nameService(named: NamedSubjects, { serviceId, serviceName }: TrustEven
   else if (serviceName !== undefined) named.serviceNames.add(serviceName);
 }
 
-function countOf({ serials, deviceIds, emails, serviceIds, serviceNames }: NamedSubjects): number {
-  return serials.size + deviceIds.size + emails.size + serviceIds.size + serviceNames.size;
+/** Each once. */
+function namesOf({ serials, deviceIds, emails, serviceIds, serviceNames }: NamedSubjects): Set<string> {
+  const each = Object.entries({ serial: serials.keys(), deviceIds, emails, serviceIds, serviceNames });
+  return new Set(each.flatMap(([of, names]) => [...names].map((name) => `${of} ${name}`)));
 }
 
 // Reads the subjects that events named, one by one. In: their names. Out: records without secrets, each checked against
@@ -115,6 +120,35 @@ async function readNamed(lookups: Lookups, reader: IdentityReader, named: NamedS
   found.strangers += ids.strangers;
   for (const services of await readEach(ids.named, (id) => servicesNamed(api, id))) keep('service', services);
   return found;
+}
+
+/**
+ * The same with the subjects that rules judge by the events of others: devices by those of their owners, users by those of their devices.
+ * `joined`: these others.
+ */
+async function withJoined(
+  lookups: Lookups,
+  reader: IdentityReader,
+  named: NamedSubjects,
+  joined: NamedSubjects,
+): Promise<{ named: NamedSubjects; strangers: number }> {
+  const api = ofPossibleNames(lookups);
+  const [serials, emails] = [new Map(named.serials), new Set(named.emails)];
+  const owners = await readEach(joined.emails, async (email) => ({
+    isNew: !named.emails.has(email),
+    found: await usersNamed(api, reader, email),
+  }));
+  const withSerials = await withSerialsOf(api, reader, joined);
+  const devices = await readEach(withSerials.named, async (one) => ({
+    isNew: !named.serials.has(one[0]),
+    found: await devicesNamed(api, one),
+  }));
+  for (const serial of owners.flatMap(({ found }) => found.flatMap((user) => ownTexts(user, 'SerialNumbers') ?? [])))
+    if (serial !== '') serials.set(serial, { ids: new Set(), ...named.serials.get(serial), isAlone: true });
+  for (const email of devices.flatMap(({ found }) => found.flatMap((device) => ownTexts(device, 'Emails') ?? [])))
+    if (email !== '') emails.add(email.toLowerCase());
+  const nobody = [...owners, ...devices].filter(({ isNew, found }) => isNew && found.length === 0).length;
+  return { named: { ...named, serials, emails }, strangers: nobody + withSerials.strangers };
 }
 
 /** A server refuses a request that is too long. That would be a failed read, and one forged event would stop every look. */
@@ -387,16 +421,20 @@ class Look {
     if (!trusted) return this.whole('source_failed', reason);
     if (seen.events.length === 0) return { result: 'nothing', ...figures, run: undefined, reason: undefined };
     const fresh = seen.events.filter((event) => this.isAfterWhole(event));
-    const named = namedSubjects(fresh, new Set(standing.rules.rules.map(({ subject }) => subject)));
+    const { rules, evaluator } = standing.rules;
+    const kinds = new Set(rules.map(({ subject }) => subject));
+    const ids = new Set(rules.map(({ id }) => id));
+    const named = namedSubjects(fresh, (kind) => kinds.has(kind));
+    const joined = namedSubjects(fresh, (kind, event) => kind !== 'service' && evaluator.countsFor(kind, event, ids));
     const oldest = fresh.reduce((least, { createdAtMs }) => Math.min(least, createdAtMs), Number.POSITIVE_INFINITY);
     Object.assign(figures, {
       events: fresh.length,
-      named: countOf(named),
+      named: new Set([...namesOf(named), ...namesOf(joined)]).size,
       ...(fresh.length > 0 && { oldestEventAt: oldest }),
     });
     if (figures.named > SUBJECTS_MAX) return this.whole('many_subjects', `new events name ${figures.named} subjects`);
     try {
-      return await this.judge(seen, named);
+      return await this.judge(seen, named, joined);
     } catch (error) {
       if (!isOfReading(error)) throw error;
       figures.unread = figures.named - figures.strangers;
@@ -414,12 +452,15 @@ class Look {
     return !this.wholeReadNoLog() || createdAtMs >= this.standing.whole.startedAt + serverAheadMs - TIME_MARGIN_MS;
   }
 
-  private async judge(seen: PulledEvents, named: NamedSubjects): Promise<Looked | WatchLook> {
+  private async judge(seen: PulledEvents, own: NamedSubjects, joined: NamedSubjects): Promise<Looked | WatchLook> {
     const { engine, standing, figures, atMs } = this;
     const begun = engine.steady.read();
     const lookups = boundedLookups(engine.api);
+    const { named, strangers: others } = await withJoined(lookups, engine.store, own, joined);
+    const concerned = namesOf(named).size;
+    if (concerned > SUBJECTS_MAX) return this.whole('many_subjects', `new events concern ${concerned} subjects`);
     const { records, strangers } = await readNamed(lookups, engine.store, named);
-    Object.assign(figures, { strangers, read: Object.values(records).flat().length });
+    Object.assign(figures, { strangers: strangers + others, read: Object.values(records).flat().length });
     if (figures.read > LOOK_RECORDS_MAX) return this.whole('many_subjects', `new events name ${figures.read} records`);
     const looked = { result: 'looked', figures, standing, atMs, observed: await this.observe(seen) } as const;
     if (figures.read === 0) return { ...looked, judged: undefined };

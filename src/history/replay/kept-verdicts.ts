@@ -4,7 +4,7 @@
 
 import { fieldsWritten, type KnownTraits } from '../../domain/action.ts';
 import type { TrustEvent } from '../../domain/event.ts';
-import { type Facts, own } from '../../domain/facts.ts';
+import { type Facts, own, ownText } from '../../domain/facts.ts';
 import type { LookBack } from '../../domain/look-back.ts';
 import type { RunFrame } from '../../domain/recorded-history.ts';
 import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
@@ -80,8 +80,11 @@ export class EventTurns {
   private readonly due = new DueTimes<Keys>();
   private fresh: Keys[] = [];
 
-  /** `windowsMs`: the lengths of all windows of the rules. */
-  constructor(private readonly windowsMs: readonly number[]) {}
+  /** `windowsMs`: the lengths of all windows of the rules. `countsJoined`: some count the events of owners, or of a user's devices. */
+  constructor(
+    private readonly windowsMs: readonly number[],
+    private readonly countsJoined: boolean,
+  ) {}
 
   observe(events: readonly TrustEvent[]): void {
     if (this.windowsMs.length === 0) return;
@@ -104,10 +107,23 @@ export class EventTurns {
       if (named) found.device.add(named);
       if (serialNumber !== undefined) for (const one of device.bySerial.of(serialNumber)) found.device.add(one);
       if (email !== undefined) for (const one of user.byEmail.of(email.toLowerCase())) found.user.add(one);
+      if (this.countsJoined) this.addJoined(found, { named, serialNumber, email }, world);
       // There are few services, and an event may name one by its name alone.
       if (serviceId !== undefined || serviceName !== undefined) for (const one of service.all) found.service.add(one);
     }
     return found;
+  }
+
+  /** The devices of the event's user, and the users of its device. */
+  private addJoined(
+    found: Record<'device' | 'user', Set<WorldSubject>>,
+    { named, serialNumber, email }: Pick<Keys, 'serialNumber' | 'email'> & { named: WorldSubject | undefined },
+    { kinds: { device, user } }: RecordedWorld,
+  ): void {
+    if (email !== undefined) for (const one of device.byEmail.of(email.toLowerCase())) found.device.add(one);
+    const serials = [serialNumber, named?.record && ownText(named.record, 'SerialNumber')];
+    for (const serial of serials)
+      if (serial !== undefined) for (const one of user.bySerial.of(serial)) found.user.add(one);
   }
 }
 
@@ -414,7 +430,11 @@ export class KeptVerdicts {
     this.steady = compileRules(steady, lists);
     this.restless = compileRules(restless, lists);
     this.joins = new KeptJoins(world, evaluator);
-    this.events = new EventTurns([...new Set([...again.values()].flatMap(({ windowsMs }) => windowsMs))]);
+    const all = [...again.values()];
+    this.events = new EventTurns(
+      [...new Set(all.flatMap(({ windowsMs }) => windowsMs))],
+      all.some(({ countsJoined }) => countsJoined),
+    );
     const ofKind = (kind: SubjectKind): OfKind => {
       const ofKind = steady.filter(({ subject }) => subject === kind);
       const own = ofKind.map((rule) => again.get(rule) as WhenAgain);

@@ -10,6 +10,7 @@ import type { ActionOfRule } from '../../domain/rule.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import {
   type Constant,
+  countIn,
   type Expression,
   type ExpressionOf,
   type Freshness,
@@ -625,7 +626,7 @@ export function measure(raw: Fact): TooMuch | undefined {
 
 /** Reports every constant part, but not the parts around it. Returns whether there is any. */
 export function checkConstants(condition: Expression, report: (place: Place, message: string) => void): boolean {
-  const where = condition.op === 'fact' && condition.fact.kind === 'events' ? condition.fact.count.where : undefined;
+  const where = countIn(condition)?.count.where;
   const within = [...partsOf(condition), ...(where ? [where] : [])].map((part) => checkConstants(part, report));
   if (within.includes(true)) return true;
   const found = constantIn(condition);

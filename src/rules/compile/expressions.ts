@@ -2,7 +2,7 @@
 // compiles facts, elements and lists, shares equal conditions, and gives each condition its budget of steps.
 // In: an expression. Out: (frame) → truth, or (frame) → value. No code is generated; nothing throws.
 
-import type { Fact } from '../../domain/facts.ts';
+import type { Fact, Facts } from '../../domain/facts.ts';
 import { type Lists, listsHave, notInLists } from '../../domain/lists.ts';
 import {
   type Compiling,
@@ -280,7 +280,11 @@ function compileFact({ fact }: ExpressionOf<'fact'>, compiler: Compiler): Expr {
 }
 
 function compileItem(expression: ExpressionOf<'item'>, compiler: Compiler): Expr {
-  const { path, type, fallback } = expression;
+  const { path, type, fallback, counts } = expression;
+  if (counts) {
+    const { index } = slotOf(counts, compiler);
+    return (frame) => frame.readPast(index, frame, ownAt(frame.item as Fact, path) as Facts);
+  }
   const label = expression.label === '' ? 'an element' : `…${expression.label}`;
   const missing = compiler.reasons.unknown(label, `\`${label}\` is missing in an element`);
   const wrong = compiler.reasons.unknown(label, `\`${label}\` is not of the type it should be in an element`);

@@ -26,11 +26,11 @@ import type {
 import { underLists } from '../compile/expressions.ts';
 import { compileProgram, type Program, type ProgramRule } from '../compile/program.ts';
 import { FactReader, ValueMerge } from '../facts/fact-reader.ts';
-import { FALSE, TRUE, type Truth } from '../language/expression.ts';
+import { FALSE, joinedCountsIn, TRUE, type Truth } from '../language/expression.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { portableRules } from '../load/read-rule.ts';
 import { LookBackTracks } from '../look-back.ts';
-import { Windows } from '../windows.ts';
+import { compileFilter, Windows } from '../windows.ts';
 import { findFlips } from './flips.ts';
 import {
   factsShown,
@@ -307,6 +307,9 @@ export function compileRules(rules: readonly LoadedRule[], lists: Lists = 'v1', 
   const programs = Object.fromEntries(
     SUBJECT_KINDS.map((kind) => [kind, compileProgram(judged.filter((rule) => rule.subject === kind))]),
   ) as Record<SubjectKind, Program>;
+  const joinedCounts = judged.flatMap(({ id, condition }) =>
+    joinedCountsIn(condition).map((count) => ({ rule: id, kind: count.subject, passes: compileFilter(count) })),
+  );
   const listeners: ((events: readonly TrustEvent[]) => void)[] = [];
   for (const kind of SUBJECT_KINDS) {
     registerWindows(programs[kind], windows);
@@ -321,6 +324,8 @@ export function compileRules(rules: readonly LoadedRule[], lists: Lists = 'v1', 
       for (const listener of listeners) listener(events);
     },
     advance: (nowMs: number) => windows.advance(nowMs),
+    countsFor: (joined, event, those) =>
+      joinedCounts.some(({ rule, kind, passes }) => kind === joined && those.has(rule) && passes(event) !== 'no'),
     judge: (kind: SubjectKind, context: JudgeContext): Judge =>
       judgeRecords(kind, programs[kind], windows, { ...context, lookBack: tracks }),
     judgePart: (kind: SubjectKind, context: JudgeContext): PartJudge => {

@@ -7,7 +7,7 @@ import type { TrustEvent } from '../../domain/event.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import type { LookBack, LookBackItem } from '../../domain/look-back.ts';
 import { redacted } from '../../domain/secrets.ts';
-import type { SubjectKind } from '../../domain/subjects.ts';
+import { EVENT_KEYS, type SubjectKind } from '../../domain/subjects.ts';
 import type { JudgeContext, VerdictName } from '../../domain/verdict.ts';
 import { type Probe, readLate, type Slot } from '../compile/expressions.ts';
 import { compileProgram, newFrame, type Program, type ProgramRule } from '../compile/program.ts';
@@ -198,13 +198,14 @@ export function frameFor(kind: SubjectKind, program: Program, windows: Windows, 
   );
   let keysTurn = -1;
   let keys: SubjectKeys = { first: undefined, second: undefined };
-  const readPast: Frame['readPast'] = (slot, frame) => {
+  const readPast: Frame['readPast'] = (slot, frame, of) => {
     const lookBack = lookBacks[slot];
     if (lookBack) return lookBack.value(frame);
     const reader = readers[slot];
     if (!reader || noEvents) return (program.slots[slot] as Program['slots'][number]).reasons.unavailable;
+    if (of) return windows.read(reader.window, subjectKeys(reader.window.spec.subject, of), reader.view);
     if (keysTurn !== frame.turn) {
-      keys = subjectKeys(kind, frame);
+      keys = subjectKeys(kind, frame.record);
       keysTurn = frame.turn;
     }
     return windows.read(reader.window, keys, reader.view);
@@ -214,14 +215,12 @@ export function frameFor(kind: SubjectKind, program: Program, windows: Windows, 
   return newFrame(program.size, context.nowMs, { readVirtual, readPast, showPast });
 }
 
-function subjectKeys(kind: SubjectKind, frame: Frame): SubjectKeys {
-  const text = (field: string): string | undefined => {
-    const value = ownPart(frame.record, field);
+function subjectKeys(kind: SubjectKind, record: Facts): SubjectKeys {
+  const [first, second] = EVENT_KEYS[kind].map((field) => {
+    const value = ownPart(record, field);
     return typeof value === 'string' ? value : undefined;
-  };
-  if (kind === 'device') return keysOf(kind, text('DeviceID'), text('SerialNumber'));
-  if (kind === 'user') return keysOf(kind, text('Email'), undefined);
-  return keysOf(kind, text('ServiceID'), text('ServiceName'));
+  });
+  return keysOf(kind, first, second);
 }
 
 export interface Judged {

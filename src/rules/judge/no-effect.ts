@@ -44,6 +44,8 @@ export interface WhenAgain {
   windowsMs: readonly number[];
   readsOwners: boolean;
   readsDevices: boolean;
+  /** It counts the events of its owners, or of its devices. */
+  countsJoined: boolean;
 }
 
 /** `lists`: where devices and users are read, as for compiling. */
@@ -59,6 +61,7 @@ export function whenAgain(rule: LoadedRule, lists: Lists): WhenAgain {
     windowsMs: [...found.windowsMs],
     readsOwners: rule.reads.owners,
     readsDevices: rule.reads.joinedDevices,
+    countsJoined: found.countsJoined,
   };
 }
 
@@ -99,11 +102,15 @@ class Found {
   readonly times = new Map<string, { path: readonly string[]; afterMs: Set<number> }>();
   readonly windowsMs = new Set<number>();
   isRestless = false;
+  countsJoined = false;
 
   look(part: Expression, around: Expression | undefined): void {
     if (part.op === 'now') this.isRestless = true;
     else if (part.op === 'fact') this.fact(part.fact);
-    else if (part.op === 'call' && part.operator.readsTime) this.age(part.args, around);
+    else if (part.op === 'item' && part.counts) {
+      this.fact(part.counts);
+      this.countsJoined = true;
+    } else if (part.op === 'call' && part.operator.readsTime) this.age(part.args, around);
     else if (part.op === 'call' || part.op === 'list') {
       for (const each of part.op === 'call' ? part.args : part.items) this.look(each, part);
     }

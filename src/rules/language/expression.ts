@@ -132,8 +132,8 @@ export interface Frame {
   virtualTurns: { [name: string]: number };
   /** Reads a virtual name for the present record. */
   readVirtual(name: string, frame: Frame): Value;
-  /** Reads an event count, or what is known of a field's past, for the present record. */
-  readPast(slot: number, frame: Frame): Value;
+  /** Reads an event count, or what is known of a field's past, for the present record. `of`: the count of this joined record instead. */
+  readPast(slot: number, frame: Frame, of?: Facts): Value;
   /** What is known of a field's past, for people. */
   showPast(slot: number, frame: Frame): ExplainedPast | undefined;
 }
@@ -165,7 +165,7 @@ export interface Freshness {
 /** One fact that is read once per subject: a path of the record, a count of events, or what is known of a path's past. */
 export type FactRef =
   | PathFact
-  | { kind: 'events'; key: string; label: string; type: ValueType; count: EventCount }
+  | CountFact
   | {
       kind: 'look_back';
       key: string;
@@ -175,6 +175,14 @@ export type FactRef =
       /** As of a path. */
       lost?: string;
     };
+
+export interface CountFact {
+  kind: 'events';
+  key: string;
+  label: string;
+  type: ValueType;
+  count: EventCount;
+}
 
 export interface PathFact {
   kind: 'path';
@@ -202,6 +210,7 @@ export interface LookedBack {
 /** Which events are counted, and how. */
 export interface EventCount {
   what: 'event_count' | 'event_distinct' | 'since_last_event';
+  /** Whose events: of the subject, or of a joined record that a loop is at. */
   subject: SubjectKind;
   types: readonly string[] | undefined;
   subTypes: readonly string[] | undefined;
@@ -224,8 +233,8 @@ export type Expression = Common &
   (
     | { op: 'literal'; value: Fact; text?: string }
     | { op: 'fact'; fact: FactRef }
-    /** A path inside the element that `some`, `map`, … look at; empty: the element itself. */
-    | { op: 'item'; path: string[]; label: string; fallback: Fact | undefined }
+    /** A path inside the element that `some`, `map`, … look at; empty: the element itself. `counts`: the events of who is there, in its place. */
+    | { op: 'item'; path: string[]; label: string; fallback: Fact | undefined; counts?: CountFact }
     | { op: 'now' }
     /** `name`: of the list that rules share, whose entries these are. */
     | { op: 'list'; items: Expression[]; name?: string }
@@ -400,6 +409,7 @@ export function keyOf(expression: Expression): string {
     case 'fact':
       return `F${expression.fact.key}`;
     case 'item':
+      if (expression.counts) return `I${JSON.stringify(expression.path)}F${expression.counts.key}`;
       return `I${JSON.stringify(expression.path)}${literalKey(expression.fallback ?? null)}${expression.type.kind}`;
     case 'now':
       return 'N';
@@ -431,6 +441,21 @@ export function factsIn(expression: Expression): FactRef[] {
   return [...facts.values()];
 }
 
+/** The count of events that it is, of the subject or of a loop's element. */
+export function countIn(expression: Expression): CountFact | undefined {
+  if (expression.op === 'item') return expression.counts;
+  return expression.op === 'fact' && expression.fact.kind === 'events' ? expression.fact : undefined;
+}
+
+/** The counts of the events of joined records in an expression. */
+export function joinedCountsIn(expression: Expression): EventCount[] {
+  const counts: EventCount[] = [];
+  walk(expression, (part) => {
+    if (part.op === 'item' && part.counts) counts.push(part.counts.count);
+  });
+  return counts;
+}
+
 /** Whether its value depends on the element that a loop around it is at. */
 export function readsItem(expression: Expression): boolean {
   if (expression.op === 'item') return true;
@@ -447,6 +472,7 @@ export function textOf(expression: Expression): string {
     case 'fact':
       return withDefault(expression.fact.label, expression.fact.kind === 'path' ? expression.fact.fallback : undefined);
     case 'item':
+      if (expression.counts) return expression.label;
       return withDefault(expression.label === '' ? 'element' : `element.${expression.label}`, expression.fallback);
     case 'now':
       return '$now';

@@ -50,10 +50,12 @@ export function noReads(): Reads {
   };
 }
 
-/** One event of a rule test: the subject's own, at a time before the test's now. */
+/** One event of a rule test: the subject's own or of one that is joined to it, at a time before the test's now. */
 export interface TestEvent {
   agoMs: number;
   times: number;
+  /** Of an owner of the device, or of a device of the user: its e-mail address, or its serial number. */
+  of: string | undefined;
   /** Any field of an event; `type`, `sub_type`, `action`, `severity` and `result` have defaults. */
   body: Facts;
 }

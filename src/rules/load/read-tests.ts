@@ -1,8 +1,9 @@
 // rules: the tests in a rule file. In: the file's value, checked by its schema, and the fields that there are. Out: tests to run; problems.
 import { didYouMean } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
-import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
+import { type Fact, type Facts, isFacts, ownText } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
+import { sampleRecord } from '../facts/fact-list.ts';
 import type { RuleTest } from '../language/loaded-rule.ts';
 import type { Place, Problems } from '../language/problem.ts';
 import { fieldAt, type ValueType, virtualType } from '../record-types/field-types.ts';
@@ -19,7 +20,7 @@ function readTest(test: TestFile, line: number): RuleTest {
     name: test.name,
     given: test.given as Facts,
     joined: joined as Facts[] | undefined,
-    events: test.events.map(({ ago, times, ...body }) => ({ agoMs: ms(ago), times, body: body as Facts })),
+    events: test.events.map(({ ago, times, of, ...body }) => ({ agoMs: ms(ago), times, of, body: body as Facts })),
     history: test.history.map(({ ago, ...values }) => ({ agoMs: ms(ago), values: values as Facts })),
     gaps: test.gaps.map(({ from, to }) => ({ fromAgoMs: ms(from), toAgoMs: ms(to) })),
     eventsUnavailable: test.unavailable.includes('events'),
@@ -72,10 +73,25 @@ export function checkTests(
       for (const path of Object.keys(values))
         checkSeen(path, root, lookBack, [...place, 'history', at, path], problems);
     });
-    test.events.forEach(({ ago: _, times: __, ...body }, at) => {
+    test.events.forEach(({ ago: _, times: __, of, ...body }, at) => {
+      if (of !== undefined) checkWhose(of, subject, test, [...place, 'events', at, 'of'], problems);
       check(body as Facts, eventRoot, [...place, 'events', at]);
     });
   });
+}
+
+/** An event of nobody would test nothing. */
+function checkWhose(of: string, subject: SubjectKind, test: TestFile, place: Place, problems: Problems): void {
+  if (subject === 'service') {
+    problems.add('format', place, 'a service has no owners or devices: its events are its own');
+    return;
+  }
+  const [kind, key] = subject === 'device' ? (['user', 'Email'] as const) : (['device', 'SerialNumber'] as const);
+  const given = (test.owners ?? test.devices ?? [{}]) as Facts[];
+  const names = given.flatMap((one, at) => ownText({ ...sampleRecord(kind, 0, at + 1), ...one }, key) ?? []);
+  if (names.some((name) => name.toLowerCase() === of.toLowerCase())) return;
+  const whose = subject === 'device' ? 'owner of the device' : 'device of the user';
+  problems.add('value', place, `no ${whose} in this test is \`${of}\`; known: ${names.join(', ')}`);
 }
 
 /** What a run saw of a field that the rule does not look back on would test nothing. */

@@ -413,8 +413,15 @@ const proposal = z.union([
 ]);
 
 const testEvent = z
-  .looseObject({ ago: duration.default('0s'), times: z.int().min(1).max(10_000).default(1) })
-  .describe('Fields of an event, `ago` before now, `times` times');
+  .looseObject({
+    ago: duration.default('0s'),
+    times: z.int().min(1).max(10_000).default(1),
+    of: z
+      .string()
+      .optional()
+      .describe('Whose event: the e-mail of one of $owners, the serial number of one of $devices'),
+  })
+  .describe("Fields of an event, `ago` before now, `times` times; the subject's own without `of`");
 
 const seenBefore = z
   .looseObject({ ago: duration })

@@ -28,6 +28,7 @@ import {
   type Compiling,
   type Condition,
   type Constant,
+  countIn,
   type Expression,
   type ExpressionOf,
   FALSE,
@@ -281,9 +282,9 @@ function compileGeneral(
 
 function doubtName(a: Expression, b: Expression): string {
   const named =
-    [a, b].find((side) => side.op === 'fact' && side.fact.kind === 'events') ??
-    [a, b].find((side) => side.op === 'fact');
-  return named?.op === 'fact' ? named.fact.label : 'a time';
+    [a, b].map(countIn).find((count) => count !== undefined) ??
+    [a, b].flatMap((side) => (side.op === 'fact' ? side.fact : []))[0];
+  return named?.label ?? 'a time';
 }
 
 /** A timestamp in ns; 0 (never) stays 0. Undefined when its unit is not known. */
@@ -352,7 +353,7 @@ const HOLDS: Record<Comparison, (a: number, b: number) => boolean> = {
 function rangeOf(side: Expression): Operator['range'] {
   if (side.type.kind === 'score') return [0, 100];
   if (side.op === 'call') return side.operator.range;
-  return side.op === 'fact' && side.fact.kind === 'events' ? [0, Number.POSITIVE_INFINITY] : undefined;
+  return countIn(side) ? [0, Number.POSITIVE_INFINITY] : undefined;
 }
 
 function rangeWords(side: Expression, [least, most]: readonly [number, number]): string {

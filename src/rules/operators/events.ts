@@ -10,6 +10,7 @@ import {
   EVENT_TYPES,
   type EventSeverity,
 } from '../../domain/platform-values.ts';
+import { EVENT_KEYS } from '../../domain/subjects.ts';
 import {
   checkCondition,
   durationFault,
@@ -20,7 +21,7 @@ import {
   refused,
   type Scope,
 } from '../check/scope.ts';
-import { type EventCount, type Expression, keyOf } from '../language/expression.ts';
+import { type CountFact, type EventCount, type Expression, keyOf } from '../language/expression.ts';
 import { type Edit, type EditsOf, literalEdits, showEdited, within } from '../language/loaded-rule.ts';
 import type { Place } from '../language/problem.ts';
 import { fieldAt, NUMBER, SECONDS, type ValueType } from '../record-types/field-types.ts';
@@ -159,27 +160,38 @@ function severitiesBeside(value: Fact): string[] {
   return [EVENT_SEVERITIES[rank - 1], EVENT_SEVERITIES[rank + 1]].filter((each) => each !== undefined);
 }
 
+/** What the elements of joined records are: their kind, and in texts, after what is counted. */
+const WHOSE = {
+  users: { kind: 'user', words: ' of an owner' },
+  devices: { kind: 'device', words: ' of a device' },
+} as const;
+
 function checkCount(what: EventCount['what'], { args, place, placeOf }: Operands, scope: Scope): Expression {
   const filter = args[0] as Fact;
-  if (scope.subject === 'event' || scope.item) {
-    const message = `\`${what}\` counts the subject's own events; it cannot stand inside another operator's element or event`;
+  const { item, itemSource } = scope;
+  if (scope.subject === 'event' || (item && !itemSource)) {
+    const message = `\`${what}\` counts the events of the subject, or of an element of \`$owners\` or \`$devices\`; it cannot stand inside another element or event`;
     return refuse(scope, 'operator', place, message);
   }
   if (!isFacts(filter)) {
     const message = `\`${what}\` takes a filter; write {"severity": "ERROR", "within": "10m"}`;
     return refuse(scope, 'type', placeOf(0), message);
   }
-  const count = checkFilter(what, scope.subject, filter, placeOf(0), scope);
+  const whose = itemSource && WHOSE[itemSource];
+  const subject = whose?.kind ?? scope.subject;
+  const count = checkFilter(what, subject, filter, placeOf(0), scope);
   if (!count) return refused(place);
   scope.reads.events = true;
   scope.reads.windowMs = Math.max(scope.reads.windowMs, count.withinMs);
   const type = what === 'since_last_event' ? SECONDS : NUMBER;
-  return {
-    op: 'fact',
-    fact: { kind: 'events', key: countKey(count), label: countLabel(count), type, count },
-    type,
-    place,
-  };
+  const label = `${countLabel(count)}${whose?.words ?? ''}`;
+  const fact: CountFact = { kind: 'events', key: countKey(count), label, type, count };
+  if (!item || !itemSource) return { op: 'fact', fact, type, place };
+  // The names that the events of an element are found by.
+  for (const key of EVENT_KEYS[subject]) scope.reads[itemSource].add(key);
+  // `reduce` has its element behind `current`.
+  const path = fieldAt(item, ['current']) ? ['current'] : [];
+  return { op: 'item', path, label, fallback: undefined, counts: fact, type, place };
 }
 
 function countKey(count: EventCount): string {

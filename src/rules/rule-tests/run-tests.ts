@@ -9,7 +9,7 @@ import type { TrustEvent } from '../../domain/event.ts';
 import { type Fact, type Facts, isFacts, ownText } from '../../domain/facts.ts';
 import { type FactChange, LOOK_BACK_GAP_MS, type LookBackItem } from '../../domain/look-back.ts';
 import type { Coverage } from '../../domain/snapshot.ts';
-import { summaryOf } from '../../domain/subjects.ts';
+import { type SubjectKind, summaryOf } from '../../domain/subjects.ts';
 import { type AtomCoverage, type RuleTestReport, type TestResult, unseenOf } from '../../domain/verdict.ts';
 import type { Language } from '../check/scope.ts';
 import { nanoseconds, sampleRecord, sampleSpec } from '../facts/fact-list.ts';
@@ -191,12 +191,16 @@ function eventsOf(event: TestEvent, index: number, rule: LoadedRule, record: Fac
     const createdAtMs = nowMs - event.agoMs;
     const body: Facts = { id: `event-${index}-${time}`, created_at: createdAtMs, ...EVENT_SAMPLE, ...event.body };
     const text = (key: string): string => ownText(body, key) ?? '';
+    const { of } = event;
+    const isOwn = (kind: SubjectKind) => of === undefined && rule.subject === kind;
+    // Of an owner of the device, or of a device of the user.
+    const [ofOwner, ofDevice] = rule.subject === 'device' ? [of, undefined] : [undefined, of];
     return {
       id: `event-${index}-${time}`,
       createdAtMs,
-      deviceId: rule.subject === 'device' ? ownText(record, 'DeviceID') : undefined,
-      serialNumber: rule.subject === 'device' ? ownText(record, 'SerialNumber') : undefined,
-      email: rule.subject === 'user' ? ownText(record, 'Email')?.toLowerCase() : undefined,
+      deviceId: isOwn('device') ? ownText(record, 'DeviceID') : undefined,
+      serialNumber: isOwn('device') ? ownText(record, 'SerialNumber') : ofDevice,
+      email: (isOwn('user') ? ownText(record, 'Email') : ofOwner)?.toLowerCase(),
       serviceId: rule.subject === 'service' ? ownText(record, 'ServiceID') : undefined,
       serviceName: rule.subject === 'service' ? ownText(record, 'ServiceName') : undefined,
       type: text('type'),
@@ -347,6 +351,7 @@ function collect(expression: Expression, inElement: boolean, judged: Judged, fou
 
 function isForeign(expression: Expression): boolean {
   if (expression.op === 'fact') return expression.fact.kind !== 'path';
+  if (expression.op === 'item') return expression.counts !== undefined;
   return expression.op === 'call' && expression.operator.isForeign === true;
 }
 

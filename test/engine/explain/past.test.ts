@@ -89,6 +89,29 @@ describe('why as of then', () => {
     expect(after.record).toMatchObject({ MdmData: { CompromisedStatus: 'FALSE' } });
   });
 
+  it('counts the events of those who owned the device then', async () => {
+    const owned = FILE.replace(
+      /when: .*/,
+      'when: { some: [{ var: $owners }, { ">=": [{ event_count: { within: 1h } }, 2] }] }',
+    );
+    const of = (email: string) => ({ email, type: 'Access' });
+    const { deps } = await known(
+      new Recording()
+        .user('ann@x')
+        .user('bob@x')
+        .device('d1', { Emails: ['ann@x'] })
+        .event(of('ann@x'))
+        .event(of('ann@x'))
+        .event(of('bob@x'))
+        .run({ ...inForce, ruleSet: { hash: 'then', files: new Map([['ban-compromised.yaml', owned]]) } })
+        .now('device', 'd1', { Emails: ['bob@x'] })
+        .pass(HOUR / 2)
+        .run(inForce),
+    );
+    const verdict = async (at: number) => (await whyAt(deps, 'd1', at)).rules[0]?.verdict;
+    expect([await verdict(T0 + MINUTE), await verdict(T0 + HOUR)]).toEqual(['match', 'no_match']);
+  });
+
   it('has an event window unknown where the log was not known then', async () => {
     const { deps } = await known(
       new Recording()

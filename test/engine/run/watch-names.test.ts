@@ -211,6 +211,87 @@ tests: [{ name: one, given: ${given}, expect: match }]
     });
   });
 
+  describe('a rule that counts the events of those who are joined', () => {
+    const denied = { type: 'Access', action: 'Unauthorized' };
+    const ofUser = (email: string) => ({ ...denied, user_principal: { user: { email } } });
+    const own = { when: '{ ">=": [{ event_count: { action: Unauthorized, within: 1h } }, 2] }' };
+
+    async function begin(rules: LoadedRule[]): Promise<void> {
+      on = startOnPlatform({ rules });
+      on.platform.users.set('Ann@Example.com', { Email: 'Ann@Example.com', SerialNumbers: ['S-d1', 'S-d2'] });
+      on.platform.users.set('bob@example.com', { Email: 'bob@example.com', SerialNumbers: ['S-d3'] });
+      for (const id of ['d1', 'd2']) on.platform.addDevice(id, { Emails: ['Ann@Example.com'] });
+      on.platform.addDevice('d3', { Emails: ['bob@example.com'] });
+      // A log that goes back for longer than the window: the count is exact.
+      addEvent(on, 'd9', { created_at: on.clock.now - 7_200_000 });
+      await on.run();
+      on.clock.pass(30_000);
+    }
+
+    const ownersRule = (more = '') =>
+      loaded(`
+id: owners
+title: Ban
+severity: high
+subject: device
+when: { some: [{ var: $owners }, ${own.when}] }
+then: ban_device
+mode: enforce
+owners: all
+limits: { max: 1000, percent: 100 }
+${more}
+tests: [{ name: none, expect: no_match }]
+`);
+
+    it('judges the devices of a user at once, and only with what it counts', async () => {
+      await begin([ownersRule()]);
+      addEvent(on, 'd9', ofUser('ann@example.com'));
+      expect(await lookOn(on)).toMatchObject({ result: 'nothing', read: 2 });
+      on.clock.pass(10_000);
+      addEvent(on, 'd9', { ...ofUser('ann@example.com'), action: 'Authorized' });
+      expect(await lookOn(on)).toMatchObject({ result: 'nothing', named: 0, read: 0 });
+      on.clock.pass(10_000);
+      addEvent(on, 'd9', ofUser('ANN@example.com'));
+      expect(await lookOn(on)).toMatchObject({ result: 'acted', named: 1, read: 2, strangers: 0 });
+      expect([...on.platform.effects].sort()).toEqual(['ban S-d1', 'ban S-d2']);
+      await on.run();
+      expect(on.platform.effects).toHaveLength(2);
+    });
+
+    it('does not wake for a rule with `watch: false`, nor for a user whom nobody has', async () => {
+      await begin([ownersRule('watch: false'), banRule()]);
+      for (const _ of [1, 2]) addEvent(on, 'd9', ofUser('ann@example.com'));
+      expect(await lookOn(on)).toMatchObject({ result: 'nothing', named: 0, read: 0 });
+      on.close();
+      await begin([ownersRule()]);
+      for (const _ of [1, 2]) addEvent(on, 'd9', ofUser('nobody@example.com'));
+      expect(await lookOn(on)).toMatchObject({ result: 'nothing', named: 1, read: 0, strangers: 1 });
+    });
+
+    it('leaves it to a whole run when they concern more than 200 subjects', async () => {
+      await begin([ownersRule()]);
+      const SerialNumbers = Array.from({ length: 201 }, (_, at) => `S-${at}`);
+      on.platform.users.set('bob@example.com', { Email: 'bob@example.com', SerialNumbers });
+      addEvent(on, 'd9', ofUser('bob@example.com'));
+      expect((await lookOn(on)).reason).toEqual({ code: 'many_subjects', text: 'new events concern 201 subjects' });
+    });
+
+    it('judges the users of a device at once', async () => {
+      const when = `{ some: [{ var: $devices }, ${own.when}] }`;
+      await begin([ruleOver('user', when, '{}')]);
+      for (const _ of [1, 2]) addEvent(on, 'd2', denied);
+      expect(await lookOn(on)).toMatchObject({ result: 'acted', named: 1, read: 1 });
+      const [decision] = await on.store.decisions({ limit: 1 });
+      expect(decision?.subject).toEqual({ kind: 'user', id: 'Ann@Example.com' });
+    });
+  });
+
+  function loaded(text: string): LoadedRule {
+    const parsed = parseRule(text, 'loaded.yaml', { traits: ACTIONS });
+    if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+    return parsed.rule;
+  }
+
   function joiningRule(): LoadedRule {
     const text = `
 id: joining

@@ -44,9 +44,12 @@ const DEVICE_WHENS: unknown[] = [
   { '>': [{ since_last_event: { within: '2h' } }, 1800] },
   { some: [{ var: '$owners' }, { '==': [{ var: 'Name' }, 'a'] }] },
   { none: [{ var: '$owners' }, { in: ['admin', { var: 'Roles' }] }] },
+  { some: [{ var: '$owners' }, { '>=': [{ event_count: { within: '1h' } }, 2] }] },
+  { all: [{ var: '$owners' }, { '<': [{ event_distinct: { of: 'who', within: '3h' } }, 1] }] },
 ];
 const USER_WHENS: unknown[] = [
   { some: [{ var: '$devices' }, { '==': [{ var: 'Model' }, 'a'] }] },
+  { some: [{ var: '$devices' }, { '>=': [{ event_count: { within: '1h' } }, 2] }] },
   { '>=': [{ event_count: { within: '1h' } }, 1] },
   { '>=': [{ age: { var: 'LastLogin' } }, '2h'] },
   { '==': [{ var: 'Name' }, 'a'] },

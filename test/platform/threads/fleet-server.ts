@@ -127,6 +127,7 @@ export function eventText(index: number, createdAtMs: number): string {
     created_at: createdAtMs,
     user_principal: {
       device: { id: uuid(index % 50), serial_number: index % 2 === 0 ? `S${index % 50}` : 'shared 1' },
+      ...(index % 5 === 0 && { user: { email: 'Ben@acme.example' } }),
     },
   });
 }

@@ -75,11 +75,10 @@ describe('a run whose devices are read and judged by other threads, against one 
     rule('stale', { '>=': [{ age: { var: 'TrustData.UpdatedAt' } }, '900d'] }, 'notify'),
     rule('refused', { '>=': [count, 2] }),
   ];
-  const OWNED = rule(
-    'owned',
-    { some: [{ var: '$owners' }, { '<': [{ var: 'TrustData.EntityTrustscore' }, 31] }] },
-    'notify',
-  );
+  const OWNED = [
+    rule('owned', { some: [{ var: '$owners' }, { '<': [{ var: 'TrustData.EntityTrustscore' }, 31] }] }, 'notify'),
+    rule('owner-refused', { some: [{ var: '$owners' }, { '>=': [count, 20] }] }, 'notify'),
+  ];
 
   function start(rules: LoadedRule[], threads: boolean): { on: OnPlatform; db: SqliteDb; client: ManagementClient } {
     const db = openDatabase(':memory:');
@@ -140,7 +139,7 @@ describe('a run whose devices are read and judged by other threads, against one 
   const FORMS: [string, LoadedRule[], number][] = [
     // A first run asks for some pages ahead before it knows that the list is large.
     ['in pages', PAGED, 16],
-    ['in the unpaged list, with owners', [...PAGED, OWNED], 3],
+    ['in the unpaged list, with owners', [...PAGED, ...OWNED], 3],
   ];
 
   describe('devices that other threads read and judge', () => {
