@@ -8,6 +8,7 @@ import { nameInV2 as nameOfV2 } from '../../domain/lists.ts';
 import { SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
 import type { JudgeContext } from '../../domain/verdict.ts';
 import { type Frame, isAbsent, isOfType, ownPart, type Reasons, type Value } from '../language/expression.ts';
+import { SAMPLE_NAME } from '../language/loaded-rule.ts';
 import {
   NOW_TYPE,
   recordType,
@@ -28,11 +29,11 @@ export function sampleRecord(kind: SubjectKind, nowMs: number, number = 1): Fact
     case 'user':
       return {
         Name: 'Sample User',
-        Email: `user${number}@example.com`,
+        Email: SAMPLE_NAME.user(number),
         Groups: 'Everyone,Staff',
         LastLogin: hourAgo,
         LoginCount: 120,
-        SerialNumbers: [`SAMPLE-${number}`],
+        SerialNumbers: [SAMPLE_NAME.device(number)],
         TrustData: sampleTrust(hourAgo),
         Roles: ['employee'],
         CreatedAt: nanoseconds(nowMs - 365 * 1_440 * MINUTE_MS),
@@ -45,7 +46,7 @@ export function sampleRecord(kind: SubjectKind, nowMs: number, number = 1): Fact
 function sampleDevice(nowMs: number, hourAgo: bigint, number: number): Facts {
   return {
     DeviceID: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
-    SerialNumber: `SAMPLE-${number}`,
+    SerialNumber: SAMPLE_NAME.device(number),
     DeviceFriendlyName: 'Sample device',
     Emails: ['user1@example.com'],
     LastLogin: hourAgo,

@@ -60,6 +60,12 @@ export interface TestEvent {
   body: Facts;
 }
 
+/** What the sample records of a rule test are called, by their numbers: its events name them by it. */
+export const SAMPLE_NAME = {
+  device: (number: number) => `SAMPLE-${number}`,
+  user: (number: number) => `user${number}@example.com`,
+};
+
 export interface RuleTest {
   name: string;
   /** Merged onto the sample record; `null` removes a field. */

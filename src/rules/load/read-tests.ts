@@ -3,8 +3,7 @@ import { didYouMean } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
 import { type Fact, type Facts, isFacts, ownText } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import { sampleRecord } from '../facts/fact-list.ts';
-import type { RuleTest } from '../language/loaded-rule.ts';
+import { type RuleTest, SAMPLE_NAME } from '../language/loaded-rule.ts';
 import type { Place, Problems } from '../language/problem.ts';
 import { fieldAt, type ValueType, virtualType } from '../record-types/field-types.ts';
 import type { RuleFile, TestFile } from './rule-text.ts';
@@ -88,7 +87,7 @@ function checkWhose(of: string, subject: SubjectKind, test: TestFile, place: Pla
   }
   const [kind, key] = subject === 'device' ? (['user', 'Email'] as const) : (['device', 'SerialNumber'] as const);
   const given = (test.owners ?? test.devices ?? [{}]) as Facts[];
-  const names = given.flatMap((one, at) => ownText({ ...sampleRecord(kind, 0, at + 1), ...one }, key) ?? []);
+  const names = given.flatMap((one, at) => ownText({ [key]: SAMPLE_NAME[kind](at + 1), ...one }, key) ?? []);
   if (names.some((name) => name.toLowerCase() === of.toLowerCase())) return;
   const whose = subject === 'device' ? 'owner of the device' : 'device of the user';
   problems.add('value', place, `no ${whose} in this test is \`${of}\`; known: ${names.join(', ')}`);
