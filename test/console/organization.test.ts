@@ -267,6 +267,34 @@ describe('a living organization', () => {
       expect(longestMs).toBeLessThanOrEqual(41_000);
     });
 
+    it('has incidents that last for a day, also through a restart', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'console-incident-'));
+      const dbFile = join(folder, 'console.db');
+      await live(1, { dbFile });
+      const key = `Bearer ${org.apiKey}`;
+      const compromised = async () =>
+        (
+          (await org.call('GET', '/api/v1/devices', undefined, key)).json as {
+            DeviceID: string;
+            MdmData: { CompromisedStatus: string };
+          }[]
+        )
+          .filter(({ MdmData }) => MdmData.CompromisedStatus === 'TRUE')
+          .map(({ DeviceID }) => DeviceID);
+      org.console.life?.attack(12);
+      const hit = await compromised();
+      expect(hit.length).toBeGreaterThanOrEqual(12);
+      const clock = org.clock;
+      await org.console.close();
+      await clock.advance(3 * 3_600_000);
+      org = await openOrganization({ dbFile, live: true, clock });
+      for (let second = 0; second < 90; second += 1) await clock.advance(1_000);
+      expect(await compromised()).toEqual(expect.arrayContaining(hit));
+      await clock.advance(30 * 3_600_000);
+      expect((await compromised()).filter((id) => hit.includes(id))).toEqual([]);
+      rmSync(folder, { recursive: true, force: true });
+    });
+
     it('makes a service fail with five or more errors within ten minutes, but not all services', async () => {
       await live(8);
       const services = (await org.call('GET', '/api/v1/registered_services')).json as { ServiceName: string }[];

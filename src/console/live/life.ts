@@ -2,7 +2,7 @@
 // services fail. In: a seed and the clock. Out: changed rows, events and effects, a few each second. It must never stop
 // the server: a failure is logged, and life continues.
 
-import { DAY_MS } from '../../base/time.ts';
+import { DAY_MS, HOUR_MS } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { type Choices, COMPROMISED_FACTORS, choicesFrom, clientOf } from '../seed/random.ts';
@@ -101,7 +101,7 @@ function openCompromises(life: Life) {
   for (const id of life.store.sql.values<string>(
     "SELECT device_id FROM device WHERE mdm_compromised = 'TRUE' LIMIT 10000",
   )) {
-    recoversAt.set(id, recoveryOf(life));
+    recoversAt.set(id, Math.max(recoveryOf(life), recoveryOfIncident(life)));
   }
   let step = life.choices.int(STRIDE);
 
@@ -133,12 +133,13 @@ function openCompromises(life: Life) {
     }
   }
 
-  /** So many at once, which recover about a day later. */
+  /** So many at once, which recover about a day later, also in a later process. */
   function attack(present: Life, devices: number): void {
+    setMeta(present.store.sql, INCIDENT, String(Math.floor(present.nowMs) + 18 * HOUR_MS));
     for (let left = devices; left > 0; left--) {
       const device = nextDevice(present);
       if (!device) return;
-      recoversAt.set(device.device_id, recoveryOf(present) + present.choices.between(18, 30) * 3_600_000);
+      recoversAt.set(device.device_id, recoveryOfIncident(present));
       report(present, device, true);
     }
   }
@@ -164,6 +165,14 @@ function openCompromises(life: Life) {
 
 function recoveryOf(life: Life): number {
   return life.nowMs + life.choices.between(20_000, 39_000);
+}
+
+/** From when on the devices of the last incident recover. */
+const INCIDENT = 'incident_until_ms';
+
+function recoveryOfIncident({ store, choices }: Life): number {
+  const untilMs = readMeta(store.sql, INCIDENT);
+  return untilMs === undefined ? 0 : Number(untilMs) + choices.int(12 * HOUR_MS);
 }
 
 /** What MDM reports, and the trust score that follows from it. */
