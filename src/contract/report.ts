@@ -341,6 +341,7 @@ export const runDecision = z.strictObject({
   writtenAt: time,
   episodeId: text.nullable(),
   intentId: text.nullable(),
+  isRejected: z.literal(true).optional().describe('a person said no to it, and no run has decided again'),
   /** True when an earlier run wrote it, and it was still in force in this one. */
   unchanged: z.boolean(),
   change: z.enum(['new', 'changed', 'still']),

@@ -115,6 +115,12 @@ export interface StoredDecision extends Decision {
   endedSeq: number | undefined;
 }
 
+/** With what a person did since. */
+export interface DecisionNow extends StoredDecision {
+  /** A person said no to what it holds, and no run has decided again. */
+  isRejected?: true;
+}
+
 /** What a decision is about: a newer one with the same key takes its place. */
 export function keyOfDecision({
   rule,

@@ -5,7 +5,7 @@ import type { PrintKey } from '../base/print-bits.ts';
 import type { ClockAgreement } from '../base/time.ts';
 import type { ActionName } from './action.ts';
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
-import type { Decision, Outcome, ReasonCode, StoredDecision } from './decision.ts';
+import type { Decision, DecisionNow, Outcome, ReasonCode, StoredDecision } from './decision.ts';
 import type { EndpointToken } from './endpoint-token.ts';
 import type { Claim, Episode, OPEN_CLAIM_STATUSES } from './episode.ts';
 import type { TrustEvent } from './event.ts';
@@ -113,7 +113,7 @@ export interface RecordReader {
   endedDecisions(ids: readonly string[]): Promise<EndedDecision[]>;
   /** Of the last completed runs over all rules, up to the run of this number; the oldest first, without rules that were not judged. */
   matchesOfRuns(upToSeq: number, runsMax: number): Promise<RunMatches[]>;
-  decisions(query: DecisionQuery): Promise<StoredDecision[]>;
+  decisions(query: DecisionQuery): Promise<DecisionNow[]>;
   /** `liveFor`: the live intents of one of these episodes; not dry or withdrawn ones. */
   intents(filter: StateFilter & { ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
   /** Failed intents that are still to be done: their match or claim is in force, the target is not so, and nobody gave them up. */
@@ -276,11 +276,7 @@ export interface PageReader extends FleetReader {
   /** In the order of the ids; one that was removed meanwhile is missing. */
   decisionsById(ids: readonly string[]): Promise<StoredDecision[]>;
   /** The decisions of a rule in force in a run, in the order of its report; none of a rule that the run did not judge. */
-  decisionsOfRule(
-    run: RunRecord,
-    rule: string,
-    query: { after?: string; limit: number },
-  ): Promise<Newest<StoredDecision>>;
+  decisionsOfRule(run: RunRecord, rule: string, query: { after?: string; limit: number }): Promise<Newest<DecisionNow>>;
   /** The newest first. */
   planLines(filter: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]>;
   /** What a plan does, by rules and action; empty without such a plan. */

@@ -2,7 +2,7 @@
 // or reads a table of a few rows (test/runtime/metrics/parts.test.ts): it is asked every second, also beside a run over 100,000 devices.
 
 import { DAY_MS, MINUTE_MS } from '../base/time.ts';
-import type { ReasonCode } from '../domain/decision.ts';
+import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import type { intentKey } from '../domain/digest.ts';
 import { CLAIM_STATUSES, isOpenClaim, OPEN_CLAIM_STATUSES } from '../domain/episode.ts';
 import { isUsable } from '../domain/snapshot.ts';
@@ -198,9 +198,20 @@ export function* readWork(db: Db, doneUntilMs: number): Work<Omit<WorkNow, 'inbo
 /** What a person said yes to has an intent, and waits no more. */
 const HELD = `SELECT rule, reason, action, target, run_seq, episode_id, ended_seq IS NULL AND intent_id IS NULL AS in_force FROM decisions
   WHERE decision = 'hold' AND rowid >= (${FIRST_OF_RUN}) AND written_at >= ? ORDER BY rowid DESC`;
-/** What a person said no to, until a run decides again. */
-const REJECTED = `SELECT key FROM rejected_intents WHERE episode_id IN (
-  SELECT episode_id FROM decisions WHERE decision = 'hold' AND ended_seq IS NULL)`;
+
+/** Of what is held, that to which a person said no, until a run decides again. `keyOf`: most commands start without hashing. */
+export function* rejectedAmong<T extends Pick<StoredDecision, 'action' | 'target' | 'episodeId'>>(
+  db: Db,
+  held: readonly T[],
+  keyOf: typeof intentKey,
+): Work<Set<T>> {
+  const sql = 'SELECT key FROM rejected_intents WHERE episode_id IN (SELECT value FROM json_each(?))';
+  const episodes = JSON.stringify(held.flatMap(({ episodeId }) => episodeId ?? []));
+  const keys = new Set((yield* db.all<{ key: string }>(sql, episodes)).map(({ key }) => key));
+  const isRejected = ({ action, target, episodeId }: T) =>
+    episodeId !== undefined && keys.has(keyOf({ action, target, basis: [{ episodeId }] }));
+  return new Set(keys.size === 0 ? [] : held.filter(isRejected));
+}
 
 const inForce = (index: string) => `SELECT count(*) AS held FROM (SELECT DISTINCT action, target FROM decisions ${index}
   WHERE ended_seq IS NULL AND decision = 'hold' AND reason = ?) AS waiting`;
@@ -223,11 +234,12 @@ interface HeldRow {
 /** An action that several rules propose has a decision for each, and is held once. */
 export function* heldSince(db: Db, sinceMs: number, named: number, keyOf: typeof intentKey): Work<HeldSince[]> {
   const acts = new Map<string, Omit<HeldRow, 'rule'> & { rules: string[] }>();
-  const rejected = new Set((yield* db.all<{ key: string }>(REJECTED)).map(({ key }) => key));
-  const isRejected = ({ episode_id, action, target }: Omit<HeldRow, 'rule'>) =>
-    episode_id !== null && rejected.has(keyOf({ action, target, basis: [{ episodeId: episode_id }] }));
-  for (const { rule, ...row } of yield* db.all<HeldRow>(HELD, yield* firstRunSince(db, sinceMs), sinceMs)) {
-    if (row.in_force && rejected.size > 0 && isRejected(row)) row.in_force = 0;
+  const rows = yield* db.all<HeldRow>(HELD, yield* firstRunSince(db, sinceMs), sinceMs);
+  const held = rows
+    .filter(({ in_force }) => in_force)
+    .map((row) => ({ ...row, episodeId: row.episode_id ?? undefined, row }));
+  for (const { row } of yield* rejectedAmong(db, held, keyOf)) row.in_force = 0;
+  for (const { rule, ...row } of rows) {
     const key = `${row.run_seq} ${row.action} ${row.reason} ${row.target}`;
     const act = acts.get(key);
     if (act === undefined) acts.set(key, { ...row, rules: [rule] });

@@ -2,6 +2,7 @@
 
 import type { ActingTableReader, JudgeEnd, TableDifference } from '../domain/audit-entry.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
+import type { DecisionNow } from '../domain/decision.ts';
 import type { Claim, Episode } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
 import { type PlannedCount, type PlanStatus, plannedCounts } from '../domain/plan.ts';
@@ -12,6 +13,7 @@ import type {
   ClaimFilter,
   CountedDecision,
   HeldSince,
+  Newest,
   NewMatch,
   OpenStateReader,
   PageReader,
@@ -180,7 +182,10 @@ export class SqlReader
 
   outlinesOfRun = this.over(outlinesOfRun);
   decisionsById = this.over(decisionsById);
-  decisionsOfRule = this.over(decisionsOfRule);
+  async decisionsOfRule(...asked: Parameters<PageReader['decisionsOfRule']>): Promise<Newest<DecisionNow>> {
+    const { rows, total } = await decisionsOfRule(this.db, ...asked);
+    return { rows: await this.answered(rows), total };
+  }
   decisionsOn = this.asks(decisionsOn);
   async heldSince(sinceMs: number, named: number): Promise<HeldSince[]> {
     const { intentKey } = await import('../domain/digest.ts'); // most commands start without hashing

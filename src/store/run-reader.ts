@@ -3,7 +3,7 @@
 
 import type { PrintKey } from '../base/print-bits.ts';
 import { giveWay } from '../base/turns.ts';
-import type { StoredDecision } from '../domain/decision.ts';
+import type { DecisionNow, StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { IdentityReader, PresentPrints } from '../domain/identity.ts';
 import { type Intent, timesRefused } from '../domain/intent.ts';
@@ -11,7 +11,7 @@ import { type Plan, type PlanRevision, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import { isLive, leastMode, MODES } from '../domain/rule.ts';
 import type { ComparedRun, Run, RunMatches, RunRuleTally, RunTallies } from '../domain/run.ts';
-import type { RunRecord } from '../domain/store.ts';
+import type { DecisionQuery, RunRecord } from '../domain/store.ts';
 import type {
   DecisionOutline,
   EndedDecision,
@@ -25,7 +25,7 @@ import type {
   WorkReader,
 } from '../domain/store-ports.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { doneInSteps, inForceSince, readInboxCounts, readWork } from './figures.ts';
+import { doneInSteps, inForceSince, readInboxCounts, readWork, rejectedAmong } from './figures.ts';
 import { identitiesLike } from './fleet.ts';
 import { identitiesNamed, identitiesOf, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
@@ -174,6 +174,15 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
     protected readonly clock: Clock,
   ) {}
 
+  /** With what a person has said no to since. */
+  protected async answered(decisions: StoredDecision[]): Promise<DecisionNow[]> {
+    const held = decisions.filter(({ decision, endedSeq }) => decision === 'hold' && endedSeq === undefined);
+    if (held.length === 0) return decisions;
+    const { intentKey } = await import('../domain/digest.ts');
+    const rejected = await this.db.reading(rejectedAmong(this.db, held, intentKey));
+    return decisions.map((one) => (rejected.has(one) ? { ...one, isRejected: true } : one));
+  }
+
   /** A method that drives a program which only reads. */
   protected asks<Asked extends unknown[], T>(program: (db: Db, ...asked: Asked) => Work<T>) {
     return async (...asked: Asked): Promise<T> => this.db.reading(program(this.db, ...asked));
@@ -192,7 +201,9 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
   decisionsEnded = this.asks(decisionsEnded);
   endedDecisions = this.over(endedDecisions);
   matchesOfRuns = this.over(matchesOfRuns);
-  decisions = this.asks(newestDecisions);
+  async decisions(query: DecisionQuery): Promise<DecisionNow[]> {
+    return this.answered(await this.db.reading(newestDecisions(this.db, query)));
+  }
   stop = this.asks(readStop);
   identitiesNamed = this.asks(identitiesNamed);
   identitiesOf = this.asks(identitiesOf);

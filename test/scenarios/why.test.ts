@@ -244,6 +244,16 @@ then: notify
       expect(await said('summary')).toMatch(
         / WAITED, AND DOES NO MORE ban-compromised-device, several devices .*: 2: WAIT-/,
       );
+      const decided = await said('decisions', '--decision', 'hold');
+      expect(decided).toMatch(/WAIT-2 waited until a person said no: 2 devices of grace/);
+      expect(decided).not.toContain(' waits: ');
+      const listed = JSON.parse((await trustward('decisions', '--format', 'json')).out) as {
+        decisions: { target: string; isRejected?: true }[];
+      };
+      expect(listed.decisions.map(({ target, isRejected = false }) => [target, isRejected]).sort()).toEqual([
+        ['WAIT-1', false],
+        ['WAIT-2', true],
+      ]);
     });
 
     it('shows the facts on which a rule matches', async () => {

@@ -13,7 +13,7 @@ import type {
   ReportSummary,
   RunDecision,
 } from '../../contract/report.ts';
-import type { StoredDecision } from '../../domain/decision.ts';
+import type { DecisionNow, StoredDecision } from '../../domain/decision.ts';
 import type { Intent } from '../../domain/intent.ts';
 import type { PlanOutline } from '../../domain/plan.ts';
 import { isOfLook, type Run } from '../../domain/run.ts';
@@ -28,7 +28,7 @@ export function isoOrNull(epochMs: number | undefined): string | null {
   return epochMs === undefined ? null : isoTime(epochMs);
 }
 
-export function decisionView(decision: StoredDecision): ReportDecision {
+export function decisionView(decision: DecisionNow): ReportDecision {
   return {
     id: decision.id,
     rule: decision.rule,
@@ -53,6 +53,7 @@ export function decisionView(decision: StoredDecision): ReportDecision {
     writtenAt: isoTime(decision.writtenAt),
     episodeId: decision.episodeId ?? null,
     intentId: decision.intentId ?? null,
+    ...(decision.isRejected && { isRejected: true }),
   };
 }
 

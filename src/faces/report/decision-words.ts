@@ -86,9 +86,11 @@ export function outcomeWords(decision: RunDecision): string {
   return [name, ...(at === null ? [] : [` ${timeCell(at)}`]), ...(outcomeText ? [`: ${outcomeText}`] : [])].join('');
 }
 
-/** A person said yes to what was held: it has an intent. */
-export function wasAnswered({ decision, intentId }: Pick<ReportDecision, 'decision' | 'intentId'>): boolean {
-  return decision === 'hold' && intentId !== null;
+type Held = Pick<ReportDecision, 'decision' | 'intentId' | 'isRejected'>;
+
+/** A person said yes to what was held, and it has an intent; or no. */
+export function wasAnswered({ decision, intentId, isRejected }: Held): boolean {
+  return isRejected === true || (decision === 'hold' && intentId !== null);
 }
 
 function answeredWords({ outcome }: ReportDecision): string {
@@ -99,6 +101,7 @@ function answeredWords({ outcome }: ReportDecision): string {
 export function decisionWords(decision: ReportDecision): string {
   if (LIFTED_BY_TIME.has(decision.reason)) return 'waits';
   const kind = actKindOf(decision);
+  if (decision.isRejected) return 'waited until a person said no';
   if (wasAnswered(decision)) return `waited until a person said yes (${answeredWords(decision)})`;
   if (decision.decision === 'hold') return 'waits';
   return kind === 'would' ? 'would act' : kind === 'reported' ? 'only reported' : decision.decision;

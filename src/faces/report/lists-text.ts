@@ -12,7 +12,7 @@ import {
   differencesText,
   entryBody,
 } from '../../domain/audit-entry.ts';
-import { currentReason, type StoredDecision } from '../../domain/decision.ts';
+import { currentReason, type DecisionNow } from '../../domain/decision.ts';
 import { type Fact, isFacts } from '../../domain/facts.ts';
 import { leastMode } from '../../domain/rule.ts';
 import type { Run, RunCounts } from '../../domain/run.ts';
@@ -48,7 +48,7 @@ function bodyOf(kind: string, bytes: string): Fact {
 }
 
 /** One row per decision, in the given order. */
-export function decisionsText(decisions: readonly StoredDecision[], options: TerminalOptions = {}): string {
+export function decisionsText(decisions: readonly DecisionNow[], options: TerminalOptions = {}): string {
   if (decisions.length === 0) return 'no decisions\n';
   const rows = decisions
     .map(decisionView)

@@ -54,7 +54,7 @@ describe('the first sentence', () => {
     expect(await now()).toEqual({
       tone: 'wait',
       sentence:
-        '7 services were disabled in the last 24 hours, 6 devices were banned (at most 5 a day in the week before), notify was done for 5 targets (at most 0).',
+        '7 services were disabled in the last 24 hours, 6 devices were banned (at most 5 a day in the week before), Trustward notified about 5 targets (at most 0).',
     });
     clock.advance(25 * HOUR_MS);
     expect(await now()).toEqual({ tone: 'good', sentence: 'All is well.' });
@@ -66,7 +66,7 @@ describe('the first sentence', () => {
     await addDone(store, 'n', 'notify', 7);
     await addDone(store, 'b', 'add_to_bundle', 5);
     expect(stateNow(await readNow(store, clock.nowMs())).sentence).toBe(
-      'Trustward notified about 7 targets in the last 24 hours (there is no week before to compare with), 5 targets were added to a bundle in the last 24 hours (there is no week before to compare with).',
+      'Trustward notified about 7 targets in the last 24 hours (there is no week before to compare with), 5 targets were added to a bundle.',
     );
     expect(planTitle([{ action: 'notify', rules: [], count: 2, subjects: 2 }])).toBe('Notify about 2 targets');
   });

@@ -559,7 +559,7 @@ async function matching(
       <Table
         caption={`Decisions of rule ${id} as of run ${run.seq}`}
         columns={DECISION_COLUMNS}
-        rows={shown.map((one) => decisionRow(one, nowMs, run.startedAt))}
+        rows={shown.map((one) => decisionRow(one, nowMs))}
         empty={after === undefined ? 'It matches nobody.' : 'There are no more.'}
       />
       <Pager next={next && `${next}#now`} text={`The next ${PAGE}`} />

@@ -4,7 +4,7 @@
 import type { Child } from 'hono/jsx';
 import { z } from 'zod';
 import type { ReportEvidence } from '../../../contract/report.ts';
-import type { StoredDecision } from '../../../domain/decision.ts';
+import type { DecisionNow } from '../../../domain/decision.ts';
 import { leastMode, type Mode, type Rule } from '../../../domain/rule.ts';
 import type { RuleTestReport } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
@@ -353,8 +353,7 @@ export function linesOf(text: string): string[] {
 
 export const DECISION_COLUMNS = ['Who', 'Decided', 'Why', { head: 'Facts', kind: 'facts' }, 'Since', 'Run'] as const;
 
-/** `atMs`: when its facts are looked at. */
-export function decisionRow(stored: StoredDecision, nowMs: number, atMs = stored.writtenAt): Row {
+export function decisionRow(stored: DecisionNow, nowMs: number): Row {
   const decision = decisionView(stored);
   const { subject, action, target, reason, reasonText, facts, since, runSeq, writtenAt } = decision;
   return {
@@ -378,7 +377,7 @@ export function decisionRow(stored: StoredDecision, nowMs: number, atMs = stored
           </div>
         )}
       </>,
-      <Facts facts={facts} atMs={atMs} />,
+      <Facts facts={facts} atMs={stored.writtenAt} />,
       <Ago at={since} nowMs={nowMs} />,
       <>
         <Link href={`/runs/${runSeq}`} aria-label={`the report of run ${runSeq}`}>
@@ -392,6 +391,6 @@ export function decisionRow(stored: StoredDecision, nowMs: number, atMs = stored
   };
 }
 
-export function Facts({ facts, atMs }: { facts: StoredDecision['facts']; atMs: number }) {
+export function Facts({ facts, atMs }: { facts: DecisionNow['facts']; atMs: number }) {
   return <Lines texts={factTexts(facts, atMs)} />;
 }
