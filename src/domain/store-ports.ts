@@ -229,6 +229,8 @@ export type DecisionOutline = Omit<
 export type PlanHead = Omit<Plan, 'intents'>;
 
 export interface PlanLine extends PlanHead {
+  /** `createdAt` is when a run last carried it on. Where its earlier content is no longer kept, both are the same. */
+  madeAt: number;
   /** How many; undefined: the row is damaged. */
   intents: number | undefined;
   /** The rule whose claims it undoes, if a person asked for that. */

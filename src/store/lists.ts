@@ -153,7 +153,8 @@ export function* newestPlans(
 
 /** An index, or the row, has the number of intents: they are not read. */
 const linesOf = ({ by, planned, releases }: Dialect) => `SELECT ${PLAN_HEAD.names},
-    ${planned} AS planned, ${releases} AS releases
+    ${planned} AS planned, ${releases} AS releases,
+    (SELECT min(created_at) FROM plan_revisions WHERE plan_id = plans.id) AS made_at
   FROM plans ${by('plans_heads')} WHERE id IN (SELECT value FROM json_each(?))`;
 
 export function* planLines(
@@ -173,6 +174,7 @@ function lineOf(row: Row, nowMs: number): PlanLine {
   const head = planHeadOf(row, nowMs);
   return {
     ...head,
+    madeAt: row.made_at === null ? head.createdAt : Number(row.made_at),
     intents: head.dropped?.intents ?? (row.planned as number | null) ?? undefined,
     releases: (row.releases as string | null) ?? undefined,
   };

@@ -256,7 +256,11 @@ describe('what pages ask of a large database is found by an index, and no statem
       const whole = await reader.plan(id);
       const lines = await reader.planLines({}, { limit: 5 });
       expect(lines).toEqual(
-        (await reader.plans({}, 5)).map(({ intents, ...head }) => ({ ...head, intents: intents.length })),
+        (await reader.plans({}, 5)).map(({ intents, ...head }) => ({
+          ...head,
+          madeAt: head.createdAt,
+          intents: intents.length,
+        })),
       );
       expect(await reader.planLines({}, { limit: 5, before: lines[1]?.id as string })).toMatchObject([
         { id: idOf('plan', 3) },

@@ -204,7 +204,7 @@ export function planTitle(counts: readonly PlannedCount[]): string {
 }
 
 export function sinceMs(item: InboxItem): number {
-  if ('plan' in item) return item.plan.decidedAt ?? item.plan.createdAt;
+  if ('plan' in item) return item.plan.decidedAt ?? item.plan.madeAt;
   const { settledAt, sentAt, createdAt } = item.intent;
   return settledAt ?? sentAt ?? createdAt;
 }

@@ -303,6 +303,14 @@ describe('a plan that a run carries on while it is read', () => {
   }
   const reading = (pages: PlanPages) => pages.get(`/plans/plan1?seen=${pages.plan.digest}`);
 
+  it('waits since it was made in every list, not since a run last carried it on', async () => {
+    const { get, store, clock } = await carriedOn();
+    clock.advance(3_600_000);
+    const made = 'datetime="2026-11-21T09:00:00.000Z"';
+    for (const path of ['/', '/inbox', '/plans', '/plans/plan1']) expect((await get(path)).html).toContain(made);
+    expect(await store.planLines({}, { limit: 1 })).toMatchObject([{ madeAt: START_MS }]);
+  });
+
   it('shows beside what was read who carried it on and when, and what left, changed and joined', async () => {
     const { text, html } = await reading(await carriedOn());
     expect(text).toContain(

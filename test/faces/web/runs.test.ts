@@ -376,7 +376,7 @@ describe('the report of a run', () => {
     expect((await get(`/runs/1/report.${format}`, 'none')).status).toBe(303);
   });
 
-  it('says the same as the file', async () => {
+  it('says the same as the file, and below it has the time around it', async () => {
     const { get, store } = openPages();
     await addRun(store, { mode: 'enforce', decisions: [...many(3), held], plan: plan(held) });
     const main = (html: string) => /<main[^>]*>([\s\S]*)<\/main>/.exec(html)?.[1] ?? '';
@@ -384,7 +384,12 @@ describe('the report of a run', () => {
       main(html)
         .match(/<tr data-row[\s\S]*?<\/tr>/g)
         ?.map(textOf);
-    expect(rows((await get('/runs/1')).html)).toEqual(rows((await get('/runs/1/report.html')).html));
+    const [report = '', overTime = ''] = (await get('/runs/1?range=24h')).html.split(
+      /(?=<section [^>]*id="over-time")/,
+    );
+    expect(rows(`${report}</main>`)).toEqual(rows((await get('/runs/1/report.html')).html));
+    expect(overTime).toContain('aria-label="Matches: last 1');
+    expect(overTime).toContain('href="/runs/1?range=30d#over-time"');
   });
 });
 

@@ -239,6 +239,9 @@ interface ShownReport {
   groups?: readonly RowGroup[];
 }
 
+/** Examples of who could not be judged: the files have all that are kept. */
+const NAMES_OF_PAGE = 5;
+
 /** A page stands under the name of the product; a file does not. */
 export function* runReportPieces({
   report,
@@ -262,5 +265,6 @@ export function* runReportPieces({
   yield '<div id="decisions">';
   yield* decisionSections(report, groups, place);
   yield '</div>';
-  for (const section of contextSections(report, { names: Number.MAX_SAFE_INTEGER, titles: true })) yield shown(section);
+  const names = isPage ? NAMES_OF_PAGE : Number.MAX_SAFE_INTEGER;
+  for (const section of contextSections(report, { names, titles: true })) yield shown(section);
 }

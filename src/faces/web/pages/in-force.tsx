@@ -113,15 +113,11 @@ function Subject({ claim: { subjectId, target }, intent, kind }: SubjectProps) {
 function Origin({ intent, run }: { intent: Intent | undefined; run: number | undefined }) {
   return (
     <>
-      {run === undefined ? null : (
-        <div>
-          <Link href={`/runs/${run}`}>run {run}</Link>
-        </div>
-      )}
+      {run === undefined ? null : <Link href={`/runs/${run}`}>run {run}</Link>}
       {intent?.planId === undefined ? null : (
-        <div>
-          <Link href={`/plans/${encodeURIComponent(intent.planId)}`}>its plan</Link>
-        </div>
+        <>
+          , <Link href={`/plans/${encodeURIComponent(intent.planId)}`}>its plan</Link>
+        </>
       )}
       {intent?.approved ? <div class="quiet">approved by a person</div> : null}
     </>

@@ -77,7 +77,7 @@ async function list({ reader, clock }: HttpDeps, status: PlanStatus | undefined,
 
 /** By what it does; of one that is long, or no longer kept, how much it has. */
 function rowOf(line: PlanLine, counts: readonly PlannedCount[] = [], nowMs: number): Row {
-  const { id, status, mode, releases, intents, createdAt, decidedBy, decidedAt } = line;
+  const { id, status, mode, releases, intents, madeAt, decidedBy, decidedAt } = line;
   const many = intents === undefined ? 'A plan that is not readable' : plural(intents, 'action');
   return {
     cells: [
@@ -86,7 +86,7 @@ function rowOf(line: PlanLine, counts: readonly PlannedCount[] = [], nowMs: numb
         {releases === undefined && mode !== 'dry-run' ? null : <div class="quiet">{kindWordsOf(mode, releases)}</div>}
       </>,
       <Mark word={status} />,
-      <Ago at={createdAt} nowMs={nowMs} />,
+      <Ago at={madeAt} nowMs={nowMs} />,
       decidedBy === undefined ? (
         ''
       ) : (

@@ -22,6 +22,7 @@ import { readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
 import { Live } from '../parts/act.tsx';
 import { Ago } from '../parts/figures.tsx';
+import { chartOver, type Range, rangeField, talliesOver } from '../parts/over-time.tsx';
 
 /**
  * INVARIANT: what a report shows changes only together with an audit entry; only the end of a plan comes by itself. Evidence of rules is of
@@ -57,7 +58,7 @@ const FILES = { html: 'HTML', csv: 'CSV', json: 'JSON', md: 'Markdown' } as cons
 >;
 
 const textField = z.string().max(1_000).optional();
-const runQuery = z.strictObject({ q: textField });
+const runQuery = z.strictObject({ q: textField, range: rangeField });
 const groupQuery = z.strictObject({ q: textField, group: z.string().max(1_000), after: z.string().max(200) });
 
 type OutlineOf = (run: RunRecord) => Promise<Report>;
@@ -67,7 +68,8 @@ export function runPages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, '/runs/:id', async (context) => {
       const run = await runNamed(deps.reader, param(context, 'id'));
-      return runPage(deps, outlineOf, run, readQuery(context, runQuery).q?.trim() || undefined);
+      const { q, range } = readQuery(context, runQuery);
+      return runPage(deps, outlineOf, run, { text: q?.trim() || undefined, range });
     }),
     readPage(deps, '/runs/:id/group', (context) => groupPage(deps, outlineOf, context)),
     ...(Object.keys(FILES) as (keyof typeof FILES)[]).map((format) =>
@@ -84,7 +86,7 @@ async function runPage(
   deps: HttpDeps,
   outlineOf: OutlineOf,
   run: RunRecord,
-  text: string | undefined,
+  { text, range }: { text: string | undefined; range: Range },
 ): Promise<PageContent> {
   const path = pathOf(run);
   const isRunning = run.status === 'running';
@@ -99,6 +101,7 @@ async function runPage(
           {isRunning ? <p id="progress" class="quiet" aria-live="polite"></p> : null}
           <Pieces of={pieces} />
         </Live>
+        {await chartOver(deps, { path, tallies: await talliesOver(deps, range) })}
         <Files path={path} />
       </>
     ),
@@ -123,7 +126,7 @@ async function reportPieces(
   const narrow = <Narrow path={pathOf(run)} text={text} found={found} all={report.decisions.length} />;
   const head = (
     <p class="quiet">
-      It began <Ago at={run.startedAt} nowMs={clock.nowMs()} />. <Link href="/runs#over-time">Runs over time</Link>
+      It began <Ago at={run.startedAt} nowMs={clock.nowMs()} />. <Link href="#over-time">Over time</Link>
     </p>
   );
   return () => runReportPieces({ report, place, groups, head: String(head), tools: String(narrow) });

@@ -57,7 +57,9 @@ export function titleOf({ name, serial, id }: Pick<Identity, 'name' | 'serial' |
   return name || serial || id;
 }
 
+/** A user has none. */
 export function StateCard({ why }: { why: WhyAnswer }) {
+  if (why.states.length === 0 && why.unread === undefined) return null;
   const [first, ...others] = stateWords(why);
   const last = why.states.flatMap((state) => (state.last ? [state.last] : []));
   return (
@@ -79,7 +81,7 @@ export function StateCard({ why }: { why: WhyAnswer }) {
           )}
           {intent.planId === undefined ? null : (
             <>
-              , <Link href={`/plans/${encodeURIComponent(intent.planId)}`}>plan {intent.planId}</Link>
+              , <Link href={`/plans/${encodeURIComponent(intent.planId)}`}>its plan</Link>
             </>
           )}
         </p>
@@ -115,7 +117,7 @@ export function InForceCard({ why }: { why: Why }) {
         ))}
         {waiting.map(({ plan, status, action, target, rules, reasonText, expiresAt }) => (
           <li data-row>
-            <Link href={`/plans/${encodeURIComponent(plan)}`}>Plan {plan}</Link> <Mark word={status} />:{' '}
+            <Link href={`/plans/${encodeURIComponent(plan)}`}>A plan</Link> <Mark word={status} />:{' '}
             <Code>{action}</Code> on <Code>{target}</Code>, by <RuleLinks rules={rules} />
             <div class="quiet">
               <Words>{reasonText}</Words>; until <When at={expiresAt} />
