@@ -3,7 +3,7 @@
 
 import { epochMsOf } from '../base/time.ts';
 import type { TrustEvent } from '../domain/event.ts';
-import type { Facts } from '../domain/facts.ts';
+import { type Fact, type Facts, isFacts, showLiteral } from '../domain/facts.ts';
 import type { Lists } from '../domain/lists.ts';
 import { redacted } from '../domain/secrets.ts';
 import { SOURCE_OF, type Source, type SubjectKind, summaryOf } from '../domain/subjects.ts';
@@ -93,10 +93,16 @@ function elementParts(list: Expression, body: Expression, judged: Judged): Expla
   const parts = elements.slice(0, ELEMENTS_MAX).map((element, index) => {
     frame.item = element;
     const part = explainPart(body, judged);
-    return { ...part, text: `element ${index + 1}: ${part.text}` };
+    return { ...part, text: `element ${index + 1}${whoseName(element)}: ${part.text}` };
   });
   frame.item = outer;
   return parts;
+}
+
+/** Of a whole record: which owner or device it is. */
+function whoseName(element: Fact): string {
+  const [name] = isFacts(element) ? (shown([element]) as Fact[]) : [];
+  return typeof name === 'string' ? ` (${showLiteral(name)})` : '';
 }
 
 export interface ExplainContext extends FactsContext {

@@ -102,8 +102,8 @@ describe('an explanation', () => {
     const count = 'event_count(within 10m) of an owner';
     const each = explanation.tree.parts.filter(({ text }) => text.startsWith('element'));
     expect(each).toMatchObject([
-      { text: `element 1: ${count} >= 2`, answer: 'false', parts: [{ text: count, value: 0 }] },
-      { text: `element 2: ${count} >= 2`, answer: 'true', parts: [{ text: count, value: 2 }] },
+      { text: `element 1 ("ann@x"): ${count} >= 2`, answer: 'false', parts: [{ text: count, value: 0 }] },
+      { text: `element 2 ("bob@x"): ${count} >= 2`, answer: 'true', parts: [{ text: count, value: 2 }] },
     ]);
     const gap = explain(rule, device, context({ events: events.slice(1), joins, coverage: [] }));
     expect([gap.verdict, gap.reason]).toEqual(['unknown', expect.stringContaining(count)]);

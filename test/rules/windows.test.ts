@@ -343,7 +343,7 @@ describe('a rule with a count', () => {
     expect(text).toContain('because `…Platform` is missing in an element');
     expect(text).toContain('unknown  count($devices, element.Platform == "macOS") >= 2');
     expect(text).toContain('"1 to 2" count($devices, element.Platform == "macOS")');
-    expect(text).toContain('true     element 1: element.Platform == "macOS"');
+    expect(text).toContain('true     element 1 ("S"): element.Platform == "macOS"');
   });
 
   it('names the fact that it lacks, in a test too', () => {

@@ -450,6 +450,24 @@ describe('what looks and runs read beside their subjects, live and then replayed
     expect(await differences()).toEqual([]);
   });
 
+  it('an event of an owner is one of the devices that a look judges for it, and so it is for its replay', async () => {
+    const busy = ruleOf(
+      'busy',
+      'device',
+      '{ some: [{ var: $owners }, { ">=": [{ event_count: { within: 150m } }, 2] }] }',
+    );
+    on.rules(busy);
+    await run(1);
+    addEvent(on, 'nobody', ofAnn);
+    await run(1);
+    await look(ofAnn);
+    expect(decided('busy')).toEqual([undefined, undefined, { $owners: [ANN] }]);
+    expect(history.runs.at(-1)?.frame.part?.read.map(({ id }) => id)).toEqual(['d1', 'd2']);
+    await run(3);
+    expect(history.runs.at(-1)?.ended).toHaveLength(2);
+    expect(await differences()).toEqual([]);
+  });
+
   it('a rule that looks back knows a change in a list that each run reads twice, and so does its replay', async () => {
     on.rules(many, owned, moved);
     for (let hours = 0; hours < 50; hours += 10) await run(10);
