@@ -102,6 +102,8 @@ export interface RecordReader {
    * Of completed runs over all active rules, newest first: of those that were the newest at the given times, and of so many of the newest ones.
    */
   ruleTallies(times: readonly number[], newest: number): Promise<RunTallies[]>;
+  /** How many of them there are from the first run on that was not over before this time. */
+  wholeRunsSince(fromMs: number): Promise<{ fromSeq: number; count: number }>;
   countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts>;
   /** Decisions in force in a run: those that it wrote, and unchanged ones of earlier runs. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
@@ -165,7 +167,15 @@ export type ReportReader = Pick<
 export type RunReader = ReportReader &
   Pick<
     RecordReader,
-    'run' | 'runNumbers' | 'latestRun' | 'runs' | 'runLines' | 'ruleTallies' | 'countsOfRun' | 'decisions'
+    | 'run'
+    | 'runNumbers'
+    | 'latestRun'
+    | 'runs'
+    | 'runLines'
+    | 'ruleTallies'
+    | 'wholeRunsSince'
+    | 'countsOfRun'
+    | 'decisions'
   >;
 
 // Whether all is well: what waits, what went wrong, and what was done lately.

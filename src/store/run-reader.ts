@@ -28,7 +28,7 @@ import type { SubjectKind } from '../domain/subjects.ts';
 import { doneInSteps, inForceSince, readInboxCounts, readWork, rejectedAmong } from './figures.ts';
 import { identitiesLike } from './fleet.ts';
 import { identitiesNamed, identitiesOf, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
-import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
+import { countsOfRun, firstRunSince, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
 import { type Db, type Dialect, inForceIn, type Row, readInTurns, rowByPrefix, Where, type Work } from './queries.ts';
 import { DECISION, INTENT, planOfRow, runOfRow } from './rows.ts';
@@ -115,6 +115,14 @@ const NEWEST_AT = ({
   AND seq <= (SELECT seq FROM runs WHERE finished_at <= CAST(times.value AS BIGINT) ORDER BY finished_at DESC, seq DESC LIMIT 1)) AS seq
   FROM json_each(?) AS times`;
 
+const WHOLE_SINCE = ({ by }: Dialect) => `SELECT count(*) AS n FROM runs ${by('runs_whole')}
+  WHERE status = 'completed' AND scoped = 0 AND seq >= ?`;
+
+function* wholeRunsSince(db: Db, fromMs: number): Work<{ fromSeq: number; count: number }> {
+  const fromSeq = yield* firstRunSince(db, fromMs);
+  return { fromSeq, count: Number((yield* db.get<{ n: number }>(WHOLE_SINCE(db.dialect), fromSeq))?.n) };
+}
+
 const NAMED = `SELECT runs.seq, runs.started_at AS at, runs.tallies FROM json_each(?)
   JOIN runs ON runs.seq = CAST(json_each.value AS BIGINT) WHERE runs.tallies IS NOT NULL`;
 
@@ -196,6 +204,7 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
   runLines = this.asks(newestRuns);
   runNumbers = this.asks(runNumbers);
   ruleTallies = this.over(ruleTallies);
+  wholeRunsSince = this.asks(wholeRunsSince);
   countsOfRun = this.asks(countsOfRun);
   comparedRun = this.asks(comparedRun);
   decisionsEnded = this.asks(decisionsEnded);

@@ -112,6 +112,7 @@ describe('what pages ask of a large database is found by an index, and no statem
         Array.from({ length: 121 }, (_, at) => NOW_MS - (at * DAY_MS) / 4),
         20,
       ),
+    'whole runs of 30 days': () => reader.wholeRunsSince(NOW_MS - 30 * DAY_MS),
     'names of what the audit is about': async () =>
       auditViews(reader, await reader.audit({ limit: 50, beforeSeq: 9_000 })),
     'intents by their ids': () => reader.intents({ ids: [idOf('intent', 7), idOf('intent', 8)] }),

@@ -65,6 +65,7 @@ async function runsOf(store: SqlStore): Promise<Found> {
     runLines: await store.runLines({ limit: MANY }),
     runLinesFiltered: await store.runLines({ limit: PAGE, status: 'completed', whole: true, overLists: true }),
     tallies: await store.ruleTallies([0, MANY], PAGE),
+    wholeRuns: await store.wholeRunsSince(0),
     numbers: await store.runNumbers((await store.runs(PAGE)).map(({ id }) => id)),
     matches: await store.matchesOfRuns(MANY, MANY),
     ended: await store.decisionsEnded({ fromSeq: 0, toSeq: MANY }),

@@ -111,6 +111,20 @@ describe('what rules matched and did over a range', () => {
     },
   );
 
+  it('says that it shows some runs of many, and which', async () => {
+    const { store, get, clock } = openPages();
+    for (let at = 0; at < 24; at += 1) {
+      const startedAt = START_MS + at * 5_000;
+      await addRun(store, { id: `run${at}`, startedAt, tallies: [tally({ rule: RULE })] });
+    }
+    clock.advance(2 * HOUR_MS);
+    const { text } = await get('/rules?range=30d');
+    expect(text).toContain('It shows 20 of 24 runs: of each 3h the last one, and the newest.');
+    await addRun(store, { id: 'chosen', scoped: true, startedAt: clock.nowMs(), tallies: [tally({ rule: RULE })] });
+    expect((await get('/rules?range=30d')).text).toContain('20 of 24 runs');
+    expect((await (await filled()).get('/rules?range=30d')).text).not.toContain('It shows');
+  });
+
   it('has only what one rule did on its page', async () => {
     const { store } = await filled();
     const asked = { untilMs: START_MS + HOUR_MS, steps: 24, stepMs: HOUR_MS };

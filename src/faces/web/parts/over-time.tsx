@@ -2,7 +2,7 @@
 // curve with an axis of its own. In: the store, a rule or all of them. Out: a part of a page, drawn on the server, with its numbers as a table.
 
 import { z } from 'zod';
-import { DAY_MS, HOUR_MS } from '../../../base/time.ts';
+import { DAY_MS, formatDuration, HOUR_MS } from '../../../base/time.ts';
 import type { DoneInStep } from '../../../domain/store-ports.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { asSentence, countText, pastOf, plural, verbOf } from '../../report/fact-text.ts';
@@ -39,6 +39,9 @@ export interface RunTally {
 export interface Tallies {
   range: Range;
   nowMs: number;
+  /** Of how many runs in the range; what is read of them is enough for a curve. */
+  runs: number;
+  read: number;
   /** The newest first; the last one may be older than the range, and is what stood at its beginning. */
   byRule: Map<string, RunTally[]>;
 }
@@ -53,14 +56,24 @@ export async function talliesOver(
   const spanMs = steps * stepMs;
   const times = Array.from({ length: POINTS }, (_, at) => Math.round(nowMs - (spanMs * (at + 1)) / POINTS));
   const byRule = new Map<string, RunTally[]>();
-  for (const { seq, at, tallies } of await reader.ruleTallies(times, NEWEST)) {
+  const found = await reader.ruleTallies(times, NEWEST);
+  for (const { seq, at, tallies } of found) {
     for (const { rule, ...counts } of tallies) {
       const known = byRule.get(rule);
       if (known) known.push({ seq, at, ...counts });
       else byRule.set(rule, [{ seq, at, ...counts }]);
     }
   }
-  return { range, nowMs, byRule };
+  const { fromSeq, count: runs } = await reader.wholeRunsSince(nowMs - spanMs);
+  return { range, nowMs, byRule, runs, read: found.filter(({ seq }) => seq >= fromSeq).length };
+}
+
+/** Undefined: it shows all runs. */
+function sampledWords({ range, read, runs }: Tallies): string | undefined {
+  const { steps, stepMs } = SPANS[range];
+  if (read >= runs) return undefined;
+  const each = formatDuration((steps * stepMs) / POINTS);
+  return `It shows ${countText(read)} of ${countText(runs)} runs: of each ${each} the last one, and the newest.`;
 }
 
 /** Of all rules together, run by run. */
@@ -108,7 +121,8 @@ export async function chartOver({ reader }: Pick<HttpDeps, 'reader'>, { path, ta
       ) : (
         <>
           <p class="quiet">
-            As of <Link href={`/runs/${last.seq}`}>run {last.seq}</Link>, <Ago at={last.at} nowMs={nowMs} />.
+            As of <Link href={`/runs/${last.seq}`}>run {last.seq}</Link>, <Ago at={last.at} nowMs={nowMs} />.{' '}
+            {sampledWords(tallies)}
           </p>
           <Strip {...strip} name="Matches" tone="accent" points={pointsOf(own, 'match')} />
         </>
