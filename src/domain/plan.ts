@@ -183,6 +183,8 @@ export interface DroppedIntents {
   intents: number;
   /** Null: it was not known any longer. */
   difference: PlanDifference | null;
+  /** What they were to do. Undefined in rows of earlier versions. */
+  counts?: readonly PlannedCount[];
 }
 
 /** Intents, counted: `added` and `removed` by key, `changed` those of one key with another content. */
@@ -375,8 +377,15 @@ export interface PlannedCount {
   subjects: number;
 }
 
-/** In the order of the plan. */
-export function plannedCounts(intents: readonly PlannedIntent[]): PlannedCount[] {
+/** In the order of the plan; none where an earlier version did not keep them. */
+export function plannedCounts({
+  intents,
+  dropped,
+}: {
+  intents: readonly PlannedIntent[];
+  dropped?: DroppedIntents | undefined;
+}): readonly PlannedCount[] {
+  if (dropped) return dropped.counts ?? [];
   const counts = new Map<string, PlannedCount>();
   for (const { basis, action, effect } of intents) {
     const rules = [...new Set(basis.map(({ rule }) => rule))].sort();

@@ -292,7 +292,7 @@ export interface PageReader extends FleetReader {
   /** The newest first. */
   planLines(filter: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]>;
   /** What a plan does, by rules and action; empty without such a plan. */
-  countsOfPlan(id: string): Promise<PlannedCount[]>;
+  countsOfPlan(id: string): Promise<readonly PlannedCount[]>;
   /** How far applying it is, also while it is under way. */
   planProgress(plan: PlanOutline): Promise<PlanProgress>;
   /** Standing and orphaned ones, the oldest first. */

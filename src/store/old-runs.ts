@@ -2,7 +2,7 @@
 // so that a database does not grow with every run. The audit keeps its entries about them. INVARIANT: called inside a transaction.
 
 import type { AuditNote } from '../domain/audit-entry.ts';
-import { type DroppedIntents, differenceFrom } from '../domain/plan.ts';
+import { type DroppedIntents, differenceFrom, plannedCounts } from '../domain/plan.ts';
 import type { Removed } from '../domain/store.ts';
 import type { RecordReader } from '../domain/store-ports.ts';
 import { type Db, OPEN, UNRESOLVED, type Work } from './queries.ts';
@@ -148,7 +148,8 @@ export async function plansToDrop(db: Db, reader: Pick<RecordReader, 'plan'>): P
   for (const { id } of await db.reading(db.all<{ id: string }>(toDrop(db.dialect.by('plans_to_drop'))))) {
     const plan = await reader.plan(id);
     if (!plan) continue;
-    found.push({ id, dropped: { intents: plan.intents.length, difference: await differenceFrom(reader, plan) } });
+    const difference = await differenceFrom(reader, plan);
+    found.push({ id, dropped: { intents: plan.intents.length, difference, counts: plannedCounts(plan) } });
   }
   return found;
 }

@@ -210,8 +210,9 @@ export class SqlReader
     planLines(db, status, query, this.clock.nowMs()),
   );
 
-  async countsOfPlan(id: string): Promise<PlannedCount[]> {
-    return plannedCounts((await this.plan(id))?.intents ?? []);
+  async countsOfPlan(id: string): Promise<readonly PlannedCount[]> {
+    const plan = await this.plan(id);
+    return plan ? plannedCounts(plan) : [];
   }
 
   // The audit.

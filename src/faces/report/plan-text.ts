@@ -32,7 +32,7 @@ const PLANS = ['Plan', 'Status', 'Made', 'What', 'Until', 'Rules', 'Kind'];
 
 export function plansText(plans: readonly Plan[], nowMs: number, options: TerminalOptions = {}): string {
   const rows = plans.map((plan): Cell[] => {
-    const counts = plannedCounts(plan.intents);
+    const counts = plannedCounts(plan);
     return [
       whole(plan.id),
       plan.status,
@@ -81,11 +81,13 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   return [
     ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),
     countLines(plan.intents).map(showHidden).join('\n'),
-    terminalTable(
-      HEAD,
-      plan.intents.map((intent) => cellsOf(intent, plan.createdAt)),
-      options,
-    ),
+    plan.dropped
+      ? ''
+      : terminalTable(
+          HEAD,
+          plan.intents.map((intent) => cellsOf(intent, plan.createdAt)),
+          options,
+        ),
     evidenceOfPlan(plan, context.evidence)
       .map(({ rule, text }) => paragraph(`${rule}: ${text}`, options))
       .join('\n'),

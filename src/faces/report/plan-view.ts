@@ -451,7 +451,7 @@ export function planLine(
 
 /** `ban-compromised: 3 ban_device`, one line each. */
 export function countLines(intents: readonly PlannedIntent[]): string[] {
-  return plannedCounts(intents).map(({ rules, action, count }) => `  ${rules.join(', ')}: ${count} ${action}`);
+  return plannedCounts({ intents }).map(({ rules, action, count }) => `  ${rules.join(', ')}: ${count} ${action}`);
 }
 
 /** `5 of 12 actions`, `12 actions`. */

@@ -20,7 +20,6 @@ import {
   type PlanStatus,
   plannedCounts,
   releasedRule,
-  sizeOf,
   successorText,
 } from '../../../domain/plan.ts';
 import { isLive } from '../../../domain/rule.ts';
@@ -29,7 +28,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { listField } from '../../http/route.ts';
 import { allowedWords } from '../../report/build-report.ts';
 import { evidenceOfPlan } from '../../report/evidence-words.ts';
-import { asSentence, countText, plural } from '../../report/fact-text.ts';
+import { asSentence, countText } from '../../report/fact-text.ts';
 import { grouped } from '../../report/grouped.ts';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Name, When, Words } from '../../report/html/text.tsx';
@@ -108,13 +107,12 @@ export class Answering {
 
 // What a plan and a group of it are called, and why they wait.
 
-/** What it does; how much where that is no longer kept. */
 export function titleOf(plan: Plan): string {
-  return plan.dropped ? `Plan of ${plural(sizeOf(plan), 'action')}` : actsTitle(plan.intents);
+  return planTitle(plannedCounts(plan));
 }
 
 export function actsTitle(intents: readonly PlannedIntent[]): string {
-  return planTitle(plannedCounts(intents));
+  return planTitle(plannedCounts({ intents }));
 }
 
 export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answering: Answering; plan: Plan }) {
