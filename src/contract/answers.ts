@@ -305,6 +305,7 @@ const exemption = z.object({
 
 const whyRule = z.strictObject({
   rule: text,
+  of: text.optional().describe('the owner that it is about, where a rule about users acts on their devices'),
   title: text,
   mode,
   revert: z.boolean(),

@@ -192,8 +192,10 @@ export interface TargetTraits {
 /** What loading, deciding and reporting need to know about an action: data, no calls. */
 export interface ActionTraits {
   name: ActionName;
-  /** The subjects whose rules may name it; any other pairing is a load error. */
+  /** The subjects whose rules may name it, first the kind of its target; any other pairing is a load error. */
   subjects: readonly SubjectKind[];
+  /** What rules about these subjects call it, where it acts on several targets of one. */
+  nameFor?: { readonly [kind in SubjectKind]?: string };
   target: TargetTraits;
   /** The action that undoes it; undefined: none does. */
   inverse: ActionName | undefined;
@@ -247,8 +249,34 @@ export type KnownTraits = ReadonlyMap<ActionName, ActionTraits>;
 
 /** The fields of a subject's record that actions write: kept to see whether they are done. */
 export function fieldsWritten(known: KnownTraits, kind: SubjectKind): string[] {
-  const writing = [...known.values()].filter(({ subjects }) => subjects.includes(kind));
+  const writing = [...known.values()].filter((traits) => kindOfTarget(traits) === kind);
   return [...new Set(writing.flatMap(({ fieldWritten }) => fieldWritten ?? []))];
+}
+
+/** The kind whose records show the target, whoever's rule names the action. Percentages of its ceilings are of these. */
+export function kindOfTarget({ subjects }: Pick<ActionTraits, 'subjects'>): SubjectKind {
+  return subjects[0] ?? 'device';
+}
+
+/** Whether other records than the matched subject's show its state: a rule about users bans devices. */
+export function isShownByOthers(
+  traits: Pick<ActionTraits, 'subjects' | 'fieldWritten'>,
+  subject: SubjectKind,
+): boolean {
+  return traits.fieldWritten !== undefined && subject !== kindOfTarget(traits);
+}
+
+/** Its name in the rules about these subjects. */
+export function nameInRules({ name, nameFor }: Pick<ActionTraits, 'name' | 'nameFor'>, subject: SubjectKind): string {
+  return nameFor?.[subject] ?? name;
+}
+
+/** The state of several records together: one that is in the written state is enough. */
+export function stateOfAll(
+  states: readonly (string | undefined)[],
+  { valueWritten }: Pick<ActionTraits, 'valueWritten'>,
+): string | undefined {
+  return states.find((state) => state === valueWritten) ?? states.find((state) => state !== undefined);
 }
 
 /** The state of a target as read back. `evidence` is kept in the audit. */
@@ -257,6 +285,8 @@ export interface ReadBack {
   state: 'as_intended' | 'otherwise' | 'absent' | 'unreadable';
   /** The records read, filtered again here by key: a server may ignore its filter. */
   records: Facts[];
+  /** The records of subjects that are no part of the target: the users whose devices are banned. */
+  beside?: Facts[];
   evidence: Facts;
   /** For a deletion of devices: what it would delete now. */
   deletion?: Deletion;
@@ -347,11 +377,6 @@ export interface CeilingUse {
   window: CeilingWindow;
   used: number;
   allowed: number;
-}
-
-/** The subjects that an action's percentages are of: the same for deciding and acting, whoever's rule names it. */
-export function ceilingSubject({ subjects }: Pick<ActionTraits, 'subjects'>): SubjectKind {
-  return subjects[0] ?? 'device';
 }
 
 /** How many attempts of one action are allowed at this moment. */

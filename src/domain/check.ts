@@ -135,8 +135,8 @@ export interface TargetFacts {
   refused?: string | undefined;
   /** The serial number that it hits. */
   serial?: { number: string; isPlaceholder: boolean; devices: readonly FleetDevice[]; devicesMax: number } | undefined;
-  /** For a user's deletion: the user has no device, or the server does not report devices. */
-  noDevices?: 'none' | 'unknown' | undefined;
+  /** For a user's devices: the user has none, the server does not report them, or the list of devices does not have this one. */
+  noDevices?: 'none' | 'unknown' | 'gone' | undefined;
   /** The matched subject's own state; devices of one serial number may differ. */
   isOwnSo?: boolean;
   /** Open claims on it. */
@@ -222,8 +222,12 @@ export interface BasisFacts {
   facts?: { [path: string]: Fact };
   /** Its subject's record as just read. */
   record?: Facts | undefined;
+  /** The target's state as just read, as far as its subject shows it. */
+  state?: string | undefined;
   /** The rule's verdict on that record. */
   verdict?: VerdictName | undefined;
+  /** Its subject, as just read, no longer has the target. */
+  isPassedOn?: boolean;
 }
 
 /** Epoch ms; null: it has no time. `than`: a report that matched, one that was seen since, or the present, which it is ahead of. */

@@ -199,7 +199,7 @@ export interface Why {
   /** The one that it joined after that was made: it waits for a person's yes. */
   joined: Exemption | undefined;
   stop: Stop | undefined;
-  /** Every loaded rule about this kind of subject. */
+  /** Every loaded rule about this kind of subject, and of a device those about its owners that act on their devices. */
   rules: WhyRule[];
   /** The newest first. */
   history: HistoryLine[];
@@ -219,6 +219,8 @@ export interface WaitingIntent {
 
 export interface WhyRule {
   rule: string;
+  /** The owner that it is about, where a rule about users acts on their devices; absent: the subject itself. */
+  of?: string;
   title: string;
   mode: Mode;
   revert: boolean;

@@ -7,17 +7,19 @@ import {
   type ActionTraits,
   attemptsAllowed,
   type CeilingSettings,
-  ceilingSubject,
   isSameTarget,
+  isShownByOthers,
+  kindOfTarget,
   type ReadBack,
+  stateOfAll,
 } from '../../domain/action.ts';
 import type { WindowNow } from '../../domain/change-window.ts';
 import type { Ask, BasisFacts, ClaimFacts, TargetFacts } from '../../domain/check.ts';
 import { type Claim, type Episode, seenKey } from '../../domain/episode.ts';
 import { lineOf } from '../../domain/errors.ts';
-import type { Facts } from '../../domain/facts.ts';
+import { type Facts, ownTexts } from '../../domain/facts.ts';
 import { contradicts, type Intent, type IntentBasis, isDone, isInDoubt } from '../../domain/intent.ts';
-import type { Api, Clock, Ids, Log, QuietTime } from '../../domain/ports.ts';
+import type { Api, Clock, Ids, Log, QuietTime, TargetReads } from '../../domain/ports.ts';
 import type { Progress } from '../../domain/replay.ts';
 import type { Mode, Rule } from '../../domain/rule.ts';
 import type { ActStore } from '../../domain/store-ports.ts';
@@ -89,7 +91,32 @@ export function noSuchAction({ action }: Pick<Intent, 'action'>): string {
 
 /** A read as rules see it. Only the request uses the records themselves, since it may have to send a whole spec back. */
 function asRulesSee(context: Pick<ActContext, 'withoutSecrets'>, read: ReadBack): ReadBack {
-  return { ...read, records: read.records.map((record) => context.withoutSecrets(record)) };
+  const seen = (record: Facts) => context.withoutSecrets(record);
+  return { ...read, records: read.records.map(seen), ...(read.beside && { beside: read.beside.map(seen) }) };
+}
+
+/**
+ * The target as it is now, with the records that its rules judge: those of the subjects that are no part of it are read before it. Errors: those of
+ * reading the API.
+ */
+export async function readTarget(
+  context: Pick<ActContext, 'ruleNow'> & { api: TargetReads },
+  action: Action,
+  { basis, target, settings }: Pick<Intent, 'basis' | 'target' | 'settings'>,
+): Promise<ReadBack> {
+  const beside: Facts[] = [];
+  for (const subjectId of new Set(basis.flatMap((one) => (isBeside(context, action, one) ? [one.subjectId] : [])))) {
+    const user = await context.api.user(subjectId);
+    if (user) beside.push(user);
+  }
+  const read = await action.readBack(context.api, target, settings);
+  return beside.length === 0 ? read : { ...read, beside };
+}
+
+/** Whether the subject that the rule matched is no part of the action's target. Users alone are. */
+function isBeside({ ruleNow }: Pick<ActContext, 'ruleNow'>, action: ActionTraits, { rule }: { rule: string }): boolean {
+  const subject = ruleNow(rule)?.subject;
+  return subject !== undefined && isShownByOthers(action, subject);
 }
 
 // The facts that checks get about an intent before a call.
@@ -133,7 +160,8 @@ export async function targetFacts(
 export async function exemptionFacts(context: ActContext, intent: Intent, read: ReadBack): Promise<ExemptionFacts> {
   if (intent.undo) return {};
   try {
-    return await context.exemptionOf(intent, asRulesSee(context, read).records);
+    const { records, beside = [] } = asRulesSee(context, read);
+    return await context.exemptionOf(intent, [...records, ...beside]);
   } catch (error) {
     return { exemptionUnread: lineOf(error) };
   }
@@ -153,10 +181,10 @@ async function factsInStore(
   const claims = await store.openClaimsOn(intent.target);
   const ids = [...intent.basis, ...claims].map(({ episodeId }) => episodeId);
   const episodes = new Map((await store.episodesInForce([...new Set(ids)])).map((episode) => [episode.id, episode]));
-  const isLost = ({ action: name, subjectId, openedAt }: Claim) => {
-    const traits = actions.get(name);
-    if (traits === undefined || leftOfQuietMs(context, openedAt) > 0) return false;
-    return (stateIn(fresh, traits, subjectId) ?? traits.valueWritten) !== traits.valueWritten;
+  const isLost = (claim: Claim) => {
+    const traits = actions.get(claim.action);
+    if (traits === undefined || leftOfQuietMs(context, claim.openedAt) > 0) return false;
+    return (stateOf(context, fresh, traits, claim) ?? traits.valueWritten) !== traits.valueWritten;
   };
   const claimed = claims.map((claim): ClaimFacts => {
     const { rule, action: name, episodeId, status } = claim;
@@ -169,7 +197,8 @@ async function factsInStore(
   return {
     basis: intent.basis.map((basis) => ({
       ...ruleFacts(context, basis),
-      ...recordFacts(context, basis, fresh),
+      ...recordFacts(context, action, intent, basis, fresh),
+      state: stateOf(context, fresh, action, basis),
       ...episodeFacts(intent, basis, episodes.get(basis.episodeId), claimed),
     })),
     claims: claimed,
@@ -210,6 +239,19 @@ function stateIn({ records }: ReadBack, { fieldWritten }: ActionTraits, subjectI
   return record && fieldWritten && flagText(record, fieldWritten);
 }
 
+/** As far as the subject of an intent or claim shows it: where the target is none of its own records, all of the target. */
+function stateOf(
+  context: ActContext,
+  fresh: ReadBack,
+  traits: ActionTraits,
+  one: Pick<IntentBasis, 'rule' | 'subjectId'>,
+): string | undefined {
+  const { fieldWritten } = traits;
+  if (fieldWritten === undefined || !isBeside(context, traits, one)) return stateIn(fresh, traits, one.subjectId);
+  const states = fresh.records.map((record) => flagText(record, fieldWritten));
+  return stateOfAll(states, traits);
+}
+
 /** For an action that this version does not have, only the target's text is known: an equal text is enough. */
 function mayHaveChanged(other: Intent, intent: Intent, actions: ActContext['actions']): boolean {
   const action = actions.get(other.action);
@@ -223,12 +265,20 @@ function ruleFacts(context: ActContext, { rule, ruleHash, subjectId, episodeId, 
 
 /** The subject's record among those just read, found by key. */
 function recordFacts(
-  { recheck }: ActContext,
-  { rule, subjectId }: IntentBasis,
-  { records }: ReadBack,
-): Pick<BasisFacts, 'record' | 'verdict'> {
-  const record = recordOf(records, subjectId);
-  return { record, verdict: record && recheck(rule, record) };
+  context: ActContext,
+  action: ActionTraits,
+  { target, undo }: Intent,
+  basis: IntentBasis,
+  { records, beside = [] }: ReadBack,
+): Pick<BasisFacts, 'record' | 'verdict' | 'isPassedOn'> {
+  const isOther = isBeside(context, action, basis);
+  const record = recordOf(isOther ? beside : records, basis.subjectId);
+  if (!record) return { record };
+  const verdict = context.recheck(basis.rule, record);
+  if (!isOther) return { record, verdict };
+  const serials = ownTexts(record, 'SerialNumbers');
+  if (serials === undefined) return { record, verdict: 'unknown' };
+  return serials.includes(target) ? { record, verdict } : { record, verdict: 'no_match', isPassedOn: !undo };
 }
 
 function recordOf(records: readonly Facts[], subjectId: string): Facts | undefined {
@@ -251,5 +301,5 @@ function episodeFacts(
 async function roomOf({ store, clock, counts, subjects, settings }: ActContext, action: Action): Promise<number> {
   const lastDay = (await store.attemptsSince(action.name, clock.nowMs() - DAY_MS)) + counts.unsentOf(action.name);
   const thisRun = counts.attemptsOf(action.name);
-  return attemptsAllowed(settings.ceilings, { subjects: subjects[ceilingSubject(action)], thisRun, lastDay });
+  return attemptsAllowed(settings.ceilings, { subjects: subjects[kindOfTarget(action)], thisRun, lastDay });
 }

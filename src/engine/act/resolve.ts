@@ -9,7 +9,7 @@ import { ownText, ownTexts } from '../../domain/facts.ts';
 import type { Intent, IntentDraft, SettledAs } from '../../domain/intent.ts';
 import type { WriteAnswer } from '../../domain/ports.ts';
 import { textWithoutSecrets } from '../../domain/secrets.ts';
-import { type ActContext, exemptionFacts, noSuchAction, targetFacts } from './context.ts';
+import { type ActContext, exemptionFacts, noSuchAction, readTarget, targetFacts } from './context.ts';
 import type { Place, Visitor } from './door.ts';
 import { isOpen, isToBeCarriedOut } from './gate.ts';
 import { isRefusedUndone, record, recordFound, settle, withdraw } from './settle.ts';
@@ -314,7 +314,7 @@ async function parkUnknownAction(context: ActContext, intent: Intent): Promise<v
 async function readOrWarn(context: ActContext, action: Action, intent: Intent): Promise<ReadBack | undefined> {
   const { id, target } = intent;
   try {
-    return await action.readBack(context.api, target, intent.settings);
+    return await readTarget(context, action, intent);
   } catch (error) {
     context.log.warn({ intent: id, target }, `a doubt stays: the target could not be read back: ${lineOf(error)}`);
     return undefined;
@@ -384,7 +384,7 @@ export async function carryOutOne(context: ActContext, intent: Intent): Promise<
 
 async function readOrWithdraw(context: ActContext, action: Action, intent: Intent): Promise<ReadBack | undefined> {
   try {
-    return await action.readBack(context.api, intent.target, intent.settings);
+    return await readTarget(context, action, intent);
   } catch (error) {
     await withdraw(context, intent, {
       decision: 'skip',

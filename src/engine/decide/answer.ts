@@ -5,7 +5,14 @@
 import { canonicalJson } from '../../base/json.ts';
 import { DAY_MS, timeText } from '../../base/time.ts';
 import { eachInSteps } from '../../base/turns.ts';
-import { type ActionName, type ActionTraits, attemptsAllowed, ceilingSubject, share } from '../../domain/action.ts';
+import {
+  type ActionName,
+  type ActionTraits,
+  attemptsAllowed,
+  isShownByOthers,
+  kindOfTarget,
+  share,
+} from '../../domain/action.ts';
 import {
   type Answer,
   type BasisFacts,
@@ -30,7 +37,7 @@ import {
   type OpenState,
   partsOfLatelyKey,
 } from '../../domain/store.ts';
-import { hasNoKnownDevice, SEVERITIES, SOURCE_OF } from '../../domain/subjects.ts';
+import { hasNoKnownDevice, SEVERITIES, SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
 import { CHECKS } from './checks/ask.ts';
 import { LISTS } from './checks/stages.ts';
 import { EarlierAnswers, isPlaceholder, isSo, isStillToBeDone, type ProposalInForce } from './earlier-answers.ts';
@@ -72,7 +79,7 @@ function weighLimits(asked: readonly Proposal[], { proposals, input, compared }:
   for (const rule of input.judged) {
     const own = asked.filter((proposal) => proposal.rule.id === rule.id && !proposal.undo);
     const { max, percent } = rule.limits;
-    const subjects = input.sources[SOURCE_OF[rule.subject]].count;
+    const subjects = input.sources[SOURCE_OF[kindLimited(rule, input)]].count;
     const byShare = share(percent, subjects);
     const { targets, since } = mostTargetsOfOneAction(own, rule.id, input);
     const allowed = Math.min(max, byShare);
@@ -85,6 +92,14 @@ function weighLimits(asked: readonly Proposal[], { proposals, input, compared }:
     for (const proposal of own) added.set(proposal, crossing);
   }
   return added;
+}
+
+/** What its targets are a share of: its subjects, or the devices that a rule about users acts on. */
+function kindLimited({ subject, then }: Rule, { traits: known }: Pick<DecideInput, 'traits'>): SubjectKind {
+  const others = then
+    .flatMap(({ action }) => known.get(action) ?? [])
+    .filter((traits) => isShownByOthers(traits, subject));
+  return others[0] ? kindOfTarget(others[0]) : subject;
 }
 
 /**
@@ -182,7 +197,7 @@ function weighCeilings(asked: readonly Proposal[], { input }: Others): Added {
     const targets = taken.get(name) ?? new Set<string>();
     taken.set(name, targets);
     if (targets.has(proposal.target)) continue;
-    const subjects = input.sources[SOURCE_OF[ceilingSubject(proposal.traits)]].count;
+    const subjects = input.sources[SOURCE_OF[kindOfTarget(proposal.traits)]].count;
     const lastDay = (input.openState.attempts24h.get(name) ?? 0) + targets.size;
     const thisRun = (input.part?.attempts.get(name) ?? 0) + targets.size;
     const room = attemptsAllowed(input.settings.ceilings, { subjects, thisRun, lastDay });
@@ -452,6 +467,7 @@ function devicesOf(proposal: Proposal, { settings }: DecideInput): Pick<TargetFa
   if (!traits.target.serialOf) return {};
   if (summary.kind === 'user' && hasNoKnownDevice(summary))
     return { noDevices: summary.serials === undefined ? 'unknown' : 'none' };
+  if (isShownByOthers(traits, summary.kind) && devices.length === 0) return { noDevices: 'gone' };
   const number = summary.kind === 'device' ? summary.serial : traits.target.serialOf(target, proposal.settings);
   const placeholder = isPlaceholder(number, settings.placeholderSerials);
   return { serial: { number, isPlaceholder: placeholder, devices, devicesMax: settings.serialDevicesMax } };

@@ -6,22 +6,28 @@ import {
   type ActionName,
   type ActionOnTarget,
   type ActionTraits,
+  isShownByOthers,
   summaryOfTarget,
   targetKey,
 } from '../../domain/action.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { ClaimFacts } from '../../domain/check.ts';
 import { type Claim, type Episode, isOpenClaim, seenKey, seenOfKey } from '../../domain/episode.ts';
+import { nameKey } from '../../domain/identity.ts';
 import { isLive, isOnTrial, leastMode, type Rule } from '../../domain/rule.ts';
+import type { FleetDevice } from '../../domain/subjects.ts';
+import type { Match } from '../../domain/verdict.ts';
 import { amendEpisode, type FollowedEpisodes, isTrusted, subjectKey } from './episodes.ts';
 import type { DecideInput } from './input.ts';
 import {
   aimOf,
   cappedMode,
+  devicesTouched,
   isAlreadySo,
   isOwnStateSo,
   isProposedByNow,
   type KnownIntents,
+  ownStateOf,
   type Proposal,
 } from './proposal.ts';
 import {
@@ -219,7 +225,8 @@ export class Observations {
     const episode = this.episodeNow(proposal);
     if (!episode || proposal.doubt !== undefined) return;
     // A missing field does not show what anybody did.
-    if (proposal.summary.state[proposal.traits.fieldWritten as string] === undefined) return;
+    const found = ownStateOf(proposal);
+    if (found === undefined) return;
     const own = this.claims
       .openOn(aimOf(proposal))
       .filter((claim) => claim.episodeId === episode.id && claim.action === proposal.traits.name);
@@ -235,7 +242,6 @@ export class Observations {
       return;
     }
     if (wasSo && !isTold) {
-      const found = proposal.summary.state[proposal.traits.fieldWritten as string] as string;
       this.reverse(episode, { traits: proposal.traits, target: proposal.target, subject: episode.subject, found });
     }
     for (const claim of own) this.claims.change(claim, 'overridden', 'a person reversed it');
@@ -280,7 +286,7 @@ export class Observations {
     const subject = { kind, id: claim.subjectId };
     const found = this.shown.stateOf(subject, traits, claim.target);
     if (found === undefined || found !== traits.valueWritten || this.known.doubtOn(claim)) return;
-    const named = this.named.awayAndBack(claim, kind, traits);
+    const named = this.named.awayAndBack(claim, this.shown.by(subject, traits, claim.target), traits);
     if (!named) return;
     this.reverse(episode, { traits, target: claim.target, subject, found, named });
     for (const one of this.claims.openOn(claim))
@@ -344,6 +350,9 @@ function eventsOf({ away, back }: AwayAndBack) {
 // Proposals to undo.
 
 export class UndoProposals {
+  /** Trusted matches by `rule subject`. */
+  private matched: ReadonlyMap<string, Match> | undefined;
+
   constructor(
     private readonly input: DecideInput,
     private readonly followed: FollowedEpisodes,
@@ -369,7 +378,8 @@ export class UndoProposals {
     const rules = claims.flatMap((claim) => judged.get(claim.rule) ?? []);
     if (claims.some((claim) => claim.status === 'orphaned') || rules.length < claims.length) return [];
     const episodes = claims.map((claim) => this.followed.episodes.get(claim.episodeId));
-    const isOver = (claim: Claim) => this.followed.episodes.get(claim.episodeId)?.state === 'closed';
+    const isOver = (claim: Claim) =>
+      this.followed.episodes.get(claim.episodeId)?.state === 'closed' || this.passedOn(claim) !== undefined;
     if (!claims.every(isOver))
       return this.undosRefused(
         claims.filter((claim) => !isOver(claim)),
@@ -395,9 +405,30 @@ export class UndoProposals {
     });
   }
 
+  /**
+   * The match of a user who no longer has the claimed device: the user's record and those of the device agree that it is somebody else's. A device
+   * that is in no list may come back as it was.
+   */
+  private passedOn({ rule, subjectId, action, target }: Claim): Match | undefined {
+    this.matched ??= new Map(
+      this.followed.matches.flatMap(({ rule: { id }, match, trusted }) =>
+        trusted ? [[subjectKey(id, match.summary.id), match] as const] : [],
+      ),
+    );
+    const match = this.matched.get(subjectKey(rule, subjectId));
+    const traits = this.input.traits.get(action);
+    if (!match || !traits || !isShownByOthers(traits, match.summary.kind)) return undefined;
+    const devices = this.input.fleet.devicesOf(target);
+    const isOthers = ({ owners = [] }: FleetDevice) =>
+      owners.length > 0 && owners.every((one) => nameKey(one) !== nameKey(subjectId));
+    if (devices.length === 0 || !devices.every(isOthers)) return undefined;
+    return match.summary.serials?.includes(target) === false ? match : undefined;
+  }
+
   /** Whether a claim's subject matches again, or may: its own episode is over, but this run did not see a `no_match`. */
-  private mayMatchAgain({ rule, subjectId }: Claim): boolean {
-    const key = subjectKey(rule, subjectId);
+  private mayMatchAgain(claim: Claim): boolean {
+    if (this.passedOn(claim) !== undefined) return false;
+    const key = subjectKey(claim.rule, claim.subjectId);
     const verdict = this.followed.others.get(key)?.verdict;
     return this.followed.open.has(key) || (verdict !== undefined && verdict !== 'no_match');
   }
@@ -430,8 +461,9 @@ export class UndoProposals {
     const rule = claiming.find(({ id }) => id === claim.rule) as Rule;
     const inverse = this.input.traits.get(claim.action)?.inverse;
     const traits = inverse && this.input.traits.get(inverse);
-    const seen = this.followed.others.get(subjectKey(claim.rule, claim.subjectId));
-    if (!traits || seen?.verdict !== 'no_match') return undefined;
+    const other = this.followed.others.get(subjectKey(claim.rule, claim.subjectId));
+    const seen = this.passedOn(claim) ?? (other?.verdict === 'no_match' ? other : undefined);
+    if (!traits || !seen) return undefined;
     return {
       rule,
       trusted: true,
@@ -442,7 +474,7 @@ export class UndoProposals {
       facts: seen.facts,
       flip: seen.flip,
       episode: this.followed.episodes.get(claim.episodeId),
-      devices: seen.summary.kind === 'device' ? this.input.fleet.devicesOf(claim.target) : [],
+      devices: devicesTouched(traits, claim.target, { ...seen.summary, serial: claim.target }, this.input.fleet),
       intent: this.known.of(traits.name, claim.target, claim.episodeId),
       doubt: this.known.doubtOn(claim),
       undo: true,

@@ -9,8 +9,10 @@ import {
   type Deletion,
   type Effect,
   type EffectDevice,
+  isShownByOthers,
   type KnownTraits,
   keyOf,
+  stateOfAll,
   summaryOfTarget,
   targetKey,
 } from '../../domain/action.ts';
@@ -22,7 +24,7 @@ import type { Exemption } from '../../domain/exemption.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
 import { type Intent, isDone, isUnresolved } from '../../domain/intent.ts';
 import { isOnTrial, leastMode, type Mode, type Rule } from '../../domain/rule.ts';
-import { type FleetDevice, hasNoKnownDevice, type SubjectSummary } from '../../domain/subjects.ts';
+import { type Fleet, type FleetDevice, hasNoKnownDevice, type SubjectSummary } from '../../domain/subjects.ts';
 import type { Flip } from '../../domain/verdict.ts';
 import type { FollowedMatch } from './episodes.ts';
 import type { DecideInput } from './input.ts';
@@ -117,16 +119,35 @@ function settingsKey(settings: Facts): string {
 
 /** Whether the target is already in the state that the action sets: every device of a serial number counts. */
 export function isAlreadySo(proposal: Proposal): boolean {
-  const { fieldWritten, valueWritten } = proposal.traits;
+  const { fieldWritten, valueWritten, target } = proposal.traits;
   if (fieldWritten === undefined) return false;
-  if (proposal.summary.kind !== 'device') return proposal.summary.state[fieldWritten] === valueWritten;
+  if (target.serialOf === undefined) return proposal.summary.state[fieldWritten] === valueWritten;
   return proposal.devices.length > 0 && proposal.devices.every((device) => device.state[fieldWritten] === valueWritten);
 }
 
-/** Whether the matched subject itself is in that state: another device of its serial number may have joined later. */
+/** The state that the matched subject itself shows: another device of its serial number may have joined later. */
+export function ownStateOf({ traits, summary, devices }: Proposal): string | undefined {
+  const { fieldWritten } = traits;
+  if (fieldWritten === undefined) return undefined;
+  if (!isShownByOthers(traits, summary.kind)) return summary.state[fieldWritten];
+  const states = devices.map(({ state }) => state[fieldWritten]);
+  return stateOfAll(states, traits);
+}
+
 export function isOwnStateSo(proposal: Proposal): boolean {
-  const { fieldWritten, valueWritten } = proposal.traits;
-  return fieldWritten !== undefined && proposal.summary.state[fieldWritten] === valueWritten;
+  const state = ownStateOf(proposal);
+  return state !== undefined && state === proposal.traits.valueWritten;
+}
+
+/** The devices that an action touches through its subject. What a deletion takes of a user's is described later. */
+export function devicesTouched(
+  traits: ActionTraits,
+  target: string,
+  { kind, serial }: Pick<SubjectSummary, 'kind' | 'serial'>,
+  fleet: Pick<Fleet, 'devicesOf'>,
+): FleetDevice[] {
+  if (isShownByOthers(traits, kind)) return fleet.devicesOf(target);
+  return kind === 'device' ? fleet.devicesOf(serial) : [];
 }
 
 /** What the action would do to the target as it was read. */
@@ -248,7 +269,7 @@ function proposalsOfMatch(
         facts: match.facts,
         flip: match.flip,
         episode,
-        devices: match.summary.kind === 'device' ? input.fleet.devicesOf(match.summary.serial) : [],
+        devices: devicesTouched(traits, target, match.summary, input.fleet),
         intent: known.of(action, target, episode?.id),
         doubt: traits.changesFleet ? known.doubtOn({ action, target, settings: own }) : undefined,
         undo: false,

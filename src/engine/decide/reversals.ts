@@ -2,12 +2,21 @@
 // episodes that concerns. In: claims, episodes and what was pulled. Out: the value found, or undefined when nothing shows that a person changed it. Pure.
 
 import { elapsedMs } from '../../base/time.ts';
-import { type ActionName, type ActionTraits, MEMBERSHIP, membershipOf } from '../../domain/action.ts';
+import {
+  type ActionName,
+  type ActionTraits,
+  isShownByOthers,
+  kindOfTarget,
+  MEMBERSHIP,
+  membershipOf,
+  stateOfAll,
+} from '../../domain/action.ts';
 import { type Claim, type Episode, seenKey, seenOfKey } from '../../domain/episode.ts';
 import type { NamedAct } from '../../domain/event.ts';
+import { nameKey } from '../../domain/identity.ts';
 import { contradicts, isDone } from '../../domain/intent.ts';
 import { attemptOfKey, type OpenState } from '../../domain/store.ts';
-import { SOURCE_OF, type StateRead, type SubjectRef, summaryOf } from '../../domain/subjects.ts';
+import { type Fleet, SOURCE_OF, type StateRead, type SubjectRef, summaryOf } from '../../domain/subjects.ts';
 import type { FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
 import { add, aimOf, type KnownIntents, type Proposal } from './proposal.ts';
@@ -45,9 +54,13 @@ export class NamedActs {
    * The newest named act is the one that we did, so the log agrees with a reading that shows its state; before it, and after all that we did to the
    * target, somebody did the opposite.
    */
-  awayAndBack({ subjectId, target, action }: Claim, kind: string, { inverse }: ActionTraits): AwayAndBack | undefined {
-    const known = this.bySubject.get(`${kind} ${subjectId}`);
-    if (!known || inverse === undefined || this.mayStillTakeEffect(target, inverse)) return undefined;
+  awayAndBack(
+    { target, action }: Claim,
+    shownBy: readonly SubjectRef[],
+    { inverse }: ActionTraits,
+  ): AwayAndBack | undefined {
+    const known = shownBy.flatMap(({ kind, id }) => this.bySubject.get(`${kind} ${id}`) ?? []);
+    if (known.length === 0 || inverse === undefined || this.mayStillTakeEffect(target, inverse)) return undefined;
     const acts = known.filter((act) => this.isAfterOurs(act, target)).toSorted((a, b) => a.atMs - b.atMs);
     const back = acts.at(-1);
     const away = acts.findLast((act) => act.action === inverse);
@@ -121,6 +134,17 @@ function isWhollyReversed(
   return input.fleet.devicesOf(target).every(({ state }) => state[fieldWritten as string] !== valueWritten);
 }
 
+/** The subjects whose records show the state of a target: the matched one, or the devices of the user that a rule is about. */
+export function shownBy(
+  subject: SubjectRef,
+  traits: ActionTraits,
+  target: string,
+  fleet: Pick<Fleet, 'devicesOf'>,
+): SubjectRef[] {
+  if (!isShownByOthers(traits, subject.kind)) return [subject];
+  return fleet.devicesOf(target).map(({ id }) => ({ kind: kindOfTarget(traits), id }));
+}
+
 /**
  * What the trusted lists of this run show of a subject, whichever rule asks. The whole fleet and the list of bundles are known; of a
  * service, what some verdict of this run is about.
@@ -130,7 +154,17 @@ export class Shown {
 
   constructor(private readonly input: Pick<DecideInput, 'sources' | 'fleet' | 'bundles' | 'judgements'>) {}
 
-  stateOf({ kind, id }: SubjectRef, { fieldWritten }: ActionTraits, target: string): string | undefined {
+  by(subject: SubjectRef, traits: ActionTraits, target: string): SubjectRef[] {
+    return shownBy(subject, traits, target, this.input.fleet);
+  }
+
+  /** As far as this subject shows it. */
+  stateOf(subject: SubjectRef, traits: ActionTraits, target: string): string | undefined {
+    const states = this.by(subject, traits, target).map((one) => this.ownStateOf(one, traits, target));
+    return stateOfAll(states, traits);
+  }
+
+  private ownStateOf({ kind, id }: SubjectRef, { fieldWritten }: ActionTraits, target: string): string | undefined {
     const { sources, fleet, bundles } = this.input;
     const reading = sources[SOURCE_OF[kind]];
     if (reading.state !== 'read' || !reading.trusted || fieldWritten === undefined) return undefined;
@@ -172,9 +206,11 @@ export function* episodesReversed(
   if (reversals.length === 0) return;
   const bySubject = new Map<string, Reversal[]>();
   for (const reversal of reversals) {
-    const { subject, target } = reversal;
-    const ids = subject.kind === 'device' ? input.fleet.devicesOf(target).map(({ id }) => id) : [];
-    for (const id of new Set([subject.id, ...ids])) add(bySubject, `${subject.kind} ${id}`, reversal);
+    const { subject, target, traits } = reversal;
+    const devices = kindOfTarget(traits) === 'device' ? input.fleet.devicesOf(target) : [];
+    const owners = devices.flatMap((device) => device.owners ?? []);
+    const keys = [subject, ...devices.map(({ id }) => deviceRef(id)), ...owners.map(userRef)].map(keyOfSubject);
+    for (const key of new Set(keys)) add(bySubject, key, reversal);
   }
   const byEpisode = decidedBefore(reversals, input);
   // By their times, a match of before a clock was set back would be new.
@@ -182,13 +218,21 @@ export function* episodesReversed(
   for (const episode of followed.episodes.values()) {
     const { id, subject, state, overriddenAt } = episode;
     if (state === 'closed' || overriddenAt !== undefined || !before.has(id)) continue;
-    const own = bySubject.get(`${subject.kind} ${subject.id}`) ?? [];
+    const own = bySubject.get(keyOfSubject(subject)) ?? [];
     const proposed = [...own.filter((one) => isProposedBy(episode, one, input)), ...(byEpisode.get(id) ?? [])];
     const reversal = proposed.find((one) => isConcerned(episode, one, shown));
     if (reversal) yield [episode, reversal, true];
     else if (!input.activeRules.has(episode.rule))
       for (const one of own) if (isConcerned(episode, one, shown)) yield [episode, one, false];
   }
+}
+
+const deviceRef = (id: string): SubjectRef => ({ kind: 'device', id });
+const userRef = (id: string): SubjectRef => ({ kind: 'user', id });
+
+/** Devices and users may write one address in two cases. */
+function keyOfSubject({ kind, id }: SubjectRef): string {
+  return `${kind} ${kind === 'user' ? nameKey(id) : id}`;
 }
 
 /**
@@ -208,7 +252,8 @@ export function isProposedBy(
 ): boolean {
   const rule = input.activeRules.get(id);
   const serial = subject.kind === 'device' ? target : '';
-  const summary = { ...summaryOf(subject.kind, {}), id: subject.id, serial };
+  const serials = subject.kind === 'user' ? [target] : undefined;
+  const summary = { ...summaryOf(subject.kind, {}), id: subject.id, serial, serials };
   return (rule?.then ?? []).some(
     ({ action, with: settings }) => action === traits.name && traits.target.of(summary, settings).includes(target),
   );
@@ -290,12 +335,13 @@ export function suspects(seen: ListReads): Suspect[] {
   const settled = new Map(openState.intents.map(({ id, settledAt }) => [id, settledAt]));
   const justNow = attemptedJustNow(openState, seen);
   const found = new Map<string, Suspect>();
-  const note = (action: ActionName, target: string, subject: SubjectRef | undefined) => {
+  const note = (action: ActionName, target: string, matched: SubjectRef | undefined) => {
     const traits = known.get(action);
-    if (!traits || !subject || traits.fieldWritten === MEMBERSHIP || justNow.has(seenKey(action, target))) return;
+    if (!traits || !matched || traits.fieldWritten === MEMBERSHIP || justNow.has(seenKey(action, target))) return;
     if (traits.inverse !== undefined && justNow.has(seenKey(traits.inverse, target))) return;
-    const state = shown.stateOf(subject, traits, target);
-    if (state === undefined || state === traits.valueWritten) return;
+    const state = shown.stateOf(matched, traits, target);
+    const subject = shown.by(matched, traits, target).find((one) => shown.stateOf(one, traits, target) === state);
+    if (!subject || state === undefined || state === traits.valueWritten) return;
     found.set(seenKey(action, target), { traits, target, subject, found: state });
   };
   for (const { action, target, episodeId, subjectId, intentId } of openState.claims) {

@@ -1,7 +1,7 @@
 // explain: judges one subject by some rules as it is read now, and decides what a run over these rules and this subject would. In: the
 // rules of one kind of subject, any name of one. Out: an explanation for each rule, and decisions. The same pure code as in a run; it changes
 // nothing, and rebuilds no whole run.
-import { type Action, type ActionTraits, fieldsWritten, type KnownTraits } from '../../domain/action.ts';
+import { type Action, type ActionTraits, fieldsWritten, type KnownTraits, kindOfTarget } from '../../domain/action.ts';
 import { windowAt } from '../../domain/change-window.ts';
 import type { CheckName } from '../../domain/check.ts';
 import type { Decision, ReasonCode } from '../../domain/decision.ts';
@@ -54,7 +54,7 @@ import {
   RECORDS_MAX,
   recentRuns,
 } from '../run/pulled-snapshot.ts';
-import { deletesDevices, fillLookBack, readsBundles as needsBundles } from '../run/reading-needs.ts';
+import { fillLookBack, readsBundles as needsBundles } from '../run/reading-needs.ts';
 
 // Reads one subject now: its record, the records that its rule joins, the devices that its actions touch, its events.
 
@@ -106,6 +106,10 @@ async function readJoins(api: Lookups, needs: Needs, record: Facts): Promise<{ j
   return { joins: { users: users ?? new Map(), devices: devices ?? new Map() }, unavailable };
 }
 
+function takesDevices({ then }: LoadedRule, actions: KnownTraits): boolean {
+  return then.some(({ action }) => actions.get(action)?.takesDevice);
+}
+
 /** The devices that the rule's actions touch. */
 async function readTouched(
   api: Lookups,
@@ -115,7 +119,7 @@ async function readTouched(
 ): Promise<readonly Facts[]> {
   if (rule.subject === 'service') return [];
   if (rule.subject === 'user')
-    return deletesDevices(rule, actions) ? [...(await devicesOfUsers(api, [record])).values()].flat() : [];
+    return takesDevices(rule, actions) ? [...(await devicesOfUsers(api, [record])).values()].flat() : [];
   // An empty name filters nothing: the answer would be the whole list.
   const serial = ownText(record, 'SerialNumber') ?? '';
   const devices = serial === '' ? [] : await api.devicesOfSerial(serial);
@@ -370,7 +374,7 @@ export async function decideNow(
   const kind = (rules[0] as LoadedRule).subject;
   const setBackMs = (await reader.clockAgreement())?.setBackMs ?? nowMs;
   const lookups = boundedLookups(api);
-  const touching = rules.find((rule) => deletesDevices(rule, actions)) ?? (rules[0] as LoadedRule);
+  const touching = rules.find((rule) => takesDevices(rule, actions)) ?? (rules[0] as LoadedRule);
   const touched = await readTouched(lookups, touching, record, actions);
   const { decisions: said, ...openState } = await reader.openStateOf(nowMs, {
     kinds: [kind],
@@ -468,7 +472,7 @@ export async function statesOf(
   const target = subject.kind === 'device' ? subject.serial : subject.id;
   if (target === '') return states;
   for (const action of deps.actions.values()) {
-    if (action.stateText === undefined || !action.subjects.includes(subject.kind)) continue;
+    if (action.stateText === undefined || kindOfTarget(action) !== subject.kind) continue;
     const isSo = await isSoNow(action, target);
     const last = await lastDone(deps, action, target, untilMs);
     const isOwn = isSo !== undefined && last !== undefined && isSo === (last.intent.action === action.name);

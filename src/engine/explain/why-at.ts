@@ -4,6 +4,7 @@
 import { shellWord } from '../../base/text.ts';
 import { DAY_MS, spanText, timeText } from '../../base/time.ts';
 import type { Action } from '../../domain/action.ts';
+import type { Decision } from '../../domain/decision.ts';
 import { resolveSubject } from '../../domain/decision-filter.ts';
 import { CLAIM_STATUSES, type Claim } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -216,12 +217,31 @@ function judgeAt(rules: readonly LoadedRule[], run: RecordedRun, { id, ...seen }
   });
 }
 
+/** Of a device: what rules about its owners had decided about it. */
+function aboutOwners(
+  rules: readonly LoadedRule[],
+  run: RecordedRun,
+  { kind, targets }: { kind: SubjectKind; targets: ReadonlySet<string> },
+): WhyRule[] {
+  return rules.flatMap(({ id, title, mode, revert, subject }) => {
+    if (kind !== 'device' || subject !== 'user') return [];
+    const own = inForceAt(run).filter((one) => one.rule === id && targets.has(one.target));
+    return own.map((one): WhyRule => {
+      const head = { rule: id, of: one.subject.id, title, mode, revert };
+      return { ...head, verdict: one.verdict, reason: undefined, flip: one.flip, decisions: [decidedNowOf(one, [])] };
+    });
+  });
+}
+
+function decidedAt(run: RecordedRun, id: string): DecidedNow[] {
+  const own = inForceAt(run).filter(({ subject }) => subject.id === id);
+  return own.map((one) => decidedNowOf(one, []));
+}
+
 /** What was in force after the run: unchanged ones of earlier runs, and those that it wrote. */
-function decidedAt({ openState, written, ended }: RecordedRun, id: string): DecidedNow[] {
+function inForceAt({ openState, written, ended }: RecordedRun): Decision[] {
   const gone = new Set([...ended, ...written.map((one) => one.id)]);
-  return [...openState.decisions.filter((one) => !gone.has(one.id)), ...written]
-    .filter(({ subject }) => subject.id === id)
-    .map((one) => decidedNowOf(one, []));
+  return [...openState.decisions.filter((one) => !gone.has(one.id)), ...written];
 }
 
 /** Of a look: as deciding was handed them. */
@@ -282,7 +302,10 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
     exemption: protection.exemption,
     joined: protection.joined?.exemption,
     stop: openState.stop,
-    rules: judgeAt(rules, run, { id: subject.id, record: own.shownTo(frame), joins, events, lookBack }),
+    rules: [
+      ...judgeAt(rules, run, { id: subject.id, record: own.shownTo(frame), joins, events, lookBack }),
+      ...aboutOwners(again?.rules.rules ?? [], run, { kind: subject.kind, targets }),
+    ],
     history: lines.filter(({ at }) => at <= atMs).slice(0, HISTORY_MAX),
     next: [],
     commands: [{ purpose: 'the present', command: `trustward why ${shellWord(subject.serial || subject.id)}` }],

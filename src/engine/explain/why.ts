@@ -90,20 +90,21 @@ function unfinishedLine(intent: Why['unfinished'][number]): string {
   return `${action} ${target} is under way, action ${id}`;
 }
 
-function decisionLine(why: Why, { rule, mode }: WhyRule, decision: DecidedNow): string[] {
+function decisionLine(why: Why, { rule, of, mode }: WhyRule, decision: DecidedNow): string[] {
+  const name = of === undefined ? rule : `${rule} about ${of}`;
   const { action, target, reason, reasonText, verdict, notAsked } = decision;
-  if (mode === 'dry-run') return [`${rule} only reports it, in mode dry-run`];
+  if (mode === 'dry-run') return [`${name} only reports it, in mode dry-run`];
   switch (decision.decision) {
     case 'hold':
-      if (reason === 'frozen') return [`${rule}: ${action} ${target} waits: ${reasonText}`];
+      if (reason === 'frozen') return [`${name}: ${action} ${target} waits: ${reasonText}`];
       return why.waiting.some((one) => one.action === action && one.target === target)
         ? []
-        : [`${rule}: ${action} ${target} would wait: ${reasonText}`];
+        : [`${name}: ${action} ${target} would wait: ${reasonText}`];
     case 'skip':
-      return SKIPS_THAT_PASS.has(reason) ? [`${rule}: ${action} ${target} not yet: ${reasonText}`] : [];
+      return SKIPS_THAT_PASS.has(reason) ? [`${name}: ${action} ${target} not yet: ${reasonText}`] : [];
     case 'act': {
       if (why.stop) return [];
-      const because = verdict === 'no_match' ? `since rule ${rule} no longer matches` : `by rule ${rule}`;
+      const because = verdict === 'no_match' ? `since rule ${name} no longer matches` : `by rule ${name}`;
       const unless = notAsked.length === 0 ? '' : ', if a whole run allows it';
       const does = isLive(decision.mode) ? 'the next run does' : 'a run of mode enforce would do';
       return [`${does} ${action} ${target}, ${because}${unless}`];
@@ -143,11 +144,16 @@ function endOf(what: string, claims: Why['claims'], rules: Why['rules']): string
   const lasting = claims.find((claim) => rules.some(({ rule, revert }) => rule === claim.rule && !revert));
   if (lasting) return `${what} stays: rule ${lasting.rule} has \`revert: false\`, so a person has to undo it`;
   const names = [...new Set(claims.map(({ rule }) => rule))];
-  const { clearing } = rules.find(({ rule }) => rule === names[0]) ?? {};
+  const subjects = new Set(claims.map(({ subjectId }) => subjectId));
+  const { clearing, of } =
+    rules.find((one) => one.rule === names[0] && subjects.has(one.of ?? '')) ??
+    rules.find(({ rule }) => rule === names[0]) ??
+    {};
+  const whom = of === undefined ? '' : ` ${of}`;
   if (clearing && names.length === 1)
-    return `${what} is undone after ${timeText(clearing.until)} if rule ${names[0]} does not match again before: it has not matched since ${timeText(clearing.since)}`;
+    return `${what} is undone after ${timeText(clearing.until)} if rule ${names[0]} does not match${whom} again before: it has not matched since ${timeText(clearing.since)}`;
   return names.length === 1
-    ? `${what} is undone when rule ${names[0]} no longer matches`
+    ? `${what} is undone when rule ${names[0]} no longer matches${whom}`
     : `${what} is undone when none of the rules ${names.join(', ')} matches any more`;
 }
 
@@ -192,7 +198,8 @@ function waysOutOf(why: Why): WayOut[] {
     ways.push({ purpose: 'let the exemption cover it', command: confirm });
   } else if (claims.length === 0) ways.push({ purpose: 'protect it', command: exempt });
   const rule = why.rules.find(({ verdict }) => verdict === 'match') ?? why.rules[0];
-  if (rule) ways.push({ purpose: 'every fact of a rule', command: `trustward explain ${rule.rule} ${name}` });
+  const judged = rule?.of === undefined ? name : typed(why, rule.of);
+  if (rule) ways.push({ purpose: 'every fact of a rule', command: `trustward explain ${rule.rule} ${judged}` });
   return [...new Map(ways.map((way) => [way.command, way])).values()];
 }
 
@@ -236,6 +243,7 @@ export interface WhyDeps extends ExplainDeps {
 const HISTORY_MAX = 50;
 const PLANS_MAX = 50;
 const DEVICES_MAX = 10;
+const OWNERS_MAX = 10;
 
 /**
  * `of`: a subject, or any name of one. Errors: AppError `not_found`, `usage` for a name of several, and those of the store. What the
@@ -288,6 +296,7 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
   });
   const read = await readRecords(deps, subject);
   const { rules, judgedAtMs } = await judgedBy(deps, subject, read.unread, open.episodes);
+  const ofOwners = subject.kind === 'device' ? await judgedByOwners(deps, read, own) : [];
   return {
     subject,
     at: judgedAtMs ?? atMs,
@@ -299,7 +308,7 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
     unfinished: unfinishedOn(deps, open, own, subject.id),
     ...(await exemptionFor(deps, subject, read.records, atMs)),
     stop: await reader.stop(),
-    rules,
+    rules: [...rules, ...ofOwners],
     record: recordOf(read, subject),
     history: await historyOfSubject(deps, subject, HISTORY_MAX),
   };
@@ -435,7 +444,7 @@ async function waitingFor(reader: WhyReader, own: ReadonlySet<string>, subject: 
 /** All rules of its kind are judged and decided together: each counts for the others, as in a run. */
 async function judgedBy(
   deps: WhyDeps,
-  { kind, id }: Identity,
+  { kind, id }: SubjectRef,
   unread: string | undefined,
   episodes: readonly Episode[],
 ): Promise<{ rules: WhyRule[]; judgedAtMs?: number }> {
@@ -457,6 +466,26 @@ async function judgedBy(
     return { ...headOf(rule), verdict, reason, flip: flips[0], decisions: own, ...until };
   });
   return { rules: judgedRules, judgedAtMs: judged.nowMs };
+}
+
+/** The rules about the owners of a device that act on their devices: what they decide about this one. */
+async function judgedByOwners(
+  deps: WhyDeps,
+  { records, unread }: ReadRecords,
+  own: ReadonlySet<string>,
+): Promise<WhyRule[]> {
+  const acting = new Set(deps.rules.filter(({ targets }) => targets.includes('devices')).map(({ id }) => id));
+  if (acting.size === 0) return [];
+  const owners = new Set(records.flatMap((device) => ownTexts(device, 'Emails') ?? []));
+  const found: WhyRule[] = [];
+  for (const of of [...owners].slice(0, OWNERS_MAX)) {
+    const about = { kinds: ['user' as const], subjects: [of], targets: [...own] };
+    const { episodes } = await deps.reader.openStateOf(deps.clock.nowMs(), about);
+    const { rules } = await judgedBy(deps, { kind: 'user', id: of }, unread, episodes);
+    for (const rule of rules.filter((one) => acting.has(one.rule)))
+      found.push({ ...rule, of, decisions: rule.decisions.filter(({ target }) => own.has(target)) });
+  }
+  return found;
 }
 
 function headOf({ id, title, mode, revert }: LoadedRule): Pick<WhyRule, 'rule' | 'title' | 'mode' | 'revert'> {

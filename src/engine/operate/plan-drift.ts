@@ -15,7 +15,7 @@ import { isOnTrial, type Rule, rulesById } from '../../domain/rule.ts';
 import type { OpenState } from '../../domain/store.ts';
 import type { PlanStore } from '../../domain/store-ports.ts';
 import { SOURCES, type Source } from '../../domain/subjects.ts';
-import { type ActContext, noSuchAction, targetFacts } from '../act/context.ts';
+import { type ActContext, noSuchAction, readTarget, targetFacts } from '../act/context.ts';
 import { openIntent } from '../act/gate.ts';
 import { demandAudited } from '../approve/plans.ts';
 import { changesSince } from '../decide/checks/rules.ts';
@@ -291,7 +291,7 @@ async function driftOf(
   const { ids, clock, ask } = context;
   const opening = { id: ids.next(), runId: plan.runId, planId: plan.id, approved: true, nowMs: clock.nowMs() };
   const intent = openIntent(planned, 'dry-run', opening);
-  const facts = await targetFacts(context, intent, await action.readBack(api, intent.target, intent.settings));
+  const facts = await targetFacts(context, intent, await readTarget({ ...context, api }, action, intent));
   // Applying a release asks each target's claims instead.
   const begun = planned.released ? undefined : ask('applying', factsOf(planned));
   const refused = begun ?? ask('preflight', facts);

@@ -105,9 +105,10 @@ export async function readGroups(
   owners: Map<string, Facts>,
 ): Promise<string | undefined> {
   const summaries = judgements.flatMap(({ matches }) => matches.map(({ summary }) => summary));
-  const emails = summaries.flatMap(({ kind, id, serial, owners: own }) => {
-    if (kind === 'user') return [id];
-    return kind === 'device' ? [...(own ?? []), ...fleet.devicesOf(serial).flatMap((each) => each.owners ?? [])] : [];
+  const ownersOf = (serial: string) => fleet.devicesOf(serial).flatMap((each) => each.owners ?? []);
+  const emails = summaries.flatMap(({ kind, id, serial, serials, owners: own }) => {
+    if (kind === 'user') return [id, ...(serials ?? []).flatMap(ownersOf)];
+    return kind === 'device' ? [...(own ?? []), ...ownersOf(serial)] : [];
   });
   const wanted = new Set(emails.map((email) => email.toLowerCase()));
   if (wanted.size > USERS_MAX) return `there are ${wanted.size} of them, and at most ${USERS_MAX} are read one by one`;

@@ -137,7 +137,7 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
   };
   await fillLookBack(engine, rules.evaluator, nowMs);
   const fleet = new FleetIndex(fieldsWritten(engine.actions, 'device'));
-  for (const device of records.device) fleet.add(device);
+  for (const device of devicesRead(records.device, joins)) fleet.add(device);
   const named = rules.rules.filter(({ subject }) => records[subject].length > 0).flatMap(({ then }) => then);
   const bundles = readsBundles([...named, ...openState.claims], engine.actions)
     ? await readBundles(engine.api)
@@ -158,7 +158,7 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
       subjects: { device: wholes.devices.count, user: wholes.users.count, service: wholes.services.count },
       view,
       bundles,
-      namedActs: await namedActsOf(asked, openState, steady),
+      namedActs: await namedActsOf(asked, openState, steady, fleet),
       exemptOwners: owners,
       lookBacks: lookBacksOf(asked),
       accepted: [],
@@ -167,15 +167,22 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
   };
 }
 
+/** The subjects, and the devices of users: each once. */
+function devicesRead(subjects: readonly Facts[], { devices }: Joins): Iterable<Facts> {
+  const beside = [...devices.values()].flat();
+  return new Map([...beside, ...subjects].map((device) => [ownText(device, 'DeviceID'), device])).values();
+}
+
 async function namedActsOf(
   { engine, fresh, records }: PartAsked,
   openState: OpenState,
   steady: SteadyReading,
+  fleet: PulledSnapshot['fleet'],
 ): Promise<PulledSnapshot['namedActs']> {
   if (!fresh.some(({ type }) => type === AUDIT_EVENT)) return undefined;
   const services = new ServiceChanges();
   for (const record of records.service) services.accept(record);
-  return readNamedActs({ engine, openState, steady, fresh, services });
+  return readNamedActs({ engine, openState, steady, fresh, services, fleet });
 }
 
 /** Of these subjects, and of every target that a rule proposes for one of them. */

@@ -266,10 +266,10 @@ class SnapshotPull {
 
   /** Of a log that this run did not read, what looks have read of it. */
   private async namedActs(steady: SteadyReading): Promise<PulledSnapshot['namedActs']> {
-    const { engine, openState, serviceChanges: services } = this;
+    const { engine, openState, fleet, serviceChanges: services } = this;
     const { state } = this.sources.events;
     if (state !== 'skipped' && !isUsable(this.sources.events)) return undefined;
-    return readNamedActs({ engine, openState, steady, fresh: [], services });
+    return readNamedActs({ engine, openState, steady, fresh: [], services, fleet });
   }
 
   /** A run over chosen rules, and a what-if, read what these need and no more. */

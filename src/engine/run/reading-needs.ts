@@ -3,7 +3,7 @@
 
 import { clip, NAME_MAX } from '../../base/text.ts';
 import { epochMsOf, type SteadyReading } from '../../base/time.ts';
-import type { ActionName, KnownTraits } from '../../domain/action.ts';
+import { type ActionName, type KnownTraits, kindOfTarget } from '../../domain/action.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { AUDIT_EVENT, type NamedAct, type TrustEvent } from '../../domain/event.ts';
 import { type Facts, own } from '../../domain/facts.ts';
@@ -20,10 +20,17 @@ import type { Log } from '../../domain/ports.ts';
 import { type HistoryReader, isMomentary, type RecordedRun, type RunFrame } from '../../domain/recorded-history.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { OpenState } from '../../domain/store.ts';
-import { SOURCE_OF, type Source, SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
+import {
+  type Fleet,
+  SOURCE_OF,
+  type Source,
+  SUBJECT_KINDS,
+  type SubjectKind,
+  type SubjectRef,
+} from '../../domain/subjects.ts';
 import type { Evaluator } from '../../domain/verdict.ts';
 import type { Exemptions } from '../decide/exemptions.ts';
-import { NamedActs } from '../decide/reversals.ts';
+import { NamedActs, shownBy } from '../decide/reversals.ts';
 import type { PullEngine } from './engine.ts';
 
 /** No rule reads users, but who owns a device decides whether it is exempt. */
@@ -269,9 +276,10 @@ interface NamedActsAsked {
   /** Events that are read and not stored yet. */
   fresh: readonly TrustEvent[];
   services: ServiceChanges;
+  fleet: Pick<Fleet, 'devicesOf'>;
 }
 
-/** Targets of open claims by their subject. */
+/** Targets of open claims by the subjects that show them. */
 type Claimed = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Without the server's time, its events cannot be set against our own acts: there are none. */
@@ -303,13 +311,16 @@ async function fromMs({ store, settings }: NamedActsAsked['engine'], nowMs: numb
   return Math.min(...takenAt) - settings.events.overlapMs;
 }
 
-function claimedSubjects({ engine, openState }: NamedActsAsked): Claimed {
+function claimedSubjects({ engine, openState, fleet }: NamedActsAsked): Claimed {
   const kinds = new Map(openState.episodes.map(({ id, subject }) => [id, subject.kind]));
   const claimed = new Map<string, Set<string>>();
   for (const { action, episodeId, subjectId, target } of openState.claims) {
-    if (engine.actions.get(action)?.auditedAs === undefined) continue;
-    const key = `${kinds.get(episodeId)} ${subjectId}`;
-    claimed.set(key, (claimed.get(key) ?? new Set()).add(target));
+    const [traits, kind] = [engine.actions.get(action), kinds.get(episodeId)];
+    if (traits?.auditedAs === undefined || kind === undefined) continue;
+    for (const one of shownBy({ kind, id: subjectId }, traits, target, fleet)) {
+      const key = `${one.kind} ${one.id}`;
+      claimed.set(key, (claimed.get(key) ?? new Set()).add(target));
+    }
   }
   return claimed;
 }
@@ -317,7 +328,7 @@ function claimedSubjects({ engine, openState }: NamedActsAsked): Claimed {
 function actOf(event: TrustEvent, { engine, services }: NamedActsAsked, aheadMs: number): NamedAct | undefined {
   if (event.type !== AUDIT_EVENT) return undefined;
   const traits = [...engine.actions.values()].find(({ auditedAs }) => auditedAs === event.action);
-  const kind = traits?.subjects[0];
+  const kind = traits && kindOfTarget(traits);
   const id = kind === 'device' ? event.deviceId : kind === 'service' ? event.serviceId : undefined;
   if (!traits || !kind || id === undefined) return undefined;
   if (kind === 'service' && !services.wasChanged(id, event.createdAtMs)) return undefined;

@@ -1,7 +1,7 @@
 // run: everything that a run found and decided, put together for one transaction: committed before anything is called.
 
 import { timeText } from '../../base/time.ts';
-import { type ActionName, type CeilingUse, ceilingOf, ceilingSubject } from '../../domain/action.ts';
+import { type ActionName, type CeilingUse, ceilingOf, kindOfTarget } from '../../domain/action.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import { freezeText, windowAt } from '../../domain/change-window.ts';
 import type { Decision } from '../../domain/decision.ts';
@@ -24,7 +24,7 @@ function ceilingUse(input: DecideInput, decided: Pick<Decided, 'acts'>): Ceiling
   return [...targetsByAction(input, decided)].flatMap(([action, targets]): CeilingUse[] => {
     const traits = input.traits.get(action);
     if (!traits?.changesFleet) return [];
-    const subjects = input.sources[SOURCE_OF[ceilingSubject(traits)]].count;
+    const subjects = input.sources[SOURCE_OF[kindOfTarget(traits)]].count;
     const before = input.openState.attempts24h.get(action) ?? 0;
     return [
       {

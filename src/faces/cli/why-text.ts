@@ -175,7 +175,8 @@ function ruleLines({ rules, at: atMs }: Why): string[] {
 }
 
 function ruleLine(one: WhyRule, atMs: number): string {
-  const { rule, mode, verdict, reason, flip, decisions } = one;
+  const { rule, of, mode, verdict, reason, flip, decisions } = one;
+  const about = of === undefined ? '' : `, about ${shownName(of)}`;
   const why = reason === undefined || verdict === undefined ? '' : `, ${reason}`;
   const facts = matchingFacts(one, atMs);
   const on = facts.length === 0 ? '' : `, ${facts.join(' and ')}`;
@@ -183,7 +184,7 @@ function ruleLine(one: WhyRule, atMs: number): string {
     const skipped = LIFTED_BY_TIME.has(reason) ? 'waits for its time' : 'skipped';
     return decision === 'act' ? '' : `; ${decision === 'hold' ? 'waits' : skipped}: ${reasonText}`;
   });
-  return `${rule} (${mode}): ${verdictWords(one)}${why}${on}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
+  return `${rule} (${mode})${about}: ${verdictWords(one)}${why}${on}${[...new Set(answers)].join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
 }
 
 /** Of an answer about an earlier time: each condition with its values then. */

@@ -50,7 +50,7 @@ export function alsoTouched({ effect, subject }: ReportDecision): EffectDevice[]
   return effect.devices.filter((device) => subject.kind !== 'device' || device.id !== subject.id);
 }
 
-type OnTarget = Pick<ReportDecision, 'subject' | 'target' | 'action'>;
+type OnTarget = Pick<ReportDecision, 'subject' | 'target' | 'action' | 'effect'>;
 
 /** What the targets of one rule and action are: a ban hits a serial number, not a device. An earlier version's action is not known. */
 export function targetNoun(decisions: readonly OnTarget[], actions?: KnownTraits): string {
@@ -66,8 +66,9 @@ export function namesOwnTarget(decision: OnTarget): boolean {
   return decision.target !== decision.subject.id && nounShown(decision) === undefined;
 }
 
-function nounShown({ subject, target }: OnTarget): string | undefined {
-  if (subject.kind === 'device' && target === subject.serial) return 'Serial number';
+function nounShown({ subject, target, effect }: OnTarget): string | undefined {
+  const serials = [subject.serial, ...effect.devices.map(({ serial }) => serial)];
+  if (serials.includes(target)) return 'Serial number';
   return subject.kind === 'user' && target.endsWith(` ${subject.id}`) ? 'Serial number and user' : undefined;
 }
 
@@ -166,7 +167,7 @@ export function decisionColumns(
   };
   const target: DecisionColumn = {
     head: targetNoun(decisions, actions),
-    lines: (decision) => [whole(decision.target)],
+    lines: (decision) => [whole(decision.target), ...devicesHit(decision)],
   };
   // Where all are new, or none is, the line above the table says so.
   const isMixed = new Set(decisions.map(({ change }) => change)).size > 1;
@@ -188,6 +189,19 @@ export function alsoHit(decision: RunDecision): CellLine[] {
   if (also.length === 0) return [];
   const named = also.slice(0, ALSO_MAX).map(({ id, name, owners }) => whoLine({ id, name, owners }));
   return [marked('also affects ', joinedLine(named, '; '), andMore(also.length - ALSO_MAX))];
+}
+
+/** The devices of the target, where its subject is their owner: with the other owners. */
+function devicesHit({ subject, effect }: RunDecision): CellLine[] {
+  if (subject.kind !== 'user' || effect.deletion !== undefined) return [];
+  const isOther = (owner: string) => owner.toLowerCase() !== subject.id.toLowerCase();
+  const more = effect.devices.length - ALSO_MAX;
+  return [
+    ...effect.devices
+      .slice(0, ALSO_MAX)
+      .flatMap(({ id, name, owners = [] }) => whoLines({ id, name, owners: owners.filter(isOther) })),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ];
 }
 
 function whyLines(decision: RunDecision): string[] {

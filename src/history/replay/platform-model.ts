@@ -1,7 +1,7 @@
 // history: the platform of a what-if: recorded changes come in, those that hold there go out. A field that actions write has the last of what a
 // person set, as recorded, and what the replay did; what Trustward's recorded intents did is left out. A deletion that a person approved stays:
 // nothing more is recorded of its subject. INVARIANT: without acts it gives the record, less Trustward's own effects.
-import { type ActionTraits, type KnownTraits, MEMBERSHIP, targetKey } from '../../domain/action.ts';
+import { type ActionTraits, type KnownTraits, kindOfTarget, MEMBERSHIP, targetKey } from '../../domain/action.ts';
 import type { Decision, Outcome } from '../../domain/decision.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { type Intent, type IntentBasis, isDone, isInDoubt } from '../../domain/intent.ts';
@@ -61,9 +61,11 @@ export class PlatformModel {
     private readonly effects: RecordedEffects,
     private readonly world: ModelledWorld,
   ) {
-    for (const { fieldWritten, subjects } of traits.values()) {
+    for (const one of traits.values()) {
+      const { fieldWritten } = one;
       if (fieldWritten === undefined || fieldWritten === MEMBERSHIP) continue;
-      for (const kind of subjects) this.written.set(kind, (this.written.get(kind) ?? new Set()).add(fieldWritten));
+      const kind = kindOfTarget(one);
+      this.written.set(kind, (this.written.get(kind) ?? new Set()).add(fieldWritten));
     }
   }
 
@@ -179,7 +181,7 @@ export class PlatformModel {
 
   private subjectsOf(action: string, target: string): { kind: SubjectKind; subject: string; path: string }[] {
     const traits = this.traits.get(action);
-    const [kind, path] = [traits?.subjects[0], traits?.fieldWritten];
+    const [kind, path] = [traits && kindOfTarget(traits), traits?.fieldWritten];
     if (kind === undefined || path === undefined || path === MEMBERSHIP) return [];
     const ids = kind === 'device' ? this.world.idsOfSerial(target) : [target];
     return ids.filter((id) => this.world.isThere(kind, id)).map((subject) => ({ kind, subject, path }));
@@ -331,7 +333,7 @@ export class TallyActs {
         atMs,
         runSeq,
         rule,
-        subject: decision?.subject ?? { kind: traits?.subjects[0] ?? 'device', id: subjectId },
+        subject: decision?.subject ?? { kind: traits ? kindOfTarget(traits) : 'device', id: subjectId },
         subjectName: decision?.subjectName ?? '',
         action,
         target,

@@ -2,7 +2,7 @@
 // are done, what people did, gaps. Out: a `Replay`. It keeps acts and numbers, and nothing of the fleet.
 
 import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
-import { ceilingOf, ceilingSubject, type KnownTraits } from '../../domain/action.ts';
+import { ceilingOf, type KnownTraits, kindOfTarget } from '../../domain/action.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { type HistoryGap, isMomentary, type RunFrame } from '../../domain/recorded-history.ts';
 import {
@@ -113,7 +113,7 @@ class TallyRule {
     for (const { action } of this.rule.then) {
       const traits = known.get(action);
       if (!traits?.changesFleet) continue;
-      const subjects = sources[SOURCE_OF[ceilingSubject(traits)]].count;
+      const subjects = sources[SOURCE_OF[kindOfTarget(traits)]].count;
       const least = this.allowed ?? { limits: allowed, run: Number.POSITIVE_INFINITY, day: Number.POSITIVE_INFINITY };
       this.allowed = {
         limits: Math.min(least.limits, allowed),
@@ -360,7 +360,7 @@ export class Tally {
 
   private kindOf({ field }: PersonsChange): SubjectKind {
     const writing = [...this.asked.traits.values()].find(({ fieldWritten }) => fieldWritten === field);
-    return writing?.subjects[0] ?? 'device';
+    return writing ? kindOfTarget(writing) : 'device';
   }
 
   private finishRule(tally: TallyRule, acts: readonly ReplayedAct[], ever: EverJudged): ReplayedRule {

@@ -1,12 +1,9 @@
 // rules: what the checks of a condition share: the scope (which fields and operators can be used here), the operands as
 // written, and how an operand is refused. In: the subject's schema, the rule's declarations. Out: a scope that checks pass down.
 
-import { canonicalJson } from '../../base/json.ts';
 import { nearestName } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
-import type { ActionTraits } from '../../domain/action.ts';
 import { type Fact, isFacts, showLiteral } from '../../domain/facts.ts';
-import type { ActionOfRule } from '../../domain/rule.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import {
   type Constant,
@@ -19,7 +16,7 @@ import {
   partsOf,
 } from '../language/expression.ts';
 import { type Edit, type EditsOf, type NamedList, nameOf, type Reads } from '../language/loaded-rule.ts';
-import type { Place, ProblemCode, Problems } from '../language/problem.ts';
+import type { Place, ProblemCode } from '../language/problem.ts';
 import {
   ANY,
   BOOLEAN,
@@ -544,47 +541,6 @@ export function scoreFault(value: Fact): string | undefined {
   if (number === 0 || number >= 1) return undefined;
   const meant = Number((number * 100).toPrecision(12));
   return `from 0 to 100, not from 0 to 1${meant < 1 ? '' : `; did you mean ${meant}?`}`;
-}
-
-// A rule's actions against its condition and against each other. In: what `when` reads, the proposals, the actions' traits.
-// Out: problems: `when` must not read what the rule's own action writes, and no action may undo another of the same rule.
-
-type Traits = ReadonlyMap<string, ActionTraits>;
-
-/** Reports, once for each action, the first path of `when` that this action writes with the rule's settings. */
-export function refuseOwnEffect(
-  reads: Reads,
-  proposals: readonly ActionOfRule[],
-  traits: Traits,
-  problems: Problems,
-): void {
-  for (const { action, with: settings } of proposals) {
-    const trait = traits.get(action);
-    const written = [trait?.fieldWritten ?? [], trait?.alsoWrites?.(settings) ?? []].flat();
-    const read = [...reads.places].find(([path]) => written.some((field) => overlap(path, field)));
-    if (!read) continue;
-    const [path, place] = read;
-    const message = `\`when\` reads \`${path}\`, which \`${action}\` itself writes: the rule would clear itself by its own effect; leave it out, a target already in that state is skipped`;
-    problems.add('reads_own_effect', place, message);
-  }
-}
-
-/** The paths are equal, or one contains the other. */
-function overlap(one: string, other: string): boolean {
-  return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`);
-}
-
-/** Reports an action whose inverse, with the same settings, the rule names too: each run would do both. */
-export function refuseInverses(proposals: readonly ActionOfRule[], traits: Traits, problems: Problems): void {
-  proposals.forEach((proposal, index) => {
-    const inverse = traits.get(proposal.action)?.inverse;
-    const undone = proposals
-      .slice(0, index)
-      .find((each) => each.action === inverse && canonicalJson(each.with) === canonicalJson(proposal.with));
-    if (!undone) return;
-    const message = `\`${proposal.action}\` undoes \`${undone.action}\` of the same rule; name one of them (\`revert: true\` undoes when the rule no longer matches)`;
-    problems.add('action', ['then', index], message);
-  });
 }
 
 // How deep and large a condition may be.

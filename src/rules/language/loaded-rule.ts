@@ -3,6 +3,7 @@
 import { formatDuration, parseDuration } from '../../base/time.ts';
 import { type Fact, type Facts, showLiteral } from '../../domain/facts.ts';
 import type { ComparedText, Rule } from '../../domain/rule.ts';
+import type { Source } from '../../domain/subjects.ts';
 import type { VerdictName } from '../../domain/verdict.ts';
 import { type Expression, Span, type Truth } from './expression.ts';
 import type { Place } from './problem.ts';
@@ -103,6 +104,8 @@ export interface LoadedRule extends Rule {
   reads: Reads;
   /** Those that `when` reads: what it means rests on them. */
   lists: readonly NamedList[];
+  /** Sources that show the state of its targets, beside its subjects. */
+  targets: readonly Source[];
   tests: RuleTest[];
   /** The file's text, as it was loaded. */
   text: string;

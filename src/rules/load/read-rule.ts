@@ -1,9 +1,9 @@
 // rules: a rule file's value → a loaded rule, every part of it checked. In: the value, where its parts stand, the actions' traits.
 // Out: the rule, or all of its problems.
 import { z } from 'zod';
-import { didYouMean, nearestName } from '../../base/nearest-name.ts';
+import { didYouMean } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
-import type { ActionName, ActionTraits } from '../../domain/action.ts';
+import type { ActionTraits } from '../../domain/action.ts';
 import { parseAllowed } from '../../domain/change-window.ts';
 import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -12,16 +12,8 @@ import type { Lists } from '../../domain/lists.ts';
 import type { ActionOfRule } from '../../domain/rule.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { PortableRules } from '../../domain/verdict.ts';
-import {
-  checkCondition,
-  checkConstants,
-  durationFault,
-  type Language,
-  measure,
-  refuseInverses,
-  refuseOwnEffect,
-  type Scope,
-} from '../check/scope.ts';
+import { readActions } from '../check/actions.ts';
+import { checkCondition, checkConstants, durationFault, type Language, measure, type Scope } from '../check/scope.ts';
 import { type Expression, type Freshness, ownAt, ownPart, walk } from '../language/expression.ts';
 import { type LoadedRule, type NamedList, noReads, type Reads } from '../language/loaded-rule.ts';
 import { byPosition, type Place, Problems, type RuleProblem } from '../language/problem.ts';
@@ -320,8 +312,8 @@ function timestampHint(root: ValueType, segments: readonly string[]): string {
 
 // Which sources a rule needs.
 
-function sourcesOf(subject: SubjectKind, reads: Reads): Source[] {
-  const sources = new Set<Source>([SOURCE_OF[subject]]);
+function sourcesOf(subject: SubjectKind, reads: Reads, targets: readonly Source[]): Source[] {
+  const sources = new Set<Source>([SOURCE_OF[subject], ...targets]);
   if (reads.owners) sources.add('users');
   if (reads.joinedDevices) sources.add('devices');
   if (reads.events) sources.add('events');
@@ -379,10 +371,7 @@ function readRule(
   const reads = noReads();
   const { language = LANGUAGE, lists = NO_LISTS } = options;
   const condition = readWhen(value, subject, { language, lists }, reads, problems);
-  const proposals = readActions(own(value, 'then'), subject, options, problems);
-  refuseInverses(proposals, options.traits, problems);
-  // A condition that fails its checks still has reads: both problems are reported.
-  refuseOwnEffect(reads, proposals, options.traits, problems);
+  const { proposals, targets } = readActions(own(value, 'then'), subject, reads, options.traits, problems);
   if (parsed.success) {
     const declared = declareFields(subject, parsed.data.declares, new Problems('', () => ({ line: 1, column: 1 })));
     checkTests(parsed.data, subject, declared, reads.lookBack, problems);
@@ -391,7 +380,7 @@ function readRule(
     problems.add('value', ['when_allowed'], `\`when_allowed\`: ${fault}`);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
   const used = [...reads.lists].sort().flatMap((name) => lists.get(name) ?? []);
-  const parts = { proposals, condition, reads, lists: used, tests: readTests(parsed.data, lineOf) };
+  const parts = { proposals, condition, reads, lists: used, targets, tests: readTests(parsed.data, lineOf) };
   return { ...assemble(parsed.data, value, file, parts), text };
 }
 
@@ -403,9 +392,9 @@ function assemble(
   data: RuleFile,
   raw: Facts,
   file: string,
-  parts: Pick<LoadedRule, 'condition' | 'reads' | 'lists' | 'tests'> & { proposals: ActionOfRule[] },
+  parts: Pick<LoadedRule, 'condition' | 'reads' | 'lists' | 'targets' | 'tests'> & { proposals: ActionOfRule[] },
 ): Omit<LoadedRule, 'text'> {
-  const { proposals, condition, reads, lists, tests } = parts;
+  const { proposals, condition, reads, lists, targets, tests } = parts;
   const { tests: _, ...written } = raw;
   const entries = Object.fromEntries(lists.map((list) => [list.name, list.entries]));
   const meaning = lists.length === 0 ? written : { ...written, $lists: entries };
@@ -428,11 +417,12 @@ function assemble(
     watch: data.watch,
     hash: digestOf(meaning),
     file,
-    sources: sourcesOf(data.subject, reads),
+    sources: sourcesOf(data.subject, reads, targets),
     compared: reads.compared,
     condition,
     reads,
     lists,
+    targets,
     tests,
     raw,
   };
@@ -444,44 +434,6 @@ function allowedOf(written: string | string[]): ReturnType<typeof parseAllowed> 
 
 function limitsOf({ limits: { max, percent, per_day: perDay } }: RuleFile): LoadedRule['limits'] {
   return { max, percent, ...(perDay !== undefined && { perDay }) };
-}
-
-function readActions(
-  raw: Fact | undefined,
-  subject: SubjectKind,
-  { traits }: ReadOptions,
-  problems: Problems,
-): ActionOfRule[] {
-  const list = Array.isArray(raw) ? raw : raw === undefined ? [] : [raw];
-  const proposals: ActionOfRule[] = [];
-  list.forEach((item, index) => {
-    const place = Array.isArray(raw) ? ['then', index] : ['then'];
-    const name = isFacts(item) ? own(item, 'action') : item;
-    const settings = isFacts(item) ? own(item, 'with') : undefined;
-    if (typeof name !== 'string') return; // the format check said so already
-    const trait = traits.get(name);
-    if (!trait) {
-      const fitting = [...traits.values()].filter((each) => each.subjects.includes(subject)).map((each) => each.name);
-      const hint = nearestName(name, traits.keys())
-        ? didYouMean(name, traits.keys())
-        : `; a ${subject} rule can name ${fitting.join(', ')}`;
-      problems.add('action', place, `unknown action \`${name}\`${hint}`);
-    } else if (!trait.subjects.includes(subject)) {
-      problems.add(
-        'action',
-        place,
-        `\`${name}\` acts on a ${trait.subjects.join(' or a ')}, and this rule's subject is a ${subject}`,
-      );
-    } else {
-      const given = isFacts(settings) ? settings : {};
-      const refusal = trait.refuseSettings(given);
-      if (refusal) problems.add('action', [...place, 'with'], refusal);
-      if (proposals.some((proposal) => proposal.action === name))
-        problems.add('action', place, `\`${name}\` is named twice`);
-      proposals.push({ action: name as ActionName, with: given });
-    }
-  });
-  return proposals;
 }
 
 /** The rule with another `when` or `fresh`; undefined when the result fails its checks. */
@@ -496,7 +448,14 @@ export function withChanges(
   const lists = new Map(rule.lists.map((list) => [list.name, list]));
   const condition = readWhen(raw, rule.subject, { language, lists }, reads, problems);
   if (!condition || problems.list.length > 0) return undefined;
-  return { ...rule, when: raw.when as Fact, raw, condition, reads, sources: sourcesOf(rule.subject, reads) };
+  return {
+    ...rule,
+    when: raw.when as Fact,
+    raw,
+    condition,
+    reads,
+    sources: sourcesOf(rule.subject, reads, rule.targets),
+  };
 }
 
 type PlainRule = Omit<LoadedRule, 'condition' | 'reads'>;

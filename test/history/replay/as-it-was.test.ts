@@ -40,6 +40,11 @@ const RULES: LoadedRule[] = [
   ruleOf('old', { and: [compromised, { '>': [{ age: { var: 'MdmData.Timestamp' } }, '2h'] }] }, { mode: 'dry-run' }),
   ruleOf('delete', { '==': [{ var: 'Platform' }, 'BeOS'] }, { then: 'delete_device' }),
   ruleOf('user', { '==': [{ var: 'Name' }, 'Mallory'] }, { subject: 'user', then: 'delete_device' }),
+  ruleOf(
+    'their-devices',
+    { '==': [{ var: 'Name' }, 'Eve'] },
+    { subject: 'user', then: 'ban_devices', revert: true, owners: 'all' },
+  ),
 ];
 
 class Life {
@@ -182,7 +187,7 @@ async function lived(seed: number, steps: number): Promise<Life> {
 
 describe('a replay as it was', () => {
   it('gives the decisions that were made, one for one, whatever happened', async () => {
-    let [runs, looks, decisions] = [0, 0, 0];
+    let [runs, looks, decisions, banned] = [0, 0, 0, 0];
     for (let seed = 1; seed <= 5; seed += 1) {
       const { history, on } = await lived(seed, 25);
       const replay = await replayed(history);
@@ -191,8 +196,13 @@ describe('a replay as it was', () => {
       runs += replay.runs;
       looks += replay.runs - replay.wholeRuns;
       decisions += history.runs.reduce((sum, { written, ended }) => sum + written.length + ended.length, 0);
+      const intents = await on.store.intents({});
+      banned += intents.filter(
+        ({ basis, outcome }) => outcome === 'succeeded' && basis[0]?.rule === 'their-devices',
+      ).length;
       await on.close();
     }
+    expect(banned).toBeGreaterThan(2);
     expect(runs).toBeGreaterThan(120);
     expect(looks).toBeGreaterThan(4);
     expect(decisions).toBeGreaterThan(400);

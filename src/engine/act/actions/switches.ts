@@ -61,10 +61,12 @@ function bodyOf(record: Facts, banned: Side): Facts {
 
 export const banDevice: Action = {
   ...deviceBan('ban_device', 'TRUE', 'ban'),
+  subjects: ['device', 'user'],
+  nameFor: { user: 'ban_devices' },
   takesDevice: true,
   stateText: 'banned',
-  // Two devices of one owner are held, and only the unpaged list shows whose a device is.
-  unpaged: ({ owners }) => (owners === 'all' ? [] : ['devices']),
+  // Only unpaged lists show which devices a user has, and whose a device is: two devices of one owner are held.
+  unpaged: ({ subject, owners }) => (subject === 'user' ? ['users', 'devices'] : owners === 'all' ? [] : ['devices']),
 };
 
 export const unbanDevice = deviceBan('unban_device', 'FALSE', 'unban');

@@ -1,10 +1,14 @@
 // act: the kinds of targets that several actions share. A kind that only one action uses is in that action's file.
 import type { ActionName, TargetTraits } from '../../../domain/action.ts';
 import type { Facts } from '../../../domain/facts.ts';
+import { hasNoKnownDevice } from '../../../domain/subjects.ts';
 
-/** Every device of a serial number. */
+/** Every device of a serial number. A user has one target for each; one without a known device is a target too, so that this is reported. */
 export const SERIAL: TargetTraits = {
-  of: ({ serial }) => [serial],
+  of: (summary) => {
+    if (summary.kind !== 'user') return [summary.serial];
+    return hasNoKnownDevice(summary) ? [summary.id] : (summary.serials ?? []);
+  },
   identity: (target) => ['serial', target],
   serialOf: (target) => target,
 };

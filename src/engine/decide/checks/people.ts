@@ -3,7 +3,6 @@
 import { timeText } from '../../../base/time.ts';
 import { type BasisFacts, type Check, type CheckName, hold, skip, type TargetFacts } from '../../../domain/check.ts';
 import { exemptionText } from '../../../domain/exemption.ts';
-import { flagText } from '../../../domain/subjects.ts';
 
 export const PEOPLE = {
   overridden: {
@@ -71,8 +70,8 @@ export const PEOPLE = {
 } satisfies { readonly [name in CheckName]?: Check };
 
 /** Another device may have joined a shared serial number: the subject's own state counts. */
-function isStillSo({ traits: { fieldWritten, valueWritten } }: TargetFacts, { record }: BasisFacts): boolean {
-  return (record && fieldWritten && flagText(record, fieldWritten)) === valueWritten;
+function isStillSo({ traits: { valueWritten } }: TargetFacts, { state }: BasisFacts): boolean {
+  return state === valueWritten;
 }
 
 const ALL = '`owners: all` in the rule allows it';

@@ -113,6 +113,7 @@ export const PROGRESS = {
     when: 'the target is in the wanted state',
     ask({ traits: { fieldWritten, valueWritten }, state, noDevices }) {
       if (noDevices === 'none') return skip('already_so', 'the user has no device left');
+      if (noDevices === 'gone') return skip('already_so', 'no device of this serial number is registered');
       if (state !== 'as_intended') return undefined;
       return skip(
         'already_so',

@@ -18,6 +18,7 @@ import { redacted } from '../../../domain/secrets.ts';
 // Record fields of a matched subject that have changed since an intent was decided.
 
 function changedFacts(basis: BasisFacts): string[] {
+  if (basis.isPassedOn) return [`it is no longer a device of ${basis.subjectId}`];
   return basis.record ? changedFields(basis).map(changeText) : [`${basis.subjectId} is gone`];
 }
 

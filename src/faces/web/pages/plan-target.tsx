@@ -98,6 +98,7 @@ export function Target({ intent, kindOf }: { intent: PlannedIntent; kindOf: Kind
       ) : null}
       {[...others].slice(0, DEVICES_MAX).map(([id, rule]) => (
         <div>
+          {devices.length === 0 ? null : 'because of '}
           <Link href={subjectPath(kindOf(rule) ?? kindLike(id, effect), id)}>
             <Code>{id}</Code>
           </Link>

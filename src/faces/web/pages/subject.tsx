@@ -466,7 +466,8 @@ function RulesCard({ why }: { why: Why }) {
 }
 
 function ruleRow(rule: WhyRule, { subject, at: atMs }: Why): Row {
-  const { mode, verdict, reason, flip, decisions, title } = rule;
+  const { mode, verdict, reason, flip, decisions, title, of } = rule;
+  const judged = of === undefined ? subject : { kind: 'user' as const, id: of };
   return {
     cells: [
       <>
@@ -474,6 +475,14 @@ function ruleRow(rule: WhyRule, { subject, at: atMs }: Why): Row {
         <div class="quiet">
           <Name>{title}</Name>
         </div>
+        {of === undefined ? null : (
+          <div class="quiet">
+            about{' '}
+            <Link href={subjectPath('user', of)}>
+              <Name>{of}</Name>
+            </Link>
+          </div>
+        )}
       </>,
       <Mark word={mode} />,
       <Mark word={verdict ?? 'not judged'} text={verdictWords(rule)} />,
@@ -489,7 +498,7 @@ function ruleRow(rule: WhyRule, { subject, at: atMs }: Why): Row {
             <Words>{flipWords(flip, atMs)}</Words>
           </div>
         )}
-        {verdict === undefined ? null : <Tree path={rulePathOf(subject, rule.rule)} rule={rule.rule} />}
+        {verdict === undefined ? null : <Tree path={rulePathOf(judged, rule.rule)} rule={rule.rule} />}
       </>,
       decisions.map((decision) => <Decided decision={decision} />),
     ],
