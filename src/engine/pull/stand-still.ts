@@ -100,7 +100,9 @@ interface Look {
 function follow(before: Sign | undefined, value: Sign['value'], ageMs: number | undefined, look: Look): Sign {
   const { nowMs, stepMs } = look;
   const restedMs = (before?.quietMs ?? 0) + stepMs;
-  if (before?.value === value) return judged({ ...before, quietMs: ageMs ?? restedMs }, look);
+  // Nothing has changed later than now: the clock was ahead.
+  if (before?.value === value)
+    return judged({ ...before, changedAt: Math.min(before.changedAt, nowMs), quietMs: ageMs ?? restedMs }, look);
   // A rest that was named is not usual, however often it comes: a person may say that it is.
   const days = !before ? [] : learned(before.days, nowMs, 1, before.since === undefined ? restedMs : 0);
   return judged({ value, changedAt: nowMs, quietMs: ageMs ?? 0, days }, look);

@@ -409,6 +409,20 @@ describe('a source that stands still', () => {
       expect(((life.named[0] as number) - from) / HOUR).toBeLessThan(4.5);
     });
 
+    it('is judged by the time that passed, also when the clock was a day ahead for one reading', () => {
+      const ahead = (life: Life) => {
+        life.now += 30 * HOUR;
+        life.read();
+        const last = timeless(life.now - 5 * MINUTE);
+        life.now -= 30 * HOUR;
+        life.live(2 * HOUR, () => last);
+        return life;
+      };
+      // Watched for two hours: nobody knows what is usual.
+      expect(ahead(new Life(timeless).live(2 * HOUR)).named).toEqual([]);
+      expect(ahead(new Life(timeless).live(9 * DAY)).text).toMatch(/, for 1 h 5\d min; /);
+    });
+
     it('is not named for the time in which nobody read it, while its report is young', () => {
       const life = new Life(timeless).live(9 * DAY);
       const frozen = timeless(life.now - 5 * MINUTE);
