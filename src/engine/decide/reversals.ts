@@ -248,9 +248,9 @@ function isConcerned({ subject, since }: Episode, { traits, target, named }: Rev
 export function isProposedBy(
   { rule: id, subject }: Episode,
   { traits, target }: Pick<Reversal, 'traits' | 'target'>,
-  input: DecideInput,
+  { activeRules }: Pick<DecideInput, 'activeRules'>,
 ): boolean {
-  const rule = input.activeRules.get(id);
+  const rule = activeRules.get(id);
   const serial = subject.kind === 'device' ? target : '';
   const serials = subject.kind === 'user' ? [target] : undefined;
   const summary = { ...summaryOf(subject.kind, {}), id: subject.id, serial, serials };

@@ -24,13 +24,14 @@ import type { Operator, Released } from '../../domain/operator.ts';
 import type { Plan, PlannedIntent } from '../../domain/plan.ts';
 import { openClaims } from '../../domain/store.ts';
 import type { ActStore, RecordReader } from '../../domain/store-ports.ts';
-import { summaryOf } from '../../domain/subjects.ts';
+import { SUBJECT_KINDS, summaryOf } from '../../domain/subjects.ts';
 import { type ActContext, targetFacts } from '../act/context.ts';
 import { RunCounts } from '../act/door.ts';
 import { isToBeCarriedOut, openAgain, openIntent } from '../act/gate.ts';
 import { carryOutOne } from '../act/resolve.ts';
 import { claimNote } from '../act/settle.ts';
 import { type Sealed, sealPlan } from '../approve/plans.ts';
+import { isProposedBy } from '../decide/reversals.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
 import { checked, said } from './commands.ts';
 
@@ -95,7 +96,9 @@ class Release {
       throw new AppError('conflict', `${refused.reasonText}${hint}`);
     }
     if (!isToBeCarriedOut(intent)) return this.describe(intent, isNeedless, context.ask('preflight', facts));
-    return refused ? this.releaseWithoutCall(`${refused.reasonText}: nothing to undo`) : this.send(context, intent);
+    return refused
+      ? this.releaseWithoutCall(`${refused.reasonText}: nothing to undo`, fresh)
+      : this.send(context, intent, fresh);
   }
 
   /** An undo that failed before is tried again. */
@@ -131,14 +134,14 @@ class Release {
   }
 
   /** Nothing to call: the claims end at once. */
-  private async releaseWithoutCall(text: string): Promise<Released> {
+  private async releaseWithoutCall(text: string, fresh: ReadBack): Promise<Released> {
     const endedAt = this.engine.clock.nowMs();
     const claims = this.claims.map((claim): Claim => ({ ...claim, status: 'released', endedAt }));
     const notes = claims.map((claim) => {
       const { kind, body } = claimNote(claim);
       return { kind, body: { ...body, ...this.who, text } };
     });
-    const overridden = await this.overridden();
+    const overridden = await this.overridden(fresh);
     const release = { intent: undefined, claims, episodes: overridden };
     await this.engine.store.release({ ...release, notes: [...notes, ...this.episodeNotes(overridden)] });
     return { ...this.head, state: 'released', text, intent: undefined };
@@ -154,8 +157,8 @@ class Release {
     return { ...this.head, state: 'dry_run', text, intent: undefined };
   }
 
-  private async send(context: ActContext, intent: Intent): Promise<Released> {
-    const overridden = await this.overridden();
+  private async send(context: ActContext, intent: Intent, fresh: ReadBack): Promise<Released> {
+    const overridden = await this.overridden(fresh);
     const { store } = this.engine;
     const notes = [this.plannedNote(intent), ...this.episodeNotes(overridden)];
     if (this.liveUndo()) await store.reopen({ intents: [intent], episodes: overridden, notes });
@@ -192,14 +195,24 @@ class Release {
     return this.approved ? { ...drafted, effect: this.approved.planned.effect } : drafted;
   }
 
-  /** The claims' episodes, and those of other rules that propose the same for this target. */
-  private async overridden(): Promise<Episode[]> {
-    const proposing = this.stored.decisions.filter(({ action }) => action === this.done);
-    const ids = new Set([...this.claims, ...proposing].flatMap(({ episodeId }) => episodeId ?? []));
-    const overriddenAt = this.engine.clock.nowMs();
-    const episodes = await this.engine.store.episodesInForce([...ids]);
+  /** The claims' episodes, and those of other rules that propose the same for this target, also where no decision says so now. */
+  private async overridden(fresh: ReadBack): Promise<Episode[]> {
+    const { claims, done, engine, stored, target } = this;
+    const proposing = stored.decisions.filter(({ action }) => action === done);
+    const ids = new Set([...claims, ...proposing].flatMap(({ episodeId }) => episodeId ?? []));
+    const devices = devicesOf(fresh).flatMap(({ id, owners = [] }) => [id, ...owners]);
+    const subjects = [...new Set([...claims.map(({ subjectId }) => subjectId), ...devices])];
+    const overriddenAt = engine.clock.nowMs();
+    const { episodes } = await engine.store.openStateOf(overriddenAt, {
+      kinds: SUBJECT_KINDS,
+      subjects,
+      targets: [target],
+    });
+    const aim = { traits: engine.actions.get(done) as Action, target };
+    const activeRules = new Map(engine.active().rules.map((rule) => [rule.id, rule]));
     return episodes
-      .filter(({ state, overriddenAt: before }) => state !== 'closed' && before === undefined)
+      .filter((one) => one.state !== 'closed' && one.overriddenAt === undefined)
+      .filter((one) => ids.has(one.id) || isProposedBy(one, aim, { activeRules }))
       .map((episode) => ({ ...episode, overriddenAt }));
   }
 

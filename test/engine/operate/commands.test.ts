@@ -293,6 +293,22 @@ describe('releasing the claims of a target', () => {
     expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1']);
   });
 
+  it('holds for a rule whose match went on while nothing showed it, too', async () => {
+    on.rules(banRule(), banRule({ id: 'other', field: 'Other', more: 'for: 1h' }));
+    const show = (MdmData: Record<string, string>) => on.platform.addDevice('d1', { MdmData });
+    show({ CompromisedStatus: 'FALSE', Other: 'TRUE' });
+    expect(answers(await on.run())).toEqual(['S-d1 skip for_not_reached']);
+    show({ CompromisedStatus: 'TRUE' });
+    await on.run();
+    await releaseClaims(on.engine, 'S-d1', ADA);
+    show({ CompromisedStatus: 'FALSE', Other: 'TRUE' });
+    on.clock.pass(2 * HOUR);
+    await on.run();
+    on.clock.pass(2 * HOUR);
+    expect(answers(await on.run())).toEqual(['S-d1 skip overridden']);
+    expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1']);
+  });
+
   it('keeps the claims when the undo is refused, and can be repeated', async () => {
     trouble('d1');
     await on.run();
