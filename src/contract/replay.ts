@@ -39,7 +39,9 @@ const rule = z.strictObject({
   mostInDay: count.describe('in any 24 hours'),
   mostInDayAt: time.nullable(),
   allowed: z.strictObject({ limits: count, run: count, day: count }).nullable(),
-  mostTargets: count.describe('the most that its limits were asked about in one run'),
+  mostTargets: count.describe(
+    'the most that its limits were asked about in one run; if any run crossed them, in one that did',
+  ),
   flaps: count.describe('undone within the hour'),
   lasted: z.strictObject({ medianMs: z.number(), longestMs: z.number() }).nullable(),
   personDid: count,

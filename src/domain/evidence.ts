@@ -33,7 +33,7 @@ export interface ReplayedFigures {
   matches: number;
   acts: number;
   mostInRun: number;
-  /** The most targets that its limits were asked about in one run, and the least that they allowed; null: they were never asked. */
+  /** The most targets that its limits were asked about in one run, one that crossed them if any did, and what they allowed in it; null: never asked. */
   mostTargets: number;
   allowed: number | null;
   flaps: number;
@@ -167,7 +167,7 @@ function timeLacks(replayed: ReplayedFigures, { flapsMax, unknownPercentMax }: E
   if (allowed !== null && mostTargets > allowed)
     lacks.push({
       code: 'limits',
-      text: `runs within its limits: one would have taken ${mostTargets} targets, and more than ${allowed} are held`,
+      text: `runs within its limits: one would have taken ${mostTargets} targets, and ${allowed} were allowed in it`,
       needsHistory: true,
     });
   if (flaps > flapsMax)

@@ -70,9 +70,9 @@ export interface ReplayedRule {
   mostInRunAtMs: number | undefined;
   mostInDay: number;
   mostInDayAtMs: number | undefined;
-  /** The least that its limits allowed in one run, in targets, and the ceilings of its actions in a run and in 24 hours. */
+  /** What its limits allowed in the run of `mostTargets`, and the least ceilings of its actions in a run and in 24 hours. */
   allowed: { limits: number; run: number; day: number } | undefined;
-  /** The most targets that its limits were asked about in one run. */
+  /** The most targets that its limits were asked about in one run; if any run crossed them, in one that did. */
   mostTargets: number;
   /** Actions that were undone within the hour. */
   flaps: number;

@@ -21,7 +21,7 @@ import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { testRuleInTurns } from '../../rules/rule-tests/run-tests.ts';
 import { type WhatIfOptions, whatIf } from '../replay/what-if.ts';
 
-const VERSION = 1;
+const VERSION = 2;
 const NAME = /^[0-9a-f]{64}\.json$/;
 /** Of contents that no rule has had for this long. */
 const KEPT_MS = 180 * 86_400_000;

@@ -97,29 +97,33 @@ interface Held extends Pick<ReplayedHeld, 'decision' | 'reason'> {
   examples: ReplayedExample[];
 }
 
+/** One run's numbers stay together: of those that crossed the limits, if any did, the one with the most targets. */
+function isMore(one: RuleLimits, other: RuleLimits): boolean {
+  const [over, otherOver] = [one.targets > one.allowed, other.targets > other.allowed];
+  if (over !== otherOver) return over;
+  return one.targets === other.targets ? one.allowed < other.allowed : one.targets > other.targets;
+}
+
 class TallyRule {
   private readonly held = new Map<string, Held>();
   private readonly inRun = new Map<number, { acts: number; atMs: number }>();
   private readonly actTimes: number[] = [];
   private readonly acted = new Set<string>();
-  private allowed: ReplayedRule['allowed'];
-  private mostTargets = 0;
+  private most: RuleLimits | undefined;
+  private ceilings: { run: number; day: number } | undefined;
 
   constructor(public rule: Rule) {}
 
-  compared({ allowed, targets }: RuleLimits, { settings, sources }: RunFrame, known: KnownTraits): void {
-    this.mostTargets = Math.max(this.mostTargets, targets);
+  compared(limits: RuleLimits, { settings, sources }: RunFrame, known: KnownTraits): void {
+    if (this.most === undefined || isMore(limits, this.most)) this.most = limits;
     const { run, day } = settings.ceilings;
     for (const { action } of this.rule.then) {
       const traits = known.get(action);
       if (!traits?.changesFleet) continue;
       const subjects = sources[SOURCE_OF[kindOfTarget(traits)]].count;
-      const least = this.allowed ?? { limits: allowed, run: Number.POSITIVE_INFINITY, day: Number.POSITIVE_INFINITY };
-      this.allowed = {
-        limits: Math.min(least.limits, allowed),
-        run: Math.min(least.run, ceilingOf(run, subjects)),
-        day: Math.min(least.day, ceilingOf(day, subjects)),
-      };
+      const of = { run: ceilingOf(run, subjects), day: ceilingOf(day, subjects) };
+      const least = this.ceilings ?? of;
+      this.ceilings = { run: Math.min(least.run, of.run), day: Math.min(least.day, of.day) };
     }
   }
 
@@ -164,8 +168,8 @@ class TallyRule {
       mostInRunAtMs: most.acts > 0 ? most.atMs : undefined,
       mostInDay: day.acts,
       mostInDayAtMs: day.atMs,
-      allowed: this.allowed,
-      mostTargets: this.mostTargets,
+      allowed: this.most && this.ceilings && { limits: this.most.allowed, ...this.ceilings },
+      mostTargets: this.most?.targets ?? 0,
       flaps: acts.filter(isFlap).length,
       lasted:
         lasted.length > 0

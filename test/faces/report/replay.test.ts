@@ -26,7 +26,7 @@ describe('A replay', () => {
     it('counts devices and people, names the most in one run, and the limit that was crossed', () => {
       expect(notSaid(replayText(replayDocument(wrongForty(), 'new-rules')))).toEqual([]);
       expect(sentence(wrongForty())).toBe(
-        'Would have banned 12 devices of 12 people and kept 28 targets waiting; at most 3 in one run, at 2026-10-29 00:00:00 UTC; rule ban-jailbroken had up to 28 targets at once, above its limit of 25.',
+        'Would have banned 12 devices of 12 people and kept 28 targets waiting; at most 3 in one run, at 2026-10-29 00:00:00 UTC; rule ban-jailbroken had 28 targets at once, above its limit of 25.',
       );
     });
 

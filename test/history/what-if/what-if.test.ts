@@ -51,6 +51,22 @@ test('an over-eager rule is held by its limits, and says whom it would have hit'
   expect(rule?.held[0]?.examples).toHaveLength(40);
 });
 
+test('what a rule asked for is compared with what the same run allowed, not with the least of another run', async () => {
+  const recording = new Recording().devices(100).now('device', 'd1', COMPROMISED).runs(2);
+  const grow = (from: number, to: number) => {
+    for (let number = from; number <= to; number += 1)
+      recording.device(`d${number}`, number % 10 === 0 ? COMPROMISED : SOUND);
+    recording.runs(2);
+  };
+  grow(101, 250);
+  const compared = async (percent: number) => {
+    const { rules } = await replayed(recording, ruleOf({ limits: { max: 1_000, percent } }));
+    return rules.map(({ mostTargets, allowed }) => ({ mostTargets, limit: allowed?.limits }));
+  };
+  expect(await compared(10)).toEqual([{ mostTargets: 15, limit: 25 }]);
+  expect(await compared(2)).toEqual([{ mostTargets: 15, limit: 5 }]);
+});
+
 test('the ceilings of a run and of a day hold, and room comes back after a day', async () => {
   const recording = new Recording().devices(200, () => COMPROMISED).runs(3);
   recording.pass(DAY).runs(2);

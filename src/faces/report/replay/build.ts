@@ -87,7 +87,7 @@ function crossedWords(rules: readonly ReplayRuleView[]): string[] {
   const crossing = rules.filter(isAboveLimit);
   const words = crossing.slice(0, RULES_MAX).map(({ id, allowed, mostTargets }) => {
     const limit = countText(allowed?.limits ?? 0);
-    return `rule ${id} had up to ${plural(mostTargets, 'target')} at once, above its limit of ${limit}`;
+    return `rule ${id} had ${plural(mostTargets, 'target')} at once, above its limit of ${limit}`;
   });
   const more = crossing.length - words.length;
   return [...words, ...(more > 0 ? [`so had ${plural(more, 'more rule')}`] : [])];

@@ -333,7 +333,7 @@ function rulesTable({ rules }: ReplayDocument): ReplayTable {
 function targetLines({ mostTargets, mostInRun, allowed }: ReplayRuleView): string[] {
   if (mostTargets <= mostInRun) return [];
   return [
-    `up to ${countText(mostTargets)} at once${allowed && mostTargets > allowed.limits ? `, limit ${countText(allowed.limits)}` : ''}`,
+    `${countText(mostTargets)} at once${allowed && mostTargets > allowed.limits ? `, limit ${countText(allowed.limits)}` : ''}`,
   ];
 }
 

@@ -182,7 +182,7 @@ function figuresTable({ rules }: RulesDiffDocument): Block {
 
 function limitLines(rule: RuleDiffView['overTime']['new']): string[] {
   if (!rule?.allowed || rule.mostTargets <= rule.allowed.limits) return [];
-  return [`up to ${countText(rule.mostTargets)} at once, limit ${countText(rule.allowed.limits)}`];
+  return [`${countText(rule.mostTargets)} at once, limit ${countText(rule.allowed.limits)}`];
 }
 
 function arrow(before: number | undefined, after: number | undefined): string {
