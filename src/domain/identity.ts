@@ -115,6 +115,13 @@ export function nameKey(text: string): string {
   return text.trim().toLowerCase();
 }
 
+/** `owners`: of each device. Whether there are devices, and each is owned, and by others alone. */
+export function areOthers(owners: readonly (readonly string[] | undefined)[], email: string): boolean {
+  const isOthers = (own: readonly string[] = []) =>
+    own.length > 0 && own.every((one) => nameKey(one) !== nameKey(email));
+  return owners.length > 0 && owners.every(isOthers);
+}
+
 const OWNERS_SHOWN = 2;
 
 /** `Ada's MacBook, C02XXXX, ada@example.com (device 4f1c…)`. Names in it are as they came: escape it where it is shown. */

@@ -18,6 +18,7 @@ import type { Ask, BasisFacts, ClaimFacts, TargetFacts } from '../../domain/chec
 import { type Claim, type Episode, seenKey } from '../../domain/episode.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
+import { areOthers } from '../../domain/identity.ts';
 import { contradicts, type Intent, type IntentBasis, isDone, isInDoubt } from '../../domain/intent.ts';
 import type { Api, Clock, Ids, Log, QuietTime, TargetReads } from '../../domain/ports.ts';
 import type { Progress } from '../../domain/replay.ts';
@@ -275,10 +276,13 @@ function recordFacts(
   const record = recordOf(isOther ? beside : records, basis.subjectId);
   if (!record) return { record };
   const verdict = context.recheck(basis.rule, record);
-  if (!isOther) return { record, verdict };
+  if (!isOther || (undo && verdict === 'no_match')) return { record, verdict };
   const serials = ownTexts(record, 'SerialNumbers');
   if (serials === undefined) return { record, verdict: 'unknown' };
-  return serials.includes(target) ? { record, verdict } : { record, verdict: 'no_match', isPassedOn: !undo };
+  if (serials.includes(target)) return { record, verdict };
+  if (!undo) return { record, verdict: 'no_match', isPassedOn: true };
+  const owners = records.map((device) => ownTexts(device, 'Emails'));
+  return { record, verdict: areOthers(owners, basis.subjectId) ? 'no_match' : verdict };
 }
 
 function recordOf(records: readonly Facts[], subjectId: string): Facts | undefined {

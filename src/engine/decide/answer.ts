@@ -465,7 +465,8 @@ function isReleased(
 function devicesOf(proposal: Proposal, { settings }: DecideInput): Pick<TargetFacts, 'serial' | 'noDevices'> {
   const { traits, summary, target, devices } = proposal;
   if (!traits.target.serialOf) return {};
-  if (summary.kind === 'user' && hasNoKnownDevice(summary))
+  // What is undone was a device of theirs.
+  if (!proposal.undo && summary.kind === 'user' && hasNoKnownDevice(summary))
     return { noDevices: summary.serials === undefined ? 'unknown' : 'none' };
   if (isShownByOthers(traits, summary.kind) && devices.length === 0) return { noDevices: 'gone' };
   const number = summary.kind === 'device' ? summary.serial : traits.target.serialOf(target, proposal.settings);
@@ -522,8 +523,11 @@ export function* answer(
   return compared;
 }
 
-function toAct({ undo, traits }: Proposal, undoneMs: number | undefined): Answer {
-  if (undo) return { decision: 'act', reason: 'cleared', reasonText: 'no rule that did it matches any longer' };
+function toAct({ undo, isPassedOn, summary, traits }: Proposal, undoneMs: number | undefined): Answer {
+  if (undo) {
+    const text = isPassedOn ? `it is no longer a device of ${summary.id}` : 'no rule that did it matches any longer';
+    return { decision: 'act', reason: 'cleared', reasonText: text };
+  }
   if (undoneMs === undefined) return { decision: 'act', reason: 'rule_matches', reasonText: 'the rule matches' };
   const text = `the rule matches again: Trustward undid ${traits.name} at ${timeText(undoneMs)}`;
   return { decision: 'act', reason: 'matches_again', reasonText: text };

@@ -7,15 +7,17 @@ import {
   type ActionOnTarget,
   type ActionTraits,
   isShownByOthers,
+  kindOfTarget,
   summaryOfTarget,
   targetKey,
 } from '../../domain/action.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { ClaimFacts } from '../../domain/check.ts';
 import { type Claim, type Episode, isOpenClaim, seenKey, seenOfKey } from '../../domain/episode.ts';
-import { nameKey } from '../../domain/identity.ts';
+import { areOthers } from '../../domain/identity.ts';
 import { isLive, isOnTrial, leastMode, type Rule } from '../../domain/rule.ts';
-import type { FleetDevice } from '../../domain/subjects.ts';
+import { isUsable } from '../../domain/snapshot.ts';
+import { SOURCE_OF } from '../../domain/subjects.ts';
 import type { Match } from '../../domain/verdict.ts';
 import { amendEpisode, type FollowedEpisodes, isTrusted, subjectKey } from './episodes.ts';
 import type { DecideInput } from './input.ts';
@@ -418,10 +420,10 @@ export class UndoProposals {
     const match = this.matched.get(subjectKey(rule, subjectId));
     const traits = this.input.traits.get(action);
     if (!match || !traits || !isShownByOthers(traits, match.summary.kind)) return undefined;
-    const devices = this.input.fleet.devicesOf(target);
-    const isOthers = ({ owners = [] }: FleetDevice) =>
-      owners.length > 0 && owners.every((one) => nameKey(one) !== nameKey(subjectId));
-    if (devices.length === 0 || !devices.every(isOthers)) return undefined;
+    // The rule may have been edited, and read no devices now.
+    if (!isUsable(this.input.sources[SOURCE_OF[kindOfTarget(traits)]])) return undefined;
+    const owners = this.input.fleet.devicesOf(target).map((device) => device.owners);
+    if (!areOthers(owners, subjectId)) return undefined;
     return match.summary.serials?.includes(target) === false ? match : undefined;
   }
 
@@ -462,7 +464,8 @@ export class UndoProposals {
     const inverse = this.input.traits.get(claim.action)?.inverse;
     const traits = inverse && this.input.traits.get(inverse);
     const other = this.followed.others.get(subjectKey(claim.rule, claim.subjectId));
-    const seen = this.passedOn(claim) ?? (other?.verdict === 'no_match' ? other : undefined);
+    const passed = this.passedOn(claim);
+    const seen = passed ?? (other?.verdict === 'no_match' ? other : undefined);
     if (!traits || !seen) return undefined;
     return {
       rule,
@@ -471,13 +474,15 @@ export class UndoProposals {
       settings: {},
       target: claim.target,
       summary: summaryOfTarget(seen.summary, traits, claim.target, this.input.bundles),
-      facts: seen.facts,
+      // What it rests on, so that an approved undo is refused when the user has it again.
+      facts: passed ? { ...seen.facts, SerialNumbers: seen.summary.serials ?? [] } : seen.facts,
       flip: seen.flip,
       episode: this.followed.episodes.get(claim.episodeId),
       devices: devicesTouched(traits, claim.target, { ...seen.summary, serial: claim.target }, this.input.fleet),
       intent: this.known.of(traits.name, claim.target, claim.episodeId),
       doubt: this.known.doubtOn(claim),
       undo: true,
+      isPassedOn: passed !== undefined,
       ...cappedMode(claiming, this.input),
       answer: undefined,
     };

@@ -56,6 +56,8 @@ export interface Proposal {
   undo: boolean;
   /** Of an undo: a list showed what it undoes reversed, its own record was not read, and it is as we left it again. */
   mayBeTheirs?: boolean;
+  /** Of an undo: its subject still matches, and the target is somebody else's now. */
+  isPassedOn?: boolean;
   /** Of an undo: the report that clears its subject is not newer than what the episode has seen. */
   older?: OlderReport | undefined;
   /** The lowest of its rules' own modes. */
@@ -258,7 +260,8 @@ function proposalsOfMatch(
     const traits = input.traits.get(action);
     if (!traits) return [];
     const own = traits.target.settingsOf?.(match.summary) ?? settings;
-    return traits.target.of(match.summary, settings).map(
+    // A record may name one device twice.
+    return [...new Set(traits.target.of(match.summary, settings))].map(
       (target): Proposal => ({
         rule,
         trusted,

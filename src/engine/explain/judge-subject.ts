@@ -376,11 +376,17 @@ export async function decideNow(
   const lookups = boundedLookups(api);
   const touching = rules.find((rule) => takesDevices(rule, actions)) ?? (rules[0] as LoadedRule);
   const touched = await readTouched(lookups, touching, record, actions);
+  const named = new Set([record, ...touched].flatMap((one) => ownText(one, 'SerialNumber') ?? []));
   const { decisions: said, ...openState } = await reader.openStateOf(nowMs, {
     kinds: [kind],
     subjects: [id],
-    targets: [id, ...[record, ...touched].flatMap((one) => ownText(one, 'SerialNumber') ?? [])],
+    targets: [id, ...named],
   });
+  // A ban may be on a device that the user's record no longer names.
+  const claimed = openState.claims.flatMap(({ subjectId, action, target }) =>
+    kind === 'user' && subjectId === id && actions.get(action)?.takesDevice ? target : [],
+  );
+  const beside = await devicesOfUsers(lookups, [{ SerialNumbers: claimed.filter((serial) => !named.has(serial)) }]);
   const exemptions = new Exemptions(openState.exemptions ?? [], nowMs);
   // A run does not judge by events that it could not read.
   const unjudged = rules.filter(({ sources: read }) => events?.reading.state === 'failed' && read.includes('events'));
@@ -398,7 +404,7 @@ export async function decideNow(
     traits: actions,
     judgements: [judgement],
     sources,
-    fleet: fleetOf(touched, actions),
+    fleet: fleetOf([...touched, ...[...beside.values()].flat()], actions),
     bundles: needsBundles(
       rules.flatMap(({ then }) => then),
       actions,

@@ -8,7 +8,7 @@ import { resolveSubject } from '../../domain/decision-filter.ts';
 import type { Episode } from '../../domain/episode.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { type Facts, isFacts, ownTexts } from '../../domain/facts.ts';
-import { demandOne, type Identity, type IdentityReader, resolveName } from '../../domain/identity.ts';
+import { demandOne, type Identity, type IdentityReader, nameKey, resolveName } from '../../domain/identity.ts';
 import { type Intent, isDone, isInDoubt, NEXT_OF_DOUBT, NEXT_OF_FAILURE } from '../../domain/intent.ts';
 import { stopText } from '../../domain/operator.ts';
 import { answerCommand } from '../../domain/plan.ts';
@@ -90,7 +90,7 @@ function unfinishedLine(intent: Why['unfinished'][number]): string {
   return `${action} ${target} is under way, action ${id}`;
 }
 
-function decisionLine(why: Why, { rule, of, mode }: WhyRule, decision: DecidedNow): string[] {
+function decisionLine(why: Why, { rule, of, mode, verdict: judged }: WhyRule, decision: DecidedNow): string[] {
   const name = of === undefined ? rule : `${rule} about ${of}`;
   const { action, target, reason, reasonText, verdict, notAsked } = decision;
   if (mode === 'dry-run') return [`${name} only reports it, in mode dry-run`];
@@ -104,7 +104,8 @@ function decisionLine(why: Why, { rule, of, mode }: WhyRule, decision: DecidedNo
       return SKIPS_THAT_PASS.has(reason) ? [`${name}: ${action} ${target} not yet: ${reasonText}`] : [];
     case 'act': {
       if (why.stop) return [];
-      const because = verdict === 'no_match' ? `since rule ${name} no longer matches` : `by rule ${name}`;
+      const cleared = judged === 'match' ? `of rule ${name}: ${reasonText}` : `since rule ${name} no longer matches`;
+      const because = verdict === 'no_match' ? cleared : `by rule ${name}`;
       const unless = notAsked.length === 0 ? '' : ', if a whole run allows it';
       const does = isLive(decision.mode) ? 'the next run does' : 'a run of mode enforce would do';
       return [`${does} ${action} ${target}, ${because}${unless}`];
@@ -296,7 +297,7 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
   });
   const read = await readRecords(deps, subject);
   const { rules, judgedAtMs } = await judgedBy(deps, subject, read.unread, open.episodes);
-  const ofOwners = subject.kind === 'device' ? await judgedByOwners(deps, read, own) : [];
+  const ofOwners = subject.kind === 'device' ? await judgedByOwners(deps, read, open, own) : [];
   return {
     subject,
     at: judgedAtMs ?? atMs,
@@ -472,13 +473,17 @@ async function judgedBy(
 async function judgedByOwners(
   deps: WhyDeps,
   { records, unread }: ReadRecords,
+  { claims }: Pick<OpenState, 'claims'>,
   own: ReadonlySet<string>,
 ): Promise<WhyRule[]> {
   const acting = new Set(deps.rules.filter(({ targets }) => targets.includes('devices')).map(({ id }) => id));
   if (acting.size === 0) return [];
-  const owners = new Set(records.flatMap((device) => ownTexts(device, 'Emails') ?? []));
+  // Whose ban it is comes first: the device may have passed on.
+  const claiming = claims.flatMap(({ rule, subjectId }) => (acting.has(rule) ? subjectId : []));
+  const named = [...claiming, ...records.flatMap((device) => ownTexts(device, 'Emails') ?? [])];
+  const owners = new Map(named.toReversed().map((email) => [nameKey(email), email]));
   const found: WhyRule[] = [];
-  for (const of of [...owners].slice(0, OWNERS_MAX)) {
+  for (const of of [...owners.values()].toReversed().slice(0, OWNERS_MAX)) {
     const about = { kinds: ['user' as const], subjects: [of], targets: [...own] };
     const { episodes } = await deps.reader.openStateOf(deps.clock.nowMs(), about);
     const { rules } = await judgedBy(deps, { kind: 'user', id: of }, unread, episodes);

@@ -67,6 +67,13 @@ describe('a rule about users that bans their devices', () => {
     expect(scene.inForce()).toMatchObject([{ decision: 'skip', reason }]);
   });
 
+  it('has one reason, and one claim, for a device that the user’s record names twice', () => {
+    const scene = annAndBen();
+    user(scene, ANN, ['S-d1', 'S-d1'], 'u');
+    expect(scene.run().acts.map(({ draft }) => draft.basis.length)).toEqual([1]);
+    expect(scene.openClaims()).toEqual(['u on S-d1: standing']);
+  });
+
   it('refuses a placeholder as a serial number', () => {
     const scene = annAndBen();
     scene.device('d9', { serial: 'Default string', owners: [ANN] });
@@ -159,6 +166,37 @@ describe('a ban that a rule about users made', () => {
     expect(acts(scene.pass(MINUTE).run())).toEqual(['unban_device S-d1']);
     expect(scene.openClaims()).toEqual(['u on S-d2: standing']);
     expect(acts(scene.pass(MINUTE).run())).toEqual([]);
+  });
+
+  it.each([[[]], [undefined]])('is undone when a user whose devices are %j by now no longer matches', (serials) => {
+    const scene = annAndBen();
+    scene.run();
+    Object.assign(scene.of(ANN), { serials, verdicts: {} });
+    expect(acts(scene.pass(MINUTE).run())).toEqual(['unban_device S-d1', 'unban_device S-d2']);
+  });
+
+  it('says of the last device that passed on that it did, and not that the rule no longer matches', () => {
+    const scene = annAndBen();
+    scene.run();
+    scene.of(ANN).serials = [];
+    scene.of('d1').owners = [BEN];
+    expect(acts(scene.pass(MINUTE).run())).toEqual(['unban_device S-d1']);
+    expect(scene.inForce().find(({ target }) => target === 'S-d1')).toMatchObject({
+      reason: 'cleared',
+      reasonText: `it is no longer a device of ${ANN}`,
+    });
+  });
+
+  it('stays while a list that its rule read before an edit, and does not read now, is not trusted', () => {
+    const scene = annAndBen();
+    scene.run();
+    scene.rules = [userRule('u', { sources: ['users'], then: [{ action: 'notify', with: {} }] })];
+    scene.of(ANN).serials = ['S-d2'];
+    scene.of('d1').owners = [BEN];
+    scene.untrusted('devices');
+    expect(acts(scene.pass(MINUTE).run())).not.toContain('unban_device S-d1');
+    scene.trustedAgain('devices');
+    expect(acts(scene.pass(MINUTE).run())).toContain('unban_device S-d1');
   });
 
   it.each([

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { RunCounts } from '../../../src/engine/act/door.ts';
 import { type ExplainDeps, explainSubject } from '../../../src/engine/explain/judge-subject.ts';
+import { type WhyDeps, whyOf } from '../../../src/engine/explain/why.ts';
 import { addExemption } from '../../../src/engine/operate/commands.ts';
 import { releaseClaims } from '../../../src/engine/operate/release.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
@@ -65,6 +66,16 @@ describe('a rule about users that bans their devices', () => {
     return on.run(...args);
   }
 
+  /** Between the lists and the first read of a single record. */
+  function meanwhile(change: () => void): void {
+    let isOver = false;
+    on.platform.onRead = (what) => {
+      if (what !== 'target' || isOver) return;
+      isOver = true;
+      change();
+    };
+  }
+
   const left = async () =>
     (await on.store.intents({})).map(({ target, status, outcome, note }) => ({ target, status, outcome, note }));
 
@@ -95,16 +106,6 @@ describe('a rule about users that bans their devices', () => {
   });
 
   describe('reads the user again before the call', () => {
-    /** Between the lists and the first read of a single record. */
-    function meanwhile(change: () => void): void {
-      let isOver = false;
-      on.platform.onRead = (what) => {
-        if (what !== 'target' || isOver) return;
-        isOver = true;
-        change();
-      };
-    }
-
     it('and leaves the devices alone when the rule no longer matches', async () => {
       start();
       meanwhile(() => user(ANN, 'High', 'S-d1', 'S-d2'));
@@ -177,6 +178,82 @@ describe('a rule about users that bans their devices', () => {
     await later();
     expect(on.platform.effects).toHaveLength(3);
     expect(on.platform.isBanned('S-d2')).toBe(true);
+  });
+
+  describe('before it lifts a ban, asks the user’s record and those of the device', () => {
+    it.each([
+      ['the user, who matches again', () => user(ANN, 'High', 'S-d1', 'S-d2'), () => user(ANN, 'Low', 'S-d2')],
+      [
+        'the device, which is theirs again',
+        () => {
+          user(ANN, 'Low', 'S-d2');
+          on.platform.patch('d1', { Emails: [BEN] });
+        },
+        () => on.platform.patch('d1', { Emails: [ANN] }),
+      ],
+    ])('and leaves it when one of the two changed meanwhile: %s', async (_, before, change) => {
+      start();
+      await on.run();
+      await later();
+      before();
+      meanwhile(change);
+      await later();
+      expect(on.platform.effects).toHaveLength(2);
+    });
+
+    it('and lifts it when the record of a user who no longer matches names no devices', async () => {
+      start();
+      await on.run();
+      await later();
+      user(ANN, 'High', 'S-d1', 'S-d2');
+      on.platform.users.set(ANN, { ...on.platform.users.get(ANN), SerialNumbers: null });
+      await later();
+      expect(on.platform.effects.slice(2).toSorted()).toEqual(['unban S-d1', 'unban S-d2']);
+    });
+
+    it('and refuses it in an approved plan when the device is theirs again', async () => {
+      start(userRule({ mode: 'approve' }));
+      await on.apply(await on.approve((await on.run()).plan));
+      await later();
+      user(ANN, 'Low', 'S-d2');
+      on.platform.patch('d1', { Emails: [BEN] });
+      const approved = await on.approve((await later()).plan);
+      user(ANN, 'Low', 'S-d1', 'S-d2');
+      on.platform.patch('d1', { Emails: [ANN] });
+      await on.apply(approved);
+      expect(on.platform.effects).toHaveLength(2);
+      expect(await left()).toContainEqual(
+        expect.objectContaining({ target: 'S-d1', note: expect.stringContaining('SerialNumbers was ["S-d2"]') }),
+      );
+    });
+  });
+
+  describe('`why` of a device that no longer names the user whose ban it is', () => {
+    const why = async () => {
+      const { rules } = on.engine.active();
+      const deps = { ...on.engine, reader: on.store, rules, isWhatIf: false } as unknown as WhyDeps;
+      return whyOf(deps, { kind: 'device', id: 'd1' });
+    };
+
+    it('says that the ban is undone since it passed on', async () => {
+      start();
+      await on.run();
+      await later();
+      user(ANN, 'Low', 'S-d2');
+      on.platform.patch('d1', { Emails: [BEN] });
+      on.clock.pass(QUIET_MS);
+      expect((await why()).next).toEqual([
+        `the next run does unban_device S-d1, of rule distrusted about ${ANN}: it is no longer a device of ${ANN}, if a whole run allows it`,
+      ]);
+    });
+
+    it('says of whom the rule has to cease to match', async () => {
+      start();
+      await on.run();
+      on.platform.patch('d1', { Emails: [] });
+      await later();
+      expect((await why()).next).toEqual([`ban_device S-d1 is undone when rule distrusted no longer matches ${ANN}`]);
+    });
   });
 
   it.each([
