@@ -284,16 +284,17 @@ class Simulation {
     this.world.enroll();
     await this.lives.people?.leave();
     this.lives.end();
-    // Of four rounds two are whole runs: an undo rests on a second reading.
+    // Of four rounds two are whole runs: an undo rests on a second reading. A new plan is answered in the next round.
+    const plans = () => this.checker.ledger.db.get<{ n: number }>('SELECT count(*) AS n FROM plans')?.n ?? 0;
     let unchanged = 0;
     for (let round = 0; round < 40 && unchanged < 4; round += 1) {
-      const before = this.platform.requests.length;
+      const before = this.platform.requests.length + plans();
       this.clock.pass([20_000, 120_000, 3_600_000][round % 3] as number);
       if (this.profile.tends) await this.lives.people?.acceptAll();
       if (this.profile.looks) await this.lives.look();
       await this.lives.perform(round % 2 === 0 ? 'enforce' : 'apply', 'enforce');
       if (round % 2 === 1) await this.lives.perform('continue', 'enforce');
-      unchanged = round < 5 || this.platform.requests.length > before ? 0 : unchanged + 1;
+      unchanged = round < 5 || this.platform.requests.length + plans() > before ? 0 : unchanged + 1;
       if (this.checker.violations.length > 0) return;
     }
     const { checker, ledger, world, clock, profile } = this;

@@ -201,18 +201,18 @@ class Release {
     const proposing = stored.decisions.filter(({ action }) => action === done);
     const ids = new Set([...claims, ...proposing].flatMap(({ episodeId }) => episodeId ?? []));
     const devices = devicesOf(fresh).flatMap(({ id, owners = [] }) => [id, ...owners]);
-    const subjects = [...new Set([...claims.map(({ subjectId }) => subjectId), ...devices])];
+    const subjects = new Set([...claims.map(({ subjectId }) => subjectId), ...devices]);
     const overriddenAt = engine.clock.nowMs();
     const { episodes } = await engine.store.openStateOf(overriddenAt, {
       kinds: SUBJECT_KINDS,
-      subjects,
+      subjects: [...subjects],
       targets: [target],
     });
     const aim = { traits: engine.actions.get(done) as Action, target };
     const activeRules = new Map(engine.active().rules.map((rule) => [rule.id, rule]));
     return episodes
       .filter((one) => one.state !== 'closed' && one.overriddenAt === undefined)
-      .filter((one) => ids.has(one.id) || isProposedBy(one, aim, { activeRules }))
+      .filter((one) => ids.has(one.id) || (subjects.has(one.subject.id) && isProposedBy(one, aim, { activeRules })))
       .map((episode) => ({ ...episode, overriddenAt }));
   }
 
