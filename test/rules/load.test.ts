@@ -239,7 +239,7 @@ describe('loading a folder', () => {
         ruleOf({ some: [{ var: '$devices' }, { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] }] }, {}, 'user'),
       ]);
       expect(devices.needs).toMatchObject({ devices: true, unpaged: new Set(['users']) });
-      expect(devices.joinedPaths('devices')).toEqual(['MdmData.CompromisedStatus', 'SerialNumber']);
+      expect(devices.joinedPaths('devices')).toEqual(['Emails', 'MdmData.CompromisedStatus', 'SerialNumber']);
     });
   });
 

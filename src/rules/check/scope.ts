@@ -323,7 +323,11 @@ function noteRead(segments: string[], field: Field, place: Place, scope: Scope):
   if (first === '$owners' || first === '$devices') {
     const source = first === '$owners' ? 'users' : 'devices';
     if (source === 'users') reads.owners = true;
-    else reads.joinedDevices = true;
+    else {
+      reads.joinedDevices = true;
+      // Whose those of a shared serial number are.
+      reads.devices.add('Emails');
+    }
     // Only the unpaged lists have the keys that join them: Emails of a device, SerialNumbers of a user.
     reads.unpaged.add(source === 'users' ? 'devices' : 'users');
     if (segments.length > 2) noteJoined(source, segments.slice(2), field, scope);

@@ -3,7 +3,7 @@
 // them, and the texts that it has in many.
 
 import { MINUTE_MS } from '../../base/time.ts';
-import { type Fact, type Facts, isFacts, unescapeHtml } from '../../domain/facts.ts';
+import { type Fact, type Facts, isFacts, ownText, ownTexts, unescapeHtml } from '../../domain/facts.ts';
 import { nameInV2 as nameOfV2 } from '../../domain/lists.ts';
 import { SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
 import type { JudgeContext } from '../../domain/verdict.ts';
@@ -263,10 +263,26 @@ export function virtualReader(
           : (context.joins.devices.get(key) ?? []);
       if (records.length === 0)
         return unknown(name, `cannot be known whole: one of the ${source} is not in the snapshot`);
-      found.push(...records);
+      const own = name === '$owners' ? records : ownOf(records, frame.record);
+      if (own.length === 0)
+        return unknown(
+          name,
+          'cannot be known whole: several devices share a serial number of theirs, and all name other owners',
+        );
+      found.push(...own);
     }
     return found;
   };
+}
+
+/** Devices that have nothing to do with each other may share a serial number: those that name other owners alone are not this user's. */
+function ownOf(devices: readonly Facts[], user: Facts): readonly Facts[] {
+  const email = ownText(user, 'Email')?.toLowerCase();
+  if (devices.length < 2 || email === undefined) return devices;
+  return devices.filter((device) => {
+    const owners = ownTexts(device, 'Emails') ?? [];
+    return owners.length === 0 || owners.some((owner) => owner.toLowerCase() === email);
+  });
 }
 
 const listed = (record: Facts | undefined): Facts[] => (record ? [record] : []);

@@ -14,22 +14,29 @@ import { addEvent, lookOn } from '../../support/looks.ts';
 const ANN = 'ann@example.org';
 const BEN = 'ben@example.org';
 
-function userRule({ mode = 'enforce', more = '' }: { mode?: string; more?: string } = {}): LoadedRule {
+const LOW = `
+when: { "==": [{ var: TrustData.Level }, "Low"] }
+tests:
+  - { name: low, given: { TrustData: { Level: "Low" } }, expect: match }
+`;
+const SOME_COMPROMISED = `
+when: { some: [{ var: $devices }, { "==": [{ var: MdmData.CompromisedStatus }, "TRUE"] }] }
+tests:
+  - { name: one, devices: [{ MdmData: { CompromisedStatus: "TRUE" } }], expect: match }
+`;
+
+function userRule({ mode = 'enforce', when = LOW }: { mode?: string; when?: string } = {}): LoadedRule {
   const text = `
 id: distrusted
 title: Ban the devices of users of the lowest trust
 severity: critical
 subject: user
-when: { "==": [{ var: TrustData.Level }, "Low"] }
 then: ban_devices
 mode: ${mode}
 revert: true
 owners: all
 limits: { max: 1000, percent: 100 }
-${more}
-tests:
-  - { name: low, given: { TrustData: { Level: "Low" } }, expect: match }
-`;
+${when}`;
   const parsed = parseRule(text, 'distrusted.yaml', { traits: ACTIONS });
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
   return parsed.rule;
@@ -103,6 +110,17 @@ describe('a rule about users that bans their devices', () => {
       'ban_device S-d2',
     ]);
     expect(on.platform.sent).toEqual([]);
+  });
+
+  it('judges by the device of a shared serial number that is theirs, not by those of others', async () => {
+    start(userRule({ when: SOME_COMPROMISED }));
+    on.platform.addDevice('p1', { SerialNumber: 'Default string', Emails: [ANN] });
+    on.platform.addDevice('p2', { SerialNumber: 'Default string', Emails: [BEN] });
+    user(ANN, 'High', 'S-d1', 'S-d2', 'Default string');
+    user(BEN, 'High', 'S-d3', 'Default string');
+    on.platform.compromised('p2', 'TRUE');
+    await on.run();
+    expect(on.platform.effects).toEqual(['ban S-d3']);
   });
 
   describe('reads the user again before the call', () => {
