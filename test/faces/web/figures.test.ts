@@ -92,6 +92,14 @@ describe('what rules matched and did over a range', () => {
     return pages;
   }
 
+  it('ends at the run on the page of a run: what came later is not shown', async () => {
+    const { html, text } = await (await filled()).get('/runs/2?range=30d');
+    expect(html).toContain('aria-label="Matches: last 5; 5 to 40 since 17 days before.');
+    expect(text).toContain('Nothing was done in the 30 days before.');
+    expect(text).toContain('30 days before end of run 2');
+    expect(text).not.toContain('devices banned');
+  });
+
   it.each([
     ['', '7d', 'last 1; 1 to 40 since 7 days ago', 'last 0; 0 to 9'],
     ['?range=30d', '30d', 'last 1; 1 to 40 since 20 days ago', 'last 0; 0 to 9'],

@@ -101,7 +101,7 @@ async function runPage(
           {isRunning ? <p id="progress" class="quiet" aria-live="polite"></p> : null}
           <Pieces of={pieces} />
         </Live>
-        {await chartOver(deps, { path, tallies: await talliesOver(deps, range) })}
+        {await chartOver(deps, { path, tallies: await talliesOver(deps, range, run) })}
         <Files path={path} />
       </>
     ),

@@ -96,15 +96,21 @@ function rounded(value: number): number {
 }
 
 /** `last 400; 390 to 402 since 7 days ago`; and the most. */
-export function curveWords(points: readonly Point[], fromMs: number, nowMs: number): { text: string; most: number } {
+export function curveWords(
+  points: readonly Point[],
+  fromMs: number,
+  nowMs: number,
+  isPast = false,
+): { text: string; most: number } {
   const shown = pointsSince(points, fromMs);
   const counts = shown.map(({ count }) => count);
   const [first, last] = [shown[0], shown.at(-1)];
   if (!first || !last) return { text: 'not known', most: 0 };
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
   const range = least === most ? 'the same' : `${countText(least)} to ${countText(most)}`;
+  const since = agoText(Math.max(first.at, fromMs), nowMs);
   return {
-    text: `last ${countText(last.count)}; ${range} since ${agoText(Math.max(first.at, fromMs), nowMs)}`,
+    text: `last ${countText(last.count)}; ${range} since ${isPast ? since.replace(/ ago$/, ' before') : since}`,
     most,
   };
 }

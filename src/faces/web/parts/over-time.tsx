@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { DAY_MS, formatDuration, HOUR_MS } from '../../../base/time.ts';
+import type { RunRecord } from '../../../domain/store.ts';
 import type { DoneInStep } from '../../../domain/store-ports.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { asSentence, countText, pastOf, plural, verbOf } from '../../report/fact-text.ts';
@@ -39,6 +40,9 @@ export interface RunTally {
 export interface Tallies {
   range: Range;
   nowMs: number;
+  /** It ends there, and not now. */
+  run: Pick<RunRecord, 'seq' | 'finishedAt'> | undefined;
+  untilMs: number;
   /** Of how many runs in the range; what is read of them is enough for a curve. */
   runs: number;
   read: number;
@@ -50,13 +54,15 @@ export interface Tallies {
 export async function talliesOver(
   { reader, clock }: Pick<HttpDeps, 'reader' | 'clock'>,
   range: Range,
+  run?: Tallies['run'],
 ): Promise<Tallies> {
   const nowMs = clock.nowMs();
+  const untilMs = run?.finishedAt ?? nowMs;
   const { steps, stepMs } = SPANS[range];
   const spanMs = steps * stepMs;
-  const times = Array.from({ length: POINTS }, (_, at) => Math.round(nowMs - (spanMs * (at + 1)) / POINTS));
+  const times = Array.from({ length: POINTS + 1 }, (_, at) => Math.round(untilMs - (spanMs * at) / POINTS));
   const byRule = new Map<string, RunTally[]>();
-  const found = await reader.ruleTallies(times, NEWEST);
+  const found = (await reader.ruleTallies(times, NEWEST)).filter(({ at }) => at <= untilMs);
   for (const { seq, at, tallies } of found) {
     for (const { rule, ...counts } of tallies) {
       const known = byRule.get(rule);
@@ -64,8 +70,9 @@ export async function talliesOver(
       else byRule.set(rule, [{ seq, at, ...counts }]);
     }
   }
-  const { fromSeq, count: runs } = await reader.wholeRunsSince(nowMs - spanMs);
-  return { range, nowMs, byRule, runs, read: found.filter(({ seq }) => seq >= fromSeq).length };
+  const { fromSeq, count } = await reader.wholeRunsSince(untilMs - spanMs);
+  const runs = count - (await reader.wholeRunsSince(untilMs + 1)).count;
+  return { range, nowMs, run, untilMs, byRule, runs, read: found.filter(({ seq }) => seq >= fromSeq).length };
 }
 
 /** Undefined: it shows all runs. */
@@ -102,14 +109,15 @@ interface OverTimeProps {
 }
 
 export async function chartOver({ reader }: Pick<HttpDeps, 'reader'>, { path, tallies, rule }: OverTimeProps) {
-  const { range, nowMs, byRule } = tallies;
+  const { range, nowMs, byRule, run } = tallies;
   const { steps, stepMs, words, each } = SPANS[range];
+  const isPast = run?.finishedAt !== undefined;
   const own = rule === undefined ? summed(byRule) : (byRule.get(rule) ?? []);
-  const untilMs = Math.ceil(nowMs / stepMs) * stepMs;
+  const untilMs = isPast ? tallies.untilMs : Math.ceil(nowMs / stepMs) * stepMs;
   const done = await reader.doneInSteps({ untilMs, steps, stepMs, rule });
   const series = seriesOf(done);
   const [last] = own;
-  const strip = { fromMs: nowMs - steps * stepMs, nowMs };
+  const strip = { fromMs: tallies.untilMs - steps * stepMs, nowMs: tallies.untilMs, isPast };
   return (
     <section class="card over-time" id="over-time">
       <div class="title">
@@ -128,7 +136,7 @@ export async function chartOver({ reader }: Pick<HttpDeps, 'reader'>, { path, ta
         </>
       )}
       {done.length === 0 ? (
-        <p class="quiet">Nothing was done in the last {words}.</p>
+        <p class="quiet">Nothing was done in the {isPast ? `${words} before` : `last ${words}`}.</p>
       ) : (
         <>
           <h3>Done, each {each}</h3>
@@ -144,8 +152,10 @@ export async function chartOver({ reader }: Pick<HttpDeps, 'reader'>, { path, ta
         </>
       )}
       <div class="hours-ends quiet">
-        <span>{words} ago</span>
-        <span>now</span>
+        <span>
+          {words} {isPast ? 'before' : 'ago'}
+        </span>
+        <span>{isPast ? `end of run ${run.seq}` : 'now'}</span>
       </div>
       <details>
         <summary>The numbers</summary>
@@ -190,12 +200,13 @@ interface StripProps {
   points: readonly Point[];
   fromMs: number;
   nowMs: number;
+  isPast: boolean;
   tone: string;
 }
 
 /** A curve with its own axis, from nothing to its highest number. */
-function Strip({ name, points, fromMs, nowMs, tone }: StripProps) {
-  const shown = curveWords(points, fromMs, nowMs);
+function Strip({ name, points, fromMs, nowMs, isPast, tone }: StripProps) {
+  const shown = curveWords(points, fromMs, nowMs, isPast);
   return (
     <>
       <h3>
