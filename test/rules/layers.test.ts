@@ -196,7 +196,7 @@ describe('an operator that is added as one family', () => {
     const record = { DeviceID: 'd1', TrustData: { EntityTrustscore: 51 } };
     const text = explanationText(explain(rule, record, { ...contextOf(), events: [] }));
     expect(text).toContain('false    TrustData.EntityTrustscore is divisible by 5');
-    expect(text).toContain('would be match if TrustData.EntityTrustscore were 5 (now 51)');
+    expect(text).toContain('it would match if TrustData.EntityTrustscore were 5 (now 51)');
   });
 
   it('is mutated by its swaps and literals, and its tests are run without asking json-logic-js', () => {

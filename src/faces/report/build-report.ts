@@ -214,12 +214,13 @@ function heldFor(reason: ReasonCode): keyof typeof HELD_FOR {
   return reason === 'ceiling' || reason === 'frozen' || reason === 'stopped' ? reason : 'other';
 }
 
-/** `12 more waiting for a yes`. */
+/** `12 more waiting for a yes`: what several rules ask for is one. */
 function heldWords(decisions: readonly RunDecision[], isMore: boolean): string[] {
-  const held = decisions.filter(({ decision }) => decision === 'hold').map(({ reason }) => heldFor(reason));
+  const held = decisions.filter(({ decision }) => decision === 'hold');
   const more = isMore ? ' more' : '';
   return Object.entries(HELD_FOR).flatMap(([why, words]) => {
-    const count = held.filter((one) => one === why).length;
+    const those = held.filter(({ reason }) => heldFor(reason) === why);
+    const count = new Set(those.map(({ action, target }) => `${action} ${target}`)).size;
     return count === 0 ? [] : [`${countText(count)}${more} ${words}`];
   });
 }

@@ -50,6 +50,12 @@ export function trendOf(rules: readonly string[], matches: readonly RunMatches[]
   }));
 }
 
+/** A line that all have is shown once, above them. */
+export function sharedLines(rows: readonly (readonly string[])[]): ReadonlySet<string> {
+  const [first = [], ...rest] = rows;
+  return new Set(rest.length === 0 ? [] : first.filter((line) => rest.every((other) => other.includes(line))));
+}
+
 interface NamedReason {
   who: CellLine;
   why: string;

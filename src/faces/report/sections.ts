@@ -164,7 +164,7 @@ export function groupWordBlocks(report: Report, group: RowGroup): Block[] {
 }
 
 function planPage(id: string) {
-  return { name: `Plan ${id}`, path: planPath(id) };
+  return { name: 'Read its plan', path: planPath(id) };
 }
 
 function decisionTable(

@@ -206,7 +206,7 @@ export function explanationFlipWords({ flips, verdict, facts, at: atMs }: Explan
       const age = range?.of === 'time' ? agoWords(from, atMs) : undefined;
       return `${fact} were ${range ? rangeWords(range) : words(to)} (now ${age ?? (isCount ? countWords(from) : words(from))})`;
     });
-    return `would be ${flip.verdict} if ${changes.join(' and ')}`;
+    return `it would ${flip.verdict === 'match' ? 'match' : 'not match'} if ${changes.join(' and ')}`;
   });
 }
 

@@ -124,7 +124,7 @@ export async function problemPage(
         <article class="card">
           <h1>{title}</h1>
           <p>
-            <Words>{problemDetail}</Words>
+            <Words>{asSentence(problemDetail)}</Words>
           </p>
           {more.errors && more.errors.length > 1 ? (
             <ul>

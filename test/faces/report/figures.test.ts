@@ -71,6 +71,11 @@ describe('the sentence of a report', () => {
       'Left 1 waiting for a yes, 1 waiting until a ceiling allows it; nothing was changed.',
     ],
     [
+      'of a target that two rules hold, which waits once',
+      { mode: 'enforce', decisions: [ban('c', [], hold), ban('d', [], { ...hold, rule: 'other', target: 'c' })] },
+      'Left 1 waiting for a yes; nothing was changed.',
+    ],
+    [
       'of a run during a stop',
       {
         mode: 'enforce',

@@ -154,11 +154,11 @@ describe.skipIf(hasNoBrowser || !hasTerminal)(`a person at work in a browser${NE
   it('stops everything, and resumes', async () => {
     await page.goto(new URL('/', page.url()).href);
     await page.getByText('Stop', { exact: true }).click();
-    await page.getByPlaceholder('Reason', { exact: true }).first().fill('a strange ban');
+    await page.getByLabel('Reason to stop everything').first().fill('a strange ban');
     await page.getByRole('button', { name: 'Stop everything' }).click();
     await page.locator('.stop-line').waitFor();
     expect(await violationsOf(page)).toEqual([]);
-    await page.getByPlaceholder('Reason', { exact: true }).first().fill('understood');
+    await page.getByLabel('Reason to resume').first().fill('understood');
     await page.getByRole('button', { name: 'Resume' }).click();
     await isSo(async () => (await page.locator('.stop-line').count()) === 0);
   });

@@ -367,7 +367,7 @@ describe('the page of replays', () => {
 
   it('says that one is under way already, and a time that is none is a mistake of the person', async () => {
     const pages = open();
-    expect((await pages.post('/replay', { since: 'busy' })).text).toContain('a replay is under way');
+    expect((await pages.post('/replay', { since: 'busy' })).text).toContain('A replay is under way');
     expect((await pages.post('/replay', { way: 'sideways' })).status).toBe(400);
   });
 

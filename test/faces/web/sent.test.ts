@@ -108,7 +108,7 @@ describe('What a form answers when what it asks for takes long, as with PostgreS
       const pages = openPages({ clock: NO_TIME, trigger: () => promise });
       const { status, text } = await pages.post('/runs', { mode: 'dry-run' });
       expect(status).toBe(503);
-      expect(text).toContain('There is no answer yet it was asked for, and is done in its turn');
+      expect(text).toContain('There is no answer yet It was asked for, and is done in its turn');
       reject(new AppError('busy', 'no worker has begun the run'));
       const message = expect.stringContaining('no worker has begun the run');
       await expect.poll(() => pages.complaints).toMatchObject([{ message }]);
@@ -117,7 +117,7 @@ describe('What a form answers when what it asks for takes long, as with PostgreS
     it('is refused at once when it is refused, whatever time there is', async () => {
       const pages = openPages({ trigger: () => Promise.reject(new AppError('busy', 'too many wait')) });
       const { status, text } = await pages.post('/runs', { mode: 'dry-run' });
-      expect([status, text.includes('too many wait')]).toEqual([429, true]);
+      expect([status, text.includes('Too many wait')]).toEqual([429, true]);
     });
   });
 

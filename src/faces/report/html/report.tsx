@@ -13,6 +13,7 @@ import {
 } from '../decision-words.ts';
 import { rulePath, type Section, subjectPath, titleOf } from '../document.ts';
 import { countText } from '../fact-text.ts';
+import { sharedLines } from '../grouped.ts';
 import { contextSections, groupTitle, groupWordBlocks, leadSections } from '../sections.ts';
 import {
   groupSections,
@@ -28,7 +29,7 @@ import {
 } from '../words.ts';
 import { Line, ShownBlock, ShownSection, Who } from './document.tsx';
 import { Link } from './link.tsx';
-import { Code, Mark, type Row, Table, tablePieces, When, Words } from './text.tsx';
+import { Code, Lines, Mark, type Row, Table, tablePieces, When, Words } from './text.tsx';
 
 export interface Place {
   /** There are pages beside it; a file that is mailed has none. */
@@ -53,12 +54,19 @@ function groupColumns(group: RowGroup, shown: readonly RunDecision[]): DecisionC
   return decisionColumns(shown, group.kind === 'done' ? [OUTCOME] : more);
 }
 
-function decisionRow(decision: RunDecision, columns: readonly DecisionColumn[], { isPage }: Place): Row {
+function decisionRow(
+  decision: RunDecision,
+  columns: readonly DecisionColumn[],
+  { isPage }: Place,
+  shared: ReadonlySet<string>,
+): Row {
   return {
     cells: columns.map(({ kind, lines }) => {
       if (kind === 'who') return whoCell(decision, isPage);
       if (kind === 'since') return sinceCell(decision, lines(decision).length > 1);
-      return lines(decision).map((line) => <Line of={line} />);
+      return lines(decision).flatMap((line) =>
+        typeof line === 'string' && kind === 'facts' && shared.has(line) ? [] : <Line of={line} />,
+      );
     }),
   };
 }
@@ -131,12 +139,19 @@ const OPEN_ALL_MAX = 1_000;
 /** The rows, and the way to those after them. */
 export function* groupTable(group: RowGroup, rows: readonly RunDecision[], place: Place): Generator<string> {
   const shown = rows.flatMap((decision) => place.whole(decision) ?? []);
-  const columns = groupColumns(group, shown);
+  const own = groupColumns(group, shown);
+  const facts = own.find(({ kind }) => kind === 'facts');
+  const linesOf = (decision: RunDecision) => (facts?.lines(decision) ?? []).filter((line) => typeof line === 'string');
+  const shared = sharedLines(shown.map(linesOf));
+  const isNew = ({ kind }: DecisionColumn) =>
+    kind !== 'facts' || shown.some((one) => linesOf(one).length > shared.size);
+  const columns = own.filter(isNew);
   const caption = `${sectionOf(group)}: ${group.action} by ${group.rule}`;
   const table = { caption, columns: columns.map(({ head, kind }) => (kind === 'facts' ? { head, kind } : head)) };
   function* all() {
-    for (const decision of shown) yield decisionRow(decision, columns, place);
+    for (const decision of shown) yield decisionRow(decision, columns, place, shared);
   }
+  if (shared.size > 0) yield `<div class="quiet">${<Lines texts={[...shared].map((line) => `each: ${line}`)} />}</div>`;
   yield* tablePieces(table, all());
   const last = rows.at(-1);
   const left = last === undefined ? 0 : group.decisions.length - group.decisions.indexOf(last) - 1;

@@ -222,7 +222,7 @@ async function byHour({ reader }: HttpDeps, nowMs: number) {
   const series = seriesOf(done);
   return (
     <section class="card">
-      <h2>Bans and unbans by hour</h2>
+      <h2>Bans and unbans by hour, over {hours} hours</h2>
       <StepBars series={series} steps={hours} stepMs={HOUR_MS} untilMs={untilMs} />
       <details>
         <summary>The numbers</summary>

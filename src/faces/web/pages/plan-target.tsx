@@ -132,12 +132,6 @@ export function effectLines({ target, effect }: PlannedIntent, isAlone: boolean)
   ];
 }
 
-/** A line that all have is shown once, above them. */
-export function sharedLines(rows: readonly (readonly string[])[]): ReadonlySet<string> {
-  const [first = [], ...rest] = rows;
-  return new Set(rest.length === 0 ? [] : first.filter((line) => rest.every((other) => other.includes(line))));
-}
-
 /** It takes a service from everybody who uses it. */
 export function isShutdown(action: string): boolean {
   return isGrave(action) && verbOf(action)?.noun === 'service';

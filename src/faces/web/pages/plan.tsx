@@ -17,7 +17,7 @@ import { type Ctx, leadTo, operationsOf, param, type Route, readForm, readQuery 
 import type { KindOf } from '../../report/build-report.ts';
 import { snapshotView } from '../../report/decision-view.ts';
 import { changeTexts, countText, plural, verbOf } from '../../report/fact-text.ts';
-import { grouped, limitsOf } from '../../report/grouped.ts';
+import { grouped, limitsOf, sharedLines } from '../../report/grouped.ts';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Table, Words } from '../../report/html/text.tsx';
 import { isGrave } from '../../report/state-now.ts';
@@ -50,7 +50,6 @@ import {
   isShutdown,
   pathOf,
   Story,
-  sharedLines,
   Target,
   type TargetStory,
   Tick,

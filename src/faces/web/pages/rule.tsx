@@ -113,7 +113,7 @@ function Ask({ deps, rule, isUnderWay }: { deps: HttpDeps; rule: string | undefi
         <input type="text" name="since" value="30d" required maxlength={40} />
       </label>
       <label class="field">
-        <span>Way</span>
+        <span>What is replayed</span>
         <select name="way">
           <option value="what_if">what if: the present rules, enforced</option>
           <option value="as_was">as it was: the rules of that time</option>

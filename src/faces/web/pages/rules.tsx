@@ -351,7 +351,14 @@ export function linesOf(text: string): string[] {
 
 // Decisions of one rule as rows: who, what was decided and why, since when, the facts, in which run.
 
-export const DECISION_COLUMNS = ['Who', 'Decided', 'Why', { head: 'Facts', kind: 'facts' }, 'Since', 'Run'] as const;
+export const DECISION_COLUMNS = [
+  'Who',
+  'Decided',
+  { head: 'Why', kind: 'id' },
+  { head: 'Facts', kind: 'facts' },
+  'Since',
+  'Run',
+] as const;
 
 export function decisionRow(stored: DecisionNow, nowMs: number): Row {
   const decision = decisionView(stored);

@@ -292,7 +292,7 @@ export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string })
             exemption never blocks an undo.
           </p>
           <Act to={`${path}/exempt`} of={EXEMPTIONS.addExemption} label="Exempt" reason="required" tone="main">
-            <label>
+            <label class="field">
               <span>For</span>
               <select name="for">
                 <option value="1d">a day</option>
@@ -300,11 +300,11 @@ export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string })
                 <option value="30d">30 days</option>
               </select>
             </label>
-            <label>
+            <label class="field">
               <span>or until</span>
               <input type="date" name="until" />
             </label>
-            <label>
+            <label class="field">
               <span>Responsible</span>
               <input type="text" name="owner" value={caller} required maxlength={1000} />
             </label>

@@ -49,7 +49,9 @@ function ActForm({ to, label, of, reason, tone, confirm, fields = {}, children, 
         <input type="hidden" name={name} value={value} />
       ))}
       {children}
-      {reason === undefined ? null : <Said of={of} label={label} reason={reason} suggestion={suggestion} />}
+      {reason === undefined ? null : (
+        <Said of={of} label={label} reason={reason} suggestion={suggestion} isField="short" />
+      )}
       <button type="submit" class={tone} data-confirm={confirm && showHidden(confirm)}>
         {label}
       </button>
@@ -62,8 +64,8 @@ interface SaidProps extends Pick<ActProps, 'of' | 'label'> {
   reason: 'required' | 'optional';
   /** A ticket that was typed already. */
   also?: string | undefined;
-  /** In a form of fields, one below the other. */
-  isField?: true;
+  /** Its words stand above it: in a form of fields one below the other, or of short ones beside each other. */
+  isField?: true | 'short';
 }
 
 /** The fields with which a person says why. */
@@ -98,14 +100,17 @@ interface SaidFieldProps extends Pick<SaidProps, 'label' | 'suggestion' | 'isFie
 function SaidField({ name, words, label, hint, max, isRequired, suggestion, isField }: SaidFieldProps) {
   return (
     <label class={isField && 'field'}>
-      <span class={isField ? undefined : 'unseen'}>{isField ? words : `${words} to ${label.toLowerCase()}`}</span>
+      <span class={isField ? undefined : 'unseen'}>
+        {isField === 'short' ? hint : words}
+        {isField === true ? '' : <span class="unseen"> to {label.toLowerCase()}</span>}
+      </span>
       <input
         type="text"
         name={name}
         placeholder={isField ? undefined : hint}
         required={isRequired}
         maxlength={max}
-        size={isField && (max > 200 ? 60 : 20)}
+        size={isField !== true ? undefined : max > 200 ? 60 : 20}
         value={suggestion}
       />
     </label>

@@ -58,11 +58,12 @@ export async function talliesOver(
 ): Promise<Tallies> {
   const nowMs = clock.nowMs();
   const untilMs = run?.finishedAt ?? nowMs;
+  const isPast = run?.finishedAt !== undefined;
   const { steps, stepMs } = SPANS[range];
   const spanMs = steps * stepMs;
   const times = Array.from({ length: POINTS + 1 }, (_, at) => Math.round(untilMs - (spanMs * at) / POINTS));
   const byRule = new Map<string, RunTally[]>();
-  const found = (await reader.ruleTallies(times, NEWEST)).filter(({ at }) => at <= untilMs);
+  const found = (await reader.ruleTallies(times, NEWEST)).filter(({ at }) => !isPast || at <= untilMs);
   for (const { seq, at, tallies } of found) {
     for (const { rule, ...counts } of tallies) {
       const known = byRule.get(rule);
@@ -71,8 +72,16 @@ export async function talliesOver(
     }
   }
   const { fromSeq, count } = await reader.wholeRunsSince(untilMs - spanMs);
-  const runs = count - (await reader.wholeRunsSince(untilMs + 1)).count;
-  return { range, nowMs, run, untilMs, byRule, runs, read: found.filter(({ seq }) => seq >= fromSeq).length };
+  const later = isPast ? (await reader.wholeRunsSince(untilMs + 1)).count : 0;
+  return {
+    range,
+    nowMs,
+    run,
+    untilMs,
+    byRule,
+    runs: count - later,
+    read: found.filter(({ seq }) => seq >= fromSeq).length,
+  };
 }
 
 /** Undefined: it shows all runs. */
