@@ -472,15 +472,17 @@ export async function statesOf(
   deps: StateDeps,
   subject: Identity,
   isSoNow: (action: Action, target: string) => Promise<boolean | undefined> | boolean | undefined,
-  untilMs?: number,
+  then?: { atMs: number; readAtMs: number },
 ): Promise<TargetState[]> {
   const states: TargetState[] = [];
   const target = subject.kind === 'device' ? subject.serial : subject.id;
   if (target === '') return states;
   for (const action of deps.actions.values()) {
     if (action.stateText === undefined || kindOfTarget(action) !== subject.kind) continue;
-    const isSo = await isSoNow(action, target);
-    const last = await lastDone(deps, action, target, untilMs);
+    const last = await lastDone(deps, action, target, then?.atMs);
+    // What was done after a reading is not in it.
+    const isAfter = then !== undefined && last !== undefined && (last.intent.settledAt ?? 0) >= then.readAtMs;
+    const isSo = isAfter ? last.intent.action === action.name : await isSoNow(action, target);
     const isOwn = isSo !== undefined && last !== undefined && isSo === (last.intent.action === action.name);
     states.push({ action: action.name, text: action.stateText, target, isSo, last, isOwn });
   }

@@ -271,6 +271,7 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   const moment = await momentOf(deps, subject, atMs);
   const { run, events } = moment;
   const { frame, openState } = run;
+  const then = { atMs, readAtMs: frame.run.startedAt };
   const own = await demandRecordAt(history, subject, atMs, moment);
   const { record } = own;
   const set = await history.ruleSet(frame.run.ruleSetHash);
@@ -291,11 +292,11 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   ];
   return {
     subject: { ...subject, goneAt: undefined },
-    devices: await devicesOf(deps, subject, record, atMs),
+    devices: await devicesOf(deps, subject, record, then),
     at: frame.steady.nowMs,
     unread: undefined,
     record: shownRecord(record),
-    states: await statesAt(deps, subject, record, atMs),
+    states: await statesAt(deps, subject, record, then),
     claims: await claimsAt(deps, openState.claims, { id: subject.id, targets, atMs }),
     waiting: [],
     unfinished: unfinishedOn(deps, openState, targets, subject.id),
@@ -404,16 +405,16 @@ async function devicesOf(
   deps: AsOfDeps,
   subject: Identity,
   record: Facts,
-  atMs: number,
+  then: { atMs: number; readAtMs: number },
 ): Promise<WhyAnswer['devices']> {
   const { kind, id, serial } = subject;
   const serials = kind === 'user' ? (ownTexts(record, 'SerialNumbers') ?? []) : serial === '' ? [] : [serial];
   const devices: WhyAnswer['devices'] = [];
   for (const each of serials.slice(0, DEVICES_MAX)) {
-    for (const device of await devicesAt(deps, each, atMs)) {
+    for (const device of await devicesAt(deps, each, then.atMs)) {
       if (device.DeviceID === id) continue;
       const identity = await resolveSubject(deps.reader, { kind: 'device', id: String(device.DeviceID) });
-      devices.push({ identity, states: kind === 'user' ? await statesAt(deps, identity, device, atMs) : [] });
+      devices.push({ identity, states: kind === 'user' ? await statesAt(deps, identity, device, then) : [] });
     }
   }
   return devices.slice(0, DEVICES_MAX);
@@ -437,11 +438,16 @@ async function claimsAt(
   return [...claims.values()];
 }
 
-/** By the field that the action writes. */
-function statesAt(deps: AsOfDeps, subject: Identity, record: Facts, atMs: number): Promise<TargetState[]> {
+/** By the field that the action writes. `readAtMs`: when the record was read. */
+function statesAt(
+  deps: AsOfDeps,
+  subject: Identity,
+  record: Facts,
+  then: { atMs: number; readAtMs: number },
+): Promise<TargetState[]> {
   const isSo = ({ fieldWritten, valueWritten }: Action) => {
     const flag = fieldWritten === undefined ? undefined : flagText(record, fieldWritten);
     return flag === undefined ? undefined : flag === valueWritten;
   };
-  return statesOf(deps, subject, isSo, atMs);
+  return statesOf(deps, subject, isSo, then);
 }

@@ -112,6 +112,11 @@ describe('why as of then', () => {
     expect([await verdict(T0 + MINUTE), await verdict(T0 + HOUR)]).toEqual(['match', 'no_match']);
   });
 
+  it('says what Trustward itself did after the last reading, and not that somebody else changed it', async () => {
+    const { deps } = await known(new Recording().device('d1', { Banned: 'FALSE' }).run(inForce));
+    expect((await whyAt(deps, 'd1', T0 + 6 * DAY)).states).toMatchObject([{ isSo: true, isOwn: true }]);
+  });
+
   it('has an event window unknown where the log was not known then', async () => {
     const { deps } = await known(
       new Recording()
