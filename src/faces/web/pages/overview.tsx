@@ -9,7 +9,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { operationsOf, type Route, readForm } from '../../http/route.ts';
 import { asSentence, countText, pastOf, plural, verbOf } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
-import { Code, Name, Table, When, Words } from '../../report/html/text.tsx';
+import { Name, When, Words } from '../../report/html/text.tsx';
 import { inboxTitle, inboxWhy, readInbox, sinceMs } from '../../report/inbox.ts';
 import { changeWindowNow } from '../../report/plan-view.ts';
 import { readNow, stateNow } from '../../report/state-now.ts';
@@ -18,6 +18,7 @@ import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Live } from '../parts/act.tsx';
 import { Ago, type BarSeries, type Point, StepBars, Tile } from '../parts/figures.tsx';
+import { DoneTable } from '../parts/over-time.tsx';
 import { DryRun } from './plans.tsx';
 
 const LIVE = 'run plan intent stop';
@@ -226,16 +227,7 @@ async function byHour({ reader }: HttpDeps, nowMs: number) {
       <StepBars series={series} steps={hours} stepMs={HOUR_MS} untilMs={untilMs} />
       <details>
         <summary>The numbers</summary>
-        <Table
-          caption="What was done, by hour"
-          columns={['Hour', 'Action', { head: 'Targets', kind: 'number' }]}
-          rows={[...done]
-            .sort((one, other) => one.step - other.step)
-            .map(({ step, action, targets }) => ({
-              cells: [<When at={untilMs - (step + 1) * HOUR_MS} />, <Code>{action}</Code>, countText(targets)],
-            }))}
-          empty={`Nothing was done in the last ${HOURS} hours.`}
-        />
+        <DoneTable done={done} untilMs={untilMs} stepMs={HOUR_MS} />
       </details>
     </section>
   );

@@ -287,16 +287,22 @@ function Numbers({ tallies, done, untilMs, stepMs }: NumbersProps) {
         }))}
         empty="No whole run has judged it."
       />
-      <Table
-        caption="What was done"
-        columns={['From', 'Action', { head: 'Targets', ...NUMBER }]}
-        rows={[...done]
-          .sort((one, other) => one.step - other.step)
-          .map(({ step, action, targets }) => ({
-            cells: [<When at={untilMs - (step + 1) * stepMs} />, asSentence(action), countText(targets)],
-          }))}
-        empty="Nothing was done."
-      />
+      <DoneTable done={done} untilMs={untilMs} stepMs={stepMs} />
     </>
+  );
+}
+
+export function DoneTable({ done, untilMs, stepMs }: Omit<NumbersProps, 'tallies'>) {
+  return (
+    <Table
+      caption="What was done"
+      columns={['From', 'Action', { head: 'Targets', ...NUMBER }]}
+      rows={[...done]
+        .sort((one, other) => one.step - other.step)
+        .map(({ step, action, targets }) => ({
+          cells: [<When at={untilMs - (step + 1) * stepMs} />, asSentence(action), countText(targets)],
+        }))}
+      empty="Nothing was done."
+    />
   );
 }
