@@ -113,8 +113,11 @@ describe('why as of then', () => {
   });
 
   it('says what Trustward itself did after the last reading, and not that somebody else changed it', async () => {
-    const { deps } = await known(new Recording().device('d1', { Banned: 'FALSE' }).run(inForce));
-    expect((await whyAt(deps, 'd1', T0 + 6 * DAY)).states).toMatchObject([{ isSo: true, isOwn: true }]);
+    const bannedAt = 1_800_000_000_000;
+    const recording = new Recording().device('d1', { Banned: 'FALSE' }).run(inForce);
+    const { deps } = await known(recording.pass(bannedAt - T0 - HOUR).run(inForce));
+    const banned = { text: 'banned', isSo: true, isOwn: true };
+    expect((await whyAt(deps, 'd1', bannedAt + MINUTE)).states).toMatchObject([banned]);
   });
 
   it('has an event window unknown where the log was not known then', async () => {
