@@ -85,11 +85,11 @@ export async function talliesOver(
 }
 
 /** Undefined: it shows all runs. */
-function sampledWords({ range, read, runs }: Tallies): string | undefined {
+function sampledWords({ range, read, runs, run }: Tallies): string | undefined {
   const { steps, stepMs } = SPANS[range];
   if (read >= runs) return undefined;
   const each = formatDuration((steps * stepMs) / POINTS);
-  return `It shows ${countText(read)} of ${countText(runs)} runs: of each ${each} the last one, and the newest.`;
+  return `It shows ${countText(read)} of ${countText(runs)} runs: of each ${each} the last one${run?.finishedAt === undefined ? ', and the newest' : ''}.`;
 }
 
 /** Of all rules together, run by run. */
