@@ -19,6 +19,7 @@ import {
   resourceEvent,
   type ServiceRow,
   serviceOf,
+  switchService,
   trustEvent,
 } from '../store/services.ts';
 import { type Actor, type ConsoleStore, nextNumber, readMeta, setMeta } from '../store/store.ts';
@@ -85,6 +86,12 @@ function administrate(life: Life): void {
   }
   const device = ordinaryDevice(life);
   if (device) updateDevices(life.store, ADMINISTRATOR, device.serial, { banned: 'TRUE' });
+}
+
+/** What failed was mended: one service is enabled again. */
+function reopen(life: Life): void {
+  const off = livingServices(life.store).filter(({ enabled }) => enabled === 'FALSE');
+  if (off.length > 0) switchService(life.store, ADMINISTRATOR, life.choices.pick(off).service_id, 'TRUE');
 }
 
 // Devices that MDM finds tampered with, and that recover within 20 to 40 seconds.
@@ -461,6 +468,7 @@ function activitiesOf(compromises: ReturnType<typeof openCompromises>): Activity
     each(180_000, outages.begin),
     each(2_000, outages.goOn),
     each(150_000, administrate),
+    each(1_200_000, reopen),
     each(45_000, changeRegistrations),
     each(KEEP_HOUSE_MS, keepHouse),
   ];

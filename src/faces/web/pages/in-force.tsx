@@ -217,8 +217,8 @@ async function shown(deps: HttpDeps, context: Ctx, asked: Asked) {
     <>
       <h1>In force</h1>
       <p>
-        What Trustward did and still holds. Each is undone once the rules that did it have not matched for as long as
-        they say.
+        What Trustward did and still holds. Where its rule says <code>revert: true</code>, it is undone once the rules
+        that did it have not matched for as long as they say; elsewhere a person undoes it.
       </p>
       {await counts(deps, context)}
       <section class="card">

@@ -150,7 +150,7 @@ async function tiles({ reader }: HttpDeps, nowMs: number) {
         points={off}
         href={addressOf('/services', { enabled: 'false' })}
         beside={services && `of ${countText(services.count)}`}
-        change={`${keptOff === 0 ? 'none' : countText(keptOff)} kept off by Trustward`}
+        {...(keptOff > 0 && { change: `${countText(keptOff)} kept off by Trustward` })}
       />
     </div>
   );
