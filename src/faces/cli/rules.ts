@@ -21,7 +21,7 @@ import { readHistory } from '../../runtime/config/config.ts';
 import type { Environment } from '../../runtime/config/name-reader.ts';
 import { ConfigReader, listsOf } from '../../runtime/config/reader.ts';
 import { evidenceLine, evidenceView } from '../report/evidence-words.ts';
-import { showHidden, whole } from '../report/fact-text.ts';
+import { plural, showHidden, whole } from '../report/fact-text.ts';
 import { terminalList } from '../report/terminal-table.ts';
 import { evidenceOf, withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, lineWidthOf, outputOf, write } from './io.ts';
@@ -56,6 +56,10 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
   const keepMs = historyMsOf(env);
   const beyond = rulesBeyondHistory(rules, keepMs);
   const hasty = hastyRules(rules);
+  const failing = runRuleTests(rules, { mutate: false }).rules.flatMap(({ rule, tests }) => {
+    const failed = tests.filter(({ ok }) => !ok).length;
+    return failed === 0 ? [] : [{ rule, failed, of: tests.length }];
+  });
   write(
     io,
     options,
@@ -67,10 +71,15 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           ...(beyond.length > 0 && { beyondHistory: beyond }),
           ...(hasty.length > 0 && { clearForBelow30m: hasty.map(({ id }) => id) }),
           ...(almost.length > 0 && { almostValues: almost.map(({ text: _, ...one }) => one) }),
+          ...(failing.length > 0 && { failing }),
           ...(unused.length > 0 && { unusedLists: unused.map(({ name }) => name) }),
         })
       : [
           `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded`,
+          ...failing.map(
+            ({ rule, failed, of }) =>
+              `rule \`${rule}\` fails ${failed} of its own ${plural(of, 'test')}, and would be in force all the same: \`trustward rules test\` shows what was expected`,
+          ),
           ...lost.map(({ rule, subject, facts }) => lostFactsText(rule, subject, facts)),
           ...beyond.map(({ rule, subject, facts }) => beyondHistoryText(rule, subject, facts, keepMs)),
           ...hasty.map(hastyText),

@@ -82,6 +82,18 @@ it('a text that is almost a usual value of the field is named, and is no mistake
   expect(await ask('test')).toMatchObject({ code: 0, out: expect.stringContaining(text) });
 });
 
+it('a rule that fails its own tests is named, for it would be in force all the same', async () => {
+  const when = '{ "==": [{ var: OS }, macOS] }';
+  writeFileSync(join(dir, 'tried.yaml'), rule(when, '  - { name: wrong, given: {}, expect: match }'));
+  const { code, out } = await ask('check');
+  expect({ code, out }).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('rule `tried` fails 1 of its own 1 test,'),
+  });
+  const failing = [{ rule: 'tried', failed: 1, of: 1 }];
+  expect(JSON.parse((await ask('check', '--format', 'json')).out)).toMatchObject({ failing });
+});
+
 it('only the rule or the file that is named is tested', async () => {
   const when = '{ "==": [{ var: OS }, macOS] }';
   const failing = rule(when, '  - { name: wrong, given: {}, expect: match }');
