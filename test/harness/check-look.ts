@@ -11,7 +11,6 @@ import type { IntentLife, WholeRun } from './ledger.ts';
 import { type EndedCounts, LookRows } from './look-rows.ts';
 import type { PlatformRequest } from './platform.ts';
 import { LOOK_MS } from './profile.ts';
-import { USERS_BAN_RULE } from './rules.ts';
 
 /** What was so when the look began, and whom its events have named since. */
 interface Begun {
@@ -70,13 +69,13 @@ export class LookRules {
     }
   }
 
-  /** A serial number, unless it came with a device that does not have it; a service; a user. */
-  private namesIn({ device, service, email }: WorldEvent): string[] {
+  /** A serial number, unless it came with a device that does not have it; a service. */
+  private namesIn({ device, service }: WorldEvent): string[] {
     const { devices } = this.checker.world.born;
     const known = devices.find(({ id }) => id === device?.id);
     const isForged = device?.id !== undefined && device.serial !== undefined && device.serial !== known?.serial;
     const serial = isForged ? undefined : (device?.serial ?? known?.serial);
-    return [serial, service, email].filter((name) => name !== undefined);
+    return [serial, service].filter((name) => name !== undefined);
   }
 
   onRequest({ verb, target, atMs }: PlatformRequest, intent: Intent, life: IntentLife): void {
@@ -89,8 +88,7 @@ export class LookRules {
     if (intent.undo) report('a look undoes it');
     if (life.sent.length === 1 && intent.basis.every(({ rule }) => rule === unwatched))
       report(`${unwatched} is judged by whole runs alone`);
-    const users = intent.basis.flatMap(({ rule, subjectId }) => (rule === USERS_BAN_RULE ? subjectId : []));
-    if (![target.split(' ')[0] as string, ...users].some((one) => named.has(one))) report('no new event names it');
+    if (!named.has(target.split(' ')[0] as string)) report('no new event names it');
     if (!whole) {
       report('there was no whole run');
       return;

@@ -27,8 +27,6 @@ export const SERVICE_FIELD_OF: { readonly [rule: string]: ServiceField } = {
 };
 export type ServiceField = 'Exposed' | 'Retired';
 export const USER_RULE = 'unmap-leaver';
-/** Bans the devices of the same users. */
-export const USERS_BAN_RULE = 'ban-leavers-devices';
 /** Rules over services' events: this many errors within the window match. */
 export const ERRORS_MIN: { readonly [rule: string]: number } = { 'disable-failing': 3, 'bundle-flaky': 2 };
 export const WINDOW_MS = 600_000;
@@ -89,10 +87,11 @@ function tendingRule(id: string, then: string, mode: Mode): LoadedRule {
   return loadRule({ id, subject: 'service', when, then, mode, more, given: `given: { ${field}: "TRUE" }` });
 }
 
-function userRule(id: string, then: string, mode: Mode): LoadedRule {
+function userRule(mode: Mode): LoadedRule {
   const when = '{ "==": [{ var: Leaver }, "TRUE"] }';
   const more = { declares: '{ Leaver: text }' };
-  return loadRule({ id, subject: 'user', when, then, mode, more, given: 'given: { Leaver: "TRUE" }' });
+  const then = 'delete_device';
+  return loadRule({ id: USER_RULE, subject: 'user', when, then, mode, more, given: 'given: { Leaver: "TRUE" }' });
 }
 
 function load(id: string, text: string): LoadedRule {
@@ -144,8 +143,7 @@ export function rulesOf({
   if (services > 0) rules.push(once(`disable ${mode}`, disable));
   if (!people) return rules;
   rules.push(once('delete', () => deviceRule('delete-lost', 'delete_device', 'enforce')));
-  rules.push(once(`unmap ${mode}`, () => userRule(USER_RULE, 'delete_device', mode)));
-  rules.push(once(`ban leavers ${mode}`, () => userRule(USERS_BAN_RULE, 'ban_devices', mode)));
+  rules.push(once(`unmap ${mode}`, () => userRule(mode)));
   const then = `{ action: add_to_bundle, with: { bundle: ${BUNDLE} } }`;
   if (services > 0) rules.push(once('bundle', () => serviceRule('bundle-flaky', then, 'enforce')));
   if (!tends) return rules;

@@ -1,6 +1,6 @@
 // harness: what was really so, from the world's versions alone: whether a rule's match could be seen, or could be seen
 // cleared, within a stretch of true time. Nothing here asks the engine.
-import { ERRORS_MIN, FIELD_OF, SERVICE_FIELD_OF, USER_RULE, USERS_BAN_RULE, WINDOW_MS } from './rules.ts';
+import { ERRORS_MIN, FIELD_OF, SERVICE_FIELD_OF, USER_RULE, WINDOW_MS } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
 import { BUNDLE, type Trouble, type Verb, type Version, type World } from './world.ts';
 
@@ -96,7 +96,7 @@ export function sightOf(version: Version, rule: string, subject: string): Sight 
 }
 
 function troubleIn({ devices, services, users }: Version, rule: string, subject: string): Trouble {
-  if (rule === USER_RULE || rule === USERS_BAN_RULE) return users.find(({ email }) => email === subject)?.leaver;
+  if (rule === USER_RULE) return users.find(({ email }) => email === subject)?.leaver;
   const ofService = SERVICE_FIELD_OF[rule];
   if (ofService) return services.find(({ id }) => id === subject)?.trouble[ofService];
   const field = FIELD_OF[rule];

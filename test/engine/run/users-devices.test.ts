@@ -327,6 +327,18 @@ describe('a rule about users that bans their devices', () => {
     expect(on.platform.effects.toSorted()).toEqual(['ban S-d1', 'ban S-d2']);
   });
 
+  it('is released on one device: the matches of device rules on the others stay', async () => {
+    start(userRule(), banRule());
+    on.platform.compromised('d2', 'TRUE');
+    await on.run();
+    await later();
+    await releaseClaims(on.engine, 'S-d1', { by: 'ana', reason: 'checked' });
+    const noted = await on.store.audit({ kind: 'episode.overridden', limit: 9 });
+    expect(noted.map(({ bytes }) => (JSON.parse(bytes) as { body: { rule: string } }).body.rule)).toEqual([
+      'distrusted',
+    ]);
+  });
+
   it('is released by a person, and not banned again', async () => {
     start();
     await on.run();
