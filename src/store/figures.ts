@@ -195,8 +195,10 @@ export function* readWork(db: Db, doneUntilMs: number): Work<Omit<WorkNow, 'inbo
 
 // What decisions of a time hold, counted for a summary.
 
-/** What a person said yes to has an intent, and waits no more. */
-const HELD = `SELECT rule, reason, action, target, run_seq, episode_id, ended_seq IS NULL AND intent_id IS NULL AS in_force FROM decisions
+/** What a person said yes to has an intent, and waits no more. What was sent since is no longer what waited: it is done, failed or in doubt. */
+const HELD = `SELECT rule, reason, action, target, run_seq, episode_id, ended_seq IS NULL AND intent_id IS NULL AS in_force,
+    EXISTS (SELECT 1 FROM intents WHERE intents.target = decisions.target AND intents.action = decisions.action
+      AND intents.sent_at >= decisions.written_at) AS was_sent FROM decisions
   WHERE decision = 'hold' AND rowid >= (${FIRST_OF_RUN}) AND written_at >= ? ORDER BY rowid DESC`;
 
 /** Of what is held, that to which a person said no, until a run decides again. `keyOf`: most commands start without hashing. */
@@ -229,31 +231,35 @@ interface HeldRow {
   run_seq: number;
   episode_id: string | null;
   in_force: 0 | 1;
+  was_sent: 0 | 1 | boolean;
 }
 
-/** An action that several rules propose has a decision for each, and is held once. */
+/** An action that several rules propose has a decision for each, and is held once: as it is now, or was last. */
 export function* heldSince(db: Db, sinceMs: number, named: number, keyOf: typeof intentKey): Work<HeldSince[]> {
-  const acts = new Map<string, Omit<HeldRow, 'rule'> & { rules: string[] }>();
   const rows = yield* db.all<HeldRow>(HELD, yield* firstRunSince(db, sinceMs), sinceMs);
   const held = rows
     .filter(({ in_force }) => in_force)
     .map((row) => ({ ...row, episodeId: row.episode_id ?? undefined, row }));
   for (const { row } of yield* rejectedAmong(db, held, keyOf)) row.in_force = 0;
-  for (const { rule, ...row } of rows) {
-    const key = `${row.run_seq} ${row.action} ${row.reason} ${row.target}`;
+  const acts = new Map<string, HeldRow[]>();
+  for (const row of rows) {
+    if (row.was_sent && !row.in_force) continue;
+    const key = `${row.action} ${row.target}`;
     const act = acts.get(key);
-    if (act === undefined) acts.set(key, { ...row, rules: [rule] });
-    else {
-      if (!act.rules.includes(rule)) act.rules.push(rule);
-      act.in_force ||= row.in_force;
-    }
+    if (act === undefined) acts.set(key, [row]);
+    else act.push(row);
   }
   const groups = new Map<string, HeldSince>();
-  for (const { rules, reason, target, run_seq, in_force } of acts.values()) {
-    const key = `${rules.sort().join(' ')} ${reason}`;
+  for (const all of acts.values()) {
+    const now = all.filter(({ in_force }) => in_force);
+    // The newest is the first.
+    const shown = now.length > 0 ? now : all;
+    const { reason, target, run_seq } = shown[0] as HeldRow;
+    const rules = [...new Set(shown.map(({ rule }) => rule))].sort();
+    const key = `${rules.join(' ')} ${reason}`;
     const group = groups.get(key) ?? { rules, reason, count: 0, inForce: 0, some: [] };
     group.count += 1;
-    group.inForce += Number(in_force);
+    group.inForce += Number(now.length > 0);
     if (group.some.length < named) group.some.push({ target, run: run_seq });
     groups.set(key, group);
   }

@@ -32,7 +32,7 @@ import {
 import { actKindOf } from './decision-words.ts';
 import { evidenceView } from './evidence-words.ts';
 import { actWords, asSentence, countText, listed, plural } from './fact-text.ts';
-import { ceilingsOf, grouped, limitsOf, trendOf } from './grouped.ts';
+import { actOf, ceilingsOf, countActs, grouped, limitsOf, trendOf } from './grouped.ts';
 import { type Due, laterOf, whenDue } from './later.ts';
 import { operatorView, plannedIn, reportPlan, reportPlanHead } from './plan-view.ts';
 import { stateAfterRun } from './state-now.ts';
@@ -98,7 +98,7 @@ function sentenceOf(
   if (run.status === 'aborted') return `This run was aborted: ${run.error ?? 'no reason was recorded'}.`;
   const done = decisions.filter((one) => actKindOf(one) === 'done');
   const would = decisions.filter((one) => actKindOf(one) === 'would');
-  const held = heldWords(decisions, done.length + would.length > 0);
+  const held = heldWords(decisions, [...done, ...would]);
   const later = laterWords(run, decisions, dues);
   if (done.length === 0)
     return `${undoneWords(run, trusted, { decisions, dues, would, held, later })}; ${unchangedWords(since)}.`;
@@ -214,13 +214,15 @@ function heldFor(reason: ReasonCode): keyof typeof HELD_FOR {
   return reason === 'ceiling' || reason === 'frozen' || reason === 'stopped' ? reason : 'other';
 }
 
-/** `12 more waiting for a yes`: what several rules ask for is one. */
-function heldWords(decisions: readonly RunDecision[], isMore: boolean): string[] {
+/** `12 more waiting for a yes`: what several rules ask for is one, and what is done anyway does not wait. */
+function heldWords(decisions: readonly RunDecision[], acts: readonly RunDecision[]): string[] {
+  const counted = new Set(acts.map(actOf));
   const held = decisions.filter(({ decision }) => decision === 'hold');
-  const more = isMore ? ' more' : '';
+  const more = acts.length > 0 ? ' more' : '';
   return Object.entries(HELD_FOR).flatMap(([why, words]) => {
-    const those = held.filter(({ reason }) => heldFor(reason) === why);
-    const count = new Set(those.map(({ action, target }) => `${action} ${target}`)).size;
+    const those = held.filter((one) => heldFor(one.reason) === why && !counted.has(actOf(one)));
+    for (const one of those) counted.add(actOf(one));
+    const count = countActs(those);
     return count === 0 ? [] : [`${countText(count)}${more} ${words}`];
   });
 }

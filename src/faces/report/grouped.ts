@@ -1,7 +1,7 @@
 // report: items grouped by a key, in time that grows with their number. In: items. Out: groups in the order of their first items.
 
 import { isoTime } from '../../base/time.ts';
-import type { ReportCeiling, ReportLimit, ReportTrend } from '../../contract/report.ts';
+import type { ReportCeiling, ReportLimit, ReportTrend, RunDecision } from '../../contract/report.ts';
 import type { RunMatches } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import { type CellLine, countText, marked } from './fact-text.ts';
@@ -15,6 +15,15 @@ export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): T[]
     else groups.set(key, [item]);
   }
   return [...groups.values()];
+}
+
+/** What is done to a target is done once, however many rules propose it. */
+export function actOf({ action, target }: Pick<RunDecision, 'action' | 'target'>): string {
+  return `${action} ${target}`;
+}
+
+export function countActs(decisions: readonly RunDecision[]): number {
+  return new Set(decisions.map(actOf)).size;
 }
 
 // What a run used of the limits of its rules and of the ceilings of its actions, and what its rules matched over time.

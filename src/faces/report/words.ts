@@ -23,8 +23,18 @@ import { SOURCES } from '../../domain/subjects.ts';
 import { countEffect, effectWords } from './build-report.ts';
 import { summaryOf } from './decision-view.ts';
 import { type ActKind, actKindOf, capWordsOf, outcomeName, timeWords } from './decision-words.ts';
-import { andMore, type CellLine, countText, marked, plainText, plural, shownAs, type Who } from './fact-text.ts';
-import { grouped } from './grouped.ts';
+import {
+  andMore,
+  type CellLine,
+  countText,
+  listed,
+  marked,
+  plainText,
+  plural,
+  shownAs,
+  type Who,
+} from './fact-text.ts';
+import { actOf, countActs, grouped } from './grouped.ts';
 import { appliedWords, operatorWords } from './plan-view.ts';
 
 const REASON_WORDS: Record<ReasonCode, string> = {
@@ -171,8 +181,11 @@ function reportingWords(reported: readonly RunDecision[]): string[] {
 
 function waitingWords({ summary, rules, decisions }: Report): string[] {
   const unknown = rules.reduce((sum, rule) => sum + rule.unknown + rule.error, 0);
-  const held = decisions.filter(({ decision }) => decision === 'hold').map(heldTitle);
-  const heldWords = HELD_TITLES.map((title) => ({ title, count: held.filter((one) => one === title).length }))
+  const held = decisions.filter(({ decision }) => decision === 'hold');
+  const heldWords = HELD_TITLES.map((title) => ({
+    title,
+    count: countActs(held.filter((one) => heldTitle(one) === title)),
+  }))
     .filter(({ count }) => count > 0)
     .map(({ title, count }) => `${countText(count)} ${title.replace('Waits', count === 1 ? 'waits' : 'wait')}`);
   const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
@@ -616,7 +629,7 @@ export function rowGroups(report: Report): RowGroup[] {
 
 export interface GroupSection {
   title: string;
-  /** Of decisions. */
+  /** Of acts in what is done, would be or is held; otherwise of decisions. */
   count: number;
   groups: RowGroup[];
 }
@@ -640,9 +653,25 @@ export function waitsInTime(group: RowGroup): boolean {
 export function groupSections(groups: readonly RowGroup[]): GroupSection[] {
   return SECTIONS.flatMap((title) => {
     const those = groups.filter((group) => sectionOf(group) === title);
-    const count = those.reduce((sum, { decisions }) => sum + decisions.length, 0);
+    const decisions = those.flatMap((group) => group.decisions);
+    const count = those.some(({ kind }) => kind === 'skip' || kind === 'reported')
+      ? decisions.length
+      : countActs(decisions);
     return those.length === 0 ? [] : [{ title, count, groups: those }];
   });
+}
+
+/** `9 of them also by rule other.` Empty: no other rule holds what this group does. */
+export function sharedWords(group: ReasonGroup, report: Pick<Report, 'decisions'>): string {
+  const own = new Set(group.decisions.map(actOf));
+  const others = report.decisions.filter(
+    (one) => one.decision === 'hold' && one.rule !== group.rule && own.has(actOf(one)),
+  );
+  const count = countActs(others);
+  if (count === 0) return '';
+  const rules = [...new Set(others.map(({ rule }) => rule))].sort();
+  const which = count < own.size ? `${countText(count)} of them` : own.size === 1 ? 'It waits' : 'All of them';
+  return `${which} also by ${rules.length === 1 ? 'rule' : 'rules'} ${listed(rules)}.`;
 }
 
 /** Why all of them are held or skipped; `isSame`: each has this very reason. */

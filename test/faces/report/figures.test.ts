@@ -178,6 +178,31 @@ describe('the sentence of a report', () => {
   });
 });
 
+describe('what several rules hold', () => {
+  const held = { decision: 'hold', reason: 'approval_needed', mode: 'approve', outcome: undefined } as const;
+
+  it('waits once: it is counted once, and each rule says which others hold it', async () => {
+    const first = ['1', '2', '3'].map((id) => ban(`a${id}`, [device(id)], { ...held, target: id, rule: 'one' }));
+    const second = ['2', '3'].map((id) =>
+      ban(`b${id}`, [device(id)], { ...held, reason: 'limits', target: id, rule: 'other' }),
+    );
+    const report = await reportOf({ mode: 'enforce', decisions: [...first, ...second] });
+    expect(report.sentence).toBe('Left 3 waiting for a yes; nothing was changed.');
+    const text = reportText(report, { width: 200 });
+    expect(text).toContain('3 wait for a yes, 0 skipped');
+    expect(reportMarkdown(report)).toContain('\n## Waits for a yes (3)\n');
+    expect(text).toContain('2 of them also by rule other.');
+    expect(text).toContain('All of them also by rule one.');
+  });
+
+  it('is not more than what is done anyway', async () => {
+    const acts = [ban('a', [device('1')]), ban('b', [device('1')], { ...held, target: 'a', rule: 'other' })];
+    expect((await reportOf({ decisions: acts })).sentence).toBe(
+      'Would ban 1 device (owners not known); nothing was changed.',
+    );
+  });
+});
+
 describe('what waits for its time', () => {
   it('is not skipped, and has a section of its own', async () => {
     const waits = { decision: 'skip', reason: 'for_not_reached', reasonText: 'it must match for 3d' } as const;
@@ -565,6 +590,27 @@ describe('a summary', () => {
         'undid what Trustward did: ban S-7, of rules ban and second',
         'undid what Trustward did: ban S-8, of rules ban and second',
       ],
+    ]);
+  });
+
+  it('names an act once, also when its rules began to hold it in different runs and for different reasons', async () => {
+    const store = openStore(fakeClock());
+    const hold = (id: string, target: string, rule: string, reason: 'limits' | 'approval_needed') =>
+      decision({ id, target, rule, reason, decision: 'hold', outcome: undefined });
+    const both = hold('a1', 'S-1', 'ban', 'limits');
+    await addRun(store, { id: 'run1', startedAt: at(1), decisions: [both, hold('a2', 'S-2', 'ban', 'limits')] });
+    await addRun(store, { id: 'run2', startedAt: at(2), decisions: [hold('b1', 'S-1', 'second', 'approval_needed')] });
+    const { held } = await buildSummary(store, START_MS, at(20));
+    expect(held).toEqual([
+      { rules: ['ban', 'second'], reason: 'approval_needed', count: 1, inForce: 1, some: [{ target: 'S-1', run: 2 }] },
+      { rules: ['ban'], reason: 'limits', count: 1, inForce: 1, some: [{ target: 'S-2', run: 1 }] },
+    ]);
+    const sent = intent({ id: 'done', target: 'S-1', approved: true, createdAt: at(3) });
+    await addRun(store, { id: 'run3', startedAt: at(3), endedDecisions: ['a1', 'b1'], intents: [sent] });
+    await store.markSent({ intentId: 'done', run: 'run3', notes: [] });
+    await store.settle({ intentId: 'done', outcome: 'succeeded', note: 'Success', notes: [] });
+    expect((await buildSummary(store, START_MS, at(20))).held.map(({ some }) => some)).toEqual([
+      [{ target: 'S-2', run: 1 }],
     ]);
   });
 

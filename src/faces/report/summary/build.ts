@@ -288,7 +288,6 @@ export async function buildSummary(
     until: isoTime(untilMs),
     runs: runs.summary,
     calls: await sumCalls(reader, sinceMs, runs),
-    // A decision that is held again by a later run for another reason counts again.
     held: await reader.heldSince(sinceMs, NAMED_MAX),
     expired: await sumExpired(reader, sinceMs, untilMs),
     people: await sumPeople(reader, sinceMs, runs),
