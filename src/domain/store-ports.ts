@@ -248,6 +248,12 @@ export interface PlanLine extends PlanHead {
 }
 
 /** Decisions of a time that hold something, by rule and reason. */
+export interface PlanFilter {
+  status?: PlanStatus;
+  /** Of plans that wait with the same content, as after a dry run, only one. */
+  once?: boolean;
+}
+
 export interface HeldSince {
   /** All that proposed these actions: one that several rules propose is held once. */
   rules: string[];
@@ -290,7 +296,7 @@ export interface PageReader extends FleetReader {
   /** The decisions of a rule in force in a run, in the order of its report; none of a rule that the run did not judge. */
   decisionsOfRule(run: RunRecord, rule: string, query: { after?: string; limit: number }): Promise<Newest<DecisionNow>>;
   /** The newest first. */
-  planLines(filter: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]>;
+  planLines(filter: PlanFilter, query: { before?: string; limit: number }): Promise<PlanLine[]>;
   /** What a plan does, by rules and action; empty without such a plan. */
   countsOfPlan(id: string): Promise<readonly PlannedCount[]>;
   /** How far applying it is, also while it is under way. */

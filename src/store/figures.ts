@@ -9,7 +9,7 @@ import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store.ts';
 import type { DoneInStep, DoneSteps, HeldSince, InboxCounts, InForceSince, WorkNow } from '../domain/store-ports.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
-import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
+import { FIRST_OF_RUN, firstRunSince, ONCE } from './lists.ts';
 import { readStop } from './operator.ts';
 import { type Db, type Dialect, OPEN, ofEach, type Work } from './queries.ts';
 import { runOfRow } from './rows.ts';
@@ -173,7 +173,7 @@ export function* readInboxCounts(db: Db, nowMs: number): Work<Omit<InboxCounts, 
   };
   const [plans, intents] = [PLANS(db.dialect), INTENTS(db.dialect)];
   return {
-    pending: yield* count(plans, 'pending', nowMs),
+    pending: yield* count(`${plans} AND ${ONCE(db.dialect)}`, 'pending', nowMs, nowMs),
     interrupted: yield* count(plans, 'interrupted', nowMs),
     approved: yield* count(plans, 'approved', nowMs),
     parked: yield* count(intents, 'settled', 'parked'),

@@ -22,6 +22,7 @@ import type {
   Newest,
   PagedClaims,
   PageReader,
+  PlanFilter,
   PlanHead,
   PlanLine,
   StateFilter,
@@ -127,15 +128,23 @@ export function* newestDecisions(db: Db, query: DecisionQuery): Work<StoredDecis
   return (yield* db.all(sql, ...where.values, query.limit)).map(DECISION.nounOf);
 }
 
+/** Of plans that wait with the same content one: a live run's before a dry one's, then the newest. Value: the time. */
+export const ONCE = ({ by }: Dialect) => `(plans.status <> 'pending' OR NOT EXISTS (SELECT 1
+  FROM (SELECT id FROM plans ${by('plans_status')} WHERE status = 'pending' AND expires_at > ?) AS waiting
+  JOIN plans AS same ${by('plans_heads')} ON same.id = waiting.id WHERE same.digest = plans.digest AND
+    (CASE WHEN same.mode = 'dry-run' THEN 0 ELSE 1 END, same.created_at, same.id) >
+    (CASE WHEN plans.mode = 'dry-run' THEN 0 ELSE 1 END, plans.created_at, plans.id)))`;
+
 /** `statusAt` derives the requested status from the stored status and the time. `columns`: of the rows; `before`: an id. */
 export function* newestPlans(
   db: Db,
   status: PlanStatus | undefined,
   nowMs: number,
   limit: number,
-  { columns = '*', before }: { columns?: string; before?: string | undefined } = {},
+  { columns = '*', before, once }: { columns?: string; before?: string | undefined; once?: boolean } = {},
 ): Work<Row[]> {
   const where = new Where();
+  if (once === true) where.add(ONCE(db.dialect), nowMs);
   if (status === 'expired') {
     // Such a text of the status keeps the query on the index of times: by status, all such plans would be sorted first.
     where.add("(status || '' = 'expired' OR status || '' IN ('pending', 'approved') AND expires_at <= ?)", nowMs);
@@ -159,11 +168,13 @@ const linesOf = ({ by, planned, releases }: Dialect) => `SELECT ${PLAN_HEAD.name
 
 export function* planLines(
   db: Db,
-  status: PlanStatus | undefined,
+  { status, once = false }: PlanFilter,
   { before, limit }: { before?: string; limit: number },
   nowMs: number,
 ): Work<PlanLine[]> {
-  const ids = (yield* newestPlans(db, status, nowMs, limit, { columns: 'id', before })).map(({ id }) => id as string);
+  const ids = (yield* newestPlans(db, status, nowMs, limit, { columns: 'id', before, once })).map(
+    ({ id }) => id as string,
+  );
   const lines = new Map(
     (yield* db.all(linesOf(db.dialect), JSON.stringify(ids))).map((row) => [row.id, lineOf(row, nowMs)]),
   );

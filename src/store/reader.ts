@@ -5,7 +5,7 @@ import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { DecisionNow } from '../domain/decision.ts';
 import type { Claim, Episode } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
-import { type PlannedCount, type PlanStatus, plannedCounts } from '../domain/plan.ts';
+import { type PlannedCount, plannedCounts } from '../domain/plan.ts';
 import type { Movement } from '../domain/snapshot.ts';
 import type { DiskUse, OpenStateAbout, RunRecord } from '../domain/store.ts';
 import type {
@@ -17,6 +17,7 @@ import type {
   NewMatch,
   OpenStateReader,
   PageReader,
+  PlanFilter,
   PullReader,
   RecordReader,
   WatchReader,
@@ -206,8 +207,8 @@ export class SqlReader
 
   planOutline = this.asks((db, id: string) => planOutline(db, id, this.clock.nowMs()));
   planProgress = this.asks(planProgress);
-  planLines = this.asks((db, { status }: { status?: PlanStatus }, query: { before?: string; limit: number }) =>
-    planLines(db, status, query, this.clock.nowMs()),
+  planLines = this.asks((db, filter: PlanFilter, query: { before?: string; limit: number }) =>
+    planLines(db, filter, query, this.clock.nowMs()),
   );
 
   async countsOfPlan(id: string): Promise<readonly PlannedCount[]> {

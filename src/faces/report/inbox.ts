@@ -130,7 +130,7 @@ async function itemsOf(
 ): Promise<InboxItem[]> {
   const page = before === undefined ? {} : { before };
   if (isOfPlan(state)) {
-    const plans = await countedPlans(reader, await reader.planLines({ status: state }, { limit, ...page }));
+    const plans = await countedPlans(reader, await reader.planLines({ status: state, once: true }, { limit, ...page }));
     return plans.map(({ line, counts }) => ({ state, id: line.id, plan: line, counts }));
   }
   if (state === 'parked' || state === 'in_doubt') {

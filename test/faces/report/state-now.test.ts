@@ -71,6 +71,22 @@ describe('the first sentence', () => {
     expect(planTitle([{ action: 'notify', rules: [], count: 2, subjects: 2 }])).toBe('Notify about 2 targets');
   });
 
+  it('counts and lists what waits in a live plan and in the same plan of a dry run once, and other content apart', async () => {
+    const clock = fakeClock();
+    const store = openStore(clock);
+    const held = decision({ id: 'held', decision: 'hold', reason: 'approval_needed', outcome: undefined });
+    const other = { ...held, id: 'other', target: 'SERIAL-2' };
+    const live = plan(held, { id: 'live', createdAt: START_MS - 1 });
+    await addRun(store, { id: 'run1', mode: 'enforce', decisions: [held], plan: live });
+    await addRun(store, { id: 'run2', plan: plan(held, { id: 'dry', runId: 'run2', mode: 'dry-run' }) });
+    await addRun(store, { id: 'run3', plan: plan(other, { id: 'more', runId: 'run3', mode: 'dry-run' }) });
+    const { items, total } = await readInbox(store, { limit: 10 });
+    expect(items.map(({ id }) => id)).toEqual(['more', 'live']);
+    expect([total, (await store.inboxCounts()).pending]).toEqual([2, 2]);
+    await store.changePlan({ ...live, status: 'superseded' }, [], [], 'pending');
+    expect((await readInbox(store, { limit: 10 })).items.map(({ id }) => id)).toEqual(['more', 'dry']);
+  });
+
   it('names what went wrong before what waits for a yes, and a stop before both', async () => {
     const clock = fakeClock();
     const store = openStore(clock);
