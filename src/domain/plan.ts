@@ -80,7 +80,7 @@ export interface LeftIntent {
 
 export interface PlanChange {
   joined: number;
-  /** The same action for the same match, with other facts, settings or effect. */
+  /** The same action on the same target, with other facts, settings or effect, or for other matches. */
   changed: number;
   left: readonly LeftIntent[];
 }
@@ -160,8 +160,28 @@ export async function compareIntents(
     if (!was) compared.joined.push(one);
     else if (!isSameContent(was, one)) compared.changed.push({ was, now: one });
   }
-  compared.left = [...earlier.values()];
-  return compared;
+  const { pairs, came, gone } = anewOf([...earlier.values()], compared.joined);
+  return { joined: came, left: gone, changed: [...compared.changed, ...pairs] };
+}
+
+/** Of what is in one of two contents alone: for a person the same action on the same target, for other matches, has changed. */
+export function anewOf(left: readonly PlannedIntent[], joined: readonly PlannedIntent[]) {
+  const actOf = ({ action, target }: PlannedIntent) => `${action} ${target}`;
+  const waiting = new Map<string, PlannedIntent[]>();
+  for (const one of left) {
+    const same = waiting.get(actOf(one));
+    if (same) same.push(one);
+    else waiting.set(actOf(one), [one]);
+  }
+  const paired = new Set<PlannedIntent>();
+  const pairs = joined.flatMap((now) => {
+    const was = waiting.get(actOf(now))?.shift();
+    if (was === undefined) return [];
+    paired.add(was).add(now);
+    return [{ was, now }];
+  });
+  const alone = (one: PlannedIntent) => !paired.has(one);
+  return { pairs, came: joined.filter(alone), gone: left.filter(alone) };
 }
 
 export function isSameContent(one: PlannedIntent, other: PlannedIntent): boolean {

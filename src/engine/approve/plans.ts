@@ -11,6 +11,7 @@ import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Operator, saidText } from '../../domain/operator.ts';
 import {
+  anewOf,
   type CarriedPlan,
   contentOf,
   groundsOf,
@@ -110,8 +111,15 @@ function* carrying(input: SealInput, rivals: readonly Plan[], approved: readonly
     const before = new Map(was.intents.map((one) => [one.key, one]));
     const stayed = present.filter(({ key }) => before.has(key));
     const changed = stayed.filter((one) => !isSameContent(one, before.get(one.key) as PlannedIntent)).length;
-    const came = present.length - stayed.length;
-    const change = { joined: came, changed, left: left.map((one) => leftAs(one, whyLeft(one))) };
+    const { pairs, came, gone } = anewOf(
+      left,
+      present.filter(({ key }) => !before.has(key)),
+    );
+    const change = {
+      joined: came.length,
+      changed: changed + pairs.length,
+      left: gone.map((one) => leftAs(one, whyLeft(one))),
+    };
     const carriedOn = carry(was, present, digest, change, input);
     carried.push(carriedOn);
     if (isOfRun && was === main.plan) plan = carriedOn.plan;

@@ -358,6 +358,7 @@ async function planAsRead(
 /** Errors: AppError `conflict` when nothing is. */
 function stillSo(plan: Plan, wanted: readonly PlannedIntent[], revisions: readonly PlanRevision[]) {
   const present = new Map(plan.intents.map((one) => [one.key, one]));
+  const acts = new Set(plan.intents.map(({ action, target }) => `${action} ${target}`));
   const isSo = (one: PlannedIntent) => {
     const now = present.get(one.key);
     return now !== undefined && isSameContent(one, now);
@@ -366,8 +367,10 @@ function stillSo(plan: Plan, wanted: readonly PlannedIntent[], revisions: readon
   const left = new Map(
     revisions.flatMap(({ change }) => change.left.map((one) => [`${one.action} ${one.target}`, one])),
   );
-  const missed = gone.map(({ key, action, target }): LeftIntent => {
-    const why = present.has(key) ? 'it has changed since it was read' : left.get(`${action} ${target}`)?.reason;
+  const missed = gone.map(({ action, target }): LeftIntent => {
+    const why = acts.has(`${action} ${target}`)
+      ? 'it has changed since it was read'
+      : left.get(`${action} ${target}`)?.reason;
     return { action, target, reason: why ?? 'it is no longer planned' };
   });
   const keys = new Set(wanted.filter(isSo).map(({ key }) => key));

@@ -1,6 +1,6 @@
 // test: a plan's digest, and when a waiting plan is kept, superseded, expired or answered.
 import { describe, expect, it } from 'vitest';
-import type { Plan, PlannedIntent } from '../../../src/domain/plan.ts';
+import { compareIntents, type Plan, type PlannedIntent } from '../../../src/domain/plan.ts';
 import { decidePlan, planDigest, type SealInput, sealPlan } from '../../../src/engine/approve/plans.ts';
 import { intent, plan } from '../../support/stored-nouns.ts';
 
@@ -120,6 +120,18 @@ describe('a waiting plan', () => {
     expect(notes).toEqual([{ kind: 'plan.carried', body: { ...body, left: 1, leftNamed: left } }]);
   });
 
+  it('has changed, and nothing left or joined it, when a second rule begins to match one of its targets', async () => {
+    const wider = { ...planned, key: 'wider', basis: [fact, { ...fact, rule: 'second', episodeId: 'e-second' }] };
+    const both = { ...pending, intents: [planned, other], digest: planDigest([planned, other]) };
+    const { carried } = sealed({ planned: [wider, other], pending: [both] });
+    expect(carried).toMatchObject([{ change: { joined: 0, changed: 1, left: [] } }]);
+    expect(await compareIntents(both.intents, [wider, other])).toEqual({
+      joined: [],
+      left: [],
+      changed: [{ was: planned, now: wider }],
+    });
+  });
+
   it('loses nothing to a run that did not judge everything, and waits no longer for what joined', () => {
     const { plan: now, carried } = sealed({ beside: 'more', planned: [other], pending: [pending] });
     expect(now).toMatchObject({ id: 'old', intents: [planned, other], expiresAt: 1_000 });
@@ -135,8 +147,7 @@ describe('a waiting plan', () => {
       const { plan: now, carried, superseded } = sealed({ beside: 'more', planned: [wider], pending: [pending] });
       expect(now).toMatchObject({ id: 'old', intents: [wider] });
       expect(superseded).toEqual([]);
-      const left = [{ action, target, reason: 'it is planned anew, for another match' }];
-      expect(carried).toMatchObject([{ change: { joined: 1, left } }]);
+      expect(carried).toMatchObject([{ change: { joined: 0, changed: 1, left: [] } }]);
     });
 
     it('the wider one, which waits, beside the one that is planned now', () => {

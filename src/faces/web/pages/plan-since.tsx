@@ -67,7 +67,7 @@ export function Since({ plan, read, compared, revisions, run, canAnswer }: Since
           </li>
         ))}
         {changed.slice(0, LEFT_MAX).map(({ was, now }) => (
-          <li data-key={now.key} data-how="changed">
+          <li data-key={was.key} data-how="changed">
             changed: <Code>{now.action}</Code> <Code>{now.target}</Code>:{' '}
             <Words>{changeTexts(factChanges(was, now)).join('; ') || 'what it is based on'}</Words>
           </li>
