@@ -20,6 +20,8 @@ export interface CommandWords {
   line: string;
   summary: string;
   options?: readonly OptionWords[];
+  /** Ways to say what it is about, of which one is needed: what each needs, what tells it from the others first. */
+  ways?: readonly (readonly [string, ...string[]])[];
   examples: readonly string[];
 }
 
@@ -93,6 +95,7 @@ const WORDS = {
   addExemption: {
     line: 'exempt add [kind] [name]',
     summary: 'leave one subject, or every subject of a selector, alone',
+    ways: [['<name>'], ['--selector <field=value>']],
     options: [
       REASON,
       REFERENCE,
@@ -174,6 +177,7 @@ const WORDS = {
   releaseClaims: {
     line: 'claims release [target]',
     summary: 'undo now what is in force on a target, or plan the undo of a rule',
+    ways: [['<target>', '--reason <text>'], ['--rule <id>']],
     options: [
       { flag: '--rule <id>', text: 'instead of a target: a plan that undoes all that this rule has in force' },
       { flag: '--reason <text>', text: 'why, for the audit; required with a target' },

@@ -154,18 +154,14 @@ async function aboutOf(
   options: ExemptOptions,
 ): Promise<Pick<Input<'addExemption'>, 'subject' | 'selector'>> {
   const { selector } = options;
-  if (selector !== undefined && kindOrName === undefined) {
+  if (selector !== undefined) {
     const at = selector.indexOf('=');
     if (at < 1)
       throw new AppError('usage', `--selector is \`${selector}\`: expected FIELD=VALUE, such as Groups=Board`);
     return { selector: { field: selector.slice(0, at).trim(), value: selector.slice(at + 1).trim() } };
   }
-  if (selector !== undefined || kindOrName === undefined)
-    throw new AppError(
-      'usage',
-      'give either a name, such as `C02XL0ABJGH5` or `device 4f1c…`, or --selector FIELD=VALUE',
-    );
-  const given = name === undefined ? { id: kindOrName } : { kind: kindOrName, id: name };
+  const [first = '', second] = [kindOrName, name];
+  const given = second === undefined ? { id: first } : { kind: first, id: second };
   const kinds = SUBJECT_KINDS.filter((kind) => given.kind === undefined || given.kind === kind);
   const id = options.unseen ? given.id : await chosenName(io, options, given.id, kinds);
   return { subject: { ...given, id } };

@@ -70,10 +70,24 @@ describe('a mistake', () => {
   it.each([
     [
       'exempt add',
-      'exempt add needs --reason <text>, --owner <who> and --until <when>; `trustward exempt add --help` ',
+      'exempt add needs <name> or --selector <field=value>, --reason <text>, --owner <who> and --until <when>; `trustward exempt add --help` ',
+    ],
+    [
+      'exempt add device --reason x --until 3d',
+      'exempt add needs <name> or --selector <field=value> and --owner <who>;',
+    ],
+    [
+      'exempt add device X --selector Groups=x',
+      'exempt add takes <name> or --selector <field=value>, one of the two; ',
     ],
     ['intents resolve', 'intents resolve needs <id>, --reason <text> and --as <done|not-done|retry>; `trustward '],
-    ['claims release', 'claims release needs <target> or --rule, one of the two'],
+    [
+      'claims release',
+      'claims release needs <target> and --reason <text>, or --rule <id>; `trustward claims release --help` ',
+    ],
+    ['claims release --reason x', 'claims release needs <target> or --rule <id>; `trustward '],
+    ['claims release C02', 'claims release needs --reason <text>; `trustward '],
+    ['claims release C02 --rule r', 'claims release takes <target> or --rule <id>, one of the two; `trustward '],
     ['approve', 'approve needs <plan>; `trustward approve --help` shows what it takes'],
     ['runs --foo', "unknown option '--foo'; `trustward runs --help` shows what it takes"],
     ['ban x', '`trustward approve PLAN` says yes'],

@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import { COMMANDS, type CommandId, type CommandWords, type OptionWords } from '../../../contract/commands.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { MODES } from '../../../domain/rule.ts';
+import { SUBJECT_KINDS } from '../../../domain/subjects.ts';
 import { listed } from '../../report/fact-text.ts';
 import type { Io } from '../io.ts';
 
@@ -23,14 +24,11 @@ export type Bind = (action: (...args: never[]) => Promise<number>) => (...values
 
 /** Each row belongs to the row whose names begin its line. */
 export function addRows(program: Command, rows: readonly Row[], io: Io, bind: Bind): void {
-  for (const { line, argument, summary, options = [], examples, more, load } of rows) {
+  for (const { line, argument, summary, options = [], ways = [], examples, more, load } of rows) {
     const made = within(program, line).description(summary);
     if (argument !== undefined) for (const one of made.registeredArguments.slice(0, 1)) one.description = argument;
     for (const option of options) made.addOption(optionOf(option));
-    REQUIRED.set(
-      made,
-      options.filter(({ isRequired }) => isRequired),
-    );
+    NEEDED.set(made, { flags: options.flatMap(({ flag, isRequired }) => (isRequired ? [flag] : [])), ways });
     if (more !== undefined) made.addHelpText('after', more);
     // A test parses each example, and names every command without one.
     const title = examples.length > 2 ? 'Examples:' : 'Example:';
@@ -48,15 +46,29 @@ export function addRows(program: Command, rows: readonly Row[], io: Io, bind: Bi
 }
 
 /** A command is asked for all that it lacks at once: the parser of arguments would name one after the other. */
-const REQUIRED = new WeakMap<Command, readonly OptionWords[]>();
+const NEEDED = new WeakMap<Command, { flags: readonly string[]; ways: NonNullable<CommandWords['ways']> }>();
 
 /** `exempt add needs --reason <text> and --until <when>`; undefined: it has all. */
 export function missingText(command: Command): string | undefined {
-  const given = command.opts();
-  const args = command.registeredArguments.filter(({ required }, at) => required && command.args[at] === undefined);
-  const options = (REQUIRED.get(command) ?? []).filter(({ flag }) => given[optionNamed(flag)] === undefined);
-  const missing = [...args.map((one) => `<${one.name()}>`), ...options.map(({ flag }) => flag)];
-  return missing.length === 0 ? undefined : `${pathOf(command)} needs ${listed(missing)}`;
+  const { flags, ways } = NEEDED.get(command) ?? { flags: [], ways: [] };
+  const lacks = (part: string) => !isGiven(command, part);
+  const [chosen, another] = ways.filter(([first]) => !lacks(first));
+  if (chosen && another) return `${pathOf(command)} takes ${chosen[0]} or ${another[0]}, one of the two`;
+  const args = command.registeredArguments.filter(({ required }) => required).map((one) => `<${one.name()}>`);
+  const open = chosen ? [] : ways.map((way) => listed(way.filter(lacks)));
+  const oneOf = open.join(open.some((way) => way.includes(' and ')) ? ', or ' : ' or ');
+  const missing = [...args, ...(chosen ?? []), ...flags].filter(lacks);
+  const all = oneOf === '' ? missing : [oneOf, ...missing];
+  return all.length === 0 ? undefined : `${pathOf(command)} needs ${listed(all)}`;
+}
+
+/** `part`: `<target>` or `--rule <id>`. A kind that stands alone is no name. */
+function isGiven(command: Command, part: string): boolean {
+  const { args, registeredArguments } = command;
+  if (part.startsWith('--')) return command.opts()[optionNamed(part)] !== undefined;
+  const names = registeredArguments.map((one) => `<${one.name()}>`);
+  if (names[0] === '<kind>' && args.length === 1) return !SUBJECT_KINDS.some((kind) => kind === args[0]);
+  return args[names.indexOf(part)] !== undefined;
 }
 
 function optionNamed(flag: string): string {
