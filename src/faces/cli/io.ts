@@ -2,7 +2,7 @@
 // to standard error. A command returns its exit code; failures are thrown and become one line and a code in main.ts.
 
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, delimiter, dirname, extname } from 'node:path';
+import { basename, delimiter, dirname, extname, resolve } from 'node:path';
 import { shellWord } from '../../base/text.ts';
 import { type Database, DEFAULT_ORGANIZATION, demandSqlite, isOrganizationId } from '../../domain/database.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
@@ -10,6 +10,7 @@ import {
   databaseIn,
   type Environment,
   type Flags,
+  isAddress,
   isPostgres,
   readDatabasePath,
 } from '../../runtime/config/name-reader.ts';
@@ -37,11 +38,42 @@ export function invokedAs({ program, env, isExecutable }: Started): string {
   return isExecutable ? shellWord(program) : `node ${shellWord(program)}`;
 }
 
-/** Of this process. main.ts sets the command; in tests and for the library it stays. `organization`: what `--org` names, if it is given. */
-export const invocation: { command: string; organization: string | undefined } = {
+/**
+ * Of this process. main.ts sets the command; in tests and for the library it stays. `organization`: what `--org` names, if it is given. `settings`: what
+ * other options gave and the environment has otherwise, as the shell sets it.
+ */
+export const invocation: { command: string; organization: string | undefined; settings: readonly string[] } = {
   command: 'trustward',
   organization: undefined,
+  settings: [],
 };
+
+const RULES = 'TRUSTWARD_RULES';
+
+/** Files with their whole paths: a person may paste it in another folder. INVARIANT: no password of an address is among them. */
+export function settingsOf(env: Environment, { db, apiUrl, rules }: Flags): string[] {
+  const whole = db === undefined || isAddress(db) ? db : resolve(db);
+  const folders = rules?.split(delimiter).map((folder) => resolve(folder));
+  const given = [
+    { name: 'TRUSTWARD_DB', as: db, value: whole },
+    { name: 'TRUSTWARD_API_URL', as: apiUrl, value: apiUrl },
+    { name: RULES, as: rules, value: folders?.join(delimiter) },
+  ];
+  return given.flatMap(({ name, as, value }) => {
+    const own = env[name]?.trim();
+    if (value === undefined || own === as || own === value || mayHoldPassword(value)) return [];
+    return [`${name}=${shellWord(value)}`];
+  });
+}
+
+function mayHoldPassword(value: string): boolean {
+  return isAddress(value) && /:[^/@]*@|password/i.test(value.replace(/^[^:]*:\/\//, ''));
+}
+
+/** Rules that are only tried are not those of the next command. */
+export function leaveOutRules(): void {
+  invocation.settings = invocation.settings.filter((setting) => !setting.startsWith(`${RULES}=`));
+}
 
 /** Commands that take `--org`. */
 export const OF_ORGANIZATION: readonly string[] = [
@@ -93,10 +125,14 @@ const PATHS = [...OF_ORGANIZATION].map((path) => path.replace(' ', '\\s+')).join
 const ABOUT_ONE = new RegExp(`(^ *|\`|; )trustward\\s+(?:${PATHS})(?![\\w-])`, 'gm');
 
 export function asInvoked(text: string): string {
-  const { command } = invocation;
+  const command = [...invocation.settings, invocation.command].join(' ');
   const named = withOrganization(text);
   if (command === 'trustward') return named;
-  const lines = named.split('\n').map((line) => (line.includes('│') ? line : line.replace(COMMAND, `$1${command} `)));
+  const lines = named
+    .split('\n')
+    .map((line) =>
+      line.includes('│') ? line : line.replace(COMMAND, (_, opening: string) => `${opening}${command} `),
+    );
   return lines.join('\n');
 }
 

@@ -22,7 +22,7 @@ import { statusLine } from '../../runtime/system/process.ts';
 import { showHidden } from '../report/fact-text.ts';
 import { evidenceOf, withSettings } from './config-of.ts';
 import { actorHere, type DaemonClient, findDaemon, isOther, namingApi } from './daemon-client.ts';
-import { type CommonOptions, databaseOf, flagsOf, type Io, outputOf, write } from './io.ts';
+import { type CommonOptions, databaseOf, flagsOf, type Io, leaveOutRules, outputOf, write } from './io.ts';
 
 /** Errors of all: those of the operation, wherever it is done; AppError `usage` in which a member is called as its option is. */
 export function operations(io: Io, options: CommonOptions): Operations {
@@ -30,6 +30,7 @@ export function operations(io: Io, options: CommonOptions): Operations {
     const { needs }: Entry = OPERATIONS[id];
     if (needs === 'record') return reads(io, options, id as ReadingId, parsed as never) as never;
     // Without rules and the API no other setting is read, so a wrong one cannot get in the way: least of all of a stop.
+    if (needs === 'engine') await demandMade(io, options);
     const config = needs === 'database' ? undefined : await wholeConfig(io, options);
     const daemon = await findDaemon(config ?? readDatabaseAccess(io.env, flagsOf(options)), options);
     if (config && IS_OF_RULES.has(id)) await demandOwnRules(io, config, options, daemon);
@@ -69,7 +70,9 @@ export async function otherThanActive(
     ? { dir: daemon.rulesDir ?? '', origin: 'the daemon has' }
     : await withoutDaemon(config, (await withSettings(io, options)).env.TRUSTWARD_RULES?.trim());
   const { realFolders } = await import('../../rules/active/rule-holder.ts');
-  return active === undefined || realFolders(active.dir) === realFolders(rules) ? undefined : active;
+  if (active === undefined || realFolders(active.dir) === realFolders(rules)) return undefined;
+  leaveOutRules();
+  return active;
 }
 
 async function withoutDaemon(config: Config, named: string | undefined): Promise<ActiveFolder | undefined> {
@@ -95,6 +98,12 @@ async function demandOwnRules(
   if (!active) return;
   const text = `${active.origin} the rules in \`${active.dir}\`, not in \`${options.rules}\`, and would use its own`;
   throw new AppError('usage', `${text}: leave out --rules, or stop the daemon first`);
+}
+
+/** Only runs make a database: an answer to something in it would make an empty one beside the one that was meant. Errors: AppError `not_found`. */
+async function demandMade(io: Io, options: CommonOptions): Promise<void> {
+  const { demandDatabase } = await import('../../runtime/compose/reader.ts');
+  demandDatabase(databaseOf(io, options));
 }
 
 /** Loaded only by commands that need an engine: a stop does not wait for it. */

@@ -5,7 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import { versionOf } from '../../runtime/system/process.ts';
 import { groupsFor, HELP_GROUPS } from './grammar/groups.ts';
 import { type Bind, missingText, pathOf } from './grammar/row.ts';
-import { asInvoked, type Io, invocation, withoutUnseen } from './io.ts';
+import { asInvoked, type Io, invocation, leaveOutRules, settingsOf, withoutUnseen } from './io.ts';
 
 /** Returns a function from arguments to an exit code. Errors: AppError `usage` for what the grammar refuses. */
 export function buildProgram(io: Io): (args: string[]) => Promise<number> {
@@ -96,6 +96,10 @@ function outputTo(io: Io) {
   };
 }
 
+/** Their `--db` is not the database of the next command: it is named in it, where it matters. */
+const HAS_OTHER_DATABASE: ReadonlySet<string> = new Set(['console', 'db']);
+const TRIES_RULES: ReadonlySet<string> = new Set(['rules', 'replay']);
+
 const HELP_ORDER = HELP_GROUPS.flatMap(([, names]) => names);
 
 async function grammar(io: Io, bind: Bind, first: string | undefined): Promise<Command> {
@@ -112,7 +116,10 @@ async function grammar(io: Io, bind: Bind, first: string | undefined): Promise<C
   const rank = (command: Command) => HELP_ORDER.indexOf(command.name());
   (program.commands as Command[]).sort((one, other) => rank(one) - rank(other));
   program.hook('preAction', (_, command) => {
+    const [group = ''] = pathOf(command).split(' ');
     invocation.organization = command.opts().org;
+    invocation.settings = HAS_OTHER_DATABASE.has(group) ? [] : settingsOf(io.env, command.opts());
+    if (TRIES_RULES.has(group)) leaveOutRules();
   });
   for (const group of program.commands.filter(({ commands }) => commands.length > 0))
     group.description(`${group.description()}: ${group.commands.map((child) => child.name()).join(', ')}`);

@@ -5,7 +5,7 @@ import type { Database } from '../../domain/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { SqlReader } from '../../store/reader.ts';
-import { openReadOnly, SqliteWork } from '../../store/sqlite/database.ts';
+import { demandFile, openReadOnly, SqliteWork } from '../../store/sqlite/database.ts';
 import { systemClock } from '../system/clock.ts';
 import { withReader } from './run-reader.ts';
 
@@ -13,6 +13,11 @@ import { withReader } from './run-reader.ts';
 export async function composeClock(database: Database): Promise<Clock> {
   if (database.kind === 'sqlite') return systemClock;
   return (await import('./postgres.ts')).clockOn(database, systemClock);
+}
+
+/** Errors: AppError `not_found` without the file of one. */
+export function demandDatabase(database: Database): void {
+  if (database.kind === 'sqlite') demandFile(database.file);
 }
 
 /** Errors: AppError `not_found` without a database, `store_failed`. */

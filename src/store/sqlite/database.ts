@@ -426,13 +426,18 @@ function connect(file: string): Database.Database {
   return connection;
 }
 
+/** Errors: AppError `not_found`. */
+export function demandFile(file: string): void {
+  if (existsSync(file)) return;
+  throw new AppError(
+    'not_found',
+    `there is no database at \`${file}\`: run \`trustward run\` first, or set TRUSTWARD_DB`,
+  );
+}
+
 /** Opens a database for reading only. Errors: AppError `store_failed` for tables of another version, `not_found` for a missing file. */
 export function openReadOnly(file: string): SqliteDb {
-  if (!existsSync(file))
-    throw new AppError(
-      'not_found',
-      `there is no database at \`${file}\`: run \`trustward run\` first, or set TRUSTWARD_DB`,
-    );
+  demandFile(file);
   try {
     const db = new SqliteDb(new Database(file, { readonly: true, timeout: 5_000 }), file);
     try {

@@ -1,11 +1,13 @@
 // commands: the name of a command in texts for people: as this process was started. In: ways to start it. Out: tests.
 import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { GROUPS, HELP_GROUPS } from '../../../src/faces/cli/grammar/groups.ts';
-import { asInvoked, faultText, invocation, invokedAs } from '../../../src/faces/cli/io.ts';
-import { BIN, BUILD } from '../../support/built.ts';
+import { asInvoked, faultText, invocation, invokedAs, leaveOutRules, settingsOf } from '../../../src/faces/cli/io.ts';
+import { BIN, BUILD, ROOT } from '../../support/built.ts';
 import { command } from '../../support/in-process.ts';
 
 const PATH = '/usr/local/bin:/usr/bin';
@@ -103,6 +105,30 @@ describe('a mistake', () => {
   });
 });
 
+describe('a command that answers something that there must be', () => {
+  it.each([
+    'approve 01m8 --digest 0123456789abcdef',
+    'reject 01m8 --reason x',
+    'apply 01m8',
+    'claims release C02 --reason x',
+    'claims release --rule r',
+    'intents resolve i --as done --reason x',
+    'exempt end e --reason x',
+    'exempt add device C02 --unseen --owner o --until 3d --reason x',
+    'resume --reason x',
+    'why C02',
+    'explain r C02',
+  ])('makes no database where there is none: %s', async (line) => {
+    const folder = mkdtempSync(join(tmpdir(), 'trustward-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const db = join(folder, 'data', 'x.db');
+    const { code, err } = await command([...line.split(' '), '--db', db], { TRUSTWARD_RULES: join(ROOT, 'rules') });
+    expect(code).toBe(1);
+    expect(err).toContain(`there is no database at \`${db}\``);
+    expect(existsSync(join(folder, 'data'))).toBe(false);
+  });
+});
+
 describe('the help', () => {
   it('groups every command, what a person begins with first', async () => {
     expect(HELP_GROUPS.flatMap(([, names]) => names).sort()).toEqual(GROUPS.flatMap(({ commands }) => commands).sort());
@@ -117,6 +143,47 @@ describe('a text for people', () => {
   afterEach(() => {
     invocation.command = 'trustward';
     invocation.organization = undefined;
+    invocation.settings = [];
+  });
+
+  it('has the settings that options gave, so that a command can be pasted in another folder', () => {
+    invocation.settings = settingsOf({}, { db: "it's/$&.db", rules: `a${delimiter}/b`, apiUrl: 'https://x.example' });
+    const set = `TRUSTWARD_DB='${resolve("it's/$&.db").replace("'", "'\\''")}' TRUSTWARD_API_URL=https://x.example TRUSTWARD_RULES=${resolve('a')}:/b`;
+    expect(asInvoked('`trustward open`')).toBe(`\`${set} trustward open\``);
+    expect(asInvoked('  trustward why X')).toBe(`  ${set} trustward why X`);
+    expect(asInvoked(asInvoked('`trustward open`'))).toBe(asInvoked('`trustward open`'));
+    leaveOutRules();
+    expect(asInvoked('`trustward open`')).not.toContain('RULES');
+  });
+
+  it.each([
+    [{ TRUSTWARD_DB: 'x.db' }, { db: 'x.db' }, []],
+    [{ TRUSTWARD_DB: resolve('x.db') }, { db: 'x.db' }, []],
+    [{ TRUSTWARD_DB: 'y.db' }, { db: '/x.db' }, ['TRUSTWARD_DB=/x.db']],
+    [
+      {},
+      { db: 'postgres://ana@host/name?sslmode=require' },
+      ["TRUSTWARD_DB='postgres://ana@host/name?sslmode=require'"],
+    ],
+    [{}, { db: 'postgres://ana:hunter2@host/name' }, []],
+    [{}, { db: 'postgres://ana@host/name?password=hunter2' }, []],
+    [{}, { apiUrl: 'https://ana:hunter2@host' }, []],
+    [{}, { apiUrl: 'https://host:8443' }, ['TRUSTWARD_API_URL=https://host:8443']],
+    [{}, {}, []],
+  ])('has none that the environment has, and no password: %j %j', (env, flags, settings) => {
+    expect(settingsOf(env, flags)).toEqual(settings);
+  });
+
+  it.each([
+    [
+      ['why', 'X', '--db', '/nowhere/x.db', '--rules', 'rules'],
+      `run \`TRUSTWARD_DB=/nowhere/x.db TRUSTWARD_RULES=${resolve('rules')} trustward run\``,
+    ],
+    [['inbox', '--db', '/nowhere/x.db'], 'run `TRUSTWARD_DB=/nowhere/x.db trustward run`'],
+    [['open', '--db', '/nowhere/x.db'], 'start `TRUSTWARD_DB=/nowhere/x.db trustward serve`'],
+    [['inbox'], 'run `trustward run`'],
+  ])('has those of the command that prints it: %j', async (args, said) => {
+    expect(asInvoked((await command(args, {})).err)).toContain(said);
   });
 
   it.each([
