@@ -130,8 +130,9 @@ const ANSWERS: readonly (Operator & { says: 'approve' | 'reject' })[] = [
   { by: BY.ana, says: 'reject', reason: 'a planned maintenance, announced last week' },
 ];
 
-/** Somebody answers what waits, some minutes later. */
+/** Somebody answers what waits, some minutes later; while everything is stopped, nobody does. */
 async function answer(engine: Engine, clock: MovedClock, step: number): Promise<void> {
+  if ((await engine.store.stop()) !== undefined) return;
   const plans = await engine.store.plans({ status: 'pending' }, 10);
   for (const [index, { id, digest }] of plans.entries()) {
     clock.pass((3 + ((step + index) % 11)) * MINUTE_MS);
