@@ -425,6 +425,8 @@ export interface ActStore extends Pick<IntentTransitions, 'markSent' | 'settle' 
   openClaimsOn(target: string): Promise<Claim[]>;
   /** Episodes with these ids that are not closed, and closed ones that still have an open claim. */
   episodesInForce(ids: readonly string[]): Promise<Episode[]>;
+  /** Those of these rules about these subjects that are not closed. */
+  openEpisodes(rules: readonly string[], subjects: readonly string[]): Promise<Episode[]>;
   /** Episodes that are not closed and have seen this target in a state that they propose. */
   episodesThatSaw(target: string): Promise<Episode[]>;
   /** Live intents on this target that deciding sees: those of its episodes and claims in force, and all that are not resolved. */

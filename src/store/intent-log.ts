@@ -12,6 +12,7 @@ import { AppError } from '../domain/errors.ts';
 import { type Intent, type IntentTransition, mayChange, stateOf } from '../domain/intent.ts';
 import type { KeptLatency } from '../domain/ports.ts';
 import type { ResolvedIntent, SentIntent, SettledIntent, WithdrawnIntent } from '../domain/store-ports.ts';
+import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import { type Db, keepMeta, OPEN, readMeta, UNRESOLVED, type Work } from './queries.ts';
 import { CLAIM, DECISION, episodeOfRow, INTENT, rowOfEpisode } from './rows.ts';
 import { storedJson } from './stored-json.ts';
@@ -31,6 +32,16 @@ export function* episodesInForce(db: Db, ids: readonly string[]): Work<Episode[]
     OR EXISTS (SELECT 1 FROM claims WHERE episode_id = episodes.id AND status ${OPEN}))
     ORDER BY since, id`;
   return (yield* db.all(sql, JSON.stringify(ids))).map(episodeOfRow);
+}
+
+/** Those of these rules about these subjects, of any kind. */
+export function* openEpisodes(db: Db, rules: readonly string[], subjects: readonly string[]): Work<Episode[]> {
+  const sql = `SELECT * FROM episodes WHERE state <> 'closed' AND rule IN (SELECT value FROM json_each(?))
+      AND kind IN (SELECT value FROM json_each(?)) AND subject IN (SELECT value FROM json_each(?))
+    ORDER BY since, id`;
+  return (yield* db.all(sql, ...[rules, SUBJECT_KINDS, subjects].map((each) => JSON.stringify(each)))).map(
+    episodeOfRow,
+  );
 }
 
 export function* episodesThatSaw(db: Db, target: string): Work<Episode[]> {

@@ -53,6 +53,7 @@ import {
   linkDecisions,
   markSent,
   openClaimsOn,
+  openEpisodes,
   reopen,
   resolve,
   saveEpisode,
@@ -167,6 +168,7 @@ class SqlActStore extends SqlReader implements ActStore, ResolveStore {
 
   openClaimsOn = this.asks(openClaimsOn);
   episodesInForce = this.asks(episodesInForce);
+  openEpisodes = this.asks(openEpisodes);
   episodesThatSaw = this.asks(episodesThatSaw);
   intentsOn = this.asks(intentsOn);
   attemptedOn = this.asks(attemptedOn);

@@ -24,7 +24,7 @@ import type { Operator, Released } from '../../domain/operator.ts';
 import type { Plan, PlannedIntent } from '../../domain/plan.ts';
 import { openClaims } from '../../domain/store.ts';
 import type { ActStore, RecordReader } from '../../domain/store-ports.ts';
-import { SUBJECT_KINDS, summaryOf } from '../../domain/subjects.ts';
+import { summaryOf } from '../../domain/subjects.ts';
 import { type ActContext, targetFacts } from '../act/context.ts';
 import { RunCounts } from '../act/door.ts';
 import { isToBeCarriedOut, openAgain, openIntent } from '../act/gate.ts';
@@ -203,16 +203,12 @@ class Release {
     const devices = devicesOf(fresh).flatMap(({ id, owners = [] }) => [id, ...owners]);
     const subjects = new Set([...claims.map(({ subjectId }) => subjectId), ...devices]);
     const overriddenAt = engine.clock.nowMs();
-    const { episodes } = await engine.store.openStateOf(overriddenAt, {
-      kinds: SUBJECT_KINDS,
-      subjects: [...subjects],
-      targets: [target],
-    });
-    const aim = { traits: engine.actions.get(done) as Action, target };
     const activeRules = new Map(engine.active().rules.map((rule) => [rule.id, rule]));
-    return episodes
+    const open = await engine.store.openEpisodes([...activeRules.keys()], [...subjects]);
+    const aim = { traits: engine.actions.get(done) as Action, target };
+    for (const one of open) if (isProposedBy(one, aim, { activeRules })) ids.add(one.id);
+    return (await engine.store.episodesInForce([...ids]))
       .filter((one) => one.state !== 'closed' && one.overriddenAt === undefined)
-      .filter((one) => ids.has(one.id) || (subjects.has(one.subject.id) && isProposedBy(one, aim, { activeRules })))
       .map((episode) => ({ ...episode, overriddenAt }));
   }
 
