@@ -144,7 +144,7 @@ function layOut(dir: string, laid: Laid, address: string | undefined): number {
 /** A shipped file; a rule is set to mode `dry-run`, with a note of its shipped mode. */
 function onTrial(name: string): string {
   const text = readFileSync(new URL(name, SHIPPED_RULES), 'utf8');
-  return text.replace(/^mode: (approve|enforce)$/m, 'mode: dry-run # shipped as $1');
+  return text.replace(/^mode:\s*["']?(approve|enforce)\b.*$/m, 'mode: dry-run # shipped as $1');
 }
 
 function nextSteps({ env, key, rules, data }: Laid, count: number, address: string | undefined): string[] {

@@ -96,8 +96,8 @@ function outputTo(io: Io) {
   };
 }
 
-/** Their `--db` is not the database of the next command: it is named in it, where it matters. */
-const HAS_OTHER_DATABASE: ReadonlySet<string> = new Set(['console', 'db']);
+/** Their `--db` is not the database of the next command: it is named in it, where it matters. `init` writes its own into the environment file. */
+const HAS_OTHER_DATABASE: ReadonlySet<string> = new Set(['console', 'db', 'init']);
 const TRIES_RULES: ReadonlySet<string> = new Set(['rules', 'replay']);
 
 const HELP_ORDER = HELP_GROUPS.flatMap(([, names]) => names);

@@ -5,7 +5,7 @@ import { shownName } from '../../base/text.ts';
 import { ageText, epochMsOf, formatDuration, isoTime, spanText, timeText } from '../../base/time.ts';
 import { type Decision, LIFTED_BY_TIME, type StoredDecision } from '../../domain/decision.ts';
 import { type Fact, showLiteral } from '../../domain/facts.ts';
-import { isDone } from '../../domain/intent.ts';
+import { type Intent, isDone } from '../../domain/intent.ts';
 import { SOURCE_OF } from '../../domain/subjects.ts';
 import { ANOTHER_TEXT } from '../../domain/verdict.ts';
 import type {
@@ -31,7 +31,7 @@ export function stateWords({
   subject,
   asOf,
 }: Pick<Why, 'states' | 'unread' | 'subject' | 'asOf'>): string[] {
-  const lines = states.flatMap((state) => stateOf(state, asOf));
+  const lines = states.flatMap((state) => stateOf(state, subject.id, asOf));
   if (unread !== undefined) lines.push(`it could not be read now: ${unread}`);
   if (lines.length === 0) lines.push(`a ${subject.kind} has no state of its own that Trustward changes`);
   return lines;
@@ -42,19 +42,19 @@ export function shortStateWords({ text, isSo }: TargetState): string {
   return isSo === undefined ? 'state unknown' : isSo ? text.toUpperCase() : `not ${text}`;
 }
 
-function stateOf(state: TargetState, asOf: AsOf | undefined): string[] {
+function stateOf(state: TargetState, id: string, asOf: AsOf | undefined): string[] {
   const { text, target, isSo, last, isOwn } = state;
-  if (isSo === undefined && asOf) return [`whether it was ${text} is not recorded`, ...lastWords(state)];
-  if (isSo === undefined) return [`whether it is ${text} could not be read now`, ...lastWords(state)];
+  if (isSo === undefined && asOf) return [`whether it was ${text} is not recorded`, ...lastWords(state, id)];
+  if (isSo === undefined) return [`whether it is ${text} could not be read now`, ...lastWords(state, id)];
   const now = isSo ? text.toUpperCase() : `not ${text}`;
   if (!isOwn && !last) return [isSo ? `${now}, but not by Trustward: somebody else did it` : now];
   if (!isOwn)
-    return [`${now}: somebody else changed it after Trustward's last action on ${target}`, ...lastWords(state)];
-  return [now, ...lastWords(state)];
+    return [`${now}: somebody else changed it after Trustward's last action on ${target}`, ...lastWords(state, id)];
+  return [now, ...lastWords(state, id)];
 }
 
-/** Who did it, when, and on which facts. */
-function lastWords({ last }: TargetState): string[] {
+/** Who did it, when, and on which facts: those of another device of the serial number, or of the user, name it. */
+function lastWords({ last }: TargetState, id: string): string[] {
   if (!last) return [];
   const { intent, runSeq, isOfLook, approvedBy, breakGlass } = last;
   const rules = [...new Set(intent.basis.map(({ rule }) => rule))].join(', ');
@@ -63,7 +63,9 @@ function lastWords({ last }: TargetState): string[] {
     ? 'at an operator’s request'
     : `by rule ${rules}${run}${approvedBy === undefined ? '' : `, approved by ${approvedBy}`}`;
   const at = intent.settledAt === undefined ? '' : `, ${timeText(intent.settledAt)}`;
-  const facts = [...new Set(intent.basis.flatMap((basis) => factTexts(basis.facts, intent.createdAt)))];
+  const factsOf = ({ subjectId, facts }: Intent['basis'][number]) =>
+    factTexts(facts, intent.createdAt).map((text) => (subjectId === id ? text : `${text} of ${shownName(subjectId)}`));
+  const facts = [...new Set(intent.basis.flatMap(factsOf))];
   const because = facts.length === 0 || intent.undo ? [] : [`because ${facts.join(' and ')}`];
   const glass = breakGlassWords({ breakGlass });
   return [

@@ -3,12 +3,14 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { clip, shownName } from '../../../src/base/text.ts';
 import type { Plan, PlanStatus } from '../../../src/domain/plan.ts';
+import type { Why } from '../../../src/domain/why.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
 import type { Cell } from '../../../src/faces/report/fact-text.ts';
 import { marked, whole } from '../../../src/faces/report/fact-text.ts';
 import { auditText, auditViews, decisionsText } from '../../../src/faces/report/lists-text.ts';
 import { plansText, planText } from '../../../src/faces/report/plan-text.ts';
 import { charactersOf, paragraph, terminalTable, textWidth } from '../../../src/faces/report/terminal-table.ts';
+import { stateWords } from '../../../src/faces/report/why-words.ts';
 import { addRun, decision, openStore, plan, type RunFill, START_MS, tally } from '../../support/filled-store.ts';
 import { reportText } from '../../support/readable.ts';
 import { hostileText } from './hostile.ts';
@@ -436,4 +438,20 @@ describe('the width of a text', () => {
     const among = [...charactersOf(`${text}日`)];
     expect([...charactersOf(text), { text: '日', width: 2 }]).toEqual(among);
   });
+});
+
+it('a ban for the facts of another device of the serial number names it', () => {
+  const basis = ['d2', 'd1'].map((subjectId) => ({ rule: 'ban', subjectId, facts: { OS: '10' } }));
+  const words = (of: number) => {
+    const intent = {
+      action: 'ban_device',
+      target: 'S-1',
+      outcome: 'succeeded',
+      basis: basis.slice(0, of),
+      createdAt: 0,
+    };
+    const state = { text: 'banned', target: 'S-1', isSo: true, isOwn: true, last: { intent, runSeq: 1 } };
+    return stateWords({ states: [state], subject: { kind: 'device', id: 'd1' } } as unknown as Why).at(-1);
+  };
+  expect([words(1), words(2)]).toEqual(['because OS = "10" of d2', 'because OS = "10" of d2 and OS = "10"']);
 });

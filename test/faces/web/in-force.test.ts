@@ -223,9 +223,9 @@ describe('Exemptions on the page', () => {
       [{ ...ASKED, reason: '' }, 400, 'reason'],
       [{ ...ASKED, subject: '' }, 400, 'one subject'],
       [{ ...ASKED, field: 'Platform' }, 400, 'value'],
-      [{ ...ASKED, subject: '', field: 'Platform', value: 'macOS' }, 400, 'devices report Platform themselves'],
+      [{ ...ASKED, subject: '', field: 'Platform', value: 'macOS' }, 400, 'Devices report Platform themselves'],
       [{ ...ASKED, until: 'soon' }, 400, 'expected a duration'],
-      [{ ...ASKED, subject: 'nobody' }, 404, 'nothing is known as'],
+      [{ ...ASKED, subject: 'nobody' }, 404, 'Nothing is known as'],
     ])('are refused with what was wrong: %j', async (asked, expected, words) => {
       const { post, store } = await opened();
       const { status, text } = await post('/exemptions', asked);
