@@ -35,7 +35,7 @@ describe('a session', () => {
   });
 
   it('that the store cannot look for is refused as that, and never led to sign in', async () => {
-    const failing = () => Promise.reject(new AppError('store_failed', 'the database does not answer'));
+    const failing = () => Promise.reject(new AppError('store_failed', 'The database does not answer'));
     const on = await openOrganizations(['alpha', 'beta'], {
       signIns: () => ({ add: failing, find: failing, redeem: failing, noteUse: failing, remove: failing }),
     });
@@ -49,7 +49,7 @@ describe('a session', () => {
     const ready = await on.app.request('/readyz', { headers: { cookie: `trustward-8080=${secret}` } });
     expect(await ready.text()).toContain('"database"');
     const link = await on.app.request(`/orgs/alpha/sign-in?code=${secret}`);
-    expect([link.status, await link.text()]).toEqual([503, expect.stringContaining('the database does not answer')]);
+    expect([link.status, await link.text()]).toEqual([503, expect.stringContaining('The database does not answer')]);
     expect((await on.app.request('/api/orgs/alpha/runs', { headers: bearer(on.of('alpha').tokens.read) })).status).toBe(
       200,
     );
