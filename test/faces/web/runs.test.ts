@@ -459,6 +459,11 @@ describe('the box to search', () => {
     expect(text).toContain('<img src=x onerror=alert(1)>⟨U+202E⟩');
   });
 
+  it('offers what has it in its name when nothing is called so', async () => {
+    const { get } = await found();
+    expect((await get('/search?q=lap')).text).toMatch(/nothing is known as lap ; names that have it: .*Laptop/);
+  });
+
   it('says what was searched and what to do when nothing is called so', async () => {
     const { get } = await found();
     const { status, text, html } = await get('/search?q=nobody%22%3E');

@@ -215,7 +215,8 @@ export function searchPages(deps: HttpDeps): Route[] {
       const found = resolved.found === 'none' ? await recordPath(deps, asked) : undefined;
       if (found !== undefined) return leadTo(context, found);
       const among = resolved.found === 'several' ? resolved.among : [];
-      return { title: `Search: ${asked}`, find: asked, body: <Search asked={asked} among={among} /> };
+      const near = resolved.found === 'none' ? resolved.near : [];
+      return { title: `Search: ${asked}`, find: asked, body: <Search asked={asked} among={among} near={near} /> };
     }),
   ];
 }
@@ -252,7 +253,13 @@ async function unlessSeveral<T>(reading: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function Search({ asked, among = [] }: { asked: string; among?: readonly Named[] }) {
+interface Found {
+  asked: string;
+  among?: readonly Named[];
+  near?: readonly string[] | undefined;
+}
+
+function Search({ asked, among = [], near }: Found) {
   return (
     <>
       <h1>Search</h1>
@@ -267,17 +274,22 @@ function Search({ asked, among = [] }: { asked: string; among?: readonly Named[]
           </button>
         </Form>
       </search>
-      {asked === '' ? null : among.length === 0 ? <Nothing asked={asked} /> : <Several asked={asked} among={among} />}
+      {asked === '' ? null : among.length === 0 ? (
+        <Nothing asked={asked} near={near} />
+      ) : (
+        <Several asked={asked} among={among} />
+      )}
       <Hints />
     </>
   );
 }
 
-function Nothing({ asked }: { asked: string }) {
+function Nothing({ asked, near }: Pick<Found, 'asked' | 'near'>) {
   return (
     <div class="notice wait" role="status">
       <p>
-        <Words>{nothingKnown(asked).message}</Words>. No run, plan, action or exemption has this number or id either.
+        <Words>{nothingKnown(asked, near).message}</Words>. No run, plan, action or exemption has this number or id
+        either.
       </p>
       <p>
         What joined since the last run is known after the next one. The audit may still have it:{' '}
