@@ -3,6 +3,7 @@
 import { canonicalJson } from '../base/json.ts';
 import { giveWay } from '../base/turns.ts';
 import type { ActionName } from './action.ts';
+import { seenKey } from './episode.ts';
 import { type Intent, type IntentBasis, type IntentDraft, timesRefused } from './intent.ts';
 import type { Mode } from './rule.ts';
 
@@ -166,13 +167,9 @@ export async function compareIntents(
 
 /** Of what is in one of two contents alone: for a person the same action on the same target, for other matches, has changed. */
 export function anewOf(left: readonly PlannedIntent[], joined: readonly PlannedIntent[]) {
-  const actOf = ({ action, target }: PlannedIntent) => `${action} ${target}`;
+  const actOf = ({ action, target }: PlannedIntent) => seenKey(action, target);
   const waiting = new Map<string, PlannedIntent[]>();
-  for (const one of left) {
-    const same = waiting.get(actOf(one));
-    if (same) same.push(one);
-    else waiting.set(actOf(one), [one]);
-  }
+  for (const one of left) waiting.set(actOf(one), [...(waiting.get(actOf(one)) ?? []), one]);
   const paired = new Set<PlannedIntent>();
   const pairs = joined.flatMap((now) => {
     const was = waiting.get(actOf(now))?.shift();

@@ -247,13 +247,13 @@ export interface PlanLine extends PlanHead {
   releases: string | undefined;
 }
 
-/** Decisions of a time that hold something, by rule and reason. */
 export interface PlanFilter {
   status?: PlanStatus;
   /** Of plans that wait with the same content, as after a dry run, only one. */
   once?: boolean;
 }
 
+/** Decisions of a time that hold something, by rule and reason. */
 export interface HeldSince {
   /** All that proposed these actions: one that several rules propose is held once. */
   rules: string[];

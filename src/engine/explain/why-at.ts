@@ -131,14 +131,13 @@ function recordOf(facts: readonly [string, Fact][]): Facts {
   return record;
 }
 
-/** Errors: AppError `not_found` in plain words. */
-async function demandRecordAt(
-  history: HistoryReader,
+/** `found`: as `recordAt` has it. Errors: AppError `not_found` in plain words. */
+function demandFound(
+  found: RecordAt | undefined,
   { kind, id }: SubjectRef,
   atMs: number,
   { run, forgotten }: Pick<Moment, 'run' | 'forgotten'>,
-): Promise<RecordAt> {
-  const found = await recordAt(history, { kind, id }, atMs);
+): RecordAt {
   if (found) return found;
   const text = `${kind} \`${id}\` was in no list at ${timeText(atMs)}, as recorded by run ${run.frame.run.seq}`;
   const removed = forgotten.map((gap) => gap.text).join('; ');
@@ -268,11 +267,12 @@ const DEVICES_MAX = 10;
 export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: number): Promise<WhyAnswer> {
   const { history, reader, actions, clock } = deps;
   const subject = await subjectNamed(reader, of);
-  const moment = await momentOf(deps, subject, atMs);
+  const found = await recordAt(history, subject, atMs);
+  const moment = await momentOf(deps, [subject, ...(await joinedTo(deps, subject, found?.record ?? {}, atMs))], atMs);
   const { run, events } = moment;
   const { frame, openState } = run;
   const then = { atMs, readAtMs: frame.run.startedAt };
-  const own = await demandRecordAt(history, subject, atMs, moment);
+  const own = demandFound(found, subject, atMs, moment);
   const { record } = own;
   const set = await history.ruleSet(frame.run.ruleSetHash);
   const again = set && recordedRules(set, actions, frame.settings.lists);
@@ -332,18 +332,17 @@ export async function factsAt(
   atMs: number,
 ): Promise<FactsAt> {
   const subject = await subjectNamed(deps.reader, of);
-  const moment = await momentOf(deps, subject, atMs);
-  const own = await demandRecordAt(deps.history, subject, atMs, moment);
+  const moment = await momentOf(deps, [subject], atMs);
+  const own = demandFound(await recordAt(deps.history, subject, atMs), subject, atMs, moment);
   return { subject, asOf: asOf(moment, own, atMs, []), record: shownRecord(own.record) ?? {} };
 }
 
-async function momentOf(
-  { history, reader, clock }: Pick<AsOfDeps, 'history' | 'reader' | 'clock'>,
-  subject: Identity,
+/** `all`: whose events are read. */
+function momentOf(
+  { history, clock }: Pick<AsOfDeps, 'history' | 'clock'>,
+  all: readonly Known[],
   atMs: number,
 ): Promise<Moment> {
-  const joined = await joinedTo({ history, reader }, subject, atMs);
-  const all = [subject, ...joined];
   return momentAt(history, { atMs, nowMs: clock.nowMs(), isAbout: (event) => all.some((of) => isAbout(event, of)) });
 }
 
@@ -352,10 +351,10 @@ type Known = Pick<Identity, 'kind' | 'id' | 'serial' | 'name'>;
 /** Whose events rules may count beside its own: the owners of a device, the devices of a user. */
 async function joinedTo(
   { history, reader }: { history: HistoryReader; reader: IdentityReader },
-  { kind, id }: SubjectRef,
+  { kind }: SubjectRef,
+  record: Facts,
   atMs: number,
 ): Promise<Known[]> {
-  const { record = {} } = (await recordAt(history, { kind, id }, atMs)) ?? {};
   if (kind === 'device') {
     const emails = ownTexts(record, 'Emails') ?? [];
     return emails.map((email) => ({ kind: 'user', id: email, serial: '', name: '' }));

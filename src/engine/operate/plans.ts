@@ -3,6 +3,7 @@
 
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { Ask, Refused } from '../../domain/check.ts';
+import { seenKey } from '../../domain/episode.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { type Operator, stopText } from '../../domain/operator.ts';
@@ -358,19 +359,18 @@ async function planAsRead(
 /** Errors: AppError `conflict` when nothing is. */
 function stillSo(plan: Plan, wanted: readonly PlannedIntent[], revisions: readonly PlanRevision[]) {
   const present = new Map(plan.intents.map((one) => [one.key, one]));
-  const acts = new Set(plan.intents.map(({ action, target }) => `${action} ${target}`));
+  const acts = new Set(plan.intents.map(({ action, target }) => seenKey(action, target)));
   const isSo = (one: PlannedIntent) => {
     const now = present.get(one.key);
     return now !== undefined && isSameContent(one, now);
   };
   const gone = wanted.filter((one) => !isSo(one));
   const left = new Map(
-    revisions.flatMap(({ change }) => change.left.map((one) => [`${one.action} ${one.target}`, one])),
+    revisions.flatMap(({ change }) => change.left.map((one) => [seenKey(one.action, one.target), one])),
   );
   const missed = gone.map(({ action, target }): LeftIntent => {
-    const why = acts.has(`${action} ${target}`)
-      ? 'it has changed since it was read'
-      : left.get(`${action} ${target}`)?.reason;
+    const act = seenKey(action, target);
+    const why = acts.has(act) ? 'it has changed since it was read' : left.get(act)?.reason;
     return { action, target, reason: why ?? 'it is no longer planned' };
   });
   const keys = new Set(wanted.filter(isSo).map(({ key }) => key));

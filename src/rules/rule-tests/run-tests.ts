@@ -393,6 +393,13 @@ export function runRuleTests(rules: readonly LoadedRule[], options: TestOptions 
   return { ok: reports.every((report) => report.ok), rules: reports, passed, failed: tests.length - passed };
 }
 
+/** The rules that fail some of their own tests, and how many. */
+export function failingRules({ rules }: TestReport): { rule: string; failed: number; of: number }[] {
+  return rules
+    .map(({ rule, tests }) => ({ rule, failed: tests.filter(({ ok }) => !ok).length, of: tests.length }))
+    .filter(({ failed }) => failed > 0);
+}
+
 /** The same report of one rule, with others given way to between two tests and two mutants. */
 export async function testRuleInTurns(rule: LoadedRule, options: TestOptions = {}): Promise<RuleTestReport> {
   const steps = testRule(rule, options);

@@ -25,7 +25,7 @@ import { loadRuleFolder } from '../../../rules/active/rule-holder.ts';
 import { rulesThatLose } from '../../../rules/compile/expressions.ts';
 import type { LoadedRule } from '../../../rules/language/loaded-rule.ts';
 import { rulesBeyondHistory } from '../../../rules/look-back.ts';
-import { runRuleTests } from '../../../rules/rule-tests/run-tests.ts';
+import { failingRules, runRuleTests } from '../../../rules/rule-tests/run-tests.ts';
 import { composeClient } from '../../../runtime/compose/connection.ts';
 import { composeVerification } from '../../../runtime/compose/opened.ts';
 import { composeClock, composeReader } from '../../../runtime/compose/reader.ts';
@@ -394,7 +394,7 @@ function checksOf(rules: readonly LoadedRule[], dir: string): Check[] {
     .flatMap(([mode, count]) => (count === 0 ? [] : [`${count} ${mode}`]));
   const loaded = `${countOfWords(rules.length, 'rule')} in ${dir} (${modes.join(', ')})`;
   if (report.failed > 0) {
-    const failing = report.rules.filter(({ tests }) => tests.some((test) => !test.ok)).map(({ rule }) => rule);
+    const failing = failingRules(report).map(({ rule }) => rule);
     const text = `${loaded}: ${countOfWords(report.failed, 'test')} of ${failing.join(', ')} failed`;
     return [problem(RULES_NAME, text, '`trustward rules test` shows what was expected')];
   }
