@@ -2,6 +2,7 @@
 
 import { dirname, resolve } from 'node:path';
 import { didYouMean } from '../../base/nearest-name.ts';
+import { shellWord } from '../../base/text.ts';
 import { formatDuration } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { lostFactsText } from '../../domain/lists.ts';
@@ -16,7 +17,7 @@ import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { unusedLists } from '../../rules/load/named-lists.ts';
 import { rulesJsonSchema } from '../../rules/load/read-rule.ts';
 import { rulesBeyondHistory } from '../../rules/look-back.ts';
-import { formatTestReport, runRuleTests } from '../../rules/rule-tests/run-tests.ts';
+import { failingRules, formatTestReport, runRuleTests } from '../../rules/rule-tests/run-tests.ts';
 import { readHistory } from '../../runtime/config/config.ts';
 import type { Environment } from '../../runtime/config/name-reader.ts';
 import { ConfigReader, listsOf } from '../../runtime/config/reader.ts';
@@ -56,10 +57,8 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
   const keepMs = historyMsOf(env);
   const beyond = rulesBeyondHistory(rules, keepMs);
   const hasty = hastyRules(rules);
-  const failing = runRuleTests(rules, { mutate: false }).rules.flatMap(({ rule, tests }) => {
-    const failed = tests.filter(({ ok }) => !ok).length;
-    return failed === 0 ? [] : [{ rule, failed, of: tests.length }];
-  });
+  const failing = failingRules(runRuleTests(rules));
+  const folders = shellWord(await rulesDirOf(io, options));
   write(
     io,
     options,
@@ -78,7 +77,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded`,
           ...failing.map(
             ({ rule, failed, of }) =>
-              `rule \`${rule}\` fails ${failed} of its own ${plural(of, 'test')}, and would be in force all the same: \`trustward rules test\` shows what was expected`,
+              `rule \`${rule}\` fails ${failed} of its own ${plural(of, 'test')}, and would be in force all the same: \`trustward rules test --rules ${folders}\` shows what was expected`,
           ),
           ...lost.map(({ rule, subject, facts }) => lostFactsText(rule, subject, facts)),
           ...beyond.map(({ rule, subject, facts }) => beyondHistoryText(rule, subject, facts, keepMs)),

@@ -14,7 +14,7 @@ import { demandFree } from '../http/listen.ts';
 import { changeWindowText, quietHoursText } from '../report/plan-view.ts';
 import { configOf } from './config-of.ts';
 import { userHere } from './daemon-client.ts';
-import { type CommonOptions, type Io, writeText } from './io.ts';
+import { type CommonOptions, type Io, invocation, writeText } from './io.ts';
 
 export async function serveCommand(io: Io, options: CommonOptions): Promise<number> {
   keepHeapLean();
@@ -54,6 +54,21 @@ function windowLines({ windows: { freeze, quietHours } }: Config, nowMs: number)
   ];
 }
 
+const NEXT = [
+  ['trustward open', 'a link that signs in to the page'],
+  ['trustward report', 'what the last run found, did and why'],
+  ['trustward run --mode dry-run', 'one more run that changes nothing'],
+  ['trustward summary', 'what happened, and who did it'],
+  ['trustward decisions', 'what was decided, newest first'],
+  ['trustward why SERIAL', 'all about one device, by any of its names'],
+  ['trustward audit verify', 'that the record is whole'],
+] as const;
+
+/** What stands before a command leaves no place beside it. */
+function nextLine([command, what]: (typeof NEXT)[number]): string {
+  return invocation.settings.length === 0 ? `  ${command.padEnd(30)}  ${what}` : `  ${what}:\n    ${command}`;
+}
+
 /** @param link INVARIANT: for a terminal alone: a pipe may lead into a log. */
 function welcome(
   { config, engine, embedded, rules }: Composition,
@@ -79,13 +94,7 @@ function welcome(
     '',
     'What to do next, in another terminal:',
     '',
-    '  trustward open                  a link that signs in to the page',
-    '  trustward report                what the last run found, did and why',
-    '  trustward run --mode dry-run    one more run that changes nothing',
-    '  trustward summary               what happened, and who did it',
-    '  trustward decisions             what was decided, newest first',
-    '  trustward why SERIAL            all about one device, by any of its names',
-    '  trustward audit verify          that the record is whole',
+    ...NEXT.map(nextLine),
     `  curl -H "Authorization: Bearer ${token}" '${url}/api/runs/latest/report?format=md'`,
     '',
     ...(demo ? ['For a real organization, set TRUSTWARD_API_URL and TRUSTWARD_API_KEY: see README.', ''] : []),
