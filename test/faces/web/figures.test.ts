@@ -183,7 +183,7 @@ describe('the first page', () => {
     );
     await store.saveIdentities([{ kind: 'service', changed, had: undefined, readAt: START_MS }]);
     const { text, html } = await get('/');
-    expect(text).toContain('Services off 2 ');
+    expect(text).toContain('Services off 2 read just now');
     expect(html).toContain('href="/services?enabled=false"');
     expect((await get('/services?enabled=false')).text).toContain('2 services like this');
   });

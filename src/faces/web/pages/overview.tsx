@@ -150,7 +150,7 @@ async function tiles({ reader }: HttpDeps, nowMs: number) {
         points={off}
         href={addressOf('/services', { enabled: 'false' })}
         beside={services && `of ${countText(services.count)}`}
-        {...(keptOff > 0 && { change: `${countText(keptOff)} kept off by Trustward` })}
+        change={keptOff === 0 ? '' : `${countText(keptOff)} kept off by Trustward`}
       />
     </div>
   );
@@ -236,7 +236,7 @@ async function byHour({ reader }: HttpDeps, nowMs: number) {
 function seriesOf(done: readonly DoneInStep[]): BarSeries[] {
   return SERIES.map(({ of, ...series }) => {
     const counts = new Map(done.filter((one) => isOf(of, one)).map(({ step, targets }) => [step, targets]));
-    return { ...series, name: `${of.noun}s ${pastOf(of.verb)}`, counts };
+    return { ...series, words: (count: number) => `${plural(count, of.noun)} ${pastOf(of.verb)}`, counts };
   }).filter(({ counts, isAlways }) => counts.size > 0 || isAlways);
 }
 

@@ -138,6 +138,7 @@ export function Tile(props: TileProps) {
   const { title, tone, href, nowMs, spanMs, ground, isRead, beside, unknown, change } = props;
   const points = pointsSince(props.points, nowMs - spanMs);
   const last = points.at(-1);
+  const changed = change ?? changeWords(points, nowMs, spanMs);
   const name = href === undefined ? title : <Link href={href}>{title}</Link>;
   return (
     <section class="tile">
@@ -150,11 +151,11 @@ export function Tile(props: TileProps) {
             <b>{countText(last.count)}</b> {beside === undefined ? null : <span class="quiet">{beside}</span>}
           </p>
           <p class="quiet">
-            {change ?? changeWords(points, nowMs, spanMs)}
+            {changed}
             {isRead ? (
               <>
-                {' '}
-                · read <Ago at={last.at} nowMs={nowMs} />
+                {changed === '' ? 'read ' : ' · read '}
+                <Ago at={last.at} nowMs={nowMs} />
               </>
             ) : null}
           </p>
@@ -188,7 +189,8 @@ function changeWords(points: readonly Point[], nowMs: number, spanMs: number): s
 // Bars by hour or another step of time: what was done upward, what was undone downward.
 
 export interface BarSeries {
-  name: string;
+  /** `2 devices banned`. */
+  words: (count: number) => string;
   /** The class of its colour. */
   tone: string;
   isDown: boolean;
@@ -217,9 +219,7 @@ export function StepBars({ series, steps, stepMs, untilMs, ends }: StepBarsProps
   const spanMs = steps * stepMs;
   const unit = (BARS_HEIGHT - 2) / (up + down);
   const ground = rounded(1 + up * unit);
-  const totals = series.map(
-    ({ name, counts }) => `${countText([...counts.values()].reduce((a, b) => a + b, 0))} ${name}`,
-  );
+  const totals = series.map(({ words, counts }) => words([...counts.values()].reduce((a, b) => a + b, 0)));
   const atOf = (step: number) => untilMs - (step + 1) * stepMs;
   return (
     <figure class="hours">
@@ -245,7 +245,7 @@ export function StepBars({ series, steps, stepMs, untilMs, ends }: StepBarsProps
         <path class="grid" d={`M0 1H${steps * BAR}`} />
         {all.flatMap((step, at) => {
           let [top, bottom] = [ground, ground];
-          return series.flatMap(({ tone, isDown, counts, name }) => {
+          return series.flatMap(({ tone, isDown, counts, words }) => {
             const count = counts.get(step) ?? 0;
             if (count === 0) return [];
             const height = rounded(count * unit);
@@ -254,7 +254,7 @@ export function StepBars({ series, steps, stepMs, untilMs, ends }: StepBarsProps
             else top = y;
             return [
               <rect class={tone} x={String(at * BAR + 1)} y={String(y)} width={String(BAR - 2)} height={String(height)}>
-                <title>{`${timeText(atOf(step)).slice(0, 16)} UTC: ${countText(count)} ${name}`}</title>
+                <title>{`${timeText(atOf(step)).slice(0, 16)} UTC: ${words(count)}`}</title>
               </rect>,
             ];
           });

@@ -251,7 +251,9 @@ function seriesOf(done: readonly DoneInStep[]): BarSeries[] {
     const named = verbOf(action);
     const { tone = 'calm', isDown = false } = TONES.find(({ verbs }) => verbs.includes(named?.verb ?? '')) ?? {};
     const counts = new Map(done.filter((one) => one.action === action).map(({ step, targets }) => [step, targets]));
-    return { name: named ? `${named.noun}s ${pastOf(named.verb)}` : `× ${action}`, tone, isDown, counts };
+    const words = (count: number) =>
+      named ? `${plural(count, named.noun)} ${pastOf(named.verb)}` : `${countText(count)} × ${action}`;
+    return { words, tone, isDown, counts };
   });
 }
 
