@@ -153,6 +153,7 @@ function besideThose(
 ): BesideThose {
   const planOf = new Map<PlannedIntent, Plan>();
   for (const plan of rivals) for (const one of plan.intents) if (!now.has(one.key)) planOf.set(one, plan);
+  if (planOf.size === 0) return { joined: [...fresh], stays: new Set(), covering: new Set(), instead: new Map() };
   const byGround = new Map([...planOf.keys()].flatMap((one) => groundsOf(one).map((ground) => [ground, one] as const)));
   const beside: BesideThose = { joined: [], stays: new Set(planOf.keys()), covering: new Set(), instead: new Map() };
   const othersOf = (one: PlannedIntent) => {
