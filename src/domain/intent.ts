@@ -127,6 +127,11 @@ export interface Intent extends IntentDraft {
   note: string | undefined;
 }
 
+/** The time from which reads show its effect: a clock that was set back meanwhile dates its end before it was sent. */
+export function settledMs({ sentAt = 0, settledAt }: Pick<Intent, 'sentAt' | 'settledAt'>): number | undefined {
+  return settledAt === undefined ? undefined : Math.max(sentAt, settledAt);
+}
+
 /** What a person knows of an intent in doubt, or wants of it. */
 export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];

@@ -15,6 +15,7 @@ import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { ClaimFacts } from '../../domain/check.ts';
 import { type Claim, type Episode, isOpenClaim, seenKey, seenOfKey } from '../../domain/episode.ts';
 import { areOthers } from '../../domain/identity.ts';
+import { settledMs } from '../../domain/intent.ts';
 import { isLive, isOnTrial, leastMode, type Rule } from '../../domain/rule.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import { SOURCE_OF } from '../../domain/subjects.ts';
@@ -235,7 +236,10 @@ export class Observations {
     const isTold = episode.overriddenAt !== undefined;
     const wasSo = own.length > 0 || episode.seenSo.includes(seenKey(proposal.traits.name, proposal.target));
     // An attempt for another rule's episode counts too: it was done, or done and reversed, and is not repeated in either case.
-    if (mayBeStale(intent?.settledAt, this.input) || this.wasAttemptedJustNow(proposal.traits.name, proposal.target)) {
+    if (
+      mayBeStale(intent && settledMs(intent), this.input) ||
+      this.wasAttemptedJustNow(proposal.traits.name, proposal.target)
+    ) {
       proposal.isUnsettled = wasSo && !isTold;
       return;
     }

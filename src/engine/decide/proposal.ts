@@ -22,7 +22,7 @@ import { LIFTED_BY_APPROVAL } from '../../domain/decision.ts';
 import type { Episode } from '../../domain/episode.ts';
 import type { Exemption } from '../../domain/exemption.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
-import { type Intent, isDone, isUnresolved } from '../../domain/intent.ts';
+import { type Intent, isDone, isUnresolved, settledMs } from '../../domain/intent.ts';
 import { isOnTrial, leastMode, type Mode, type Rule } from '../../domain/rule.ts';
 import { type Fleet, type FleetDevice, hasNoKnownDevice, type SubjectSummary } from '../../domain/subjects.ts';
 import type { Flip } from '../../domain/verdict.ts';
@@ -221,7 +221,7 @@ export class KnownIntents {
       const traits = this.traits.get(intent.action);
       return traits !== undefined && traits.fieldWritten === fieldWritten ? [{ intent, traits }] : [];
     });
-    return done.toSorted((a, b) => (a.intent.settledAt ?? 0) - (b.intent.settledAt ?? 0)).at(-1);
+    return done.toSorted((a, b) => (settledMs(a.intent) ?? 0) - (settledMs(b.intent) ?? 0)).at(-1);
   }
 
   of(action: ActionName, target: string, episodeId: string | undefined): Intent | undefined {

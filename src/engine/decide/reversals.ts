@@ -14,7 +14,7 @@ import {
 import { type Claim, type Episode, seenKey, seenOfKey } from '../../domain/episode.ts';
 import type { NamedAct } from '../../domain/event.ts';
 import { nameKey } from '../../domain/identity.ts';
-import { contradicts, isDone } from '../../domain/intent.ts';
+import { contradicts, isDone, settledMs } from '../../domain/intent.ts';
 import { attemptOfKey, type OpenState } from '../../domain/store.ts';
 import { type Fleet, SOURCE_OF, type StateRead, type SubjectRef, summaryOf } from '../../domain/subjects.ts';
 import type { FollowedEpisodes } from './episodes.ts';
@@ -117,9 +117,9 @@ export function foundReversed(
   const kind = followed.episodes.get(claim.episodeId)?.subject.kind;
   if (!traits?.fieldWritten || !kind || known.doubtOn(claim)) return undefined;
   const undo = traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId);
-  if (undo && (undo.outcome !== 'failed' || mayBeStale(undo.settledAt, input))) return undefined;
-  const settledAt = known.byId(claim.intentId)?.settledAt;
-  if (mayBeStale(settledAt, input)) return undefined;
+  if (undo && (undo.outcome !== 'failed' || mayBeStale(settledMs(undo), input))) return undefined;
+  const intent = known.byId(claim.intentId);
+  if (mayBeStale(intent && settledMs(intent), input)) return undefined;
   const found = shown.stateOf({ kind, id: claim.subjectId }, traits, claim.target);
   if (found === traits.valueWritten) return undefined;
   return undo && !isWhollyReversed(claim, input, traits) ? undefined : found;
@@ -279,7 +279,7 @@ export function isContradictedJustNow(
 ): boolean {
   const { traits, target, summary } = proposal;
   const last = known.lastDoneOn(aimOf(proposal), traits);
-  if (!last || !mayBeStale(last.intent.settledAt, input)) return false;
+  if (!last || !mayBeStale(settledMs(last.intent), input)) return false;
   const stateOf = (id: string) => shown.stateOf({ kind: summary.kind, id }, last.traits, target);
   return contradicts(last.intent, last.traits, stateOf);
 }
@@ -332,7 +332,7 @@ export function suspects(seen: ListReads): Suspect[] {
   const { openState, traits: known } = seen;
   const shown = new Shown(seen);
   const episodes = new Map(openState.episodes.map((episode) => [episode.id, episode]));
-  const settled = new Map(openState.intents.map(({ id, settledAt }) => [id, settledAt]));
+  const settled = new Map(openState.intents.map((intent) => [intent.id, settledMs(intent)]));
   const justNow = attemptedJustNow(openState, seen);
   const found = new Map<string, Suspect>();
   const note = (action: ActionName, target: string, matched: SubjectRef | undefined) => {

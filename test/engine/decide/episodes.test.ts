@@ -201,6 +201,19 @@ describe('what a person did', () => {
     expect(one.pass(HOUR).run().acts).toEqual([]);
   });
 
+  it('lifting a ban during whose call the clock was set back holds for another rule, also when the first match ends at once', () => {
+    const one = scene({ a: {}, b: { forMs: 2_000 } }, 'a', 'b');
+    for (const [id, intent] of one.intents)
+      one.intents.set(id, { ...intent, sentAt: one.nowMs, settledAt: one.nowMs - 20_000 });
+    one.byHand('S-d1', 'FALSE');
+    one.sees('d1', 'no_match', 'a');
+    one.ownReads = new Map();
+    expect(one.pass(5_000).run().acts).toEqual([]);
+    one.ownReads = undefined;
+    expect(one.pass(HOUR).run().acts).toEqual([]);
+    expect(one.answers()).toEqual(['d1: skip overridden']);
+  });
+
   it('banning it again after our undo failed and they lifted our ban is not undone', () => {
     const one = scene({ a: {} }, 'a');
     one.sees('d1', 'no_match');

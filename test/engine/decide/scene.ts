@@ -34,6 +34,8 @@ export class Scene {
   unjudged: string[] = [];
   ceilings: CeilingSettings = CEILINGS_DEFAULT;
   quietMs = 15_000;
+  /** What the own records of targets show that lists show otherwise; undefined: no list was read, which is then believed. */
+  ownReads: DecideInput['ownReads'];
   /** The wall clock was seen to jump then, and runs with the monotonic one for so long. */
   jumpedAtMs = Number.NEGATIVE_INFINITY;
   agreedForMs = 0;
@@ -166,6 +168,7 @@ export class Scene {
           ),
       },
       openState: this.openState(),
+      ownReads: this.ownReads,
       quietMs: this.quietMs,
       ids: this.ids,
       settings: {
