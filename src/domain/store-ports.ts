@@ -10,6 +10,7 @@ import type { EndpointToken } from './endpoint-token.ts';
 import type { Claim, Episode, OPEN_CLAIM_STATUSES } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption, ExemptionMember, MemberReader } from './exemption.ts';
+import type { AnsweredRequest, ExemptionRequest, RequestStatus } from './exemption-request.ts';
 import type { FleetReader } from './fleet.ts';
 import type { IdentityChanges, IdentityReader, PresentPrints } from './identity.ts';
 import type { Intent, IntentStatus, SettledAs } from './intent.ts';
@@ -83,6 +84,14 @@ export function nextOf(rows: readonly { id: string }[], limit: number): string |
   return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
 }
 
+export interface RequestQuery {
+  status?: RequestStatus;
+  person?: string;
+  /** The id of the last one of the page before. */
+  before?: string;
+  limit: number;
+}
+
 export interface RecordReader {
   /**
    * `idOrPrefix`: a beginning that several ids share is AppError `usage`, which names them. A run can also be named by its number
@@ -133,6 +142,9 @@ export interface RecordReader {
   planAt(id: string, digest: string): Promise<Plan | undefined>;
   /** Exemptions in force at a time, or all without a time; the newest first. */
   exemptions(inForceAt?: number): Promise<Exemption[]>;
+  /** What persons asked for, the newest first, with the present status. `person`: in any case. */
+  exemptionRequests(query: RequestQuery): Promise<Newest<ExemptionRequest>>;
+  exemptionRequest(idOrPrefix: string): Promise<ExemptionRequest | undefined>;
   /** The stop switch; undefined while it is not set. */
   stop(): Promise<Stop | undefined>;
   /** Notifications of the outbox, the newest first; ended ones are kept for 30 days. */
@@ -523,6 +535,17 @@ export interface OperatorStore
   /** Sets the stop switch; undefined lifts it. */
   setStop(stop: Stop | undefined, notes: AuditNote[]): Promise<void>;
   saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void>;
+}
+
+/** What a person asks for, and the answer of an operator. */
+export interface RequestStore
+  extends IdentityReader,
+    MemberReader,
+    Pick<RecordReader, 'decisions' | 'claims' | 'exemptionRequest' | 'exemptionRequests'> {
+  /** Errors: AppError `conflict` while one of this person about this device waits; `busy` after `REQUESTS_A_DAY` in 24 hours. */
+  addRequest(request: ExemptionRequest, notes: AuditNote[]): Promise<void>;
+  /** In one transaction with the exemption. Errors: AppError `conflict` that names who answered it, when it no longer waits. */
+  answerRequest(answered: AnsweredRequest, notes: AuditNote[]): Promise<void>;
 }
 
 /** Resolves doubts and failures. */

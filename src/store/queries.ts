@@ -135,6 +135,7 @@ const TABLES = {
     describe: ({ subject_id, selector_field, selector_value }: Row) =>
       subject_id === null ? `${selector_field} = ${selector_value}` : String(subject_id),
   },
+  exemption_requests: { noun: 'request', describe: ({ person, device }: Row) => `${person}, device ${device}` },
 } as const;
 
 /** Errors: AppError `usage` for a beginning that several ids have, with those ids. An empty text finds nothing. */

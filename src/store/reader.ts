@@ -20,6 +20,7 @@ import type {
   PlanFilter,
   PullReader,
   RecordReader,
+  RequestQuery,
   WatchReader,
 } from '../domain/store-ports.ts';
 import type { Source } from '../domain/subjects.ts';
@@ -36,6 +37,7 @@ import {
 } from './audit-rows.ts';
 import { eventsFrom, readCoverage, serviceUse } from './event-log.ts';
 import { joinedLater, membersNow } from './exemption-members.ts';
+import { readRequest, readRequests } from './exemption-requests.ts';
 import { heldInForce, heldSince, readFigures, readLastFindings } from './figures.ts';
 import { fleetPage } from './fleet.ts';
 import { decisionsOn, readKeptLatency } from './intent-log.ts';
@@ -245,6 +247,8 @@ export class SqlReader
   exemption = this.asks(readExemption);
   exemptions = this.asks(readExemptions);
   exemptionPage = this.asks(exemptionPage);
+  exemptionRequest = this.asks((db, idOrPrefix: string) => readRequest(db, idOrPrefix, this.clock.nowMs()));
+  exemptionRequests = this.asks((db, query: RequestQuery) => readRequests(db, query, this.clock.nowMs()));
   membersNow = this.over(membersNow);
   joinedLater = this.over(joinedLater);
   notifications = this.asks(readNotifications);

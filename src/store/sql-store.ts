@@ -10,6 +10,7 @@ import type { Accepted, ArchivedSegment, Checkpoint, CheckpointStore } from '../
 import type { Claim, Episode } from '../domain/episode.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption, ExemptionMember } from '../domain/exemption.ts';
+import type { AnsweredRequest, ExemptionRequest } from '../domain/exemption-request.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Lists } from '../domain/lists.ts';
@@ -27,6 +28,7 @@ import type {
   ReleaseStore,
   ReopenedIntents,
   ReplacedPlans,
+  RequestStore,
   ResolvedIntent,
   ResolveStore,
   RunStore,
@@ -41,6 +43,7 @@ import type { AuditLog, Sealing, Writer } from './audit-log.ts';
 import { DATABASE_ID, removeArchived } from './audit-rows.ts';
 import { eventsBetween, lastEventNo, saveEvents } from './event-log.ts';
 import { addMembers } from './exemption-members.ts';
+import { addRequest, answerRequest } from './exemption-requests.ts';
 import { keepPrintKey, type PresentIdentities, presentIdentities, saveIdentities } from './identities.ts';
 import {
   addIntent,
@@ -218,7 +221,7 @@ class SqlActStore extends SqlReader implements ActStore, ResolveStore {
 
 export class SqlStore
   extends SqlActStore
-  implements RunStore, PullStore, PlanStore, OperatorStore, ReleaseStore, AuditStore, CheckpointStore
+  implements RunStore, PullStore, PlanStore, OperatorStore, RequestStore, ReleaseStore, AuditStore, CheckpointStore
 {
   /** INVARIANT: nobody else writes while this one does. */
   private readonly present = new Map<SubjectKind, PresentIdentities>();
@@ -444,6 +447,22 @@ export class SqlStore
   async addExemptionMembers(exemption: string, members: readonly ExemptionMember[], notes: AuditNote[]): Promise<void> {
     await this.unit(function* (store) {
       yield* addMembers(store.db, exemption, members);
+      store.audits.append(notes);
+      yield* store.audits.seal(store.db);
+    });
+  }
+
+  async addRequest(request: ExemptionRequest, notes: AuditNote[]): Promise<void> {
+    await this.unit(function* (store) {
+      yield* addRequest(store.db, request);
+      store.audits.append(notes);
+    });
+  }
+
+  async answerRequest({ request, exemption }: AnsweredRequest, notes: AuditNote[]): Promise<void> {
+    await this.unit(function* (store) {
+      yield* answerRequest(store.db, request, store.clock.nowMs());
+      if (exemption) yield* saveExemption(store.db, exemption);
       store.audits.append(notes);
       yield* store.audits.seal(store.db);
     });

@@ -8,7 +8,7 @@ import { acceptTables } from '../../src/engine/audit/archive.ts';
 import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import {
   addExemption,
-  type ExemptionRequest,
+  type ExemptionAsked,
   resumeEverything,
   stopEverything,
 } from '../../src/engine/operate/commands.ts';
@@ -301,7 +301,7 @@ async function exemptNobody(): Promise<void> {
   const subject = { kind: 'device', id: 'nobody' } as const;
   await addExemption(
     engine(),
-    { subject, unseen: true, owner: 'o', reason: 'r', until: '1h' } as ExemptionRequest,
+    { subject, unseen: true, owner: 'o', reason: 'r', until: '1h' } as ExemptionAsked,
     'ada',
   );
 }

@@ -10,7 +10,7 @@ import { planDigest } from '../../src/engine/approve/plans.ts';
 import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import {
   addExemption,
-  type ExemptionRequest,
+  type ExemptionAsked,
   resumeEverything,
   stopEverything,
 } from '../../src/engine/operate/commands.ts';
@@ -291,7 +291,7 @@ describe('somebody who can write to the database file, but has no key, deletes a
       const subject = { kind: 'device', id: 'd-1' } as const;
       await addExemption(
         engine(),
-        { subject, unseen: true, owner: 'o', reason: 'r', until: '1h' } as ExemptionRequest,
+        { subject, unseen: true, owner: 'o', reason: 'r', until: '1h' } as ExemptionAsked,
         'ada',
       );
       const before = await engine().store.exemptions(Date.now());

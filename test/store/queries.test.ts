@@ -83,6 +83,8 @@ describe('what pages ask of a large database is found by an index, and no statem
       reader.claimsInForce({ limit: 50, on: { targets: ['SN000123'], subjectIds: ['device-000123'] } }),
     'claims by rule and action': () => reader.claimCounts(),
     'exemptions that are over': () => reader.exemptionPage({ limit: 50, overAt: NOW_MS }),
+    'requests that wait': () => reader.exemptionRequests({ status: 'waiting', limit: 50 }),
+    'what a person asked for': () => reader.exemptionRequests({ person: 'ada@example.com', limit: 50 }),
     exemptions: () => reader.exemptionPage({ limit: 50, inForceAt: NOW_MS, before: idOf('exemption', 100) }),
     'a search': () => reader.identitiesNamed('person7@example.com'),
     'the history of a device': () => historyOf(reader, { subjectId: 'device-000123' }, { limit: 50, nowMs: NOW_MS }),

@@ -1,5 +1,6 @@
 // support: all that a store shows, asked by every reading method with what the store itself names. In: a store. Out: one value, which two
 // stores of the same history have in common.
+import { REQUEST_STATUSES } from '../../src/domain/exemption-request.ts';
 import { SOURCES } from '../../src/domain/subjects.ts';
 import { readInbox } from '../../src/faces/report/inbox.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
@@ -35,6 +36,10 @@ async function commands(store: SqlStore, nowMs: number): Promise<Found> {
     exemptionPages: await pagesOf((before) => store.exemptionPage({ before, limit: PAGE })),
     exemptionsOver: await store.exemptionPage({ overAt: nowMs, limit: PAGE }),
     exemption: await each(exemptions, ({ id }) => store.exemption(id.slice(0, 6)).catch(said)),
+    requests: await pagesOf((before) => store.exemptionRequests({ before, limit: PAGE })),
+    requestsBy: await each(REQUEST_STATUSES, (status) => store.exemptionRequests({ status, limit: PAGE })),
+    requestsOf: await store.exemptionRequests({ person: 'ADA@x.org', limit: MANY }),
+    request: await each(['rq1', 'rq', ''], (id) => store.exemptionRequest(id).catch(said)),
     acceptances: await store.acceptances(),
     tokens: await store.endpointTokens(),
     tokenPages: await pagesOf((before) => store.tokenPage({ before, limit: PAGE })),

@@ -1,5 +1,6 @@
 // support: calls of every writing method of the store's ports, in an order in which each does something. In: a store. Out: what each answered:
 // a value, or the error that a person reads.
+import type { ExemptionRequest } from '../../src/domain/exemption-request.ts';
 import type { Alert, ClaimedNotification, FeedClaim } from '../../src/domain/notification.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
 import { deviceSeen, START_MS as SEEN_MS } from './filled-store.ts';
@@ -38,6 +39,26 @@ const exemption = {
   usedAt: undefined,
   warnedAt: undefined,
 };
+const request: ExemptionRequest = {
+  ...{
+    id: 'rq1',
+    person: 'ada@x.org',
+    device: 'd1',
+    serial: 'S-1',
+    name: 'Ada\u2019s <i>',
+    rule: 'r',
+    episodeId: undefined,
+  },
+  ...{ reason: 'a <b>trip</b>\n\u202e', forMs: 3_600_000, askedAt: START_MS, status: 'waiting' as const },
+  ...{
+    answeredAt: undefined,
+    answeredBy: undefined,
+    sentence: undefined,
+    exemption: undefined,
+    exemptUntil: undefined,
+  },
+};
+const answer = { answeredAt: START_MS + 1, answeredBy: 'ana', sentence: 'have a good trip' };
 const stop = { at: 7, by: 'ana', reason: 'enough' };
 const alert = (key: string): Alert => ({ key, code: 'parked', text: `about ${key}`, about: { key } });
 const counting = (beginning: string) => {
@@ -79,6 +100,44 @@ export const CALLS: readonly Call[] = [
   ['answers: kept', (store) => store.keptAnswers().find('key')],
   ['answers: forget', (store) => store.keptAnswers().forget('other')],
   ['saveExemption', (store) => store.saveExemption(exemption, notice)],
+  ['addRequest', (store) => store.addRequest(request, notice)],
+  ['addRequest: while one waits', (store) => store.addRequest({ ...request, id: 'rq2' }, notice)],
+  [
+    'addRequest: three in a day and no fourth',
+    async (store) => {
+      await store.addRequest({ ...request, id: 'rq3', device: 'd3' }, notice);
+      await store.addRequest({ ...request, id: 'rq4', device: 'd4', askedAt: START_MS + 5 }, notice);
+      return store.addRequest({ ...request, id: 'rq5', device: 'd5', askedAt: START_MS + 60_000 }, notice);
+    },
+  ],
+  ['addRequest: of another person', (store) => store.addRequest({ ...request, id: 'rq6', person: 'bo@x.org' }, notice)],
+  [
+    'answerRequest',
+    (store) => {
+      const granted = { ...request, ...answer, status: 'granted' as const, exemption: 'ex1' };
+      return store.answerRequest({ request: granted, exemption }, notice);
+    },
+  ],
+  [
+    'answerRequest: of two at once one counts, and the exemption of the other is not made',
+    (store) => {
+      const granted = { ...request, ...answer, answeredBy: 'bo', status: 'granted' as const, exemption: 'ex9' };
+      return store.answerRequest({ request: granted, exemption: { ...exemption, id: 'ex9' } }, notice);
+    },
+  ],
+  ['answerRequest: of none', (store) => store.answerRequest({ request: { ...request, id: 'rq9' } }, notice)],
+  [
+    'answerRequest: to refuse',
+    (store) => store.answerRequest({ request: { ...request, ...answer, id: 'rq3', status: 'refused' } }, notice),
+  ],
+  [
+    'answerRequest: after a week',
+    (store, clock) => {
+      clock.pass(7 * 86_400_000);
+      const late = store.answerRequest({ request: { ...request, ...answer, id: 'rq4', status: 'refused' } }, notice);
+      return late.finally(() => clock.pass(-7 * 86_400_000));
+    },
+  ],
   ['membersNow: nothing read', (store) => store.membersNow(exemption)],
   [
     'addExemptionMembers',

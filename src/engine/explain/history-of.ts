@@ -194,6 +194,16 @@ function personLine(read: Read): HistoryLine | undefined {
         text: `${who?.by} resolved ${action} ${target} as ${textOf(read, 'as')}: ${who?.reason}`,
         id: textOf(read, 'intent') ?? '',
       };
+    case 'exemption.requested':
+    case 'exemption.request_granted':
+    case 'exemption.request_refused': {
+      const how = entry.kind === 'exemption.request_granted' ? 'granted' : 'refused';
+      const text =
+        entry.kind === 'exemption.requested'
+          ? `${who?.by} asked for an exemption: ${who?.reason}`
+          : `${who?.by} ${how} the exemption that ${textOf(read, 'person')} asked for: ${textOf(read, 'say')}`;
+      return { ...line, kind: 'exemption', text, id: textOf(read, 'request') ?? '' };
+    }
     default:
       return undefined;
   }

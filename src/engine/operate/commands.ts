@@ -2,6 +2,7 @@
 // In: who, what and why. Out: what is in force now. Each is one transaction with its audit entry; nothing is called from here.
 
 import { timeText } from '../../base/time.ts';
+import type { AuditNote } from '../../domain/audit-entry.ts';
 import { AppError } from '../../domain/errors.ts';
 import {
   aboutText,
@@ -9,6 +10,7 @@ import {
   ExemptionMembers,
   FORGEABLE_FIELDS,
   isInForce,
+  type MemberReader,
   SELECTOR_FIELDS,
 } from '../../domain/exemption.ts';
 import { givenTime } from '../../domain/given-time.ts';
@@ -140,7 +142,7 @@ export async function resumeEverything({ store, checkpointer }: OperatorEngine, 
   return stop;
 }
 
-export interface ExemptionRequest extends AboutRequest {
+export interface ExemptionAsked extends AboutRequest {
   owner: string;
   reason: string;
   /** A duration from now, or a date; a time needs its zone. */
@@ -149,10 +151,21 @@ export interface ExemptionRequest extends AboutRequest {
 
 /** Errors: AppError `usage` that names the fault in the request, `not_found` for a subject that nothing is known of. */
 export async function addExemption(
-  { store, clock, ids }: OperatorEngine & Pick<Engine, 'ids'>,
-  request: ExemptionRequest,
+  engine: Pick<Engine, 'clock' | 'ids'> & { store: OperatorStore },
+  request: ExemptionAsked,
   by: string,
 ): Promise<Exemption> {
+  const { exemption, note } = await newExemption(engine, request, by);
+  await engine.store.saveExemption(exemption, [note]);
+  return exemption;
+}
+
+/** To be saved with its entry of the audit. Errors: as `addExemption`. */
+export async function newExemption(
+  { store, clock, ids }: Pick<Engine, 'clock' | 'ids'> & { store: IdentityReader & MemberReader },
+  request: ExemptionAsked,
+  by: string,
+): Promise<{ exemption: Exemption; note: AuditNote }> {
   const who = checked({ ...saidIn(request), by });
   const nowMs = clock.nowMs();
   const about = await aboutOf(store, request);
@@ -178,12 +191,11 @@ export async function addExemption(
   const { owner, expiresAt } = exemption;
   const covered = members?.length;
   const body = { exemption: id, about: aboutText(exemption), owner, ...who, expiresAt, acceptForgeable, covered };
-  await store.saveExemption(exemption, [{ kind: 'exemption.added', body }]);
-  return exemption;
+  return { exemption, note: { kind: 'exemption.added', body } };
 }
 
 /** Errors: AppError `usage` for a selector over what devices report themselves, unless a person accepts that. */
-function acceptedForgeable({ selector }: Pick<Exemption, 'selector'>, { acceptForgeable }: ExemptionRequest): boolean {
+function acceptedForgeable({ selector }: Pick<Exemption, 'selector'>, { acceptForgeable }: ExemptionAsked): boolean {
   const isForgeable = selector !== undefined && FORGEABLE_FIELDS.includes(selector.field);
   if (isForgeable && !acceptForgeable) {
     const text = `devices report \`${selector.field}\` themselves, so that whoever controls one chooses the value: name the device or its owner, or accept it with \`--accept-forgeable\` (\`"acceptForgeable": true\`)`;

@@ -10,14 +10,7 @@ import { type Operator, type Released, saidIn, stopText } from '../../domain/ope
 import { RunCounts } from '../act/door.ts';
 import type { Engine } from '../run/engine.ts';
 import { exemptionOf } from '../run/pulled-snapshot.ts';
-import {
-  addExemption,
-  checked,
-  demandInForce,
-  type ExemptionRequest,
-  filled,
-  type OperatorEngine,
-} from './commands.ts';
+import { addExemption, checked, demandInForce, type ExemptionAsked, filled, type OperatorEngine } from './commands.ts';
 import { releaseClaims } from './release.ts';
 
 interface Exempted {
@@ -30,7 +23,7 @@ interface Exempted {
 /** Errors: AppError `usage`, `not_found`; with `release` also `conflict` while stopped, and those of releaseClaims, after it is recorded. */
 export async function exempt(
   engine: Engine,
-  request: ExemptionRequest & { release?: boolean },
+  request: ExemptionAsked & { release?: boolean },
   by: string,
 ): Promise<Exempted> {
   const stop = request.release ? await engine.store.stop() : undefined;

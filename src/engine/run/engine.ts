@@ -32,6 +32,7 @@ import type {
   PullStore,
   RecordReader,
   ReleaseStore,
+  RequestStore,
   ResolveStore,
   RunStore,
   WatchReader,
@@ -97,6 +98,7 @@ export type EngineStore = RunStore &
   ActStore &
   PlanStore &
   OperatorStore &
+  RequestStore &
   ResolveStore &
   ReleaseStore &
   AuditStore &

@@ -2,7 +2,7 @@
 // page, the terminal and programs show. INVARIANT: every kind has one, and names people, devices, runs and plans as people know them.
 
 import { shownName } from '../../base/text.ts';
-import { timeText } from '../../base/time.ts';
+import { spanText, timeText } from '../../base/time.ts';
 import type { AuditKind } from '../../domain/audit-entry.ts';
 import { LIFTED_BY_TIME, type ReasonCode } from '../../domain/decision.ts';
 import { aboutText } from '../../domain/exemption.ts';
@@ -337,6 +337,16 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   ),
   'exemption.ended': deed((told) => `ended the exemption of ${told.about}`),
   'exemption.ending': { words: (told) => `The exemption of ${told.about} ends soon: ${told.time('expiresAt')}` },
+  'exemption.requested': deed(
+    (told) => `asked for an exemption of ${told.about} for ${spanText(told.number('forMs'))}`,
+  ),
+  'exemption.request_granted': deed(
+    (told) => `granted what ${told.of('person')} asked for: to exempt ${told.about}${said(told)}`,
+  ),
+  'exemption.request_refused': deed(
+    (told) => `refused what ${told.of('person')} asked for: to exempt ${told.about}${said(told)}`,
+  ),
+  'exemption.request_withdrawn': deed((told) => `withdrew the request to exempt ${told.about}`),
   'stop.set': deed(() => 'stopped everything'),
   'stop.lifted': deed(() => 'resumed'),
   'snapshot.accepted': deed((told) => `accepted the next reading of ${told.of('source')}`),
@@ -369,6 +379,11 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   'history.forgotten': deed((told) => `removed the records of a ${told.of('subject')} from the history`),
   notice: { words: (told) => asSentence(told.of('text', 'a notice')) },
 };
+
+/** What an operator said to the person who asked. */
+function said(told: Told): string {
+  return `, saying “${told.of('say')}”`;
+}
 
 function messageOf(told: Told): string {
   return told.of('kind', 'something').replaceAll('_', ' ');

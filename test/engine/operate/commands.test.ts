@@ -5,7 +5,7 @@ import type { Resolution } from '../../../src/domain/intent.ts';
 import {
   acceptSnapshot,
   addExemption,
-  type ExemptionRequest,
+  type ExemptionAsked,
   endExemption,
   resumeEverything,
   stopEverything,
@@ -32,7 +32,7 @@ function trouble(...ids: string[]): void {
   }
 }
 
-function exemptDevice(id: string, over: Partial<ExemptionRequest> = {}) {
+function exemptDevice(id: string, over: Partial<ExemptionAsked> = {}) {
   const request = {
     subject: { kind: 'device', id },
     unseen: true,
@@ -167,7 +167,7 @@ describe('an exempt device', () => {
 });
 
 describe('a request for an exemption', () => {
-  it.each<[string, Partial<ExemptionRequest>, string]>([
+  it.each<[string, Partial<ExemptionAsked>, string]>([
     ['without an end in the future', { until: '2020-01-01' }, 'is in the past'],
     ['with an end that is none', { until: 'soon' }, 'expected a duration such as 30d'],
     ['with a time without its zone', { until: '2099-01-01T10:00' }, 'expected a duration'],

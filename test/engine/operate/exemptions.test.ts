@@ -4,7 +4,7 @@ import { aboutText, coveredBy, coveredText, type Exemption } from '../../../src/
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { type ExplainDeps, explainSubject } from '../../../src/engine/explain/judge-subject.ts';
 import { whyOf } from '../../../src/engine/explain/why.ts';
-import { type AboutRequest, addExemption, type ExemptionRequest } from '../../../src/engine/operate/commands.ts';
+import { type AboutRequest, addExemption, type ExemptionAsked } from '../../../src/engine/operate/commands.ts';
 import { confirmJoined, exempt } from '../../../src/engine/operate/exempt.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { parseRule } from '../../../src/rules/load/read-rule.ts';
@@ -419,7 +419,7 @@ limits: { max: 100, percent: 100 }
     return (await on.run(mode)).decisions.map(({ target, reason }) => [target, reason]).sort();
   }
 
-  const exempt = (about: Pick<ExemptionRequest, 'subject' | 'selector'>) =>
+  const exempt = (about: Pick<ExemptionAsked, 'subject' | 'selector'>) =>
     addExemption(on.engine, { ...about, unseen: true, owner: 'Ana', reason: 'on a ship', until: '30d' }, 'ann');
 
   describe('a device of a user whose devices are to be deleted', () => {

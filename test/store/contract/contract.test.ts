@@ -83,6 +83,8 @@ describe('the ports of the store', () => {
       'acceptTables',
       'removeArchived',
       'saveExemption',
+      'addRequest',
+      'answerRequest',
       'setStop',
       'saveAcceptance',
       'release',
