@@ -26,6 +26,18 @@ export function clip(text: string, max: number): string {
   return `${cut === 0 ? kept : kept.slice(0, cut)}…`;
 }
 
+// Control (Cc), format (Cf: bidi marks and overrides, zero-width, tags), line separators, halves of surrogate pairs;
+// and letters that look like nothing. Joiners (U+200C, U+200D) stay: Persian words and emoji are spelled with them.
+const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|[\u115f\u1160\u2800\u3164\uffa0]/gu;
+
+/** `evil\u202ename` → `evil⟨U+202E⟩name`; a line feed becomes `⟨U+000A⟩`. */
+export function spellHidden(text: string): string {
+  return text.replace(HIDDEN, (found) => {
+    const code = (found.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
+    return `⟨U+${code}⟩`;
+  });
+}
+
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

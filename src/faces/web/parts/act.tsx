@@ -1,11 +1,12 @@
 // web: a form with one button, with which a person changes something. In: where it goes, and what is asked. Out: a form that works without
 // JavaScript; with it, a button that cannot be taken back asks first.
 import type { Child } from 'hono/jsx';
+import { spellHidden } from '../../../base/text.ts';
 import type { AuditEntryShown, ReleasedShown } from '../../../contract/nouns.ts';
 import { type Entry, saidFields } from '../../../contract/operation.ts';
 import type { Intent, IntentBasis } from '../../../domain/intent.ts';
 import { subjectPath } from '../../report/document.ts';
-import { showHidden, spellHidden } from '../../report/fact-text.ts';
+import { showHidden } from '../../report/fact-text.ts';
 import { Who } from '../../report/html/document.tsx';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
 import { Code, Mark, type Row, Table, Term, Words } from '../../report/html/text.tsx';
