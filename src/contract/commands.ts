@@ -30,6 +30,7 @@ export const REASON: OptionWords = { flag: '--reason <text>', text: 'why, for th
 const REFERENCE: OptionWords = { flag: '--reference <text>', text: 'a ticket or change number, for the audit' };
 
 const OPTIONAL_REASON: OptionWords = { flag: '--reason <text>', text: 'why, for the audit' };
+const SAY: OptionWords = { flag: '--say <sentence>', text: 'what the person reads', isRequired: true };
 const READ: OptionWords = {
   flag: '--digest <digits>',
   text: 'the digest of the plan that you read: only what still is so is answered',
@@ -42,7 +43,7 @@ const GLASS: OptionWords = {
 const WORDS = {
   listInbox: {
     line: 'inbox',
-    summary: 'what waits for a person: plans, and actions in doubt, parked, failed or refused',
+    summary: 'what waits for a person: plans, requests, and actions in doubt, parked, failed or refused',
     options: [
       { flag: '--state <state>', text: 'only this one', choices: INBOX_STATES },
       { flag: '--limit <n>', text: 'at most this many', byDefault: '50' },
@@ -135,6 +136,31 @@ const WORDS = {
     examples: [
       '# the new laptop of an exempt person',
       'trustward exempt confirm 01m7ysaj --subject C02NEW --reason "Ana got it today"',
+    ],
+  },
+  grantRequest: {
+    line: 'requests grant <id>',
+    summary: 'grant the exemption that a person asks for, by the id of the request or its beginning',
+    options: [
+      SAY,
+      { flag: '--until <when>', text: 'a duration such as 7d, or a date (UTC); by default as long as was asked for' },
+      OPTIONAL_REASON,
+      REFERENCE,
+    ],
+    examples: [
+      '# as it was asked for',
+      'trustward requests grant 01m7ysaj --say "Fine: bring it in when you are back."',
+      '# for a shorter time',
+      'trustward requests grant 01m7ysaj --until 2d --say "Two days, so that you can update it."',
+    ],
+  },
+  refuseRequest: {
+    line: 'requests refuse <id>',
+    summary: 'refuse it',
+    options: [SAY, OPTIONAL_REASON, REFERENCE],
+    examples: [
+      '# the person reads the sentence',
+      'trustward requests refuse 01m7ysaj --say "Please update it first: the page shows how."',
     ],
   },
   stop: {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { AUDIT_KINDS } from '../domain/audit-entry.ts';
 import { SCOPES } from '../domain/endpoint-token.ts';
 import { CLAIM_STATUSES } from '../domain/episode.ts';
+import { REQUEST_STATUSES } from '../domain/exemption-request.ts';
 import { INTENT_STATUSES } from '../domain/intent.ts';
 import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../domain/notification.ts';
 import { INBOX_STATES } from '../domain/operator.ts';
@@ -147,10 +148,10 @@ export const claim = z.strictObject({ ...claimed, openedAt: time, endedAt: time.
 export const inboxItem = z
   .strictObject({
     state: z.enum(INBOX_STATES),
-    id: text.describe('of the plan or the intent'),
+    id: text.describe('of the plan, the request or the intent'),
     title: text,
     since: time,
-    until: time.nullable().describe('of a plan: when it expires'),
+    until: time.nullable().describe('of a plan or a request: when it expires'),
     why: text,
     next: text.describe('what happens by itself, or what a person does'),
     command: text.describe('the command of a person who decides on it'),
@@ -183,6 +184,31 @@ export const exemption = z
       .describe('devices report the field of the selector themselves, and a person accepted that'),
   })
   .meta({ id: 'Exemption' });
+
+export const exemptionRequest = z
+  .strictObject({
+    id: text,
+    person: text.describe('the e-mail address of who asks, an owner of the device'),
+    device: text.describe('its DeviceID'),
+    serial: text,
+    name: text.describe('its name when it was asked'),
+    rule: text.nullable().describe('of the newest match of the device when it was asked'),
+    episodeId: text.nullable(),
+    reason: text.describe('as the person wrote it'),
+    forSeconds: count,
+    askedAt: time,
+    expiresAt: time.describe('from then on it waits no more'),
+    status: z.enum(REQUEST_STATUSES),
+    answeredAt: time.nullable(),
+    answeredBy: text.nullable(),
+    sentence: text.nullable().describe('what the operator said to the person'),
+    exemption: text.nullable().describe('the id of the exemption that was made of it'),
+    exemptUntil: time.nullable(),
+    inForce: z
+      .array(z.strictObject({ action: text, target: text, command: text.describe('the command that undoes it') }))
+      .describe('what Trustward has in force on the device now: an exemption undoes none of it'),
+  })
+  .meta({ id: 'ExemptionRequest' });
 
 export const stop = z.strictObject({ at: time, by: text, reason: text }).meta({ id: 'Stop' });
 
@@ -250,6 +276,7 @@ export type IntentShown = z.infer<typeof intent>;
 export type InboxItemShown = z.infer<typeof inboxItem>;
 export type ClaimShown = z.infer<typeof claim>;
 export type ExemptionShown = z.infer<typeof exemption>;
+export type ExemptionRequestShown = z.infer<typeof exemptionRequest>;
 export type StopShown = z.infer<typeof stop>;
 export type AcceptanceShown = z.infer<typeof acceptance>;
 export type ReleasedShown = z.infer<typeof released>;

@@ -2,9 +2,10 @@
 import { z } from 'zod';
 import { SCOPES } from '../domain/endpoint-token.ts';
 import { FORGEABLE_FIELDS } from '../domain/exemption.ts';
+import { REQUEST_STATUSES } from '../domain/exemption-request.ts';
 import { RESOLUTIONS } from '../domain/intent.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
-import { acceptance, exemption, intent, plan, released, stop, token } from './nouns.ts';
+import { acceptance, exemption, exemptionRequest, intent, plan, released, stop, token } from './nouns.ts';
 import {
   entry,
   givenText,
@@ -120,6 +121,66 @@ export const EXEMPTIONS = {
       reason: givenText,
     }),
     answers: { 200: { description: 'the exemption, and what it covers from now on', schema: confirmedExemption } },
+    refusals: [409],
+    needs: 'database',
+  }),
+};
+
+/** What an operator says to a person, who asked in few words; both are in the reason of the exemption. */
+const say = z.string().trim().min(1).max(400).describe('the sentence that the person reads');
+const noted = z.string().trim().min(1).max(400).optional().describe('for the records; the person does not read it');
+
+export const REQUESTS = {
+  listRequests: entry({
+    id: 'listRequests',
+    method: 'GET',
+    path: '/api/exemption-requests',
+    scope: 'read',
+    tag: 'operator',
+    summary: 'List the exemptions that persons ask for',
+    query: z.strictObject({ ...pageFields, status: z.enum(REQUEST_STATUSES).optional(), person: nameField.optional() }),
+    answers: {
+      200: {
+        description: 'a page of them, the newest first',
+        schema: pageSchema('requests', exemptionRequest, { total }),
+      },
+    },
+    needs: 'record',
+  }),
+  grantRequest: entry({
+    id: 'grantRequest',
+    method: 'POST',
+    path: '/api/exemption-requests/:id/grant',
+    scope: 'approve',
+    tag: 'operator',
+    summary: 'Grant what a person asks for: exempt the device until a time',
+    description: 'What is in force on the device stays.',
+    params: idParam('a request'),
+    body: z.strictObject({
+      say,
+      until: z
+        .string()
+        .min(1)
+        .max(100)
+        .optional()
+        .describe('a duration such as `30d`, or a date; as long as was asked for when it is absent'),
+      reason: noted,
+      reference: referenceField,
+    }),
+    answers: { 200: { description: 'the request, with the exemption that was made of it', schema: exemptionRequest } },
+    refusals: [409],
+    needs: 'database',
+  }),
+  refuseRequest: entry({
+    id: 'refuseRequest',
+    method: 'POST',
+    path: '/api/exemption-requests/:id/refuse',
+    scope: 'approve',
+    tag: 'operator',
+    summary: 'Refuse what a person asks for',
+    params: idParam('a request'),
+    body: z.strictObject({ say, reason: noted, reference: referenceField }),
+    answers: { 200: { description: 'the request, with its answer', schema: exemptionRequest } },
     refusals: [409],
     needs: 'database',
   }),

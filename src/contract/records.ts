@@ -144,7 +144,7 @@ export const RECORDS = {
     tag: 'operator',
     summary: 'List what waits for a person',
     description:
-      'Plans without an answer or not applied whole, and actions that are parked, in doubt, failed or refused and still to be done.',
+      'Plans without an answer or not applied whole, exemptions that persons ask for, and actions that are parked, in doubt, failed or refused and still to be done.',
     query: z.strictObject({ state: z.enum(INBOX_STATES).optional(), ...pageFields }),
     answers: {
       200: {

@@ -80,6 +80,10 @@ export function demandWaiting(request: ExemptionRequest, nowMs: number): void {
   throw new AppError('conflict', `request ${id} ${how}`);
 }
 
+/** What is in force stays: an exemption holds back new actions only. For the operator and the person. */
+export const GRANT_UNDOES_NOTHING =
+  'what was done before stays in force until its rule no longer matches or an operator releases it';
+
 /** For the person who asked, in plain words; the operator's sentence follows it. */
 export function requestWords(request: ExemptionRequest, nowMs: number): string {
   const { forMs, exemptUntil } = request;

@@ -79,6 +79,7 @@ export type AlertCode =
   | 'exemption_ending'
   | 'exemption_unused'
   | 'exemption_joined'
+  | 'exemption_requested'
   | 'backup'
   | 'history'
   | 'database'

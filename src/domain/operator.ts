@@ -28,10 +28,19 @@ export function stopText({ at, by, reason }: Stop): string {
 }
 
 /**
- * What waits for a person, in the order of the inbox: plans without an answer or not applied whole; actions that wait for a person, in doubt,
- * failed and still to be done, and refused by the server before anything was done, also still to be done.
+ * What waits for a person, in the order of the inbox: plans without an answer or not applied whole; exemptions that persons ask for (`asked`);
+ * actions that wait for a person, in doubt, failed and still to be done, and refused by the server before anything was done, also still to be done.
  */
-export const INBOX_STATES = ['pending', 'interrupted', 'approved', 'parked', 'in_doubt', 'failed', 'refused'] as const;
+export const INBOX_STATES = [
+  'pending',
+  'interrupted',
+  'approved',
+  'asked',
+  'parked',
+  'in_doubt',
+  'failed',
+  'refused',
+] as const;
 export type InboxState = (typeof INBOX_STATES)[number];
 
 /** Causes of distrust that an operator can overrule: each compares a whole reading with earlier ones. */

@@ -67,6 +67,13 @@ export function* readRequests(
   return { rows: yield* requestsOf(db, rows, nowMs), total };
 }
 
+const WAITING = ({ by }: Dialect) => `SELECT count(*) AS n FROM exemption_requests ${by('exemption_requests_by_status')}
+  WHERE status = 'waiting' AND asked_at > ?`;
+
+export function* countWaiting(db: Db, nowMs: number): Work<number> {
+  return Number((yield* db.get<{ n: number }>(WAITING(db.dialect), nowMs - REQUEST_WAITS_MS))?.n);
+}
+
 /** Of the person, as far back as one that waits can be. */
 const RECENT = ({
   by,

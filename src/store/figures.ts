@@ -9,6 +9,7 @@ import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store.ts';
 import type { DoneInStep, DoneSteps, HeldSince, InboxCounts, InForceSince, WorkNow } from '../domain/store-ports.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
+import { countWaiting } from './exemption-requests.ts';
 import { FIRST_OF_RUN, firstRunSince, ONCE } from './lists.ts';
 import { readStop } from './operator.ts';
 import { type Db, type Dialect, OPEN, ofEach, type Work } from './queries.ts';
@@ -176,6 +177,7 @@ export function* readInboxCounts(db: Db, nowMs: number): Work<Omit<InboxCounts, 
     pending: yield* count(`${plans} AND ${ONCE(db.dialect)}`, 'pending', nowMs, nowMs),
     interrupted: yield* count(plans, 'interrupted', nowMs),
     approved: yield* count(plans, 'approved', nowMs),
+    asked: yield* countWaiting(db, nowMs),
     parked: yield* count(intents, 'settled', 'parked'),
     in_doubt: yield* count(intents, 'settled', 'unknown'),
     failed: yield* count(intents, 'settled', 'failed'),

@@ -22,12 +22,22 @@ beforeAll(async () => {
 afterAll(() => org.close());
 
 describe('a reference', () => {
-  it('is taken by seven operations, which say so on the command line', () => {
+  it('is taken by nine operations, which say so on the command line', () => {
     const taking = Object.values(OPERATIONS).filter(
       (one) => 'body' in one && 'shape' in one.body && Object.hasOwn(one.body.shape as object, 'reference'),
     );
     expect(taking.map(({ id }) => id)).toEqual([
-      ...['approvePlan', 'rejectPlan', 'applyPlan', 'addExemption', 'stop', 'resume', 'releaseClaims'],
+      ...[
+        'approvePlan',
+        'rejectPlan',
+        'applyPlan',
+        'addExemption',
+        'grantRequest',
+        'refuseRequest',
+        'stop',
+        'resume',
+        'releaseClaims',
+      ],
     ]);
     const flags = (id: keyof typeof OPERATIONS) => COMMANDS[id]?.options?.map(({ flag }) => flag);
     for (const { id } of taking) expect(flags(id), id).toContain('--reference <text>');

@@ -15,6 +15,7 @@ import {
 } from '../../src/contract/table.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { runCycle } from '../../src/engine/cycle.ts';
+import { askExemption } from '../../src/engine/operate/exemption-requests.ts';
 import { type Daemon, startDaemon } from '../../src/runtime/daemon/daemon.ts';
 import { composedDeps } from '../../src/runtime/daemon/http-deps.ts';
 import { turnsIn, UnderWay } from '../../src/runtime/daemon/under-way.ts';
@@ -39,6 +40,8 @@ interface Known {
   rest: string;
   intent: string;
   exemption: string;
+  /** Two, of two devices. */
+  requests: string[];
   run: string;
   device: string;
 }
@@ -457,6 +460,64 @@ operation(
     ({ exemption }) => ['exempt', 'end', exemption, ...REASON],
   ),
 );
+const SAY = { say: 'have a good trip' };
+const SAY_LINE = ['--say', 'have a good trip'];
+operation(
+  'listRequests',
+  good(
+    () => ({}),
+    () => ['requests', 'list', '--all'],
+  ),
+  bad(() => ({ status: 'lost' })),
+  edge(
+    () => ({ status: 'waiting', limit: '1' }),
+    () => ['requests', 'list', '--limit', '1'],
+  ),
+);
+operation(
+  'grantRequest',
+  bad(
+    () => ({ ...SAY, id: 'none' }),
+    () => ['requests', 'grant', 'none', ...SAY_LINE],
+  ),
+  bad(
+    ({ requests: [one = ''] }) => ({ ...SAY, id: one, until: '2020-01-01' }),
+    ({ requests: [one = ''] }) => ['requests', 'grant', one, ...SAY_LINE, '--until', '2020-01-01'],
+  ),
+  good(
+    ({ requests: [one = ''] }) => ({ ...SAY, id: one, until: '7d', reason: 'a test', reference: 'CHG-7' }),
+    ({ requests: [one = ''] }) => [
+      'requests',
+      'grant',
+      one,
+      ...SAY_LINE,
+      '--until',
+      '7d',
+      ...REASON,
+      '--reference',
+      'CHG-7',
+    ],
+  ),
+  edge(
+    ({ requests: [one = ''] }) => ({ ...SAY, id: one }),
+    ({ requests: [one = ''] }) => ['requests', 'grant', one, ...SAY_LINE],
+  ),
+);
+operation(
+  'refuseRequest',
+  bad(
+    ({ requests: [, other = ''] }) => ({ id: other, say: 'x'.repeat(401) }),
+    ({ requests: [, other = ''] }) => ['requests', 'refuse', other, '--say', 'x'.repeat(401)],
+  ),
+  good(
+    ({ requests: [, other = ''] }) => ({ ...SAY, id: other.slice(0, 25) }),
+    ({ requests: [, other = ''] }) => ['requests', 'refuse', other.slice(0, 25), ...SAY_LINE],
+  ),
+  edge(
+    ({ requests: [, other = ''] }) => ({ ...SAY, id: other }),
+    ({ requests: [, other = ''] }) => ['requests', 'refuse', other, ...SAY_LINE],
+  ),
+);
 operation(
   'resolveIntent',
   bad(
@@ -543,7 +604,8 @@ const SETTINGS = {
 
 async function organization(): Promise<{ org: Organization; known: Known }> {
   const org = await startOrganization({ devices: 40, rules: { ban: BAN_COMPROMISED, ask: ASK }, env: SETTINGS });
-  for (const index of [0, 1, 2]) org.console.fleet.addDevice({ serial: `HELD-${index}`, mdm_compromised: 'TRUE' });
+  for (const index of [0, 1, 2])
+    org.console.fleet.addDevice({ serial: `HELD-${index}`, mdm_compromised: 'TRUE' }, [`owner${index}@acme.example`]);
   for (const index of [0, 1, 2]) org.console.fleet.addDevice({ serial: `ASKED-${index}` });
   await org.run('enforce');
   const tw = (...args: string[]) => commandOrThrow([...args, '--format', 'json'], org.env);
@@ -555,11 +617,18 @@ async function organization(): Promise<{ org: Organization; known: Known }> {
   const run = (await again.runs(1))[0];
   const device = intent?.basis[0]?.subjectId ?? '';
   const plan = (await again.plans({ status: 'pending' }, 1))[0];
+  const requests: string[] = [];
+  for (const { basis } of (await again.intents({ outcome: 'succeeded' })).slice(0, 2)) {
+    const id = basis[0]?.subjectId ?? '';
+    const person = (await again.identitiesOf([id]))[0]?.owners?.[0] ?? '';
+    const asked = { person, device: id, reason: 'on a <b>ship</b>', forMs: 86_400_000 };
+    requests.push((await askExemption(org.composition.engine, asked)).id);
+  }
   return {
     org,
     known: {
       ...{ plan: plan?.id ?? 'none', part: 'none', rest: 'none' },
-      ...{ intent: intent?.id ?? 'none', exemption: exempted.id, run: run?.id ?? 'none', device },
+      ...{ intent: intent?.id ?? 'none', exemption: exempted.id, requests, run: run?.id ?? 'none', device },
     },
   };
 }

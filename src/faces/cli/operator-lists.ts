@@ -1,7 +1,8 @@
 // cli: `exempt list`, `intents list`, `claims list`, `notifications`: exemptions, attempts, claims, and messages
 // to people. Reading only.
 
-import type { ClaimShown, IntentShown } from '../../contract/nouns.ts';
+import { spanText } from '../../base/time.ts';
+import type { ClaimShown, ExemptionRequestShown, IntentShown } from '../../contract/nouns.ts';
 import type { Input, Output } from '../../contract/table.ts';
 import type { EffectDevice } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -187,6 +188,33 @@ function stateOf(state: string | undefined): Pick<Input<'listIntents'>, 'status'
   if (!status && !outcome)
     throw new AppError('usage', `--state is \`${state}\`: expected ${[...STATES, ...OUTCOMES].join(', ')}`);
   return { ...(status && { status }), ...(outcome && { outcome }) };
+}
+
+/** Requests that wait; with `--all` also answered and expired ones. JSON is that of `GET /api/exemption-requests`. */
+export async function requestListCommand(io: Io, options: PageOptions): Promise<number> {
+  outputOf(options, FORMATS, 'text');
+  const status = options.all ? {} : { status: 'waiting' as const };
+  const found = await readPages<ExemptionRequestShown>(options, async (page) => {
+    const { requests: rows, ...rest } = await operations(io, options).listRequests({ ...status, ...page });
+    return { rows, ...rest };
+  });
+  return writeList<ExemptionRequestShown>(io, options, {
+    name: 'requests',
+    ...found,
+    head: ['Request', 'Device', 'Who', 'Why', 'For', 'State', 'In force on it'],
+    spare: ['In force on it', 'For'],
+    cells: ({ id, device, serial, name, person, reason, forSeconds, status, expiresAt, sentence, inForce }) => [
+      whole(id),
+      whoLines({ id: device, name, serial }),
+      person,
+      reason,
+      spanText(1_000 * forSeconds),
+      status === 'waiting'
+        ? ['waits', `until ${minuteOf(expiresAt)}`]
+        : [status, ...(sentence === null ? [] : [sentence])],
+      inForce.map(({ action, target }) => `${action} ${target}`),
+    ],
+  });
 }
 
 /** The devices that it touches, as its effect names them. */

@@ -5,6 +5,7 @@ import type { Input, Output } from '../../contract/table.ts';
 import type { Database } from '../../domain/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Covered, coveredText } from '../../domain/exemption.ts';
+import { GRANT_UNDOES_NOTHING } from '../../domain/exemption-request.ts';
 import { isChosenName, type Named, resolveName } from '../../domain/identity.ts';
 import type { Resolution } from '../../domain/intent.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
@@ -187,6 +188,38 @@ export function exemptConfirmCommand(io: Io, id: string, options: ReasonOptions)
     { id },
     {
       text: (answer) => [`exemption ${answer.id} of ${answer.about} now also covers:`, ...answer.confirmed],
+    },
+  );
+}
+
+type AnswerOptions = CommonOptions & { say: string };
+
+export function requestGrantCommand(io: Io, id: string, options: AnswerOptions): Promise<number> {
+  return does(
+    io,
+    options,
+    'grantRequest',
+    { id },
+    {
+      text: ({ person, device, exemption, exemptUntil, inForce }) => [
+        `granted to ${person}: device ${device} is left alone until ${timeWords(exemptUntil ?? '')} (exemption ${exemption})`,
+        ...(inForce.length === 0 ? [] : [`${GRANT_UNDOES_NOTHING}:`]),
+        ...inForce.map(({ action, target, command }) => `  ${action} ${target}: \`${command}\` undoes it`),
+      ],
+    },
+  );
+}
+
+export function requestRefuseCommand(io: Io, id: string, options: AnswerOptions): Promise<number> {
+  return does(
+    io,
+    options,
+    'refuseRequest',
+    { id },
+    {
+      text: ({ person, device }) => [
+        `refused: ${person} reads your sentence, and rules act on device ${device} as before`,
+      ],
     },
   );
 }

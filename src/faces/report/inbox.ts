@@ -6,6 +6,7 @@ import { isoTime, spanText, timeText } from '../../base/time.ts';
 import type { InboxItemShown } from '../../contract/nouns.ts';
 import type { Output } from '../../contract/table.ts';
 import { AppError } from '../../domain/errors.ts';
+import { type ExemptionRequest, expiresAtOf } from '../../domain/exemption-request.ts';
 import { type Intent, nextText, timesRefused } from '../../domain/intent.ts';
 import { INBOX_STATES, type InboxState } from '../../domain/operator.ts';
 import { answerCommand, type PlannedCount } from '../../domain/plan.ts';
@@ -40,6 +41,12 @@ export const INBOX_WORDS: Readonly<Record<InboxState, StateWords>> = {
     lead: 'They were approved, and nobody has applied them.',
     noun: 'approved plan',
     counted: ['is not applied yet', 'are not applied yet'],
+  },
+  asked: {
+    title: 'Exemptions that people ask for',
+    lead: 'A person asks that a device of theirs is left alone for a time. It protects nothing before an operator grants it.',
+    noun: 'request for an exemption',
+    counted: ['waits for an answer', 'wait for an answer'],
   },
   parked: {
     title: 'Parked',
@@ -79,9 +86,10 @@ function isOfPlan(state: InboxState): state is PlanState {
 
 export type InboxItem =
   | { state: PlanState; id: string; plan: PlanLine; counts: readonly PlannedCount[] }
-  | { state: Exclude<InboxState, PlanState>; id: string; intent: Intent };
+  | { state: 'asked'; id: string; request: ExemptionRequest }
+  | { state: Exclude<InboxState, PlanState | 'asked'>; id: string; intent: Intent };
 
-type InboxReader = Pick<RecordReader, 'newestIntents' | 'openFailures'> &
+type InboxReader = Pick<RecordReader, 'newestIntents' | 'openFailures' | 'exemptionRequests'> &
   Pick<PageReader, 'planLines' | 'countsOfPlan'> &
   Pick<WorkReader, 'inboxCounts'>;
 
@@ -133,6 +141,10 @@ async function itemsOf(
     const plans = await countedPlans(reader, await reader.planLines({ status: state, once: true }, { limit, ...page }));
     return plans.map(({ line, counts }) => ({ state, id: line.id, plan: line, counts }));
   }
+  if (state === 'asked') {
+    const { rows } = await reader.exemptionRequests({ status: 'waiting', limit, ...page });
+    return rows.map((request) => ({ state, id: request.id, request }));
+  }
   if (state === 'parked' || state === 'in_doubt') {
     const { rows } = await reader.newestIntents({ outcome: OUTCOMES[state], ...page }, limit);
     return rows.map((intent) => ({ state, id: intent.id, intent }));
@@ -176,7 +188,7 @@ export function inboxView(item: InboxItem): InboxItemShown {
     id,
     title: inboxTitle(item),
     since: isoTime(sinceMs(item)),
-    until: 'plan' in item ? isoTime(item.plan.expiresAt) : null,
+    until: 'intent' in item ? null : isoTime(untilMs(item)),
     why: inboxWhy(item),
     next: nextStep(item),
     command: commandOf(item),
@@ -186,8 +198,20 @@ export function inboxView(item: InboxItem): InboxItemShown {
 /** `Ban 5 devices, disable 6 services`; `Ban SERIAL-1`. Names of targets in it are as they came: escape them where it is shown. */
 export function inboxTitle(item: InboxItem): string {
   if ('plan' in item) return planTitle(item.counts);
+  if ('request' in item) return requestTitle(item.request);
   const { action, target, undo } = item.intent;
   return `${asSentence(actWords(action, target).toDo)}${undo ? ' (undo)' : ''}`;
+}
+
+/** `Exempt Ada's MacBook (C02…) for 7 days`. */
+export function requestTitle({ name, serial, device, forMs }: ExemptionRequest): string {
+  const own = serial || device;
+  const about = name === '' || name === own ? shownName(own) : `${shownName(name)} (${shownName(own)})`;
+  return `Exempt ${about} for ${spanText(forMs)}`;
+}
+
+function untilMs(item: Exclude<InboxItem, { intent: Intent }>): number {
+  return 'plan' in item ? item.plan.expiresAt : expiresAtOf(item.request);
 }
 
 /** What a plan does, by its actions. Of a plan whose row is damaged nothing is known. */
@@ -205,6 +229,7 @@ export function planTitle(counts: readonly PlannedCount[]): string {
 
 export function sinceMs(item: InboxItem): number {
   if ('plan' in item) return item.plan.decidedAt ?? item.plan.madeAt;
+  if ('request' in item) return item.request.askedAt;
   const { settledAt, sentAt, createdAt } = item.intent;
   return settledAt ?? sentAt ?? createdAt;
 }
@@ -221,6 +246,7 @@ function rulesText(rules: readonly string[]): string {
 /** Why it is to be done, or what went wrong. */
 export function inboxWhy(item: InboxItem): string {
   if ('intent' in item) return item.intent.note ?? `by ${rulesText(item.intent.basis.map(({ rule }) => rule))}`;
+  if ('request' in item) return `${item.request.person}: ${item.request.reason}`;
   const { mode, releases, decidedBy } = item.plan;
   const by =
     releases === undefined
@@ -233,12 +259,14 @@ export function inboxWhy(item: InboxItem): string {
 /** What happens by itself, or what a person does. */
 export function nextStep(item: InboxItem): string {
   if ('intent' in item) return nextText(item.intent) ?? 'nothing happens by itself';
-  const until = `until ${timeText(item.plan.expiresAt)}`;
+  const until = `until ${timeText(untilMs(item))}`;
+  if ('request' in item) return `grant or refuse it ${until}`;
   return item.state === 'pending' ? `approve or reject it ${until}` : `apply it ${until}`;
 }
 
 function commandOf({ state, id, ...item }: InboxItem): string {
   if (state === 'pending' && 'plan' in item) return answerCommand('approve', item.plan);
+  if (state === 'asked') return `trustward requests grant ${id} --say SENTENCE`;
   if (isOfPlan(state)) return `trustward apply ${id}`;
   return `trustward intents resolve ${id} --as retry --reason TEXT`;
 }
@@ -262,19 +290,28 @@ export function inboxText(
         why,
         whole(command),
       ]);
-    const head = [isOfPlan(state) ? 'Plan' : 'Action', 'What', 'Since', 'Why', 'Answer'];
+    const head = [
+      isOfPlan(state) ? 'Plan' : state === 'asked' ? 'Request' : 'Action',
+      'What',
+      'Since',
+      'Why',
+      'Answer',
+    ];
     const list = terminalList(head, rows, { ...options, ...(lineWidth !== undefined && { width: lineWidth - 2 }) }, [
       'Answer',
     ]).replace(/^/gm, '  ');
-    const answer = isOfPlan(state) ? [paragraph(ANSWERS_OF_PLANS, options)] : [];
+    const answers = isOfPlan(state) ? ANSWERS_OF_PLANS : state === 'asked' ? ANSWERS_OF_REQUESTS : undefined;
+    const answer = answers === undefined ? [] : [paragraph(answers, options)];
     return [`${title}: ${countText(counts[state])}`, paragraph(lead, options), list, ...answer].join('\n');
   });
   const left = next === null ? [] : [`More: \`trustward inbox --before ${next}\``];
-  const isOfAction = states.some((state) => !isOfPlan(state));
+  const isOfAction = states.some((state) => !isOfPlan(state) && state !== 'asked');
   const meaning = isOfAction ? [paragraph(ANSWERS, options)] : [];
   return [...parts, ...meaning, ...left].join('\n\n');
 }
 
 const ANSWERS_OF_PLANS = '`trustward plans PLAN` shows one of them, and the commands that answer it.';
+const ANSWERS_OF_REQUESTS =
+  '`trustward requests grant REQUEST --say SENTENCE` grants one, `trustward requests refuse REQUEST --say SENTENCE` refuses it: the person reads the sentence.';
 const ANSWERS =
   '`trustward intents resolve ACTION --as retry --reason TEXT` answers one: `--as retry` reads the target and tries once more if it is not done; `--as done` says that it was done; `--as not-done` gives it up.';

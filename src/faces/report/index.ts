@@ -24,6 +24,7 @@ import {
   intentView,
   planView,
   releasedView,
+  requestView,
   stopView,
 } from './plan-view.ts';
 import { readableReport } from './sections.ts';
@@ -84,6 +85,7 @@ export const views = {
   notification: notificationView,
   exemption: exemptionView,
   exemptions: exemptionList,
+  request: requestView,
   stop: stopView,
   acceptance: acceptanceView,
   released: releasedView,

@@ -1,9 +1,11 @@
 // report: plans, intents and claims as readers see them: times as text, nothing left out.
 
+import { shellWord } from '../../base/text.ts';
 import { isoTime, timeText, wallText } from '../../base/time.ts';
 import type {
   AcceptanceShown,
   ClaimShown,
+  ExemptionRequestShown,
   ExemptionShown,
   IntentShown,
   PlanShown,
@@ -29,6 +31,7 @@ import {
   isInForce,
   type MemberReader,
 } from '../../domain/exemption.ts';
+import { type ExemptionRequest, expiresAtOf, requestStatusAt } from '../../domain/exemption-request.ts';
 import { type IdentityReader, identityText } from '../../domain/identity.ts';
 import { type Intent, timesRefused } from '../../domain/intent.ts';
 import { type Acceptance, type Released, type Stop, silenceText } from '../../domain/operator.ts';
@@ -48,7 +51,7 @@ import {
   releasedRule,
   sizeOf,
 } from '../../domain/plan.ts';
-import type { RunRecord } from '../../domain/store.ts';
+import { openClaims, type RunRecord } from '../../domain/store.ts';
 import {
   nextOf,
   type PagedClaims,
@@ -278,6 +281,33 @@ export function exemptionView(exemption: Exemption, nowMs: number): ExemptionSho
     usedAt: isoOrNull(exemption.usedAt),
     inForce: isInForce(exemption, nowMs),
     acceptForgeable: exemption.acceptForgeable ?? false,
+  };
+}
+
+/** What a person asks for, with what is in force on the device. */
+export async function requestView(
+  reader: Pick<RecordReader, 'claims'>,
+  request: ExemptionRequest,
+  nowMs: number,
+): Promise<ExemptionRequestShown> {
+  const { id, person, device, serial, name, reason } = request;
+  const claims = await openClaims(reader, { subjectId: device });
+  const inForce = new Map(claims.map(({ action, target }) => [`${action} ${target}`, { action, target }]));
+  return {
+    ...{ id, person, device, serial, name, rule: request.rule ?? null, episodeId: request.episodeId ?? null, reason },
+    forSeconds: Math.floor(request.forMs / 1_000),
+    askedAt: isoTime(request.askedAt),
+    expiresAt: isoTime(expiresAtOf(request)),
+    status: requestStatusAt(request, nowMs),
+    answeredAt: isoOrNull(request.answeredAt),
+    answeredBy: request.answeredBy ?? null,
+    sentence: request.sentence ?? null,
+    exemption: request.exemption ?? null,
+    exemptUntil: isoOrNull(request.exemptUntil),
+    inForce: [...inForce.values()].map((one) => ({
+      ...one,
+      command: `trustward claims release ${shellWord(one.target)} --reason TEXT`,
+    })),
   };
 }
 

@@ -6,6 +6,7 @@ import { answerPage, problemPage } from './answer.tsx';
 import { assetRoutes } from './assets.ts';
 import { auditPages } from './pages/audit.tsx';
 import { docsPages } from './pages/docs.tsx';
+import { requestPages } from './pages/exemption-requests.tsx';
 import { exemptionPages } from './pages/exemptions.tsx';
 import { fleetPages } from './pages/fleet.tsx';
 import { guidePages } from './pages/guide.tsx';
@@ -43,6 +44,7 @@ export function createPages(deps: HttpDeps): Pages {
       ...planPages(deps),
       ...inForcePages(deps),
       ...exemptionPages(deps),
+      ...requestPages(deps),
       ...auditPages(deps),
       ...healthPages(deps),
       ...tokenPages(deps),

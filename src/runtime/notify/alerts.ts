@@ -1,7 +1,8 @@
 // notify: alerts: the current conditions that need a person. In: the store, as the last run left it. Out: one
 // notification for each new condition. A lasting condition is not reported again; a returning one is.
 
-import { isoTime, timeText } from '../../base/time.ts';
+import { shownName } from '../../base/text.ts';
+import { isoTime, spanText, timeText } from '../../base/time.ts';
 import { type AuditEntry, entryBody } from '../../domain/audit-entry.ts';
 import {
   aboutText,
@@ -11,6 +12,7 @@ import {
   isUnused,
   type MemberReader,
 } from '../../domain/exemption.ts';
+import { expiresAtOf } from '../../domain/exemption-request.ts';
 import { identityText } from '../../domain/identity.ts';
 import { timesRefused } from '../../domain/intent.ts';
 import type { Alert, Outbox } from '../../domain/notification.ts';
@@ -25,7 +27,9 @@ import type { DatabaseAlert, QuietHours } from './delivery.ts';
 
 // Alerts about operator commands: a stop or a resume, and exemptions that end soon or are unused.
 
-type OperatorAlertReader = Pick<RecordReader, 'stop' | 'exemptions'> & Pick<AuditReader, 'audit'> & MemberReader;
+type OperatorAlertReader = Pick<RecordReader, 'stop' | 'exemptions' | 'exemptionRequests'> &
+  Pick<AuditReader, 'audit'> &
+  MemberReader;
 
 /** An event that does not last is reported for this long, in case no check ran since. */
 const RECENT_MS = 86_400_000;
@@ -41,7 +45,33 @@ export async function operatorAlerts(
     ...exemptions.filter((one) => isEnding(one, settings, nowMs)).map(endingAlert),
     ...exemptions.filter((one) => isUnused(one, settings, nowMs)).map(unusedAlert),
     ...(await joinedAlerts(reader, exemptions)),
+    ...(await requestAlerts(reader)),
   ];
+}
+
+/** Each has an alert of its own, up to so many that wait; beyond that one for the others. */
+const REQUESTS_MAX = 20;
+
+/** What the person wrote is not in the text, but data beside it. */
+async function requestAlerts(reader: Pick<RecordReader, 'exemptionRequests'>): Promise<Alert[]> {
+  const { rows, total } = await reader.exemptionRequests({ status: 'waiting', limit: REQUESTS_MAX });
+  const alerts = rows.map((request): Alert => {
+    const { id, person, device, serial, name, reason, forMs } = request;
+    const until = timeText(expiresAtOf(request));
+    const text = `${shownName(person)} asks for an exemption of device ${shownName(serial || device)} for ${spanText(forMs)}: grant or refuse it until ${until}`;
+    const about = {
+      request: id,
+      person,
+      subject: { kind: 'device', id: device },
+      serial: serial || null,
+      name,
+      reason,
+    };
+    return { key: `request ${id}`, code: 'exemption_requested', text, about };
+  });
+  if (total <= rows.length) return alerts;
+  const text = `${total} persons' requests for exemptions wait for an answer`;
+  return [...alerts, { key: 'requests by many', code: 'exemption_requested', text, about: { count: total } }];
 }
 
 /** Each newcomer has an alert of its own, up to so many of an exemption; beyond that one for the others. */

@@ -24,6 +24,7 @@ import { type Delivery, type Resolve, sendChecked, type Webhook } from './settin
 /** `publicUrl`: without a slash at its end. */
 export function linkOf({ about }: Pick<Notification, 'about'>, publicUrl: string): string | undefined {
   if (typeof about.plan === 'string') return `${publicUrl}/plans/${encodeURIComponent(about.plan)}`;
+  if (typeof about.request === 'string') return `${publicUrl}/exemptions/requests/${encodeURIComponent(about.request)}`;
   const subjects = new Set(subjectsIn(about).flatMap((path) => path ?? []));
   const [only] = subjects;
   return subjects.size === 1 ? `${publicUrl}/subjects/${only}` : undefined;

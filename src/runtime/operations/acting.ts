@@ -3,10 +3,12 @@
 import type { Asking } from '../../contract/operation.ts';
 import type { Output, Parsed } from '../../contract/table.ts';
 import type { TokenStore } from '../../domain/endpoint-token.ts';
+import type { ExemptionRequest } from '../../domain/exemption-request.ts';
 import type { Intent } from '../../domain/intent.ts';
 import type { Operator } from '../../domain/operator.ts';
 import type { Plan } from '../../domain/plan.ts';
 import { isLive } from '../../domain/rule.ts';
+import type { RequestStore } from '../../domain/store-ports.ts';
 import {
   acceptSnapshot,
   endExemption,
@@ -16,6 +18,7 @@ import {
 } from '../../engine/operate/commands.ts';
 import { addToken, revokeToken } from '../../engine/operate/endpoint-tokens.ts';
 import { confirmJoined, exempt } from '../../engine/operate/exempt.ts';
+import { grantRequest, refuseRequest } from '../../engine/operate/exemption-requests.ts';
 import { freezeOf, isHeldWhole } from '../../engine/operate/plan-drift.ts';
 import { type AnsweredPart, type Applied, answerPart, applyPlan, approvePart } from '../../engine/operate/plans.ts';
 import { planRelease, releaseClaims } from '../../engine/operate/release.ts';
@@ -35,13 +38,14 @@ interface Keeping {
 
 /** What only the database is needed for. */
 export interface Steering extends Keeping {
-  operating: OperatorEngine;
+  operating: OperatorEngine & { store: RequestStore };
   /** Alerts people of what has changed now, and not at the end of a run; they may be sent to a webhook that hangs: nobody waits for it. */
   alert?: (() => Promise<void> | undefined) | undefined;
 }
 
 type TokensId = 'addToken' | 'revokeToken';
-type SteeringId = 'stop' | 'resume' | 'acceptSnapshot' | 'endExemption' | 'confirmExemption' | TokensId;
+type RequestsId = 'grantRequest' | 'refuseRequest';
+type SteeringId = 'stop' | 'resume' | 'acceptSnapshot' | 'endExemption' | 'confirmExemption' | RequestsId | TokensId;
 
 export const TOKENS: Handlers<Keeping, TokensId> = {
   addToken: async ({ operating: { clock }, tokens, tokensChanged }, request, { by }) => {
@@ -75,8 +79,22 @@ export const STEERING: Handlers<Steering, SteeringId> = {
     const { exemption, confirmed } = await confirmJoined(operating, id, { ...asked, by });
     return { ...views.exemption(exemption, operating.clock.nowMs()), confirmed };
   },
+  grantRequest: ({ operating, alert }, { id, ...answer }, { by }) =>
+    answeredRequest(operating, alert, async (engine) => (await grantRequest(engine, id, answer, by)).request),
+  refuseRequest: ({ operating, alert }, { id, ...answer }, { by }) =>
+    answeredRequest(operating, alert, (engine) => refuseRequest(engine, id, answer, by)),
   ...TOKENS,
 };
+
+async function answeredRequest(
+  { store, clock }: Steering['operating'],
+  alert: Steering['alert'],
+  answer: (engine: Pick<Engine, 'clock' | 'ids'> & { store: RequestStore }) => Promise<ExemptionRequest>,
+): Promise<Output<'grantRequest'>> {
+  const request = await answer({ store, clock, ids: systemIds(clock) });
+  void alert?.();
+  return views.request(store, request, clock.nowMs());
+}
 
 /** What an operation that may call something is done with. */
 export interface Acting {

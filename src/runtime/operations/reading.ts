@@ -63,6 +63,7 @@ export type ReadingId = Extract<
   | 'getSummary'
   | 'listAudit'
   | 'listExemptions'
+  | 'listRequests'
   | 'listTokens'
 >;
 
@@ -166,6 +167,11 @@ export const READING: Handlers<Reading, ReadingId> = {
   },
   listExemptions: ({ reader, clock }, { inForce, limit, before }) =>
     views.exemptions(reader, { inForce: inForce === 'true', limit, ...given({ before }) }, clock.nowMs()),
+  listRequests: async ({ reader, clock }, { limit, ...query }) => {
+    const { rows, total } = await reader.exemptionRequests({ ...given(query), limit });
+    const requests = await Promise.all(rows.map((one) => views.request(reader, one, clock.nowMs())));
+    return { requests, total, next: nextOf(rows, limit) };
+  },
   listTokens: async ({ reader, clock }, { limit, before }) => {
     const nowMs = clock.nowMs();
     const { rows, total } = await reader.tokenPage({ limit, ...given({ before }) });

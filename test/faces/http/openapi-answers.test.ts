@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Exemption } from '../../../src/domain/exemption.ts';
+import { askExemption } from '../../../src/engine/operate/exemption-requests.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import {
   answerCheck,
@@ -114,6 +115,17 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   await ask('endExemption', { path: { id: exemption.id }, body: why });
 
   await ask('addExemption', { body: { ...about, selector: { field: 'Model', value: 'none' }, acceptForgeable: true } });
+
+  const [one] = await store.identitiesOf([of.device]);
+  const asked = { person: one?.owners?.[0] ?? '', device: of.device, reason: 'a trip', forMs: 86_400_000 };
+  for (const [id, status] of [
+    ['grantRequest', 'granted'],
+    ['refuseRequest', 'refused'],
+  ] as const) {
+    const { id: request } = await askExemption(org.composition.engine, asked);
+    expect(await ask(id, { path: { id: request }, body: { say: 'a test' } })).toMatchObject({ status });
+  }
+  expect((await ask('listRequests')).requests).toHaveLength(2);
 
   await ask('addToken', { body: { name: 'made', scope: 'read', expires: '1d' } });
   expect((await ask('listTokens')).tokens).toHaveLength(1);

@@ -167,9 +167,9 @@ async function needlessExemptions(reader: Pick<RecordReader, 'exemptions'> & Ide
   return found;
 }
 
-/** A plan that waits is nothing wrong. */
+/** A plan or a request that waits is nothing wrong. */
 async function inboxChecks(reader: WorkReader): Promise<Check[]> {
-  const found = inboxItems({ ...(await reader.inboxCounts()), pending: 0, interrupted: 0, approved: 0 });
+  const found = inboxItems({ ...(await reader.inboxCounts()), pending: 0, interrupted: 0, approved: 0, asked: 0 });
   if (found.length === 0) return [];
   return [warning('inbox', found.join(', '), '`trustward inbox` shows each, why, and the command that settles it')];
 }

@@ -19,7 +19,7 @@ export const GROUPS: readonly Group[] = [
     load: () => import('./reading.ts'),
   },
   {
-    commands: ['inbox', 'exempt', 'stop', 'resume', 'snapshot', 'intents', 'notifications', 'claims'],
+    commands: ['inbox', 'exempt', 'requests', 'stop', 'resume', 'snapshot', 'intents', 'notifications', 'claims'],
     load: () => import('./operator.ts'),
   },
   { commands: ['open', 'tokens', 'doctor', 'init', 'db'], load: () => import('./operating.ts') },
@@ -35,7 +35,10 @@ export const HELP_GROUPS: readonly (readonly [title: string, commands: readonly 
     'See what happens:',
     ['summary', 'why', 'devices', 'users', 'services', 'report', 'runs', 'decisions', 'plans', 'audit', 'history'],
   ],
-  ['Decide:', ['plan', 'approve', 'reject', 'apply', 'exempt', 'claims', 'intents', 'stop', 'resume', 'snapshot']],
+  [
+    'Decide:',
+    ['plan', 'approve', 'reject', 'apply', 'exempt', 'requests', 'claims', 'intents', 'stop', 'resume', 'snapshot'],
+  ],
   ['Write rules:', ['rules', 'explain', 'facts', 'replay']],
   ['Operate:', ['run', 'serve', 'worker', 'doctor', 'db', 'tokens', 'notifications', 'organizations', 'console']],
 ];

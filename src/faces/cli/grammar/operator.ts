@@ -21,6 +21,20 @@ export const ROWS: readonly Row[] = [
   },
   operation('endExemption', ACTING, async () => (await import('../operator.ts')).exemptEndCommand),
   operation('confirmExemption', ACTING, async () => (await import('../operator.ts')).exemptConfirmCommand),
+  {
+    line: 'requests',
+    summary: 'exemptions that persons ask for',
+    examples: ['# what waits for an answer', 'trustward requests list'],
+  },
+  {
+    line: 'requests list',
+    summary: 'requests that wait for an answer',
+    options: [...READING, ...PAGED, { flag: '--all', text: 'include answered ones' }],
+    examples: ['# also those that were answered, or expired', 'trustward requests list --all'],
+    load: async () => (await import('../operator-lists.ts')).requestListCommand,
+  },
+  operation('grantRequest', ACTING, async () => (await import('../operator.ts')).requestGrantCommand),
+  operation('refuseRequest', ACTING, async () => (await import('../operator.ts')).requestRefuseCommand),
   operation('stop', ACTING, async () => (await import('../operator.ts')).stopCommand),
   operation('resume', ACTING, async () => (await import('../operator.ts')).resumeCommand),
   {

@@ -20,6 +20,7 @@ import { inboxSentence } from '../../report/state-now.ts';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { AUDIT_COLUMNS, AuditLink, auditRow, Devices, Live, OutcomeMark, Pager, Target } from '../parts/act.tsx';
+import { REQUESTS_PATH } from './exemption-requests.tsx';
 
 // Resolving a doubt or a failure: what each answer means, and the form.
 
@@ -212,7 +213,7 @@ const PAGE = 50;
 /** Of each state, where all are shown. */
 const FIRST = 15;
 const PATH = '/inbox';
-const LIVE = 'plan intent run';
+const LIVE = 'plan intent run exemption';
 
 const query = z.strictObject({ state: z.enum(INBOX_STATES).optional(), before: nameField.optional() });
 type Asked = z.infer<typeof query>;
@@ -252,8 +253,8 @@ async function sections(deps: HttpDeps, { state, before }: Asked) {
       <div class="card">
         <p class="lead">{inboxSentence(counts)}</p>
         <p class="quiet">
-          Plans that need a yes come here, and actions that failed or are in doubt. What was answered before is in{' '}
-          <Link href="/plans">Plans</Link>.
+          Plans that need a yes come here, exemptions that people ask for, and actions that failed or are in doubt. What
+          was answered before is in <Link href="/plans">Plans</Link>.
         </p>
       </div>
     );
@@ -293,6 +294,7 @@ const BUTTONS: Readonly<Record<InboxState, string>> = {
   pending: 'Read and answer',
   interrupted: 'Read and apply',
   approved: 'Read and apply',
+  asked: 'Read and answer',
   parked: 'Look and decide',
   in_doubt: 'Look',
   failed: 'Look',
@@ -300,8 +302,8 @@ const BUTTONS: Readonly<Record<InboxState, string>> = {
 };
 
 function cellsOf(item: InboxItem) {
-  const isPlan = 'plan' in item;
-  const path = `${isPlan ? '/plans' : '/intents'}/${encodeURIComponent(item.id)}`;
+  const folder = 'plan' in item ? '/plans' : 'request' in item ? REQUESTS_PATH : '/intents';
+  const path = `${folder}/${encodeURIComponent(item.id)}`;
   return [
     <>
       <span class="who">
@@ -309,7 +311,7 @@ function cellsOf(item: InboxItem) {
           <Name>{inboxTitle(item)}</Name>
         </Link>
       </span>
-      {isPlan ? null : <Devices {...item.intent} />}
+      {'intent' in item ? <Devices {...item.intent} /> : null}
     </>,
     <When at={sinceMs(item)} />,
     <Words>{inboxWhy(item)}</Words>,

@@ -65,17 +65,19 @@ interface SaidProps extends Pick<ActProps, 'of' | 'label'> {
   reason: 'required' | 'optional';
   /** A ticket that was typed already. */
   also?: string | undefined;
+  /** Characters of the reason. */
+  max?: number;
   /** Its words stand above it: in a form of fields one below the other, or of short ones beside each other. */
   isField?: true | 'short';
 }
 
 /** The fields with which a person says why. */
-export function Said({ of, label, reason, suggestion, also, isField }: SaidProps) {
+export function Said({ of, label, reason, suggestion, also, isField, max = 1_000 }: SaidProps) {
   const isRequired = reason === 'required';
   const hint = isRequired ? 'Reason' : 'Reason (optional)';
   return (
     <>
-      <SaidField name="reason" words="Reason" {...{ label, hint, isField, isRequired, suggestion }} max={1_000} />
+      <SaidField name="reason" words="Reason" {...{ label, hint, isField, isRequired, suggestion, max }} />
       {of && Object.hasOwn(saidFields(of), 'reference') ? (
         <SaidField
           name="reference"
