@@ -1,7 +1,7 @@
 // report: the inbox: what waits for a person, whatever it is. In: the store. Out: a page of items, each with since when, why, and the next step,
 // as data and as text. INVARIANT: it counts what `inboxCounts` counts, and so does the first sentence of every face.
 
-import { shownName } from '../../base/text.ts';
+import { clip, shownName } from '../../base/text.ts';
 import { isoTime, spanText, timeText } from '../../base/time.ts';
 import type { InboxItemShown } from '../../contract/nouns.ts';
 import type { Output } from '../../contract/table.ts';
@@ -203,12 +203,14 @@ export function inboxTitle(item: InboxItem): string {
   return `${asSentence(actWords(action, target).toDo)}${undo ? ' (undo)' : ''}`;
 }
 
-/** `Exempt Ada's MacBook (C02…) for 7 days`. */
+/** `Exempt Ada's MacBook (C02…) for 7 days`. Short enough that no name hides what follows it. */
 export function requestTitle({ name, serial, device, forMs }: ExemptionRequest): string {
-  const own = serial || device;
-  const about = name === '' || name === own ? shownName(own) : `${shownName(name)} (${shownName(own)})`;
+  const own = clip(serial || device, PART_MAX);
+  const about = name === '' || name === own ? own : `${clip(name, PART_MAX)} (${own})`;
   return `Exempt ${about} for ${spanText(forMs)}`;
 }
+
+const PART_MAX = 45;
 
 function untilMs(item: Exclude<InboxItem, { intent: Intent }>): number {
   return 'plan' in item ? item.plan.expiresAt : expiresAtOf(item.request);
@@ -246,7 +248,7 @@ function rulesText(rules: readonly string[]): string {
 /** Why it is to be done, or what went wrong. */
 export function inboxWhy(item: InboxItem): string {
   if ('intent' in item) return item.intent.note ?? `by ${rulesText(item.intent.basis.map(({ rule }) => rule))}`;
-  if ('request' in item) return `${item.request.person}: ${item.request.reason}`;
+  if ('request' in item) return `${item.request.person}: ${shownName(item.request.reason)}`;
   const { mode, releases, decidedBy } = item.plan;
   const by =
     releases === undefined

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addRun, decision, fakeClock, openStore } from '../../support/filled-store.ts';
+import { askExemption } from '../../../src/engine/operate/exemption-requests.ts';
+import { addRun, decision, deviceSeen, fakeClock, openStore } from '../../support/filled-store.ts';
 import { command } from '../../support/in-process.ts';
 
 // C1 controls (U+009B begins an escape sequence by itself), bidirectional overrides, isolates and marks.
@@ -16,6 +17,10 @@ let dir: string;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'trustward-visible-'));
   const store = openStore(fakeClock(), join(dir, 'trustward.db'));
+  const seen = [deviceSeen('d1', { name: NAME, owners: ['ada@x.org'] })];
+  await store.saveIdentities([{ kind: 'device', changed: seen, had: undefined, readAt: 1 }]);
+  const engine = { store, clock: fakeClock(), ids: { next: () => '01request' } };
+  await askExemption(engine, { person: 'ada@x.org', device: 'd1', reason: NAME, forMs: 3_600_000 });
   await addRun(store, { decisions: [decision({ subjectName: NAME, facts: { DeviceFriendlyName: NAME } })] });
   await store.close();
 });
@@ -26,6 +31,10 @@ describe('JSON on a terminal', () => {
     ['decisions', ['decisions', '--format', 'json']],
     ['report', ['report', '--format', 'json']],
     ['audit list', ['audit', 'list', '--format', 'json']],
+    ['requests list', ['requests', 'list', '--all', '--format', 'json']],
+    ['requests list as text', ['requests', 'list', '--all']],
+    ['inbox', ['inbox']],
+    ['summary', ['summary', '--since', '2020-01-01']],
     ['report as Markdown', ['report', '--format', 'md']],
     ['report as text', ['report', '--format', 'text']],
   ])('has no control character and no override in it: %s', async (_, args) => {

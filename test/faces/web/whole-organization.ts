@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plan } from '../../../src/domain/plan.ts';
 import { exempt } from '../../../src/engine/operate/exempt.ts';
+import { askExemption } from '../../../src/engine/operate/exemption-requests.ts';
 import { applyPlan, approvePart } from '../../../src/engine/operate/plans.ts';
 import { writeReport } from '../../../src/faces/report/index.ts';
 import { startDaemon } from '../../../src/runtime/daemon/daemon.ts';
@@ -28,6 +29,7 @@ interface Ids {
   pending: string;
   applied: string;
   doubt: string;
+  request: string;
 }
 
 export const WHOLE_PAGES = {
@@ -48,6 +50,8 @@ export const WHOLE_PAGES = {
   users: () => '/users',
   services: () => '/services',
   exemptions: () => '/exemptions',
+  'exemptions that people ask for': () => '/exemptions/requests',
+  'a request for an exemption': (of) => `/exemptions/requests/${of.request}`,
   'the inbox': () => '/inbox',
   'an intent in doubt': (of) => `/intents/${of.doubt}`,
   health: () => '/health',
@@ -105,7 +109,15 @@ export async function startWhole(): Promise<WholeOrganization> {
   if (!last || !pending) throw new Error('the organization has no plan that waits');
   await writeFile(reportFile, writeReport(store, last, 'html'));
   const doubt = await store.newestIntents({ outcome: 'unknown' }, 1);
-  const of = { ...named, pending: pending.id, applied, doubt: doubt.rows[0]?.id as string };
+  const { id: request } = await askExemption(org.composition.engine, {
+    ...{
+      person: `owner${ACTED - 1}@acme.example`,
+      device: named.hostile,
+      reason: HOSTILE.slice(0, 500),
+      forMs: 86_400_000,
+    },
+  });
+  const of = { ...named, pending: pending.id, applied, doubt: doubt.rows[0]?.id as string, request };
   return {
     url: daemon.url,
     token: readFileSync(daemon.tokenPlace, 'utf8').trim(),

@@ -2,6 +2,7 @@
 // without JavaScript. INVARIANT: names and reasons are of devices and their users: they are shown as text, and never as a link of theirs.
 
 import { z } from 'zod';
+import { shownName } from '../../../base/text.ts';
 import { spanText } from '../../../base/time.ts';
 import type { ExemptionRequestShown } from '../../../contract/nouns.ts';
 import { nameField } from '../../../contract/operation.ts';
@@ -98,7 +99,7 @@ async function listed({ reader, clock }: HttpDeps, { before }: z.infer<typeof qu
                 <Link href={`${REQUESTS_PATH}/${encodeURIComponent(one.id)}`}>
                   <Name>{requestTitle(one)}</Name>
                 </Link>,
-                <Words>{`${one.person}: ${one.reason}`}</Words>,
+                <Words>{`${one.person}: ${shownName(one.reason)}`}</Words>,
                 <When at={one.askedAt} />,
                 <StatusMark status={requestStatusAt(one, nowMs)} />,
               ],
@@ -210,8 +211,9 @@ function Answers({ path }: { path: string }) {
       <h2>Answer</h2>
       <p>
         The exemption covers this device for all rules, from now on. It holds back new actions, and never blocks an
-        undo.
+        undo. The reason is for the records alone.
       </p>
+      <h3>Grant</h3>
       <Form class="act" method="post" action={`${path}/grant`}>
         <Sentence label="Grant" />
         <label class="field">
@@ -227,6 +229,7 @@ function Answers({ path }: { path: string }) {
           Grant
         </button>
       </Form>
+      <h3>Refuse</h3>
       <Form class="act" method="post" action={`${path}/refuse`}>
         <Sentence label="Refuse" />
         <Said of={REQUESTS.refuseRequest} label="Refuse" reason="optional" isField="short" max={400} />
@@ -242,7 +245,7 @@ function Sentence({ label }: { label: string }) {
   return (
     <label class="field">
       <span>
-        The person reads<span class="unseen"> to {label.toLowerCase()}</span>
+        What the person reads<span class="unseen"> to {label.toLowerCase()}</span>
       </span>
       <input type="text" name="say" required maxlength={400} size={50} />
     </label>
