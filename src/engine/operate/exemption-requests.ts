@@ -15,7 +15,7 @@ import {
   REQUEST_REASON_MAX,
 } from '../../domain/exemption-request.ts';
 import { nameKey } from '../../domain/identity.ts';
-import { type Operator, saidIn } from '../../domain/operator.ts';
+import { type Operator, saidIn, tokenOf } from '../../domain/operator.ts';
 import { openClaims } from '../../domain/store.ts';
 import type { RequestStore } from '../../domain/store-ports.ts';
 import type { Engine } from '../run/engine.ts';
@@ -109,6 +109,12 @@ export async function grantRequest(
   const { store, clock } = engine;
   const found = await waiting(engine, idOrPrefix);
   const { device, person, serial } = found;
+  const names = [by.split(' (', 1)[0] ?? '', tokenOf(by)];
+  if (names.some((name) => nameKey(name) === person))
+    throw new AppError(
+      'conflict',
+      `nobody grants what they asked for themselves: another operator answers ${found.id}`,
+    );
   const own = ownDevice(await store.identitiesOf([device]), device, person);
   if (own?.serial !== serial) {
     const text = `the last trusted reading does not show device ${device}${serial === '' ? '' : ` with serial number ${serial}`} as one of ${person}: refuse request ${found.id}, or \`exempt add\` what you mean`;

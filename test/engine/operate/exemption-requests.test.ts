@@ -144,6 +144,18 @@ describe('an answer', () => {
     const [request] = await requestsOf(on.store, ADA);
     expect(request && requestWords(request, on.clock.nowMs())).toMatch(/^Granted\. The exemption ended at/);
   });
+  it.each(['Ada@x.org', 'ada@x.org (page)', 'root (token ada@x.org)'])(
+    'that grants is not by who asked: %s',
+    async (by) => {
+      await fleet();
+      const { id } = await ask();
+      await expect(grantRequest(on.engine, id, SAY, by)).rejects.toThrow(
+        'nobody grants what they asked for themselves',
+      );
+      expect(await on.store.exemptions()).toEqual([]);
+      await grantRequest(on.engine, id, SAY, 'ada@y.org');
+    },
+  );
   it('that refuses is read by the person, and changes nothing', async () => {
     await fleet();
     const { id } = await ask();
