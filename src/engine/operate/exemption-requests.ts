@@ -3,9 +3,7 @@
 
 import { formatDuration, isoTime } from '../../base/time.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
-import type { Claim } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Exemption } from '../../domain/exemption.ts';
 import {
   type AskedExemption,
   demandWaiting,
@@ -16,7 +14,6 @@ import {
 } from '../../domain/exemption-request.ts';
 import { nameKey } from '../../domain/identity.ts';
 import { type Operator, saidIn, tokenOf } from '../../domain/operator.ts';
-import { openClaims } from '../../domain/store.ts';
 import type { RequestStore } from '../../domain/store-ports.ts';
 import type { Engine } from '../run/engine.ts';
 import { filled, newExemption, said } from './commands.ts';
@@ -92,20 +89,13 @@ interface Answer extends Omit<Operator, 'by'> {
   say: string;
 }
 
-export interface Granted {
-  request: ExemptionRequest;
-  exemption: Exemption;
-  /** What stays in force on the device. */
-  claims: Claim[];
-}
-
 /** `until`: a duration from now, or a date; as long as was asked for when it is absent. Errors: as of `addExemption`, and AppError `conflict`. */
 export async function grantRequest(
   engine: RequestEngine,
   idOrPrefix: string,
   { until, ...answer }: Answer & { until?: string | undefined },
   by: string,
-): Promise<Granted> {
+): Promise<ExemptionRequest> {
   const { store, clock } = engine;
   const found = await waiting(engine, idOrPrefix);
   const { device, person, serial } = found;
@@ -129,10 +119,9 @@ export async function grantRequest(
   const { exemption, note } = await newExemption(engine, { ...about, ...saidIn(answer), reason }, by);
   const request = answered(engine, found, 'granted', answer, by);
   const granted = { ...request, exemption: exemption.id, exemptUntil: exemption.expiresAt };
-  const { id, expiresAt } = exemption;
-  const body = { ...answerBody(granted, answer, by), exemption: id, expiresAt };
+  const body = { ...answerBody(granted, answer, by), exemption: exemption.id, expiresAt: exemption.expiresAt };
   await store.answerRequest({ request: granted, exemption }, [{ kind: 'exemption.request_granted', body }, note]);
-  return { request: granted, exemption, claims: await openClaims(store, { subjectId: device }) };
+  return granted;
 }
 
 /** Errors: AppError `usage`, `not_found`; `conflict` that names who answered it before. */

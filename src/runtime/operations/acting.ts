@@ -80,7 +80,7 @@ export const STEERING: Handlers<Steering, SteeringId> = {
     return { ...views.exemption(exemption, operating.clock.nowMs()), confirmed };
   },
   grantRequest: ({ operating, alert }, { id, ...answer }, { by }) =>
-    answeredRequest(operating, alert, async (engine) => (await grantRequest(engine, id, answer, by)).request),
+    answeredRequest(operating, alert, (engine) => grantRequest(engine, id, answer, by)),
   refuseRequest: ({ operating, alert }, { id, ...answer }, { by }) =>
     answeredRequest(operating, alert, (engine) => refuseRequest(engine, id, answer, by)),
   ...TOKENS,

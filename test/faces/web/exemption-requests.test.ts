@@ -59,22 +59,18 @@ describe('a request for an exemption', () => {
     on.clock.pass(7 * DAY_MS);
     expect((await readInbox(on.store, { limit: 50 })).total).toBe(0);
   });
-  it('has pages, in which no word is a link or markup of theirs, and forms only for who may answer', async () => {
+  it('has a page, in which no word is a link or markup of theirs, and forms only for who may answer', async () => {
     const { path, get, post } = await asked();
-    for (const page of [path, '/exemptions/requests']) {
-      const { status, html, text } = await get(page);
-      expect(status).toBe(200);
-      expectNothingOfTheirs(html);
-      expect(text).toContain('alert(1)');
-    }
-    const { text, html } = await get(path);
+    const { status, text, html } = await get(path);
+    expect(status).toBe(200);
+    expectNothingOfTheirs(html);
+    expect(text).toContain('alert(1)');
     expect(text).toContain('ban_device S-d1 : trustward claims release S-d1 --reason TEXT');
     expect(text).toContain('stays in force until its rule no longer matches or an operator releases it');
     expect(html).toContain(`action="${path}/grant"`);
     expect((await get(path, 'read')).html).not.toContain('/grant"');
     expect((await post(`${path}/grant`, { say: 'yes' }, 'read')).status).toBe(403);
     expect((await get('/exemptions/requests/nothing')).status).toBe(404);
-    expect((await get('/exemptions/requests?before=nothing')).status).toBe(400);
     expect((await get(path, 'none')).status).toBe(303);
   });
   it('is granted by a form, for as long as it says, once, and the ban stays', async () => {

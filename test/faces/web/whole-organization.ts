@@ -50,7 +50,6 @@ export const WHOLE_PAGES = {
   users: () => '/users',
   services: () => '/services',
   exemptions: () => '/exemptions',
-  'exemptions that people ask for': () => '/exemptions/requests',
   'a request for an exemption': (of) => `/exemptions/requests/${of.request}`,
   'the inbox': () => '/inbox',
   'an intent in doubt': (of) => `/intents/${of.doubt}`,

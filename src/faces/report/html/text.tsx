@@ -186,6 +186,8 @@ const TONES: Record<string, Tone> = {
   completed: 'calm',
   aborted: 'bad',
   running: 'wait',
+  waiting: 'wait',
+  granted: 'good',
   match: 'bad',
   no_match: 'calm',
   error: 'bad',

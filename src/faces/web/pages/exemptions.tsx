@@ -26,7 +26,6 @@ import { type JoinedView, joinedText, joinedView } from '../../report/plan-view.
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
 import { Act, Narrow, Pager, ReleasedTable, Said } from '../parts/act.tsx';
-import { REQUESTS_PATH } from './exemption-requests.tsx';
 
 // The form that adds an exemption: of one subject by any of its names, or of all with a value in a field.
 
@@ -335,9 +334,6 @@ async function listed(deps: HttpDeps, context: Ctx) {
         </Link>
         <Link class="button" href={addressOf(PATH, { list: 'over' })} aria-current={isOver ? 'page' : undefined}>
           Over
-        </Link>
-        <Link class="button" href={REQUESTS_PATH}>
-          Asked for
         </Link>
       </nav>
       <section class="card" id="list">
