@@ -52,6 +52,11 @@ const rule = z
     clear_for: text,
     cooldown: text,
     when_allowed: z.array(text).optional(),
+    notice: z
+      .strictObject({ before: text, remind: z.array(text), to: z.literal('owner') })
+      .optional()
+      .describe('it warns people first, and acts after the deadline'),
+    fix: z.strictObject({ text, url: text.nullable() }).optional().describe('what people can do, in their notice'),
     revert: z.boolean(),
     limits: z.strictObject({ max: count, percent: z.number(), per_day: count.optional() }),
     owners: z.enum(['one', 'all']),

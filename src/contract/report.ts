@@ -115,6 +115,7 @@ export const effect = z.strictObject({
     .optional(),
   ends: texts.readonly().optional(),
   joined: texts.readonly().optional(),
+  unwarned: texts.readonly().optional().describe('whom its rules could not warn first'),
 });
 
 export const run = z.strictObject({

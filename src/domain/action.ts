@@ -165,6 +165,8 @@ export interface Effect {
   ends?: readonly string[];
   /** Ids of exemptions that the target joined after they were made: an approval of this effect knows of them. */
   joined?: readonly string[];
+  /** Whom its rules could not warn: an approval of this effect knows of them. */
+  unwarned?: readonly string[];
 }
 
 /**
@@ -214,7 +216,11 @@ export interface ActionTraits {
    */
   alsoWrites?(settings: Facts): string[];
   /** Sources whose unpaged list a run must read for a rule with this action, whatever `when` reads. */
-  unpaged?(rule: { subject: SubjectKind; owners: 'one' | 'all' }): readonly ('devices' | 'users')[];
+  unpaged?(rule: {
+    subject: SubjectKind;
+    owners: 'one' | 'all';
+    notice?: object | undefined;
+  }): readonly ('devices' | 'users')[];
   /** Whether it is done already is seen in the list of bundles only. */
   readsBundles?: true;
   /** It leaves the owners of a device with one less. */

@@ -67,6 +67,12 @@ export const AUDIT_KINDS = [
   'token.added',
   'token.revoked',
   'history.forgotten',
+  'notice.begun',
+  'notice.sending',
+  'notice.delivered',
+  'notice.failed',
+  'notice.cancelled',
+  'notice.mended',
   'notice',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];

@@ -9,6 +9,7 @@ import type { ClaimStatus } from './episode.ts';
 import type { Exemption } from './exemption.ts';
 import type { Fact, Facts } from './facts.ts';
 import type { Intent } from './intent.ts';
+import type { NoticeState } from './notice.ts';
 import type { Stop } from './operator.ts';
 import type { Mode, Rule } from './rule.ts';
 import type { FleetDevice } from './subjects.ts';
@@ -62,6 +63,7 @@ export const CHECK_NAMES = [
   'approval-needed',
   'ceiling',
   'undone-anyway',
+  'notice-due',
 ] as const;
 export type CheckName = (typeof CHECK_NAMES)[number];
 
@@ -215,6 +217,8 @@ export interface BasisFacts {
   /** Its episode is over, and its proposals do not outlive it. */
   isOver?: boolean;
   matchingSince?: number | undefined;
+  /** Of a rule that warns first. */
+  notice?: NoticeState | undefined;
   lastAttemptMs?: number | undefined;
   /** The answer of the last run that judged it. */
   said?: StoredDecision | undefined;

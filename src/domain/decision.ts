@@ -31,6 +31,8 @@ export const REASONS = [
   'limits',
   'owners',
   'approval_needed',
+  'notice', // its rule warns first, and the deadline has not passed
+  'notice_undelivered', // somebody could not be warned
   'rule_matches', // act
   'matches_again', // act: Trustward undid it within the last 24 hours
   'cleared', // act: the last claim ended, undo it; or skip: another rule's undo does it
@@ -48,10 +50,16 @@ export const LIFTED_BY_APPROVAL: ReadonlySet<ReasonCode> = new Set([
   'approval_needed',
   'serial_shared',
   'joined_later',
+  'notice_undelivered',
 ]);
 
 /** Reasons to skip that time alone ends while the rule goes on matching: what has them waits for its time. */
-export const LIFTED_BY_TIME: ReadonlySet<ReasonCode> = new Set(['for_not_reached', 'cooldown', 'outside_window']);
+export const LIFTED_BY_TIME: ReadonlySet<ReasonCode> = new Set([
+  'for_not_reached',
+  'cooldown',
+  'outside_window',
+  'notice',
+]);
 
 /** Why a match does not act yet: how long it must last, and since when it has. That may be later than it was first seen: a pause begins it again. */
 export function lastingText(forMs: number, sinceMs: number): string {

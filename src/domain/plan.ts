@@ -329,6 +329,7 @@ export function contentOf({ key, action, target, settings, held, released, basis
     deletion: effect.deletion,
     ends: effect.ends,
     joined: effect.joined,
+    unwarned: effect.unwarned,
     basis: basis.map(({ rule, ruleHash, subjectId, facts }) => ({
       rule,
       ruleHash,

@@ -65,6 +65,10 @@ export interface Rule {
   cooldownMs: number;
   /** It acts in these windows alone; a match outside of them waits. Undefined: at any time. It undoes at any time. */
   whenAllowed?: readonly ChangeWindow[] | undefined;
+  /** It warns first, and acts when the deadline has passed and the notice was delivered. Undefined: it acts at once. */
+  notice?: RuleNotice | undefined;
+  /** What people do about it, as their notice says. `url` is https. */
+  fix?: { text: string; url: string | undefined } | undefined;
   /** When the last claim on a target ends, undo. */
   revert: boolean;
   /** Paths of the times that date what it reads: it undoes only after a newer report. Absent or empty: after a second reading. */
@@ -83,6 +87,15 @@ export interface Rule {
   sources: Source[];
   /** Texts that `when` compares a field of the record with, where the field has no closed set of values. */
   compared?: readonly ComparedText[];
+}
+
+/** Whom it warns before it acts, how long before, and when it says so again. `print`: of this and `then`: another one is warned of anew. */
+export interface RuleNotice {
+  beforeMs: number;
+  /** Before the deadline, the longest first. */
+  remindMs: readonly number[];
+  to: 'owner';
+  print: string;
 }
 
 export interface ComparedText {
@@ -133,6 +146,11 @@ export const CLEAR_FOR_LEAST_MS = 1_800_000;
 /** The rules that undo what they did too soon for a doubt about one report. */
 export function hastyRules<R extends Pick<Rule, 'revert' | 'clearForMs'>>(rules: readonly R[]): R[] {
   return rules.filter(({ revert, clearForMs }) => revert && clearForMs < CLEAR_FOR_LEAST_MS);
+}
+
+/** The rules that warn people and do not say what these can do about it. */
+export function helplessRules<R extends Pick<Rule, 'notice' | 'fix'>>(rules: readonly R[]): R[] {
+  return rules.filter(({ notice, fix }) => notice !== undefined && fix === undefined);
 }
 
 export const LIMITS_DEFAULT = { max: 25, percent: 5 } as const;

@@ -15,6 +15,7 @@ import type { FleetReader } from './fleet.ts';
 import type { IdentityChanges, IdentityReader, PresentPrints } from './identity.ts';
 import type { Intent, IntentStatus, SettledAs } from './intent.ts';
 import type { Lists } from './lists.ts';
+import type { Notice, NoticeFilter, StoredNotice } from './notice.ts';
 import type { Notification, NotificationStatus, StoredNotification } from './notification.ts';
 import type { Acceptance, InboxState, Stop } from './operator.ts';
 import type {
@@ -149,6 +150,8 @@ export interface RecordReader {
   stop(): Promise<Stop | undefined>;
   /** Notifications of the outbox, the newest first; ended ones are kept for 30 days. */
   notifications(filter: NotificationFilter, limit: number): Promise<StoredNotification[]>;
+  /** Messages to people before something of theirs is acted on, the newest first. */
+  notices(filter: NoticeFilter, limit: number): Promise<StoredNotice[]>;
   /** Tokens of the HTTP endpoint, the newest first, revoked ones too. */
   endpointTokens(): Promise<EndpointToken[]>;
   /** The same, a page of them. `before`: the id of the last one of the page before. */
@@ -439,6 +442,8 @@ export interface ActStore extends Pick<IntentTransitions, 'markSent' | 'settle' 
   episodesInForce(ids: readonly string[]): Promise<Episode[]>;
   /** Those of these rules about these subjects that are not closed. */
   openEpisodes(rules: readonly string[], subjects: readonly string[]): Promise<Episode[]>;
+  /** The notices of these episodes, as far as these are not closed; by episode. */
+  noticesOf(episodes: readonly string[]): Promise<ReadonlyMap<string, readonly Notice[]>>;
   /** Episodes that are not closed and have seen this target in a state that they propose. */
   episodesThatSaw(target: string): Promise<Episode[]>;
   /** Live intents on this target that deciding sees: those of its episodes and claims in force, and all that are not resolved. */

@@ -7,6 +7,7 @@ import type { Claim, Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption } from './exemption.ts';
 import type { Intent } from './intent.ts';
+import type { EndedNotices, NewNotice, Notice } from './notice.ts';
 import type { AlertCode } from './notification.ts';
 import type { Stop } from './operator.ts';
 import type { CarriedPlan, Plan } from './plan.ts';
@@ -86,6 +87,8 @@ export interface OpenState {
   exemptions?: readonly Exemption[];
   /** An operator stopped everything. */
   stop?: Stop | undefined;
+  /** Of episodes that are not closed, by episode. Absent in records of earlier versions: there are none. */
+  notices?: ReadonlyMap<string, readonly Notice[]> | undefined;
 }
 
 /** Subjects of these kinds whose open state is asked for, with their targets. */
@@ -117,6 +120,7 @@ export interface RunCommit {
   supersededPlans: string[];
   /** Exemptions that held back a match, and those whose coming end is announced for the first time. */
   exemptions?: { used: readonly string[]; warned: readonly string[] };
+  notices?: { begun: readonly NewNotice[]; ended: readonly EndedNotices[] };
   notes: AuditNote[];
 }
 

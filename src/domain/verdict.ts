@@ -4,6 +4,7 @@ import type { TrustEvent } from './event.ts';
 import type { Fact, Facts } from './facts.ts';
 import type { Lists } from './lists.ts';
 import type { LookBack } from './look-back.ts';
+import type { PersonMessage } from './notice.ts';
 import type { Rule } from './rule.ts';
 import type { Coverage } from './snapshot.ts';
 import { SOURCES, type Source, type SubjectKind, type SubjectSummary } from './subjects.ts';
@@ -39,6 +40,8 @@ export interface Match {
   flip?: Flip;
   /** Absent: the rule undoes nothing, or reads nothing that the platform dates. */
   reported?: ReportTimes;
+  /** What the platform itself advises about the subject; of a rule that warns people. */
+  advice?: PersonMessage['factors'];
 }
 
 /** Any other verdict on a subject that has an open episode or claim of that rule: decide/ must see these too. */

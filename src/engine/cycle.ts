@@ -3,6 +3,7 @@
 
 import type { Run, RunRequest, WatchLook, WatchRequest } from '../domain/run.ts';
 import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
+import { applyWarned } from './operate/plans.ts';
 import {
   abortRun,
   actContext,
@@ -61,6 +62,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     progress?.({ phase: 'settling doubts' });
     await resolveDoubts(acting);
     if (request.waitForDoubts) await settleDoubtsOnce(acting);
+    await applyWarned(engine, run);
     progress?.({ phase: 'sealing the audit' });
     return await completeRun(engine, run, pulled);
   } catch (error) {

@@ -108,6 +108,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   exemptions: [],
   intent_episodes: [],
   intents: [],
+  notices: [],
   planned_intents: [],
   plans: [],
   rejected_intents: [],

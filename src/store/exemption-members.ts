@@ -49,7 +49,8 @@ export function* addMembers(db: Db, exemption: string, members: readonly Exempti
 /** Where no trigger follows this table, what changes is noted here (postgres/migrations/0031-exemption-members.sql). */
 function* save(db: Db, row: MembersRow): Work<void> {
   const { noteChange } = db.dialect;
-  const note = (is: 'removed' | 'added') => db.run(noteChange?.('exemption_members', is) ?? '', row.exemption_id);
+  const note = (is: 'removed' | 'added') =>
+    db.run(noteChange?.('exemption_members', is, 'exemption_id') ?? '', row.exemption_id);
   if (noteChange) yield* note('removed');
   yield* db.upsert('exemption_members', { ...row }, 'exemption_id');
   if (noteChange) yield* note('added');

@@ -5,6 +5,7 @@ import type { AuditNote } from '../domain/audit-entry.ts';
 import { type DroppedIntents, differenceFrom, plannedCounts } from '../domain/plan.ts';
 import type { Removed } from '../domain/store.ts';
 import type { RecordReader } from '../domain/store-ports.ts';
+import { removeNotices } from './notices.ts';
 import { type Db, OPEN, UNRESOLVED, type Work } from './queries.ts';
 import { removeRevisions } from './save-plan.ts';
 import { removeUnshared } from './stored-json.ts';
@@ -120,6 +121,7 @@ function* removeRun(db: Db, { seq, id }: { seq: number; id: string }, removed: R
 function* removeEpisodes(db: Db, beforeMs: number): Work<number> {
   const ids = JSON.stringify((yield* db.all<{ id: string }>(OLD_EPISODES, beforeMs)).map(({ id }) => id));
   yield* db.run('DELETE FROM rejected_intents WHERE episode_id IN (SELECT value FROM json_each(?))', ids);
+  yield* removeNotices(db, ids);
   return yield* db.run('DELETE FROM episodes WHERE id IN (SELECT value FROM json_each(?))', ids);
 }
 

@@ -14,6 +14,7 @@ import {
   type OpenStateAbout,
 } from '../domain/store.ts';
 import { decisionsOn, episodesInForce, intentsOn, openClaimsOn } from './intent-log.ts';
+import { readOpenNotices } from './notices.ts';
 import { readExemptions, readStop } from './operator.ts';
 import { type Db, OPEN, ofEach, type Row, UNRESOLVED, type Work } from './queries.ts';
 import { CLAIM, DECISION, episodeOfRow, INTENT } from './rows.ts';
@@ -55,6 +56,7 @@ function* readingOpenState(db: Db, nowMs: number): Work<OpenState> {
     intents,
     lastAttempts: yield* readLastAttempts(db),
     lately: yield* readLately(db, nowMs),
+    notices: yield* readOpenNotices(db),
     ...(yield* readAround(db, nowMs)),
   };
 }
@@ -197,6 +199,10 @@ export function* readOpenStateOf(db: Db, nowMs: number, about: OpenStateAbout): 
     intents,
     lastAttempts: yield* readLastAttempts(db, targets),
     lately: yield* readLately(db, nowMs, true),
+    notices: yield* readOpenNotices(
+      db,
+      episodes.map(({ id }) => id),
+    ),
     ...(yield* readAround(db, nowMs)),
   };
 }

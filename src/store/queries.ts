@@ -24,8 +24,8 @@ export interface Dialect {
   /** The target and the person that an entry of the audit is about. */
   readonly auditTarget: string;
   readonly auditActor: string;
-  /** For a table that acting rests on and no trigger follows: notes its row of an exemption, before or after a change. */
-  noteChange?(table: string, is: 'removed' | 'added'): string;
+  /** For a table that acting rests on and no trigger follows: notes the rows with this key, before or after a change. */
+  noteChange?(table: string, is: 'removed' | 'added', key: string): string;
 }
 
 const member = (name: string) => `json_extract(bytes, '$.body.${name}')`;

@@ -50,6 +50,7 @@ import {
   planOutline,
   planProgress,
 } from './lists.ts';
+import { readNotices } from './notices.ts';
 import { readOpenFailures, readOpenState, readOpenStateOf } from './open-state.ts';
 import { exemptionPage, readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
@@ -252,6 +253,7 @@ export class SqlReader
   membersNow = this.over(membersNow);
   joinedLater = this.over(joinedLater);
   notifications = this.asks(readNotifications);
+  notices = this.asks(readNotices);
   endpointTokens = this.asks(readTokens);
   tokenPage = this.asks(tokenPage);
 }

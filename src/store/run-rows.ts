@@ -11,6 +11,7 @@ import type { RunCommit } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent, saveEpisode } from './intent-log.ts';
+import { saveNotices } from './notices.ts';
 import { saveOperatorState } from './operator.ts';
 import { type Db, eachWork, keepMeta, readMeta, type Work } from './queries.ts';
 import { CLAIM, DECISION, packFindings, talliedCounts } from './rows.ts';
@@ -70,6 +71,7 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Work<v
   yield* supersede(db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
   for (const carried of commit.carriedPlans) yield* carryOn(db, carried, ROWS_OF_STEP);
   if (commit.plan) yield* addPlan(db, commit.plan);
+  if (commit.notices) yield* saveNotices(db, commit.notices);
   const { planDigest, operator } = commit.findings;
   yield* db.run(
     'UPDATE runs SET findings = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',

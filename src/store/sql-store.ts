@@ -63,6 +63,7 @@ import {
   settle,
   withdraw,
 } from './intent-log.ts';
+import { doubtNotices, readOpenNotices, SqlNotices } from './notices.ts';
 import { dropIntents, dropRevisions, expireAll, expireOver, plansToDrop, removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { addNotification, SqlFeedPositions, SqlOutbox, type Unit } from './outbox.ts';
@@ -172,6 +173,7 @@ class SqlActStore extends SqlReader implements ActStore, ResolveStore {
   openClaimsOn = this.asks(openClaimsOn);
   episodesInForce = this.asks(episodesInForce);
   openEpisodes = this.asks(openEpisodes);
+  noticesOf = this.asks(readOpenNotices);
   episodesThatSaw = this.asks(episodesThatSaw);
   intentsOn = this.asks(intentsOn);
   attemptedOn = this.asks(attemptedOn);
@@ -399,6 +401,7 @@ export class SqlStore
 
   private *begunAnew({ stop, notes }: Accepted, why: string): Work<{ plans: number }> {
     const expired = yield* expireAll(this.db, stop.at, why);
+    yield* doubtNotices(this.db, why);
     yield* dropAcceptances(this.db);
     yield* saveStop(this.db, stop);
     this.audits.append([...notes, ...expired]);
@@ -416,6 +419,10 @@ export class SqlStore
   /** Notifications of this database; its writes are audited like all others. */
   outbox(): SqlOutbox {
     return new SqlOutbox(this.db, this.unitOfParts(), this.clock);
+  }
+
+  noticeBox(): SqlNotices {
+    return new SqlNotices(this.db, this.unitOfParts(), this.clock);
   }
 
   keptAnswers(hold?: SqlAnswers['hold']): SqlAnswers {

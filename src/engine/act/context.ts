@@ -20,6 +20,7 @@ import { lineOf } from '../../domain/errors.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
 import { areOthers } from '../../domain/identity.ts';
 import { contradicts, type Intent, type IntentBasis, isDone, isInDoubt } from '../../domain/intent.ts';
+import { noticeStateOf } from '../../domain/notice.ts';
 import type { Api, Clock, Ids, Log, QuietTime, TargetReads } from '../../domain/ports.ts';
 import type { Progress } from '../../domain/replay.ts';
 import type { Mode, Rule } from '../../domain/rule.ts';
@@ -179,6 +180,7 @@ async function factsInStore(
 ): Promise<FactsInStore> {
   if (!action.changesFleet) return { basis: intent.basis.map((basis) => ruleFacts(context, basis)) };
   const { store, actions } = context;
+  const noticeOf = await noticesWith(context, action, intent, fresh);
   const claims = await store.openClaimsOn(intent.target);
   const ids = [...intent.basis, ...claims].map(({ episodeId }) => episodeId);
   const episodes = new Map((await store.episodesInForce([...new Set(ids)])).map((episode) => [episode.id, episode]));
@@ -198,6 +200,7 @@ async function factsInStore(
   return {
     basis: intent.basis.map((basis) => ({
       ...ruleFacts(context, basis),
+      notice: noticeOf(basis),
       ...recordFacts(context, action, intent, basis, fresh),
       state: stateOf(context, fresh, action, basis),
       ...episodeFacts(intent, basis, episodes.get(basis.episodeId), claimed),
@@ -207,6 +210,28 @@ async function factsInStore(
     justDoneMs: await justDoneMs(context, action, intent, fresh),
     refused: action.refuse?.(fresh),
     room: await roomOf(context, action),
+  };
+}
+
+/** Of rules that warn first: whether those who own it, as just read, were warned and their time is over. */
+async function noticesWith(
+  context: ActContext,
+  action: Action,
+  { basis, undo }: Intent,
+  fresh: ReadBack,
+): Promise<(one: IntentBasis) => BasisFacts['notice']> {
+  const warning = undo || !action.takesDevice ? [] : basis.filter(({ rule }) => context.ruleNow(rule)?.notice);
+  if (warning.length === 0) return () => undefined;
+  const known = await context.store.noticesOf(warning.map(({ episodeId }) => episodeId));
+  const read = fresh.records.map((record) => ownTexts(record, 'Emails'));
+  const isUnread = fresh.owners === undefined && read.includes(undefined);
+  const owners = isUnread ? undefined : [...read.flatMap((own) => own ?? []), ...(fresh.owners ?? [])];
+  const at = { nowMs: context.clock.nowMs(), steady: context.steady.read() };
+  return ({ rule: id, subjectId, episodeId }) => {
+    const rule = context.ruleNow(id);
+    if (!rule?.notice) return undefined;
+    const own = rule.subject === 'user' ? [subjectId] : owners;
+    return noticeStateOf(rule.notice, { owners: own, notices: known.get(episodeId) ?? [] }, at);
   };
 }
 

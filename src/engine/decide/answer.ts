@@ -27,6 +27,7 @@ import {
 import { intentKey } from '../../domain/digest.ts';
 import { seenKey } from '../../domain/episode.ts';
 import { isDone } from '../../domain/intent.ts';
+import { noticeStateOf } from '../../domain/notice.ts';
 import { isLive, isOnTrial, leastMode, PER_DAY_TIMES, type Rule, waitsForPerson } from '../../domain/rule.ts';
 import type { RuleLimits } from '../../domain/run.ts';
 import {
@@ -190,7 +191,7 @@ function weighCeilings(asked: readonly Proposal[], { input }: Others): Added {
   const added = new Map<Proposal, Partial<TargetFacts>>();
   const bySeverity = asked
     .filter((proposal) => isLive(proposal.ownMode))
-    .sort((a, b) => SEVERITIES.indexOf(b.rule.severity) - SEVERITIES.indexOf(a.rule.severity));
+    .sort((a, b) => turnOf(a) - turnOf(b) || SEVERITIES.indexOf(b.rule.severity) - SEVERITIES.indexOf(a.rule.severity));
   const taken = new Map<ActionName, Set<string>>();
   for (const proposal of bySeverity) {
     const { name } = proposal.traits;
@@ -205,6 +206,12 @@ function weighCeilings(asked: readonly Proposal[], { input }: Others): Added {
     added.set(proposal, { room });
   }
   return added;
+}
+
+/** What can be done now goes before what waits for its deadline, and that before what nobody was warned of: so many are warned as may be done. */
+function turnOf({ notice }: Proposal): number {
+  if (!notice || notice.waits.length + notice.unwarned.length === 0) return 0;
+  return notice.waits.some((one) => one.notice === undefined) ? 2 : 1;
 }
 
 // How proposals for one target affect each other: contrary ones hold each other, a deletion waits for all others, and
@@ -386,6 +393,7 @@ class OwnUndos {
 function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput, ownUndos: OwnUndos): TargetFacts {
   const { traits, target, undo, intent, doubt, isUnsettled, isUnread, mayBeTheirs, exemption, joined, ownMode } =
     proposal;
+  proposal.notice = noticeOf(proposal, input);
   return {
     traits,
     target,
@@ -414,8 +422,22 @@ function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput, own
   };
 }
 
+/** Whom its rule warns: the user that it matched, or the owners of all devices that it would hit. */
+export function ownersToWarn({ summary, devices }: Pick<Proposal, 'summary' | 'devices'>): string[] | undefined {
+  if (summary.kind === 'user') return [summary.id];
+  if (devices.some(({ owners }) => owners === undefined)) return undefined;
+  return devices.flatMap(({ owners = [] }) => owners);
+}
+
+function noticeOf(proposal: Proposal, { openState, nowMs, steady }: DecideInput): Proposal['notice'] {
+  const { rule, traits, undo, episode } = proposal;
+  if (!rule.notice || undo || !traits.takesDevice) return undefined;
+  const notices = openState.notices?.get(episode?.id ?? '') ?? [];
+  return noticeStateOf(rule.notice, { owners: ownersToWarn(proposal), notices }, { nowMs, steady });
+}
+
 function basisOf(
-  { rule, summary, episode, intent, trusted, traits, target, older }: Proposal,
+  { rule, summary, episode, intent, trusted, traits, target, older, notice }: Proposal,
   input: DecideInput,
   ownUndos: OwnUndos,
 ): BasisFacts {
@@ -440,6 +462,7 @@ function basisOf(
     overriddenAt: episode?.overriddenAt,
     isReleased: isReleased(episode?.overriddenAt, { action: traits.inverse, target }, openState),
     matchingSince: episode?.matchingSince,
+    notice,
     lastAttemptMs: ownUndos.since(traits, target, lastAttemptMs) ? undefined : lastAttemptMs,
   };
 }

@@ -10,6 +10,7 @@ import { type Decision, keyOfDecision, type StoredDecision } from '../../domain/
 import { intentKey } from '../../domain/digest.ts';
 import { isFacts } from '../../domain/facts.ts';
 import type { IntentDraft } from '../../domain/intent.ts';
+import { nameOfUnwarned } from '../../domain/notice.ts';
 import type { PlannedIntent } from '../../domain/plan.ts';
 import { isLive, isOnTrial, leastMode, MODES } from '../../domain/rule.ts';
 import type { OpenState } from '../../domain/store.ts';
@@ -19,6 +20,7 @@ import { answer, reportTrials } from './answer.ts';
 import { followEpisodes } from './episodes.ts';
 import { Exemptions, memberOfAction, partiesOfSubject } from './exemptions.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
+import { noticesAfter } from './notices.ts';
 import { Claims, Observations, UndoProposals } from './observations.ts';
 import {
   aimOf,
@@ -220,6 +222,10 @@ function isSame(before: StoredDecision, proposal: Proposal): boolean {
     (before.mode === proposal.mode || answer.decision !== 'act') &&
     before.ruleHash === proposal.rule.hash &&
     before.episodeId === proposal.episode?.id &&
+    // When it is due becomes known when the notice is delivered.
+    (answer.reason === 'notice' || answer.reason === 'notice_undelivered'
+      ? before.reasonText === answer.reasonText
+      : true) &&
     changesSame(before, proposal)
   );
 }
@@ -326,6 +332,7 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
   yield;
 
   const reconciled = yield* reconcileDecisions(proposals, input);
+  const notices = noticesAfter(proposals, followed, input);
   const acts = yield* draftsToAct(proposals, reconciled.idOf, reconciled.isUnchanged);
   const planned = yield* plannedIntents(proposals, reconciled.idOf, input);
   return {
@@ -337,7 +344,8 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
     planned,
     exemptionsUsed: [...new Set(proposals.flatMap((proposal) => proposal.exemption?.id ?? []))],
     limits,
-    notes: [...followed.notes, ...claims.notes, ...reconciled.written.flatMap(notesOfDecision)],
+    notices: { begin: notices.begin, ended: notices.ended },
+    notes: [...notices.notes, ...followed.notes, ...claims.notes, ...reconciled.written.flatMap(notesOfDecision)],
   };
 }
 
@@ -432,8 +440,15 @@ function draftOf(group: readonly Proposal[], idOf: (proposal: Proposal) => strin
       decisionId: idOf(proposal),
       facts: proposal.facts,
     })),
-    effect: effectOf(first),
+    effect: effectOfAll(group),
   };
+}
+
+/** Several rules may warn others of one action. */
+function effectOfAll(group: readonly Proposal[]): Effect {
+  const effect = effectOf(group[0] as Proposal);
+  const unwarned = [...new Set(group.flatMap(({ notice }) => notice?.unwarned.map(nameOfUnwarned) ?? []))];
+  return unwarned.length === 0 ? effect : { ...effect, unwarned };
 }
 
 /** What goes back and forth by our own acts needs a person: the alert is about this entry. */

@@ -38,6 +38,8 @@ const WEIGHED: ReadonlySet<ReasonCode> = new Set([
   'drifted',
   'stopped',
   'frozen',
+  'notice',
+  'notice_undelivered',
 ]);
 
 /** Preflight refusals that recur while the list and the single record disagree. */

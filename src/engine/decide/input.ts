@@ -15,6 +15,7 @@ import type { Decision, ReasonCode, StoredDecision } from '../../domain/decision
 import type { Claim, Episode } from '../../domain/episode.ts';
 import type { NamedAct } from '../../domain/event.ts';
 import type { IntentDraft } from '../../domain/intent.ts';
+import type { EndedNotices, NewNotice } from '../../domain/notice.ts';
 import type { PlannedIntent } from '../../domain/plan.ts';
 import type { Ids } from '../../domain/ports.ts';
 import { isOnTrial, type Mode, type Rule } from '../../domain/rule.ts';
@@ -50,6 +51,8 @@ export const COUNTED_REASONS: readonly ReasonCode[] = [
   'ceiling',
   'stopped',
   'frozen',
+  'notice',
+  'notice_undelivered',
   'cleared',
   'drifted',
 ];
@@ -152,6 +155,13 @@ export interface DraftToAct {
   isUnchanged: boolean;
 }
 
+/** A notice to begin: at once, or when a person has approved what it is about (`grounds`, as `groundsOf` gives them). */
+export interface NoticeToBegin {
+  notice: NewNotice;
+  grounds: readonly string[];
+  isNow: boolean;
+}
+
 export interface Decided {
   /** Episodes and claims that changed. */
   episodes: Episode[];
@@ -163,6 +173,7 @@ export interface Decided {
   acts: DraftToAct[];
   /** What a person may approve; in a dry run also what a live run would do by itself. */
   planned: PlannedIntent[];
+  notices: { begin: NoticeToBegin[]; ended: EndedNotices[] };
   /** Exemptions that prevented an action on a match. */
   exemptionsUsed: string[];
   /** By rule that was judged: what was compared with its limits. */

@@ -23,9 +23,10 @@ import type { Episode } from '../../domain/episode.ts';
 import type { Exemption } from '../../domain/exemption.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
 import { type Intent, isDone, isUnresolved, settledMs } from '../../domain/intent.ts';
+import { type NoticeState, nameOfUnwarned } from '../../domain/notice.ts';
 import { isOnTrial, leastMode, type Mode, type Rule } from '../../domain/rule.ts';
 import { type Fleet, type FleetDevice, hasNoKnownDevice, type SubjectSummary } from '../../domain/subjects.ts';
-import type { Flip } from '../../domain/verdict.ts';
+import type { Flip, Match } from '../../domain/verdict.ts';
 import type { FollowedMatch } from './episodes.ts';
 import type { DecideInput } from './input.ts';
 
@@ -38,6 +39,8 @@ export interface Proposal {
   summary: SubjectSummary;
   facts: { [path: string]: Fact };
   flip?: Flip | undefined;
+  /** The platform's own, for people who are warned. */
+  advice?: Match['advice'];
   episode: Episode | undefined;
   /** All devices that the action touches: those of the serial number. */
   devices: FleetDevice[];
@@ -60,6 +63,8 @@ export interface Proposal {
   isPassedOn?: boolean;
   /** Of an undo: the report that clears its subject is not newer than what the episode has seen. */
   older?: OlderReport | undefined;
+  /** Of a rule that warns first; set when it is answered. */
+  notice?: NoticeState | undefined;
   /** The lowest of its rules' own modes. */
   ownMode: Mode;
   /** The lowest of `ownMode`, the run's and the daemon's mode. */
@@ -166,6 +171,7 @@ export function effectOf({ traits, target, settings, summary, ...proposal }: Pro
     ...(deletion && { deletion }),
     ...(proposal.ends?.length && { ends: proposal.ends }),
     ...(proposal.joined && { joined: proposal.joined.ids }),
+    ...(proposal.notice?.unwarned.length && { unwarned: proposal.notice.unwarned.map(nameOfUnwarned) }),
   };
 }
 
@@ -271,6 +277,7 @@ function proposalsOfMatch(
         summary: summaryOfTarget(match.summary, traits, target, input.bundles),
         facts: match.facts,
         flip: match.flip,
+        advice: match.advice,
         episode,
         devices: devicesTouched(traits, target, match.summary, input.fleet),
         intent: known.of(action, target, episode?.id),

@@ -8,6 +8,7 @@ import { intentKey } from '../../domain/digest.ts';
 import type { Episode } from '../../domain/episode.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Intent, IntentBasis } from '../../domain/intent.ts';
+import { noticeStateOf } from '../../domain/notice.ts';
 import { type Operator, saidText } from '../../domain/operator.ts';
 import { differenceFrom, episodesOf, type Plan, type PlannedIntent, successorText } from '../../domain/plan.ts';
 import type { TargetReads } from '../../domain/ports.ts';
@@ -89,7 +90,7 @@ export async function planContext(engine: Engine, plan: Plan): Promise<ActContex
 // The facts that checks get about an approved plan's intents before they begin: the stored state, the last runs'
 // answers and readings.
 
-type Asking = Pick<Engine, 'store' | 'clock' | 'actions' | 'active' | 'daemonMode'>;
+type Asking = Pick<Engine, 'store' | 'clock' | 'steady' | 'actions' | 'active' | 'daemonMode'>;
 
 export type FactsOfPlanned = (planned: PlannedIntent) => TargetFacts;
 
@@ -99,7 +100,7 @@ export async function planFacts(
   all: readonly PlannedIntent[],
   { freezeNow }: Pick<ActContext, 'freezeNow'>,
 ): Promise<FactsOfPlanned> {
-  const { store, clock, actions } = engine;
+  const { store, clock, steady, actions } = engine;
   const openState = await store.openState(clock.nowMs());
   const liveFor = episodesOf({ intents: [...all] });
   const live = (await store.intents({ liveFor })).flatMap((intent) =>
@@ -112,6 +113,8 @@ export async function planFacts(
     rejected: openState.rejected,
     said: new Map(openState.decisions.map((one) => [wordKey(one.rule, one.subject.id, one), one])),
     untrusted: await untrustedSources(engine),
+    notices: openState.notices ?? new Map(),
+    at: { nowMs: clock.nowMs(), steady: steady.read() },
   };
   const firstOf = firstIn(engine, openState);
   return (planned) => {
@@ -121,6 +124,7 @@ export async function planFacts(
       target: planned.target,
       undo: planned.undo,
       nowMs: clock.nowMs(),
+      effect: planned.effect,
       approved: true,
       // The limit of the rules' modes; the gate applies the daemon's mode.
       mode: 'enforce',
@@ -142,13 +146,15 @@ interface StoredForPlan {
   said: ReadonlyMap<string, NonNullable<BasisFacts['said']>>;
   /** By source: why it was not trusted when it was last read. */
   untrusted: ReadonlyMap<Source, string>;
+  notices: NonNullable<OpenState['notices']>;
+  at: Parameters<typeof noticeStateOf>[2];
 }
 
 function basisOf(
   planned: PlannedIntent,
   { rule, ruleHash, subjectId, episodeId }: IntentBasis,
-  { inverse }: TargetFacts['traits'],
-  { rules, episodes, live, rejected, said, untrusted }: StoredForPlan,
+  { inverse, takesDevice }: TargetFacts['traits'],
+  { rules, episodes, live, rejected, said, untrusted, notices, at }: StoredForPlan,
 ): BasisFacts {
   const { action, target } = planned;
   const ruleNow = rules.get(rule);
@@ -159,12 +165,18 @@ function basisOf(
   // nothing on a subject that was gone meanwhile.
   const isSlidOn =
     ruleNow?.sources.includes('events') && episode?.closeReason === 'cleared' && !liveOf(action) && !liveOf(inverse);
+  const { devices } = planned.effect;
+  const owners = devices.some((one) => one.owners === undefined)
+    ? undefined
+    : devices.flatMap((one) => one.owners ?? []);
+  const warned = { owners: ruleNow?.subject === 'user' ? [subjectId] : owners, notices: notices.get(episodeId) ?? [] };
   return {
     rule,
     ruleHash,
     subjectId,
     episodeId,
     ruleNow,
+    notice: takesDevice && ruleNow?.notice && noticeStateOf(ruleNow.notice, warned, at),
     untrusted: ruleNow?.sources.flatMap((source) => untrusted.get(source) ?? [])[0],
     isOver: (episode?.state ?? 'closed') === 'closed' && !isSlidOn,
     overriddenAt: episode?.overriddenAt,

@@ -3,6 +3,7 @@
 
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { Ask, Refused } from '../../domain/check.ts';
+import type { ReasonCode } from '../../domain/decision.ts';
 import { seenKey } from '../../domain/episode.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import type { Intent } from '../../domain/intent.ts';
@@ -24,6 +25,7 @@ import {
   shortDigest,
 } from '../../domain/plan.ts';
 import { leastMode, type Mode } from '../../domain/rule.ts';
+import type { Run } from '../../domain/run.ts';
 import type { PlanStore } from '../../domain/store-ports.ts';
 import { type ActContext, noSuchAction } from '../act/context.ts';
 import { isOpen, openAgain, openIntent, reopened } from '../act/gate.ts';
@@ -145,6 +147,9 @@ export async function applyPlan(engine: Engine, planId: string, operator: Operat
   const rest = await restToApply(engine, context, plan);
   if (releasedRule(plan) !== undefined) return applyRelease(engine, context, plan, rest, who);
   const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest, context));
+  if (opened.noticeMs > 0) await waitLonger(engine, plan, opened.noticeMs);
+  if (opened.waiting !== undefined && opened.fresh.length + opened.again.length === 0)
+    throw new AppError('conflict', opened.waiting);
   const { fresh, again, refused } = opened;
   const ids = [...fresh, ...again].map(({ id }) => id);
   const ended = await applying(engine, plan, fresh, { ...who, intents: ids, refused }, async () => {
@@ -154,6 +159,30 @@ export async function applyPlan(engine: Engine, planId: string, operator: Operat
   });
   return { plan: ended, intents: await engine.store.intents({ ids }), refused };
 }
+
+/** The notice begins with the approval, which does not end before its deadline. */
+async function waitLonger({ store, settings }: Engine, plan: Plan, noticeMs: number): Promise<void> {
+  const expiresAt = (plan.decidedAt ?? plan.createdAt) + noticeMs + settings.planTtlMs;
+  if (expiresAt > plan.expiresAt) await store.changePlan({ ...plan, expiresAt }, [], [], plan.status);
+}
+
+/** What people were warned of since a person approved it is done when its deadline has passed. Errors: those that end a run. */
+export async function applyWarned(engine: Engine, run: Pick<Run, 'mode'>): Promise<void> {
+  if (!isOpen(leastMode(run.mode, engine.daemonMode))) return;
+  const warning = new Set(engine.active().rules.flatMap(({ id, notice }) => (notice ? [id] : [])));
+  for (const status of warning.size === 0 ? [] : (['approved', 'interrupted'] as const)) {
+    for (const plan of await engine.store.plans({ status }, PLANS_MAX)) {
+      if (!plan.intents.some(({ basis }) => basis.some(({ rule }) => warning.has(rule)))) continue;
+      try {
+        await applyPlan(engine, plan.id, { by: plan.decidedBy ?? '', reason: undefined });
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === 'conflict')) throw error;
+      }
+    }
+  }
+}
+
+const PLANS_MAX = 100;
 
 /** The entry is committed, and people are alerted, before anything is done. */
 async function letThrough(engine: Engine, was: Plan, who: Operator): Promise<Plan> {
@@ -201,9 +230,13 @@ interface OpenedIntents {
   /** Live intents that failed before, and are tried again. */
   again: Intent[];
   refused: Applied['refused'];
-  /** Why some of them wait: a change window is in force, or it is none of the windows of their rules. */
+  /** Why some of them wait: a change window is in force, it is none of the windows of their rules, or people are warned first. */
   waiting: string | undefined;
+  /** How long people are warned before; 0: nothing waits for that. */
+  noticeMs: number;
 }
+
+const WAITING: ReadonlySet<ReasonCode> = new Set(['frozen', 'outside_window', 'notice']);
 
 /** Errors: AppError `conflict` when nothing may be called now; the plan keeps its status. */
 function openIntents(
@@ -213,7 +246,7 @@ function openIntents(
   ask: Ask,
   factsOf: FactsOfPlanned,
 ): OpenedIntents {
-  const opened: OpenedIntents = { fresh: [], again: [], refused: [], waiting: undefined };
+  const opened: OpenedIntents = { fresh: [], again: [], refused: [], waiting: undefined, noticeMs: 0 };
   const begun = new Set<string>();
   for (const planned of rest) {
     const { action, target, basis, settings, effect } = planned;
@@ -228,7 +261,9 @@ function openIntents(
         'conflict',
         `${refused.reasonText}; plan ${plan.id} stays ${plan.status}: \`resume\` comes first`,
       );
-    if (refused?.check === 'frozen' || refused?.check === 'outside-window') opened.waiting = waitingText(refused, plan);
+    if (refused && WAITING.has(refused.reason)) opened.waiting = waitingText(refused, plan);
+    if (refused?.reason === 'notice')
+      opened.noticeMs = Math.max(opened.noticeMs, ...facts.basis.map(({ ruleNow }) => ruleNow?.notice?.beforeMs ?? 0));
     const failed = facts.basis.find(({ earlier }) => earlier?.outcome === 'failed')?.earlier;
     const mode = leastMode(...facts.basis.map(({ ruleNow }) => ruleNow?.mode ?? 'off'), engine.daemonMode);
     const grounds = groundsOf(planned);
@@ -241,12 +276,11 @@ function openIntents(
     if (!refused) for (const ground of grounds) begun.add(ground);
   }
   demandOpen(engine, plan);
-  if (opened.waiting !== undefined && opened.fresh.length + opened.again.length === 0)
-    throw new AppError('conflict', opened.waiting);
   return opened;
 }
 
 function waitingText({ check, reasonText }: Refused, { id, status }: Plan): string {
+  if (check === 'notice-due') return `${reasonText}; plan ${id} stays ${status}: the first run after that does it`;
   const when = check === 'frozen' ? 'after the window, or with `--break-glass --reason TEXT`' : 'then';
   return `${reasonText}; plan ${id} stays ${status}: apply it ${when}`;
 }

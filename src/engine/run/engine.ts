@@ -13,7 +13,8 @@ import type { IdentityReader } from '../../domain/identity.ts';
 import { type Intent, timesRefused } from '../../domain/intent.ts';
 import type { Lists } from '../../domain/lists.ts';
 import type { LookBackSource } from '../../domain/look-back.ts';
-import type { PlannedIntent } from '../../domain/plan.ts';
+import type { NewNotice } from '../../domain/notice.ts';
+import { groundsOf, type PlannedIntent } from '../../domain/plan.ts';
 import type { Api, Clock, Ids, Log, QuietTime } from '../../domain/ports.ts';
 import type { PartReaders } from '../../domain/record-part.ts';
 import type { EventRows, HistoryRecorder } from '../../domain/recorded-history.ts';
@@ -48,7 +49,7 @@ import { type Beside, type Sealed, type SealInput, sealing } from '../approve/pl
 import { ask } from '../decide/checks/ask.ts';
 import { deciding } from '../decide/decide.ts';
 import { isAbout, partyOfRecord } from '../decide/exemptions.ts';
-import type { Decided, DecideInput, DecideSettings } from '../decide/input.ts';
+import type { Decided, DecideInput, DecideSettings, NoticeToBegin } from '../decide/input.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets, type TrustSettings } from '../pull/trust-gate.ts';
 import {
@@ -437,6 +438,7 @@ export interface DecidedRun {
   sealed: Sealed;
   /** New ones. */
   intents: Intent[];
+  notices: NewNotice[];
 }
 
 type PlansBeside = Pick<SealInput, 'beside' | 'pending' | 'approved'>;
@@ -450,6 +452,7 @@ export async function decideRun(
   // Deciding, sealing and committing take long for thousands of targets: a stop is answered between them.
   await giveWay();
   const decided = await drainedInTurns(deciding(input));
+  const beside = await plansBeside();
   const plans = sealing({
     id: ids.next(),
     runId: run.id,
@@ -457,7 +460,7 @@ export async function decideRun(
     nowMs: run.startedAt,
     ttlMs: settings.planTtlMs,
     planned: decided.planned,
-    ...(await plansBeside()),
+    ...beside,
     whyLeft: whyLeft(decided),
   });
   const sealed = await drainedInTurns(plans);
@@ -465,7 +468,10 @@ export async function decideRun(
     .filter((act) => !act.isUnchanged && act.retryOf === undefined)
     .map((act) => openIntent(act.draft, act.mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }));
   await giveWay();
-  return { decided, sealed, intents };
+  const approved = new Set(beside.approved.flatMap((plan) => plan.intents.flatMap(groundsOf)));
+  const isWanted = ({ isNow, grounds }: NoticeToBegin) => isNow || grounds.some((ground) => approved.has(ground));
+  const notices = decided.notices.begin.filter(isWanted).map(({ notice }) => notice);
+  return { decided, sealed, intents, notices };
 }
 
 /** In the words of the decision in its place, or of the end of its match. */
@@ -496,9 +502,9 @@ export async function plansBeside({ store }: Pick<Engine, 'store'>, beside: Besi
 }
 
 /** Whether a look has anything to record. */
-export function isAnything({ decided, sealed, intents }: DecidedRun): boolean {
+export function isAnything({ decided, sealed, intents, notices }: DecidedRun): boolean {
   const { episodes, claims, decisions, ended, acts, notes } = decided;
-  const changes = [episodes, claims, decisions, ended, notes, intents];
+  const changes = [episodes, claims, decisions, ended, notes, intents, notices];
   return sealed.notes.length > 0 || changes.some(({ length }) => length > 0) || acts.some(({ retryOf }) => retryOf);
 }
 

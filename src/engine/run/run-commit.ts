@@ -7,6 +7,7 @@ import { freezeText, windowAt } from '../../domain/change-window.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../../domain/exemption.ts';
 import type { Intent } from '../../domain/intent.ts';
+import type { NewNotice } from '../../domain/notice.ts';
 import { type RunOperatorState, silenceText, stopText, type UsedAcceptance } from '../../domain/operator.ts';
 import type { Log } from '../../domain/ports.ts';
 import { almostValues, isLive } from '../../domain/rule.ts';
@@ -127,7 +128,7 @@ export function commitOf(
   rules: RunRules,
   pulled: PulledSnapshot,
   input: DecideInput,
-  { decided, sealed, intents }: DecidedRun,
+  { decided, sealed, intents, notices }: DecidedRun,
   seen: OperatorStateSeen,
 ): RunCommit {
   return {
@@ -149,12 +150,14 @@ export function commitOf(
     carriedPlans: sealed.carried,
     supersededPlans: sealed.superseded,
     exemptions: { used: decided.exemptionsUsed, warned: seen.warned },
+    notices: { begun: notices, ended: decided.notices.ended },
     notes: [
       ...seen.notes,
       ...untrustedNotes(run, pulled),
       ...decided.notes,
       ...sealed.notes,
       ...intents.map((intent) => intentNote(run, intent)),
+      ...notices.map((notice) => noticeNote(run, notice)),
     ],
   };
 }
@@ -198,6 +201,12 @@ function untrustedNotes(run: Run, pulled: PulledSnapshot): AuditNote[] {
     const body = { run: run.id, source, state, reasons: reasons.map(({ code, text }) => ({ code, text })) };
     return [{ kind: 'source.untrusted' as const, body }];
   });
+}
+
+function noticeNote(run: Run, notice: NewNotice): AuditNote {
+  const { id, episodeId, rule, subject, target, address, round, content } = notice;
+  const about = { notice: id, run: run.id, episode: episodeId, rule, subject: { ...subject }, target, to: address };
+  return { kind: 'notice.begun', body: { ...about, round, action: content.action } };
 }
 
 function intentNote(run: Run, intent: Intent): AuditNote {

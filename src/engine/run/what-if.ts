@@ -71,7 +71,14 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
     notes: [],
   };
   const seen = operatorStateSeen(run, openState, pulled, engine.settings);
-  const { findings, decisions } = commitOf(run, rules, pulled, input, { decided, sealed: unsealed, intents }, seen);
+  const { findings, decisions } = commitOf(
+    run,
+    rules,
+    pulled,
+    input,
+    { decided, sealed: unsealed, intents, notices: [] },
+    seen,
+  );
   const record = { ...run, finishedAt: clock.nowMs(), findings, planId: undefined };
   const kept = decisions.map((decision) => ({
     ...decision,

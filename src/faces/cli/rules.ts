@@ -7,7 +7,7 @@ import { formatDuration } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { lostFactsText } from '../../domain/lists.ts';
 import { beyondHistoryText } from '../../domain/look-back.ts';
-import { almostValues, almostValueText, CLEAR_FOR_LEAST_MS, hastyRules } from '../../domain/rule.ts';
+import { almostValues, almostValueText, CLEAR_FOR_LEAST_MS, hastyRules, helplessRules } from '../../domain/rule.ts';
 import type { PullReader } from '../../domain/store-ports.ts';
 import { SOURCE_OF, SOURCES } from '../../domain/subjects.ts';
 import { ACTIONS } from '../../engine/act/actions.ts';
@@ -57,6 +57,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
   const keepMs = historyMsOf(env);
   const beyond = rulesBeyondHistory(rules, keepMs);
   const hasty = hastyRules(rules);
+  const helpless = helplessRules(rules);
   const failing = failingRules(runRuleTests(rules));
   const folders = shellWord(await rulesDirOf(io, options));
   write(
@@ -69,6 +70,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           ...(lists !== 'v1' && { lists, lost }),
           ...(beyond.length > 0 && { beyondHistory: beyond }),
           ...(hasty.length > 0 && { clearForBelow30m: hasty.map(({ id }) => id) }),
+          ...(helpless.length > 0 && { noticeWithoutFix: helpless.map(({ id }) => id) }),
           ...(almost.length > 0 && { almostValues: almost.map(({ text: _, ...one }) => one) }),
           ...(failing.length > 0 && { failing }),
           ...(unused.length > 0 && { unusedLists: unused.map(({ name }) => name) }),
@@ -82,6 +84,10 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           ...lost.map(({ rule, subject, facts }) => lostFactsText(rule, subject, facts)),
           ...beyond.map(({ rule, subject, facts }) => beyondHistoryText(rule, subject, facts, keepMs)),
           ...hasty.map(hastyText),
+          ...helpless.map(
+            ({ id }) =>
+              `rule \`${id}\` warns people and does not say what they can do: write \`fix: { text: …, url: https://… }\``,
+          ),
           ...almost.map(({ text }) => text),
           ...unused.map(({ name, file }) => `no rule reads the list \`${name}\` (\`${file}\`)`),
         ].join('\n'),

@@ -377,12 +377,37 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   'token.added': deed((told) => `made the token ${told.of('name')} of scope ${told.of('scope')}`),
   'token.revoked': deed((told) => `revoked the token ${told.of('name')}`),
   'history.forgotten': deed((told) => `removed the records of a ${told.of('subject')} from the history`),
+  'notice.begun': { words: (told) => `Before anything is done to ${told.target}, ${told.of('to')} is warned` },
+  'notice.sending': { words: (told) => `${stageOf(told)} to ${told.of('to')} about ${told.target} is being sent` },
+  'notice.delivered': {
+    words: (told) =>
+      `${stageOf(told)} to ${told.of('to')} about ${told.target} was delivered: it acts not before ${told.time('dueAt')}`,
+  },
+  'notice.failed': {
+    words: (told) =>
+      `${stageOf(told)} to ${told.of('to')} about ${told.target} ${NOT_DELIVERED[told.of('how')] ?? 'was not delivered'}${told.because('why')}`,
+  },
+  'notice.cancelled': { words: (told) => `What was said about ${told.target} no longer counts${told.because('why')}` },
+  'notice.mended': {
+    words: (told) => `${told.subject} was mended before the deadline (${told.time('dueAt')}), and nothing was done`,
+  },
   notice: { words: (told) => asSentence(told.of('text', 'a notice')) },
 };
 
 /** What an operator said to the person who asked. */
 function said(told: Told): string {
   return `, saying “${told.of('say')}”`;
+}
+
+const NOT_DELIVERED: { readonly [how: string]: string } = {
+  not_sent: 'was not sent, and is tried again',
+  refused: 'was not delivered',
+  doubt: 'may have been sent, or not',
+  cancelled: 'is not sent',
+};
+
+function stageOf(told: Told): string {
+  return told.of('stage') === 'reminder' ? 'A reminder' : 'The notice';
 }
 
 function messageOf(told: Told): string {

@@ -156,7 +156,7 @@ export function settingsOfAction({ with: settings }: ActionOfRule): string {
 
 /** By the names that rule files have. */
 export function ruleSettings(rule: Rule): { name: string; text: string }[] {
-  const { forMs, clearForMs, cooldownMs, whenAllowed, revert, owners, watch } = rule;
+  const { forMs, clearForMs, cooldownMs, whenAllowed, notice, fix, revert, owners, watch } = rule;
   const lasting = (ms: number, what: string) =>
     ms === 0 ? `${what} at once` : `${what} after ${formatDuration(ms)} without a break`;
   return [
@@ -177,6 +177,15 @@ export function ruleSettings(rule: Rule): { name: string; text: string }[] {
           },
         ]
       : []),
+    ...(notice
+      ? [
+          {
+            name: 'notice',
+            text: `owners are warned first, and it acts ${formatDuration(notice.beforeMs)} after the delivery${notice.remindMs.map((ms, at) => `${at === 0 ? '; they are reminded ' : ', '}${formatDuration(ms)}`).join('')}${notice.remindMs.length > 0 ? ' before that' : ''}`,
+          },
+        ]
+      : []),
+    ...(fix ? [{ name: 'fix', text: fix.url === undefined ? fix.text : `${fix.text} (${fix.url})` }] : []),
     {
       name: 'revert',
       text: revert ? 'what it did is undone when it no longer matches' : 'what it did stays until a person undoes it',

@@ -17,6 +17,14 @@ export function ruleView(rule: Rule): RuleShown {
     for: formatDuration(rule.forMs),
     clear_for: formatDuration(rule.clearForMs),
     cooldown: formatDuration(rule.cooldownMs),
+    ...(rule.notice && {
+      notice: {
+        before: formatDuration(rule.notice.beforeMs),
+        remind: rule.notice.remindMs.map(formatDuration),
+        to: rule.notice.to,
+      },
+    }),
+    ...(rule.fix && { fix: { text: rule.fix.text, url: rule.fix.url ?? null } }),
     ...(rule.whenAllowed && { when_allowed: rule.whenAllowed.map(({ text }) => text) }),
     revert: rule.revert,
     limits: { max, percent, ...(perDay !== undefined && { per_day: perDay }) },

@@ -58,6 +58,8 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   limits: "more targets at once than the rule's limit allows",
   owners: 'several devices of one owner would be affected at once',
   approval_needed: 'only with the yes of a person',
+  notice: 'people are warned first, and the deadline has not passed',
+  notice_undelivered: 'somebody could not be warned first',
   rule_matches: 'the rule matches',
   matches_again: 'the rule matches again, less than a day after Trustward undid it',
   cleared: 'what was done is undone: the rule that led to it no longer matches',
@@ -250,10 +252,7 @@ const STATE_WORDS = {
   failed: 'could not be read',
 };
 
-/**
- * Whether approving the run's plan lets a held decision continue. A dry run's plan may hold what a ceiling then holds
- * back.
- */
+/** Whether approving the run's plan lets a held decision continue. A ceiling may then hold what a dry run's plan has. */
 function waitsInPlan({ decision, reason, inPlan }: RunDecision): boolean {
   return decision === 'hold' && inPlan && LIFTED_BY_APPROVAL.has(reason);
 }

@@ -8,6 +8,7 @@ import type { Exemption } from '../../domain/exemption.ts';
 import { factText, SECRET_TEXT } from '../../domain/fact-packs.ts';
 import type { Fact } from '../../domain/facts.ts';
 import type { FactChange } from '../../domain/look-back.ts';
+import { type Notice, noticesByEpisode } from '../../domain/notice.ts';
 import type { Stop } from '../../domain/operator.ts';
 import {
   formOf,
@@ -61,6 +62,7 @@ function openRowsOf(open: OpenState): OpenRows {
       (open.exemptions ?? []).flatMap(({ id, members }) => (members === undefined ? [] : [[id, members]])),
     ),
     stop: new Map(open.stop ? [[THE_STOP, open.stop]] : []),
+    notice: byId([...(open.notices?.values() ?? [])].flat()),
   };
 }
 
@@ -110,7 +112,13 @@ function openStateOf(rows: OpenRows, keys: OpenKeys = {}, hasForgotten = false):
       return own === undefined ? (one as Exemption) : { ...(one as Exemption), members: own };
     }),
     stop: stop as Stop | undefined,
+    ...noticesIn(chosen('notice').map(([, notice]) => notice as Notice)),
   };
+}
+
+/** Absent where there is none: earlier versions recorded none. */
+function noticesIn(all: readonly Notice[]): Pick<OpenState, 'notices'> {
+  return all.length === 0 ? {} : { notices: noticesByEpisode(all) };
 }
 
 function latelyIn(lately: Map<string, MatchedLately>): Pick<OpenState, 'lately'> {
@@ -543,6 +551,7 @@ const OPEN_ROWS = {
   exemption: 'standing',
   members: 'standing',
   stop: 'standing',
+  notice: 'standing',
 } as const satisfies Record<string, RowHold>;
 
 type OpenKind = keyof typeof OPEN_ROWS;

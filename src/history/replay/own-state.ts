@@ -7,6 +7,7 @@ import type { StoredDecision } from '../../domain/decision.ts';
 import { intentKey } from '../../domain/digest.ts';
 import { type Claim, type Episode, isOpenClaim, seenOfKey } from '../../domain/episode.ts';
 import { type Intent, isDone, isUnresolved } from '../../domain/intent.ts';
+import { type Notice, noticesByEpisode } from '../../domain/notice.ts';
 import type { Ids } from '../../domain/ports.ts';
 import type { Run } from '../../domain/run.ts';
 import { attemptKey, latelyKey, latelyOf, type MatchedLately, type OpenState } from '../../domain/store.ts';
@@ -194,6 +195,8 @@ export class OwnState {
   private readonly lately: OwnLately;
   /** Keys by episode: a rejection holds as long as its episode. */
   private readonly rejected = new Map<string, Set<string>>();
+  /** As if each notice were delivered at once. */
+  private notices: ReadonlyMap<string, readonly Notice[]>;
   private counted: CountedDecision[] = [];
   private attemptsSince = new Map<ActionName, number>();
 
@@ -205,6 +208,7 @@ export class OwnState {
     this.rows = new OwnRows(begun);
     this.attempts = new OwnAttempts(begun, atMs);
     this.lately = new OwnLately(begun, atMs);
+    this.notices = begun.notices ?? new Map();
   }
 
   /** At a run, with what people did until then. `recorded`: its own open state. */
@@ -219,6 +223,7 @@ export class OwnState {
       lately: this.lately.inDayBefore(nowMs),
       exemptions,
       stop,
+      notices: this.notices,
     };
   }
 
@@ -262,9 +267,20 @@ export class OwnState {
     for (const intent of intents) if (!isGone(intent)) done.push(await this.carryOut(intent, run.startedAt));
     this.showOutcomes(done);
     this.lately.add(rows.episodes.values());
+    this.warn(run, decided);
     rows.forgetOver();
     for (const id of this.rejected.keys()) if (!rows.episodes.has(id)) this.rejected.delete(id);
     return done;
+  }
+
+  private warn({ startedAt }: Run, { notices: { begin, ended } }: Decided): void {
+    const over = new Set(ended.flatMap(({ ids }) => ids));
+    const kept = [...this.notices.values()].flat().filter(({ id }) => !over.has(id));
+    const told = begin.flatMap(({ notice, isNow }): Notice[] => {
+      const dueAt = startedAt + notice.beforeMs;
+      return isNow ? [{ ...notice, status: 'delivered', attempts: 1, deliveredAt: startedAt, dueAt }] : [];
+    });
+    this.notices = noticesByEpisode([...kept, ...told]);
   }
 
   private toBeCarriedOut(run: Run, { acts }: Decided): Intent[] {

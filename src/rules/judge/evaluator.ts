@@ -2,10 +2,10 @@
 // Compiled once for a rule set; nothing here reads files, time or network, and no code is generated.
 import { canonicalJson } from '../../base/json.ts';
 import type { TrustEvent } from '../../domain/event.ts';
-import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
+import { type Fact, type Facts, isFacts, ownText } from '../../domain/facts.ts';
 import type { Lists } from '../../domain/lists.ts';
 import type { LookBack } from '../../domain/look-back.ts';
-import { redacted } from '../../domain/secrets.ts';
+import { redacted, textWithoutSecrets } from '../../domain/secrets.ts';
 import { ID_FIELD, SUBJECT_KINDS, type SubjectKind, type SubjectSummary, summaryOf } from '../../domain/subjects.ts';
 import type {
   DoubtWhy,
@@ -141,6 +141,7 @@ function judgeRecords(
       const flip = flipOf?.(rule.rule, summary.id, 'match', frame.record);
       const match: Match = { rule: rule.rule.id, summary, facts: factsOf(rule, frame), ...reportedOf(rule, frame) };
       if (flip) match.flip = flip;
+      if (rule.rule.notice) match.advice = adviceOf(frame.record);
       matches.push(match);
     } else {
       context.onDoubt?.(index, frame.record, program.reasons.of(truth).fact);
@@ -214,6 +215,23 @@ function judgeRecords(
       return { ...found(), values: reader.countedParts() };
     },
   };
+}
+
+/** Bounds of what a hostile record may say. */
+const ADVICES_MAX = 10;
+const ADVICE_LENGTH_MAX = 1_000;
+
+function adviceOf(record: Facts): NonNullable<Match['advice']> {
+  const trust = Object.hasOwn(record, 'TrustData') ? record.TrustData : undefined;
+  const factors = isFacts(trust) && Object.hasOwn(trust, 'Factors') ? trust.Factors : undefined;
+  const given = Array.isArray(factors) ? factors.filter(isFacts) : [];
+  const advice = given.flatMap((factor) => {
+    const text = textWithoutSecrets(ownText(factor, 'RemediationDescription') ?? '').slice(0, ADVICE_LENGTH_MAX);
+    const url = ownText(factor, 'RemediationURL') ?? '';
+    const isLink = url.length <= ADVICE_LENGTH_MAX && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+    return text === '' ? [] : [{ text, url: isLink ? url : undefined }];
+  });
+  return advice.slice(0, ADVICES_MAX);
 }
 
 function newTally(rule: string): RuleTally {

@@ -9,7 +9,7 @@ import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.ts';
 import type { Lists } from '../../domain/lists.ts';
-import type { ActionOfRule } from '../../domain/rule.ts';
+import type { ActionOfRule, Rule } from '../../domain/rule.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { PortableRules } from '../../domain/verdict.ts';
 import { readActions } from '../check/actions.ts';
@@ -47,7 +47,7 @@ import {
 // Zod's issues about a rule file → problems in plain words: what was expected, what was found, and the nearest known
 // name.
 
-const DURATION_KEYS = new Set(['for', 'clear_for', 'cooldown', 'ago', 'from', 'to']);
+const DURATION_KEYS = new Set(['for', 'clear_for', 'cooldown', 'ago', 'from', 'to', 'before']);
 
 /** Reports all issues of a file; `value` is what the file contains. */
 function reportFormat(issues: readonly z.core.$ZodIssue[], value: Fact, problems: Problems): void {
@@ -85,7 +85,7 @@ const isMissing = (issue: z.core.$ZodIssue): boolean =>
 
 function isDurationPlace(place: Place): boolean {
   const last = place.at(-1);
-  return (typeof last === 'string' && DURATION_KEYS.has(last)) || place.at(-2) === 'fresh';
+  return (typeof last === 'string' && DURATION_KEYS.has(last)) || place.at(-2) === 'fresh' || place.at(-2) === 'remind';
 }
 
 function sentence(issue: z.core.$ZodIssue, found: Fact | undefined): string {
@@ -378,6 +378,7 @@ function readRule(
   }
   for (const fault of allowedOf(parsed.data?.when_allowed ?? []).faults)
     problems.add('value', ['when_allowed'], `\`when_allowed\`: ${fault}`);
+  if (parsed.success) refuseNotice(parsed.data, proposals, options.traits, problems);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
   const used = [...reads.lists].sort().flatMap((name) => lists.get(name) ?? []);
   const parts = { proposals, condition, reads, lists: used, targets, tests: readTests(parsed.data, lineOf) };
@@ -410,6 +411,7 @@ function assemble(
     clearForMs: parseDuration(data.clear_for) ?? 0,
     cooldownMs: parseDuration(data.cooldown) ?? 0,
     whenAllowed: data.when_allowed === undefined ? undefined : allowedOf(data.when_allowed).windows,
+    ...noticeOf(data, proposals),
     revert: data.revert,
     reportTimes: data.revert ? reportTimesOf(data, reads) : [],
     limits: limitsOf(data),
@@ -434,6 +436,48 @@ function allowedOf(written: string | string[]): ReturnType<typeof parseAllowed> 
 
 function limitsOf({ limits: { max, percent, per_day: perDay } }: RuleFile): LoadedRule['limits'] {
   return { max, percent, ...(perDay !== undefined && { perDay }) };
+}
+
+const BEFORE_MIN_MS = 300_000;
+const BEFORE_MAX_MS = 30 * 86_400_000;
+
+/** A deadline that nobody could keep, one that comes before its own reminder, and a warning of what takes nothing from anybody. */
+function refuseNotice(
+  { notice, fix }: RuleFile,
+  proposals: readonly ActionOfRule[],
+  traits: ReadOptions['traits'],
+  problems: Problems,
+): void {
+  const taking = proposals.some(({ action }) => traits.get(action)?.takesDevice);
+  for (const [word, given] of [['notice', notice] as const, ['fix', fix] as const])
+    if (given && proposals.length > 0 && !taking)
+      problems.add('value', [word], `\`${word}\` is for rules that take something from people, such as a ban`);
+  if (fix?.url !== undefined && !(URL.canParse(fix.url) && new URL(fix.url).protocol === 'https:'))
+    problems.add(
+      'value',
+      ['fix', 'url'],
+      `\`fix.url\`: expected an address that begins with https://, found \`${fix.url}\``,
+    );
+  if (!notice) return;
+  const beforeMs = parseDuration(notice.before) ?? 0;
+  if (beforeMs < BEFORE_MIN_MS || beforeMs > BEFORE_MAX_MS)
+    problems.add('value', ['notice', 'before'], `\`notice.before\`: expected 5m to 30d, found \`${notice.before}\``);
+  notice.remind.forEach((written, index) => {
+    const ms = parseDuration(written) ?? 0;
+    const than = index === 0 ? notice.before : (notice.remind[index - 1] as string);
+    if (ms > 0 && ms < (parseDuration(than) ?? 0)) return;
+    const what = `\`notice.remind[${index}]\`: expected less than \`${than}\`, and more than 0, found \`${written}\``;
+    problems.add('value', ['notice', 'remind', index], what);
+  });
+}
+
+function noticeOf({ notice, fix }: RuleFile, then: readonly ActionOfRule[]): Pick<Rule, 'notice' | 'fix'> {
+  const ms = (text: string) => parseDuration(text) ?? 0;
+  const read = notice && { beforeMs: ms(notice.before), remindMs: notice.remind.map(ms), to: notice.to };
+  return {
+    ...(read && { notice: { ...read, print: digestOf([read, then]) } }),
+    ...(fix && { fix: { text: fix.text, url: fix.url } }),
+  };
 }
 
 /** The rule with another `when` or `fresh`; undefined when the result fails its checks. */

@@ -471,6 +471,18 @@ export const ruleSchema = z.strictObject({
     .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
     .optional()
     .describe('Acts only in these windows, such as `Mon 09:00-Fri 17:00 Europe/Berlin`; a match outside of them waits'),
+  notice: z
+    .strictObject({
+      before: duration.describe('From 5m to 30d: how long before it acts'),
+      remind: z.array(duration).max(5).default([]).describe('How long before the deadline it says so again'),
+      to: z.literal('owner').default('owner'),
+    })
+    .optional()
+    .describe('Warns the owners first, and acts when the deadline has passed and the notice was delivered'),
+  fix: z
+    .strictObject({ text: z.string().min(1).max(2_000), url: z.string().max(2_000).optional() })
+    .optional()
+    .describe('What people can do about it, in their notice'),
   revert: z
     .boolean()
     .default(false)
@@ -505,6 +517,8 @@ export const KEYS: Record<string, readonly string[]> = {
   '': Object.keys(ruleSchema.shape),
   tests: Object.keys(testSchema.shape),
   limits: ['max', 'percent', 'per_day'],
+  notice: ['before', 'remind', 'to'],
+  fix: ['text', 'url'],
   then: ['action', 'with'],
   gaps: ['from', 'to'],
   expect: ['verdict', 'reasons'],

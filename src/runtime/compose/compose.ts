@@ -11,7 +11,7 @@ import type { Alert } from '../../domain/notification.ts';
 import { type Clock, type Log, NO_CALLS, type QuietPeriod } from '../../domain/ports.ts';
 import type { EventRows } from '../../domain/recorded-history.ts';
 import type { Progress } from '../../domain/replay.ts';
-import { leastMode, type Mode } from '../../domain/rule.ts';
+import { isLive, leastMode, type Mode } from '../../domain/rule.ts';
 import { actionsWith } from '../../engine/act/actions.ts';
 import { auditSourcesOf, restoredWhy, verifyAudit } from '../../engine/audit/sources.ts';
 import { PLACEHOLDER_SERIALS } from '../../engine/decide/earlier-answers.ts';
@@ -35,8 +35,9 @@ import { takeWriterLock } from '../../store/sqlite/writer-lock.ts';
 import type { Config } from '../config/config.ts';
 import { consoleDatabaseOf, credentialFault, isToken } from '../config/name-reader.ts';
 import { Alerts } from '../notify/alerts.ts';
-import { DatabaseAlert, Deliveries, QuietHours } from '../notify/delivery.ts';
+import { DatabaseAlert, Deliveries, type DeliveryLoop, QuietHours } from '../notify/delivery.ts';
 import { type FeedState, Feeds } from '../notify/feed.ts';
+import { NoticeDeliveries, type NoticeDeps } from '../notify/notices.ts';
 import { Heartbeat, secretFault, type Webhook } from '../notify/settings.ts';
 import { bootId, quietTime, steadyTime, systemClock } from '../system/clock.ts';
 import { newPrintKey, systemIds, systemRandom } from '../system/ids.ts';
@@ -154,6 +155,8 @@ interface NotificationParts {
   health: StoreHealth;
   clock: Clock;
   log: Log;
+  /** How people are written to, and whether they may be now. */
+  people: Pick<NoticeDeps, 'mailer' | 'links' | 'maySend'>;
 }
 
 function composeNotifications(parts: NotificationParts): Notifications {
@@ -165,6 +168,15 @@ function composeNotifications(parts: NotificationParts): Notifications {
   const outbox = store.outbox();
   const deliveries = new Deliveries({ outbox, webhooks, clock, random: systemRandom, log, publicUrl });
   const ids = systemIds(clock);
+  const notices = new NoticeDeliveries({
+    ...parts.people,
+    box: store.noticeBox(),
+    reader: store,
+    ids,
+    clock,
+    random: systemRandom,
+    log,
+  });
   const ending = new AbortController();
   const database = new DatabaseAlert({ fault: () => health.fault(), webhooks, ids, clock, log, signal: ending.signal });
   const exemptions = { warnMs: parts.config.timing.exemptionWarnMs, unusedMs: parts.config.timing.exemptionUnusedMs };
@@ -199,6 +211,7 @@ function composeNotifications(parts: NotificationParts): Notifications {
     begin: () => feeds.begin(),
     feeds: () => feeds.states(),
     afterwards: async () => {
+      notices.poke();
       await alerts.look().catch(failed);
       deliveries.poke();
     },
@@ -212,6 +225,7 @@ function composeNotifications(parts: NotificationParts): Notifications {
         );
       await Promise.all([
         deliveries.run(signal),
+        notices.run(signal),
         feeds.run(signal),
         alerts.watchSilence(silenceMs, signal, failed),
         quietHours.watch(look, signal),
@@ -220,8 +234,10 @@ function composeNotifications(parts: NotificationParts): Notifications {
     deliverDue: async (cut) => {
       const limit = AbortSignal.any([cut, AbortSignal.timeout(LAST_ROUND_MS)]);
       const flushed = feeds.flush(limit);
-      while (!limit.aborted && (await deliveries.round(limit)) === 'more');
-      await flushed;
+      const rest = async (loop: DeliveryLoop) => {
+        while (!limit.aborted && (await loop.round(limit)) === 'more');
+      };
+      await Promise.all([flushed, rest(deliveries), rest(notices)]);
     },
   };
 }
@@ -445,7 +461,9 @@ export async function composeEngine(
     await refuseOtherAddress(store, binding);
     const checkpointer = await opened.openCheckpoints();
     closing.add(() => checkpointer.publish());
-    const notifications = composeNotifications({ config, store, health, clock, log });
+    let maySend = () => false;
+    const people = { maySend: () => maySend() };
+    const notifications = composeNotifications({ config, store, health, clock, log, people });
     if (place.part !== 'endpoint') {
       closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
       await notifications.begin();
@@ -510,6 +528,7 @@ export async function composeEngine(
       history,
       afterwards: () => notifications.afterwards(),
     };
+    maySend = () => isLive(engine.daemonMode);
     if (isActor) await store.abortStaleRuns(clock.nowMs());
     return {
       config,

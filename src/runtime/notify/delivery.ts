@@ -104,16 +104,21 @@ interface DeliveryDeps {
   send?: typeof deliver;
 }
 
-const BATCH = 16;
+export const BATCH = 16;
 const PAUSE_FIRST_MS = 5_000;
 const PAUSE_MAX_MS = 3_600_000;
 /** For a full database or a clock that jumps: the outbox is checked again after this long, whatever it returned. */
 const LOOK_AGAIN_MS = 60_000;
 
-export class Deliveries {
+/** Attempts what is due, waits until the next is, and again. */
+export abstract class DeliveryLoop {
   private wake = new AbortController();
 
-  constructor(private readonly deps: DeliveryDeps) {}
+  constructor(private readonly loop: { clock: Clock; log: Log; what: string }) {}
+
+  /** Attempts once what is due now. Returns whether more may be due. Errors: those of the store. */
+  protected abstract attempt(signal: AbortSignal): Promise<'more' | 'done'>;
+  protected abstract nextDueAt(): Promise<number | undefined>;
 
   /** Something may be due now. */
   poke(): void {
@@ -131,20 +136,13 @@ export class Deliveries {
   }
 
   /**
-   * Attempts once what is due now; failures stay in the outbox. Returns whether more may be due, or that the outbox
-   * itself failed. Never throws.
+   * Attempts once what is due now; failures stay. Returns whether more may be due, or that the store itself failed. Never throws.
    */
   async round(signal: AbortSignal): Promise<'more' | 'done' | 'failed'> {
-    const { outbox, clock, log } = this.deps;
     try {
-      const nowMs = clock.nowMs();
-      const due = await outbox.claim(nowMs, nowMs + claimMsOf(this.deps.webhooks.values()), BATCH);
-      const tried = await Promise.allSettled(due.map((notification) => this.tryOnce(notification, signal)));
-      const broken = tried.find((one) => one.status === 'rejected');
-      if (broken) throw broken.reason;
-      return due.length === BATCH ? 'more' : 'done';
+      return await this.attempt(signal);
     } catch (error) {
-      log.error({}, `the outbox cannot be delivered: ${lineOf(error)}`);
+      this.loop.log.error({}, `${this.loop.what} cannot be delivered: ${lineOf(error)}`);
       return 'failed';
     }
   }
@@ -154,10 +152,35 @@ export class Deliveries {
    * and again.
    */
   private async pause(hasFailed: boolean, signal: AbortSignal): Promise<void> {
-    const { outbox, clock } = this.deps;
-    const nextAt = hasFailed ? undefined : await outbox.nextDueAt().catch(() => undefined);
+    const { clock } = this.loop;
+    const nextAt = hasFailed ? undefined : await this.nextDueAt().catch(() => undefined);
     const waitMs = nextAt === undefined ? LOOK_AGAIN_MS : Math.min(Math.max(nextAt - clock.nowMs(), 1), LOOK_AGAIN_MS);
     await clock.sleep(waitMs, signal).catch(() => {}); // poked, or being stopped
+  }
+}
+
+/** Each of these, at once. Errors: the first failure, when all are over. */
+export async function attemptEach<T>(due: readonly T[], attempt: (one: T) => Promise<void>): Promise<'more' | 'done'> {
+  const tried = await Promise.allSettled(due.map(attempt));
+  const broken = tried.find((one) => one.status === 'rejected');
+  if (broken) throw broken.reason;
+  return due.length === BATCH ? 'more' : 'done';
+}
+
+export class Deliveries extends DeliveryLoop {
+  constructor(private readonly deps: DeliveryDeps) {
+    super({ clock: deps.clock, log: deps.log, what: 'the outbox' });
+  }
+
+  protected async attempt(signal: AbortSignal): Promise<'more' | 'done'> {
+    const { outbox, clock, webhooks } = this.deps;
+    const nowMs = clock.nowMs();
+    const due = await outbox.claim(nowMs, nowMs + claimMsOf(webhooks.values()), BATCH);
+    return attemptEach(due, (notification) => this.tryOnce(notification, signal));
+  }
+
+  protected nextDueAt(): Promise<number | undefined> {
+    return this.deps.outbox.nextDueAt();
   }
 
   private async tryOnce(notification: ClaimedNotification, signal: AbortSignal): Promise<void> {

@@ -23,8 +23,8 @@ const POSTGRES: Dialect = {
   releases: 'releases',
   auditTarget: 'target',
   auditActor: 'actor',
-  noteChange: (table, is) => `INSERT INTO row_changes (relation, is_added, content)
-    SELECT '${table}', ${is === 'added'}, row_to_json(${table})::text FROM ${table} WHERE exemption_id = ?`,
+  noteChange: (table, is, key) => `INSERT INTO row_changes (relation, is_added, content)
+    SELECT '${table}', ${is === 'added'}, row_to_json(${table})::text FROM ${table} WHERE ${key} = ?`,
 };
 
 // Whether the triggers and the walls between organizations are those that the migrations make.
@@ -40,8 +40,8 @@ const APPEND_ONLY = [
 ];
 const OWNERS = 'endpoint_tokens note_owner';
 /** The version before refuses triggers that it does not know: what changes there is noted by the statements (`Dialect.noteChange`). */
-const NOTED = 'exemption_members';
-const FOLLOWING = ACTING_TABLES.filter((table) => table !== NOTED).flatMap((table) =>
+const NOTED: readonly string[] = ['exemption_members', 'notices'];
+const FOLLOWING = ACTING_TABLES.filter((table) => !NOTED.includes(table)).flatMap((table) =>
   ['insert', 'update', 'delete'].map((event) => `${table} follow_${event}`),
 );
 const EXPECTED: readonly string[] = [...APPEND_ONLY, ...FOLLOWING, OWNERS];

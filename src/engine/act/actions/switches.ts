@@ -65,8 +65,9 @@ export const banDevice: Action = {
   nameFor: { user: 'ban_devices' },
   takesDevice: true,
   stateText: 'banned',
-  // Only unpaged lists show which devices a user has, and whose a device is: two devices of one owner are held.
-  unpaged: ({ subject, owners }) => (subject === 'user' ? ['users', 'devices'] : owners === 'all' ? [] : ['devices']),
+  // Only unpaged lists show which devices a user has, and whose a device is: two devices of one owner are held, and owners are warned.
+  unpaged: ({ subject, owners, notice }) =>
+    subject === 'user' ? ['users', 'devices'] : owners === 'all' && !notice ? [] : ['devices'],
 };
 
 export const unbanDevice = deviceBan('unban_device', 'FALSE', 'unban');

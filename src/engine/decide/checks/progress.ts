@@ -2,9 +2,10 @@
 
 import { formatDuration, timeText, wallElapsedMs } from '../../../base/time.ts';
 import { type ChangeWindow, notAllowedText } from '../../../domain/change-window.ts';
-import { type Check, type CheckName, skip } from '../../../domain/check.ts';
+import { type Check, type CheckName, hold, skip } from '../../../domain/check.ts';
 import { lastingText } from '../../../domain/decision.ts';
 import { isDone, isUnresolved } from '../../../domain/intent.ts';
+import { type NoticeState, nameOfUnwarned } from '../../../domain/notice.ts';
 
 const FIRST_MS = 60_000;
 const LONGEST_MS = 3_600_000;
@@ -88,6 +89,19 @@ export const PROGRESS = {
       return undefined;
     },
   },
+  'notice-due': {
+    when: 'its rule warns people first, and the deadline has not passed for each of them, or one could not be warned',
+    ask({ undo, basis, approved, effect }) {
+      if (undo) return undefined;
+      const known = new Set(approved ? effect?.unwarned : []);
+      for (const { notice } of basis) {
+        const lacking = notice?.unwarned.filter((one) => !known.has(nameOfUnwarned(one))) ?? [];
+        if (lacking.length > 0) return hold('notice_undelivered', lacking.map(unwarnedText).join('; '));
+      }
+      const waiting = basis.find(({ notice }) => notice && notice.waits.length > 0)?.notice;
+      return waiting && skip('notice', noticeText(waiting));
+    },
+  },
   'in-doubt': {
     when: "an intent's effect on the target is not known yet, or the intent needs a person",
     ask({ doubt, basis }) {
@@ -133,6 +147,22 @@ export const PROGRESS = {
     ask: ({ doubtRetries = 0 }) => (doubtRetries > 0 ? skip('in_doubt', 'not done after one retry') : undefined),
   },
 } satisfies { readonly [name in CheckName]?: Check };
+
+function unwarnedText({ address, why }: NoticeState['unwarned'][number]): string {
+  return address === '' ? `nobody can be warned first: ${why}` : `${address} could not be warned first: ${why}`;
+}
+
+const NAMED_MAX = 5;
+
+function noticeText({ beforeMs, waits }: NoticeState): string {
+  const named = waits.slice(0, NAMED_MAX).map(({ address, notice, dueAt }) => {
+    const until = dueAt === undefined ? '' : `, not before ${timeText(dueAt)}`;
+    if (notice?.deliveredAt !== undefined) return `${address} was warned at ${timeText(notice.deliveredAt)}${until}`;
+    return `${address} is warned first: ${formatDuration(beforeMs)} after the delivery${until}`;
+  });
+  const more = waits.length > NAMED_MAX ? `; and ${waits.length - NAMED_MAX} more` : '';
+  return `${named.join('; ')}${more}`;
+}
 
 /** After the first refusal: none. */
 function pauseMs(times: number): number {

@@ -25,13 +25,22 @@ export const LISTS = {
     ...ofAll('stopped'),
     ...ofFleet('frozen'),
     ...ofAll('undone-anyway'),
+    ...ofFleet('notice-due'),
   ],
   preflight: [
     ...ofAll('stopping', 'breaker', 'stopped'),
     ...ofFleet('frozen'),
     ...ofAll('exempt', 'exemption-unread', 'rule-off', 'rule-changed', 'outside-window', 'already-so'),
     ...ofFleet('in-doubt', 'target-gone', 'impossible-target', 'overridden', 'just-done', 'conflict'),
-    ...ofFleet('nothing-to-undo', 'joined-later', 'newcomers', 'changed-since', 'not-proposed', 'ceiling'),
+    ...ofFleet(
+      'nothing-to-undo',
+      'joined-later',
+      'newcomers',
+      'changed-since',
+      'not-proposed',
+      'notice-due',
+      'ceiling',
+    ),
   ],
   applying: [
     ...ofAll('stopped'),
@@ -39,6 +48,7 @@ export const LISTS = {
     ...ofAll('rule-off', 'rule-changed', 'outside-window', 'untrusted-source', 'over', 'overridden', 'rejected'),
     ...ofAll('in-doubt'),
     ...ofAll('already-acted', 'impossible-target', 'conflict', 'other-first'),
+    ...ofFleet('notice-due'),
   ],
   releasing: ofAll('stopped', 'in-doubt', 'just-done', 'target-gone', 'already-so'),
   retrying: [
@@ -56,7 +66,7 @@ export const LISTS = {
       'joined-later',
       'newcomers',
     ),
-    ...ofFleet('impossible-target', 'not-proposed', 'breaker', 'stopped', 'frozen', 'ceiling'),
+    ...ofFleet('impossible-target', 'not-proposed', 'notice-due', 'breaker', 'stopped', 'frozen', 'ceiling'),
   ],
 } satisfies { [stage in Stage]: readonly Asked[] };
 
@@ -144,6 +154,7 @@ export const GAPS = {
     ],
     'it is based on no list and no facts of a match': ['untrusted-source', 'older-report', 'changed-since'],
     'a change window holds no undo': ['frozen'],
+    'nobody is warned of an undo': ['notice-due'],
     'an undo is never exempt, and nobody reverses one': ['exempt', 'exemption-unread', 'joined-later', 'overridden'],
     "a person's release does not depend on earlier answers": [
       'rejected',

@@ -134,6 +134,9 @@ describe('each check answers in every stage whose list has it, and nothing else 
         covers: [],
       },
     },
+    'notice-due': basis({
+      notice: { beforeMs: 3_600_000, unwarned: [], waits: [{ address: 'ada@x', notice: undefined, dueAt: undefined }] },
+    }),
     conflict: { rival: { rule: 'unban', action: 'unban_device', how: 'wants' } },
     'nothing-to-undo': { traits: unbanDevice, undo: true, ...basis({ verdict: 'no_match' }) },
     'whole-undo': { otherPart: { decision: 'skip', reason: 'rejected', reasonText: 'a test' } },
