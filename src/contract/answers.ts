@@ -429,6 +429,7 @@ const summary = z
         some: z.array(z.strictObject({ target: text, run: count })),
       }),
     ),
+    mended: counted(z.strictObject({ target: text, rule: text, at: time })).describe('before the deadline of a notice'),
     expired: z.strictObject({
       plans: counted(z.strictObject({ id: text, at: time })),
       exemptions: counted(z.strictObject({ id: text, about: text, at: time })),

@@ -5,6 +5,7 @@ import { SCOPES } from '../domain/endpoint-token.ts';
 import { CLAIM_STATUSES } from '../domain/episode.ts';
 import { REQUEST_STATUSES } from '../domain/exemption-request.ts';
 import { INTENT_STATUSES } from '../domain/intent.ts';
+import { NOTICE_STATUSES } from '../domain/notice.ts';
 import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../domain/notification.ts';
 import { INBOX_STATES } from '../domain/operator.ts';
 import { PLAN_STATUSES } from '../domain/plan.ts';
@@ -254,6 +255,26 @@ export const notification = z
   })
   .meta({ id: 'Notification' });
 
+export const notice = z
+  .strictObject({
+    id: text,
+    rule: text,
+    subject: z.strictObject({ kind: z.enum(SUBJECT_KINDS), id: text }),
+    action: text,
+    target: text,
+    device: text.describe('its name'),
+    to: text.describe('the address, in lower case'),
+    stage: z.enum(['first', 'reminder']),
+    status: z.enum(NOTICE_STATUSES),
+    createdAt: time,
+    dueAt: time.nullable().describe('the deadline that it names; null before the first attempt'),
+    deliveredAt: time.nullable(),
+    attempts: count,
+    nextAttemptAt: time.nullable(),
+    note: text.nullable().describe('why it was not delivered, or not yet'),
+  })
+  .meta({ id: 'Notice' });
+
 export const token = z
   .strictObject({
     id: text,
@@ -282,6 +303,7 @@ export type AcceptanceShown = z.infer<typeof acceptance>;
 export type ReleasedShown = z.infer<typeof released>;
 export type AuditEntryShown = z.infer<typeof auditEntry>;
 export type NotificationShown = z.infer<typeof notification>;
+export type NoticeShown = z.infer<typeof notice>;
 export type TokenShown = z.infer<typeof token>;
 
 const listedFlag = z.boolean().nullable().describe('null: not known');

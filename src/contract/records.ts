@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { AUDIT_KINDS } from '../domain/audit-entry.ts';
 import { LISTED_NAMES, UNKNOWN } from '../domain/listed-facts.ts';
+import { NOTICE_STATUSES } from '../domain/notice.ts';
 import { NOTIFICATION_STATUSES } from '../domain/notification.ts';
 import { INBOX_STATES, type InboxState } from '../domain/operator.ts';
 import { PLATFORMS, TRUST_LEVELS } from '../domain/platform-values.ts';
@@ -18,6 +19,7 @@ import {
   intent,
   intentStatus,
   listedSubject,
+  notice,
   notification,
 } from './nouns.ts';
 import {
@@ -186,6 +188,19 @@ export const RECORDS = {
     }),
     answers: {
       200: { description: 'a page of claims, the newest first', schema: pageSchema('claims', claim, { total }) },
+    },
+    needs: 'record',
+  }),
+  listNotices: entry({
+    id: 'listNotices',
+    method: 'GET',
+    path: '/api/notices',
+    scope: 'read',
+    tag: 'notifications',
+    summary: 'List what people were warned of, and whether it was delivered',
+    query: z.strictObject({ status: z.enum(NOTICE_STATUSES).optional(), ...pageFields }),
+    answers: {
+      200: { description: 'a page of notices, the newest first', schema: pageSchema('notices', notice, { total }) },
     },
     needs: 'record',
   }),

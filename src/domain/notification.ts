@@ -79,6 +79,7 @@ export type AlertCode =
   | 'exemption_ending'
   | 'exemption_unused'
   | 'exemption_joined'
+  | 'notice_undelivered'
   | 'exemption_requested'
   | 'backup'
   | 'history'

@@ -151,7 +151,7 @@ export interface RecordReader {
   /** Notifications of the outbox, the newest first; ended ones are kept for 30 days. */
   notifications(filter: NotificationFilter, limit: number): Promise<StoredNotification[]>;
   /** Messages to people before something of theirs is acted on, the newest first. */
-  notices(filter: NoticeFilter, limit: number): Promise<StoredNotice[]>;
+  notices(filter: NoticeFilter, limit: number): Promise<Newest<StoredNotice>>;
   /** Tokens of the HTTP endpoint, the newest first, revoked ones too. */
   endpointTokens(): Promise<EndpointToken[]>;
   /** The same, a page of them. `before`: the id of the last one of the page before. */

@@ -137,9 +137,10 @@ export interface ExplainedSubject {
 
 /**
  * decision: a run decided something new. call: an intent that was begun, with its outcome. reversal: somebody reversed what Trustward did, or
- * commanded to release it. resolution: a person resolved a doubt. exemption: one began or ended. fact: a run saw other facts than those before it.
+ * commanded to release it. resolution: a person resolved a doubt. exemption: one began or ended. notice: a
+ * person was warned, or could not be. fact: a run saw other facts than those before it.
  */
-export const HISTORY_KINDS = ['decision', 'call', 'reversal', 'resolution', 'exemption', 'fact'] as const;
+export const HISTORY_KINDS = ['decision', 'call', 'reversal', 'resolution', 'exemption', 'notice', 'fact'] as const;
 type HistoryKind = (typeof HISTORY_KINDS)[number];
 
 /** `facts`: what changed of its facts alone; `acts`: all but that. */

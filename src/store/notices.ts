@@ -15,10 +15,12 @@ import {
   type StoredNotice,
 } from '../domain/notice.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { Newest } from '../domain/store-ports.ts';
 import { Columns, json, members } from './columns.ts';
+import { newest } from './lists.ts';
 import { readStop } from './operator.ts';
 import type { Unit } from './outbox.ts';
-import { type Db, demandRow, type Row, type Value, Where, type Work } from './queries.ts';
+import { type Db, type Row, type Value, Where, type Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
 
 const FIELDS = {
@@ -221,14 +223,11 @@ export function* readNotices(
   db: Db,
   { statuses, subjectId, address, before }: NoticeFilter,
   limit: number,
-): Work<StoredNotice[]> {
+): Work<Newest<StoredNotice>> {
   const where = new Where();
   where.add('status IN (SELECT value FROM json_each(?))', statuses && JSON.stringify(statuses));
   where.add('subject = ?', subjectId);
   where.add('address = ?', address?.toLowerCase());
-  yield* demandRow(db, 'notices', before);
-  where.add('(created_at, id) < (SELECT created_at, id FROM notices WHERE id = ?)', before);
-  const sql = `SELECT * FROM notices ${where.text} ORDER BY created_at DESC, id DESC LIMIT ?`;
-  const rows = yield* db.all(sql, ...where.values, limit);
-  return rows.map((row) => ({ ...NOTICE.nounOf(row), content: storedJson(row.content) }));
+  const { rows, total } = yield* newest(db, 'notices', where, 'created_at', limit, before);
+  return { rows: rows.map((row) => ({ ...NOTICE.nounOf(row), content: storedJson(row.content) })), total };
 }

@@ -179,6 +179,15 @@ operation(
   ),
 );
 operation(
+  'listNotices',
+  good(
+    () => ({}),
+    () => ['notices'],
+  ),
+  bad(() => ({ status: 'lost' })),
+  edge(() => ({ status: 'doubt', limit: '1' })),
+);
+operation(
   'listNotifications',
   good(() => ({})),
   bad(() => ({ status: 'lost' })),

@@ -253,6 +253,35 @@ describe('loading a folder', () => {
     expect(parse(`id: x\n${GOOD}watch: 30s\n`)).toEqual([expect.stringMatching(/^x\.yaml:5:1: .*watch/)]);
   });
 
+  it('a notice has a time that people can keep, reminders before it, and something that is taken from them', () => {
+    const WHEN = { '==': [{ var: 'OS' }, 'x'] };
+    const banning = (more: object) => problemsOf(WHEN, { then: 'ban_device', ...more }).join('\n');
+    const { notice, fix, hash } = ruleOf(WHEN, {
+      then: 'ban_device',
+      notice: { before: '24h', remind: ['4h', '30m'] },
+      fix: { text: 'Update it', url: 'https://help.example.com' },
+    });
+    expect(notice).toMatchObject({ beforeMs: 86_400_000, remindMs: [14_400_000, 1_800_000], to: 'owner' });
+    expect(fix).toEqual({ text: 'Update it', url: 'https://help.example.com' });
+    expect(hash).not.toBe(ruleOf(WHEN, { then: 'ban_device' }).hash);
+    expect(ruleOf(WHEN, { then: 'ban_device', notice: { before: '5m' } }).notice?.remindMs).toEqual([]);
+    expect(ruleOf(WHEN, { then: 'delete_device', notice: { before: '30d' } }).notice).toBeDefined();
+    expect(banning({ notice: { before: '4m' } })).toContain('`notice.before`: expected 5m to 30d, found `4m`');
+    expect(banning({ notice: { before: '31d' } })).toContain('expected 5m to 30d');
+    expect(banning({ notice: { before: 'soon' } })).toContain('`notice.before`');
+    expect(banning({ notice: {} })).toContain('`notice.before` is missing');
+    expect(banning({ notice: { before: '1h', remind: ['1h'] } })).toContain('expected less than `1h`');
+    expect(banning({ notice: { before: '1h', remind: ['5m', '10m'] } })).toContain('`notice.remind[1]`');
+    expect(banning({ notice: { before: '1h', remind: ['5m', 'x'] } })).toContain('`notice.remind[1]`');
+    expect(banning({ notice: { before: '1d', remind: ['6h', '5h', '4h', '3h', '2h', '1h'] } })).toContain('at most 5');
+    expect(banning({ notice: { before: '1h', to: 'manager' } })).toContain('expected owner');
+    expect(banning({ fix: { text: 'x', url: 'http://help.example.com' } })).toContain('begins with https://');
+    expect(banning({ fix: { text: '' } })).toContain('`fix.text`');
+    expect(problemsOf(WHEN, { then: 'notify', notice: { before: '1h' } }).join('\n')).toContain(
+      '`notice` is for rules that take something from people',
+    );
+  });
+
   it('the JSON Schema that editors read is the one of this format', () => {
     const kept = JSON.parse(readFileSync(new URL('../../rules/rule.schema.json', import.meta.url), 'utf8'));
     expect(kept).toEqual(rulesJsonSchema());

@@ -20,6 +20,7 @@ function trait(name: ActionTraits['name'], subjects: SubjectKind[], fieldWritten
     fieldWritten,
     valueWritten: undefined,
     changesFleet: name !== 'notify',
+    ...(fieldWritten !== 'Enabled' && name !== 'notify' && { takesDevice: true }),
     refuseSettings: (settings) => (Object.keys(settings).length > 0 ? `${name} takes no settings` : undefined),
     effect: () => '',
   };

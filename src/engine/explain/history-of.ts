@@ -143,7 +143,9 @@ function releaserOf({ id, released }: Intent, entries: readonly Read[]): Who | u
 }
 
 function entryIsAbout(read: Read, subjects: readonly string[] | undefined, intents: ReadonlySet<string>): boolean {
-  const isOwn = subjects === undefined || subjects.includes(textOf(read, 'subject') ?? '');
+  const { subject } = read.body;
+  const id = typeof subject === 'object' ? (subject as { id?: string } | null)?.id : textOf(read, 'subject');
+  const isOwn = subjects === undefined || subjects.includes(id ?? '');
   return isOwn || intents.has(textOf(read, 'intent') ?? '');
 }
 
@@ -204,9 +206,25 @@ function personLine(read: Read): HistoryLine | undefined {
           : `${who?.by} ${how} the exemption that ${textOf(read, 'person')} asked for: ${textOf(read, 'say')}`;
       return { ...line, kind: 'exemption', text, id: textOf(read, 'request') ?? '' };
     }
+    case 'notice.begun':
+    case 'notice.sending':
+      return undefined; // its end has a line
     default:
-      return undefined;
+      return entry.kind.startsWith('notice.') ? { ...line, kind: 'notice', text: noticeText(read), id: '' } : undefined;
   }
+}
+
+function noticeText(read: Read): string {
+  const { entry, body } = read;
+  const what = textOf(read, 'stage') === 'reminder' ? 'reminder' : 'notice';
+  const to = textOf(read, 'to');
+  const why = textOf(read, 'why') ?? '';
+  if (entry.kind === 'notice.delivered')
+    return `${to} was sent a ${what}: it acts not before ${timeText(Number(body.dueAt))}`;
+  if (entry.kind === 'notice.mended')
+    return `mended before the deadline (${timeText(Number(body.dueAt))}): nothing was done`;
+  if (entry.kind === 'notice.cancelled') return `the notice no longer counts: ${why}`;
+  return `the ${what} to ${to} was not delivered (${textOf(read, 'how')}): ${why}`;
 }
 
 /** ` and did it again: by the event log, unban_device (2026-11-27 10:00:00Z, event e1, ana@example.org), then …`. */

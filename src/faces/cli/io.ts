@@ -107,7 +107,17 @@ export const OF_ORGANIZATION: readonly string[] = [
     'intents list',
     'intents resolve',
   ],
-  ...['notifications', 'claims list', 'claims release', 'open', 'tokens add', 'tokens list', 'tokens revoke', 'doctor'],
+  ...[
+    'notices',
+    'notifications',
+    'claims list',
+    'claims release',
+    'open',
+    'tokens add',
+    'tokens list',
+    'tokens revoke',
+    'doctor',
+  ],
   ...['db backup', 'db restore', 'db move', 'audit list', 'audit verify', 'audit export', 'audit archive'],
   ...[
     'audit accept-tables',

@@ -2,7 +2,7 @@
 // to people. Reading only.
 
 import { spanText } from '../../base/time.ts';
-import type { ClaimShown, ExemptionRequestShown, IntentShown } from '../../contract/nouns.ts';
+import type { ClaimShown, ExemptionRequestShown, IntentShown, NoticeShown } from '../../contract/nouns.ts';
 import type { Input, Output } from '../../contract/table.ts';
 import type { EffectDevice } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -259,6 +259,29 @@ export async function claimListCommand(io: Io, options: PageOptions): Promise<nu
 async function devicesOfIntents(reader: RecordReader, ids: readonly string[]): Promise<Map<string, EffectDevice>> {
   const intents = await reader.intents({ ids: [...new Set(ids)] });
   return new Map(intents.flatMap(({ effect }) => effect.devices.map((device) => [device.id, device])));
+}
+
+/** What people were warned of, the newest first. JSON is that of `GET /api/notices`. */
+export async function noticeListCommand(io: Io, options: PageOptions): Promise<number> {
+  outputOf(options, FORMATS, 'text');
+  const found = await readPages<NoticeShown>(options, async (page) => {
+    const { notices: rows, ...rest } = await operations(io, options).listNotices(page);
+    return { rows, ...rest };
+  });
+  return writeList<NoticeShown>(io, options, {
+    name: 'notices',
+    ...found,
+    head: ['To', 'About', 'Rule', 'State', 'Due', 'Why'],
+    spare: ['Rule', 'Why'],
+    cells: ({ to, action, target, device, rule, stage, status, deliveredAt, dueAt, note }) => [
+      whole(to),
+      [device, whole(`${action} ${target}`)],
+      whole(rule),
+      [`${stage}: ${status}`, ...(deliveredAt === null ? [] : [whole(minuteOf(deliveredAt))])],
+      dueAt === null ? 'not sent yet' : whole(minuteOf(dueAt)),
+      note ?? '',
+    ],
+  });
 }
 
 /** Notifications of the last 30 days that wait or were given up; with `--all` also delivered ones. Newest first. */

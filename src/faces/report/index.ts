@@ -31,7 +31,7 @@ import { readableReport } from './sections.ts';
 import { buildSummary } from './summary/build.ts';
 import type { TerminalOptions } from './terminal-table.ts';
 import { textPieces } from './text.ts';
-import { liveEventView, notificationView, tokenView } from './token-view.ts';
+import { liveEventView, noticeView, notificationView, tokenView } from './token-view.ts';
 
 interface ReportOptions extends TerminalOptions {
   /** What they call targets that the record does not name. */
@@ -82,6 +82,7 @@ export const views = {
   auditEntry: auditView,
   auditEntries: auditViews,
   liveEvent: liveEventView,
+  notice: noticeView,
   notification: notificationView,
   exemption: exemptionView,
   exemptions: exemptionList,

@@ -1,9 +1,10 @@
 // report: a token of the HTTP endpoint as readers see it: times as text, nothing left out but the hash.
 
 import { isoTime } from '../../base/time.ts';
-import type { NotificationShown, TokenShown } from '../../contract/nouns.ts';
+import type { NoticeShown, NotificationShown, TokenShown } from '../../contract/nouns.ts';
 import { type EndpointToken, isGood } from '../../domain/endpoint-token.ts';
 import type { LiveEvent } from '../../domain/live-event.ts';
+import type { StoredNotice } from '../../domain/notice.ts';
 import type { StoredNotification } from '../../domain/notification.ts';
 import { decisionView, isoOrNull } from './decision-view.ts';
 import { auditView } from './lists-text.ts';
@@ -38,6 +39,23 @@ export function notificationView(notification: StoredNotification, nowMs: number
     nextAttemptAt: isoOrNull(nextAt),
     lastAnswer: note ?? null,
     about,
+  };
+}
+
+export function noticeView(notice: StoredNotice): NoticeShown {
+  const { id, rule, subject, target, address, aheadMs, status, createdAt, dueAt, deliveredAt, attempts, nextAt, note } =
+    notice;
+  const { action, device } = notice.content;
+  return {
+    ...{ id, rule, subject, action, target, device: device.name, to: address },
+    stage: aheadMs === 0 ? 'first' : 'reminder',
+    status,
+    createdAt: isoTime(createdAt),
+    dueAt: isoOrNull(dueAt),
+    deliveredAt: isoOrNull(deliveredAt),
+    attempts,
+    nextAttemptAt: status === 'waiting' ? isoTime(nextAt) : null,
+    note: note ?? null,
   };
 }
 

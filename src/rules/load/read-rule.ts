@@ -85,6 +85,7 @@ const isMissing = (issue: z.core.$ZodIssue): boolean =>
 
 function isDurationPlace(place: Place): boolean {
   const last = place.at(-1);
+  if (last === 'to' && place.at(-2) === 'notice') return false;
   return (typeof last === 'string' && DURATION_KEYS.has(last)) || place.at(-2) === 'fresh' || place.at(-2) === 'remind';
 }
 

@@ -325,7 +325,7 @@ export class Alerts {
     });
   }
 
-  /** A rule beyond its limits, an action at its ceiling: one alert each, for any number of held targets. */
+  /** A rule beyond its limits or that cannot warn, an action at its ceiling: one alert each, for any number of held targets. */
   private async heldByBounds(): Promise<Alert[]> {
     const { decisions } = await this.deps.reader.openState(this.deps.clock.nowMs());
     const alerts = new Map<string, Alert>();
@@ -335,6 +335,10 @@ export class Alerts {
         const key = `limit ${rule}`;
         const text = `all of rule ${rule} waits for a yes: ${reasonText}`;
         alerts.set(key, { key, code: 'limit', text, about: { rule, reason: reasonText } });
+      } else if (reason === 'notice_undelivered') {
+        const key = `unwarned ${rule}`;
+        const text = `rule ${rule} waits for a yes, since somebody could not be warned: ${reasonText}`;
+        alerts.set(key, { key, code: 'notice_undelivered', text, about: { rule, reason: reasonText } });
       } else if (reason === 'ceiling') {
         const key = `ceiling ${action}`;
         alerts.set(key, { key, code: 'ceiling', text: reasonText, about: { action, reason: reasonText } });

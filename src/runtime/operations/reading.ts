@@ -59,6 +59,7 @@ export type ReadingId = Extract<
   | 'listInbox'
   | 'listIntents'
   | 'listClaims'
+  | 'listNotices'
   | 'listNotifications'
   | 'getSummary'
   | 'listAudit'
@@ -144,6 +145,11 @@ export const READING: Handlers<Reading, ReadingId> = {
     return { intents: rows.map(views.intent), total, next: nextOf(rows, limit) };
   },
   listClaims: ({ reader }, { status, limit, before }) => views.claims(reader, { ...given({ status, before }), limit }),
+  listNotices: async ({ reader }, { status, limit, before }) => {
+    const asked = { ...given({ before }), ...(status && { statuses: [status] }) };
+    const { rows, total } = await reader.notices(asked, limit);
+    return { notices: rows.map(views.notice), total, next: nextOf(rows, limit) };
+  },
   listNotifications: async ({ reader, clock }, { status, limit, before }) => {
     const statuses = status ? [status] : NOTIFICATION_STATUSES;
     const found = await reader.notifications({ statuses, ...given({ before }) }, limit);

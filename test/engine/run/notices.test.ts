@@ -52,7 +52,7 @@ const reasons = async (mode?: 'enforce' | 'dry-run') =>
   (await on.run(mode)).decisions.map(({ decision, reason, reasonText }) => [decision, reason, reasonText]);
 const kinds = async () =>
   (await on.store.audit({ limit: 500 })).map(({ kind }) => kind).filter((kind) => kind.startsWith('notice.'));
-const notices = (): Promise<Notice[]> => on.store.notices({}, 100);
+const notices = async (): Promise<Notice[]> => (await on.store.notices({}, 100)).rows;
 const stages = ({ sent }: Post) => sent.map(({ stage, to }) => `${stage} ${to}`);
 
 /** A run at this time, and what is sent after it. */

@@ -81,6 +81,7 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
     rows[key] = body[key];
     expect(body[key].length, key).toBeGreaterThan(0);
   }
+  await ask('listNotices', { query: { limit: '2' } });
   for (const { id } of rows.runs ?? []) await ask('getRun', { path: { id } });
   for (const format of ['json', 'md', 'text', 'csv', 'html'])
     await ask('getReport', { path: { id: 'latest' }, query: { format } });

@@ -19,7 +19,18 @@ export const GROUPS: readonly Group[] = [
     load: () => import('./reading.ts'),
   },
   {
-    commands: ['inbox', 'exempt', 'requests', 'stop', 'resume', 'snapshot', 'intents', 'notifications', 'claims'],
+    commands: [
+      'inbox',
+      'exempt',
+      'requests',
+      'stop',
+      'resume',
+      'snapshot',
+      'intents',
+      'notices',
+      'notifications',
+      'claims',
+    ],
     load: () => import('./operator.ts'),
   },
   { commands: ['open', 'tokens', 'doctor', 'init', 'db'], load: () => import('./operating.ts') },
@@ -40,7 +51,10 @@ export const HELP_GROUPS: readonly (readonly [title: string, commands: readonly 
     ['plan', 'approve', 'reject', 'apply', 'exempt', 'requests', 'claims', 'intents', 'stop', 'resume', 'snapshot'],
   ],
   ['Write rules:', ['rules', 'explain', 'facts', 'replay']],
-  ['Operate:', ['run', 'serve', 'worker', 'doctor', 'db', 'tokens', 'notifications', 'organizations', 'console']],
+  [
+    'Operate:',
+    ['run', 'serve', 'worker', 'doctor', 'db', 'tokens', 'notices', 'notifications', 'organizations', 'console'],
+  ],
 ];
 
 /** All groups for anything that is not the name of a command: help lists every command, a mistake is compared with each. */

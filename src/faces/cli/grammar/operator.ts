@@ -62,6 +62,13 @@ export const ROWS: readonly Row[] = [
   },
   operation('resolveIntent', ACTING, async () => (await import('../operator.ts')).intentResolveCommand),
   {
+    line: 'notices',
+    summary: 'whom rules warned before they act, whether it was delivered, and until when they wait',
+    options: [...READING, ...PAGED],
+    examples: ['# the newest', 'trustward notices --limit 20'],
+    load: async () => (await import('../operator-lists.ts')).noticeListCommand,
+  },
+  {
     line: 'notifications',
     summary: 'notifications that were not delivered: waiting or given up',
     options: [...READING, { flag: '--all', text: 'include delivered ones' }, limit('50')],

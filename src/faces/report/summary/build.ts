@@ -289,6 +289,7 @@ export async function buildSummary(
     runs: runs.summary,
     calls: await sumCalls(reader, sinceMs, runs),
     held: await reader.heldSince(sinceMs, NAMED_MAX),
+    mended: await sumMended(reader, sinceMs),
     expired: await sumExpired(reader, sinceMs, untilMs),
     people: await sumPeople(reader, sinceMs, runs),
     untrusted: await sumUntrusted(reader, sinceMs, runs),
@@ -339,6 +340,17 @@ async function releasedSince(reader: SummaryReader, sinceMs: number): Promise<Se
     if (entry.body.released === true) ids.add(textIn(entry, 'intent'));
   }
   return ids;
+}
+
+/** Of these nothing was done: their people were warned. */
+async function sumMended(reader: SummaryReader, sinceMs: number): Promise<Summary['mended']> {
+  const mended: Summary['mended'] = { count: 0, some: [] };
+  for await (const entry of entriesSince(reader, 'notice.mended', sinceMs)) {
+    mended.count += 1;
+    if (mended.some.length < NAMED_MAX)
+      mended.some.push({ target: textIn(entry, 'target'), rule: textIn(entry, 'rule'), at: isoTime(entry.at) });
+  }
+  return mended;
 }
 
 async function sumExpired(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<Summary['expired']> {

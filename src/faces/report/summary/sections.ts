@@ -34,6 +34,7 @@ export function readableSummary(summary: Summary, state?: string): Document {
     { title: 'In doubt', items: callsOf('in_doubt') },
     { title: 'Waits', items: held.filter(({ inForce }) => inForce > 0).map(heldLine) },
     { title: 'Waited, and does no more', items: held.filter(({ inForce }) => inForce === 0).map(heldLine) },
+    { title: 'Mended before the deadline', items: mendedLines(summary.mended) },
     { title: 'Expired', items: expiredLines(expired) },
     { title: 'What people did', items: peopleLines(people) },
     { title: 'Not trusted', items: untrusted.map(untrustedLine) },
@@ -100,6 +101,11 @@ function callsLine({ action, count, some }: SummaryCalls): string {
 function heldLine({ rules, reason, count, inForce, some }: Summary['held'][number]): string {
   const named = some.map(({ target, run }) => `${target} (run ${run})`);
   return `${listed(rules)}, ${reasonWords(reason as ReasonCode)}: ${countText(count)}${inForce === 0 ? '' : `, ${countText(inForce)} still`}: ${named.join(', ')}${andMore(count - some.length)}`;
+}
+
+function mendedLines(mended: Summary['mended']): string[] {
+  const named = mended.some.map(({ target, rule, at }) => `${target} (rule ${rule}) at ${timeWords(at)}`);
+  return [...named, ...moreOf(mended, 'target')];
 }
 
 function expiredLines({ plans, exemptions }: Summary['expired']): string[] {
