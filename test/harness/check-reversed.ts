@@ -6,6 +6,7 @@ import type { Checker } from './checker.ts';
 import type { PlatformRequest } from './platform.ts';
 import { STALE_MAX_MS } from './profile.ts';
 import { ACTION_OF, INVERSE_OF } from './truth.ts';
+import type { Effect } from './world.ts';
 
 const DONE: ReadonlySet<Outcome> = new Set(['succeeded', 'confirmed']);
 
@@ -26,13 +27,12 @@ export class Reversed {
     // Who approves it sees what it does.
     if (intent.approved) return;
     const reversal = INVERSE_OF[verb];
-    const last = world.effects.findLast(
-      (effect) => effect.changed && effect.target === target && (effect.verb === verb || effect.verb === reversal),
-    );
+    const isOn = (effect: Effect) => effect.changed && effect.target === target;
+    const at = world.effects.findLastIndex((effect) => isOn(effect) && [verb, reversal].includes(effect.verb));
+    const last = world.effects[at];
     if (last?.verb !== reversal || last.request !== undefined || atMs - last.atMs <= STALE_MAX_MS) return;
-    const reversed = world.effects.findLast(
-      (effect) => effect.changed && effect.target === target && effect.verb === verb && effect.atMs < last.atMs,
-    );
+    // Both may be of one millisecond.
+    const reversed = world.effects.slice(0, at).findLast((effect) => isOn(effect) && effect.verb === verb);
     // What was of another person, or in doubt, is not known to be reversed.
     const lives = [...ledger.intents.values()].filter((life) => life.target === target && life.id !== intent.id);
     const own = lives.find(({ requests }) => requests.some(({ number }) => number === reversed?.request));

@@ -23,6 +23,7 @@ export function checkUndo(checker: Checker, { verb, target, atMs }: PlatformRequ
     last &&
     last.request === undefined &&
     !isBesideAttempt(checker, last, target) &&
+    !wasSaidOurs(checker, last, target) &&
     !wasAsked(checker, intent)
   ) {
     checker.report('against_a_person', `${intent.action} ${target}: a person made it so`);
@@ -41,13 +42,20 @@ function wasAsked({ ledger }: Checker, { id, approved, planId, action, target }:
   return approved && asked?.held === true && /a person may have reversed it and done it again/.test(asked.reasonText);
 }
 
+/** Whether an operator said of a doubt, after a person had done it, that Trustward had. */
+function wasSaidOurs({ ledger }: Checker, { atMs, verb }: Effect, target: string): boolean {
+  return [...ledger.intents.values()].some(
+    ({ action, target: own, saidDoneMs = 0 }) => own === target && action === ACTION_OF[verb] && saidDoneMs > atMs,
+  );
+}
+
 /**
  * Whether a person's change fell into an attempt on the target or its doubt, or was never visible between two reads.
  */
 function isBesideAttempt({ ledger, world, looks }: Checker, { atMs, verb }: Effect, target: string): boolean {
   const isBefore = (effect: Effect) => effect.target === target && effect.atMs < atMs && effect.changed;
   const before = world.effects.findLast((one) => isBefore(one) && [verb, INVERSE_OF[verb]].includes(one.verb));
-  if (before && before.verb !== verb && before.request === undefined && !looks.between(before.atMs, atMs)) return true;
+  if (before && before.verb !== verb && !looks.between(before.atMs, atMs)) return true;
   return [...ledger.intents.values()].some((life) => {
     if (life.target !== target || life.sent.length === 0) return false;
     const from = (life.sent[0] as number) - BESIDE_MS;

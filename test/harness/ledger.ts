@@ -30,6 +30,8 @@ export interface IntentLife {
   settled: { atMs: number; outcome: Outcome }[];
   /** True times at which an operator allowed one more attempt. */
   allowed: number[];
+  /** The true time at which an operator said that it was done. */
+  saidDoneMs?: number;
 }
 
 /** An exemption according to the audit, in true time. */
@@ -134,6 +136,7 @@ export class Ledger {
     // On a new request, a release that was not done is attempted again.
     const isAgain = kind === 'intent.planned' && body.released && this.intents.has(body.intent ?? '');
     if (isAgain || (kind === 'intent.resolved' && body.as === 'retry')) this.lifeOf(body).allowed.push(nowMs);
+    if (kind === 'intent.resolved' && body.as === 'done') this.lifeOf(body).saidDoneMs = nowMs;
     const isRelease =
       kind === 'claim.released' || body.released || (kind === 'episode.overridden' && body.by !== undefined);
     if (isRelease) this.released.push({ target, atMs: nowMs });
