@@ -57,6 +57,14 @@ const rule = z
       .optional()
       .describe('it warns people first, and acts after the deadline'),
     fix: z.strictObject({ text, url: text.nullable() }).optional().describe('what people can do, in their notice'),
+    rollout: z
+      .strictObject({
+        steps: z.array(text),
+        each: text,
+        brake: z.strictObject({ reversed: count, exempted: count }),
+      })
+      .optional(),
+    rolloutNow: nouns.rollout.optional().describe('how far it is'),
     revert: z.boolean(),
     limits: z.strictObject({ max: count, percent: z.number(), per_day: count.optional() }),
     owners: z.enum(['one', 'all']),
@@ -446,6 +454,7 @@ export type SummaryCalls = z.infer<typeof summaryCalls>;
 export type SummaryDeed = z.infer<typeof summaryDeed>;
 export type SummaryUntrusted = z.infer<typeof summaryUntrusted>;
 export type RuleShown = z.infer<typeof rule>;
+export type RolloutShown = z.infer<typeof nouns.rollout>;
 export type TriedRuleShown = z.infer<typeof triedRule>;
 
 export const schemas = {

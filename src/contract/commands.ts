@@ -175,6 +175,24 @@ const WORDS = {
     options: [REASON, REFERENCE],
     examples: ['# after a dry run has shown what comes', 'trustward resume --reason "the rule is corrected"'],
   },
+  resumeRollout: {
+    line: 'rollout resume <rule>',
+    summary: 'let a rule go on that was stopped by what people reversed or exempted',
+    options: [REASON, REFERENCE],
+    examples: [
+      '# you looked, and the rule is right',
+      'trustward rollout resume ban-compromised-device --reason "both were drills"',
+    ],
+  },
+  restartRollout: {
+    line: 'rollout restart <rule>',
+    summary: 'begin the rollout of a rule anew, with its first step',
+    options: [REASON, REFERENCE],
+    examples: [
+      '# also when it is not stopped',
+      'trustward rollout restart ban-compromised-device --reason "its data source has changed"',
+    ],
+  },
   acceptSnapshot: {
     line: 'snapshot accept <source>',
     summary: 'accept an untrusted reading as the new baseline (devices, …)',

@@ -100,6 +100,19 @@ export const plan = z
   })
   .meta({ id: 'Plan' });
 
+export const rollout = z
+  .strictObject({
+    rule: text,
+    step: count.describe('from 1'),
+    steps: count,
+    percent: z.number().describe('the share of its subjects that it acts on'),
+    text,
+    reversed: count.describe('what people reversed of what it did, since it began or was resumed'),
+    exempted: count.describe('what people exempted of what it acted on'),
+    stopped: z.strictObject({ at: time, why: text }).nullable().describe('what stopped it, until a person goes on'),
+  })
+  .meta({ id: 'Rollout' });
+
 export const history = z
   .strictObject({
     at: time,

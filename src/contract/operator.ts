@@ -5,7 +5,7 @@ import { FORGEABLE_FIELDS } from '../domain/exemption.ts';
 import { REQUEST_STATUSES } from '../domain/exemption-request.ts';
 import { RESOLUTIONS } from '../domain/intent.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
-import { acceptance, exemption, exemptionRequest, intent, plan, released, stop, token } from './nouns.ts';
+import { acceptance, exemption, exemptionRequest, intent, plan, released, rollout, stop, token } from './nouns.ts';
 import {
   entry,
   givenText,
@@ -227,6 +227,35 @@ export const SWITCHES = {
     answers: { 200: { description: 'what was accepted, and for which reading', schema: acceptance } },
     refusals: [404, 409],
     needs: 'database',
+  }),
+};
+
+export const ROLLOUTS = {
+  resumeRollout: entry({
+    id: 'resumeRollout',
+    method: 'POST',
+    path: '/api/rules/:id/rollout/resume',
+    scope: 'approve',
+    tag: 'operator',
+    summary: 'Let a rule go on that was stopped by what people reversed or exempted',
+    params: idParam('a rule'),
+    body: switching,
+    answers: { 200: { description: 'how far its rollout is', schema: rollout } },
+    refusals: [409],
+    needs: 'engine',
+  }),
+  restartRollout: entry({
+    id: 'restartRollout',
+    method: 'POST',
+    path: '/api/rules/:id/rollout/restart',
+    scope: 'approve',
+    tag: 'operator',
+    summary: 'Begin the rollout of a rule anew, with its first step',
+    params: idParam('a rule'),
+    body: switching,
+    answers: { 200: { description: 'how far its rollout is', schema: rollout } },
+    refusals: [409],
+    needs: 'engine',
   }),
 };
 

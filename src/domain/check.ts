@@ -11,6 +11,7 @@ import type { Fact, Facts } from './facts.ts';
 import type { Intent } from './intent.ts';
 import type { NoticeState } from './notice.ts';
 import type { Stop } from './operator.ts';
+import type { RolloutFacts } from './rollout.ts';
 import type { Mode, Rule } from './rule.ts';
 import type { FleetDevice } from './subjects.ts';
 import type { VerdictName } from './verdict.ts';
@@ -47,6 +48,7 @@ export const CHECK_NAMES = [
   'for-not-reached',
   'cooldown',
   'outside-window',
+  'outside-rollout',
   'refused-lately',
   'impossible-target',
   'serial-shared',
@@ -219,6 +221,8 @@ export interface BasisFacts {
   matchingSince?: number | undefined;
   /** Of a rule that warns first. */
   notice?: NoticeState | undefined;
+  /** Absent: its rule has no rollout. */
+  rollout?: RolloutFacts | undefined;
   lastAttemptMs?: number | undefined;
   /** The answer of the last run that judged it. */
   said?: StoredDecision | undefined;

@@ -22,6 +22,8 @@ export const REASONS = [
   'for_not_reached',
   'cooldown',
   'outside_window', // its rule may act at other times alone
+  'rollout', // its rule acts on a share of its subjects so far, and it is not among them
+  'rollout_braked', // what people reversed or exempted stopped its rule
   'refused', // by the server, before it did anything (401, 403)
   'impossible_target',
   'serial_shared',
@@ -59,6 +61,7 @@ export const LIFTED_BY_TIME: ReadonlySet<ReasonCode> = new Set([
   'cooldown',
   'outside_window',
   'notice',
+  'rollout',
 ]);
 
 /** Why a match does not act yet: how long it must last, and since when it has. That may be later than it was first seen: a pause begins it again. */

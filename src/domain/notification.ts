@@ -76,6 +76,7 @@ export type AlertCode =
   | 'resumed'
   | 'break_glass'
   | 'flap'
+  | 'rollout_braked'
   | 'exemption_ending'
   | 'exemption_unused'
   | 'exemption_joined'

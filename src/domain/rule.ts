@@ -5,6 +5,7 @@ import { timeText } from '../base/time.ts';
 import type { ActionName } from './action.ts';
 import type { ChangeWindow } from './change-window.ts';
 import type { Fact } from './facts.ts';
+import type { Rollout } from './rollout.ts';
 import { OTHER_VALUES } from './snapshot.ts';
 import type { RuleSeverity, Source, SubjectKind } from './subjects.ts';
 
@@ -69,6 +70,8 @@ export interface Rule {
   notice?: RuleNotice | undefined;
   /** What people do about it, as their notice says. `url` is https. */
   fix?: { text: string; url: string | undefined } | undefined;
+  /** It begins with a share of its subjects. Undefined: it acts on all of them. */
+  rollout?: Rollout | undefined;
   /** When the last claim on a target ends, undo. */
   revert: boolean;
   /** Paths of the times that date what it reads: it undoes only after a newer report. Absent or empty: after a second reading. */

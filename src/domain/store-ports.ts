@@ -29,6 +29,7 @@ import type {
   PlanStatus,
 } from './plan.ts';
 import type { KeptLatency } from './ports.ts';
+import type { RolloutState } from './rollout.ts';
 import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from './run.ts';
 import type { Baseline, Coverage, Movement } from './snapshot.ts';
 import type {
@@ -148,6 +149,8 @@ export interface RecordReader {
   exemptionRequest(idOrPrefix: string): Promise<ExemptionRequest | undefined>;
   /** The stop switch; undefined while it is not set. */
   stop(): Promise<Stop | undefined>;
+  /** How far rules with a rollout are, also those that are off by now. */
+  rollouts(): Promise<RolloutState[]>;
   /** Notifications of the outbox, the newest first; ended ones are kept for 30 days. */
   notifications(filter: NotificationFilter, limit: number): Promise<StoredNotification[]>;
   /** Messages to people before something of theirs is acted on, the newest first. */
@@ -456,6 +459,7 @@ export interface ActStore extends Pick<IntentTransitions, 'markSent' | 'settle' 
   attemptsSince(action: ActionName, sinceMs: number): Promise<number>;
   /** The stop switch; undefined while it is not set. */
   stop(): Promise<Stop | undefined>;
+  rollouts(): Promise<RolloutState[]>;
 }
 
 // The store as a run uses it, from its beginning to its end.
@@ -529,7 +533,7 @@ export interface PlanStore
 // The store for operator commands: stop, exempt, accept, resolve, release.
 
 export interface OperatorStore
-  extends Pick<RecordReader, 'runsOverLists' | 'exemptions' | 'stop'>,
+  extends Pick<RecordReader, 'runsOverLists' | 'exemptions' | 'stop' | 'rollouts'>,
     IdentityReader,
     MemberReader {
   exemption(idOrPrefix: string): Promise<Exemption | undefined>;
@@ -539,6 +543,8 @@ export interface OperatorStore
   addExemptionMembers(exemption: string, members: readonly ExemptionMember[], notes: AuditNote[]): Promise<void>;
   /** Sets the stop switch; undefined lifts it. */
   setStop(stop: Stop | undefined, notes: AuditNote[]): Promise<void>;
+  /** Sets the state of a rule's rollout; `undefined` forgets it. */
+  setRollout(rule: string, state: RolloutState | undefined, notes: AuditNote[]): Promise<void>;
   saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void>;
 }
 

@@ -11,6 +11,7 @@ import type { EndedNotices, NewNotice, Notice } from './notice.ts';
 import type { AlertCode } from './notification.ts';
 import type { Stop } from './operator.ts';
 import type { CarriedPlan, Plan } from './plan.ts';
+import type { RolloutState } from './rollout.ts';
 import type { Run, RunFindings } from './run.ts';
 import type { Baseline, Coverage, Movement } from './snapshot.ts';
 import type { Source, SubjectKind } from './subjects.ts';
@@ -89,6 +90,8 @@ export interface OpenState {
   stop?: Stop | undefined;
   /** Of episodes that are not closed, by episode. Absent in records of earlier versions: there are none. */
   notices?: ReadonlyMap<string, readonly Notice[]> | undefined;
+  /** How far rules with a rollout are. */
+  rollouts?: readonly RolloutState[];
 }
 
 /** Subjects of these kinds whose open state is asked for, with their targets. */
@@ -121,6 +124,8 @@ export interface RunCommit {
   /** Exemptions that held back a match, and those whose coming end is announced for the first time. */
   exemptions?: { used: readonly string[]; warned: readonly string[] };
   notices?: { begun: readonly NewNotice[]; ended: readonly EndedNotices[] };
+  /** Rollouts that began, moved or were stopped. */
+  rollouts?: readonly RolloutState[];
   notes: AuditNote[];
 }
 

@@ -4,6 +4,7 @@
 import type { Run, RunRequest, WatchLook, WatchRequest } from '../domain/run.ts';
 import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
 import { applyWarned } from './operate/plans.ts';
+import { planBraked } from './operate/rollout.ts';
 import {
   abortRun,
   actContext,
@@ -56,6 +57,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     await takeMembers(engine, run, openState, pulled);
     takeOverLookBacks(pulled);
     logOperatorState(log, run, seen);
+    await planBraked(engine, run);
 
     const acting = afterPull(before, engine, rules, pulled);
     await actOn(engine, acting, openState, made);

@@ -112,6 +112,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   planned_intents: [],
   plans: [],
   rejected_intents: [],
+  rollouts: ['passed_ms', 'counted_at'],
   stop_switch: [],
 };
 

@@ -46,14 +46,18 @@ export function* addMembers(db: Db, exemption: string, members: readonly Exempti
   yield* save(db, { exemption_id: exemption, prints: known.with(members).packed(), forgeable: row?.forgeable ?? 0 });
 }
 
-/** Where no trigger follows this table, what changes is noted here (postgres/migrations/0031-exemption-members.sql). */
 function* save(db: Db, row: MembersRow): Work<void> {
+  yield* noted(db, 'exemption_members', 'exemption_id', row.exemption_id, function* () {
+    yield* db.upsert('exemption_members', { ...row }, 'exemption_id');
+  });
+}
+
+/** Where no trigger follows the table, its change is noted here (postgres/migrations/0031-exemption-members.sql). */
+export function* noted(db: Db, table: string, key: string, value: string, change: () => Work<void>): Work<void> {
   const { noteChange } = db.dialect;
-  const note = (is: 'removed' | 'added') =>
-    db.run(noteChange?.('exemption_members', is, 'exemption_id') ?? '', row.exemption_id);
-  if (noteChange) yield* note('removed');
-  yield* db.upsert('exemption_members', { ...row }, 'exemption_id');
-  if (noteChange) yield* note('added');
+  if (noteChange) yield* db.run(noteChange(table, 'removed', key), value);
+  yield* change();
+  if (noteChange) yield* db.run(noteChange(table, 'added', key), value);
 }
 
 type About = Pick<Exemption, 'subject' | 'selector'>;

@@ -15,7 +15,7 @@ import {
 } from '../domain/store.ts';
 import { decisionsOn, episodesInForce, intentsOn, openClaimsOn } from './intent-log.ts';
 import { readOpenNotices } from './notices.ts';
-import { readExemptions, readStop } from './operator.ts';
+import { readExemptions, readRollouts, readStop } from './operator.ts';
 import { type Db, OPEN, ofEach, type Row, UNRESOLVED, type Work } from './queries.ts';
 import { CLAIM, DECISION, episodeOfRow, INTENT } from './rows.ts';
 
@@ -68,12 +68,16 @@ function* nouns<T>(db: Db, sql: string, nounOf: (row: Row) => T): Work<T[]> {
 }
 
 /** What is the same for every subject. */
-function* readAround(db: Db, nowMs: number): Work<Pick<OpenState, 'rejected' | 'attempts24h' | 'exemptions' | 'stop'>> {
+function* readAround(
+  db: Db,
+  nowMs: number,
+): Work<Pick<OpenState, 'rejected' | 'attempts24h' | 'exemptions' | 'stop' | 'rollouts'>> {
   return {
     rejected: yield* readRejected(db),
     attempts24h: yield* readAttempts(db, nowMs - DAY_MS),
     exemptions: yield* readExemptions(db, nowMs),
     stop: yield* readStop(db),
+    rollouts: yield* readRollouts(db),
   };
 }
 

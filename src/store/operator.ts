@@ -1,11 +1,12 @@
-// store: operator commands: exemptions, the stop switch, accepted readings. Rows to nouns and back.
+// store: operator commands: exemptions, the stop switch, accepted readings; and rollouts. Rows to nouns and back.
 // INVARIANT: the writing functions are called inside a transaction that also appends their audit entries.
 import { canonicalJson } from '../base/json.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Acceptance, RunOperatorState, Stop } from '../domain/operator.ts';
+import type { RolloutState } from '../domain/rollout.ts';
 import type { Newest, PageReader } from '../domain/store-ports.ts';
-import { Columns, json, members } from './columns.ts';
-import { saveMembers, withMembers } from './exemption-members.ts';
+import { Columns, flag, json, members } from './columns.ts';
+import { noted, saveMembers, withMembers } from './exemption-members.ts';
 import { newest } from './lists.ts';
 import { type Db, rowByPrefix, Where, type Work } from './queries.ts';
 
@@ -67,6 +68,34 @@ export function* readStop(db: Db): Work<Stop | undefined> {
 export function* saveStop(db: Db, stop: Stop | undefined): Work<void> {
   yield* db.run('DELETE FROM stop_switch');
   if (stop) yield* db.insert('stop_switch', { one: 1, stopped_at: stop.at, stopped_by: stop.by, reason: stop.reason });
+}
+
+const ROLLOUT = new Columns<RolloutState>({
+  rule: 'rule',
+  meaning: 'meaning',
+  step: 'step',
+  passedMs: 'passed_ms',
+  countedAt: 'counted_at',
+  beganAt: 'began_at',
+  since: 'since',
+  reversed: json('reversed'),
+  exempted: json('exempted'),
+  braked: members({ at: 'braked_at', why: 'braked_why' }),
+  isPlanned: flag('is_planned'),
+});
+
+export function* readRollouts(db: Db): Work<RolloutState[]> {
+  return (yield* db.all('SELECT * FROM rollouts ORDER BY rule')).map(ROLLOUT.nounOf);
+}
+
+export function* saveRollout(db: Db, state: RolloutState): Work<void> {
+  yield* noted(db, 'rollouts', 'rule', state.rule, () => db.upsert('rollouts', ROLLOUT.rowOf(state), 'rule'));
+}
+
+export function* dropRollout(db: Db, rule: string): Work<void> {
+  yield* noted(db, 'rollouts', 'rule', rule, function* () {
+    yield* db.run('DELETE FROM rollouts WHERE rule = ?', rule);
+  });
 }
 
 const ACCEPTANCE = new Columns<Acceptance>({

@@ -29,7 +29,7 @@ import { doneInSteps, inForceSince, readInboxCounts, readWork, rejectedAmong } f
 import { identitiesLike } from './fleet.ts';
 import { identitiesNamed, identitiesOf, identitiesSelected, presentIdentities, readPrintKey } from './identities.ts';
 import { countsOfRun, firstRunSince, newestDecisions, newestPlans, newestRuns } from './lists.ts';
-import { readStop } from './operator.ts';
+import { readRollouts, readStop } from './operator.ts';
 import { type Db, type Dialect, inForceIn, type Row, readInTurns, rowByPrefix, Where, type Work } from './queries.ts';
 import { DECISION, INTENT, planOfRow, runOfRow } from './rows.ts';
 import { hasText, intentsOfPlan, storedJson } from './stored-json.ts';
@@ -214,6 +214,7 @@ export class SqlRunReader implements RunReader, IdentityReader, WorkReader {
     return this.answered(await this.db.reading(newestDecisions(this.db, query)));
   }
   stop = this.asks(readStop);
+  rollouts = this.asks(readRollouts);
   identitiesNamed = this.asks(identitiesNamed);
   identitiesOf = this.asks(identitiesOf);
   identitiesLike = this.asks(identitiesLike);

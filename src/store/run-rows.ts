@@ -12,7 +12,7 @@ import type { Source } from '../domain/subjects.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent, saveEpisode } from './intent-log.ts';
 import { saveNotices } from './notices.ts';
-import { saveOperatorState } from './operator.ts';
+import { saveOperatorState, saveRollout } from './operator.ts';
 import { type Db, eachWork, keepMeta, readMeta, type Work } from './queries.ts';
 import { CLAIM, DECISION, packFindings, talliedCounts } from './rows.ts';
 import { carryOn, savePlanInSteps, supersede } from './save-plan.ts';
@@ -81,6 +81,7 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Work<v
     commit.plan?.id ?? null,
     commit.runId,
   );
+  for (const rollout of commit.rollouts ?? []) yield* saveRollout(db, rollout);
   yield* saveOperatorState(db, { id: commit.runId, at: atMs }, operator, commit.exemptions ?? { used: [], warned: [] });
 }
 

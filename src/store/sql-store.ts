@@ -17,6 +17,7 @@ import type { Lists } from '../domain/lists.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { Plan, PlanStatus } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { RolloutState } from '../domain/rollout.ts';
 import type { Run } from '../domain/run.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
 import type {
@@ -65,7 +66,15 @@ import {
 } from './intent-log.ts';
 import { doubtNotices, readOpenNotices, SqlNotices } from './notices.ts';
 import { dropIntents, dropRevisions, expireAll, expireOver, plansToDrop, removeOldRuns } from './old-runs.ts';
-import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
+import {
+  dropAcceptances,
+  dropRollout,
+  readStop,
+  saveAcceptance,
+  saveExemption,
+  saveRollout,
+  saveStop,
+} from './operator.ts';
 import { addNotification, SqlFeedPositions, SqlOutbox, type Unit } from './outbox.ts';
 import { type Db, keepMeta, readMeta, replaceLists, type Work } from './queries.ts';
 import { SqlReader } from './reader.ts';
@@ -488,6 +497,14 @@ export class SqlStore
     yield* saveStop(this.db, stop);
     this.audits.append(notes);
     yield* this.audits.seal(this.db);
+  }
+
+  async setRollout(rule: string, state: RolloutState | undefined, notes: AuditNote[]): Promise<void> {
+    await this.unit(function* (store) {
+      yield* state ? saveRollout(store.db, state) : dropRollout(store.db, rule);
+      store.audits.append(notes);
+      yield* store.audits.seal(store.db);
+    });
   }
 
   async saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void> {

@@ -28,7 +28,8 @@ import { BAN_COMPROMISED, type Organization, startOrganization } from '../suppor
 const ASK = BAN_COMPROMISED.replace('mode: enforce', 'mode: approve')
   .replace('ban-compromised', 'ask-for')
   .replace('"==": [{ var: MdmData.CompromisedStatus }, "TRUE"]', 'in: ["ASKED", { var: SerialNumber }]')
-  .replace('given: { MdmData: { CompromisedStatus: "TRUE" } }', 'given: { SerialNumber: ASKED-1 }');
+  .replace('given: { MdmData: { CompromisedStatus: "TRUE" } }', 'given: { SerialNumber: ASKED-1 }')
+  .replace('revert: true', 'revert: true\nrollout: { steps: [100%], each: 1h }');
 const TOKEN = 'a-token-of-the-tests-0123456789';
 const LONG = 'x'.repeat(1_001);
 
@@ -413,6 +414,32 @@ operation(
   edge(
     ({ rest }) => ({ id: rest }),
     ({ rest }) => ['reject', rest],
+  ),
+);
+operation(
+  'resumeRollout',
+  bad(
+    () => ({ id: 'no-such-rule', reason: 'a test' }),
+    () => ['rollout', 'resume', 'no-such-rule', ...REASON],
+  ),
+  edge(
+    () => ({ id: 'ask-for-device', reason: 'a test' }),
+    () => ['rollout', 'resume', 'ask-for-device', ...REASON],
+  ),
+);
+operation(
+  'restartRollout',
+  bad(
+    () => ({ id: 'ban-compromised-device', reason: 'a test' }),
+    () => ['rollout', 'restart', 'ban-compromised-device', ...REASON],
+  ),
+  good(
+    () => ({ id: 'ask-for-device', reason: 'a test' }),
+    () => ['rollout', 'restart', 'ask-for-device', ...REASON],
+  ),
+  edge(
+    () => ({ id: 'ask-for-device', reason: ' again ' }),
+    () => ['rollout', 'restart', 'ask-for-device', '--reason', ' again '],
   ),
 );
 operation(
@@ -813,10 +840,10 @@ describe('an operation', () => {
     const of = (id: OperationId) => new Set(cases.filter((one) => one.id === id).map((one) => one.of));
     const lacking = OPERATION_IDS.filter((id) => !of(id).has('bad') || !of(id).has('edge'));
     expect(lacking).toEqual([]);
-    // What these answer needs a state that other tests make: a replay, a list that is not trusted, a doubt, one that joined later.
+    // What these answer needs a state that other tests make: a replay, a stopped rollout, a list that is not trusted, a doubt, one that joined later.
     const withoutGood = OPERATION_IDS.filter((id) => !of(id).has('good'));
     expect(withoutGood).toEqual([
-      ...['beginReplay', 'getReplay', 'confirmExemption', 'acceptSnapshot', 'resolveIntent'],
+      ...['beginReplay', 'getReplay', 'confirmExemption', 'acceptSnapshot', 'resumeRollout', 'resolveIntent'],
     ]);
   });
 

@@ -189,6 +189,43 @@ describe('loading a folder', () => {
       expect(new Set(hashes).size).toBe(2);
     });
 
+    it('is refused for a rollout that would never be everybody, or that has nothing to begin with', () => {
+      const part = (rollout: object, more = {}) =>
+        problemsOf({ missing: ['OS'] }, { rollout: { steps: ['1%', '100%'], each: '24h', ...rollout }, ...more }).join(
+          '\n',
+        );
+      expect(part({ steps: ['10%', '1%', '100%'] })).toContain(
+        '`rollout.steps`: each step is larger than the one before, and the first one than 0 %; found 10%, 1%, 100%',
+      );
+      expect(part({ steps: ['0%', '100%'] })).toContain('the first one than 0 %');
+      expect(part({ steps: ['1%', '50%'] })).toContain('`rollout.steps`: the last step is 100%');
+      expect(part({ steps: ['50%', '100%', '101%'] })).toContain('the last step is 100%');
+      expect(part({ steps: ['1%', 100] })).toContain('`rollout.steps[1]`: expected a share such as "10%", found `100`');
+      expect(part({ steps: ['1.234%', '100%'] })).toContain('expected a share such as "10%", found `"1.234%"`');
+      expect(part({ steps: [] })).toContain('`rollout.steps`: expected at least 1 entry');
+      expect(part({ each: '59m' })).toContain('`rollout.each`: a step lasts 1h to 30d; found 59m');
+      expect(part({ each: '31d' })).toContain('a step lasts 1h to 30d');
+      expect(part({ each: 'a day' })).toContain('`rollout.each`');
+      expect(part({ brake: { reversed: 0 } })).toContain('`rollout.brake.reversed`: expected at least 1');
+      expect(part({ brakes: {} })).toContain('there is no `brakes` in a rule here; did you mean `brake`?');
+      expect(part({}, { then: 'notify' })).toContain('`rollout`: its actions change nothing');
+      const { rollout } = ruleOf(
+        { missing: ['OS'] },
+        { then: 'ban_device', rollout: { steps: ['0.01%', '12.5 %', '100%'], each: '30d' } },
+      );
+      expect(rollout).toMatchObject({ steps: [1, 1_250, 10_000], brake: { reversed: 2, exempted: 3 } });
+    });
+
+    it('has a rollout whose meaning is what the rule matches and does', () => {
+      const of = (more: object) =>
+        ruleOf({ missing: ['OS'] }, { then: 'ban_device', rollout: { steps: ['100%'], each: '1h' }, ...more }).rollout
+          ?.meaning;
+      const same = [{ title: 'another' }, { mode: 'enforce' }, { rollout: { steps: ['5%', '100%'], each: '2h' } }];
+      expect(new Set([{}, ...same].map(of)).size).toBe(1);
+      const others = [{ then: ['ban_device', 'notify'] }, { when: { missing: ['Model'] } }];
+      expect(new Set([{}, ...others].map(of)).size).toBe(3);
+    });
+
     it('is refused for an action that cannot act on its subject, or that lacks such settings', () => {
       expect(problemsOf({ missing: ['OS'] }, { then: 'disable_service' })[0]).toContain('acts on a service');
       expect(problemsOf({ missing: ['OS'] }, { then: [{ action: 'ban_device', with: { x: 1 } }] })[0]).toContain(

@@ -59,6 +59,10 @@ const request: ExemptionRequest = {
   },
 };
 const answer = { answeredAt: START_MS + 1, answeredBy: 'ana', sentence: 'have a good trip' };
+const rollout = {
+  ...{ rule: 'r', meaning: 'm', step: 1, passedMs: 5, countedAt: 9, beganAt: 1, since: 2 },
+  ...{ reversed: ['e1'], exempted: [], braked: undefined, isPlanned: false },
+};
 const stop = { at: 7, by: 'ana', reason: 'enough' };
 const alert = (key: string): Alert => ({ key, code: 'parked', text: `about ${key}`, about: { key } });
 const counting = (beginning: string) => {
@@ -164,10 +168,18 @@ export const CALLS: readonly Call[] = [
           baselines: [{ source: 'devices', takenAt: 1, count: 2, values: { Platform: { macOS: 2 } } } as never],
           observed: { events: events.slice(0, 40), coverage: { fromMs: 0, toMs: 5 }, forgetBeforeMs: 0 },
           exemptions: { used: ['ex1'], warned: ['ex2'] },
+          rollouts: [rollout, { ...rollout, rule: 'other', braked: { at: 3, why: 'people reversed 2' } }],
           notes: notice,
         }),
       ),
   ],
+  [
+    'setRollout',
+    (store) => store.setRollout('other', { ...rollout, rule: 'other', step: 2, countedAt: undefined }, notice),
+  ],
+  ['rollouts', (store) => store.rollouts()],
+  ['setRollout of none', (store) => store.setRollout('other', undefined, notice)],
+  ['rollouts without it', (store) => store.rollouts()],
   [
     'commitRun twice',
     (store) => store.commitRun(commitOf({ intents: [{ ...intent, id: 'i9' }] })).catch(({ code }) => code),

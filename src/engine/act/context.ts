@@ -23,6 +23,7 @@ import { contradicts, type Intent, type IntentBasis, isDone, isInDoubt } from '.
 import { noticeStateOf } from '../../domain/notice.ts';
 import type { Api, Clock, Ids, Log, QuietTime, TargetReads } from '../../domain/ports.ts';
 import type { Progress } from '../../domain/replay.ts';
+import { type RolloutState, rolloutFacts, stateOfRollout } from '../../domain/rollout.ts';
 import type { Mode, Rule } from '../../domain/rule.ts';
 import type { ActStore } from '../../domain/store-ports.ts';
 import { flagText, type SubjectKind } from '../../domain/subjects.ts';
@@ -178,7 +179,8 @@ async function factsInStore(
   intent: Intent,
   fresh: ReadBack,
 ): Promise<FactsInStore> {
-  if (!action.changesFleet) return { basis: intent.basis.map((basis) => ruleFacts(context, basis)) };
+  const rollouts = intent.undo ? [] : await rolloutsOf(context, intent);
+  if (!action.changesFleet) return { basis: intent.basis.map((basis) => ruleFacts(context, basis, rollouts)) };
   const { store, actions } = context;
   const noticeOf = await noticesWith(context, action, intent, fresh);
   const claims = await store.openClaimsOn(intent.target);
@@ -199,7 +201,7 @@ async function factsInStore(
   );
   return {
     basis: intent.basis.map((basis) => ({
-      ...ruleFacts(context, basis),
+      ...ruleFacts(context, basis, rollouts),
       notice: noticeOf(basis),
       ...recordFacts(context, action, intent, basis, fresh),
       state: stateOf(context, fresh, action, basis),
@@ -284,9 +286,19 @@ function mayHaveChanged(other: Intent, intent: Intent, actions: ActContext['acti
   return action === undefined || (action.changesFleet && isSameTarget(other, intent, actions));
 }
 
-function ruleFacts(context: ActContext, { rule, ruleHash, subjectId, episodeId, facts }: IntentBasis): BasisFacts {
-  const now = { ruleNow: context.ruleNow(rule), canJudge: context.canJudge(rule) };
-  return { rule, ruleHash, subjectId, episodeId, facts, ...now };
+function ruleFacts(
+  context: ActContext,
+  { rule, ruleHash, subjectId, episodeId, facts }: IntentBasis,
+  rollouts: readonly RolloutState[],
+): BasisFacts {
+  const ruleNow = context.ruleNow(rule);
+  const rollout = ruleNow && rolloutFacts(ruleNow, stateOfRollout(ruleNow, rollouts), subjectId);
+  return { rule, ruleHash, subjectId, episodeId, facts, ruleNow, canJudge: context.canJudge(rule), rollout };
+}
+
+/** A rule file may have other steps by now, and a person may have resumed it. */
+async function rolloutsOf({ ruleNow, store }: ActContext, { basis }: Intent): Promise<RolloutState[]> {
+  return basis.some(({ rule }) => ruleNow(rule)?.rollout) ? store.rollouts() : [];
 }
 
 /** The subject's record among those just read, found by key. */

@@ -282,6 +282,7 @@ const LEFT_ALONE: ReadonlySet<CheckName> = new Set([
   'stopped',
   'frozen',
   'outside-window',
+  'outside-rollout',
   'ceiling',
 ]);
 

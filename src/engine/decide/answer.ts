@@ -105,7 +105,7 @@ function kindLimited({ subject, then }: Rule, { traits: known }: Pick<DecideInpu
 
 /**
  * By rule: the subjects that it newly matched or acted on within 24 hours, and those that it would act on now. One that matched again counts once,
- * a match that was over before `for` not at all, nor one that is exempt. Undefined: what was before is not known.
+ * a match that was over before `for` not at all, nor one that is exempt or not among the share of a rollout. Undefined: what was before is not known.
  */
 function subjectsOfDay(
   asked: readonly Proposal[],
@@ -129,7 +129,9 @@ function subjectsOfDay(
     const of = (seen.get(id) ?? []).filter(([, one]) => one.acted || lasted(one)).map(([subject]) => subject);
     const own = (proposal: Proposal) => proposal.rule.id === id && !proposal.undo;
     const subjects = new Set([...of, ...asked.filter(own).map(({ summary }) => summary.id)]);
-    for (const proposal of proposals) if (own(proposal) && proposal.exemption) subjects.delete(proposal.summary.id);
+    for (const proposal of proposals)
+      if (own(proposal) && (proposal.exemption || proposal.rollout?.isAmong === false))
+        subjects.delete(proposal.summary.id);
     return subjects;
   };
 }
@@ -437,7 +439,7 @@ function noticeOf(proposal: Proposal, { openState, nowMs, steady }: DecideInput)
 }
 
 function basisOf(
-  { rule, summary, episode, intent, trusted, traits, target, older, notice }: Proposal,
+  { rule, summary, episode, intent, trusted, traits, target, older, notice, rollout }: Proposal,
   input: DecideInput,
   ownUndos: OwnUndos,
 ): BasisFacts {
@@ -463,6 +465,7 @@ function basisOf(
     isReleased: isReleased(episode?.overriddenAt, { action: traits.inverse, target }, openState),
     matchingSince: episode?.matchingSince,
     notice,
+    rollout,
     lastAttemptMs: ownUndos.since(traits, target, lastAttemptMs) ? undefined : lastAttemptMs,
   };
 }

@@ -12,6 +12,7 @@ import { isFacts } from '../../domain/facts.ts';
 import type { IntentDraft } from '../../domain/intent.ts';
 import { nameOfUnwarned } from '../../domain/notice.ts';
 import type { PlannedIntent } from '../../domain/plan.ts';
+import { stepOfText } from '../../domain/rollout.ts';
 import { isLive, isOnTrial, leastMode, MODES } from '../../domain/rule.ts';
 import type { OpenState } from '../../domain/store.ts';
 import { type Fleet, type FleetDevice, hasNoKnownDevice } from '../../domain/subjects.ts';
@@ -33,6 +34,7 @@ import {
   serialHit,
   weighs,
 } from './proposal.ts';
+import { Rollouts } from './rollouts.ts';
 
 // Decide, after the answers: what each deletion takes, for the person who approves it.
 
@@ -218,6 +220,7 @@ function isSame(before: StoredDecision, proposal: Proposal): boolean {
   return (
     before.decision === answer.decision &&
     before.reason === answer.reason &&
+    (answer.reason !== 'rollout' || stepOfText(before.reasonText) === stepOfText(answer.reasonText)) &&
     // A dry run between live ones changes nothing about what is held or skipped.
     (before.mode === proposal.mode || answer.decision !== 'act') &&
     before.ruleHash === proposal.rule.hash &&
@@ -312,7 +315,8 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
   const mayEnd = input.part === undefined;
   if (mayEnd) claims.orphan();
 
-  const proposals = yield* proposalsOf(input, followed.matches, known);
+  const rollouts = new Rollouts(input);
+  const proposals = yield* proposalsOf(input, followed.matches, known, (rule, id) => rollouts.facts(rule, id));
   yield* markExempt(proposals, input);
   const observations = new Observations(input, followed, claims, known);
   yield* eachInSteps(proposals, (proposal) => observations.observe(proposal));
@@ -321,6 +325,7 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
   observations.heedReversals();
   // What a person did to one target of an episode holds for all its proposals.
   for (const proposal of proposals) proposal.episode = observations.episodeNow(proposal);
+  rollouts.brake(followed, proposals);
   yield;
   const undos = mayEnd ? new UndoProposals(input, followed, claims, known).all() : [];
   for (const undo of undos) proposals.push(undo);
@@ -345,7 +350,14 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
     exemptionsUsed: [...new Set(proposals.flatMap((proposal) => proposal.exemption?.id ?? []))],
     limits,
     notices: { begin: notices.begin, ended: notices.ended },
-    notes: [...notices.notes, ...followed.notes, ...claims.notes, ...reconciled.written.flatMap(notesOfDecision)],
+    rollouts: rollouts.changed,
+    notes: [
+      ...notices.notes,
+      ...followed.notes,
+      ...claims.notes,
+      ...rollouts.notes,
+      ...reconciled.written.flatMap(notesOfDecision),
+    ],
   };
 }
 

@@ -18,6 +18,7 @@ import type { IntentDraft } from '../../domain/intent.ts';
 import type { EndedNotices, NewNotice } from '../../domain/notice.ts';
 import type { PlannedIntent } from '../../domain/plan.ts';
 import type { Ids } from '../../domain/ports.ts';
+import type { RolloutState } from '../../domain/rollout.ts';
 import { isOnTrial, type Mode, type Rule } from '../../domain/rule.ts';
 import type { RuleLimits } from '../../domain/run.ts';
 import type { OwnRead, SourceReading } from '../../domain/snapshot.ts';
@@ -178,5 +179,7 @@ export interface Decided {
   exemptionsUsed: string[];
   /** By rule that was judged: what was compared with its limits. */
   limits: ReadonlyMap<string, RuleLimits>;
+  /** Of a live run over whole lists: rollouts that began, moved or were stopped. */
+  rollouts: readonly RolloutState[];
   notes: AuditNote[];
 }

@@ -24,6 +24,7 @@ import type { Exemption } from '../../domain/exemption.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
 import { type Intent, isDone, isUnresolved, settledMs } from '../../domain/intent.ts';
 import { type NoticeState, nameOfUnwarned } from '../../domain/notice.ts';
+import type { RolloutFacts } from '../../domain/rollout.ts';
 import { isOnTrial, leastMode, type Mode, type Rule } from '../../domain/rule.ts';
 import { type Fleet, type FleetDevice, hasNoKnownDevice, type SubjectSummary } from '../../domain/subjects.ts';
 import type { Flip, Match } from '../../domain/verdict.ts';
@@ -75,6 +76,8 @@ export interface Proposal {
   exemption?: Exemption | undefined;
   /** What its target joined later; not set for an undo. */
   joined?: Joined | undefined;
+  /** Of a rule with a rollout; not set for an undo. */
+  rollout?: RolloutFacts | undefined;
 }
 
 /** Whether a plan may contain it: it acts, or waits for a person. A change window is lifted by an approval with `--break-glass`. */
@@ -179,8 +182,13 @@ function effectDeviceOf({ id, name, platform, model, owners }: FleetDevice, seri
   return { id, name, platform, model, serial, ...(owners && { owners }) };
 }
 
-/** Whether the rule proposes it by now: not before its `for` has passed, not outside of its windows, and not after a person reversed it. */
-export function isProposedByNow({ rule, exemption }: Proposal, episode: Episode | undefined, nowMs: number): boolean {
+/** Whether the rule proposes it by now: not before its `for` has passed, not outside of its windows and its share, and not after a person reversed it. */
+export function isProposedByNow(
+  { rule, exemption, rollout }: Proposal,
+  episode: Episode | undefined,
+  nowMs: number,
+): boolean {
+  if (rollout && (!rollout.isAmong || rollout.braked !== undefined)) return false;
   // An exempt target is not kept in its state for longer than the rule that put it there proposes.
   if (!episode || episode.overriddenAt !== undefined || exemption !== undefined) return false;
   if (rule.whenAllowed && !rule.whenAllowed.some((one) => isIn(one, nowMs))) return false;
@@ -249,10 +257,13 @@ export function* proposalsOf(
   input: DecideInput,
   matches: readonly FollowedMatch[],
   known: KnownIntents,
+  rolloutOf: (rule: Rule, subjectId: string) => RolloutFacts | undefined,
 ): Generator<void, Proposal[]> {
   const proposals: Proposal[] = [];
   yield* eachInSteps(matches, (matched) => {
-    for (const proposal of proposalsOfMatch(input, matched, known)) proposals.push(proposal);
+    const rollout = rolloutOf(matched.rule, matched.match.summary.id);
+    for (const proposal of proposalsOfMatch(input, matched, known))
+      proposals.push(rollout ? { ...proposal, rollout } : proposal);
   });
   return proposals;
 }

@@ -117,6 +117,7 @@ const SKIPS_THAT_PASS: ReadonlySet<string> = new Set([
   'for_not_reached',
   'cooldown',
   'outside_window',
+  'rollout',
   'untrusted_source',
   'older_report',
 ]);

@@ -151,6 +151,7 @@ export function commitOf(
     supersededPlans: sealed.superseded,
     exemptions: { used: decided.exemptionsUsed, warned: seen.warned },
     notices: { begun: notices, ended: decided.notices.ended },
+    rollouts: decided.rollouts,
     notes: [
       ...seen.notes,
       ...untrustedNotes(run, pulled),

@@ -103,6 +103,8 @@ export const OF_ORGANIZATION: readonly string[] = [
     'requests refuse',
     'stop',
     'resume',
+    'rollout resume',
+    'rollout restart',
     'snapshot accept',
     'intents list',
     'intents resolve',

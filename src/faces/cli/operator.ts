@@ -242,6 +242,16 @@ const RESOLVED: Record<Resolution, string> = {
   retry: 'the next run reads it back, and attempts it once more if it is not done and still proposed',
 };
 
+export function rolloutResumeCommand(io: Io, id: string, options: ReasonOptions): Promise<number> {
+  const text = ({ rule, text }: Output<'resumeRollout'>) => [`rule ${rule} goes on: ${text}`];
+  return does(io, options, 'resumeRollout', { id }, { text });
+}
+
+export function rolloutRestartCommand(io: Io, id: string, options: ReasonOptions): Promise<number> {
+  const text = ({ rule, text }: Output<'restartRollout'>) => [`the rollout of rule ${rule} begins anew: ${text}`];
+  return does(io, options, 'restartRollout', { id }, { text });
+}
+
 /** Exit code 3: the undo was refused, failed, or is in doubt; the claims stay open. */
 export async function claimReleaseCommand(
   io: Io,

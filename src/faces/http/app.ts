@@ -6,7 +6,7 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { STREAM_PATH } from '../../contract/endpoint.ts';
 import { keyHeaders, KEY_HEADER as NAME } from '../../contract/operation.ts';
-import { DOUBTS, EXEMPTIONS, REQUESTS, SWITCHES, TOKENS } from '../../contract/operator.ts';
+import { DOUBTS, EXEMPTIONS, REQUESTS, ROLLOUTS, SWITCHES, TOKENS } from '../../contract/operator.ts';
 import { PLANS, RUNS, runPath } from '../../contract/plans.ts';
 import { AUDIT, EXPLANATIONS, PAST, RECORDS, RULES } from '../../contract/records.ts';
 import { REPLAYS } from '../../contract/replay.ts';
@@ -393,7 +393,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...healthRoutes(deps),
     ...operationRoutes(deps, [RUNS, PLANS, RECORDS, PAST, AUDIT], own),
     streamRoute(deps),
-    ...operationRoutes(deps, [EXPLANATIONS, RULES, REPLAYS, EXEMPTIONS, REQUESTS, SWITCHES, DOUBTS, TOKENS]),
+    ...operationRoutes(deps, [EXPLANATIONS, RULES, REPLAYS, EXEMPTIONS, REQUESTS, SWITCHES, ROLLOUTS, DOUBTS, TOKENS]),
     metricsRoute(deps),
     signInLinkRoute(deps),
     openapiRoute(() => document()),

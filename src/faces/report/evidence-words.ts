@@ -14,6 +14,7 @@ import {
   unknownPercent,
 } from '../../domain/evidence.ts';
 import type { Plan } from '../../domain/plan.ts';
+import { type Rollout, shareText } from '../../domain/rollout.ts';
 import { type ActionOfRule, leastMode, type Mode, type Rule } from '../../domain/rule.ts';
 import { countText, plural } from './fact-text.ts';
 
@@ -154,9 +155,14 @@ export function settingsOfAction({ with: settings }: ActionOfRule): string {
   return JSON.stringify(settings, (_key, member) => (typeof member === 'bigint' ? member.toString() : member));
 }
 
+function rolloutWords({ steps, eachMs, brake: { reversed, exempted } }: Rollout): string {
+  const shares = steps.map(shareText).join(', then ');
+  return `it acts on ${shares} of its subjects, each for ${formatDuration(eachMs)}; it stops when people reversed ${reversed} of what it did, or exempted ${exempted} of those it acted on`;
+}
+
 /** By the names that rule files have. */
 export function ruleSettings(rule: Rule): { name: string; text: string }[] {
-  const { forMs, clearForMs, cooldownMs, whenAllowed, notice, fix, revert, owners, watch } = rule;
+  const { forMs, clearForMs, cooldownMs, whenAllowed, notice, fix, rollout, revert, owners, watch } = rule;
   const lasting = (ms: number, what: string) =>
     ms === 0 ? `${what} at once` : `${what} after ${formatDuration(ms)} without a break`;
   return [
@@ -186,6 +192,7 @@ export function ruleSettings(rule: Rule): { name: string; text: string }[] {
         ]
       : []),
     ...(fix ? [{ name: 'fix', text: fix.url === undefined ? fix.text : `${fix.text} (${fix.url})` }] : []),
+    ...(rollout ? [{ name: 'rollout', text: rolloutWords(rollout) }] : []),
     {
       name: 'revert',
       text: revert ? 'what it did is undone when it no longer matches' : 'what it did stays until a person undoes it',

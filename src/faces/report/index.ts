@@ -27,6 +27,7 @@ import {
   requestView,
   stopView,
 } from './plan-view.ts';
+import { rolloutView } from './rule-view.ts';
 import { readableReport } from './sections.ts';
 import { buildSummary } from './summary/build.ts';
 import type { TerminalOptions } from './terminal-table.ts';
@@ -90,5 +91,6 @@ export const views = {
   stop: stopView,
   acceptance: acceptanceView,
   released: releasedView,
+  rollout: rolloutView,
   token: tokenView,
 };

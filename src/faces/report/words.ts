@@ -49,6 +49,8 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   for_not_reached: 'it has not matched for long enough yet',
   cooldown: 'the last attempt was too recent',
   outside_window: 'its rule may act at other times',
+  rollout: 'its rule begins with a share of its subjects, and it is not among them',
+  rollout_braked: 'what people reversed or exempted stopped its rule',
   refused: 'the server refused it before doing anything (401, 403)',
   impossible_target: 'the target cannot be acted on',
   serial_shared: 'several different devices share the serial number',
@@ -292,6 +294,8 @@ export function notLiftedWords(reason: string): string | undefined {
   if (reason === 'other_first') return 'It continues when that is done, rejected, or no longer proposed.';
   if (reason === 'stopped') return 'It continues with the first run after `trustward resume`.';
   if (reason === 'frozen') return 'It continues with the first run after the change window.';
+  if (reason === 'rollout_braked')
+    return 'It continues after `trustward rollout resume RULE` or `trustward rollout restart RULE`.';
   if (reason === 'ceiling')
     return 'Approving does not lift a ceiling: a later run tries again, or raise the ceiling in the settings.';
   return undefined;
@@ -683,17 +687,4 @@ export function keyOfGroup(group: RowGroup): string {
   const reason =
     'reason' in group ? [group.reason, ...((group.decisions[0] as RunDecision).inPlan ? ['plan'] : [])] : [];
   return [group.kind, group.rule, group.action, ...reason].join(' ');
-}
-
-/** The same report with the decisions that a text names: a part of an id, a name, a serial number, a target or an owner, in any case. */
-export function narrowed(report: Report, text: string): Report {
-  const part = text.trim().toLowerCase();
-  if (part === '') return report;
-  return { ...report, decisions: report.decisions.filter((decision) => isNamed(decision, part)) };
-}
-
-function isNamed({ subject, target, effect }: RunDecision, part: string): boolean {
-  const names = [subject.id, subject.name, target, subject.serial, ...(subject.owners ?? [])];
-  for (const { id, name, serial, owners = [] } of effect.devices) names.push(id, name, serial ?? null, ...owners);
-  return names.some((name) => name?.toLowerCase().includes(part));
 }

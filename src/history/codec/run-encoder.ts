@@ -19,6 +19,7 @@ import {
   type RecordedSettings,
   type RunFrame,
 } from '../../domain/recorded-history.ts';
+import type { RolloutState } from '../../domain/rollout.ts';
 import type { OwnRead } from '../../domain/snapshot.ts';
 import type { MatchedLately, OpenState } from '../../domain/store.ts';
 import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
@@ -63,6 +64,7 @@ function openRowsOf(open: OpenState): OpenRows {
     ),
     stop: new Map(open.stop ? [[THE_STOP, open.stop]] : []),
     notice: byId([...(open.notices?.values() ?? [])].flat()),
+    rollout: new Map((open.rollouts ?? []).map((state) => [state.rule, state])),
   };
 }
 
@@ -113,6 +115,7 @@ function openStateOf(rows: OpenRows, keys: OpenKeys = {}, hasForgotten = false):
     }),
     stop: stop as Stop | undefined,
     ...noticesIn(chosen('notice').map(([, notice]) => notice as Notice)),
+    rollouts: chosen('rollout').map(([, state]) => state as RolloutState),
   };
 }
 
@@ -552,6 +555,7 @@ const OPEN_ROWS = {
   members: 'standing',
   stop: 'standing',
   notice: 'standing',
+  rollout: 'standing',
 } as const satisfies Record<string, RowHold>;
 
 type OpenKind = keyof typeof OPEN_ROWS;

@@ -9,6 +9,7 @@ import { type Claim, type Episode, isOpenClaim, seenOfKey } from '../../domain/e
 import { type Intent, isDone, isUnresolved } from '../../domain/intent.ts';
 import { type Notice, noticesByEpisode } from '../../domain/notice.ts';
 import type { Ids } from '../../domain/ports.ts';
+import type { RolloutState } from '../../domain/rollout.ts';
 import type { Run } from '../../domain/run.ts';
 import { attemptKey, latelyKey, latelyOf, type MatchedLately, type OpenState } from '../../domain/store.ts';
 import type { ActStore, CountedDecision } from '../../domain/store-ports.ts';
@@ -199,6 +200,8 @@ export class OwnState {
   private notices: ReadonlyMap<string, readonly Notice[]>;
   private counted: CountedDecision[] = [];
   private attemptsSince = new Map<ActionName, number>();
+  /** By rule. */
+  private readonly rollouts: Map<string, RolloutState>;
 
   constructor(
     begun: OpenState,
@@ -209,6 +212,7 @@ export class OwnState {
     this.attempts = new OwnAttempts(begun, atMs);
     this.lately = new OwnLately(begun, atMs);
     this.notices = begun.notices ?? new Map();
+    this.rollouts = new Map((begun.rollouts ?? []).map((state) => [state.rule, state]));
   }
 
   /** At a run, with what people did until then. `recorded`: its own open state. */
@@ -224,6 +228,7 @@ export class OwnState {
       exemptions,
       stop,
       notices: this.notices,
+      rollouts: [...this.rollouts.values()],
     };
   }
 
@@ -259,6 +264,7 @@ export class OwnState {
     const { rows } = this;
     const intents = this.toBeCarriedOut(run, decided);
     rows.put({ episodes: decided.episodes, claims: decided.claims });
+    for (const state of decided.rollouts) this.rollouts.set(state.rule, state);
     for (const id of decided.ended) rows.decisions.delete(id);
     const written = withIntents(decided.decisions, intents).map((decision) => storedBy(run, decision));
     for (const decision of written) rows.decisions.set(decision.id, decision);

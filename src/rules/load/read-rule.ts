@@ -2,13 +2,14 @@
 // Out: the rule, or all of its problems.
 import { z } from 'zod';
 import { didYouMean } from '../../base/nearest-name.ts';
-import { parseDuration } from '../../base/time.ts';
+import { DAY_MS, HOUR_MS, parseDuration } from '../../base/time.ts';
 import type { ActionTraits } from '../../domain/action.ts';
 import { parseAllowed } from '../../domain/change-window.ts';
 import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.ts';
 import type { Lists } from '../../domain/lists.ts';
+import { ALL } from '../../domain/rollout.ts';
 import type { ActionOfRule, Rule } from '../../domain/rule.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { PortableRules } from '../../domain/verdict.ts';
@@ -47,7 +48,7 @@ import {
 // Zod's issues about a rule file → problems in plain words: what was expected, what was found, and the nearest known
 // name.
 
-const DURATION_KEYS = new Set(['for', 'clear_for', 'cooldown', 'ago', 'from', 'to', 'before']);
+const DURATION_KEYS = new Set(['for', 'clear_for', 'cooldown', 'each', 'ago', 'from', 'to', 'before']);
 
 /** Reports all issues of a file; `value` is what the file contains. */
 function reportFormat(issues: readonly z.core.$ZodIssue[], value: Fact, problems: Problems): void {
@@ -75,6 +76,10 @@ function reportIssue(issue: z.core.$ZodIssue, value: Fact, problems: Problems): 
   }
   if (isDurationPlace(place)) {
     problems.add('unit', place, `${name}${durationFault(found)}`);
+    return;
+  }
+  if (place.at(-2) === 'steps') {
+    problems.add('format', place, `${name}expected a share such as "10%", found \`${showLiteral(found ?? null)}\``);
     return;
   }
   problems.add('format', place, `${name}${sentence(issue, found)}`);
@@ -380,6 +385,7 @@ function readRule(
   for (const fault of allowedOf(parsed.data?.when_allowed ?? []).faults)
     problems.add('value', ['when_allowed'], `\`when_allowed\`: ${fault}`);
   if (parsed.success) refuseNotice(parsed.data, proposals, options.traits, problems);
+  if (parsed.data?.rollout) checkRollout(parsed.data.rollout, proposals, options.traits, problems);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
   const used = [...reads.lists].sort().flatMap((name) => lists.get(name) ?? []);
   const parts = { proposals, condition, reads, lists: used, targets, tests: readTests(parsed.data, lineOf) };
@@ -413,6 +419,7 @@ function assemble(
     cooldownMs: parseDuration(data.cooldown) ?? 0,
     whenAllowed: data.when_allowed === undefined ? undefined : allowedOf(data.when_allowed).windows,
     ...noticeOf(data, proposals),
+    rollout: rolloutOf(data, raw, proposals),
     revert: data.revert,
     reportTimes: data.revert ? reportTimesOf(data, reads) : [],
     limits: limitsOf(data),
@@ -433,6 +440,47 @@ function assemble(
 
 function allowedOf(written: string | string[]): ReturnType<typeof parseAllowed> {
   return parseAllowed(typeof written === 'string' ? [written] : written);
+}
+
+const EACH_MS = { least: HOUR_MS, most: 30 * DAY_MS };
+
+function checkRollout(
+  { steps: texts, each }: NonNullable<RuleFile['rollout']>,
+  then: readonly ActionOfRule[],
+  traits: ReadOptions['traits'],
+  problems: Problems,
+): void {
+  const fault = (key: 'steps' | 'each', message: string) =>
+    problems.add('value', ['rollout', key], `\`rollout.${key}\`: ${message}`);
+  const steps = texts.map(shareOf);
+  const found = `found ${texts.join(', ')}`;
+  if (steps.some((share, at) => share <= (steps[at - 1] ?? 0)))
+    fault('steps', `each step is larger than the one before, and the first one than 0 %; ${found}`);
+  else if (steps.at(-1) !== ALL)
+    fault('steps', `the last step is 100%: without it some would never be acted on; ${found}`);
+  const ms = parseDuration(each) ?? 0;
+  if (ms < EACH_MS.least || ms > EACH_MS.most) fault('each', `a step lasts 1h to 30d; found ${each}`);
+  if (then.length > 0 && !then.some(({ action }) => traits.get(action)?.changesFleet)) {
+    const message = '`rollout`: its actions change nothing, so there is nothing to begin with a share of; leave it out';
+    problems.add('value', ['rollout'], message);
+  }
+}
+
+/** In hundredths of a percent. */
+function shareOf(text: string): number {
+  return Math.round(Number.parseFloat(text) * 100);
+}
+
+/** What it matches and does is what a rollout tries out: its lists, limits and title are not part of that. */
+function rolloutOf({ subject, rollout, fresh, declares }: RuleFile, raw: Facts, then: ActionOfRule[]): Rule['rollout'] {
+  if (!rollout) return undefined;
+  const meaning = digestOf({ subject, when: own(raw, 'when'), then, fresh, declares });
+  return {
+    steps: rollout.steps.map(shareOf),
+    eachMs: parseDuration(rollout.each) ?? 0,
+    brake: rollout.brake,
+    meaning,
+  };
 }
 
 function limitsOf({ limits: { max, percent, per_day: perDay } }: RuleFile): LoadedRule['limits'] {

@@ -16,6 +16,7 @@ import {
 } from 'yaml';
 import { z } from 'zod';
 import type { Fact } from '../../domain/facts.ts';
+import { BRAKE_DEFAULT } from '../../domain/rollout.ts';
 import { LIMITS_DEFAULT, MODES } from '../../domain/rule.ts';
 import { SEVERITIES, SUBJECT_KINDS } from '../../domain/subjects.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
@@ -407,6 +408,25 @@ const duration = z
   .describe('A number and a unit: ms, s, m, h, d or w; such as 10m');
 const json = z.unknown();
 
+const brakeNumber = z.int().min(1).max(1_000);
+const rollout = z.strictObject({
+  steps: z
+    .array(z.string().regex(/^\d{1,3}(\.\d{1,2})? ?%$/))
+    .min(1)
+    .max(10)
+    .describe('Ascending shares of its subjects, such as 1%; the last one is 100%'),
+  each: duration,
+  brake: z
+    .strictObject({
+      reversed: brakeNumber.default(BRAKE_DEFAULT.reversed).describe('So many of what it did, reversed by people'),
+      exempted: brakeNumber
+        .default(BRAKE_DEFAULT.exempted)
+        .describe('So many of those it acted on, exempted by people'),
+    })
+    .default({ ...BRAKE_DEFAULT })
+    .describe('At either number it stops, and waits for a person'),
+});
+
 const proposal = z.union([
   z.string(),
   z.strictObject({ action: z.string(), with: z.record(z.string(), json).default({}) }),
@@ -483,6 +503,9 @@ export const ruleSchema = z.strictObject({
     .strictObject({ text: z.string().min(1).max(2_000), url: z.string().max(2_000).optional() })
     .optional()
     .describe('What people can do about it, in their notice'),
+  rollout: rollout
+    .optional()
+    .describe('It begins with a share of its subjects, and takes more of them step by step; the others are reported'),
   revert: z
     .boolean()
     .default(false)
@@ -519,6 +542,8 @@ export const KEYS: Record<string, readonly string[]> = {
   limits: ['max', 'percent', 'per_day'],
   notice: ['before', 'remind', 'to'],
   fix: ['text', 'url'],
+  rollout: Object.keys(rollout.shape),
+  brake: Object.keys(BRAKE_DEFAULT),
   then: ['action', 'with'],
   gaps: ['from', 'to'],
   expect: ['verdict', 'reasons'],

@@ -134,6 +134,17 @@ async function glassAlerts(reader: Pick<AuditReader, 'audit'>, since: number): P
     });
 }
 
+/** Rules that act no more, each until a person goes on. Not of a rule that begins anew, which its text does. */
+async function brakedAlerts(reader: Pick<RecordReader, 'rollouts'>): Promise<Alert[]> {
+  return (await reader.rollouts()).flatMap(({ rule, braked, step }): Alert[] => {
+    if (!braked) return [];
+    const { at, why } = braked;
+    const text = `rule ${rule} acts no more, since ${why}: the undo of what it did waits for a yes, and the rule for a person who resumes or restarts its rollout`;
+    const about = { rule, step: step + 1, at: isoTime(at), why };
+    return [{ key: `rollout ${rule} braked ${at}`, code: 'rollout_braked', text, about }];
+  });
+}
+
 /** Targets that Trustward acted on, undid and acted on again within a day: one alert each while that lasts. */
 export async function flapAlerts(reader: Pick<AuditReader, 'audit'>, since: number): Promise<Alert[]> {
   const entries = await reader.audit({ kind: 'decision.flapped', since, limit: FLAPS_MAX });
@@ -179,7 +190,7 @@ function aboutOf(exemption: Exemption): Alert['about'] {
 }
 
 export interface AlertDeps {
-  reader: Pick<RecordReader, 'runsOverLists' | 'plans' | 'planRevisions' | 'intents' | 'openFailures'> &
+  reader: Pick<RecordReader, 'runsOverLists' | 'plans' | 'planRevisions' | 'intents' | 'openFailures' | 'rollouts'> &
     Pick<PlanStore, 'episodes'> &
     Pick<RunStore, 'openState'> &
     Pick<PullStore, 'baseline'> &
@@ -268,6 +279,7 @@ export class Alerts {
       ...(await operatorAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
       ...(await glassAlerts(reader, this.deps.clock.nowMs() - RECENT_MS)),
       ...(await flapAlerts(reader, this.deps.clock.nowMs() - RECENT_MS)),
+      ...(await brakedAlerts(reader)),
       ...(failing ? [failing] : []),
       ...((await this.deps.beside?.()) ?? []),
     ];

@@ -23,6 +23,7 @@ import { freezeOf, isHeldWhole } from '../../engine/operate/plan-drift.ts';
 import { type AnsweredPart, type Applied, answerPart, applyPlan, approvePart } from '../../engine/operate/plans.ts';
 import { planRelease, releaseClaims } from '../../engine/operate/release.ts';
 import { resolveIntent } from '../../engine/operate/resolve-intent.ts';
+import { restartRollout, resumeRollout, type SteeredRollout } from '../../engine/operate/rollout.ts';
 import type { Engine } from '../../engine/run/engine.ts';
 import { views } from '../../faces/report/index.ts';
 import { newToken, systemIds } from '../system/ids.ts';
@@ -119,6 +120,8 @@ export interface Done {
   applyPlan: PlanAnswer;
   addExemption: Awaited<ReturnType<typeof exempt>>;
   resolveIntent: Intent;
+  resumeRollout: SteeredRollout;
+  restartRollout: SteeredRollout;
   releaseClaims: Awaited<ReturnType<typeof releaseClaims>> | Awaited<ReturnType<typeof planRelease>>;
 }
 
@@ -168,6 +171,14 @@ const ACTING: {
     does: ({ engine }, { id, as, ...said }, by) => resolveIntent(engine, id, as, { ...said, by }),
     shows: async (_, intent) => views.intent(intent),
   },
+  resumeRollout: {
+    does: ({ engine }, { id, ...said }, by) => alerted(engine, resumeRollout(engine, id, { ...said, by })),
+    shows: async (_, { rule, state }) => views.rollout(rule, state),
+  },
+  restartRollout: {
+    does: ({ engine }, { id, ...said }, by) => alerted(engine, restartRollout(engine, id, { ...said, by })),
+    shows: async (_, { rule, state }) => views.rollout(rule, state),
+  },
   releaseClaims: {
     does: async ({ engine }, { target, rule, ...said }, by) => {
       if (target !== undefined) return releaseClaims(engine, target, { ...said, by });
@@ -182,6 +193,13 @@ const ACTING: {
     },
   },
 };
+
+/** Alerts about what has changed go out now, and not at the end of a run; nobody waits for them. */
+async function alerted<T>({ afterwards }: Engine, steered: Promise<T>): Promise<T> {
+  const result = await steered;
+  void afterwards?.();
+  return result;
+}
 
 export function isActing(id: string): id is ActingId {
   return Object.hasOwn(ACTING, id);

@@ -94,9 +94,10 @@ const ANSWERING: Handlers<Offering, Exclude<OperationId, ReadingId | ActingId | 
     const sorted = [...loadedRules(deps)].sort((one, other) => (one.id < other.id ? -1 : 1));
     const page = sorted.filter(({ id }) => id > after).slice(0, limit);
     const next = page.length < limit ? null : (page.at(-1)?.id ?? null);
-    return { rules: page.map(ruleView), total: sorted.length, next };
+    const states = await deps.reader.rollouts();
+    return { rules: page.map((rule) => ruleView(rule, states)), total: sorted.length, next };
   },
-  getRule: async (deps, { id }) => ruleView(ruleOf(deps, id)),
+  getRule: async (deps, { id }) => ruleView(ruleOf(deps, id), await deps.reader.rollouts()),
   tryRule: async ({ tryRule }, { id, text }, { by }) => triedView(await tryRule(id, text, by)),
   beginReplay: async ({ replays }, { way, since, rule }, { by }) => {
     await replays.begin({ way, since, rule }, by);
@@ -143,6 +144,8 @@ const TAKING_TURNS: Handlers<Offering, ActingId> = {
     return shown(deps, 'addExemption', what);
   },
   resolveIntent: inTurn('resolveIntent'),
+  resumeRollout: inTurn('resumeRollout'),
+  restartRollout: inTurn('restartRollout'),
   releaseClaims: inTurn('releaseClaims'),
 };
 

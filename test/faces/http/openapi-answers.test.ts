@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Exemption } from '../../../src/domain/exemption.ts';
+import type { Rollout } from '../../../src/domain/rollout.ts';
 import { askExemption } from '../../../src/engine/operate/exemption-requests.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import {
@@ -152,6 +153,17 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   for (let at = 0; at < 150; at += 1)
     org.console.fleet.addDevice({ serial: `NEW-${at}`, mdm_compromised: 'TRUE' } as never, []);
   await ask('triggerRun', { body: { mode: 'dry-run', wait: true } });
+  const begun = { rule: 'ban-compromised-device', step: 0, passedMs: 0, countedAt: undefined, beganAt: 0, since: 0 };
+  const { rules } = org.composition.engine.active();
+  const [{ meaning }] = rules.flatMap(({ rollout }) => rollout ?? []) as [Rollout];
+  const braked = { at: 0, why: 'a test' };
+  await store.setRollout(begun.rule, { ...begun, meaning, reversed: [], exempted: [], braked }, []);
+  expect((await ask('getRule', { path: { id: begun.rule } })).rolloutNow.stopped).toEqual({
+    at: '1970-01-01T00:00:00.000Z',
+    why: 'a test',
+  });
+  await ask('resumeRollout', { path: { id: begun.rule }, body: why });
+  await ask('restartRollout', { path: { id: begun.rule }, body: why });
   await ask('acceptSnapshot', { body: { source: 'devices', ...why } });
   await ask('triggerRun', { body: { mode: 'dry-run' } });
 

@@ -20,7 +20,7 @@ const ACTED = 3;
 const RULE = 'ban-compromised-device';
 const BAN = BAN_COMPROMISED.replace('mode: enforce', 'mode: approve')
   .replace('title: Ban devices', 'title: Ban <i>devices</i>')
-  .replace('revert: true', 'revert: true\nlimits: { max: 20, percent: 100 }');
+  .replace('revert: true', 'revert: true\nrollout: { steps: [100%], each: 1h }\nlimits: { max: 20, percent: 100 }');
 
 interface Ids {
   device: string;

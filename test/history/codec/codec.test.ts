@@ -27,12 +27,16 @@ const fact: fc.Arbitrary<Fact> = fc.oneof(
 const noun = (own: string) =>
   fc.record({ id: fc.constant(own), at: number, facts: fc.dictionary(id, fact), gone: fc.constant(undefined) });
 const nouns = fc.uniqueArray(id, { maxLength: 4 }).chain((ids) => fc.tuple(...ids.map(noun)));
+const rollouts = fc
+  .uniqueArray(id, { maxLength: 3 })
+  .map((rules) => rules.toSorted((a, b) => (a < b ? -1 : 1)).map((rule) => ({ rule, step: 1, reversed: [rule] })));
 const counts = fc.array(fc.tuple(id, fc.integer())).map((entries) => new Map(entries));
 const openState = fc.record({
   ...{ episodes: nouns, claims: nouns, decisions: nouns, intents: nouns, exemptions: nouns },
   rejected: fc.array(id).map((keys) => new Set(keys)),
   lastAttempts: counts,
   attempts24h: counts,
+  rollouts,
   stop: fc.option(fc.record({ at: number, by: text, reason: text }), { nil: undefined }),
 }) as unknown as fc.Arbitrary<OpenState>;
 

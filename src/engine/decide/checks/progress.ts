@@ -2,10 +2,11 @@
 
 import { formatDuration, timeText, wallElapsedMs } from '../../../base/time.ts';
 import { type ChangeWindow, notAllowedText } from '../../../domain/change-window.ts';
-import { type Check, type CheckName, hold, skip } from '../../../domain/check.ts';
+import { type Check, type CheckName, hold, type Refusal, skip } from '../../../domain/check.ts';
 import { lastingText } from '../../../domain/decision.ts';
 import { isDone, isUnresolved } from '../../../domain/intent.ts';
 import { type NoticeState, nameOfUnwarned } from '../../../domain/notice.ts';
+import type { RolloutFacts } from '../../../domain/rollout.ts';
 
 const FIRST_MS = 60_000;
 const LONGEST_MS = 3_600_000;
@@ -60,6 +61,14 @@ export const PROGRESS = {
       const texts = basis.map(({ ruleNow }) => ruleNow?.whenAllowed && outsideText(ruleNow.whenAllowed, nowMs));
       const [first] = texts;
       return first === undefined || texts.includes(undefined) ? undefined : skip('outside_window', first);
+    },
+  },
+  'outside-rollout': {
+    when: 'all rules that it is based on act on a share of their subjects so far (`rollout`) and it is not among them, or what people did stopped them; and it is no undo',
+    ask({ undo, basis }) {
+      if (undo) return undefined;
+      const refusals = basis.map(({ rollout }) => rollout && outsideRollout(rollout));
+      return refusals.includes(undefined) ? undefined : refusals[0];
     },
   },
   'just-done': {
@@ -162,6 +171,12 @@ function noticeText({ beforeMs, waits }: NoticeState): string {
   });
   const more = waits.length > NAMED_MAX ? `; and ${waits.length - NAMED_MAX} more` : '';
   return `${named.join('; ')}${more}`;
+}
+
+function outsideRollout({ isAmong, stepText, braked }: RolloutFacts): Refusal | undefined {
+  if (braked !== undefined)
+    return hold('rollout_braked', `its rollout was ${braked}; it waits for a person, who resumes or restarts it`);
+  return isAmong ? undefined : skip('rollout', `${stepText}: not among them`);
 }
 
 /** After the first refusal: none. */

@@ -18,7 +18,7 @@ export const LISTS = {
   deciding: [
     ...ofAll('untrusted-source', 'older-report', 'exempt', 'already-so', 'in-doubt', 'just-done', 'rejected'),
     ...ofAll('overridden'),
-    ...ofAll('already-acted', 'for-not-reached', 'cooldown', 'outside-window', 'refused-lately'),
+    ...ofAll('already-acted', 'for-not-reached', 'cooldown', 'outside-window', 'outside-rollout', 'refused-lately'),
     ...ofFleet('impossible-target', 'serial-shared', 'joined-later', 'whole-undo', 'conflict', 'other-first'),
     ...ofAll('limits', 'owners', 'approval-needed'),
     ...ofFleet('ceiling'),
@@ -30,7 +30,15 @@ export const LISTS = {
   preflight: [
     ...ofAll('stopping', 'breaker', 'stopped'),
     ...ofFleet('frozen'),
-    ...ofAll('exempt', 'exemption-unread', 'rule-off', 'rule-changed', 'outside-window', 'already-so'),
+    ...ofAll(
+      'exempt',
+      'exemption-unread',
+      'rule-off',
+      'rule-changed',
+      'outside-window',
+      'outside-rollout',
+      'already-so',
+    ),
     ...ofFleet('in-doubt', 'target-gone', 'impossible-target', 'overridden', 'just-done', 'conflict'),
     ...ofFleet(
       'nothing-to-undo',
@@ -54,7 +62,7 @@ export const LISTS = {
   retrying: [
     ...ofAll('stopping', 'already-so', 'not-judged'),
     ...ofFleet('unreadable', 'target-gone', 'one-retry'),
-    ...ofAll('rule-off', 'outside-window'),
+    ...ofAll('rule-off', 'outside-window', 'outside-rollout'),
     ...ofFleet(
       'overridden',
       'over',
@@ -111,6 +119,7 @@ export const GAPS = {
     'preflight asks before the call': [
       'stopping',
       'breaker',
+      'outside-rollout',
       'exempt',
       'exemption-unread',
       'joined-later',
@@ -148,6 +157,7 @@ export const GAPS = {
       'rule-off',
       'rule-changed',
       'outside-window',
+      'outside-rollout',
       'not-judged',
       'over',
       'not-proposed',

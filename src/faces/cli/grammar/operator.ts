@@ -38,6 +38,16 @@ export const ROWS: readonly Row[] = [
   operation('stop', ACTING, async () => (await import('../operator.ts')).stopCommand),
   operation('resume', ACTING, async () => (await import('../operator.ts')).resumeCommand),
   {
+    line: 'rollout',
+    summary: 'rules that begin with a share of their subjects',
+    examples: [
+      '# after the reversals were looked at',
+      'trustward rollout resume ban-compromised-device --reason "both were drills"',
+    ],
+  },
+  operation('resumeRollout', ACTING, async () => (await import('../operator.ts')).rolloutResumeCommand),
+  operation('restartRollout', ACTING, async () => (await import('../operator.ts')).rolloutRestartCommand),
+  {
     line: 'snapshot',
     summary: 'readings of the sources',
     examples: ['# the list is rightly shorter now', 'trustward snapshot accept devices --reason "Leeds closed"'],

@@ -17,7 +17,7 @@ import { countText } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
 import { groupTable, type Place, runReportPieces } from '../../report/html/report.tsx';
 import { Words } from '../../report/html/text.tsx';
-import { keyOfGroup, narrowed, type RowGroup, rowGroups } from '../../report/words.ts';
+import { keyOfGroup, type RowGroup, rowGroups } from '../../report/words.ts';
 import { readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
 import { Live } from '../parts/act.tsx';
@@ -229,4 +229,17 @@ function Files({ path }: { path: string }) {
       ))}
     </p>
   );
+}
+
+/** The same report with the decisions that a text names: a part of an id, a name, a serial number, a target or an owner, in any case. */
+function narrowed(report: Report, text: string): Report {
+  const part = text.trim().toLowerCase();
+  if (part === '') return report;
+  return { ...report, decisions: report.decisions.filter((decision) => isNamed(decision, part)) };
+}
+
+function isNamed({ subject, target, effect }: RunDecision, part: string): boolean {
+  const names = [subject.id, subject.name, target, subject.serial, ...(subject.owners ?? [])];
+  for (const { id, name, serial, owners = [] } of effect.devices) names.push(id, name, serial ?? null, ...owners);
+  return names.some((name) => name?.toLowerCase().includes(part));
 }

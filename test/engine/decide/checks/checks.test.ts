@@ -120,6 +120,7 @@ describe('each check answers in every stage whose list has it, and nothing else 
     'outside-window': basis({
       ruleNow: { ...RULE, whenAllowed: parseAllowed(['10:00-12:00 UTC']).windows },
     }),
+    'outside-rollout': basis({ rollout: { isAmong: false, stepText: 'step 1 of 3 (1 %)' } }),
     'refused-lately': basis({
       earlier: intent({ outcome: 'failed', sentAt: 99_000, refused: { times: 2, credential: undefined } }),
     }),

@@ -1,0 +1,78 @@
+// operate: rollouts that what people did has stopped: the undo of what the rule did is planned, once, and waits for a person's yes; a person goes
+// on or begins anew. In: states of rollouts, a rule, who and why. Out: the plan, the state in force now. Nothing is called from here.
+
+import { AppError, lineOf } from '../../domain/errors.ts';
+import type { Operator } from '../../domain/operator.ts';
+import { brakedText, type RolloutState, stateOfRollout } from '../../domain/rollout.ts';
+import { isLive, leastMode, type Rule } from '../../domain/rule.ts';
+import type { Run } from '../../domain/run.ts';
+import type { Engine } from '../run/engine.ts';
+import { checked } from './commands.ts';
+import { planRelease } from './release.ts';
+
+/** After the commit of a live run. A process that ends before it leaves it to the next run. */
+export async function planBraked(engine: Engine, run: Pick<Run, 'mode' | 'daemonMode'>): Promise<void> {
+  if (!isLive(leastMode(run.mode, run.daemonMode))) return;
+  const rules = new Map(engine.active().rules.map((rule) => [rule.id, rule]));
+  for (const state of await engine.store.rollouts()) {
+    const { rule } = state;
+    if (!state.braked) continue;
+    if (rules.get(rule)?.rollout?.meaning !== state.meaning) {
+      const text = `the rule is missing or off, or is another one: what stopped it counts no more`;
+      await engine.store.setRollout(rule, undefined, [{ kind: 'rollout.restarted', body: { rule, text } }]);
+      continue;
+    }
+    if (state.isPlanned) continue;
+    const made = await plannedUndo(engine, state);
+    const body = { rule, plan: made.plan, text: made.text };
+    await engine.store.setRollout(rule, { ...state, isPlanned: true }, [{ kind: 'rollout.planned', body }]);
+    engine.log.warn({ rule }, `rule ${rule} acts no more: its rollout was ${brakedText(state)}; ${made.text}`);
+  }
+}
+
+async function plannedUndo(
+  engine: Engine,
+  { rule, braked }: RolloutState,
+): Promise<{ plan: string | undefined; text: string }> {
+  try {
+    const { plan } = await planRelease(engine, rule, { by: 'trustward', reason: `the brake: ${braked?.why}` });
+    return { plan: plan.id, text: `the undo of what it did is planned, and waits for a yes` };
+  } catch (error) {
+    // Nothing is in force any more, or other rules hold all of it.
+    if (error instanceof AppError && (error.code === 'not_found' || error.code === 'conflict'))
+      return { plan: undefined, text: `nothing of what it did can be undone: ${lineOf(error)}` };
+    throw error;
+  }
+}
+
+export interface SteeredRollout {
+  rule: Rule;
+  /** Undefined: it begins with the next run. */
+  state: RolloutState | undefined;
+}
+
+/** The rule goes on at its step; what people did until now counts no more. Errors: AppError `not_found`, `usage`, `conflict` when nothing stopped it. */
+export async function resumeRollout(engine: Engine, id: string, operator: Operator): Promise<SteeredRollout> {
+  const { rule, state, who } = await steered(engine, id, operator);
+  if (!state?.braked) throw new AppError('conflict', `the rollout of rule \`${id}\` is not stopped`);
+  const { braked, isPlanned: _, ...kept } = state;
+  const resumed = { ...kept, since: engine.clock.nowMs(), reversed: [], exempted: [] };
+  const body = { rule: id, ...who, why: braked.why };
+  await engine.store.setRollout(id, resumed, [{ kind: 'rollout.resumed', body }]);
+  return { rule, state: resumed };
+}
+
+/** The next live run begins with the first step. Errors: AppError `not_found`, `usage`. */
+export async function restartRollout(engine: Engine, id: string, operator: Operator): Promise<SteeredRollout> {
+  const { rule, who } = await steered(engine, id, operator);
+  await engine.store.setRollout(id, undefined, [{ kind: 'rollout.restarted', body: { rule: id, ...who } }]);
+  return { rule, state: undefined };
+}
+
+async function steered(engine: Engine, id: string, operator: Operator) {
+  const who = checked(operator);
+  const rule = engine.active().rules.find((one) => one.id === id);
+  if (!rule) throw new AppError('not_found', `there is no active rule \`${id}\`: \`trustward rules list\` shows them`);
+  if (!rule.rollout) throw new AppError('usage', `rule \`${id}\` has no \`rollout\`: it acts on all that it matches`);
+  return { rule, who, state: stateOfRollout(rule, await engine.store.rollouts()) };
+}
