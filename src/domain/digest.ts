@@ -1,4 +1,5 @@
-// domain: what names an intent, whichever plan holds it. In: an action, a target, episodes. Out: a digest.
+// domain: what names an intent, whichever plan holds it, and the place of a subject among all. In: an action, a target, episodes; ids. Out: a digest,
+// a place.
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../base/json.ts';
 import type { ActionName } from './action.ts';
@@ -16,4 +17,10 @@ export function intentKey(draft: {
   basis: readonly Pick<IntentBasis, 'episodeId'>[];
 }): string {
   return digestOf([draft.action, draft.target, [...new Set(draft.basis.map((basis) => basis.episodeId))].sort()]);
+}
+
+/** Below `all`: the subject keeps it, and has another one for each rule. Servers differ in the case of addresses. */
+export function placeAmong(all: number, rule: string, subjectId: string): number {
+  const hash = createHash('sha256').update(`${rule}\u0000${subjectId.toLowerCase()}`).digest();
+  return Number(hash.readBigUInt64BE() % BigInt(all));
 }

@@ -1,6 +1,5 @@
 // domain: a rule that begins to act on a share of its subjects, and on more of them step by step. In: a rule's `rollout`, its state, a time.
 // Out: who is among them, the step, and why it has stopped. Pure. INVARIANT: who is among a share is among every larger one.
-import { createHash } from 'node:crypto';
 import { elapsedMs, type SteadyReading, timeText } from '../base/time.ts';
 
 /** Shares are in hundredths of a percent: 10,000 are all. */
@@ -44,12 +43,6 @@ export interface RolloutState {
 interface Rolling {
   id: string;
   rollout?: Rollout | undefined;
-}
-
-/** A place among `ALL` that a subject keeps, another one for each rule. Servers differ in the case of addresses. */
-export function placeOf(rule: string, subjectId: string): number {
-  const hash = createHash('sha256').update(`${rule}\u0000${subjectId.toLowerCase()}`).digest();
-  return Number(hash.readBigUInt64BE() % BigInt(ALL));
 }
 
 /** Undefined: it has not begun, or the rule means something else by now. */
@@ -110,19 +103,15 @@ export interface RolloutFacts {
   braked?: string | undefined;
 }
 
-/** Undefined for a rule without a rollout. */
+/** `place`: of the subject (`placeAmong`). Undefined for a rule without a rollout. */
 export function rolloutFacts(
-  rule: Rolling,
+  { rollout }: Rolling,
   state: RolloutState | undefined,
-  subjectId: string,
+  place: number,
 ): RolloutFacts | undefined {
-  if (!rule.rollout) return undefined;
-  const share = rule.rollout.steps[stepOf(rule.rollout, state)] as number;
-  return {
-    isAmong: share >= ALL || placeOf(rule.id, subjectId) < share,
-    stepText: stepText(rule.rollout, state),
-    braked: brakedText(state),
-  };
+  if (!rollout) return undefined;
+  const share = rollout.steps[stepOf(rollout, state)] as number;
+  return { isAmong: place < share, stepText: stepText(rollout, state), braked: brakedText(state) };
 }
 
 export function brakedText(state: RolloutState | undefined): string | undefined {

@@ -1,12 +1,12 @@
 // test: the share of a rollout, its steps over time, and the number at which it stops.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { placeAmong } from '../../src/domain/digest.ts';
 import {
   ALL,
   beginning,
   passed,
   paused,
-  placeOf,
   type Rollout,
   rolloutFacts,
   stepOfText,
@@ -23,8 +23,11 @@ const ROLLOUT: Rollout = {
 };
 
 const steady = (nowMs: number) => ({ nowMs, sinceMs: 0, forMs: nowMs, jumpedMs: 0, setBackMs: 0 });
-const isAmong = (steps: readonly number[], step: number, id: string) =>
-  rolloutFacts({ id: 'ban', rollout: { ...ROLLOUT, steps } }, { ...beginning('ban', ROLLOUT, 0), step }, id)?.isAmong;
+const placeOf = (rule: string, id: string) => placeAmong(ALL, rule, id);
+const isAmong = (steps: readonly number[], step: number, id: string) => {
+  const rule = { id: 'ban', rollout: { ...ROLLOUT, steps } };
+  return rolloutFacts(rule, { ...beginning('ban', ROLLOUT, 0), step }, placeOf('ban', id))?.isAmong;
+};
 
 describe('the share of a rollout', () => {
   it('is stable, grows with each step and never loses anybody, and is everybody at the end', () => {

@@ -15,6 +15,7 @@ import {
 } from '../../domain/action.ts';
 import type { WindowNow } from '../../domain/change-window.ts';
 import type { Ask, BasisFacts, ClaimFacts, TargetFacts } from '../../domain/check.ts';
+import { placeAmong } from '../../domain/digest.ts';
 import { type Claim, type Episode, seenKey } from '../../domain/episode.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
@@ -23,7 +24,7 @@ import { contradicts, type Intent, type IntentBasis, isDone, isInDoubt } from '.
 import { noticeStateOf } from '../../domain/notice.ts';
 import type { Api, Clock, Ids, Log, QuietTime, TargetReads } from '../../domain/ports.ts';
 import type { Progress } from '../../domain/replay.ts';
-import { type RolloutState, rolloutFacts, stateOfRollout } from '../../domain/rollout.ts';
+import { ALL, type RolloutState, rolloutFacts, stateOfRollout } from '../../domain/rollout.ts';
 import type { Mode, Rule } from '../../domain/rule.ts';
 import type { ActStore } from '../../domain/store-ports.ts';
 import { flagText, type SubjectKind } from '../../domain/subjects.ts';
@@ -292,7 +293,8 @@ function ruleFacts(
   rollouts: readonly RolloutState[],
 ): BasisFacts {
   const ruleNow = context.ruleNow(rule);
-  const rollout = ruleNow && rolloutFacts(ruleNow, stateOfRollout(ruleNow, rollouts), subjectId);
+  const rollout =
+    ruleNow?.rollout && rolloutFacts(ruleNow, stateOfRollout(ruleNow, rollouts), placeAmong(ALL, rule, subjectId));
   return { rule, ruleHash, subjectId, episodeId, facts, ruleNow, canJudge: context.canJudge(rule), rollout };
 }
 

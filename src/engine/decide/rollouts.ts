@@ -2,9 +2,11 @@
 // among the share, states to write with their audit notes. INVARIANT: what Trustward undid itself does not count. Pure.
 
 import type { AuditNote } from '../../domain/audit-entry.ts';
+import { placeAmong } from '../../domain/digest.ts';
 import type { Episode } from '../../domain/episode.ts';
 import type { Intent } from '../../domain/intent.ts';
 import {
+  ALL,
   beginning,
   passed,
   paused,
@@ -43,7 +45,7 @@ export class Rollouts {
   }
 
   facts(rule: Rule, subjectId: string): RolloutFacts | undefined {
-    return rule.rollout && rolloutFacts(rule, this.states.get(rule.id), subjectId);
+    return rule.rollout && rolloutFacts(rule, this.states.get(rule.id), placeAmong(ALL, rule.id, subjectId));
   }
 
   get changed(): RolloutState[] {

@@ -351,10 +351,10 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   'rollout.widened': { words: (told) => `The rollout went on${told.because('text')}` },
   'rollout.braked': { words: (told) => `The rule acts no more, until a person goes on${told.because('text')}` },
   'rollout.planned': { words: (told) => asSentence(told.of('text', 'the undo of what it did is planned')) },
-  'rollout.resumed': deed(({ body: { rule } }) => `let rule ${rule} go on`),
+  'rollout.resumed': deed((told) => `let the rule go on whose rollout was stopped${told.ofRules}`),
   'rollout.restarted': deedOrNot(
-    ({ body: { rule } }) => `began the rollout of rule ${rule} anew`,
-    (told) => `The rollout of rule ${told.of('rule')} begins anew when it is back${told.because('text')}`,
+    (told) => `began a rollout anew${told.ofRules}`,
+    (told) => `The rollout begins anew when its rule is back${told.because('text')}`,
   ),
   'stop.set': deed(() => 'stopped everything'),
   'stop.lifted': deed(() => 'resumed'),

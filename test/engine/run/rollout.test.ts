@@ -1,7 +1,7 @@
 // test: the real engine with a rule that begins with a share of its subjects, over days: it widens by itself, stops at what people reverse or exempt, has
 // the undo of what it did planned, and goes on when a person says so. Nothing waits for real time.
 import { afterEach, describe, expect, it } from 'vitest';
-import { placeOf } from '../../../src/domain/rollout.ts';
+import { placeAmong } from '../../../src/domain/digest.ts';
 import type { Mode } from '../../../src/domain/rule.ts';
 import { addExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
 import { planRelease, releaseClaims } from '../../../src/engine/operate/release.ts';
@@ -13,7 +13,7 @@ const BAD = { MdmData: { CompromisedStatus: 'TRUE' } };
 const ADA = { by: 'ada', reason: 'a test' };
 const ROLLOUT = 'rollout: { steps: [10%, 50%, 100%], each: 24h, brake: { reversed: 2, exempted: 3 } }';
 const IDS = Array.from({ length: 40 }, (_, number) => `d${number}`);
-const among = (share: number) => IDS.filter((id) => placeOf('ban', id) < share).map((id) => `ban S-${id}`);
+const among = (share: number) => IDS.filter((id) => placeAmong(10_000, 'ban', id) < share).map((id) => `ban S-${id}`);
 const [TENTH, HALF, EVERYBODY] = [among(1_000), among(5_000), among(10_000)];
 
 const rolling = (more = ROLLOUT, mode: Mode = 'enforce') => banRule({ mode, more: `owners: all\n${more}` });
