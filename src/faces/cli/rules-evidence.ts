@@ -33,7 +33,7 @@ import { evidenceThresholdsOf } from '../../runtime/config/config.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { keepHeapLean, statusLine } from '../../runtime/system/process.ts';
 import { timeWords } from '../report/decision-words.ts';
-import { viewOf } from '../report/evidence-words.ts';
+import { rolloutWords, viewOf } from '../report/evidence-words.ts';
 import { countText, plural, showHidden } from '../report/fact-text.ts';
 import { md, mdTable } from '../report/markdown.ts';
 import { paragraph, type TerminalOptions } from '../report/terminal-table.ts';
@@ -56,12 +56,14 @@ interface EvidenceOfRule extends ReportEvidence {
   title: string;
   mode: Rule['mode'];
   hash: string;
+  /** Its steps: what was replayed went through them by its own time. */
+  rollout?: string;
   /** What the rule's own mode lacks; without a history, only what its tests lack. */
   unearned: string[];
 }
 
 interface JudgedRule {
-  rule: Pick<Rule, 'id' | 'title' | 'mode' | 'hash'>;
+  rule: Pick<Rule, 'id' | 'title' | 'mode' | 'hash' | 'rollout'>;
   evidence: RuleEvidence;
   lacks: Lacks;
 }
@@ -81,12 +83,13 @@ function evidenceReport(
       : null,
     since: isoTime(fromMs),
     thresholds,
-    rules: judged.map(({ rule: { id, title, mode, hash }, evidence, lacks }) => ({
+    rules: judged.map(({ rule: { id, title, mode, hash, rollout }, evidence, lacks }) => ({
       id,
       title,
       mode,
       hash,
       ...viewOf(mode, evidence, lacks),
+      ...(rollout && { rollout: rolloutWords(rollout) }),
       unearned: unearned(mode, lacks, replay !== undefined),
     })),
   };
@@ -113,7 +116,8 @@ function setIn(line: string, { width = 100, ...options }: TerminalOptions): stri
 }
 
 function linesOf(rule: EvidenceOfRule): string[] {
-  return [testWords(rule), replayWords(rule), ...EARNED_MODES.map((mode) => modeWords(rule, mode))];
+  const steps = rule.rollout === undefined ? [] : [`rollout: ${rule.rollout}`];
+  return [testWords(rule), replayWords(rule), ...steps, ...EARNED_MODES.map((mode) => modeWords(rule, mode))];
 }
 
 function testWords({ tests: { passed, failed, coveredPercent, mutants, survived } }: EvidenceOfRule): string {
@@ -151,7 +155,7 @@ function evidenceMarkdown(report: EvidenceReport): string {
     `\`${rule.id}\`<br>${md(rule.title)}`,
     rule.mode,
     md(testWords(rule).replace('tests: ', '')),
-    md(replayWords(rule).replace('replayed: ', '')),
+    md([replayWords(rule).replace('replayed: ', ''), ...(rule.rollout === undefined ? [] : [rule.rollout])].join('; ')),
     EARNED_MODES.map((mode) => md(modeWords(rule, mode))).join('<br>'),
   ]);
   const table = [...mdTable(['Rule', 'Mode', 'Tests', 'Replayed', 'What is missing'], rows)].join('');

@@ -7,6 +7,7 @@ import { formatDuration } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
 import { lostFactsText } from '../../domain/lists.ts';
 import { beyondHistoryText } from '../../domain/look-back.ts';
+import { type RolloutState, stateOfRollout } from '../../domain/rollout.ts';
 import { almostValues, almostValueText, CLEAR_FOR_LEAST_MS, hastyRules, helplessRules } from '../../domain/rule.ts';
 import type { PullReader } from '../../domain/store-ports.ts';
 import { SOURCE_OF, SOURCES } from '../../domain/subjects.ts';
@@ -23,6 +24,7 @@ import type { Environment } from '../../runtime/config/name-reader.ts';
 import { ConfigReader, listsOf } from '../../runtime/config/reader.ts';
 import { evidenceLine, evidenceView } from '../report/evidence-words.ts';
 import { plural, showHidden, whole } from '../report/fact-text.ts';
+import { rolloutText } from '../report/rule-view.ts';
 import { terminalList } from '../report/terminal-table.ts';
 import { evidenceOf, withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, lineWidthOf, outputOf, write } from './io.ts';
@@ -117,7 +119,8 @@ export async function rulesListCommand(io: Io, options: CommonOptions): Promise<
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const { rules } = await load(io, options);
   const kept = await evidenceOf(await withSettings(io, options), databaseOf(io, options));
-  const rows = rules.map(({ id, title, severity, subject, mode, watch, then, hash, file, sources }) => ({
+  const states = await rolloutsIn(io, options, rules);
+  const rows = rules.map(({ id, title, severity, subject, mode, watch, then, hash, file, sources, rollout }) => ({
     id,
     title,
     severity,
@@ -128,11 +131,12 @@ export async function rulesListCommand(io: Io, options: CommonOptions): Promise<
     sources,
     file,
     hash,
+    ...(rollout && { rollout: rolloutText({ rollout }, stateOfRollout({ id, rollout }, states)) }),
     evidence: evidenceView({ mode, hash }, kept),
   }));
-  const cells = rows.map(({ mode, watch, severity, subject, id, title, then, hash }) => [
+  const cells = rows.map(({ mode, watch, severity, subject, id, title, then, hash, rollout }) => [
     whole(id),
-    [mode, ...(watch ? [] : ['whole runs only'])],
+    [mode, ...(watch ? [] : ['whole runs only']), ...(rollout ? [rollout] : [])],
     severity,
     subject,
     then,
@@ -143,6 +147,17 @@ export async function rulesListCommand(io: Io, options: CommonOptions): Promise<
   const text = () => terminalList(head, cells, lineWidthOf(options), ['Evidence', 'Title']);
   write(io, options, format === 'json' ? JSON.stringify(rows, null, 2) : text());
   return 0;
+}
+
+/** How far they are, where there is a database. */
+async function rolloutsIn(
+  io: Io,
+  options: CommonOptions,
+  rules: readonly LoadedRule[],
+): Promise<readonly RolloutState[]> {
+  if (!rules.some(({ rollout }) => rollout)) return [];
+  const { readIfAny } = await import('../../runtime/compose/reader.ts');
+  return (await readIfAny(databaseOf(io, options), (reader) => reader.rollouts())) ?? [];
 }
 
 /** Exit code 1: a test failed, a rule has none, or (with `--mutate`) no test notices a change of a rule. */

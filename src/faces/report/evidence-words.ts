@@ -155,7 +155,7 @@ export function settingsOfAction({ with: settings }: ActionOfRule): string {
   return JSON.stringify(settings, (_key, member) => (typeof member === 'bigint' ? member.toString() : member));
 }
 
-function rolloutWords({ steps, eachMs, brake: { reversed, exempted } }: Rollout): string {
+export function rolloutWords({ steps, eachMs, brake: { reversed, exempted } }: Rollout): string {
   const shares = steps.map(shareText).join(', then ');
   return `it acts on ${shares} of its subjects, each for ${formatDuration(eachMs)}; it stops when people reversed ${reversed} of what it did, or exempted ${exempted} of those it acted on`;
 }

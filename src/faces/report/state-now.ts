@@ -14,14 +14,21 @@ export interface Now {
   work: WorkNow;
   /** What the last run over lists read; undefined: nothing was read yet. */
   snapshot: ReportSnapshot | undefined;
+  /** Rules that what people did has stopped. */
+  braked?: readonly string[];
 }
 
-export async function readNow(reader: WorkReader & Pick<RecordReader, 'runsOverLists'>, nowMs: number): Promise<Now> {
+export async function readNow(
+  reader: WorkReader & Pick<RecordReader, 'runsOverLists' | 'rollouts'>,
+  nowMs: number,
+): Promise<Now> {
   const [newest, before] = await reader.runsOverLists(2);
   // A run that still reads has no snapshot yet: the one before it is the last that has.
   const run = newest?.status === 'running' && newest.findings === undefined ? before : newest;
   const snapshot = run && snapshotView(run);
-  return { atMs: nowMs, work: await reader.workNow(nowMs), snapshot: snapshot?.id === null ? undefined : snapshot };
+  const braked = (await reader.rollouts()).flatMap(({ rule, braked }) => (braked ? [rule] : []));
+  const work = await reader.workNow(nowMs);
+  return { atMs: nowMs, work, snapshot: snapshot?.id === null ? undefined : snapshot, braked };
 }
 
 export interface State {
@@ -44,6 +51,7 @@ export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: 
   const items = [
     ...found,
     ...(isUntrusted ? ['the last run did not trust what it read, and does nothing with that data'] : []),
+    ...brakedItems(now?.braked),
     ...(now === undefined ? [] : workItems(now.work, now.atMs)),
   ];
   const isBad = isWrong || isUntrusted;
@@ -57,6 +65,13 @@ export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: 
     tone: isBad ? 'bad' : isWell ? 'good' : 'wait',
     sentence: isWell ? 'All is well.' : sentences.join(' '),
   };
+}
+
+/** `rule ban-compromised-device acts no more, since people reversed or exempted what it did`. */
+function brakedItems(rules: readonly string[] = []): string[] {
+  if (rules.length === 0) return [];
+  const what = rules.length === 1 ? `rule ${rules[0]} acts` : `${countText(rules.length)} rules act`;
+  return [`${what} no more, since people reversed or exempted what ${rules.length === 1 ? 'it' : 'they'} did`];
 }
 
 /** What was found at the end of the newest run; undefined: nothing is open, and nothing was beyond the usual. */

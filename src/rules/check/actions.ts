@@ -3,8 +3,10 @@
 // own action writes, and no action may undo another of the same rule.
 import { canonicalJson } from '../../base/json.ts';
 import { didYouMean, nearestName } from '../../base/nearest-name.ts';
+import { DAY_MS, HOUR_MS, parseDuration } from '../../base/time.ts';
 import { type ActionTraits, isShownByOthers, kindOfTarget, nameInRules } from '../../domain/action.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
+import { ALL } from '../../domain/rollout.ts';
 import type { ActionOfRule } from '../../domain/rule.ts';
 import { SOURCE_OF, type Source, type SubjectKind } from '../../domain/subjects.ts';
 import type { Reads } from '../language/loaded-rule.ts';
@@ -125,4 +127,35 @@ function refuseInverses(proposals: readonly ActionOfRule[], traits: Traits, prob
     const message = `\`${proposal.action}\` undoes \`${undone.action}\` of the same rule; name one of them (\`revert: true\` undoes when the rule no longer matches)`;
     problems.add('action', ['then', index], message);
   });
+}
+
+// How a rule begins: with a share of its subjects, and more of them step by step.
+
+const EACH_MS = { least: HOUR_MS, most: 30 * DAY_MS };
+
+export function checkRollout(
+  { steps: texts, each }: { steps: readonly string[]; each: string },
+  then: readonly ActionOfRule[],
+  traits: Traits,
+  problems: Problems,
+): void {
+  const fault = (key: 'steps' | 'each', message: string) =>
+    problems.add('value', ['rollout', key], `\`rollout.${key}\`: ${message}`);
+  const steps = texts.map(shareOf);
+  const found = `found ${texts.join(', ')}`;
+  if (steps.some((share, at) => share <= (steps[at - 1] ?? 0)))
+    fault('steps', `each step is larger than the one before, and the first one than 0 %; ${found}`);
+  else if (steps.at(-1) !== ALL)
+    fault('steps', `the last step is 100%: without it some would never be acted on; ${found}`);
+  const ms = parseDuration(each) ?? 0;
+  if (ms < EACH_MS.least || ms > EACH_MS.most) fault('each', `a step lasts 1h to 30d; found ${each}`);
+  if (then.length > 0 && !then.some(({ action }) => traits.get(action)?.changesFleet)) {
+    const message = '`rollout`: its actions change nothing, so there is nothing to begin with a share of; leave it out';
+    problems.add('value', ['rollout'], message);
+  }
+}
+
+/** In hundredths of a percent. */
+export function shareOf(text: string): number {
+  return Math.round(Number.parseFloat(text) * 100);
 }

@@ -2,18 +2,17 @@
 // Out: the rule, or all of its problems.
 import { z } from 'zod';
 import { didYouMean } from '../../base/nearest-name.ts';
-import { DAY_MS, HOUR_MS, parseDuration } from '../../base/time.ts';
+import { parseDuration } from '../../base/time.ts';
 import type { ActionTraits } from '../../domain/action.ts';
 import { parseAllowed } from '../../domain/change-window.ts';
 import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.ts';
 import type { Lists } from '../../domain/lists.ts';
-import { ALL } from '../../domain/rollout.ts';
 import type { ActionOfRule, Rule } from '../../domain/rule.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { PortableRules } from '../../domain/verdict.ts';
-import { readActions } from '../check/actions.ts';
+import { checkRollout, readActions, shareOf } from '../check/actions.ts';
 import { checkCondition, checkConstants, durationFault, type Language, measure, type Scope } from '../check/scope.ts';
 import { type Expression, type Freshness, ownAt, ownPart, walk } from '../language/expression.ts';
 import { type LoadedRule, type NamedList, noReads, type Reads } from '../language/loaded-rule.ts';
@@ -440,35 +439,6 @@ function assemble(
 
 function allowedOf(written: string | string[]): ReturnType<typeof parseAllowed> {
   return parseAllowed(typeof written === 'string' ? [written] : written);
-}
-
-const EACH_MS = { least: HOUR_MS, most: 30 * DAY_MS };
-
-function checkRollout(
-  { steps: texts, each }: NonNullable<RuleFile['rollout']>,
-  then: readonly ActionOfRule[],
-  traits: ReadOptions['traits'],
-  problems: Problems,
-): void {
-  const fault = (key: 'steps' | 'each', message: string) =>
-    problems.add('value', ['rollout', key], `\`rollout.${key}\`: ${message}`);
-  const steps = texts.map(shareOf);
-  const found = `found ${texts.join(', ')}`;
-  if (steps.some((share, at) => share <= (steps[at - 1] ?? 0)))
-    fault('steps', `each step is larger than the one before, and the first one than 0 %; ${found}`);
-  else if (steps.at(-1) !== ALL)
-    fault('steps', `the last step is 100%: without it some would never be acted on; ${found}`);
-  const ms = parseDuration(each) ?? 0;
-  if (ms < EACH_MS.least || ms > EACH_MS.most) fault('each', `a step lasts 1h to 30d; found ${each}`);
-  if (then.length > 0 && !then.some(({ action }) => traits.get(action)?.changesFleet)) {
-    const message = '`rollout`: its actions change nothing, so there is nothing to begin with a share of; leave it out';
-    problems.add('value', ['rollout'], message);
-  }
-}
-
-/** In hundredths of a percent. */
-function shareOf(text: string): number {
-  return Math.round(Number.parseFloat(text) * 100);
 }
 
 /** What it matches and does is what a rollout tries out: its lists, limits and title are not part of that. */

@@ -3,14 +3,16 @@
 import { z } from 'zod';
 import { spanText } from '../../../base/time.ts';
 import { nameField } from '../../../contract/operation.ts';
+import { ROLLOUTS } from '../../../contract/operator.ts';
 import { replaySchema } from '../../../contract/replay.ts';
 import type { EvidenceReader } from '../../../domain/evidence.ts';
 import type { ReplayBeside } from '../../../domain/replay.ts';
+import { type RolloutState, stateOfRollout } from '../../../domain/rollout.ts';
 import type { Rule } from '../../../domain/rule.ts';
 import type { RunRecord } from '../../../domain/store.ts';
 import { type RuleTestReport, unseenOf } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
-import { type Ctx, param, type Route, readForm, readQuery } from '../../http/route.ts';
+import { type Ctx, operationsOf, param, type Route, readForm, readQuery } from '../../http/route.ts';
 import {
   evidenceView,
   limitWords,
@@ -23,11 +25,12 @@ import { ShareBar } from '../../report/html/document.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
 import { ReplayParts } from '../../report/html/picture.tsx';
 import { Code, Lines, Mark, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { rolloutView } from '../../report/rule-view.ts';
 import { claimWords } from '../../report/words.ts';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
-import { Pager } from '../parts/act.tsx';
+import { Act, Pager } from '../parts/act.tsx';
 import { Ago } from '../parts/figures.tsx';
 import { chartOver, type RunTally, rangeField, talliesOver } from '../parts/over-time.tsx';
 import { DECISION_COLUMNS, decisionRow, RuleMode, rulePath, Source } from './rules.tsx';
@@ -251,6 +254,18 @@ export function rulePages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, '/rules/:id', (context) => rulePage(deps, context)),
     readPage(deps, '/rules/:id/decisions', (context) => decisionsPage(deps, context)),
+    formPage(deps, '/rules/:id/rollout/resume', 'approve', async (context) => {
+      const id = param(context, 'id');
+      const form = await readForm(context, ROLLOUTS.resumeRollout.body);
+      await operationsOf(deps, context).resumeRollout({ id, ...form });
+      return rulePath(id);
+    }),
+    formPage(deps, '/rules/:id/rollout/restart', 'approve', async (context) => {
+      const id = param(context, 'id');
+      const form = await readForm(context, ROLLOUTS.restartRollout.body);
+      await operationsOf(deps, context).restartRollout({ id, ...form });
+      return rulePath(id);
+    }),
   ];
 }
 
@@ -280,6 +295,9 @@ async function rulePage(deps: HttpDeps, context: Ctx): Promise<PageContent> {
           {await now(deps, rule, last, nowMs)}
           <Limits rule={rule} run={run} nowMs={nowMs} />
           <Evidence rule={rule} reader={deps.evidence} nowMs={nowMs} />
+          {rule.rollout ? (
+            <Rollout rule={rule} states={await deps.reader.rollouts()} mayAct={mayDo(context, 'approve')} />
+          ) : null}
         </div>
         {await chartOver(deps, { path: rulePath(id), tallies, rule: id })}
         <p>
@@ -488,6 +506,41 @@ function Evidence({ rule, reader, nowMs }: EvidenceProps) {
       <p class="quiet">
         Made <Ago at={madeAt} nowMs={nowMs} />.
       </p>
+    </section>
+  );
+}
+
+interface RolloutProps {
+  rule: Rule;
+  states: readonly RolloutState[];
+  mayAct: boolean;
+}
+
+/** How far it is, what counts for its brake, and the ways on. */
+function Rollout({ rule, states, mayAct }: RolloutProps) {
+  const { percent, text, reversed, exempted, stopped } = rolloutView(rule, stateOfRollout(rule, states));
+  const { brake } = rule.rollout as NonNullable<Rule['rollout']>;
+  const path = `${rulePath(rule.id)}/rollout`;
+  return (
+    <section class="card">
+      <h2>Rollout</h2>
+      {stopped === null ? null : (
+        <div class="notice wait" role="status">
+          It acts no more, since {stopped.why} (<When at={stopped.at} />
+          ). <Link href="/plans">The undo of what it did</Link> waits for a yes.
+        </div>
+      )}
+      <Share name="Its share" used={percent} allowed={100} isGoal text={text} />
+      <p>
+        Since it began, people reversed {countText(reversed)} of what it did (it stops at {countText(brake.reversed)})
+        and exempted {countText(exempted)} of those it acted on ({countText(brake.exempted)}).
+      </p>
+      {mayAct && stopped !== null ? (
+        <Act to={`${path}/resume`} label="Go on" of={ROLLOUTS.resumeRollout} reason="required" tone="main" />
+      ) : null}
+      {mayAct ? (
+        <Act to={`${path}/restart`} label="Begin anew" of={ROLLOUTS.restartRollout} reason="required" isFolded />
+      ) : null}
     </section>
   );
 }
