@@ -15,6 +15,7 @@ import { checkOutcome } from './check-outcome.ts';
 import { checkRefused } from './check-refused.ts';
 import { checkRelease } from './check-release.ts';
 import { Reversed } from './check-reversed.ts';
+import { Rollouts } from './check-rollout.ts';
 import { checkBreaker, checkTogether } from './check-together.ts';
 import { checkTrust, type ListSeen } from './check-trust.ts';
 import { checkUndo, Looks } from './check-undo.ts';
@@ -46,6 +47,8 @@ export type ViolationKind =
   | 'unapproved'
   | 'while_stopped'
   | 'in_freeze'
+  | 'outside_share'
+  | 'false_brake'
   | 'exempt'
   | 'on_untrusted'
   | 'on_edited'
@@ -97,6 +100,7 @@ export class Checker implements Witness {
   readonly looks = new Looks(this);
   readonly answers = new Answers(this);
   readonly lookRules = new LookRules(this);
+  readonly rollouts = new Rollouts(this);
   private readonly reversed = new Reversed(this);
   /** Requests by run and action. */
   private readonly runs = new Map<string, Map<string, number>>();
@@ -150,6 +154,7 @@ export class Checker implements Witness {
     checkTrust(this, request, intent, life);
     checkSteering(this, request, intent, life);
     checkFreeze(this, request, intent);
+    this.rollouts.onRequest(request, intent);
     // A released target is undone while its rule still matches.
     if (!intent.released) this.checkGrounds(request, intent);
     const canBeRead = this.canBeReadBack(action);
@@ -174,6 +179,7 @@ export class Checker implements Witness {
     checkGate(this);
     this.lookRules.onCommit();
     this.reversed.onCommit();
+    this.rollouts.onCommit();
   }
 
   /** One possibly effective request for an intent, and one more after a doubt; none for an episode that had its own. */

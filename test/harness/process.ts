@@ -20,6 +20,7 @@ import { StoreHealth } from '../../src/store/sqlite/opened-file.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Life, mortal } from '../support/crash.ts';
 import { PRINT_KEY } from '../support/print-key.ts';
+import { countingOwnUndo, withRollout } from './check-rollout.ts';
 import { RUN_FAILURES_MAX } from './check-together.ts';
 import { databaseLine, PUBLIC_KEYS, type SimCheckpointFile, signing } from './checkpoints.ts';
 import type { SimDisk } from './disk.ts';
@@ -80,7 +81,7 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
   };
   return {
     api: sickApi(mortal(around.api, life), bug),
-    store: lookingStore(hastyStore(sickStore(store, bug), bug), bug),
+    store: countingOwnUndo(lookingStore(hastyStore(sickStore(store, bug), bug), bug), profile),
     ...(checkpointer && { checkpointer }),
     clock: mortal(clock, life),
     steady,
@@ -108,14 +109,17 @@ export function openWriter({ checkpoints, db, clock, bug, onCommit }: Surroundin
 }
 
 /** The rules as they are whenever the engine asks; compiled once for each set in a life. */
-function activeRules({ rules, bug }: Surroundings): () => ActiveRules {
+function activeRules({ rules, bug, profile }: Surroundings): () => ActiveRules {
   let known: readonly LoadedRule[] | undefined;
+  let rolledBy = profile.rollout;
   let active: ActiveRules | undefined;
   return () => {
     const now = rules();
     if (active !== undefined && bug === 'reload_is_ignored') return active;
-    if (active === undefined || now !== known) active = sickRules(activate(now, hashOf(now)), bug);
+    if (active === undefined || now !== known || rolledBy !== profile.rollout)
+      active = sickRules(activate(withRollout(now, profile), hashOf(now)), bug);
     known = now;
+    rolledBy = profile.rollout;
     return active;
   };
 }
@@ -138,6 +142,7 @@ const WRITING = [
   'resolve',
   'changePlan',
   'replacePlans',
+  'setRollout',
   'observeEvents',
   'appendAudit',
   'sealAudit',

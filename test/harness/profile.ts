@@ -1,6 +1,8 @@
 // harness: the kind of life of one simulation: its fleet, its rules and how often each nemesis comes. In: a seed. Out:
 // plain data, so that a failing seed can be read.
 import type { ChangeWindow } from '../../src/domain/change-window.ts';
+import type { Rollout } from '../../src/domain/rollout.ts';
+import type { RolloutBug } from './check-rollout.ts';
 import { Dice } from './dice.ts';
 
 /** The fate of one writing request. `lying`: answered as done, and its effect is late or never comes. `slow`: times out. */
@@ -73,6 +75,9 @@ export interface Profile {
   freeze?: ChangeWindow[];
   /** The engine does not know them: a planted bug. */
   ignoresFreeze?: boolean;
+  /** Of the first rule, until the life settles; absent: none. */
+  rollout?: Rollout | undefined;
+  rolloutBug?: RolloutBug | undefined;
 }
 
 export interface LooksProfile {

@@ -12,6 +12,7 @@ import type { OperationName } from './asking.ts';
 import { type BesiegedView, besiege } from './besieged.ts';
 import { checkAudit } from './check-audit.ts';
 import { halfOfTheTime } from './check-freeze.ts';
+import { HALF_FIRST, type RolloutBug } from './check-rollout.ts';
 import { Checker, type Violation } from './checker.ts';
 import { SimCheckpointFile } from './checkpoints.ts';
 import { Dice } from './dice.ts';
@@ -47,6 +48,8 @@ export interface SimulationOptions {
   without?: Without | undefined;
   /** With change windows; `ignored`: the engine does not know them. */
   freezes?: 'heeded' | 'ignored';
+  /** With a rollout; or with a bug in it. */
+  rollouts?: 'heeded' | RolloutBug;
   /** Receives the history, line by line. */
   tell?: ((line: string) => void) | undefined;
 }
@@ -61,6 +64,8 @@ export interface SimulationResult {
   parked: number;
   confirmed: number;
   undoneInFreeze: number;
+  /** Commits while a rollout was stopped. */
+  stoppedRollouts: number;
   violations: Violation[];
   /** SHA-256 over all effects and audited bytes. */
   digest: string;
@@ -68,9 +73,12 @@ export interface SimulationResult {
 
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
   const drawn = drawProfile(seed, options.without);
-  const profile = options.freezes
-    ? { ...drawn, freeze: halfOfTheTime(), ignoresFreeze: options.freezes === 'ignored' }
-    : drawn;
+  const { freezes, rollouts } = options;
+  const profile: Profile = {
+    ...drawn,
+    ...(freezes && { freeze: halfOfTheTime(), ignoresFreeze: freezes === 'ignored' }),
+    ...(rollouts && { rollout: HALF_FIRST, rolloutBug: rollouts === 'heeded' ? undefined : rollouts }),
+  };
   const simulation = new Simulation(profile, options);
   try {
     const result = await simulation.play();
@@ -170,6 +178,7 @@ class Simulation {
       parked: ledger.withOutcome('parked').length,
       confirmed: ledger.withOutcome('confirmed').length,
       undoneInFreeze: checker.undoneInFreeze,
+      stoppedRollouts: checker.rollouts.stopped,
       violations: checker.violations,
       digest: digestOf(this),
     };
@@ -275,6 +284,7 @@ class Simulation {
   /** No nemesis comes any more, the world stands still: the engine runs and people approve until nothing changes. */
   private async settle(): Promise<void> {
     this.profile.freeze?.splice(0);
+    this.profile.rollout = undefined;
     this.clock.pass(this.lives.people || isSlow(this.profile) ? 500_000 : 60_000);
     await this.lives.people?.heard();
     this.lives.isCalm = true;

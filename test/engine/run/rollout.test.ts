@@ -3,10 +3,17 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { placeAmong } from '../../../src/domain/digest.ts';
 import type { Mode } from '../../../src/domain/rule.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { addExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
 import { planRelease, releaseClaims } from '../../../src/engine/operate/release.ts';
 import { restartRollout, resumeRollout } from '../../../src/engine/operate/rollout.ts';
+import { asItWas } from '../../../src/history/replay/as-it-was.ts';
+import { whatIf } from '../../../src/history/replay/what-if.ts';
+import { alertsOf } from '../../support/alerts-of.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { MemoryHistory } from '../../support/memory-history.ts';
+import { pagesOnPlatform } from '../../support/pages-on-platform.ts';
+import { RULE_REPORT } from '../../support/rule-samples.ts';
 
 const HOUR = 3_600_000;
 const BAD = { MdmData: { CompromisedStatus: 'TRUE' } };
@@ -116,6 +123,63 @@ describe('a rule with a rollout', () => {
     expect(on.platform.sent.length).toBeLessThan(IDS.length / 2);
     const withdrawn = (await on.store.openState(on.clock.now)).decisions.filter(({ reason }) => reason === 'rollout');
     expect(withdrawn.length).toBe(IDS.length - on.platform.sent.length);
+  });
+});
+
+describe('what is shown of it', () => {
+  const whole = 'rollout: { steps: [50%, 100%], each: 24h }';
+
+  it('is decided again by a replay, and a what-if goes through the steps by its own time', async () => {
+    begin(rolling(whole));
+    const history = new MemoryHistory(on.store);
+    on.engine.history = history;
+    await days(1);
+    reverse(EVERYBODY.slice(0, 2));
+    on.clock.pass(HOUR);
+    await on.run();
+    await resumeRollout(on.engine, 'ban', ADA);
+    on.platform.addDevice('new', BAD);
+    await days(1);
+    await history.settled();
+    const span = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+    const was = await asItWas(history, { ...span, traits: ACTIONS });
+    expect(was.differences).toEqual([]);
+    expect(was.acts.length).toBe(on.platform.sent.length);
+    const other = await whatIf(history, [rolling('rollout: { steps: [10%, 100%], each: 12h }')], {
+      ...span,
+      actions: ACTIONS,
+    });
+    const began = other.acts[0]?.atMs ?? 0;
+    const early = other.acts.filter(({ atMs }) => atMs < began + 12 * HOUR).map(({ target }) => `ban ${target}`);
+    expect(sorted(early)).toEqual(sorted(TENTH));
+    expect(other.acts.length).toBeGreaterThan(TENTH.length);
+  });
+
+  it('names the step where a match is explained, and the stop on the page, in an alert and in the first sentence', async () => {
+    const rule = rolling(whole);
+    begin(rule);
+    const pages = pagesOnPlatform(on, [rule], { ruleDetail: async () => ({ rule, text: '', report: RULE_REPORT }) });
+    await on.run();
+    const outside = EVERYBODY.find((act) => !HALF.includes(act))?.replace('ban S-', '') as string;
+    const text = await pages.get(`/subjects/device/${outside}/rules/ban`);
+    expect(text.text).toContain('step 1 of 2 (50 %), until');
+    expect((await pages.get('/rules/ban')).text).toContain('step 1 of 2 (50 %), until');
+    reverse(HALF.slice(0, 2));
+    on.clock.pass(HOUR);
+    await on.run();
+    const page = await pages.get('/rules/ban');
+    expect(page.text).toContain('It acts no more, since people reversed 2 of what it did');
+    expect(page.text).toContain('people reversed 2 of what it did (it stops at 2) and exempted 0');
+    expect((await pages.get('/')).text).toContain(
+      'Rule ban acts no more, since people reversed or exempted what it did',
+    );
+    const alerts = alertsOf(on);
+    expect((await alerts.look()).map(({ code }) => code)).toEqual(
+      expect.arrayContaining(['rollout_braked', 'plan_waits']),
+    );
+    expect((await pages.get('/rules/ban', 'read')).html).not.toContain('/rollout/resume');
+    expect(page.html).toContain('action="/rules/ban/rollout/resume"');
+    expect(page.html).toContain('action="/rules/ban/rollout/restart"');
   });
 });
 
