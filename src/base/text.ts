@@ -38,6 +38,14 @@ export function spellHidden(text: string): string {
   });
 }
 
+/**
+ * For a text from outside in a mail or a chat: no program makes a link, an address or a mention of `evil.example`, `https://…` or `@all`. An invisible
+ * word joiner stands in between; the text looks as it did.
+ */
+export function unlinked(text: string): string {
+  return text.replace(/[.:](?=[\p{L}/])|@(?=\S)/gu, (found) => `${found}\u2060`);
+}
+
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -62,7 +62,7 @@ export async function startReceiver(): Promise<Receiver> {
   return receiver;
 }
 
-const KEY = `-----BEGIN PRIVATE KEY-----
+export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgkVWEM06sOcO81OLT
 tgFBhyenIgdz2civdhCMhk7J4hWhRANCAARw6XzKwuYCgdFA5whhCjc7EJFcmQhR
 4xX9lm9zHmQGKzp3u68gp9W1d2BRiY/pg/+1mifsGOO2YmtxylOSwKPh

@@ -37,6 +37,7 @@ import { consoleDatabaseOf, credentialFault, isToken } from '../config/name-read
 import { Alerts } from '../notify/alerts.ts';
 import { DatabaseAlert, Deliveries, type DeliveryLoop, QuietHours } from '../notify/delivery.ts';
 import { type FeedState, Feeds } from '../notify/feed.ts';
+import { SmtpMailer, smtpServerOf } from '../notify/mail.ts';
 import { NoticeDeliveries, type NoticeDeps } from '../notify/notices.ts';
 import { Heartbeat, secretFault, type Webhook } from '../notify/settings.ts';
 import { bootId, quietTime, steadyTime, systemClock } from '../system/clock.ts';
@@ -91,11 +92,23 @@ export function credentialFiles(config: Config, changed: CredentialListeners): S
       changed.token(secret);
     },
   };
+  const { smtp } = config.mail;
+  const mailServer: Omit<SecretFile, 'name' | 'file'> = {
+    current: () => smtp?.url ?? '',
+    fault: (secret) => {
+      const server = smtpServerOf(secret, smtp?.tls ?? 'required');
+      return typeof server === 'string' ? server : undefined;
+    },
+    take: (secret) => {
+      if (smtp) smtp.url = secret;
+    },
+  };
   return [
     ...of('TRUSTWARD_API_KEY', credential),
     ...of('TRUSTWARD_REFRESH_TOKEN', credential),
     ...of('TRUSTWARD_ADMIN_TOKEN', adminToken),
     ...of('TRUSTWARD_TOKEN', token),
+    ...of('TRUSTWARD_SMTP_URL', mailServer),
     ...[...config.notify.webhooks.values()].flatMap(webhookFile),
   ];
 }
@@ -462,7 +475,9 @@ export async function composeEngine(
     const checkpointer = await opened.openCheckpoints();
     closing.add(() => checkpointer.publish());
     let maySend = () => false;
-    const people = { maySend: () => maySend() };
+    const { smtp } = config.mail;
+    const mailer = smtp && new SmtpMailer({ settings: { ...config.mail, smtp }, clock });
+    const people = { maySend: () => maySend(), mailer };
     const notifications = composeNotifications({ config, store, health, clock, log, people });
     if (place.part !== 'endpoint') {
       closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));

@@ -14,6 +14,7 @@ import { MODES, type Mode, PER_DAY_TIMES } from '../../domain/rule.ts';
 import { isSource, SOURCES, type Source } from '../../domain/subjects.ts';
 import { TRUST_DEFAULT, type TrustSettings } from '../../engine/pull/trust-gate.ts';
 import type { RateLimits } from '../../faces/http/deps.ts';
+import { type MailSettings, readMailSettings } from '../notify/mail.ts';
 import {
   type Destination,
   faultsOfWebhooks,
@@ -222,7 +223,7 @@ interface WindowSettings {
 /** For a command that reads nothing else of the configuration. Errors: AppError `config`. */
 export function readSchedule(env: Environment): Pick<Config, 'schedule'> & { windows: readonly ChangeWindow[] } {
   const reader = new ConfigReader(env);
-  const { freeze: windows } = readWindowSettings(reader);
+  const { freeze: windows } = readWindowSettings(reader, readTimeZone(reader));
   const schedule = scheduleIn(reader, undefined, reader.text('TRUSTWARD_API_URL') === undefined);
   reader.finish();
   return { windows, schedule };
@@ -232,7 +233,7 @@ function scheduleIn(reader: ConfigReader, flag: string | undefined, demo: boolea
   return reader.schedule(flag, demo ? '*/15 * * * * *' : '*/5 * * * *');
 }
 
-function readWindowSettings(reader: ConfigReader): WindowSettings {
+function readTimeZone(reader: ConfigReader): string {
   const given = reader.text('TRUSTWARD_TIME_ZONE') ?? 'UTC';
   const isZone = isTimeZone(given);
   if (!isZone)
@@ -240,7 +241,10 @@ function readWindowSettings(reader: ConfigReader): WindowSettings {
       'TRUSTWARD_TIME_ZONE',
       `TRUSTWARD_TIME_ZONE is \`${given}\`: expected a time zone such as Europe/Berlin`,
     );
-  const timeZone = isZone ? given : 'UTC';
+  return isZone ? given : 'UTC';
+}
+
+function readWindowSettings(reader: ConfigReader, timeZone: string): WindowSettings {
   const windowsOf = (name: string) => {
     const { windows, faults } = parseWindows(reader.text(name), timeZone);
     for (const fault of faults) reader.fault(name, `${name}: ${fault}`);
@@ -306,6 +310,7 @@ export interface Config extends HistorySettings {
   metricsListen: Address | undefined;
   /** Undefined: no heartbeat is sent. */
   heartbeat: Destination | undefined;
+  mail: MailSettings;
   windows: WindowSettings;
   /** A person who changes something names a ticket or change number. */
   requiresReference: boolean;
@@ -338,6 +343,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
       `TRUSTWARD_ORGANIZATIONS is set, and \`${database.file}\` is a SQLite database, which has one organization: set TRUSTWARD_DB to a PostgreSQL database, or unset TRUSTWARD_ORGANIZATIONS`,
     );
   const rules = reader.text('TRUSTWARD_RULES');
+  const timeZone = readTimeZone(reader);
   const config: Config = {
     api,
     lists: readLists(reader),
@@ -382,7 +388,8 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     notify: readNotifySettings(reader),
     metricsListen: reader.metricsListen(),
     heartbeat: mayLack.includes('secrets') ? undefined : readHeartbeat(reader),
-    windows: readWindowSettings(reader),
+    mail: readMailSettings(reader, timeZone),
+    windows: readWindowSettings(reader, timeZone),
     requiresReference: readRequiresReference(reader),
     evidence: readEvidence(reader),
     trust: readTrust(reader),

@@ -66,7 +66,8 @@ export function environmentOf({ settings }: Pick<OrganizationFile, 'settings'>, 
   const own = settings.get(MODE) ?? MODE_DEFAULT;
   const most = base[MODE]?.trim() || undefined;
   const mode = isMode(own) && most !== undefined ? (isMode(most) ? leastMode(own, most) : most) : own;
-  const inherited = Object.entries(base).filter(([name]) => !OWN_ALONE.includes(name));
+  // A credential of its own, in a file, takes the place of one that the environment has as a text.
+  const inherited = Object.entries(base).filter(([name]) => !OWN_ALONE.includes(name) && !settings.has(`${name}_FILE`));
   return { ...Object.fromEntries(inherited), ...Object.fromEntries(settings), [MODE]: mode };
 }
 
@@ -119,7 +120,7 @@ function withoutSecrets(organization: SettingsOfFile, base: Environment): Enviro
   for (const { setting } of PLACES) {
     if (setting.kind !== 'secret' || env[setting.name] === undefined) continue;
     delete env[setting.name];
-    if (!setting.name.includes('HEARTBEAT')) env[setting.name.replace(/_FILE$/, '')] = 'not-read';
+    if (!/HEARTBEAT|SMTP/.test(setting.name)) env[setting.name.replace(/_FILE$/, '')] = 'not-read';
   }
   return env;
 }
