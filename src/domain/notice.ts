@@ -186,11 +186,18 @@ export function noticeStateOf(
 
 function whyUnwarned({ status, note = '', until, nextAt }: Notice, nowMs: number): string | undefined {
   if (status === 'refused') return note;
-  const isDoubt = status === 'doubt' || (status === 'sending' && nextAt <= nowMs);
+  const isDoubt = status === 'doubt' || (status === 'sending' && (nextAt <= nowMs || isOfOtherClock(nextAt, nowMs)));
   if (isDoubt) return note === '' ? IN_DOUBT : note;
   if (status === 'waiting' && until !== undefined && nowMs >= until)
     return `it was not delivered by the deadline${note === '' ? '' : `: ${note}`}`;
   return undefined;
+}
+
+/** No attempt is further ahead: such a time was written before the clock was set back. Reminders are. */
+export const AHEAD_MAX_MS = 7_200_000;
+
+function isOfOtherClock(nextAt: number, nowMs: number): boolean {
+  return nextAt > nowMs + AHEAD_MAX_MS;
 }
 
 export const IN_DOUBT = 'whether it was sent is not known: the process ended while it was sent';

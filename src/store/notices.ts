@@ -3,6 +3,7 @@
 
 import type { AuditNote } from '../domain/audit-entry.ts';
 import {
+  AHEAD_MAX_MS,
   type ClaimedNotice,
   type EndedNotices,
   IN_DOUBT,
@@ -104,7 +105,8 @@ export function* doubtNotices(db: Db, why: string): Work<void> {
     yield* change(db, id, "status = 'doubt', note = ? WHERE id = ?", `whether it was sent is not known: ${why}`, id);
 }
 
-const DUE = `FROM notices WHERE status IN ('waiting', 'sending') AND next_at <= ?`;
+/** Also an attempt that the clock had set for a time that it is far from again. */
+const DUE = `FROM notices WHERE status IN ('waiting', 'sending') AND (next_at <= ? OR ahead_ms = 0 AND next_at > ?)`;
 
 export class SqlNotices implements NoticeBox {
   constructor(
@@ -122,7 +124,12 @@ export class SqlNotices implements NoticeBox {
 
   private *dueNow(nowMs: number, limit: number): Work<[rows: Row[], isStopped: boolean]> {
     // One that was being sent goes first.
-    const rows = yield* this.db.all(`SELECT * ${DUE} ORDER BY status, next_at, id LIMIT ?`, nowMs, limit);
+    const rows = yield* this.db.all(
+      `SELECT * ${DUE} ORDER BY status, next_at, id LIMIT ?`,
+      nowMs,
+      nowMs + AHEAD_MAX_MS,
+      limit,
+    );
     return [rows, (yield* readStop(this.db)) !== undefined];
   }
 

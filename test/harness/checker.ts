@@ -10,6 +10,7 @@ import { checkFreeze } from './check-freeze.ts';
 import { checkGate } from './check-gate.ts';
 import { LookRules } from './check-look.ts';
 import { checkModes } from './check-modes.ts';
+import { checkNotice, type SimPost } from './check-notice.ts';
 import { checkSteering } from './check-operator.ts';
 import { checkOutcome } from './check-outcome.ts';
 import { checkRefused } from './check-refused.ts';
@@ -49,6 +50,8 @@ export type ViolationKind =
   | 'in_freeze'
   | 'outside_share'
   | 'false_brake'
+  | 'before_deadline'
+  | 'told_twice'
   | 'exempt'
   | 'on_untrusted'
   | 'on_edited'
@@ -94,6 +97,8 @@ export class Checker implements Witness {
   /** What somebody did to the database beside the engine, until it is over. */
   intrusion: Intrusion | undefined;
   retries = 0;
+  /** Of a life whose first rule warns people. */
+  post: SimPost | undefined;
   /** Undos that were sent in a change window. */
   undoneInFreeze = 0;
   readonly requests: PlatformRequest[] = [];
@@ -155,6 +160,7 @@ export class Checker implements Witness {
     checkSteering(this, request, intent, life);
     checkFreeze(this, request, intent);
     this.rollouts.onRequest(request, intent);
+    checkNotice(this, request, intent);
     // A released target is undone while its rule still matches.
     if (!intent.released) this.checkGrounds(request, intent);
     const canBeRead = this.canBeReadBack(action);

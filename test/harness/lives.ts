@@ -86,6 +86,7 @@ export class Lives {
     try {
       const engine = await this.living(daemonMode);
       await operate(this.asking(), engine, operation);
+      await this.parts.checker.post?.deliver(this.writer as SqliteStore, this.life, () => this.nextId());
     } catch (error) {
       this.takeError(error);
     } finally {

@@ -40,9 +40,10 @@ export class LookRows {
     return keys.filter((key, at) => keys.indexOf(key) !== at);
   }
 
-  /** Episodes and claims as they are. */
+  /** Episodes, claims and notices as they are. */
   openThings(): string {
-    return JSON.stringify([this.ledger.db.all('SELECT * FROM episodes'), this.ledger.db.all('SELECT * FROM claims')]);
+    const tables = ['episodes', 'claims', 'notices'];
+    return JSON.stringify(tables.map((table) => this.ledger.db.all(`SELECT * FROM ${table}`)));
   }
 
   /** Decisions, intents and plans that a run made, intents of earlier runs that it tried once more, also when nothing could be sent, and its calls. */

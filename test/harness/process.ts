@@ -20,6 +20,7 @@ import { StoreHealth } from '../../src/store/sqlite/opened-file.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Life, mortal } from '../support/crash.ts';
 import { PRINT_KEY } from '../support/print-key.ts';
+import { impatient } from './check-notice.ts';
 import { countingOwnUndo, withRollout } from './check-rollout.ts';
 import { RUN_FAILURES_MAX } from './check-together.ts';
 import { databaseLine, PUBLIC_KEYS, type SimCheckpointFile, signing } from './checkpoints.ts';
@@ -79,9 +80,10 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     const fault = health.fault();
     return checkpointer?.restored() !== undefined || (fault !== undefined && isLasting(fault));
   };
+  const healthy = lookingStore(hastyStore(sickStore(store, bug), bug), bug);
   return {
     api: sickApi(mortal(around.api, life), bug),
-    store: countingOwnUndo(lookingStore(hastyStore(sickStore(store, bug), bug), bug), profile),
+    store: countingOwnUndo(profile.notices === 'ignored' ? impatient(healthy) : healthy, profile),
     ...(checkpointer && { checkpointer }),
     clock: mortal(clock, life),
     steady,

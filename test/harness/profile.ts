@@ -78,6 +78,8 @@ export interface Profile {
   /** Of the first rule, until the life settles; absent: none. */
   rollout?: Rollout | undefined;
   rolloutBug?: RolloutBug | undefined;
+  /** The first rule warns people; `ignored`: the engine takes each of them as warned long ago, a planted bug. */
+  notices?: 'heeded' | 'ignored';
 }
 
 export interface LooksProfile {

@@ -6,6 +6,7 @@ import type { Mode } from '../../src/domain/rule.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import { parseRule } from '../../src/rules/load/read-rule.ts';
+import { NOTICE_WORDS } from './check-notice.ts';
 import type { Profile } from './profile.ts';
 import { BUNDLE } from './world.ts';
 
@@ -125,9 +126,11 @@ export function rulesOf({
   tends,
   looks,
   reversals,
+  notices,
 }: Profile): LoadedRule[] {
   const owners = looks?.ownersOne ? 'one' : 'all';
-  const first = { owners, cooldown: seconds(cooldownMs), limits: `{ max: ${limit}, percent: 100 }` };
+  const warns = notices && { notice: NOTICE_WORDS };
+  const first = { owners, cooldown: seconds(cooldownMs), limits: `{ max: ${limit}, percent: 100 }`, ...warns };
   const second = { for: seconds(forMs), clear_for: seconds(clearForMs) };
   const mode = seed % 2 === 0 ? 'enforce' : 'approve';
   const ban = (id: string, own: Mode, more?: { [key: string]: string }) =>

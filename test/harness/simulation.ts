@@ -12,6 +12,7 @@ import type { OperationName } from './asking.ts';
 import { type BesiegedView, besiege } from './besieged.ts';
 import { checkAudit } from './check-audit.ts';
 import { halfOfTheTime } from './check-freeze.ts';
+import { SimPost } from './check-notice.ts';
 import { HALF_FIRST, type RolloutBug } from './check-rollout.ts';
 import { Checker, type Violation } from './checker.ts';
 import { SimCheckpointFile } from './checkpoints.ts';
@@ -50,6 +51,8 @@ export interface SimulationOptions {
   freezes?: 'heeded' | 'ignored';
   /** With a rollout; or with a bug in it. */
   rollouts?: 'heeded' | RolloutBug;
+  /** The first rule warns people; `ignored`: the engine does not wait for that. */
+  notices?: 'heeded' | 'ignored';
   /** Receives the history, line by line. */
   tell?: ((line: string) => void) | undefined;
 }
@@ -66,6 +69,8 @@ export interface SimulationResult {
   undoneInFreeze: number;
   /** Commits while a rollout was stopped. */
   stoppedRollouts: number;
+  /** Messages to people. */
+  told: number;
   violations: Violation[];
   /** SHA-256 over all effects and audited bytes. */
   digest: string;
@@ -73,11 +78,12 @@ export interface SimulationResult {
 
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
   const drawn = drawProfile(seed, options.without);
-  const { freezes, rollouts } = options;
+  const { freezes, rollouts, notices } = options;
   const profile: Profile = {
     ...drawn,
     ...(freezes && { freeze: halfOfTheTime(), ignoresFreeze: freezes === 'ignored' }),
     ...(rollouts && { rollout: HALF_FIRST, rolloutBug: rollouts === 'heeded' ? undefined : rollouts }),
+    ...(notices && { notices }),
   };
   const simulation = new Simulation(profile, options);
   try {
@@ -125,6 +131,7 @@ class Simulation {
     this.ledger = new Ledger(this.db, this.clock);
     const truth = new Truth(this.world, this.clock);
     this.checker = new Checker(this.ledger, truth, this.world, this.clock, profile);
+    if (profile.notices) this.checker.post = new SimPost(this.checker, seed);
     this.platform = new SimPlatform(this.world, this.clock, profile, new Dice(seed, 'nemeses'), this.checker);
     this.shelf = new RuleShelf(rulesOf(profile), this.clock, profile);
     this.schedule = new Dice(seed, 'schedule');
@@ -179,6 +186,7 @@ class Simulation {
       confirmed: ledger.withOutcome('confirmed').length,
       undoneInFreeze: checker.undoneInFreeze,
       stoppedRollouts: checker.rollouts.stopped,
+      told: checker.post?.handed.length ?? 0,
       violations: checker.violations,
       digest: digestOf(this),
     };
@@ -289,6 +297,7 @@ class Simulation {
     await this.lives.people?.heard();
     this.lives.isCalm = true;
     this.platform.isCalm = true;
+    if (this.checker.post) this.checker.post.isCalm = true;
     this.clock.jump(0);
     this.shelf.restore();
     this.world.enroll();
@@ -304,11 +313,19 @@ class Simulation {
       if (this.profile.looks) await this.lives.look();
       await this.lives.perform(round % 2 === 0 ? 'enforce' : 'apply', 'enforce');
       if (round % 2 === 1) await this.lives.perform('continue', 'enforce');
-      unchanged = round < 5 || this.platform.requests.length + plans() > before ? 0 : unchanged + 1;
+      const isQuiet = round >= 5 && this.platform.requests.length + plans() === before && !this.isWarning();
+      unchanged = isQuiet ? unchanged + 1 : 0;
       if (this.checker.violations.length > 0) return;
     }
     const { checker, ledger, world, clock, profile } = this;
     checkFinalState({ checker, ledger, world, clock, profile });
+  }
+
+  /** Somebody was warned, or is to be, whose time is not over. */
+  private isWarning(): boolean {
+    const sql = `SELECT 1 FROM notices WHERE open = 1 AND ahead_ms = 0
+      AND (status IN ('waiting', 'sending') OR status = 'delivered' AND due_at > ?)`;
+    return this.db.get(sql, this.clock.nowMs() - 60_000) !== undefined;
   }
 
   /** At last somebody puts the old copy in the place of the database. */

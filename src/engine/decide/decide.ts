@@ -408,13 +408,19 @@ function* plannedIntents(
   // A proposal that may act does not wait because another rule's equal proposal waits: a live run has two intents too.
   const [held, acting] = [sealed.filter(isHeld), sealed.filter((proposal) => !isHeld(proposal))];
   const planned: PlannedIntent[] = [];
-  yield* eachInSteps([...merged(held), ...merged(acting)], (group) => {
+  // A rule that warns nobody does not wait for the people of another one.
+  const [warned, others] = [held.filter(isWarned), held.filter((proposal) => !isWarned(proposal))];
+  yield* eachInSteps([...merged(others), ...merged(warned), ...merged(acting)], (group) => {
     const draft = draftOf(group, idOf);
     const first = group[0] as Proposal;
     const { reason = '', reasonText = '' } = first.answer ?? {};
     planned.push({ ...draft, key: intentKey(draft), held: isHeld(first), reason, reasonText });
   });
   return planned;
+}
+
+function isWarned({ notice }: Proposal): boolean {
+  return notice !== undefined && notice.waits.length + notice.unwarned.length > 0;
 }
 
 function isHeld({ answer }: Proposal): boolean {

@@ -19,7 +19,7 @@ import type { DecideInput, NoticeToBegin } from './input.ts';
 import { type Proposal, proposalKey } from './proposal.ts';
 
 /** What a person said, or what is so already: should it be acted on later, people are warned anew. */
-const CANCELS: ReadonlySet<ReasonCode> = new Set([
+export const CANCELS: ReadonlySet<ReasonCode> = new Set([
   'exempt',
   'overridden',
   'rejected',
@@ -135,7 +135,10 @@ function begin(after: NoticesAfter, proposal: Proposal, notices: readonly Notice
   const { rule, notice, answer, episode, traits, target } = proposal;
   if (!notice || !answer || !episode || !rule.notice) return;
   const isNow = answer.reason === 'notice' || answer.reason === 'notice_undelivered';
-  if (!isNow && !(answer.decision === 'hold' && LIFTED_BY_APPROVAL.has(answer.reason))) return;
+  // What a person approved may be held by a ceiling since: it is asked for again at the deadline.
+  const isApprovable =
+    answer.decision === 'hold' && (LIFTED_BY_APPROVAL.has(answer.reason) || answer.reason === 'ceiling');
+  if (!isNow && !isApprovable) return;
   for (const { address, notice: known } of notice.waits) {
     if (known) continue;
     const other = after.begin.find((one) => one.notice.episodeId === episode.id && one.notice.address === address);

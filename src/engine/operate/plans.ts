@@ -2,7 +2,7 @@
 // the run that made it. A target whose record fields drifted is refused by field, and the other intents go on.
 
 import type { AuditNote } from '../../domain/audit-entry.ts';
-import type { Ask, Refused } from '../../domain/check.ts';
+import type { Ask, Refused, TargetFacts } from '../../domain/check.ts';
 import type { ReasonCode } from '../../domain/decision.ts';
 import { seenKey } from '../../domain/episode.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
@@ -31,6 +31,7 @@ import { type ActContext, noSuchAction } from '../act/context.ts';
 import { isOpen, openAgain, openIntent, reopened } from '../act/gate.ts';
 import { carryOut, resolveLeftovers, sideBySide } from '../act/resolve.ts';
 import { chooseFrom, decidePlan, demandAudited, demandInTime, planDigest, splitPlan } from '../approve/plans.ts';
+import { CANCELS } from '../decide/notices.ts';
 import type { Engine } from '../run/engine.ts';
 import type { Freezing } from '../run/pulled-snapshot.ts';
 import { said } from './commands.ts';
@@ -261,7 +262,8 @@ function openIntents(
         'conflict',
         `${refused.reasonText}; plan ${plan.id} stays ${plan.status}: \`resume\` comes first`,
       );
-    if (refused && WAITING.has(refused.reason)) opened.waiting = waitingText(refused, plan);
+    if (refused && WAITING.has(refused.reason) && !isNeverWarned(refused, facts))
+      opened.waiting = waitingText(refused, plan);
     if (refused?.reason === 'notice')
       opened.noticeMs = Math.max(opened.noticeMs, ...facts.basis.map(({ ruleNow }) => ruleNow?.notice?.beforeMs ?? 0));
     const failed = facts.basis.find(({ earlier }) => earlier?.outcome === 'failed')?.earlier;
@@ -277,6 +279,11 @@ function openIntents(
   }
   demandOpen(engine, plan);
   return opened;
+}
+
+/** No notice begins for what is exempt by now, or so already: nothing of the plan waits for that. */
+function isNeverWarned({ reason }: Refused, { basis }: TargetFacts): boolean {
+  return reason === 'notice' && basis.every(({ said }) => said !== undefined && CANCELS.has(said.reason));
 }
 
 function waitingText({ check, reasonText }: Refused, { id, status }: Plan): string {

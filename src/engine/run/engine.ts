@@ -496,9 +496,19 @@ function whyLeft({ decisions, episodes }: Decided): (intent: PlannedIntent) => s
 const PLANS_MAX = 100;
 
 /** Only a run that judged everything takes out of a waiting plan what it does not plan; one over chosen rules leaves all of them alone. */
-export async function plansBeside({ store }: Pick<Engine, 'store'>, beside: Beside): Promise<PlansBeside> {
+export async function plansBeside(
+  { store, active }: Pick<Engine, 'store' | 'active'>,
+  beside: Beside,
+): Promise<PlansBeside> {
   const pending = await store.plans({ status: 'pending' }, PLANS_MAX);
-  return { beside, pending, approved: await store.plans({ status: 'approved' }, PLANS_MAX) };
+  const approved = await store.plans({ status: 'approved' }, PLANS_MAX);
+  const warning = new Set(active().rules.flatMap(({ id, notice }) => (notice ? [id] : [])));
+  if (warning.size === 0) return { beside, pending, approved };
+  // What people are warned of first waits on in a plan whose other actions are done.
+  const isWarned = ({ basis }: PlannedIntent) => basis.some(({ rule }) => warning.has(rule));
+  const begun = await store.plans({ status: 'interrupted' }, PLANS_MAX);
+  const waiting = begun.map((plan) => ({ ...plan, intents: plan.intents.filter(isWarned) }));
+  return { beside, pending, approved: [...approved, ...waiting.filter(({ intents }) => intents.length > 0)] };
 }
 
 /** Whether a look has anything to record. */
