@@ -180,6 +180,7 @@ export const CALLS: readonly Call[] = [
   ['rollouts', (store) => store.rollouts()],
   ['setRollout of none', (store) => store.setRollout('other', undefined, notice)],
   ['rollouts without it', (store) => store.rollouts()],
+  ['tableDifferences', (store) => store.tableDifferences()],
   [
     'commitRun twice',
     (store) => store.commitRun(commitOf({ intents: [{ ...intent, id: 'i9' }] })).catch(({ code }) => code),

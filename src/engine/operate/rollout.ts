@@ -1,7 +1,7 @@
 // operate: rollouts that what people did has stopped: the undo of what the rule did is planned, once, and waits for a person's yes; a person goes
 // on or begins anew. In: states of rollouts, a rule, who and why. Out: the plan, the state in force now. Nothing is called from here.
 
-import { AppError, lineOf } from '../../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 import type { Operator } from '../../domain/operator.ts';
 import { brakedText, type RolloutState, stateOfRollout } from '../../domain/rollout.ts';
 import { isLive, leastMode, type Rule } from '../../domain/rule.ts';
@@ -38,9 +38,10 @@ async function plannedUndo(
     const { plan } = await planRelease(engine, rule, { by: 'trustward', reason: `the brake: ${braked?.why}` });
     return { plan: plan.id, text: `the undo of what it did is planned, and waits for a yes` };
   } catch (error) {
-    // Nothing is in force any more, or other rules hold all of it.
-    if (error instanceof AppError && (error.code === 'not_found' || error.code === 'conflict'))
-      return { plan: undefined, text: `nothing of what it did can be undone: ${lineOf(error)}` };
+    const code = error instanceof AppError ? error.code : undefined;
+    if (code === 'not_found') return { plan: undefined, text: 'nothing that it did is in force any more' };
+    if (code === 'conflict')
+      return { plan: undefined, text: 'other rules hold all that it did, or it is approved to be undone' };
     throw error;
   }
 }

@@ -139,7 +139,7 @@ async function brakedAlerts(reader: Pick<RecordReader, 'rollouts'>): Promise<Ale
   return (await reader.rollouts()).flatMap(({ rule, braked, step }): Alert[] => {
     if (!braked) return [];
     const { at, why } = braked;
-    const text = `rule ${rule} acts no more, since ${why}: the undo of what it did waits for a yes, and the rule for a person who resumes or restarts its rollout`;
+    const text = `rule ${rule} acts no more, since ${why}: it waits for a person, who resumes or restarts its rollout`;
     const about = { rule, step: step + 1, at: isoTime(at), why };
     return [{ key: `rollout ${rule} braked ${at}`, code: 'rollout_braked', text, about }];
   });

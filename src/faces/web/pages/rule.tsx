@@ -527,7 +527,7 @@ function Rollout({ rule, states, mayAct }: RolloutProps) {
       {stopped === null ? null : (
         <div class="notice wait" role="status">
           It acts no more, since {stopped.why} (<When at={stopped.at} />
-          ). <Link href="/plans">The undo of what it did</Link> waits for a yes.
+          ). If it had anything in force, a plan to undo that was made: see <Link href="/plans">Plans</Link>.
         </div>
       )}
       <Share name="Its share" used={percent} allowed={100} isGoal text={text} />
