@@ -27,7 +27,10 @@ export function pagesOnPlatform(on: OnPlatform, rules: readonly LoadedRule[], ov
     history: (subject, limit) => historyOfSubject(explaining(), subject, limit),
     explain: (rule, subject) => explainSubject(explaining(), rule, subject),
     operating: engine,
-    operations: { addExemption: really('addExemption'), releaseClaims: really('releaseClaims') },
+    operations: {
+      ...{ addExemption: really('addExemption'), releaseClaims: really('releaseClaims') },
+      ...{ resumeRollout: really('resumeRollout'), restartRollout: really('restartRollout') },
+    },
     ...over,
   });
 }

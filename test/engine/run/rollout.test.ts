@@ -92,6 +92,16 @@ describe('a rule with a rollout', () => {
     expect(on.platform.sent).toEqual([]);
   });
 
+  it('counts nobody for its limits who is not among the share', async () => {
+    const limits = { max: TENTH.length, percent: 100, perDay: TENTH.length };
+    begin({ ...rolling(), limits });
+    await on.run();
+    expect(sent()).toEqual(sorted(TENTH));
+    await days(1);
+    expect(sent()).toEqual(sorted(TENTH));
+    expect(reasonsOf(await on.run()).join()).toContain('hold limits');
+  });
+
   it('does not pass time while it is stopped, nor while no run takes place', async () => {
     begin();
     await on.run();
@@ -180,6 +190,11 @@ describe('what is shown of it', () => {
     expect((await pages.get('/rules/ban', 'read')).html).not.toContain('/rollout/resume');
     expect(page.html).toContain('action="/rules/ban/rollout/resume"');
     expect(page.html).toContain('action="/rules/ban/rollout/restart"');
+    await pages.post('/rules/ban/rollout/resume', { reason: 'both were drills' });
+    expect(await state()).toMatchObject({ step: 0, braked: undefined });
+    await pages.post('/rules/ban/rollout/restart', { reason: 'once more' });
+    expect(await state()).toBeUndefined();
+    expect((await alerts.look()).map(({ code }) => code)).not.toContain('rollout_braked');
   });
 });
 
@@ -214,6 +229,23 @@ describe('the brake', () => {
     expect(await entries('rollout.planned')).toHaveLength(1);
     expect(on.platform.sent.filter((act) => act.startsWith('unban'))).toEqual([]);
     expect(await on.store.plans({ status: 'pending' }, 10)).toHaveLength(1);
+  });
+
+  it('of which the process ended before the undo was planned, the next run plans it', async () => {
+    begin(rolling(whole));
+    await on.run();
+    on.clock.pass(HOUR);
+    reverse(first());
+    const { replacePlans } = on.store;
+    on.store.replacePlans = () => Promise.reject(new Error('the process ended'));
+    await expect(on.run()).rejects.toThrow('the process ended');
+    on.store.replacePlans = replacePlans;
+    expect(await planned()).toEqual([]);
+    expect(await state()).toMatchObject({ braked: { why: expect.any(String) }, isPlanned: false });
+    on.clock.pass(HOUR);
+    await on.run();
+    expect(await planned()).toHaveLength(HALF.length - 2);
+    expect(await entries('rollout.braked')).toHaveLength(1);
   });
 
   it('stops it at what people exempted of what it did; what they exempted before does not count', async () => {
