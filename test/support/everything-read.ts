@@ -56,6 +56,8 @@ async function commands(store: SqlStore, nowMs: number): Promise<Found> {
     waiting: await store.notifications({ statuses: ['waiting'] }, MANY),
     due: await store.outbox().due(nowMs, MANY),
     nextDueAt: await store.outbox().nextDueAt(),
+    notices: await store.notices({}, MANY),
+    noticesDueAt: await store.noticeBox().nextDueAt(),
   };
 }
 

@@ -1,6 +1,7 @@
 // support: calls of every writing method of the store's ports, in an order in which each does something. In: a store. Out: what each answered:
 // a value, or the error that a person reads.
 import type { ExemptionRequest } from '../../src/domain/exemption-request.ts';
+import type { ClaimedNotice, NewNotice } from '../../src/domain/notice.ts';
 import type { Alert, ClaimedNotification, FeedClaim } from '../../src/domain/notification.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
 import { deviceSeen, START_MS as SEEN_MS } from './filled-store.ts';
@@ -12,6 +13,17 @@ type Call = readonly [name: string, call: (store: SqlStore, clock: FakeClock) =>
 
 const notice = [{ kind: 'notice' as const, body: { target: 'S-1', by: 'ana (command line)' } }];
 const answered = [{ kind: 'plan.approved' as const, body: { plan: 'p1', digest: 'digest', by: 'ana' } }];
+const warned = (id: string, address: string): NewNotice => ({
+  ...{ id, episodeId: 'e1', rule: 'ban', subject: { kind: 'device', id: 'd1' }, target: 'S-1', address },
+  ...{ print: 'p', round: 1, beforeMs: 1_000, aheadMs: 0, status: 'waiting', createdAt: 7 },
+  ...{ dueAt: undefined, until: undefined, deliveredAt: undefined, attempts: 0, nextAt: 7, note: undefined },
+  content: {
+    rule: { id: 'ban', title: 'Ban', severity: 'high', fix: undefined },
+    device: { id: 'd1', name: 'Ada\u2019s \u0000 <i>', serial: 'S-1', platform: '', model: '' },
+    ...{ since: 1, action: 'ban_device', factors: [{ text: 'Update it', url: undefined }] },
+  },
+  remindMs: [500],
+});
 const token = {
   id: 't1',
   name: 'ci',
@@ -361,7 +373,62 @@ export const CALLS: readonly Call[] = [
     'commitRun of a second',
     (store) =>
       store.commitRun(
-        commitOf({ runId: 'r2', endedDecisions: ['x1'], decisions: [{ ...decision, id: 'x3', intentId: undefined }] }),
+        commitOf({
+          runId: 'r2',
+          endedDecisions: ['x1'],
+          decisions: [{ ...decision, id: 'x3', intentId: undefined }],
+          notices: {
+            begun: [warned('w1', 'ada@x.org'), warned('w2', 'bo@x.org'), warned('w3', 'bo@x.org')],
+            ended: [],
+          },
+        }),
+      ),
+  ],
+  [
+    'noticeBox: claim',
+    async (store, clock) => {
+      await store.setStop(undefined, notice);
+      const [box, now] = [store.noticeBox(), clock.nowMs()];
+      const [first, second, ...none] = await box.claim(now, now + 100, 9);
+      await box.end(first as ClaimedNotice, { how: 'not_sent', why: 'ECONNREFUSED' }, now + 50, counting('r'));
+      await box.end(second as ClaimedNotice, { how: 'delivered' }, now, counting('r'));
+      // Of a claim that is over: nothing changes.
+      await box.end({ ...(first as ClaimedNotice), nextAt: now }, { how: 'refused', why: 'late' }, now, counting('s'));
+      return [first, second, none, await box.claim(now, now + 100, 9), await box.nextDueAt()];
+    },
+  ],
+  [
+    'noticeBox: a claim that nobody ended',
+    async (store, clock) => {
+      const box = store.noticeBox();
+      clock.pass(60);
+      const taken = await box.claim(clock.nowMs(), clock.nowMs() + 10, 9);
+      clock.pass(20);
+      return [taken, await box.claim(clock.nowMs(), clock.nowMs() + 10, 9), await store.notices({}, 9)];
+    },
+  ],
+  [
+    'notices: lists',
+    (store) =>
+      Promise.all([
+        store.notices({ statuses: ['delivered', 'doubt'], address: 'BO@x.org' }, 2),
+        store.notices({ subjectId: 'd1', before: 'w2' }, 2),
+      ]),
+  ],
+  [
+    'notices: ended',
+    (store) =>
+      store.commitRun(
+        commitOf({
+          runId: 'r2',
+          notices: {
+            begun: [{ ...warned('w4', 'ada@x.org'), round: 2 }],
+            ended: [
+              { ids: ['w2'], status: 'mended', isClosed: true },
+              { ids: ['w1'], status: 'cancelled', isClosed: false },
+            ],
+          },
+        }),
       ),
   ],
   ['finishRun', (store) => store.finishRun({ ...run, id: 'r2', seq: 2, status: 'completed', finishedAt: 50 }, notice)],

@@ -97,6 +97,7 @@ describe('the ports of the store', () => {
       'tokens',
       'answers',
       'feedPositions',
+      'noticeBox',
     ];
     expect(written.filter((name) => !named.has(name))).toEqual([]);
   });
