@@ -18,6 +18,7 @@ import {
   diskCheck,
   heartbeatChecks,
   historyChecks,
+  mailChecks,
   rulesChecks,
   webhookChecks,
 } from './doctor/database.ts';
@@ -59,6 +60,7 @@ async function look(io: Io, options: CommonOptions): Promise<Looked> {
       ...(await workerChecks(config)),
       ...(await webhookChecks(config)),
       ...(await heartbeatChecks(config)),
+      ...(await mailChecks(config)),
       diskCheck(config),
     ];
     const now = await readIfAny(config.database, (reader) => readNow(reader, systemClock.nowMs()));

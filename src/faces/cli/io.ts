@@ -119,6 +119,8 @@ export const OF_ORGANIZATION: readonly string[] = [
     'tokens list',
     'tokens revoke',
     'doctor',
+    'mail preview',
+    'mail test',
   ],
   ...['db backup', 'db restore', 'db move', 'audit list', 'audit verify', 'audit export', 'audit archive'],
   ...[

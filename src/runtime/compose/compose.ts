@@ -476,7 +476,7 @@ export async function composeEngine(
     closing.add(() => checkpointer.publish());
     let maySend = () => false;
     const { smtp } = config.mail;
-    const mailer = smtp && new SmtpMailer({ settings: { ...config.mail, smtp }, clock });
+    const mailer = smtp && new SmtpMailer({ settings: { ...config.mail, smtp }, actions: common.actions, clock });
     const people = { maySend: () => maySend(), mailer };
     const notifications = composeNotifications({ config, store, health, clock, log, people });
     if (place.part !== 'endpoint') {

@@ -19,6 +19,7 @@ import type {
   WaitingNotification,
 } from '../../domain/notification.ts';
 import type { Clock, Ids, Log, Random } from '../../domain/ports.ts';
+import { chatBody } from './chat.ts';
 import { type Delivery, type Resolve, sendChecked, type Webhook } from './settings.ts';
 
 /** `publicUrl`: without a slash at its end. */
@@ -51,6 +52,10 @@ export function bodyOf({ id, kind, at, text, about, link }: LinkedNotification):
   return canonicalJson({ version: 1, delivery: id, kind, at: isoTime(at), text, about, link });
 }
 
+function bodyFor({ chat }: Pick<Webhook, 'chat'>, notification: LinkedNotification): string {
+  return chat === undefined ? bodyOf(notification) : chatBody(chat, notification);
+}
+
 /** `t=SECONDS,v1=HEX`: HMAC-SHA256 over `SECONDS.BODY`, so that an old body cannot be sent again as a new one. */
 function signatureOf(secret: string, body: string, nowMs: number): string {
   const seconds = Math.floor(nowMs / 1_000);
@@ -68,7 +73,7 @@ export function deliver(
   signal: AbortSignal,
   resolve?: Resolve,
 ): Promise<Delivery> {
-  return send(webhook, { id: notification.id, body: bodyOf(notification) }, nowMs, signal, resolve);
+  return send(webhook, { id: notification.id, body: bodyFor(webhook, notification) }, nowMs, signal, resolve);
 }
 
 /** Never throws: the note describes the failure. Only the status of the answer counts. INVARIANT: nothing is sent without a signature that counts. */

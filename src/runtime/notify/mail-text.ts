@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { didYouMean } from '../../base/nearest-name.ts';
 import { clip, shownName, spellHidden, unlinked } from '../../base/text.ts';
 import { wallText } from '../../base/time.ts';
+import type { KnownTraits } from '../../domain/action.ts';
 import type { PersonMessage } from '../../domain/notice.ts';
 
 // What may stand in a template.
@@ -14,6 +15,7 @@ interface Said {
   timeZone: string;
   /** The service desk. */
   contact: string | undefined;
+  actions: KnownTraits;
   /** Inside of `factors`: the one that is shown. */
   factor?: PersonMessage['factors'][number];
 }
@@ -43,11 +45,6 @@ function plainUrl(text: string | undefined): string | undefined {
   return /^https?:$/.test(protocol) && !username && !password && href.length <= URL_MAX ? href : undefined;
 }
 
-const HAPPENS: Readonly<Record<string, string | undefined>> = {
-  ban_device: 'it is banned: it can no longer reach what your organization protects',
-  delete_device: 'it is removed: it must be registered again before it can reach what your organization protects',
-};
-
 /** By name. `factor.text` and `factor.url` stand inside of `{{#factors}}…{{/factors}}`. */
 export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   'person.name': { what: 'the name of the person', of: ({ message }) => theirs(message.person.name) },
@@ -63,7 +60,8 @@ export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   due: { what: 'when the action becomes due', of: ({ message, timeZone }) => wallText(timeZone, message.dueAt) },
   action: {
     what: 'what happens then, as the end of a sentence: `it is banned: …`',
-    of: ({ message: { action } }) => HAPPENS[action] ?? `\`${spellHidden(action)}\` is done on it`,
+    of: ({ message: { action }, actions }) =>
+      actions.get(action)?.warnText ?? `\`${spellHidden(action)}\` is done on it`,
   },
   fix: { what: 'only for a section: the rule says how to mend it', of: ({ message }) => message.rule.fix?.text },
   'fix.text': { what: 'how to mend it, from the rule', of: ({ message }) => ours(message.rule.fix?.text) },
@@ -188,7 +186,7 @@ function inHtml(text: string): string {
 const FILES = ['subject.txt', 'notice.txt', 'notice.html', 'reminder.txt', 'reminder.html'] as const;
 type TemplateFile = (typeof FILES)[number];
 
-export const SHIPPED_TEMPLATES = new URL('./templates/', import.meta.url);
+const SHIPPED_TEMPLATES = new URL('./templates/', import.meta.url);
 const BYTES_MAX = 65_536;
 const FOLDER = 'TRUSTWARD_MAIL_TEMPLATES';
 
@@ -200,6 +198,12 @@ function shippedParts(file: TemplateFile): Part[] {
   const known = shipped.get(file) ?? (parseTemplate(readFileSync(new URL(file, SHIPPED_TEMPLATES), 'utf8')) as Part[]);
   shipped.set(file, known);
   return known;
+}
+
+/** Their texts, to be changed. */
+export function shippedTemplates(): { name: string; text: string }[] {
+  const names = readdirSync(SHIPPED_TEMPLATES).sort();
+  return names.map((name) => ({ name, text: readFileSync(new URL(name, SHIPPED_TEMPLATES), 'utf8') }));
 }
 
 /** Those of the organization; every fault names its file, line and column. */
@@ -246,9 +250,9 @@ const SUBJECT_MAX = 200;
 
 export function mailText(
   message: PersonMessage,
-  { templates, timeZone, contact }: Pick<Said, 'timeZone' | 'contact'> & { templates: MailTemplates },
+  { templates, ...given }: Omit<Said, 'message' | 'factor'> & { templates: MailTemplates },
 ): MailText {
-  const said = { message, timeZone, contact };
+  const said = { message, ...given };
   const body = (form: 'txt' | 'html'): Part[] => {
     const own = message.stage === 'reminder' ? templates.get(`reminder.${form}`) : undefined;
     return own ?? templates.get(`notice.${form}`) ?? shippedParts(`notice.${form}`);

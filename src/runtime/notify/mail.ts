@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import type { SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection';
 import { clip, spellHidden } from '../../base/text.ts';
+import type { KnownTraits } from '../../domain/action.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { type MessageEnd, mailboxFault, type PersonMailer, type PersonMessage } from '../../domain/notice.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -138,6 +139,7 @@ export class SmtpMailer implements PersonMailer {
   constructor(
     private readonly parts: {
       settings: MailSettings & { smtp: SmtpSettings };
+      actions: KnownTraits;
       clock: Clock;
       timeouts?: MailTimeouts;
     },
@@ -169,7 +171,7 @@ export class SmtpMailer implements PersonMailer {
       from: smtp.from,
       to: { name: '', address: message.to },
       ...(replyTo !== undefined && { replyTo: { name: '', address: replyTo } }),
-      ...mailText(message, { templates, timeZone, contact: replyTo }),
+      ...mailText(message, { templates, timeZone, contact: replyTo, actions: this.parts.actions }),
       messageId: messageIdOf(message.id, address),
       date: new Date(this.parts.clock.nowMs()),
       headers: { 'Auto-Submitted': 'auto-generated' },

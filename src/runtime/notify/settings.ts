@@ -15,6 +15,7 @@ import { AppError, lineOf } from '../../domain/errors.ts';
 import { LIVE_EVENTS, type LiveEvent } from '../../domain/live-event.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { shownAddress } from '../../domain/secrets.ts';
+import { CHATS, type Chat } from './chat.ts';
 
 // One request over https, only to addresses that were checked, never redirected. In: a destination, a method, headers, a body. Out:
 // whether it was accepted. It never throws, and its note never repeats the path, which often holds a secret.
@@ -190,6 +191,8 @@ export interface Webhook {
   allowPrivate: boolean;
   /** A private certificate authority, as PEM. */
   ca: string | undefined;
+  /** Whose messages it takes; undefined: the signed JSON of ours. */
+  chat?: Chat | undefined;
   /** The decisions and outcomes that it receives. */
   feed?: FeedSettings | undefined;
 }
@@ -228,6 +231,7 @@ const entry = z.strictObject({
   attempts: z.int().min(1).max(100).default(10),
   allowPrivate: z.boolean().default(false),
   caFile: z.string().optional(),
+  format: z.enum(['json', ...CHATS]).default('json'),
   ...feedFields,
 });
 const file = z.record(
@@ -356,6 +360,10 @@ function webhookOf(
   if (timeoutMs === undefined || timeoutMs < 100 || timeoutMs > 60_000)
     return fault(`timeout is \`${given.timeout}\`: expected a duration of at most 60s, such as 10s`);
   const feed = feedOf(given, fault);
+  if (feed && given.format !== 'json')
+    return fault(
+      `events is set, and format is ${given.format}: a chat takes no stream of events; leave events out, or give another webhook for them`,
+    );
   const secret = secretOf(name, given, fault, names, mayLackSecrets);
   const ca =
     given.caFile === undefined ? undefined : readText(given.caFile, WEBHOOKS, `webhook \`${name}\`: caFile`, names);
@@ -370,6 +378,7 @@ function webhookOf(
     attemptsMax: given.attempts,
     allowPrivate: given.allowPrivate,
     ca,
+    chat: given.format === 'json' ? undefined : given.format,
     feed,
   };
 }

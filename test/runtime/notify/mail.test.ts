@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PersonMessage } from '../../../src/domain/notice.ts';
+import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { readConfig } from '../../../src/runtime/config/config.ts';
 import { type MailSettings, SmtpMailer, type SmtpSettings } from '../../../src/runtime/notify/mail.ts';
 import { mailText, PLACEHOLDERS, parseTemplate } from '../../../src/runtime/notify/mail-text.ts';
@@ -46,7 +47,7 @@ function settingsOf(smtp: Partial<SmtpSettings> & { url: string }, more: Partial
 }
 
 function mailerTo(smtp: Partial<SmtpSettings> & { url: string }, timeouts = { connect: 5_000, whole: 5_000 }) {
-  return new SmtpMailer({ settings: settingsOf(smtp), clock: stillClock(NOW_MS), timeouts });
+  return new SmtpMailer({ settings: settingsOf(smtp), actions: ACTIONS, clock: stillClock(NOW_MS), timeouts });
 }
 
 describe('over a real mail server', () => {
@@ -308,7 +309,7 @@ function refuseData(error: () => Error): NonNullable<SMTPServerOptions['onData']
 }
 
 describe('the text of a mail', () => {
-  const said = { templates: new Map(), timeZone: 'Europe/Berlin', contact: 'desk@example.com' };
+  const said = { templates: new Map(), timeZone: 'Europe/Berlin', contact: 'desk@example.com', actions: ACTIONS };
 
   it('says what is wrong, since when, what happens when, how to mend it, and where to go', () => {
     const { subject, text } = mailText(MESSAGE, said);
@@ -389,7 +390,7 @@ describe('templates', () => {
       file('reminder.html', '<p>{{rule.title}}</p>');
       const { mail } = readConfig(env);
       const reminder = { ...MESSAGE, stage: 'reminder', rule: { ...MESSAGE.rule, title: 'a < b' } } as const;
-      const made = mailText(reminder, { ...mail, contact: undefined });
+      const made = mailText(reminder, { ...mail, contact: undefined, actions: ACTIONS });
       expect(made).toMatchObject({ subject: 'Act on Ana’s MacBook', html: '<p>a &lt; b</p>' });
       expect(made.text).toContain('This is a reminder.');
       file('notice.txt', 'Hello\n{{persn.name}}');

@@ -37,6 +37,7 @@ const SERIAL_OR_MAPPING: TargetTraits = {
 
 export const deleteDevice: Action = {
   name: 'delete_device',
+  warnText: 'it is removed: it must be registered again before it can reach what your organization protects',
   subjects: ['device', 'user'],
   target: SERIAL_OR_MAPPING,
   inverse: undefined,

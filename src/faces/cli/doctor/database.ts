@@ -16,7 +16,7 @@ import { MODES } from '../../../domain/rule.ts';
 import { distrustedNow } from '../../../domain/snapshot.ts';
 import type { RecordReader, WorkReader } from '../../../domain/store-ports.ts';
 import type { Source } from '../../../domain/subjects.ts';
-import { actionsWith } from '../../../engine/act/actions.ts';
+import { ACTIONS, actionsWith } from '../../../engine/act/actions.ts';
 import { privateKeyFileOf } from '../../../engine/audit/signing-key.ts';
 import { restoredWhy, WAY_ON } from '../../../engine/audit/sources.ts';
 import { historyBytes, historyFolderOf, listHistory } from '../../../history/files/segment-files.ts';
@@ -31,7 +31,8 @@ import { composeVerification } from '../../../runtime/compose/opened.ts';
 import { composeClock, composeReader } from '../../../runtime/compose/reader.ts';
 import { withReader } from '../../../runtime/compose/run-reader.ts';
 import type { Config } from '../../../runtime/config/config.ts';
-import { publicAddressesOf, type Webhook } from '../../../runtime/notify/settings.ts';
+import { SmtpMailer } from '../../../runtime/notify/mail.ts';
+import { type NotifySettings, publicAddressesOf, type Webhook } from '../../../runtime/notify/settings.ts';
 import { systemClock } from '../../../runtime/system/clock.ts';
 import { BackupFolder, inspectDatabase, isOverdue, type KeptBackup } from '../../../store/sqlite/backup.ts';
 import { showHidden } from '../../report/fact-text.ts';
@@ -227,7 +228,7 @@ const FREE_BYTES_LOW = 1e9;
 /** The address that a name resolves to now; nothing is sent there. */
 export async function webhookChecks({ notify }: Config): Promise<Check[]> {
   if (notify.webhooks.size === 0) return [ok('webhooks', 'none are set: nobody is notified')];
-  return Promise.all([...notify.webhooks.values()].map((webhook) => webhookCheck(webhook, notify.alertsTo)));
+  return Promise.all([...notify.webhooks.values()].map((webhook) => webhookCheck(webhook, notify)));
 }
 
 /** Nothing is sent: a heartbeat that no run sends would hide that none runs. */
@@ -243,15 +244,49 @@ export async function heartbeatChecks({ heartbeat }: Config): Promise<Check[]> {
   }
 }
 
-async function webhookCheck({ name, url, allowPrivate }: Webhook, alertsTo: readonly string[]): Promise<Check> {
+/** Connects and signs in; nothing is sent. */
+export async function mailChecks({ mail }: Config): Promise<Check[]> {
+  const { smtp, replyTo } = mail;
+  if (!smtp) return [];
+  const wrong = await new SmtpMailer({ settings: { ...mail, smtp }, actions: ACTIONS, clock: systemClock }).check(
+    new AbortController().signal,
+  );
+  const advice =
+    'correct TRUSTWARD_SMTP_URL, TRUSTWARD_SMTP_TLS or the mail server; until then nobody is warned, and what waits for it waits for a person';
+  if (wrong !== undefined) return [problem('mail', `the mail server cannot be used: ${wrong}`, advice)];
+  const text = `the mail server takes mail from ${smtp.from.address}${smtp.tls === 'required' ? ', with a verified certificate' : ''}`;
+  if (smtp.tls === 'unverified')
+    return [
+      warning(
+        'mail',
+        `${text}, and anybody could be that server`,
+        'set TRUSTWARD_SMTP_TLS to required, with TRUSTWARD_SMTP_CA for a private certificate',
+      ),
+    ];
+  if (replyTo === undefined)
+    return [
+      warning(
+        'mail',
+        `${text}, and names no service desk`,
+        'set TRUSTWARD_SMTP_REPLY_TO to the address that answers people',
+      ),
+    ];
+  return [ok('mail', text)];
+}
+
+async function webhookCheck(
+  { name, url, allowPrivate, chat }: Webhook,
+  { alertsTo, publicUrl }: NotifySettings,
+): Promise<Check> {
   try {
     const [first, ...more] = await publicAddressesOf(url.hostname, allowPrivate);
     const others = more.length === 0 ? '' : ` and ${more.length} more`;
     const alerted = alertsTo.includes(name) ? '; alerts go there' : '';
-    return ok(
-      'webhooks',
-      `\`${name}\`: ${url.host} resolves to ${first?.address}${others}, which is allowed${alerted}`,
-    );
+    const format = chat === undefined ? '' : `; it gets messages for ${chat === 'slack' ? 'Slack' : 'Teams'}`;
+    const text = `\`${name}\`: ${url.host} resolves to ${first?.address}${others}, which is allowed${alerted}${format}`;
+    if (chat !== undefined && publicUrl === undefined)
+      return warning('webhooks', `${text}, without links`, 'set TRUSTWARD_PUBLIC_URL to the address of this Trustward');
+    return ok('webhooks', text);
   } catch (error) {
     const advice = 'correct its url, or the name service; `allowPrivate: true` permits a receiver in your own network';
     return problem('webhooks', `\`${name}\`: ${lineOf(error)}`, advice);

@@ -34,7 +34,7 @@ export const GROUPS: readonly Group[] = [
     ],
     load: () => import('./operator.ts'),
   },
-  { commands: ['open', 'tokens', 'doctor', 'init', 'db'], load: () => import('./operating.ts') },
+  { commands: ['open', 'tokens', 'doctor', 'mail', 'init', 'db'], load: () => import('./operating.ts') },
   { commands: ['audit', 'history'], load: () => import('./record.ts') },
   { commands: ['organizations', 'rules', 'explain', 'facts'], load: () => import('./rules.ts') },
   { commands: ['console'], load: () => import('./console.ts') },

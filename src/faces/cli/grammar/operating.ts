@@ -1,8 +1,15 @@
 // cli: the commands for operating an installation.
-import { DATABASE, ENGINE, lines, operation, output, type Row } from './row.ts';
+import type { OptionWords } from '../../../contract/commands.ts';
+import { DATABASE, ENGINE, lines, ORGANIZATION, operation, output, type Row } from './row.ts';
 
 const ON_DATABASE = [...DATABASE, ...output('text, json')];
 const OF_ALL = { flag: '--all-organizations', text: 'of every organization at once, with PostgreSQL' };
+const STAGE: OptionWords = {
+  flag: '--stage <stage>',
+  text: 'which mail',
+  choices: ['first', 'reminder'],
+  byDefault: 'first',
+};
 const ON_TOKENS = [...ON_DATABASE, OF_ALL];
 
 export const ROWS: readonly Row[] = [
@@ -48,6 +55,38 @@ export const ROWS: readonly Row[] = [
       'trustward doctor --db backup.db',
     ],
     load: async () => (await import('../doctor.ts')).doctorCommand,
+  },
+  {
+    line: 'mail',
+    summary: 'the mail that warns people before a rule acts',
+    examples: ['# as text', 'trustward mail preview'],
+  },
+  {
+    line: 'mail preview',
+    summary: 'a mail as a made-up person would get it; sends nothing',
+    options: [ORGANIZATION, STAGE, ...output('text, html')],
+    examples: [
+      '# what a reminder says',
+      'trustward mail preview --stage reminder',
+      '# to look at it in a browser',
+      'trustward mail preview --out preview.html',
+    ],
+    load: async () => (await import('../mail.ts')).mailPreviewCommand,
+  },
+  {
+    line: 'mail test <address>',
+    argument: 'who gets it',
+    summary: 'send that mail to an address, over the configured mail server',
+    options: [ORGANIZATION, STAGE],
+    examples: ['# to yourself', 'trustward mail test ana@example.com'],
+    load: async () => (await import('../mail.ts')).mailTestCommand,
+  },
+  {
+    line: 'mail templates <folder>',
+    argument: 'a folder; no file in it is overwritten',
+    summary: 'copy the templates of mail that come with Trustward, to change them',
+    examples: ['# then set TRUSTWARD_MAIL_TEMPLATES', 'trustward mail templates mail'],
+    load: async () => (await import('../mail.ts')).mailTemplatesCommand,
   },
   {
     line: 'init [dir]',
