@@ -293,6 +293,31 @@ describe('a replay as it was', () => {
   });
 });
 
+it('the replay of a rule that warns first waits as it did, and what if takes its notices as delivered at once', async () => {
+  const rule = banRule({ more: 'notice: { before: 24h }' });
+  const on = startOnPlatform({ rules: [rule] });
+  const history = new MemoryHistory(on.store);
+  on.engine.history = history;
+  on.platform.addDevice('d1', { Emails: ['ana@x.org'], MdmData: { CompromisedStatus: 'TRUE' } });
+  const box = on.store.noticeBox();
+  for (const passMs of [2 * HOUR, 20 * HOUR, 5 * HOUR, HOUR]) {
+    await on.run();
+    const [claimed] = await box.claim(on.clock.now, on.clock.now + MINUTE, 1);
+    if (claimed) await box.end(claimed, { how: 'delivered' }, 0, () => 'none');
+    on.clock.pass(passMs);
+  }
+  await on.run();
+  expect(on.platform.sent).toEqual(['ban S-d1']);
+  const reasons = ({ written }: RecordedRun) => written.map(({ reason }) => reason);
+  expect(history.runs.map(reasons)).toEqual([['notice'], ['notice'], [], ['rule_matches'], ['already_so']]);
+  expect((await replayed(history)).differences).toEqual([]);
+  const others = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, actions: ACTIONS };
+  const { acts } = await whatIf(history, [banRule({ more: 'notice: { before: 23h }' })], others);
+  const begun = history.runs[0]?.frame.run.startedAt as number;
+  expect(acts.map(({ target, atMs }) => [target, atMs - begun])).toEqual([['S-d1', 27 * HOUR]]);
+  await on.close();
+});
+
 describe('what changed in a gap', () => {
   const ALWAYS = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
   const RULE = banRule();
