@@ -174,7 +174,7 @@ export interface TriedCounts {
   act: number;
   hold: number;
   skip: number;
-  /** Of those that are skipped: they have not matched for long enough yet; they follow an attempt too closely; and their rule may not act at this time. */
+  /** Of those that are skipped: they have not matched for long enough yet; they follow an attempt too closely; and their rule may not act on them at this time. */
   waits: number;
   cools: number;
   outside: number;

@@ -101,7 +101,7 @@ async function trialOf(engine: TrialEngine, rules: readonly LoadedRule[], { id, 
     counts[decision.decision] += 1;
     if (decision.reason === 'for_not_reached') counts.waits += 1;
     if (decision.reason === 'cooldown') counts.cools += 1;
-    if (decision.reason === 'outside_window') counts.outside += 1;
+    if (decision.reason === 'outside_window' || decision.reason === 'rollout') counts.outside += 1;
     bySubject.set(decision.subject.id, [...(bySubject.get(decision.subject.id) ?? []), decision]);
   }
   return {
