@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { mailChecks } from '../../../src/faces/cli/doctor/database.ts';
+import { credentialFiles } from '../../../src/runtime/compose/compose.ts';
 import { readConfig } from '../../../src/runtime/config/config.ts';
 import { command } from '../../support/in-process.ts';
+import { BAN_COMPROMISED, startOrganization } from '../../support/organization.ts';
 import { CERTIFICATE, KEY } from '../../support/receiver.ts';
 
 let folder: string;
@@ -99,4 +101,35 @@ it('doctor connects to the mail server and sends nothing', async () => {
     { state: 'problem', text: expect.stringContaining('self-signed') },
   ]);
   expect(raw).toEqual([]);
+});
+
+it('a run warns the owner over the mail server that the settings name, and bans nobody yet', async () => {
+  const notice = BAN_COMPROMISED.replace('revert: true', 'revert: true\nnotice: { before: 24h }');
+  const org = await startOrganization({ devices: 20, compromised: 1, rules: { ban: notice }, env });
+  try {
+    const { of } = await org.run('enforce');
+    expect(of('act')).toEqual([]);
+    await org.composition.close(); // what is due is delivered first
+    expect(raw.length).toBeGreaterThan(0);
+    expect(raw[0]?.replace(/\r\n /g, ' ')).toMatch(
+      /^Subject: .*: Ban devices that MDM reports as compromised; please act before /m,
+    );
+    expect(org.effects('device_banned')).toEqual([]);
+  } finally {
+    await org.close();
+  }
+});
+
+it('a changed file of the mail server is in force for the next mail, unless what it has is none', async () => {
+  const file = join(folder, 'url');
+  writeFileSync(file, 'smtp://localhost:1');
+  const { TRUSTWARD_SMTP_URL: url = '', ...others } = env;
+  const config = readConfig({ ...others, TRUSTWARD_SMTP_URL_FILE: file });
+  const [watched] = credentialFiles(config, { api: () => {}, token: () => {} });
+  expect(watched).toMatchObject({ name: 'TRUSTWARD_SMTP_URL_FILE', file });
+  expect(watched?.current()).toBe('smtp://localhost:1');
+  expect(watched?.fault('mail.example.com')).toMatch(/^is no address/);
+  expect(watched?.fault(url)).toBeUndefined();
+  watched?.take(url);
+  expect(await mailChecks(config)).toMatchObject([{ state: 'ok' }]);
 });

@@ -313,7 +313,7 @@ describe('the text of a mail', () => {
 
   it('says what is wrong, since when, what happens when, how to mend it, and where to go', () => {
     const { subject, text } = mailText(MESSAGE, said);
-    expect(subject).toBe('Ana’s MacBook: macOS is out of date – please act before Sat 2027-01-16 10:30 Europe/Berlin');
+    expect(subject).toBe('Ana’s MacBook: macOS is out of date; please act before Sat 2027-01-16 10:30 Europe/Berlin');
     expect(text).toMatchSnapshot();
   });
 
