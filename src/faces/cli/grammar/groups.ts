@@ -67,7 +67,19 @@ export const HELP_GROUPS: readonly (readonly [title: string, commands: readonly 
   ['Write rules:', ['rules', 'explain', 'facts', 'replay']],
   [
     'Operate:',
-    ['run', 'serve', 'worker', 'doctor', 'db', 'tokens', 'notices', 'notifications', 'organizations', 'console'],
+    [
+      'run',
+      'serve',
+      'worker',
+      'doctor',
+      'db',
+      'tokens',
+      'notices',
+      'notifications',
+      'mail',
+      'organizations',
+      'console',
+    ],
   ],
 ];
 
