@@ -107,7 +107,10 @@ function end(
 function cancel(after: NoticesAfter, group: readonly Proposal[], notices: readonly Notice[]): void {
   const inForce = notices.filter(({ status }) => status !== 'cancelled' && status !== 'mended' && status !== 'sending');
   if (inForce.length === 0) return;
-  const said = group.every(({ answer }) => answer && CANCELS.has(answer.reason)) ? group[0]?.answer : undefined;
+  // What was acted on was warned of before: that stays on record.
+  const isCancelled = ({ answer, intent }: Proposal) =>
+    answer !== undefined && CANCELS.has(answer.reason) && intent?.sentAt === undefined;
+  const said = group.every(isCancelled) ? group[0]?.answer : undefined;
   const rule = group[0]?.rule as Rule;
   const owners = group.map(ownersToWarn);
   const isTheirs = (address: string) =>

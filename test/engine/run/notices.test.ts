@@ -95,6 +95,7 @@ describe('a rule that warns first', () => {
     expect(on.platform.sent).toEqual(['ban S-d1']);
     expect(post.sent).toHaveLength(3);
     expect(new Set(post.sent.map(({ id }) => id)).size).toBe(3);
+    expect((await notices()).map(({ status }) => status)).toEqual(['delivered', 'delivered', 'delivered']);
   });
 
   it('does nothing about what is mended in time, and records that', async () => {
