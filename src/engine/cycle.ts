@@ -57,7 +57,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     await takeMembers(engine, run, openState, pulled);
     takeOverLookBacks(pulled);
     logOperatorState(log, run, seen);
-    await planBraked(engine, run);
+    await planBraked(engine, run, openState.rollouts, made.decided.rollouts);
 
     const acting = afterPull(before, engine, rules, pulled);
     await actOn(engine, acting, openState, made);

@@ -10,12 +10,17 @@ import type { Engine } from '../run/engine.ts';
 import { checked } from './commands.ts';
 import { planRelease } from './release.ts';
 
-/** After the commit of a live run. A process that ends before it leaves it to the next run. */
-export async function planBraked(engine: Engine, run: Pick<Run, 'mode' | 'daemonMode'>): Promise<void> {
+/** After the commit of a live run: `before` and `changed` by it. A process that ends in between leaves it to the next run. */
+export async function planBraked(
+  engine: Engine,
+  run: Pick<Run, 'mode' | 'daemonMode'>,
+  before: readonly RolloutState[] = [],
+  changed: readonly RolloutState[] = [],
+): Promise<void> {
   if (!isLive(leastMode(run.mode, run.daemonMode))) return;
   const rules = new Map(engine.active().rules.map((rule) => [rule.id, rule]));
-  for (const state of await engine.store.rollouts()) {
-    const { rule } = state;
+  const states = new Map([...before, ...changed].map((state) => [state.rule, state]));
+  for (const [rule, state] of states) {
     if (!state.braked) continue;
     if (rules.get(rule)?.rollout?.meaning !== state.meaning) {
       const text = `the rule is missing or off, or is another one: what stopped it counts no more`;
