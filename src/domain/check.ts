@@ -8,6 +8,7 @@ import type { Decision, StoredDecision } from './decision.ts';
 import type { ClaimStatus } from './episode.ts';
 import type { Exemption } from './exemption.ts';
 import type { Fact, Facts } from './facts.ts';
+import type { Guard } from './guards.ts';
 import type { Intent } from './intent.ts';
 import type { NoticeState } from './notice.ts';
 import type { Stop } from './operator.ts';
@@ -53,6 +54,9 @@ export const CHECK_NAMES = [
   'impossible-target',
   'serial-shared',
   'joined-later',
+  'guarded',
+  'last-device',
+  'devices-of-a-day',
   'conflict',
   'nothing-to-undo',
   'whole-undo',
@@ -160,6 +164,12 @@ export interface TargetFacts {
   joined?: Joined | undefined;
   /** Why it could not be read whether one protects the target. */
   exemptionUnread?: string | undefined;
+  /** The guard that is about the target, a device of it or an owner; `unread`: guards are about users, and nobody read who owns the devices. */
+  guard?: Guard | 'unread' | undefined;
+  /** The owner whose last device it is; `unread`: who owns it, or what else they own, was not read. */
+  lastDevice?: { owner: string } | 'unread';
+  /** How many devices of this owner would be taken within 24 hours, where that is more than guards allow. */
+  devicesOfDay?: { owner: string; devices: number; allowed: number } | 'unread';
   stop?: Stop | undefined;
   /** The change window in force; undefined for a plan that a person let through. */
   freeze?: WindowNow | undefined;

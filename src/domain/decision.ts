@@ -28,6 +28,9 @@ export const REASONS = [
   'impossible_target',
   'serial_shared',
   'joined_later', // an exemption is about it now, and did not cover it when it was made
+  'guarded', // guards.yaml asks a person about it
+  'last_device', // guards.yaml: it is the last device of a person
+  'devices_of_a_day', // guards.yaml: more devices of one person within 24 hours than it allows
   'conflict',
   'other_first', // a deletion waits for the other proposals for its target
   'limits',
@@ -53,6 +56,9 @@ export const LIFTED_BY_APPROVAL: ReadonlySet<ReasonCode> = new Set([
   'serial_shared',
   'joined_later',
   'notice_undelivered',
+  'guarded',
+  'last_device',
+  'devices_of_a_day',
 ]);
 
 /** Reasons to skip that time alone ends while the rule goes on matching: what has them waits for its time. */

@@ -5,6 +5,7 @@ import { timeText } from '../base/time.ts';
 import type { ActionName } from './action.ts';
 import type { ChangeWindow } from './change-window.ts';
 import type { Fact } from './facts.ts';
+import type { Guards } from './guards.ts';
 import type { Rollout } from './rollout.ts';
 import { OTHER_VALUES } from './snapshot.ts';
 import type { RuleSeverity, Source, SubjectKind } from './subjects.ts';
@@ -90,6 +91,8 @@ export interface Rule {
   sources: Source[];
   /** Texts that `when` compares a field of the record with, where the field has no closed set of values. */
   compared?: readonly ComparedText[];
+  /** What the guards of its set demand: the same for all rules of one. They are no part of its hash, but of that of the set. */
+  guards?: Guards | undefined;
 }
 
 /** Whom it warns before it acts, how long before, and when it says so again. `print`: of this and `then`: another one is warned of anew. */

@@ -74,8 +74,8 @@ export interface ActContext {
   recheck: Recheck;
   /** A record as rules see it: no secret is compared, judged or reported. */
   withoutSecrets(record: Facts): Facts;
-  /** What protects the target as just read, or what it joined; asked of the store each time. Errors: those of reading the API. */
-  exemptionOf(intent: Intent, records: readonly Facts[]): Promise<Pick<TargetFacts, 'exemption' | 'joined'>>;
+  /** What protects the target as just read, or what it joined, and which guards ask a person about it; asked of the store each time. Errors: those of reading the API. */
+  exemptionOf(intent: Intent, records: readonly Facts[]): Promise<Omit<ExemptionFacts, 'exemptionUnread'>>;
   /** The number of subjects, for the percentages of ceilings. */
   subjects: SubjectCounts;
   settings: ActSettings;
@@ -125,7 +125,10 @@ function isBeside({ ruleNow }: Pick<ActContext, 'ruleNow'>, action: ActionTraits
 
 // The facts that checks get about an intent before a call.
 
-type ExemptionFacts = Pick<TargetFacts, 'exemption' | 'joined' | 'exemptionUnread'>;
+type ExemptionFacts = Pick<
+  TargetFacts,
+  'exemption' | 'joined' | 'exemptionUnread' | 'guard' | 'lastDevice' | 'devicesOfDay'
+>;
 
 /** `exempt`: as `exemptionFacts` read it a moment ago: it may have asked the platform. */
 export async function targetFacts(

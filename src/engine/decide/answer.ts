@@ -42,6 +42,7 @@ import { hasNoKnownDevice, SEVERITIES, SOURCE_OF, type SubjectKind } from '../..
 import { CHECKS } from './checks/ask.ts';
 import { LISTS } from './checks/stages.ts';
 import { EarlierAnswers, isPlaceholder, isSo, isStillToBeDone, type ProposalInForce } from './earlier-answers.ts';
+import { isHeldByGuards, weighDevicesOfDay, weighLastDevices } from './guards.ts';
 import { countedDevices, countedTargets, type DecideInput } from './input.ts';
 import type { Claims } from './observations.ts';
 import {
@@ -51,6 +52,7 @@ import {
   isOwnStateSo,
   isProposedByNow,
   keyOfTarget,
+  ownersOf,
   type Proposal,
   proposalKey,
   unanswered,
@@ -73,8 +75,15 @@ type Added = ReadonlyMap<Proposal, Partial<TargetFacts>>;
 
 type Weigh = (asked: readonly Proposal[], others: Others) => Added;
 
+/** INVARIANT: a guard makes nothing more likely to be done: what it holds counts for limits and owners as if it were not there. */
+function withGuarded(asked: readonly Proposal[], proposals: readonly Proposal[]): readonly Proposal[] {
+  const held = proposals.filter(isHeldByGuards);
+  return held.length === 0 ? asked : [...asked, ...held];
+}
+
 /** If a limit is crossed, all the rule's proposals get the limit as a fact. An undo is bounded by its ceilings only. */
-function weighLimits(asked: readonly Proposal[], { proposals, input, compared }: Others): Added {
+function weighLimits(unanswered: readonly Proposal[], { proposals, input, compared }: Others): Added {
+  const asked = withGuarded(unanswered, proposals);
   const added = new Map<Proposal, Partial<TargetFacts>>();
   const lastDay = subjectsOfDay(asked, proposals, input);
   for (const rule of input.judged) {
@@ -157,10 +166,10 @@ function mostTargetsOfOneAction(
 
 const NOTHING: [ActionName, ReadonlySet<string>] = ['', new Set()];
 
-function weighOwners(asked: readonly Proposal[], { input }: Others): Added {
+function weighOwners(asked: readonly Proposal[], { proposals, input }: Others): Added {
   const { part, traits: known } = input;
   const added = new Map<Proposal, Partial<TargetFacts>>();
-  const taking = asked.filter((proposal) => !proposal.undo && proposal.traits.takesDevice);
+  const taking = withGuarded(asked, proposals).filter((proposal) => !proposal.undo && proposal.traits.takesDevice);
   const ofOwner = new Map<string, Proposal[]>();
   for (const proposal of taking) {
     for (const owner of ownersOf(proposal)) {
@@ -182,10 +191,6 @@ function weighOwners(asked: readonly Proposal[], { input }: Others): Added {
     }
   }
   return added;
-}
-
-function ownersOf(proposal: Proposal): string[] {
-  return [...new Set(proposal.devices.flatMap((device) => device.owners ?? []).map((owner) => owner.toLowerCase()))];
 }
 
 /** Predicts what act/ will refuse: the most severe rules come first under the ceiling. act/ asks again before each call. */
@@ -393,7 +398,7 @@ class OwnUndos {
 // The facts that checks get about a proposal.
 
 function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput, ownUndos: OwnUndos): TargetFacts {
-  const { traits, target, undo, intent, doubt, isUnsettled, isUnread, mayBeTheirs, exemption, joined, ownMode } =
+  const { traits, target, undo, intent, doubt, isUnsettled, isUnread, mayBeTheirs, exemption, joined, guard, ownMode } =
     proposal;
   proposal.notice = noticeOf(proposal, input);
   return {
@@ -416,6 +421,7 @@ function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput, own
     mayBeTheirs: mayBeTheirs === true,
     exemption,
     joined,
+    guard,
     // A rule on trial is not stopped: it begins nothing.
     stop: isLive(ownMode) ? input.openState.stop : undefined,
     freeze: input.freeze,
@@ -510,6 +516,8 @@ const WEIGH: { readonly [check in CheckName]?: Weigh } = {
   'whole-undo': weighUndoParts,
   conflict: weighRivals,
   'other-first': weighDeletions,
+  'last-device': weighLastDevices,
+  'devices-of-a-day': weighDevicesOfDay,
   limits: weighLimits,
   owners: weighOwners,
   ceiling: weighCeilings,

@@ -9,6 +9,7 @@ import type { Answer } from '../../domain/check.ts';
 import { type Decision, keyOfDecision, type StoredDecision } from '../../domain/decision.ts';
 import { intentKey } from '../../domain/digest.ts';
 import { isFacts } from '../../domain/facts.ts';
+import { guardsOf } from '../../domain/guards.ts';
 import type { IntentDraft } from '../../domain/intent.ts';
 import { nameOfUnwarned } from '../../domain/notice.ts';
 import type { PlannedIntent } from '../../domain/plan.ts';
@@ -20,6 +21,7 @@ import type { Flip, Judgement } from '../../domain/verdict.ts';
 import { answer, reportTrials } from './answer.ts';
 import { followEpisodes } from './episodes.ts';
 import { Exemptions, memberOfAction, partiesOfSubject } from './exemptions.ts';
+import { areOwnersHidden } from './guards.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
 import { noticesAfter } from './notices.ts';
 import { Claims, Observations, UndoProposals } from './observations.ts';
@@ -362,13 +364,14 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
 }
 
 function* markExempt(proposals: readonly Proposal[], input: DecideInput): Generator<void, void> {
-  const exemptions = new Exemptions(input.openState.exemptions ?? [], input.nowMs);
+  const exemptions = new Exemptions(input.openState.exemptions ?? [], input.nowMs, guardsOf(input.judged));
   if (exemptions.isEmpty) return;
   const owners = input.exemptOwners ?? new Map();
   yield* eachInSteps(proposals, (proposal) => {
     const serial = serialHit(proposal);
     const parties = partiesOfSubject(proposal.summary, serial, input.fleet, owners);
-    Object.assign(proposal, exemptions.protecting(parties, [memberOfAction(proposal.summary, serial)]));
+    const guard = exemptions.guarding(parties) ?? (areOwnersHidden(proposal) ? exemptions.guardingUnread : undefined);
+    Object.assign(proposal, exemptions.protecting(parties, [memberOfAction(proposal.summary, serial)]), { guard });
   });
 }
 

@@ -26,6 +26,9 @@ export interface ProposalInForce {
 const WEIGHED: ReadonlySet<ReasonCode> = new Set([
   'serial_shared',
   'joined_later',
+  'guarded',
+  'last_device',
+  'devices_of_a_day',
   'conflict',
   'other_first',
   'limits',

@@ -1,5 +1,5 @@
-// decide: the one answer to "is this exempt?". Exemptions in force and the parties of an action come in; the exemption that
-// protects one of them goes out, or the one that they joined after it was made. Deciding, preflight, retrying and explaining all ask here. Pure.
+// decide: the one answer to "is this exempt?", and to whether `guards.yaml` asks a person about it. Exemptions in force, guards and the
+// parties of an action come in; the exemption that protects one of them goes out, or the one that they joined after it was made; or a guard. Deciding, preflight, retrying and explaining all ask here. Pure.
 import type { Joined } from '../../domain/check.ts';
 import {
   type Exemption,
@@ -9,6 +9,7 @@ import {
   type Selector,
 } from '../../domain/exemption.ts';
 import { type Facts, ownText, ownTexts } from '../../domain/facts.ts';
+import { asksForDevices, type Guard, type Guards } from '../../domain/guards.ts';
 import { nameKey } from '../../domain/identity.ts';
 import {
   type Fleet,
@@ -39,12 +40,33 @@ export class Exemptions {
   private readonly inForce: readonly Exemption[];
   private readonly known = new Map<string, ExemptionMembers>();
 
-  constructor(all: readonly Exemption[], nowMs: number) {
+  constructor(
+    all: readonly Exemption[],
+    nowMs: number,
+    private readonly guards?: Guards | undefined,
+  ) {
     this.inForce = all.filter((exemption) => isInForce(exemption, nowMs));
   }
 
+  /** Nobody's parties have to be known. */
   get isEmpty(): boolean {
-    return this.inForce.length === 0;
+    return this.inForce.length === 0 && this.asking.length === 0;
+  }
+
+  private get asking(): readonly Guard[] {
+    return this.guards?.ask ?? [];
+  }
+
+  /** The first guard that is about any of the parties. */
+  guarding(parties: readonly Party[]): Guard | undefined {
+    return this.asking.find(({ selector }) =>
+      parties.some((party) => selector.kind === party.kind && selects(selector, party)),
+    );
+  }
+
+  /** Where nobody read who owns the devices: any owner may be guarded. */
+  get guardingUnread(): 'unread' | undefined {
+    return this.asking.some(({ selector }) => selector.kind === 'user') ? 'unread' : undefined;
   }
 
   /**
@@ -81,23 +103,32 @@ export class Exemptions {
 
   /** Whether owners of devices have to be known to answer. */
   get asksForOwners(): boolean {
-    return this.inForce.some(({ subject, selector }) => (subject ?? selector)?.kind === 'user');
+    return (
+      this.inForce.some(({ subject, selector }) => (subject ?? selector)?.kind === 'user') ||
+      this.asking.some(({ selector }) => selector.kind === 'user') ||
+      (this.guards !== undefined && asksForDevices(this.guards))
+    );
   }
 
   /** Whether more than an owner's e-mail address has to be known. */
   get asksForOwnerRecords(): boolean {
-    return this.inForce.some(({ selector }) => selector?.kind === 'user' && selector.field !== 'Email');
+    return this.userFields.some((field) => field !== 'Email');
   }
 
   /** Whether a user's groups have to be known: v2 lists do not have them. */
   get asksForGroups(): boolean {
-    return this.inForce.some(({ selector }) => selector?.kind === 'user' && selector.field === 'Groups');
+    return this.userFields.includes('Groups');
   }
 
-  /** Whether some exemption names this user's record, so that it has to be kept. */
+  private get userFields(): string[] {
+    const selectors = [...this.inForce, ...this.asking].map(({ selector }) => selector);
+    return selectors.flatMap((selector) => (selector?.kind === 'user' ? selector.field : []));
+  }
+
+  /** Whether some exemption or guard names this user's record, so that it has to be kept. */
   concernsUser(record: Facts): boolean {
     const party = partyOfRecord('user', record);
-    return this.inForce.some((exemption) => isAbout(exemption, party));
+    return this.inForce.some((exemption) => isAbout(exemption, party)) || this.guarding([party]) !== undefined;
   }
 }
 

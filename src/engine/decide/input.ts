@@ -42,8 +42,11 @@ export interface Part {
   hasRead(subject: SubjectRef): boolean;
 }
 
-/** Reasons of a proposal that came as far as the limits: limits and owners counted it. */
+/** Reasons of a proposal that limits and owners counted: one that came as far as them, or that guards hold. */
 export const COUNTED_REASONS: readonly ReasonCode[] = [
+  'guarded',
+  'last_device',
+  'devices_of_a_day',
   'limits',
   'owners',
   'approval_needed',

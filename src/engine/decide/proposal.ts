@@ -17,7 +17,7 @@ import {
   targetKey,
 } from '../../domain/action.ts';
 import { isIn } from '../../domain/change-window.ts';
-import type { Answer, Joined, OlderReport } from '../../domain/check.ts';
+import type { Answer, Joined, OlderReport, TargetFacts } from '../../domain/check.ts';
 import { LIFTED_BY_APPROVAL } from '../../domain/decision.ts';
 import type { Episode } from '../../domain/episode.ts';
 import type { Exemption } from '../../domain/exemption.ts';
@@ -78,6 +78,8 @@ export interface Proposal {
   joined?: Joined | undefined;
   /** Of a rule with a rollout; not set for an undo. */
   rollout?: RolloutFacts | undefined;
+  /** The guard that is about it; not set for an undo. */
+  guard?: TargetFacts['guard'];
 }
 
 /** Whether a plan may contain it: it acts, or waits for a person. A change window is lifted by an approval with `--break-glass`. */
@@ -113,6 +115,11 @@ export function keyOfTarget({ traits, target, settings }: Proposal): string {
 export function serialHit({ traits, target, settings, summary }: Proposal): string | undefined {
   const isWithoutDevices = summary.kind === 'user' && hasNoKnownDevice(summary);
   return isWithoutDevices ? undefined : traits.target.serialOf?.(target, settings);
+}
+
+/** Of the devices that it touches, in lower case. */
+export function ownersOf({ devices }: Pick<Proposal, 'devices'>): string[] {
+  return [...new Set(devices.flatMap(({ owners }) => owners ?? []).map((owner) => owner.toLowerCase()))];
 }
 
 /** Equal proposals of several rules or subjects are one intent: the same action, target and settings. */

@@ -9,6 +9,7 @@ import type { Claim } from '../../domain/episode.ts';
 import { AppError, unlessForbidden } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { type Facts, ownText } from '../../domain/facts.ts';
+import { guardsOf } from '../../domain/guards.ts';
 import { demandOne, type Identity, type IdentityReader, resolveName } from '../../domain/identity.ts';
 import { isDone } from '../../domain/intent.ts';
 import type { LookBackSource } from '../../domain/look-back.ts';
@@ -104,6 +105,11 @@ async function readJoins(api: Lookups, needs: Needs, record: Facts): Promise<{ j
   const devices = await unlessForbidden(needs.devices ? devicesOfUsers(api, [record]) : new Map());
   const unavailable: Source[] = [...(users ? [] : ['users' as const]), ...(devices ? [] : ['devices' as const])];
   return { joins: { users: users ?? new Map(), devices: devices ?? new Map() }, unavailable };
+}
+
+/** Only the whole list shows whose last device one is: a run asks. */
+function withoutLastDevice(rule: LoadedRule): LoadedRule {
+  return rule.guards ? { ...rule, guards: { ...rule.guards, lastDevice: false } } : rule;
 }
 
 function takesDevices({ then }: LoadedRule, actions: KnownTraits): boolean {
@@ -280,7 +286,7 @@ const REASON_OF: { readonly [check in CheckName]?: ReasonCode } = {
 
 function checksOfARun(
   answer: Pick<Decision, 'decision' | 'reason' | 'reasonText' | 'verdict'>,
-  rule: Pick<Rule, 'owners'>,
+  rule: Pick<Rule, 'owners' | 'guards'>,
   traits: ActionTraits | undefined,
 ): ReasonCode[] {
   const order: readonly string[] = LISTS.deciding.map(({ check }) => check);
@@ -292,6 +298,8 @@ function checksOfARun(
     other_first: traits?.removesTarget,
     limits: !isUndo,
     owners: !isUndo && traits?.takesDevice && rule.owners !== 'all',
+    last_device: !isUndo && traits?.takesDevice && rule.guards?.lastDevice,
+    devices_of_a_day: !isUndo && traits?.takesDevice && rule.guards?.perDay !== undefined,
     ceiling: traits?.changesFleet,
     cleared: !isUndo && traits?.changesFleet,
   };
@@ -387,7 +395,7 @@ export async function decideNow(
     kind === 'user' && subjectId === id && actions.get(action)?.takesDevice ? target : [],
   );
   const beside = await devicesOfUsers(lookups, [{ SerialNumbers: claimed.filter((serial) => !named.has(serial)) }]);
-  const exemptions = new Exemptions(openState.exemptions ?? [], nowMs);
+  const exemptions = new Exemptions(openState.exemptions ?? [], nowMs, guardsOf(rules));
   // A run does not judge by events that it could not read.
   const unjudged = rules.filter(({ sources: read }) => events?.reading.state === 'failed' && read.includes('events'));
   const decided = decide({
@@ -398,7 +406,7 @@ export async function decideNow(
     // No steady clock has measured it: the wall clock is enough to explain.
     steady: { nowMs, sinceMs: Number.NEGATIVE_INFINITY, forMs: 0, jumpedMs: nowMs, setBackMs },
     quietMs: quiet.read().ms,
-    judged: rules.filter((rule) => rule.mode !== 'off' && !unjudged.includes(rule)),
+    judged: rules.filter((rule) => rule.mode !== 'off' && !unjudged.includes(rule)).map(withoutLastDevice),
     unjudged,
     activeRules: rulesById(deps.rules.filter(({ mode }) => mode !== 'off')),
     traits: actions,

@@ -6,6 +6,7 @@ import { type ActionName, type ActionTraits, fieldsWritten } from '../../domain/
 import { AUDIT_EVENT, type TrustEvent } from '../../domain/event.ts';
 import { packRecords } from '../../domain/fact-packs.ts';
 import { type Facts, ownText } from '../../domain/facts.ts';
+import { guardsOf } from '../../domain/guards.ts';
 import type { LookBackPass } from '../../domain/look-back.ts';
 import { isNewVerdict } from '../../domain/record-part.ts';
 import { type Rule, rulesById } from '../../domain/rule.ts';
@@ -41,7 +42,7 @@ import {
   type PulledSnapshot,
   watchedSubjects,
 } from './pulled-snapshot.ts';
-import { deletesDevices, fillLookBack, readNamedActs, readsBundles, ServiceChanges } from './reading-needs.ts';
+import { asksForWholeLists, fillLookBack, readNamedActs, readsBundles, ServiceChanges } from './reading-needs.ts';
 
 // Whether to look at the event log now, and for which rules. In: the last whole run, the active rules. Out: what the
 // look rests on, or why it rests. INVARIANT: what a look does rests on a whole run that was trusted and is recent. It
@@ -99,7 +100,7 @@ async function hasLeftovers({ store }: Engine): Promise<boolean> {
 /** Judged by the last whole run as it is now, and by single records: who loses the last device, only the whole list shows. */
 function mayBeWatched(rule: Rule, { findings }: JudgedRun, actions: ReadonlyMap<ActionName, ActionTraits>): boolean {
   const tally = findings.tallies.find((one) => one.rule === rule.id);
-  return rule.watch && tally?.judged === true && tally.hash === rule.hash && !deletesDevices(rule, actions);
+  return rule.watch && tally?.judged === true && tally.hash === rule.hash && !asksForWholeLists(rule, actions);
 }
 
 /** No whole run reads the log for rules that count no events: then a look asks again after each whole run. */
@@ -128,7 +129,7 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
   const { rules } = standing;
   const wholes = standing.whole.findings.snapshot.sources;
   const openState = await openStateOf(asked);
-  const exemptions = new Exemptions(openState.exemptions ?? [], nowMs);
+  const exemptions = new Exemptions(openState.exemptions ?? [], nowMs, guardsOf(rules.rules));
   const { joins, owners } = await readJoins(asked, exemptions.asksForOwnerRecords);
   const view: JudgeView = {
     joins,

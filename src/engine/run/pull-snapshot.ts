@@ -5,6 +5,7 @@
 import { elapsedMs, type SteadyReading, throughout } from '../../base/time.ts';
 import { type Bundles, fieldsWritten } from '../../domain/action.ts';
 import type { Facts } from '../../domain/facts.ts';
+import { guardsOf } from '../../domain/guards.ts';
 import type { IdentityChanges, PresentPrints } from '../../domain/identity.ts';
 import { isDone } from '../../domain/intent.ts';
 import type { LookBack, LookBackPass } from '../../domain/look-back.ts';
@@ -233,7 +234,7 @@ class SnapshotPull {
     this.watched = watchedSubjects(openState);
     this.decided = decidedVerdicts(openState, rules.rules, run.startedAt);
     this.unpagedForActions = unpagedForActions(rules.rules, engine.actions);
-    this.exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt);
+    this.exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt, guardsOf(rules.rules));
     this.kept = new KeptRecords(rules.evaluator, this.exemptions);
     for (const source of SOURCES) this.sources[source] = skippedReading(source, run.startedAt);
   }

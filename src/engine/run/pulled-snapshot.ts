@@ -1,13 +1,15 @@
 // run: what a pass over the sources passes to the later stages.
 
-import type { SteadyReading } from '../../base/time.ts';
+import { DAY_MS, type SteadyReading } from '../../base/time.ts';
 import { inOrder } from '../../base/turns.ts';
 import type { ActionOnTarget, Bundles, KnownTraits } from '../../domain/action.ts';
 import { type ChangeWindow, type WindowNow, windowAt } from '../../domain/change-window.ts';
+import type { TargetFacts } from '../../domain/check.ts';
 import type { Episode } from '../../domain/episode.ts';
 import type { Exemption, ExemptionMember } from '../../domain/exemption.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
-import type { IdentityChanges } from '../../domain/identity.ts';
+import { asksForDevices, type Guards, guardsOf } from '../../domain/guards.ts';
+import { type IdentityChanges, nameKey } from '../../domain/identity.ts';
 import type { IntentBasis } from '../../domain/intent.ts';
 import type { LookBackPass } from '../../domain/look-back.ts';
 import type { UsedAcceptance } from '../../domain/operator.ts';
@@ -18,8 +20,8 @@ import { leastMode, type Mode, type Rule } from '../../domain/rule.ts';
 import type { Run, RunFindings } from '../../domain/run.ts';
 import { type Baseline, isUsable, type Movement, type Snapshot, type SourceReading } from '../../domain/snapshot.ts';
 import type { OpenState, RunRecord } from '../../domain/store.ts';
-import type { RecordReader } from '../../domain/store-ports.ts';
-import type { Fleet, Source, SubjectRef } from '../../domain/subjects.ts';
+import type { ActStore, RecordReader } from '../../domain/store-ports.ts';
+import { type Fleet, flagText, type Source, type SubjectRef } from '../../domain/subjects.ts';
 import type { Evaluator, JudgeContext, Judgement } from '../../domain/verdict.ts';
 import type { SubjectCounts } from '../act/context.ts';
 import { Exemptions, type OwnerFacts, type Party, type Protection, partiesOfRecords } from '../decide/exemptions.ts';
@@ -127,25 +129,29 @@ export async function ownersOf(api: Pick<Api, 'user'>, devices: readonly Facts[]
   return new Map(owners.flatMap(([email, user]) => (user ? [[email, user] as const] : [])));
 }
 
-// Calls the one resolver of exemptions for an intent whose target was just read.
+// Calls the one resolver of exemptions and guards for an intent whose target was just read.
 
 interface Asking {
   api: Pick<Api, 'devicesOfSerial' | 'user'>;
-  store: Pick<RecordReader, 'exemptions'>;
+  store: Pick<RecordReader, 'exemptions'> & Pick<ActStore, 'attemptedOn'>;
   clock: Clock;
   actions: KnownTraits;
-  active(): { rules: readonly Pick<Rule, 'id' | 'subject'>[] };
+  active(): { rules: readonly Pick<Rule, 'id' | 'subject' | 'guards'>[] };
 }
 
 export async function exemptionOf(
-  { api, store, clock, actions, active }: Asking,
-  intent: ActionOnTarget & { basis: readonly Pick<IntentBasis, 'rule' | 'subjectId'>[] },
+  asking: Asking,
+  intent: ActionOnTarget & { basis: readonly Pick<IntentBasis, 'rule' | 'subjectId'>[]; approved?: boolean },
   records: readonly Facts[],
   among?: readonly Exemption[],
-): Promise<Protection> {
+): Promise<Protected> {
+  const { api, store, clock, actions, active } = asking;
   const nowMs = clock.nowMs();
-  const exemptions = new Exemptions(among ?? (await store.exemptions(nowMs)), nowMs);
-  if (exemptions.isEmpty) return {};
+  // A person's yes answers a guard: nothing is read for it.
+  const guards = intent.approved === true || among ? undefined : guardsOf(active().rules);
+  const exemptions = new Exemptions(among ?? (await store.exemptions(nowMs)), nowMs, guards);
+  const counted = guards && asksForDevices(guards) && actions.get(intent.action)?.takesDevice ? guards : undefined;
+  if (exemptions.isEmpty && !counted) return {};
   const kinds = new Map(active().rules.map((rule) => [rule.id, rule.subject]));
   const subjects = intent.basis.flatMap(({ rule, subjectId }): Party[] => {
     const kind = kinds.get(rule);
@@ -161,7 +167,54 @@ export async function exemptionOf(
     const serial = party?.fields.SerialNumber?.[0] ?? hit ?? '';
     return party ? [{ kind: party.kind, id: party.id, serial }] : [];
   });
-  return exemptions.protecting(parties, members);
+  const guard = exemptions.guarding(parties) ?? (areOwnersUnread(all) ? exemptions.guardingUnread : undefined);
+  const ofOwners = counted && (await factsOfOwners(asking, counted, hit ?? '', all));
+  return { ...exemptions.protecting(parties, members), ...(guard && { guard }), ...ofOwners };
+}
+
+type Protected = Protection & Pick<TargetFacts, 'guard' | 'lastDevice' | 'devicesOfDay'>;
+
+function areOwnersUnread(records: readonly Facts[]): boolean {
+  return records.some((record) => Object.hasOwn(record, 'DeviceID') && ownTexts(record, 'Emails') === undefined);
+}
+
+/** What the owners of the devices have beside them, read one by one, and which of it was attempted within 24 hours. Errors: those of reading the API. */
+async function factsOfOwners(
+  { api, store, clock, actions }: Asking,
+  { lastDevice, perDay }: Guards,
+  serial: string,
+  devices: readonly Facts[],
+): Promise<Pick<TargetFacts, 'lastDevice' | 'devicesOfDay'>> {
+  const unread = {
+    ...(lastDevice && { lastDevice: 'unread' as const }),
+    ...(perDay && { devicesOfDay: 'unread' as const }),
+  };
+  if (areOwnersUnread(devices)) return unread;
+  const takers = [...actions.values()].filter((one) => one.takesDevice && one.fieldWritten !== undefined);
+  const isFree = (device: Facts) =>
+    takers.every(({ fieldWritten = '', valueWritten }) => flagText(device, fieldWritten) !== valueWritten);
+  const found: Pick<TargetFacts, 'lastDevice' | 'devicesOfDay'> = {};
+  for (const owner of new Set(devices.flatMap((device) => ownTexts(device, 'Emails') ?? []))) {
+    const user = await api.user(owner);
+    const serials = user && ownTexts(user, 'SerialNumbers');
+    if (serials === undefined) return unread;
+    const others = serials.filter((one) => nameKey(one) !== nameKey(serial));
+    const isOwn = (device: Facts) => (ownTexts(device, 'Emails') ?? []).some((one) => nameKey(one) === nameKey(owner));
+    if (lastDevice && devices.some((device) => isOwn(device) && isFree(device))) {
+      const beside = (await readEach(others, (one) => api.devicesOfSerial(one))).flat();
+      if (!beside.some((device) => isOwn(device) && isFree(device))) found.lastDevice = { owner };
+    }
+    if (perDay === undefined) continue;
+    const since = clock.nowMs() - DAY_MS;
+    const taken = await readEach(others, async (one) =>
+      (await store.attemptedOn(one)).some(
+        ({ action, undo, sentAt }) => !undo && actions.get(action)?.takesDevice && (sentAt ?? 0) > since,
+      ),
+    );
+    const count = taken.filter((one) => one).length + 1;
+    if (count > perDay) found.devicesOfDay = { owner, devices: count, allowed: perDay };
+  }
+  return found;
 }
 
 /** Where the records just read are not the devices themselves: a user's deletion hits those of one serial number. */

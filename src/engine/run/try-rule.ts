@@ -29,10 +29,10 @@ export function changedRule(
   traits: TrialEngine['actions'],
   lists: NamedLists,
 ): LoadedRule {
-  const { file } = loadedRule(loaded, id);
+  const { file, guards } = loadedRule(loaded, id);
   const parsed = parseRule(text, file, { traits, lists });
   if ('problems' in parsed) throw new AppError('rules', parsed.problems.map(problemLine).join('\n'));
-  if (parsed.rule.id === id) return parsed.rule;
+  if (parsed.rule.id === id) return guards ? { ...parsed.rule, guards } : parsed.rule;
   const what = `the text has the id \`${parsed.rule.id}\` and not \`${id}\``;
   throw new AppError('usage', `${what}: keep the id; another id would be another rule`);
 }

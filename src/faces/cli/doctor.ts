@@ -52,7 +52,7 @@ async function look(io: Io, options: CommonOptions): Promise<Looked> {
     const all = [
       ...configurationChecks(config, env, asked),
       ...(await apiChecks(config, rules)),
-      ...(await databaseChecks(config)),
+      ...(await databaseChecks(config, rules)),
       ...(await backupChecks(config)),
       ...(await historyChecks(config)),
       ...checks,

@@ -5,6 +5,7 @@ import { didYouMean } from '../../base/nearest-name.ts';
 import { shellWord } from '../../base/text.ts';
 import { formatDuration } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
+import { GUARDS, guardLines, guardsOf } from '../../domain/guards.ts';
 import { lostFactsText } from '../../domain/lists.ts';
 import { beyondHistoryText } from '../../domain/look-back.ts';
 import { type RolloutState, stateOfRollout } from '../../domain/rollout.ts';
@@ -61,6 +62,8 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
   const hasty = hastyRules(rules);
   const helpless = helplessRules(rules);
   const failing = failingRules(runRuleTests(rules));
+  const guards = guardsOf(rules);
+  const guarding = guards ? guardLines(guards) : [];
   const folders = shellWord(await rulesDirOf(io, options));
   write(
     io,
@@ -75,6 +78,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           ...(helpless.length > 0 && { noticeWithoutFix: helpless.map(({ id }) => id) }),
           ...(almost.length > 0 && { almostValues: almost.map(({ text: _, ...one }) => one) }),
           ...(failing.length > 0 && { failing }),
+          ...(guards && { guards: guarding }),
           ...(unused.length > 0 && { unusedLists: unused.map(({ name }) => name) }),
         })
       : [
@@ -91,6 +95,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
               `rule \`${id}\` warns people and does not say what they can do: write \`fix: { text: …, url: https://… }\``,
           ),
           ...almost.map(({ text }) => text),
+          ...guarding.map((line) => showHidden(`${GUARDS} ${line}`)),
           ...unused.map(({ name, file }) => `no rule reads the list \`${name}\` (\`${file}\`)`),
         ].join('\n'),
   );

@@ -16,6 +16,7 @@ import type { Decision, Outcome, StoredDecision } from '../../domain/decision.ts
 import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { ownText } from '../../domain/facts.ts';
+import { type Guards, guardsOf } from '../../domain/guards.ts';
 import type { Intent } from '../../domain/intent.ts';
 import { LOOK_BACK_GAP_MS } from '../../domain/look-back.ts';
 import {
@@ -341,7 +342,7 @@ function whyDifferent(differs: DecisionDiffers, known: KnownOfRun): string | und
     ofForgotten(differs, rule, known) ??
     ofWindows(rule, known) ??
     ofLookBack(rule, known) ??
-    ofExemptions(run)
+    ofExemptions(run, guardsOf(rules))
   );
 }
 
@@ -405,9 +406,9 @@ function ofLookBack(rule: LoadedRule | undefined, { run, gaps, beginsMs }: Known
     : undefined;
 }
 
-function ofExemptions({ frame, openState }: RecordedRun): string | undefined {
+function ofExemptions({ frame, openState }: RecordedRun, guards: Guards | undefined): string | undefined {
   const { sources, settings, run } = frame;
-  const exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt);
+  const exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt, guards);
   if (settings.lists === 'v2' && exemptions.asksForGroups)
     return 'groups of users were read one by one for exemptions, and are not recorded';
   const users: Source = SOURCE_OF.user;

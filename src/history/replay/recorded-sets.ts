@@ -2,6 +2,7 @@
 // Two sets that take turns are compiled once.
 
 import { type ActionName, type ActionTraits, fieldsWritten } from '../../domain/action.ts';
+import { guardsOf } from '../../domain/guards.ts';
 import type { FactChange, LookBack } from '../../domain/look-back.ts';
 import type { Ids } from '../../domain/ports.ts';
 import type {
@@ -173,7 +174,7 @@ export function seenAgain(
     bundles: frame.bundles,
     ownReads: frame.ownReads,
     namedActs: frame.namedActs,
-    exemptOwners: world.ownersExempt(frame, openState),
+    exemptOwners: world.ownersExempt(frame, openState, guardsOf(rules.rules)),
   };
   const { freeze, quietMs, settings } = frame;
   const known = rulesById(rules.rules);

@@ -7,6 +7,7 @@ import type { KnownTraits } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Exemption, isInForce } from '../../domain/exemption.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
+import type { Guards } from '../../domain/guards.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import {
   type HistoryGap,
@@ -42,14 +43,16 @@ class ExemptOwners {
   of(
     inForce: Exemptions,
     all: readonly Exemption[],
+    guards: Guards | undefined,
     nowMs: number,
     users: WorldKind,
     projected: (record: Facts) => Facts,
   ): ReadonlyMap<string, Facts> {
     this.touched ??= users.touched();
-    const about = JSON.stringify(
-      all.flatMap((one) => (isInForce(one, nowMs) ? [[one.id, one.subject ?? null, one.selector ?? null]] : [])),
+    const exempted = all.flatMap((one) =>
+      isInForce(one, nowMs) ? [[one.id, one.subject ?? null, one.selector ?? null]] : [],
     );
+    const about = JSON.stringify([exempted, (guards?.ask ?? []).map(({ selector }) => selector)]);
     if (about !== this.about) for (const user of users.all) this.touched.add(user);
     this.about = about;
     for (const { id } of this.touched) {
@@ -171,11 +174,15 @@ export class RecordedWorld {
   }
 
   /** Owners that some exemption covers by more than their address; none where this run read no users. */
-  ownersExempt({ sources, run }: RunFrame, { exemptions }: Pick<OpenState, 'exemptions'>): OwnerFacts {
+  ownersExempt(
+    { sources, run }: RunFrame,
+    { exemptions }: Pick<OpenState, 'exemptions'>,
+    guards: Guards | undefined,
+  ): OwnerFacts {
     if (sources.users.state !== 'read') return NOBODY;
-    const inForce = new Exemptions(exemptions ?? [], run.startedAt);
+    const inForce = new Exemptions(exemptions ?? [], run.startedAt, guards);
     if (!inForce.asksForOwnerRecords) return NOBODY;
-    return this.exemptOwners.of(inForce, exemptions ?? [], run.startedAt, this.kinds.user, projectedOwner);
+    return this.exemptOwners.of(inForce, exemptions ?? [], guards, run.startedAt, this.kinds.user, projectedOwner);
   }
 
   /** Paths that nobody has recorded. */

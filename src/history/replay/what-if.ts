@@ -47,7 +47,7 @@ import type { Judgement } from '../../domain/verdict.ts';
 import { deciding } from '../../engine/decide/decide.ts';
 import type { Decided } from '../../engine/decide/input.ts';
 import { modeAfter, type Silence, silenceBefore } from '../../engine/run/pulled-snapshot.ts';
-import { deletesDevices, readsBundles } from '../../engine/run/reading-needs.ts';
+import { asksForWholeLists, readsBundles } from '../../engine/run/reading-needs.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { GatedAgain, rulesAgain } from './gated-again.ts';
 import { KeptVerdicts } from './kept-verdicts.ts';
@@ -89,7 +89,7 @@ function rulesOn<R extends Rule>(
   if (frame.part) {
     const sources = frame.decidedOn ?? frame.sources;
     const isWatched = (rule: R) =>
-      rule.watch && !deletesDevices(rule, actions) && rule.sources.every((source) => isUsable(sources[source]));
+      rule.watch && !asksForWholeLists(rule, actions) && rule.sources.every((source) => isUsable(sources[source]));
     return { judged: (lastWhole?.judged ?? []).filter(isWatched), unjudged: [] };
   }
   const judged = rules.filter(

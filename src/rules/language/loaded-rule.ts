@@ -2,6 +2,7 @@
 
 import { formatDuration, parseDuration } from '../../base/time.ts';
 import { type Fact, type Facts, showLiteral } from '../../domain/facts.ts';
+import type { Guards } from '../../domain/guards.ts';
 import type { ComparedText, Rule } from '../../domain/rule.ts';
 import type { Source } from '../../domain/subjects.ts';
 import type { VerdictName } from '../../domain/verdict.ts';
@@ -98,7 +99,13 @@ export interface NamedList {
   text: string;
 }
 
+/** With the texts of their files, as they were loaded: of each folder that has one. */
+export interface LoadedGuards extends Guards {
+  files: { file: string; text: string }[];
+}
+
 export interface LoadedRule extends Rule {
+  guards?: LoadedGuards | undefined;
   /** `when`, checked and typed. */
   condition: Expression;
   reads: Reads;

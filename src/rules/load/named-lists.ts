@@ -23,7 +23,7 @@ export function isListFile(file: string): boolean {
 
 /** Lists by their names, from the texts of their files, or why one is not read; a refused one is empty. `known`: those of equal files, read before. Never throws. */
 export function readLists(
-  files: Iterable<readonly [file: string, text: string | RuleProblem]>,
+  files: Iterable<readonly [file: string, text: string | RuleProblem, ...unknown[]]>,
   known = new Map<string, NamedList>(),
 ): { lists: NamedLists; problems: RuleProblem[] } {
   const lists = new Map<string, NamedList>();

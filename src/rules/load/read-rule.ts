@@ -32,6 +32,7 @@ import {
   typeName,
   type ValueType,
 } from '../record-types/field-types.ts';
+import { guardedBy, isGuardsFile, isRuleFile, meaningOf, readGuards } from './guards-file.ts';
 import { isListFile, type NamedLists, readLists } from './named-lists.ts';
 import { checkTests, readTests } from './read-tests.ts';
 import {
@@ -526,7 +527,9 @@ type PlainRule = Omit<LoadedRule, 'condition' | 'reads'>;
 export function portableRules(rules: readonly LoadedRule[], lists: Lists): PortableRules {
   return {
     lists,
-    rules: rules.map(({ condition: _, reads: __, ...plain }): PlainRule => ({ ...plain, tests: [], text: '' })),
+    rules: rules.map(
+      ({ condition: _, reads: __, guards: ___, ...plain }): PlainRule => ({ ...plain, tests: [], text: '' }),
+    ),
   };
 }
 
@@ -568,7 +571,7 @@ export function rulesJsonSchema(): object {
 interface RuleSetLoad {
   rules: LoadedRule[];
   problems: RuleProblem[];
-  /** SHA-256 over the rules' ids and hashes: equal sets, equal hash. */
+  /** SHA-256 over the rules' ids and hashes, and the guards if there are any: equal sets, equal hash. */
   hash: string;
   /** All that the folders have, by their names. */
   lists: NamedLists;
@@ -608,8 +611,8 @@ function isSameFile(one: NamedList | undefined, other: NamedList): boolean {
 
 /**
  * Loads every `.yaml`, `.yml` and `.json` file under each folder, sub-folders included; its `examples`, and names that begin
- * with a dot, are ignored; those in a folder `lists` are no rules, but lists that all of them can read. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`,
- * between two files.
+ * with a dot, are ignored; those in a folder `lists` are no rules, but lists that all of them can read, and `guards` at the top is what asks a
+ * person. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`, between two files.
  */
 export async function loadRules(
   from: string | readonly RuleFolder[],
@@ -622,58 +625,59 @@ export async function loadRules(
     problems.push(...found.problems.map((problem) => ({ ...problem, file: `${folder.label}${problem.file}` })));
     folders.push({ ...folder, files: found.files });
   }
-  const texts = async function* (isWanted: (file: string) => boolean, what: string) {
+  const texts = async (isWanted: (file: string) => boolean, what: string) => {
+    const found: (readonly [file: string, text: string | RuleProblem, name: string])[] = [];
     for (const { dir, label, files } of folders) {
-      for (const name of files) {
-        const file = `${label}${name}`;
-        if (!isWanted(file)) continue;
+      for (const name of files.filter((one) => isWanted(`${label}${one}`))) {
         signal?.throwIfAborted();
-        yield [file, await readRuleFile(dir, name, what)] as const;
+        found.push([`${label}${name}`, await readRuleFile(dir, name, what), name]);
       }
     }
+    return found;
   };
-  const listFiles: (readonly [string, string | RuleProblem])[] = [];
-  for await (const one of texts(isListFile, 'list')) listFiles.push(one);
-  const { lists, problems: ofLists } = readLists(listFiles, options.known?.lists);
-  problems.push(...ofLists);
+  const { lists, problems: ofLists } = readLists(await texts(isListFile, 'list'), options.known?.lists);
+  const { guards, problems: ofGuards } = readGuards(await texts(isGuardsFile, 'file of guards'));
+  problems.push(...ofLists, ...ofGuards);
   const withLists = { ...options, lists };
-  for await (const [file, text] of texts((each) => !isListFile(each), 'rule')) {
-    if (typeof text !== 'string') {
-      problems.push({ ...text, file });
-      continue;
-    }
-    const parsed = options.known?.of(text, file, withLists) ?? parseRule(text, file, withLists);
+  for (const [file, text] of await texts(isRuleFile, 'rule')) {
+    const parsed =
+      typeof text === 'string'
+        ? (options.known?.of(text, file, withLists) ?? parseRule(text, file, withLists))
+        : { problems: [{ ...text, file }] };
     if ('problems' in parsed) problems.push(...parsed.problems);
     else {
       const same = rules.find((rule) => rule.id === parsed.rule.id);
-      if (same) problems.push(duplicate(parsed.rule, same, text));
+      if (same) problems.push(duplicate(parsed.rule, same, parsed.rule.text));
       else rules.push(parsed.rule);
     }
   }
   rules.sort((a, b) => (a.id < b.id ? -1 : 1));
-  return { rules, problems: problems.sort(byPosition), hash: digestOf(rules.map(({ id, hash }) => [id, hash])), lists };
+  const hash = digestOf([...rules.map(({ id, hash }) => [id, hash]), ...meaningOf(guards)]);
+  return { rules: guardedBy(rules, guards), problems: problems.sort(byPosition), hash, lists };
 }
 
 /** The texts of a set's files, by their paths: what a stored set is read from again. */
 export function filesOf(rules: readonly LoadedRule[]): Map<string, string> {
-  const files = rules.flatMap(({ file, text, lists }) => [{ file, text }, ...lists]);
+  const files = rules.flatMap(({ file, text, lists, guards }) => [{ file, text }, ...lists, ...(guards?.files ?? [])]);
   return new Map(files.map(({ file, text }) => [file, text]));
 }
 
-/** The rules among the files of a stored set, read again with its lists. */
+/** The rules among the files of a stored set, read again with its lists and guards. */
 export function parseRuleSet(
   files: ReadonlyMap<string, string>,
   options: ReadOptions,
 ): { rules: LoadedRule[]; problems: RuleProblem[] } {
   const { lists, problems } = readLists([...files].filter(([file]) => isListFile(file)));
+  const { guards, problems: ofGuards } = readGuards([...files].filter(([file]) => isGuardsFile(file)));
+  problems.push(...ofGuards);
   const rules: LoadedRule[] = [];
   for (const [file, text] of files) {
-    if (isListFile(file)) continue;
+    if (!isRuleFile(file)) continue;
     const parsed = parseRule(text, file, { ...options, lists });
     if ('rule' in parsed) rules.push(parsed.rule);
     else problems.push(...parsed.problems);
   }
-  return { rules, problems };
+  return { rules: guardedBy(rules, guards), problems };
 }
 
 /** Parses and checks one file's text. The end of `file` decides between YAML and JSON. Never throws. */

@@ -1,8 +1,10 @@
-// checks: what people said of a target: an exemption, what joined one later, a reversal, a rejection; and how much of one owner a run may take.
+// checks: what people said of a target: an exemption, what joined one later, a guard, a reversal, a rejection; and how much of one owner
+// a run may take. INVARIANT: a person's approval answers a guard, and nothing else does; no guard keeps an undo from being done.
 
 import { timeText } from '../../../base/time.ts';
 import { type BasisFacts, type Check, type CheckName, hold, skip, type TargetFacts } from '../../../domain/check.ts';
 import { exemptionText } from '../../../domain/exemption.ts';
+import { devicesText, GUARDS, guardText } from '../../../domain/guards.ts';
 
 export const PEOPLE = {
   overridden: {
@@ -34,6 +36,34 @@ export const PEOPLE = {
       const also = covers.length === 0 ? '' : `; it would also hit what the exemption covers: ${covers.join(', ')}`;
       const text = `it joined an exemption after that was made, and waits for a person's yes: ${exemptionText(exemption)}${also}`;
       return hold('joined_later', text);
+    },
+  },
+  guarded: {
+    when: '`guards.yaml` asks a person about the target, a device of it or an owner',
+    ask({ undo, approved, guard }) {
+      if (undo || approved || guard === undefined) return undefined;
+      if (guard === 'unread') return hold('guarded', `${GUARDS} asks a person about users, and ${UNREAD}`);
+      return hold('guarded', guardText(guard));
+    },
+  },
+  'last-device': {
+    when: '`guards.yaml` asks before a last device, and an owner would be left without one, or nobody read what they own',
+    ask({ undo, approved, lastDevice }) {
+      if (undo || approved || lastDevice === undefined) return undefined;
+      const asks = `${GUARDS} asks before a person's last device is taken`;
+      if (lastDevice === 'unread') return hold('last_device', `${asks}, and ${UNREAD}`);
+      return hold('last_device', `it is the last device of ${lastDevice.owner}: ${asks}`);
+    },
+  },
+  'devices-of-a-day': {
+    when: 'it would take more devices of one owner within 24 hours than `guards.yaml` allows, or nobody read who owns them',
+    ask({ undo, approved, devicesOfDay }) {
+      if (undo || approved || devicesOfDay === undefined) return undefined;
+      if (devicesOfDay === 'unread')
+        return hold('devices_of_a_day', `${GUARDS} limits the devices of one person a day, and ${UNREAD}`);
+      const { owner, devices, allowed } = devicesOfDay;
+      const text = `${devicesText(devices)} of ${owner} within 24 hours, and ${GUARDS} allows ${allowed}`;
+      return hold('devices_of_a_day', text);
     },
   },
   owners: {
@@ -74,4 +104,5 @@ function isStillSo({ traits: { valueWritten } }: TargetFacts, { state }: BasisFa
   return state === valueWritten;
 }
 
+const UNREAD = 'who owns its devices was not read';
 const ALL = '`owners: all` in the rule allows it';

@@ -8,6 +8,7 @@ import type { AuditCheck } from '../../../domain/audit-entry.ts';
 import { type Database, databaseName, type SqliteDatabase } from '../../../domain/database.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { aboutText, coveredBy, coveredText } from '../../../domain/exemption.ts';
+import { GUARDS, type Guard, guardLines, guardName, guardsOf, isForgeable } from '../../../domain/guards.ts';
 import type { IdentityReader } from '../../../domain/identity.ts';
 import { lostFactsText } from '../../../domain/lists.ts';
 import { beyondHistoryText } from '../../../domain/look-back.ts';
@@ -44,11 +45,12 @@ import { type Check, countOfWords, ok, problem, warning } from './check.ts';
 
 const NAME = 'database';
 
-export async function databaseChecks(config: Config): Promise<Check[]> {
+/** @param rules the active rules. */
+export async function databaseChecks(config: Config, rules: readonly LoadedRule[]): Promise<Check[]> {
   const { database } = config;
   try {
     if (database.kind === 'postgres')
-      return [...(await contentChecks(config, databaseName(database))), ...(await recordChecks(database))];
+      return [...(await contentChecks(config, databaseName(database), rules)), ...(await recordChecks(database))];
     const { file } = database;
     if (!existsSync(file)) return [missing(file)];
     // First: a user who may not write beside a database cannot even read its newest state.
@@ -66,7 +68,7 @@ export async function databaseChecks(config: Config): Promise<Check[]> {
       const back = '`trustward db backup FILE` first: there is no other way to go back';
       return [warning(NAME, `${whole}: the next start migrates them`, back), ...openToOthers(file)];
     }
-    return [...(await contentChecks(config, whole)), ...openToOthers(file), ...(await recordChecks(database))];
+    return [...(await contentChecks(config, whole, rules)), ...openToOthers(file), ...(await recordChecks(database))];
   } catch (error) {
     if (isMissing(error, database)) return [ok(NAME, `none yet at ${databaseName(database)}: the first run makes it`)];
     return [failed(NAME, error)];
@@ -130,7 +132,11 @@ function openToOthers(file: string): Check[] {
   ];
 }
 
-async function contentChecks({ db, database, api }: Config, whole: string): Promise<Check[]> {
+async function contentChecks(
+  { db, database, api }: Config,
+  whole: string,
+  rules: readonly LoadedRule[],
+): Promise<Check[]> {
   return withReader(composeReader(database), async (reader) => {
     const address = await reader.address();
     if (api && address !== undefined && address !== api.url)
@@ -141,6 +147,7 @@ async function contentChecks({ db, database, api }: Config, whole: string): Prom
       ...(stop ? [warning('stop', stopText(stop), '`trustward resume --reason …` when it is over')] : []),
       ...(await sourceChecks(reader)),
       ...(await needlessExemptions(reader)),
+      ...(await needlessGuards(reader, guardsOf(rules)?.ask ?? [])),
       ...(await inboxChecks(reader)),
     ];
   });
@@ -164,6 +171,17 @@ async function needlessExemptions(reader: Pick<RecordReader, 'exemptions'> & Ide
     if (covers?.count !== 0) continue;
     const text = showHidden(`exemption ${exemption.id} of ${aboutText(exemption)} ${coveredText(covers)}`);
     found.push(warning('exemptions', text, '`exempt add` it again by its serial number, or `exempt end` it'));
+  }
+  return found;
+}
+
+/** Of a mistyped value nobody would be asked. */
+async function needlessGuards(reader: IdentityReader, guards: readonly Guard[]): Promise<Check[]> {
+  const found: Check[] = [];
+  for (const guard of guards) {
+    if ((await coveredBy(reader, { subject: undefined, selector: guard.selector }))?.count !== 0) continue;
+    const text = showHidden(`${GUARDS} asks about ${guardName(guard)}, which nothing known now has`);
+    found.push(warning('guards', text, 'correct it, or leave it for whoever is to come'));
   }
   return found;
 }
@@ -388,6 +406,7 @@ export async function rulesChecks(config: Config): Promise<{ checks: Check[]; ru
     return {
       checks: [
         ...checksOf(rules, config.rulesDir),
+        ...guardChecks(rules),
         ...listsChecks(config, rules),
         ...historyChecksOfRules(config, rules),
       ],
@@ -400,6 +419,19 @@ export async function rulesChecks(config: Config): Promise<{ checks: Check[]; ru
     const advice = 'correct it; `trustward rules check` lists every problem';
     return { checks: [problem(RULES_NAME, `${first}${others}`, advice)], rules: [] };
   }
+}
+
+function guardChecks(rules: readonly LoadedRule[]): Check[] {
+  const guards = guardsOf(rules);
+  if (!guards) return [];
+  const advice =
+    'name a serial number or an owner: devices report this field themselves, and one that reports otherwise is not asked about';
+  return [
+    ...guardLines(guards).map((line) => ok('guards', showHidden(`${GUARDS} ${line}`))),
+    ...guards.ask
+      .filter(isForgeable)
+      .map((guard) => warning('guards', showHidden(`${GUARDS} asks about ${guardName(guard)}`), advice)),
+  ];
 }
 
 /** Version 1 has all facts. */

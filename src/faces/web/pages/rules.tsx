@@ -5,6 +5,7 @@ import type { Child } from 'hono/jsx';
 import { z } from 'zod';
 import type { ReportEvidence } from '../../../contract/report.ts';
 import type { DecisionNow } from '../../../domain/decision.ts';
+import { guardLines, guardsOf } from '../../../domain/guards.ts';
 import { leastMode, type Mode, type Rule } from '../../../domain/rule.ts';
 import type { RuleTestReport } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
@@ -113,6 +114,7 @@ async function loaded(deps: HttpDeps, range: Range) {
             </>
           )}
         </p>
+        <Guarding rules={rules} />
         <Table
           caption="The loaded rules"
           columns={COLUMNS}
@@ -131,6 +133,23 @@ async function loaded(deps: HttpDeps, range: Range) {
         />
       </section>
       {await chartOver(deps, { path: PATH, tallies: over })}
+    </>
+  );
+}
+
+/** What asks a person, whatever a rule says. */
+function Guarding({ rules }: { rules: readonly Rule[] }) {
+  const guards = guardsOf(rules);
+  const lines = guards ? guardLines(guards, 20) : [];
+  if (lines.length === 0) return null;
+  return (
+    <>
+      <p>
+        <b>Guards</b> (<code>guards.yaml</code>), for all rules. Trustward:
+      </p>
+      <ul>
+        <Lines texts={lines} as="li" />
+      </ul>
     </>
   );
 }

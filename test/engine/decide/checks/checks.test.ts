@@ -135,6 +135,9 @@ describe('each check answers in every stage whose list has it, and nothing else 
         covers: [],
       },
     },
+    guarded: { guard: { selector: { kind: 'user', field: 'Email', value: 'ceo@x' }, reason: undefined } },
+    'last-device': { lastDevice: { owner: 'ann@x' } },
+    'devices-of-a-day': { devicesOfDay: { owner: 'ann@x', devices: 3, allowed: 2 } },
     'notice-due': basis({
       notice: { beforeMs: 3_600_000, unwarned: [], waits: [{ address: 'ada@x', notice: undefined, dueAt: undefined }] },
     }),

@@ -1,0 +1,77 @@
+// domain: guards.yaml: what always asks a person, without an end. It is part of a rule set, and every rule of the set has it.
+// decide/exemptions.ts alone decides whom a selector is about, as for exemptions.
+import { shownName } from '../base/text.ts';
+import { aboutText, FORGEABLE_FIELDS, type Selector } from './exemption.ts';
+import { ID_FIELD } from './subjects.ts';
+
+export interface Guard {
+  selector: Selector;
+  /** For people. */
+  reason: string | undefined;
+}
+
+export interface Guards {
+  /** An action on any of these waits for a person. */
+  ask: readonly Guard[];
+  /** The last device of a person that is neither banned nor proposed waits for a person. */
+  lastDevice: boolean;
+  /** More devices of one person than this within 24 hours wait for a person; undefined: no such bound. */
+  perDay: number | undefined;
+}
+
+/** Of the set that these rules are of: undefined without a guards file. */
+export function guardsOf(rules: readonly { readonly guards?: Guards | undefined }[]): Guards | undefined {
+  return rules.find(({ guards }) => guards !== undefined)?.guards;
+}
+
+/** Whether the devices of owners have to be known: all of them, as only whole lists show them. */
+export function asksForDevices({ lastDevice, perDay }: Guards): boolean {
+  return lastDevice || perDay !== undefined;
+}
+
+/** All apply: the union, and the stricter bounds. */
+export function allOf(guards: readonly Guards[]): Guards {
+  const bounds = guards.flatMap(({ perDay }) => perDay ?? []);
+  return {
+    ask: guards.flatMap(({ ask }) => ask),
+    lastDevice: guards.some(({ lastDevice }) => lastDevice),
+    perDay: bounds.length === 0 ? undefined : Math.min(...bounds),
+  };
+}
+
+/** `user ceo@example.com`, `Groups = Board`. */
+export function guardName({ selector }: Guard): string {
+  const { kind, field, value } = selector;
+  return ID_FIELD[kind] === field ? `${kind} ${shownName(value)}` : aboutText({ subject: undefined, selector });
+}
+
+/** Why an action waits. */
+export function guardText(guard: Guard): string {
+  const why = guard.reason === undefined ? '' : `: ${guard.reason}`;
+  return `${GUARDS} asks a person about ${guardName(guard)}${why}`;
+}
+
+/** What they demand, one line each; of a long list of selectors the first ones. */
+export function guardLines({ ask, lastDevice, perDay }: Guards, namedMax = 5): string[] {
+  const more = ask.length > namedMax ? ` and ${ask.length - namedMax} more` : '';
+  return [
+    ...(ask.length > 0
+      ? [`always asks a person about ${ask.slice(0, namedMax).map(guardName).join(', ')}${more}`]
+      : []),
+    ...(lastDevice ? ["asks before it takes a person's last device"] : []),
+    ...(perDay === undefined
+      ? []
+      : [`asks before it takes more than ${devicesText(perDay)} of a person within 24 hours`]),
+  ];
+}
+
+export function devicesText(count: number): string {
+  return count === 1 ? 'one device' : `${count} devices`;
+}
+
+export function isForgeable({ selector }: Guard): boolean {
+  return FORGEABLE_FIELDS.includes(selector.field);
+}
+
+/** What the file is called in texts. */
+export const GUARDS = '`guards.yaml`';

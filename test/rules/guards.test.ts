@@ -1,0 +1,132 @@
+// rules: `guards.yaml` is a part of its rule set: checked like a rule, in the hash, kept with what was decided; several folders add up.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { guardLines, guardsOf } from '../../src/domain/guards.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { recordedRules } from '../../src/history/replay/gated-again.ts';
+import { activate } from '../../src/rules/active/rule-holder.ts';
+import { problemLine } from '../../src/rules/language/problem.ts';
+import { loadRules } from '../../src/rules/load/read-rule.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'guards-'));
+  for (const folder of ['a', 'b/deeper']) mkdirSync(join(dir, folder), { recursive: true });
+  put('a/one.yaml', 'id: one\nsubject: device\nwhen: { "==": [{ var: SerialNumber }, C1] }\nthen: ban_device\n');
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const put = (file: string, text: string) => writeFileSync(join(dir, file), text);
+const load = (...folders: string[]) => {
+  const asked = (folders.length === 0 ? ['a'] : folders).map((name) => ({
+    dir: join(dir, name),
+    label: folders.length > 1 ? `${name}/` : '',
+  }));
+  return loadRules(asked.length === 1 ? (asked[0]?.dir as string) : asked, { traits: ACTIONS });
+};
+
+const ALL = `ask:
+  - Email: ceo@example.com
+    reason: may not be locked out without a call
+  - Groups: Board
+last_device: ask
+devices_of_a_person: { per_day: 2 }
+`;
+
+describe('guards', () => {
+  it('are with every rule of the set, and in words', async () => {
+    put('a/guards.yaml', ALL);
+    const { rules, problems } = await load();
+    expect(problems).toEqual([]);
+    const guards = guardsOf(rules);
+    expect(guards).toMatchObject({
+      ask: [
+        {
+          selector: { kind: 'user', field: 'Email', value: 'ceo@example.com' },
+          reason: 'may not be locked out without a call',
+        },
+        { selector: { kind: 'user', field: 'Groups', value: 'Board' }, reason: undefined },
+      ],
+      lastDevice: true,
+      perDay: 2,
+    });
+    expect(guards && guardLines(guards)).toEqual([
+      'always asks a person about user ceo@example.com, Groups = Board',
+      "asks before it takes a person's last device",
+      'asks before it takes more than 2 devices of a person within 24 hours',
+    ]);
+  });
+
+  it('change the hash of the set, but not that of a rule; a set without them has the hash that it had', async () => {
+    const bare = await load();
+    put('a/guards.yaml', ALL);
+    const guarded = await load();
+    put('a/guards.yaml', ALL.replace('per_day: 2', 'per_day: 3'));
+    const other = await load();
+    expect(new Set([bare.hash, guarded.hash, other.hash]).size).toBe(3);
+    expect(guarded.rules[0]?.hash).toBe(bare.rules[0]?.hash);
+    rmSync(join(dir, 'a/guards.yaml'));
+    expect((await load()).hash).toBe(bare.hash);
+  });
+
+  it('are kept with the set that decided, and read again from there', async () => {
+    put('a/guards.yaml', ALL);
+    put('b/guards.json', '{ "ask": [{ "SerialNumber": "C02" }], "devices_of_a_person": { "per_day": 1 } }');
+    const { rules, hash } = await load('a', 'b');
+    const { files } = activate(rules, hash);
+    put('a/guards.yaml', 'last_device: allow\n');
+    const again = recordedRules({ hash, files: files ?? new Map() }, ACTIONS, 'v1');
+    expect(again.problems).toEqual([]);
+    expect(guardsOf(again.rules.rules)).toEqual(guardsOf(rules));
+  });
+
+  it('of several folders all apply: each selector, the smaller number, and `ask` wins', async () => {
+    put('a/guards.yaml', ALL);
+    put('b/guards.yaml', 'ask: [{ SerialNumber: C02 }]\nlast_device: allow\ndevices_of_a_person: { per_day: 1 }\n');
+    const guards = guardsOf((await load('a', 'b')).rules);
+    expect(guards?.ask.map(({ selector }) => selector.value)).toEqual(['ceo@example.com', 'Board', 'C02']);
+    expect([guards?.lastDevice, guards?.perDay]).toEqual([true, 1]);
+  });
+
+  it('that are empty, or remarks alone, ask nobody', async () => {
+    for (const text of ['', '# nothing yet\n', '{}\n']) {
+      put('a/guards.yaml', text);
+      const { problems, rules } = await load();
+      expect([problems, guardsOf(rules)?.ask]).toEqual([[], []]);
+    }
+  });
+});
+
+describe('what is wrong with guards is named with its place', () => {
+  it.each([
+    ['no object', '- Email: a@x\n', '1:1: expected guards: an object with `ask`, `last_device`, `devices_of_a_person`'],
+    ['another word', 'asks: []\n', '1:1: there is no `asks` in guards; did you mean `ask`?'],
+    ['no list', 'ask: ceo@x\n', '1:1: `ask`: expected a list, such as `- Email: ceo@example.com`, found `"ceo@x"`'],
+    ['another field', 'ask:\n  - Emial: a@x\n', '2:5: there is no `Emial` in guards here; did you mean `Email`?'],
+    ['two fields', 'ask: [{ Email: a@x, Groups: b }]\n', 'found Email and Groups: write an entry for each'],
+    ['no field', 'ask: [{ reason: x }]\n', '; there is none'],
+    ['a number', 'ask: [{ SerialNumber: 12 }]\n', '1:9: `ask[0].SerialNumber`: expected a text, found `12`; a text of'],
+    ['an empty value', 'ask: [{ Email: "" }]\n', '`ask[0].Email` is empty'],
+    ['one twice', 'ask: [{ Email: a@x }, { Email: A@x }]\n', '`ask[1]` is about the same as `ask[0]`'],
+    ['another answer', 'last_device: aks\n', '1:1: `last_device`: expected one of ask, allow, found `"aks"`'],
+    ['no number', 'devices_of_a_person: { per_day: 0 }\n', '1:24: `devices_of_a_person`.per_day: expected a whole'],
+    ['a number without a name', 'devices_of_a_person: 2\n', '1:1: `devices_of_a_person`: expected an object'],
+    ['no YAML', 'ask: [\n', 'guards.yaml:'],
+  ])('%s', async (_what, text, expected) => {
+    put('a/guards.yaml', text);
+    const { problems } = await load();
+    expect(problems.map(problemLine).join('\n')).toContain(expected);
+    expect(problems.map(({ file }) => file)).toContain('guards.yaml');
+  });
+
+  it('and so is a file below the top of its folder', async () => {
+    put('b/deeper/guards.yaml', ALL);
+    const [problem] = (await load('b')).problems;
+    expect(problem).toMatchObject({
+      file: 'deeper/guards.yaml',
+      message: expect.stringContaining('move the file there'),
+    });
+  });
+});
