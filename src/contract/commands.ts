@@ -218,6 +218,11 @@ const WORDS = {
       'trustward intents resolve 01m7ysaj --as retry --reason "the key may write now"',
     ],
   },
+  checkSubject: {
+    line: 'check <what>',
+    summary: 'read one subject now, and end and undo what it mended; it begins nothing',
+    examples: ['# the owner says that it is mended', 'trustward check C02MQHAHEA'],
+  },
   releaseClaims: {
     line: 'claims release [target]',
     summary: 'undo now what is in force on a target, or plan the undo of a rule',

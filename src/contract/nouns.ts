@@ -9,6 +9,7 @@ import { NOTICE_STATUSES } from '../domain/notice.ts';
 import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../domain/notification.ts';
 import { INBOX_STATES } from '../domain/operator.ts';
 import { PLAN_STATUSES } from '../domain/plan.ts';
+import { CHECK_VERDICTS } from '../domain/run.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import { HISTORY_KINDS } from '../domain/why.ts';
 import {
@@ -112,6 +113,32 @@ export const rollout = z
     stopped: z.strictObject({ at: time, why: text }).nullable().describe('what stopped it, until a person goes on'),
   })
   .meta({ id: 'Rollout' });
+
+export const checked = z
+  .strictObject({
+    subject: z.strictObject({ kind: z.enum(SUBJECT_KINDS), id: text, name: text.nullable() }),
+    isGone: z.boolean().describe('the platform has it no more: nothing was done'),
+    readAt: time.describe('when the platform was asked'),
+    isRepeat: z.boolean().describe('it was checked less than a minute ago: this is what was found then'),
+    run: count.nullable(),
+    owners: z.array(text).readonly().describe('e-mail addresses, as just read'),
+    rules: z.array(
+      z.strictObject({
+        rule: text,
+        title: text,
+        subject: z.strictObject({ kind: z.enum(SUBJECT_KINDS), id: text }),
+        verdict: z.enum(CHECK_VERDICTS).describe('`new`: it matches, and the next run begins with it'),
+        facts: facts.describe('what is still wrong'),
+        reportedAt: time.nullable().describe('when the report of the platform was made; null: it does not say'),
+        reportAgeSeconds: count.nullable().describe('when it was read'),
+        hasEnded: z.boolean().describe('the match is over, and no deadline of it is left'),
+        endsAt: time.nullable().describe('when it is over if it stays mended'),
+        why: text.nullable().describe('why it is unknown, or what it waits for'),
+        undos: z.array(z.strictObject({ action: text, target: text, decision: text, text, outcome: text.nullable() })),
+      }),
+    ),
+  })
+  .meta({ id: 'Checked' });
 
 export const history = z
   .strictObject({
@@ -303,6 +330,7 @@ export const token = z
   })
   .meta({ id: 'Token' });
 
+export type CheckedShown = z.infer<typeof checked>;
 export type RunShown = z.infer<typeof run>;
 export type PlanShown = z.infer<typeof plan>;
 export type HistoryLineShown = z.infer<typeof history>;

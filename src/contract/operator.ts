@@ -5,7 +5,18 @@ import { FORGEABLE_FIELDS } from '../domain/exemption.ts';
 import { REQUEST_STATUSES } from '../domain/exemption-request.ts';
 import { RESOLUTIONS } from '../domain/intent.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
-import { acceptance, exemption, exemptionRequest, intent, plan, released, rollout, stop, token } from './nouns.ts';
+import {
+  acceptance,
+  checked,
+  exemption,
+  exemptionRequest,
+  intent,
+  plan,
+  released,
+  rollout,
+  stop,
+  token,
+} from './nouns.ts';
 import {
   entry,
   givenText,
@@ -267,6 +278,19 @@ const kept = z
   .describe('targets that stay, since other rules claim them too');
 
 export const DOUBTS = {
+  checkSubject: entry({
+    id: 'checkSubject',
+    method: 'POST',
+    path: '/api/subjects/:kind/:id/check',
+    scope: 'trigger',
+    tag: 'operator',
+    summary: 'Read a subject now, judge it, and end and undo what it mended',
+    description: 'It begins nothing. A subject is read once a minute at most: a repeat has what was found then.',
+    params: z.object({ kind: z.enum(SUBJECT_KINDS), id: text.describe('any name of the subject') }),
+    answers: { 200: { description: 'what each rule says now, and what was done', schema: checked } },
+    refusals: [404, 409, 502],
+    needs: 'engine',
+  }),
   resolveIntent: entry({
     id: 'resolveIntent',
     method: 'POST',

@@ -137,6 +137,8 @@ export interface RecordedPart {
   read: readonly SubjectRef[];
   /** Those that it found joined to them, and no others; absent: it was not recorded. */
   joined?: readonly SubjectRef[];
+  /** A check again: it ends and undoes, and starts nothing. */
+  isCheck?: boolean;
 }
 
 /** The settings that deciding reads. */

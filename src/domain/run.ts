@@ -1,11 +1,13 @@
 // domain: one run and what it found, as the store keeps it and reports show it.
 
+import type { Facts } from './facts.ts';
 import type { RunOperatorState } from './operator.ts';
 import type { AlmostValue, Mode } from './rule.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { SubjectRef } from './subjects.ts';
 import type { RuleTally } from './verdict.ts';
 
-export const RUN_TRIGGERS = ['schedule', 'http', 'command', 'watch'] as const;
+export const RUN_TRIGGERS = ['schedule', 'http', 'command', 'watch', 'check'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
 export const RUN_STATUSES = ['running', 'completed', 'aborted'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
@@ -45,7 +47,7 @@ export interface Run {
   rules: string[];
   /** Only over the rules that somebody chose or, of a look at the event log, over the subjects that it named. */
   scoped?: true;
-  /** Of a look between two whole runs: the id of the last whole run. Attempts of both are one count. */
+  /** Of a look or a check between two whole runs: the id of the last whole run. Attempts of both are one count. */
   countsWith?: string;
   ruleSetHash: string;
   /** The folder that they were loaded from, by its real path; undefined in runs of earlier versions. */
@@ -63,9 +65,9 @@ export interface Run {
   whatIf?: true;
 }
 
-/** Over the subjects that new events named: it shows nothing of all others. A whole run that a look asked for is none. */
+/** Over a few subjects, that new events named or somebody asked about: it shows nothing of all others. A whole run that a look asked for is none. */
 export function isOfLook({ trigger, scoped }: { trigger: RunTrigger; scoped?: boolean }): boolean {
-  return trigger === 'watch' && scoped === true;
+  return (trigger === 'watch' || trigger === 'check') && scoped === true;
 }
 
 /** Runs of a list, newest first. */
@@ -103,6 +105,41 @@ export interface RunFindings {
   planDigest: string;
   /** The operator commands that it saw. */
   operator?: RunOperatorState;
+  /** Of a check again: what it was asked about, and what it saw. */
+  check?: CheckFound;
+}
+
+// A check again: one subject that somebody asked about, read now between two whole runs.
+
+/** `new`: it matches and has no episode yet; the next run begins one. */
+export const CHECK_VERDICTS = ['mended', 'still', 'new', 'unknown'] as const;
+
+/** One rule that has, or would have, an episode of the subject. */
+export interface CheckedRule {
+  rule: string;
+  title: string;
+  /** Several devices share a serial number: an action on one hits them all. */
+  subject: SubjectRef;
+  verdict: (typeof CHECK_VERDICTS)[number];
+  /** Of a match: the facts that are still wrong. */
+  facts: Facts;
+  /** When the platform's report was made that the rule goes by, epoch ms. */
+  reportedAt: number | undefined;
+  /** When the match ends if it stays mended. */
+  endsAt: number | undefined;
+  hasEnded: boolean;
+  /** Why it is unknown, or what it waits for. */
+  why: string | undefined;
+}
+
+export interface CheckFound {
+  subject: SubjectRef;
+  /** Undefined: the platform has it no more. */
+  name: string | undefined;
+  /** E-mail addresses of the owners just read. */
+  owners: readonly string[];
+  readAt: number;
+  rules: readonly CheckedRule[];
 }
 
 /** How many subjects each rule matched in one run. Rules that it did not judge are left out. */

@@ -16,10 +16,10 @@ import { storedJson } from './stored-json.ts';
 // What a run found, as compressed bytes: the texts of its rules and its examples are long, the same in most runs, and
 // read by the report alone.
 
-type Packed = Pick<RunFindings, 'snapshot' | 'tallies'>;
+type Packed = Pick<RunFindings, 'snapshot' | 'tallies' | 'check'>;
 
-export function packFindings({ snapshot, tallies }: RunFindings): Buffer {
-  return deflateRawSync(canonicalJson({ snapshot, tallies }));
+export function packFindings({ snapshot, tallies, check }: RunFindings): Buffer {
+  return deflateRawSync(canonicalJson({ snapshot, tallies, ...(check && { check }) }));
 }
 
 /** What statements read of the tallies. */

@@ -566,6 +566,12 @@ operation(
   ),
 );
 operation(
+  'checkSubject',
+  good(({ device }) => ({ kind: 'device', id: device })),
+  bad(() => ({ kind: 'device', id: 'nobody' })),
+  edge(({ device }) => ({ kind: 'user', id: device })),
+);
+operation(
   'releaseClaims',
   bad(
     () => ({ target: 'HELD-0' }),

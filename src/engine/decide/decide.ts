@@ -19,7 +19,7 @@ import type { OpenState } from '../../domain/store.ts';
 import { type Fleet, type FleetDevice, hasNoKnownDevice } from '../../domain/subjects.ts';
 import type { Flip, Judgement } from '../../domain/verdict.ts';
 import { answer, reportTrials } from './answer.ts';
-import { followEpisodes } from './episodes.ts';
+import { type FollowedEpisodes, followEpisodes } from './episodes.ts';
 import { Exemptions, memberOfAction, partiesOfSubject } from './exemptions.ts';
 import { areOwnersHidden } from './guards.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
@@ -175,7 +175,11 @@ interface ReconciledDecisions {
   isUnchanged(proposal: Proposal): boolean;
 }
 
-function* reconcileDecisions(proposals: readonly Proposal[], input: DecideInput): Generator<void, ReconciledDecisions> {
+function* reconcileDecisions(
+  proposals: readonly Proposal[],
+  input: DecideInput,
+  { changed }: Pick<FollowedEpisodes, 'changed'>,
+): Generator<void, ReconciledDecisions> {
   const inForce = new Map(input.openState.decisions.map((decision) => [keyOfDecision(decision), decision]));
   const judged = new Set(input.judged.map((rule) => rule.id));
   const ids = new Map<Proposal, string>();
@@ -200,10 +204,11 @@ function* reconcileDecisions(proposals: readonly Proposal[], input: DecideInput)
     written.push(decision);
     if (before) replaced.add(before.id);
   });
-  const isOver = ({ id, rule }: StoredDecision) =>
+  const isCheck = input.part?.isCheck === true;
+  const isOver = ({ id, rule, episodeId }: StoredDecision) =>
     input.part === undefined
       ? !kept.has(id) && (judged.has(rule) || !input.activeRules.has(rule))
-      : replaced.has(id) && !kept.has(id);
+      : !kept.has(id) && (replaced.has(id) || (isCheck && changed.get(episodeId ?? '')?.state === 'closed'));
   const ended = input.openState.decisions.filter(isOver).map(({ id }) => id);
   return {
     written,
@@ -313,15 +318,17 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
   const followed = yield* followEpisodes(input);
   const claims = new Claims(input, followed);
   const known = new KnownIntents(input.openState.intents, input.traits);
-  // What ends something needs the whole picture.
-  const mayEnd = input.part === undefined;
-  if (mayEnd) claims.orphan();
+  // What ends something needs the whole picture, or the subject's own record, read for this alone.
+  const isCheck = input.part?.isCheck === true;
+  const mayEnd = input.part === undefined || isCheck;
+  if (input.part === undefined) claims.orphan();
 
   const rollouts = new Rollouts(input);
   const proposals = yield* proposalsOf(input, followed.matches, known, (rule, id) => rollouts.facts(rule, id));
   yield* markExempt(proposals, input);
   const observations = new Observations(input, followed, claims, known);
-  yield* eachInSteps(proposals, (proposal) => observations.observe(proposal));
+  // In a check they are only what an undo conflicts with: it begins nothing.
+  if (!isCheck) yield* eachInSteps(proposals, (proposal) => observations.observe(proposal));
   observations.observeReversals();
   yield;
   observations.heedReversals();
@@ -333,17 +340,20 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
   for (const undo of undos) proposals.push(undo);
   yield;
   const limits = yield* answer(proposals, claims, input);
+  if (isCheck) proposals.splice(0, proposals.length, ...undos);
   describeDeletions(proposals, input.fleet);
   describeEnds(proposals, claims);
   reportTrials(proposals);
   yield;
 
-  const reconciled = yield* reconcileDecisions(proposals, input);
+  const before = new Set(input.openState.episodes.map(({ id }) => id));
+  const reconciled = yield* reconcileDecisions(proposals, input, followed);
   const notices = noticesAfter(proposals, followed, input);
   const acts = yield* draftsToAct(proposals, reconciled.idOf, reconciled.isUnchanged);
   const planned = yield* plannedIntents(proposals, reconciled.idOf, input);
   return {
-    episodes: [...followed.changed.values()],
+    // A new match begins with the next run.
+    episodes: [...followed.changed.values()].filter(({ id }) => !isCheck || before.has(id)),
     claims: claims.changed,
     decisions: reconciled.written,
     ended: reconciled.ended,

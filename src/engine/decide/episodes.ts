@@ -116,7 +116,7 @@ export function* followEpisodes(input: DecideInput): Generator<void, FollowedEpi
     for (const verdict of judgement.open) followed.others.set(subjectKey(verdict.rule, verdict.summary.id), verdict);
   }
   yield;
-  if (input.part === undefined) followUnmatched(input, followed, rules, open, seen);
+  if (input.part === undefined || input.part.isCheck) followUnmatched(input, followed, rules, open, seen);
   yield;
   for (const { rule, subject, state } of followed.episodes.values()) {
     if (state !== 'closed') followed.open.add(subjectKey(rule, subject.id));
@@ -157,6 +157,8 @@ function followUnmatched(
   const unjudged = new Set(input.unjudged.map((rule) => rule.id));
   for (const [key, before] of open) {
     if (seen.has(key)) continue;
+    // Of a subject that a check did not read, or whose rule it did not judge, it knows nothing.
+    if (input.part && !(input.part.hasRead(before.subject) && followed.others.has(key))) continue;
     const rule = rules.get(before.rule);
     if (!rule) {
       if (unjudged.has(before.rule)) keep(followed, before, frozen(before, input.nowMs));

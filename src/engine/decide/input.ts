@@ -30,7 +30,8 @@ import type { OwnerFacts } from './exemptions.ts';
 
 // A run over the few subjects that new events named, between two whole runs. In: what it counts with. Out: who else
 // counts in a limit. INVARIANT: such a run starts episodes and acts; it ends and undoes nothing, and it counts as one
-// run with the last whole one and with everything since (docs/decisions/0041). Pure.
+// run with the last whole one and with everything since (docs/decisions/0041). A check again is the other way round: it
+// ends and undoes what its subjects show, and starts nothing (docs/decisions/0079). Pure.
 
 export interface Part {
   /** The number of the last whole run. */
@@ -40,6 +41,8 @@ export interface Part {
   /** Attempts in the count of that run so far. */
   attempts: ReadonlyMap<ActionName, number>;
   hasRead(subject: SubjectRef): boolean;
+  /** A check again. */
+  isCheck?: boolean | undefined;
 }
 
 /** Reasons of a proposal that limits and owners counted: one that came as far as them, or that guards hold. */

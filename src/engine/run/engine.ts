@@ -20,7 +20,7 @@ import type { PartReaders } from '../../domain/record-part.ts';
 import type { EventRows, HistoryRecorder } from '../../domain/recorded-history.ts';
 import type { Progress } from '../../domain/replay.ts';
 import { leastMode, type Mode, type Rule, rulesById } from '../../domain/rule.ts';
-import type { Run, RunRequest } from '../../domain/run.ts';
+import type { Run, RunRequest, WatchRequest } from '../../domain/run.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import type { OpenState } from '../../domain/store.ts';
 import type {
@@ -145,6 +145,8 @@ export interface Engine {
   readers?: PartReaders | undefined;
   /** Records what runs see; absent: nothing is recorded. */
   history?: HistoryRecorder | undefined;
+  /** Scheduled times that passed since this time, epoch ms; absent without a schedule. */
+  missedSince?: WatchRequest['missedSince'];
   /** Shows how far a run or an applied plan is; absent where nobody looks. */
   progress?: Progress | undefined;
   /** Called when a run or a plan is over: sends alerts. Never throws; nothing waits for it. */

@@ -578,5 +578,7 @@ function namedActsOf({ namedActs = [] }: DecideInput): readonly NamedAct[] | und
 }
 
 function partOf({ part }: DecideInput, { read = [], joined = [] }: PulledSnapshot): RecordedPart | undefined {
-  return part && { sinceSeq: part.sinceSeq, counted: part.counted, attempts: part.attempts, read, joined };
+  if (!part) return undefined;
+  const { sinceSeq, counted, attempts, isCheck } = part;
+  return { sinceSeq, counted, attempts, read, joined, ...(isCheck && { isCheck }) };
 }

@@ -103,6 +103,7 @@ export const OF_ORGANIZATION: readonly string[] = [
     'requests refuse',
     'stop',
     'resume',
+    'check',
     'rollout resume',
     'rollout restart',
     'snapshot accept',

@@ -6,14 +6,15 @@ import type { Database } from '../../domain/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Covered, coveredText } from '../../domain/exemption.ts';
 import { GRANT_UNDOES_NOTHING } from '../../domain/exemption-request.ts';
-import { isChosenName, type Named, resolveName } from '../../domain/identity.ts';
+import { demandOne, isChosenName, type Named, resolveName } from '../../domain/identity.ts';
 import type { Resolution } from '../../domain/intent.ts';
-import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import { SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import type { SqlReader } from '../../store/reader.ts';
 import { timeWords } from '../report/decision-words.ts';
 import { plural, showHidden } from '../report/fact-text.ts';
 import { countLines } from '../report/plan-view.ts';
+import { checkedLines } from '../report/rule-view.ts';
 import { type CommonOptions, databaseOf, type Io } from './io.ts';
 import { does } from './operations.ts';
 
@@ -250,6 +251,23 @@ export function rolloutResumeCommand(io: Io, id: string, options: ReasonOptions)
 export function rolloutRestartCommand(io: Io, id: string, options: ReasonOptions): Promise<number> {
   const text = ({ rule, text }: Output<'restartRollout'>) => [`the rollout of rule ${rule} begins anew: ${text}`];
   return does(io, options, 'restartRollout', { id }, { text });
+}
+
+/** Its kind is in the path of the operation. */
+async function subjectNamed(io: Io, options: CommonOptions, name: string): Promise<SubjectRef> {
+  const reader = await composeReader(databaseOf(io, options));
+  try {
+    const { kind, id } = demandOne(await resolveName(reader, name, { kinds: SUBJECT_KINDS }), name).subjects[0];
+    return { kind, id };
+  } finally {
+    await reader.close();
+  }
+}
+
+export async function checkCommand(io: Io, what: string, options: CommonOptions): Promise<number> {
+  const chosen = await chosenName(io, options, what, SUBJECT_KINDS, { confirms: false });
+  const named = await subjectNamed(io, options, chosen);
+  return does(io, options, 'checkSubject', named, { text: checkedLines });
 }
 
 /** Exit code 3: the undo was refused, failed, or is in doubt; the claims stay open. */

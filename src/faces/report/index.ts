@@ -27,7 +27,7 @@ import {
   requestView,
   stopView,
 } from './plan-view.ts';
-import { rolloutView } from './rule-view.ts';
+import { checkedView, rolloutView } from './rule-view.ts';
 import { readableReport } from './sections.ts';
 import { buildSummary } from './summary/build.ts';
 import type { TerminalOptions } from './terminal-table.ts';
@@ -92,5 +92,6 @@ export const views = {
   acceptance: acceptanceView,
   released: releasedView,
   rollout: rolloutView,
+  checked: checkedView,
   token: tokenView,
 };

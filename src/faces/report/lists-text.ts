@@ -187,6 +187,7 @@ export function runLineView({ run, counts }: CountedRun) {
 
 /** What started a run, and what it left out. */
 export function triggerWords({ trigger, scoped, rules }: Pick<ReportRun, 'trigger' | 'scoped' | 'rules'>): string[] {
+  if (trigger === 'check') return [trigger, 'only one subject'];
   if (trigger === 'watch') return [trigger, scoped ? 'only subjects of new events' : 'all subjects, after new events'];
   return [trigger, ...(scoped ? [`only ${rules.join(', ')}`] : [])];
 }

@@ -1,9 +1,13 @@
 // report: a loaded rule, and one that is tried out, as readers see them.
 import { formatDuration, isoTime } from '../../base/time.ts';
 import type { RolloutShown, RuleShown, TriedRuleShown } from '../../contract/answers.ts';
+import type { CheckedShown } from '../../contract/nouns.ts';
 import type { TriedCounts, TriedRule, TriedSubject } from '../../domain/decision.ts';
 import { brakedText, type Rollout, type RolloutState, stateOfRollout, stepText } from '../../domain/rollout.ts';
 import type { Rule } from '../../domain/rule.ts';
+import type { Checked } from '../../engine/operate/check-again.ts';
+import { isoOrNull } from './decision-view.ts';
+import { factTexts, showHidden } from './fact-text.ts';
 
 /** `states`: absent where no database is read. */
 export function ruleView(rule: Rule, states?: readonly RolloutState[]): RuleShown {
@@ -86,4 +90,51 @@ function countsView({ waits: _, cools: __, outside: ___, ...counts }: TriedCount
 
 function subjectView({ serial, owners, ...rest }: TriedSubject) {
   return { ...rest, serial: serial === '' ? null : serial, owners: owners ?? null };
+}
+
+/** What a check found, with what was decided about undoing. */
+export function checkedView({ found, isRepeat, run, undos }: Checked): CheckedShown {
+  const { subject, name, readAt, owners, rules } = found;
+  return {
+    subject: { ...subject, name: name ?? null },
+    isGone: name === undefined,
+    readAt: isoTime(readAt),
+    isRepeat,
+    run: run ?? null,
+    owners,
+    rules: rules.map(({ reportedAt, endsAt, why, ...rule }) => ({
+      ...rule,
+      reportedAt: isoOrNull(reportedAt),
+      reportAgeSeconds: reportedAt === undefined ? null : Math.max(0, Math.round((readAt - reportedAt) / 1_000)),
+      endsAt: isoOrNull(endsAt),
+      why: why ?? null,
+      undos: undos
+        .filter((one) => one.rule === rule.rule && one.subject.id === rule.subject.id)
+        .map(({ action, target, decision, reason, reasonText, outcome }) => ({
+          ...{ action, target, decision },
+          text: reasonText || reason,
+          outcome: outcome ?? null,
+        })),
+    })),
+  };
+}
+
+/** For a terminal and a page. */
+export function checkedLines({ subject: { kind, id, name }, readAt, isRepeat, isGone, rules }: CheckedShown): string[] {
+  const what = `${kind} ${showHidden(name ?? id)}`;
+  if (isGone) return [`${what} is gone from the platform: nothing was done`];
+  const when = isRepeat ? `it was read at ${readAt}, less than a minute ago` : `read at ${readAt}`;
+  return [
+    `${what}: ${when}`,
+    ...(rules.length === 0 ? ['no rule has anything against it'] : []),
+    ...rules.flatMap(({ rule, verdict, facts, reportedAt, hasEnded, why, undos }) => [
+      `rule ${rule}: ${verdict}${hasEnded ? ', the match is over' : ''}${reportedAt ? ` (report of ${reportedAt})` : ''}`,
+      ...factTexts(facts, Date.parse(readAt)).map((line) => `  ${line}`),
+      ...(why === null ? [] : [`  ${showHidden(why)}`]),
+      ...undos.map(
+        ({ action, target, decision, text, outcome }) =>
+          `  ${action} ${showHidden(target)}: ${outcome ?? decision} (${showHidden(text)})`,
+      ),
+    ]),
+  ];
 }

@@ -108,7 +108,8 @@ export function headline(report: Report): string {
 /** `dry run, 2026-11-21 09:37:02 UTC`. */
 export function kindAndTime({ run }: Report): string {
   const kind = run.whatIf ? 'WHAT-IF' : MODE_WORDS[leastMode(run.mode, run.daemonMode)];
-  return `${kind}${isOfLook(run) ? ' after new events' : ''}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
+  const over = run.trigger === 'check' ? ' over one subject' : ' after new events';
+  return `${kind}${isOfLook(run) ? over : ''}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
 }
 
 /** Sentences of one paragraph: what was judged, what was done or would be, what waits, and whether to trust it. */
@@ -136,6 +137,11 @@ function lookedAtWords({ run, snapshot, rules }: Report): string[] {
   if (read.length === 0) return [`${judging}, and no source was read.`];
   const counted = read.map((source) => plural(snapshot[source], nouns[source])).join(', ');
   if (!isOfLook(run)) return [`${judging} judged ${counted}.`];
+  if (run.trigger === 'check')
+    return [
+      `It judged only the subject that somebody asked about: ${judging}; it read ${counted}.`,
+      'It began nothing. The report of the last whole run shows all others.',
+    ];
   return [
     `It judged only subjects that new events name: ${judging}; it read ${counted}.`,
     'It left everything else unchanged: no match ended, and nothing was undone. The report of the last whole run shows the rest.',
@@ -363,6 +369,7 @@ export function placeWords({ seq, whatIf }: Report['run']): string {
 
 /** What made a run begin. */
 export function startedByWords({ trigger, scoped }: Pick<Report['run'], 'trigger' | 'scoped'>): string {
+  if (trigger === 'check') return 'check, of one subject that somebody asked about';
   if (trigger !== 'watch') return trigger;
   return scoped ? 'watch, after new events' : 'watch, which asked for a whole run';
 }

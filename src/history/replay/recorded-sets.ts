@@ -186,9 +186,9 @@ export function seenAgain(
   return frame.part ? { ...input, part: partOf(frame.part) } : input;
 }
 
-function partOf({ sinceSeq, counted, attempts, read }: RecordedPart): Part {
+function partOf({ sinceSeq, counted, attempts, read, isCheck }: RecordedPart): Part {
   const keys = new Set(read.map(({ kind, id }) => `${kind} ${id}`));
-  return { sinceSeq, counted, attempts, hasRead: ({ kind, id }) => keys.has(`${kind} ${id}`) };
+  return { sinceSeq, counted, attempts, hasRead: ({ kind, id }) => keys.has(`${kind} ${id}`), isCheck };
 }
 
 // What the rules of a replay know of the past, as their process knew it. In: the reader, then each run of the replay.

@@ -40,6 +40,7 @@ import { type FeedState, Feeds } from '../notify/feed.ts';
 import { SmtpMailer, smtpServerOf } from '../notify/mail.ts';
 import { NoticeDeliveries, type NoticeDeps } from '../notify/notices.ts';
 import { Heartbeat, secretFault, type Webhook } from '../notify/settings.ts';
+import { timesBetween } from '../schedule/run-queue.ts';
 import { bootId, quietTime, steadyTime, systemClock } from '../system/clock.ts';
 import { newPrintKey, systemIds, systemRandom } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
@@ -539,6 +540,7 @@ export async function composeEngine(
       signal: ending.asked,
       progress,
       readers,
+      missedSince: (atMs) => timesBetween(config.schedule, atMs, clock.nowMs(), 10),
       lookBack: composeLookBack(config, binding, async () => history?.settledSoon()),
       history,
       afterwards: () => notifications.afterwards(),

@@ -9,6 +9,7 @@ import type { Operator } from '../../domain/operator.ts';
 import type { Plan } from '../../domain/plan.ts';
 import { isLive } from '../../domain/rule.ts';
 import type { RequestStore } from '../../domain/store-ports.ts';
+import { type Checked, checkAgain } from '../../engine/operate/check-again.ts';
 import {
   acceptSnapshot,
   endExemption,
@@ -122,6 +123,7 @@ export interface Done {
   resolveIntent: Intent;
   resumeRollout: SteeredRollout;
   restartRollout: SteeredRollout;
+  checkSubject: Checked;
   releaseClaims: Awaited<ReturnType<typeof releaseClaims>> | Awaited<ReturnType<typeof planRelease>>;
 }
 
@@ -178,6 +180,10 @@ const ACTING: {
   restartRollout: {
     does: ({ engine }, { id, ...said }, by) => alerted(engine, restartRollout(engine, id, { ...said, by })),
     shows: async (_, { rule, state }) => views.rollout(rule, state),
+  },
+  checkSubject: {
+    does: ({ engine }, { kind, id }, by) => checkAgain(engine, kind, id, by),
+    shows: async (_, checked) => views.checked(checked),
   },
   releaseClaims: {
     does: async ({ engine }, { target, rule, ...said }, by) => {

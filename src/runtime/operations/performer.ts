@@ -146,6 +146,7 @@ const TAKING_TURNS: Handlers<Offering, ActingId> = {
   resolveIntent: inTurn('resolveIntent'),
   resumeRollout: inTurn('resumeRollout'),
   restartRollout: inTurn('restartRollout'),
+  checkSubject: inTurn('checkSubject'),
   releaseClaims: inTurn('releaseClaims'),
 };
 

@@ -145,6 +145,8 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   expect((await ask('applyPlan', { path: { id: approved.id } })).applied.intents).toHaveLength(1);
   await ask('rejectPlan', { path: { id: approved.rest.id }, body: { ...why, digest: approved.rest.digest } });
 
+  await ask('checkSubject', { path: { kind: 'device', id: of.device } });
+
   const claims = (await ask('listClaims', { query: { status: 'standing' } })).claims;
   expect((await ask('releaseClaims', { body: { target: claims[0].target, ...why } })).released).toHaveLength(1);
   expect((await ask('releaseClaims', { body: { rule: claims[1].rule } })).plan.releases).toBe(claims[1].rule);

@@ -102,5 +102,6 @@ export const ROWS: readonly Row[] = [
     examples: ['# for a script', 'trustward claims list --format json'],
     load: async () => (await import('../operator-lists.ts')).claimListCommand,
   },
+  operation('checkSubject', ACTING, async () => (await import('../operator.ts')).checkCommand),
   operation('releaseClaims', ACTING, async () => (await import('../operator.ts')).claimReleaseCommand),
 ];

@@ -2,7 +2,7 @@
 // answer of why. Out: sections, in the words that the terminal has too.
 
 import { z } from 'zod';
-import type { ReleasedShown } from '../../../contract/nouns.ts';
+import type { CheckedShown, ReleasedShown } from '../../../contract/nouns.ts';
 import { givenText, saidFields } from '../../../contract/operation.ts';
 import { DOUBTS, EXEMPTIONS } from '../../../contract/operator.ts';
 import { resolveSubject } from '../../../domain/decision-filter.ts';
@@ -18,6 +18,7 @@ import { subjectPath } from '../../report/document.ts';
 import { Who } from '../../report/html/document.tsx';
 import { Link } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, Name, Table, When, Words } from '../../report/html/text.tsx';
+import { checkedLines } from '../../report/rule-view.ts';
 import { shortStateWords, stateWords } from '../../report/why-words.ts';
 import { claimWords } from '../../report/words.ts';
 import { answerPage } from '../answer.tsx';
@@ -232,7 +233,34 @@ export function actionPages(deps: HttpDeps): Route[] {
       const released = await releasedOn(deps, context, target, given);
       return cameOf(deps, context, subject, released);
     }),
+    {
+      method: 'POST',
+      path: `${SUBJECT_PATH}/check`,
+      scope: 'trigger',
+      handle: async (context) => {
+        await readForm(context, z.strictObject({}));
+        const { subject } = await askedSubject(deps, context);
+        const found = await operationsOf(deps, context).checkSubject({ kind: subject.kind, id: subject.id });
+        return answerPage(deps, context, { title: 'Checked now', body: <CheckedCard found={found} of={subject} /> });
+      },
+    },
   ];
+}
+
+function CheckedCard({ found, of }: { found: CheckedShown; of: Identity }) {
+  return (
+    <>
+      <h1>
+        Checked <Name>{titleOf(of)}</Name>
+      </h1>
+      <section class="card">
+        <Lines texts={checkedLines(found)} />
+        <p>
+          <Link href={pathOf(of)}>Its page</Link>
+        </p>
+      </section>
+    </>
+  );
 }
 
 function changed(what: string, handle: Route['handle']): Route {
@@ -284,6 +312,11 @@ export function ActionsCard({ why, caller }: { why: WhyAnswer; caller: string })
   return (
     <section class="card" id="actions">
       <h2>Change this</h2>
+      <h3>Check now</h3>
+      <p class="quiet">
+        Reads it from the platform and judges it. What it mended is over, and undone. Nothing is begun by it.
+      </p>
+      <Act to={`${path}/check`} of={DOUBTS.checkSubject} label="Check now" />
       {exemption === undefined ? (
         <>
           <h3>Exempt</h3>
