@@ -567,8 +567,19 @@ operation(
 );
 operation(
   'checkSubject',
-  good(({ device }) => ({ kind: 'device', id: device })),
-  bad(() => ({ kind: 'device', id: 'nobody' })),
+  // How old its report is differs by what a way takes.
+  good(
+    ({ device }) => ({ kind: 'device', id: device }),
+    ({ device }) => ['check', device],
+    ({ isGone, rules }: { isGone: unknown; rules: { rule: string; verdict: string }[] }) => [
+      isGone,
+      rules.map(({ rule, verdict }) => `${rule} ${verdict}`),
+    ],
+  ),
+  bad(
+    () => ({ kind: 'device', id: 'nobody' }),
+    () => ['check', 'nobody'],
+  ),
   edge(({ device }) => ({ kind: 'user', id: device })),
 );
 operation(

@@ -3,7 +3,7 @@
 // recent. A run of its own, which counts with that one (docs/decisions/0079). A person who asks for their own device is `person ADDRESS`.
 
 import { isoTime } from '../../base/time.ts';
-import type { DecisionNow } from '../../domain/decision.ts';
+import type { Checked, DecisionNow } from '../../domain/decision.ts';
 import type { Episode } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
@@ -39,16 +39,6 @@ export const CHECK_EVERY_MS = 60_000;
 /** Runs of that time: looks and checks of others. */
 const RUNS_MAX = 100;
 const DECISIONS_MAX = 200;
-
-export interface Checked {
-  found: CheckFound;
-  /** It was checked just before: this is what was found then. */
-  isRepeat: boolean;
-  /** Its number; undefined: the subject is gone, and nothing was recorded. */
-  run: number | undefined;
-  /** The newest decision about each undo. */
-  undos: readonly DecisionNow[];
-}
 
 /** Errors: AppError `not_found`, `conflict` (nothing can be checked now), those of reading the API and of a run. */
 export async function checkAgain(engine: Engine, kind: SubjectKind, name: string, by: string): Promise<Checked> {

@@ -48,7 +48,7 @@ describe('a check again', () => {
     on.clock.pass(MINUTE);
     await on.run();
     expect(on.platform.effects).toHaveLength(2);
-    expect((await on.store.claims({ limit: 10 })).filter(({ status }) => status === 'standing')).toEqual([]);
+    expect((await on.store.claims({})).filter(({ status }) => status === 'standing')).toEqual([]);
   });
 
   it('leaves what is still wrong, and begins nothing', async () => {

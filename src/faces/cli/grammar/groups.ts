@@ -26,6 +26,7 @@ export const GROUPS: readonly Group[] = [
       'stop',
       'resume',
       'rollout',
+      'check',
       'snapshot',
       'intents',
       'notices',
