@@ -3,7 +3,6 @@ import { formatDuration, timeText } from '../base/time.ts';
 import type { ActionName, Effect } from './action.ts';
 import type { Fact } from './facts.ts';
 import type { Mode, Rule } from './rule.ts';
-import type { CheckFound } from './run.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
 import type { Flip, VerdictName } from './verdict.ts';
 
@@ -137,17 +136,6 @@ export interface StoredDecision extends Decision {
 export interface DecisionNow extends StoredDecision {
   /** A person said no to what it holds, and no run has decided again. */
   isRejected?: true;
-}
-
-/** What came of a check again. */
-export interface Checked {
-  found: CheckFound;
-  /** It was checked just before: this is what was found then. */
-  isRepeat: boolean;
-  /** Its number; undefined: the subject is gone, and nothing was recorded. */
-  run: number | undefined;
-  /** The newest decision about each undo. */
-  undos: readonly DecisionNow[];
 }
 
 /** What a decision is about: a newer one with the same key takes its place. */

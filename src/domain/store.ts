@@ -2,7 +2,7 @@
 // The ports themselves are in store-ports.ts.
 import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
-import type { Decision, StoredDecision } from './decision.ts';
+import type { Decision, DecisionNow, StoredDecision } from './decision.ts';
 import type { Claim, Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption } from './exemption.ts';
@@ -12,7 +12,7 @@ import type { AlertCode } from './notification.ts';
 import type { Stop } from './operator.ts';
 import type { CarriedPlan, Plan } from './plan.ts';
 import type { RolloutState } from './rollout.ts';
-import type { Run, RunFindings } from './run.ts';
+import type { CheckFound, Run, RunFindings } from './run.ts';
 import type { Baseline, Coverage, Movement } from './snapshot.ts';
 import type { Source, SubjectKind } from './subjects.ts';
 import type { VerdictName } from './verdict.ts';
@@ -163,6 +163,17 @@ export interface Release {
 export interface RunRecord extends Run {
   findings: RunFindings | undefined;
   planId: string | undefined;
+}
+
+/** What came of a check again. */
+export interface Checked {
+  found: CheckFound;
+  /** It was checked just before: this is what was found then. */
+  isRepeat: boolean;
+  /** Its number; undefined: the subject is gone, and nothing was recorded. */
+  run: number | undefined;
+  /** The newest decision about each undo. */
+  undos: readonly DecisionNow[];
 }
 
 export interface DecisionQuery {

@@ -3,13 +3,14 @@
 // recent. A run of its own, which counts with that one (docs/decisions/0079). A person who asks for their own device is `person ADDRESS`.
 
 import { isoTime } from '../../base/time.ts';
-import type { Checked, DecisionNow } from '../../domain/decision.ts';
+import type { DecisionNow } from '../../domain/decision.ts';
 import type { Episode } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
 import { demandOne, type Identity, resolveName } from '../../domain/identity.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { CheckedRule, CheckFound, Run } from '../../domain/run.ts';
+import type { Checked } from '../../domain/store.ts';
 import { SOURCE_OF, type SubjectKind, type SubjectRef, summaryOf } from '../../domain/subjects.ts';
 import { COUNTED_REASONS, type Part } from '../decide/input.ts';
 import { readRecord } from '../pull/fleet-index.ts';

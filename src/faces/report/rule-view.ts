@@ -2,9 +2,10 @@
 import { formatDuration, isoTime } from '../../base/time.ts';
 import type { RolloutShown, RuleShown, TriedRuleShown } from '../../contract/answers.ts';
 import type { CheckedShown } from '../../contract/nouns.ts';
-import type { Checked, TriedCounts, TriedRule, TriedSubject } from '../../domain/decision.ts';
+import type { TriedCounts, TriedRule, TriedSubject } from '../../domain/decision.ts';
 import { brakedText, type Rollout, type RolloutState, stateOfRollout, stepText } from '../../domain/rollout.ts';
 import type { Rule } from '../../domain/rule.ts';
+import type { Checked } from '../../domain/store.ts';
 import { isoOrNull } from './decision-view.ts';
 import { factTexts, showHidden } from './fact-text.ts';
 

@@ -2,13 +2,13 @@
 // describes it. INVARIANT: what calls something, or changes the basis of a run, has its turn among runs and other commands (`Turns`).
 import type { Asking } from '../../contract/operation.ts';
 import type { Output, Parsed } from '../../contract/table.ts';
-import type { Checked } from '../../domain/decision.ts';
 import type { TokenStore } from '../../domain/endpoint-token.ts';
 import type { ExemptionRequest } from '../../domain/exemption-request.ts';
 import type { Intent } from '../../domain/intent.ts';
 import type { Operator } from '../../domain/operator.ts';
 import type { Plan } from '../../domain/plan.ts';
 import { isLive } from '../../domain/rule.ts';
+import type { Checked } from '../../domain/store.ts';
 import type { RequestStore } from '../../domain/store-ports.ts';
 import { checkAgain } from '../../engine/operate/check-again.ts';
 import {
