@@ -156,4 +156,12 @@ describe('the guard of devices of one person a day', () => {
     await on.run();
     expect(on.platform.effects.sort()).toEqual(['ban S-a1', 'ban S-a2', 'ban S-b1']);
   });
+
+  it('is asked before the call: a device that becomes theirs meanwhile is not banned', async () => {
+    const on = await seen(perDay(1));
+    await banning(on, 'a1');
+    on.platform.onRead = (what) => what === 'target' && on.platform.patch('b1', { Emails: ['bob@x.org', 'ann@x.org'] });
+    expect((await banning(on, 'b1')).decided).toContain('b1 hold devices_of_a_day');
+    expect(on.platform.effects).toEqual(['ban S-a1']);
+  });
 });

@@ -137,6 +137,22 @@ describe('a whole installation', () => {
     expect(fresh.out.trimEnd().split('\n').at(-1)).toBe('All is well.');
   });
 
+  it('shows the guards in force, and warns of one that matches nothing known and of one that devices report themselves', async () => {
+    const guards = 'ask:\n  - Email: nobody@x\n  - { SerialNumber: GONE }\n  - Platform: macOS\nlast_device: ask\n';
+    writeFileSync(join(org.env.TRUSTWARD_RULES as string, 'guards.yaml'), guards);
+    const found = (await doctor()).checks
+      .filter(({ name }) => name === 'guards')
+      .map(({ state, text }) => `${state} ${text}`);
+    expect(found).toEqual(
+      expect.arrayContaining([
+        'ok `guards.yaml` always asks a person about user nobody@x, SerialNumber = GONE, Platform = macOS',
+        "ok `guards.yaml` asks before it takes a person's last device",
+        'warning `guards.yaml` asks about SerialNumber = GONE, which nothing known now has',
+        'warning `guards.yaml` asks about Platform = macOS',
+      ]),
+    );
+  });
+
   it('has its schedule on one line', async () => {
     const { out } = await command(['doctor'], { ...org.env, TRUSTWARD_SCHEDULE: '*/15 * * * * *' });
     expect(out).toContain('`*/15 * * * * *`');

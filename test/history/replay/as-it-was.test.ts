@@ -9,6 +9,7 @@ import { recordedLookBack } from '../../../src/engine/run/reading-needs.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { readGuards } from '../../../src/rules/load/guards-file.ts';
 import { readLists } from '../../../src/rules/load/named-lists.ts';
 import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { seeded } from '../../rules/typed-grammar.ts';
@@ -315,6 +316,36 @@ it('the replay of a rule that warns first waits as it did, and what if takes its
   const { acts } = await whatIf(history, [banRule({ more: 'notice: { before: 23h }' })], others);
   const begun = history.runs[0]?.frame.run.startedAt as number;
   expect(acts.map(({ target, atMs }) => [target, atMs - begun])).toEqual([['S-d1', 27 * HOUR]]);
+  await on.close();
+});
+
+it('the replay of a set with guards holds what they held', async () => {
+  const text = 'ask: [{ Groups: Board }]\nlast_device: ask\ndevices_of_a_person: { per_day: 2 }\n';
+  const { guards } = readGuards([['guards.yaml', text]]);
+  const on = startOnPlatform({ rules: [{ ...banRule({ more: 'owners: all' }), guards }] });
+  const history = new MemoryHistory(on.store);
+  on.engine.history = history;
+  const owned = { 'bob@x.org': ['b1', 'b2'], 'ann@x.org': ['a1'], 'eve@x.org': ['e1', 'e2', 'e3', 'e4'] };
+  for (const [email, ids] of Object.entries(owned)) {
+    const groups = email === 'bob@x.org' ? 'staff,Board' : 'staff';
+    const serials = ids.map((id) => `S-${id}`);
+    on.platform.users.set(email, { Email: email, Name: email, Groups: groups, SerialNumbers: serials });
+    for (const id of ids) on.platform.addDevice(id, { Emails: [email] });
+  }
+  await on.run();
+  for (const id of ['b1', 'a1', 'e1', 'e2', 'e3']) on.platform.compromised(id, 'TRUE');
+  for (const hours of [1, 25, 1]) {
+    await on.run();
+    on.clock.pass(hours * HOUR);
+  }
+  const reasons = history.runs.map(({ written }) =>
+    written.map(({ subject, reason }) => `${subject.id} ${reason}`).sort(),
+  );
+  expect(reasons[1]).toEqual(
+    ['a1 last_device', 'b1 guarded', 'e1 rule_matches', 'e2 rule_matches', 'e3 devices_of_a_day'].sort(),
+  );
+  expect(on.platform.sent.sort()).toEqual(['ban S-e1', 'ban S-e2', 'ban S-e3']);
+  expect((await replayed(history)).differences).toEqual([]);
   await on.close();
 });
 
