@@ -239,6 +239,17 @@ const WORDS = {
       'trustward claims release --rule ban-compromised-device --reason "a wrong rule"',
     ],
   },
+  linkPerson: {
+    line: 'mine link <person>',
+    summary: "make a link to a person's own page, for the service desk to send",
+    examples: ['# by the e-mail address of an owner', 'trustward mine link ana@example.com'],
+  },
+  revokePersonLinks: {
+    line: 'mine revoke <person>',
+    summary: 'refuse every link of this person that was made until now',
+    options: [REASON],
+    examples: ['# a message went to the wrong place', 'trustward mine revoke ana@example.com --reason "forwarded"'],
+  },
   addToken: {
     line: 'tokens add <name>',
     summary: 'make a token and print it to standard output, once',

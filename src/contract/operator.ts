@@ -28,7 +28,7 @@ import {
   referenceField,
   total,
 } from './operation.ts';
-import { count, text, texts } from './report.ts';
+import { count, text, texts, time } from './report.ts';
 
 const why = z.strictObject({ reason: givenText });
 const switching = z.strictObject({ reason: givenText, reference: referenceField });
@@ -339,6 +339,44 @@ export const DOUBTS = {
     },
     refusals: [404, 409, 502],
     needs: 'engine',
+  }),
+};
+
+const ofPerson = z.object({ person: text.describe('the e-mail address of an owner') });
+
+export const PEOPLE = {
+  linkPerson: entry({
+    id: 'linkPerson',
+    method: 'POST',
+    path: '/api/people/:person/link',
+    scope: 'approve',
+    tag: 'operator',
+    summary: "Make a link to a person's own page",
+    description: 'About the newest match of their devices that is open: the link opens the page until that is over.',
+    params: ofPerson,
+    body: nothing,
+    answers: {
+      201: {
+        description: 'the link, which is shown only here',
+        schema: z.strictObject({ person: text, url: text, rule: text, since: time }).meta({ id: 'PersonLink' }),
+      },
+    },
+    refusals: [404],
+    needs: 'database',
+  }),
+  revokePersonLinks: entry({
+    id: 'revokePersonLinks',
+    method: 'POST',
+    path: '/api/people/:person/revoke',
+    scope: 'approve',
+    tag: 'operator',
+    summary: "Revoke every link to a person's own page that was made until now",
+    params: ofPerson,
+    body: why,
+    answers: {
+      200: { description: 'from when on links count', schema: z.strictObject({ person: text, before: time }) },
+    },
+    needs: 'database',
   }),
 };
 

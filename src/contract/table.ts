@@ -1,7 +1,7 @@
 // contract: the table of operations, in the order of the document. In: the entries of each family. Out: all of them by id, and the port of whoever
 // needs one: the engine in this process (`runtime/operations`), or a client over HTTP (`client.ts`).
 import { type Asking, type Entry, type InputOf, type OutputOf, type ParsedOf, parsedInput } from './operation.ts';
-import { DOUBTS, EXEMPTIONS, REQUESTS, ROLLOUTS, SWITCHES, TOKENS } from './operator.ts';
+import { DOUBTS, EXEMPTIONS, PEOPLE, REQUESTS, ROLLOUTS, SWITCHES, TOKENS } from './operator.ts';
 import { PLANS, RUNS } from './plans.ts';
 import { AUDIT, EXPLANATIONS, PAST, RECORDS, RULES } from './records.ts';
 import { REPLAYS } from './replay.ts';
@@ -20,6 +20,7 @@ export const OPERATIONS = {
   ...SWITCHES,
   ...ROLLOUTS,
   ...DOUBTS,
+  ...PEOPLE,
   ...TOKENS,
 };
 

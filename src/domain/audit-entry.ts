@@ -72,6 +72,8 @@ export const AUDIT_KINDS = [
   'credential.replaced',
   'token.added',
   'token.revoked',
+  'person_link.made',
+  'person_link.revoked',
   'history.forgotten',
   'notice.begun',
   'notice.sending',

@@ -76,6 +76,7 @@ import {
   saveStop,
 } from './operator.ts';
 import { addNotification, SqlFeedPositions, SqlOutbox, type Unit } from './outbox.ts';
+import { SqlPersonLinks } from './person-links.ts';
 import { type Db, keepMeta, readMeta, replaceLists, type Work } from './queries.ts';
 import { SqlReader } from './reader.ts';
 import { CLAIM, RUN } from './rows.ts';
@@ -444,8 +445,15 @@ export class SqlStore
 
   /** Tokens of the HTTP endpoint. A token that is added or revoked is sealed at once, like all that holds back or opens. */
   tokens(): SqlTokens {
-    const unit = { ...this.unitOfParts(), seal: () => this.audits.seal(this.db) };
-    return new SqlTokens(this.db, unit, this.tables);
+    return new SqlTokens(this.db, this.sealedUnit(), this.tables);
+  }
+
+  personLinks(): SqlPersonLinks {
+    return new SqlPersonLinks(this.db, this.sealedUnit());
+  }
+
+  private sealedUnit(): Unit & { seal(): Work<unknown> } {
+    return { ...this.unitOfParts(), seal: () => this.audits.seal(this.db) };
   }
 
   private unitOfParts(): Unit {

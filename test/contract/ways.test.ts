@@ -496,6 +496,33 @@ operation(
     ({ exemption }) => ['exempt', 'end', exemption, ...REASON],
   ),
 );
+operation(
+  'linkPerson',
+  bad(
+    () => ({ person: 'nobody' }),
+    () => ['mine', 'link', 'nobody'],
+  ),
+  // No address is configured under which anybody could open one.
+  edge(
+    () => ({ person: 'ana@example.com' }),
+    () => ['mine', 'link', 'ana@example.com'],
+  ),
+);
+operation(
+  'revokePersonLinks',
+  bad(
+    () => ({ person: 'ana@example.com', reason: '' }),
+    () => ['mine', 'revoke', 'ana@example.com', '--reason', ''],
+  ),
+  good(
+    () => ({ person: 'ana@example.com', reason: 'a test' }),
+    () => ['mine', 'revoke', 'ana@example.com', ...REASON],
+  ),
+  edge(
+    () => ({ person: 'a b@example.com', reason: 'a test' }),
+    () => ['mine', 'revoke', 'a b@example.com', ...REASON],
+  ),
+);
 const SAY = { say: 'have a good trip' };
 const SAY_LINE = ['--say', 'have a good trip'];
 operation(
@@ -857,10 +884,18 @@ describe('an operation', () => {
     const of = (id: OperationId) => new Set(cases.filter((one) => one.id === id).map((one) => one.of));
     const lacking = OPERATION_IDS.filter((id) => !of(id).has('bad') || !of(id).has('edge'));
     expect(lacking).toEqual([]);
-    // What these answer needs a state that other tests make: a replay, a stopped rollout, a list that is not trusted, a doubt, one that joined later.
+    // What these answer needs a state that other tests make: a replay, a stopped rollout, an address for persons, a list that is not trusted, a doubt, one that joined later.
     const withoutGood = OPERATION_IDS.filter((id) => !of(id).has('good'));
     expect(withoutGood).toEqual([
-      ...['beginReplay', 'getReplay', 'confirmExemption', 'acceptSnapshot', 'resumeRollout', 'resolveIntent'],
+      ...[
+        'beginReplay',
+        'getReplay',
+        'confirmExemption',
+        'acceptSnapshot',
+        'resumeRollout',
+        'resolveIntent',
+        'linkPerson',
+      ],
     ]);
   });
 

@@ -2,6 +2,7 @@
 
 import type { Asking } from '../../src/contract/operation.ts';
 import type { OperationId, Output, Parsed, Performer } from '../../src/contract/table.ts';
+import { sqliteDatabase } from '../../src/domain/database.ts';
 import { hashOfToken, SCOPES, type Scope } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Clock, Ids } from '../../src/domain/ports.ts';
@@ -17,6 +18,7 @@ import type { HttpDeps } from '../../src/faces/http/deps.ts';
 import type { Pages } from '../../src/faces/http/route.ts';
 import { hashVerifier, SignedInMemory, SignIn, tokenHash } from '../../src/faces/http/sign-in.ts';
 import { views } from '../../src/faces/report/index.ts';
+import { peopleOf } from '../../src/runtime/compose/people.ts';
 import { type Offering, performerOf } from '../../src/runtime/operations/performer.ts';
 import { planShown, type Reading } from '../../src/runtime/operations/reading.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
@@ -161,6 +163,7 @@ export function openEndpoint(
     trigger: triggers ?? trigger,
     operating: operating ?? { store, clock: deps.clock },
     tokens: store.tokens(),
+    linking: () => peopleOf({ store, clock: deps.clock, database: sqliteDatabase(':memory:'), base: deps.publicUrl }),
     engine: undefined as never,
     turns: { operate: () => Promise.reject(new Error('no engine is here')) },
   });

@@ -133,7 +133,13 @@ async function steers<Id extends keyof typeof STEERING>(io: Io, options: CommonO
     const { store, clock, checkpointer } = writer;
     await demandOwnAddress(options, databaseOf(io, options), store);
     const operating = { store, clock, checkpointer };
-    return await STEERING[id]({ operating, tokens: store.tokens() }, input, { by: actorHere() });
+    const database = databaseOf(io, options);
+    const linking = async () => {
+      const { peopleOf } = await import('../../runtime/compose/people.ts');
+      const { peopleBaseOf } = await import('../../runtime/config/config.ts');
+      return peopleOf({ store, clock, database, base: peopleBaseOf(io.env, database) });
+    };
+    return await STEERING[id]({ operating, linking, tokens: store.tokens() }, input, { by: actorHere() });
   } finally {
     await writer.checkpointer.publish();
     await writer.close();

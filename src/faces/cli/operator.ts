@@ -290,6 +290,33 @@ export async function claimReleaseCommand(
   );
 }
 
+/** Standard output is the link alone. */
+export function mineLinkCommand(io: Io, person: string, options: CommonOptions): Promise<number> {
+  return does(
+    io,
+    options,
+    'linkPerson',
+    { person },
+    {
+      text: ({ url }) => [url],
+      aside: (made) =>
+        `it shows ${made.person} their own devices, as long as the match of rule ${made.rule} (since ${timeWords(made.since)}) is open; whoever has it sees the same`,
+    },
+  );
+}
+
+export function mineRevokeCommand(io: Io, person: string, options: ReasonOptions): Promise<number> {
+  return does(
+    io,
+    options,
+    'revokePersonLinks',
+    { person },
+    {
+      text: (answer) => [`every link of ${answer.person} that was made before ${timeWords(answer.before)} is refused`],
+    },
+  );
+}
+
 function plannedLines(
   { plan, matching, kept }: Exclude<Output<'releaseClaims'>, { released: unknown }>,
   rule: string,

@@ -6,7 +6,7 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { STREAM_PATH } from '../../contract/endpoint.ts';
 import { keyHeaders, KEY_HEADER as NAME } from '../../contract/operation.ts';
-import { DOUBTS, EXEMPTIONS, REQUESTS, ROLLOUTS, SWITCHES, TOKENS } from '../../contract/operator.ts';
+import { DOUBTS, EXEMPTIONS, PEOPLE, REQUESTS, ROLLOUTS, SWITCHES, TOKENS } from '../../contract/operator.ts';
 import { PLANS, RUNS, runPath } from '../../contract/plans.ts';
 import { AUDIT, EXPLANATIONS, PAST, RECORDS, RULES } from '../../contract/records.ts';
 import { REPLAYS } from '../../contract/replay.ts';
@@ -15,7 +15,17 @@ import { AppError, lineOf } from '../../domain/errors.ts';
 import { USER_HEADER } from '../../domain/operator.ts';
 import { callerOf, demandScope, namingUser } from './auth.ts';
 import { type HttpDeps, RateLimit } from './deps.ts';
-import { baseOf, isAsset, isForMachines, isWithToken, matchesPath, pageAsked, pathWithin, sentPath } from './mount.ts';
+import {
+  baseOf,
+  isAsset,
+  isForMachines,
+  isWithToken,
+  matchesPath,
+  pageAsked,
+  pathWithin,
+  sentPath,
+  shownPath,
+} from './mount.ts';
 import { PAGE_HEADERS, Problem, problemOf, problemResponse, SECURITY_HEADERS, UNFORESEEN } from './problem.ts';
 import {
   addRoutes,
@@ -42,14 +52,15 @@ import { streamRoute } from './routes/stream.ts';
 import { RETURN_MAX } from './sign-in.ts';
 
 /** @param publicUrl TRUSTWARD_PUBLIC_URL. Errors: Problem 403. */
-function demandOrigin({ req }: Ctx, publicUrl: string | undefined): void {
+function demandOrigin({ req }: Ctx, { publicUrl, sendsNoOrigin }: Pick<Guards, 'publicUrl' | 'sendsNoOrigin'>): void {
   const own = URL.parse(`http://${req.header('host') ?? new URL(req.url).host}`)?.origin;
   const ours = [own, publicUrl === undefined ? undefined : new URL(publicUrl).origin].filter(
     (each) => each !== undefined,
   );
   const origin = req.header('origin');
   const site = req.header('sec-fetch-site');
-  if (origin !== undefined && ours.includes(origin) && (site === undefined || site === 'same-origin')) return;
+  const isOurs = origin === undefined || origin === 'null' ? sendsNoOrigin : ours.includes(origin);
+  if (isOurs && (site === undefined || site === 'same-origin')) return;
   const expected = ours.map((each) => `\`${each}\``).join(' or ');
   const given = origin === undefined ? 'no Origin' : `the Origin \`${origin}\``;
   const found = site === undefined || site === 'same-origin' ? given : `${given} and \`Sec-Fetch-Site: ${site}\``;
@@ -65,12 +76,12 @@ function demandOrigin({ req }: Ctx, publicUrl: string | undefined): void {
 // pages. Out: the same route, guarded. INVARIANT: the caller comes from the session alone, never from a header that a
 // page could set.
 
-function guardedPage(route: Route, deps: Pick<HttpDeps, 'publicUrl'>): Route {
+function guardedPage(route: Route, deps: Pick<Guards, 'publicUrl' | 'sendsNoOrigin'>): Route {
   const { method, scope, handle } = route;
   return {
     ...route,
     handle: (context) => {
-      if (method === 'POST') demandOrigin(context, deps.publicUrl);
+      if (method === 'POST') demandOrigin(context, deps);
       if (scope === undefined) return handle(context);
       const caller = callerIfAny(context);
       if (!caller && method === 'GET') return leadToSession(context);
@@ -123,6 +134,8 @@ export interface Guards extends Pick<HttpDeps, 'clock' | 'hosts' | 'publicUrl' |
   /** With pages, the paths that are not for machines are theirs, also the errors there. */
   pages: Pick<Pages, 'problem'> | undefined;
   document: DocumentSource;
+  /** What is secret stands in the address of the pages: they have no referrer, and a browser sends `null` as the Origin of their forms. */
+  sendsNoOrigin?: boolean;
   /** The refusal for a path that no route has. */
   absent?(context: Ctx): Problem;
 }
@@ -147,7 +160,8 @@ export function guardedApp(guards: Guards, routes: readonly Route[]): Hono<Env> 
     context.set('document', guards.document);
     await next();
     const { headers } = context.res;
-    const ours = isPage(context.req.path) ? PAGE_HEADERS : SECURITY_HEADERS;
+    const page = guards.sendsNoOrigin ? { ...PAGE_HEADERS, 'Referrer-Policy': 'no-referrer' } : PAGE_HEADERS;
+    const ours = isPage(context.req.path) ? page : SECURITY_HEADERS;
     for (const [name, value] of Object.entries(ours)) if (!headers.has(name)) headers.set(name, value);
     const ms = clock.monotonicMs() - startedMs;
     const { method } = context.req;
@@ -217,7 +231,7 @@ function foreseen({ log }: Pick<Guards, 'log'>, error: unknown): Problem {
 
 function logRequest({ log }: Pick<Guards, 'log'>, context: Ctx, ms: number): void {
   const { method } = context.req;
-  const path = sentPath(context);
+  const path = shownPath(sentPath(context));
   const by = context.var.caller?.name;
   const { status } = context.res;
   log.debug({ method, path, status, by, ms: Math.round(ms) }, `${method} ${path}: ${status}`);
@@ -393,7 +407,18 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...healthRoutes(deps),
     ...operationRoutes(deps, [RUNS, PLANS, RECORDS, PAST, AUDIT], own),
     streamRoute(deps),
-    ...operationRoutes(deps, [EXPLANATIONS, RULES, REPLAYS, EXEMPTIONS, REQUESTS, SWITCHES, ROLLOUTS, DOUBTS, TOKENS]),
+    ...operationRoutes(deps, [
+      EXPLANATIONS,
+      RULES,
+      REPLAYS,
+      EXEMPTIONS,
+      REQUESTS,
+      SWITCHES,
+      ROLLOUTS,
+      DOUBTS,
+      PEOPLE,
+      TOKENS,
+    ]),
     metricsRoute(deps),
     signInLinkRoute(deps),
     openapiRoute(() => document()),

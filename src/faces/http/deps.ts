@@ -11,6 +11,7 @@ import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { MemberReader } from '../../domain/exemption.ts';
 import type { Identity, IdentityReader } from '../../domain/identity.ts';
 import type { LiveEvent } from '../../domain/live-event.ts';
+import type { PeoplePort } from '../../domain/person-link.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import type { ProgressStep, ReplaysBeside, ReportFormat, WorkProgress } from '../../domain/replay.ts';
 import type { Mode, Rule } from '../../domain/rule.ts';
@@ -93,11 +94,11 @@ function isStop({ req }: Ctx): boolean {
 }
 
 /** Who has one IPv6 address has the 2^64 of its network. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   return address.includes(':') && !address.includes('.') ? address.split(':').slice(0, 4).join(':') : address;
 }
 
-function tooOften(what: string, waitMs: number): Problem {
+export function tooOften(what: string, waitMs: number): Problem {
   const seconds = Math.ceil(waitMs / 1_000);
   return new Problem(429, 'too-many-requests', 'Too many requests', `${what}: ask again in ${seconds} s`, {
     headers: { 'Retry-After': String(seconds) },
@@ -105,16 +106,14 @@ function tooOften(what: string, waitMs: number): Problem {
 }
 
 /** Token buckets: each fills steadily up to its burst, and a request takes one. */
-class Buckets {
+export class Buckets {
   private readonly levels = new Map<string, { level: number; atMs: number }>();
-  private readonly burst: number;
 
   constructor(
     private readonly clock: Pick<Clock, 'monotonicMs'>,
     private readonly perMinute: number,
-  ) {
-    this.burst = Math.max(1, Math.round(perMinute * BURST));
-  }
+    private readonly burst = Math.max(1, Math.round(perMinute * BURST)),
+  ) {}
 
   /** The time until there is one again, ms; 0: it was taken. */
   take(key: string): number {
@@ -255,6 +254,8 @@ export interface HttpDeps {
   /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;
   signIn: SignIn;
+  /** Of the pages of persons; absent: there are none. */
+  people?: PeoplePort | undefined;
   /** TRUSTWARD_PUBLIC_URL, without a slash at its end. */
   publicUrl: string | undefined;
   hosts: HostPolicy;

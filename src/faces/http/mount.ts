@@ -2,6 +2,7 @@
 // its path as the app knows it, and the addresses that a client may use. An app that stands alone has no mount.
 import { getPath } from 'hono/utils/url';
 import { METRICS_PATH } from '../../contract/endpoint.ts';
+import { PEOPLE_PATH } from '../../domain/person-link.ts';
 
 export interface Mount {
   /** What the paths of its pages begin with, as a browser sends them: `/orgs/acme`. */
@@ -50,6 +51,13 @@ export function sentAs(context: Asked, path: string): string {
 /** The path of the request as its client sent it. */
 export function sentPath(context: Asked): string {
   return getPath(context.req.raw);
+}
+
+const LINK = new RegExp(`(?<=${PEOPLE_PATH}/)[^/]+`, 'gi');
+
+/** The same for a log: the link of a person is left out. */
+export function shownPath(path: string): string {
+  return path.replace(LINK, '…');
 }
 
 // Whether a path matches that of a route, and whom it is for.

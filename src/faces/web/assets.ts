@@ -67,13 +67,13 @@ export function assetPath(name: AssetName): string {
   return assetOf(name).path;
 }
 
-/** Open to anybody: they are in the package that everybody can read. */
-export function assetRoutes(): Route[] {
-  return (Object.keys(FILES) as AssetName[]).map((name) => {
+/** Open to anybody: they are in the package that everybody can read. `base`: what their paths begin with here. */
+export function assetRoutes(names = Object.keys(FILES) as AssetName[], base = ''): Route[] {
+  return names.map((name) => {
     const { path, type, plain, zipped } = assetOf(name);
     return {
       method: 'GET',
-      path,
+      path: `${base}${path}`,
       scope: undefined,
       handle: (context) => {
         const isZipped = acceptsZipped(context);

@@ -48,6 +48,7 @@ import { Ending, versionOf } from '../system/process.ts';
 import { connect } from './connection.ts';
 import { composeHistory } from './history.ts';
 import { Closing, type OpenedDatabase, openForWriting, type Place } from './opened.ts';
+import { type People, peopleOf, personLinks } from './people.ts';
 import type { PostgresServer } from './postgres.ts';
 import { composeClock, composeReader } from './reader.ts';
 import { withReader } from './run-reader.ts';
@@ -428,6 +429,8 @@ export interface Composition {
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
   answers: AnswerStore;
+  /** Of links to persons' pages, and of these. */
+  people: People;
   /** Read again when they change: started beside a daemon. */
   secretFiles: SecretFiles;
   /** Called when the configured token of the HTTP endpoint is another one. */
@@ -476,10 +479,12 @@ export async function composeEngine(
     const checkpointer = await opened.openCheckpoints();
     closing.add(() => checkpointer.publish());
     let maySend = () => false;
-    const { smtp } = config.mail;
-    const mailer = smtp && new SmtpMailer({ settings: { ...config.mail, smtp }, actions: common.actions, clock });
-    const people = { maySend: () => maySend(), mailer };
-    const notifications = composeNotifications({ config, store, health, clock, log, people });
+    const { database, mail } = config;
+    const { smtp } = mail;
+    const mailer = smtp && new SmtpMailer({ settings: { ...mail, smtp }, actions: common.actions, clock });
+    const people = peopleOf({ store, clock, database, base: config.people.base, rules: () => rules.all() });
+    const writing = { maySend: () => maySend(), mailer, links: personLinks(people) };
+    const notifications = composeNotifications({ config, store, health, clock, log, people: writing });
     if (place.part !== 'endpoint') {
       closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
       await notifications.begin();
@@ -563,6 +568,7 @@ export async function composeEngine(
       store,
       tokens: store.tokens(),
       answers: store.keptAnswers(),
+      people,
       secretFiles,
       onToken: (listener) => void onTokens.push(listener),
       databaseId: (await store.databaseId()) ?? '',

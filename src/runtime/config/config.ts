@@ -136,6 +136,34 @@ export function readHistory(reader: ConfigReader): HistorySettings {
   return { historyMs, recordedLists: new Set(named.filter(isSource)) };
 }
 
+// The pages of persons.
+
+export interface PeopleSettings {
+  /** What their links begin with, before `/mine`; undefined: nobody could open one. */
+  base: string | undefined;
+  /** Their listener; undefined: the endpoint has them. */
+  listen: Address | undefined;
+}
+
+/** With PostgreSQL no endpoint has these pages, so that nobody is sent a link that opens nothing. */
+function readPeople(reader: ConfigReader, publicUrl: string | undefined, database: Database): PeopleSettings {
+  const url = publicUrlOf(reader, 'TRUSTWARD_PEOPLE_URL');
+  const listen = reader.address('TRUSTWARD_PEOPLE_LISTEN', undefined, '127.0.0.1:8081');
+  if (database.kind !== 'postgres') return { base: url ?? publicUrl, listen };
+  for (const name of ['TRUSTWARD_PEOPLE_URL', 'TRUSTWARD_PEOPLE_LISTEN'])
+    if (reader.text(name) !== undefined)
+      reader.fault(name, `${name} is set: with PostgreSQL no endpoint has the pages of persons yet; leave it out`);
+  return { base: undefined, listen: undefined };
+}
+
+/** For a command that reads nothing else of the configuration. Errors: AppError `config`. */
+export function peopleBaseOf(env: Environment, database: Database): string | undefined {
+  const reader = new ConfigReader(env);
+  const { base } = readPeople(reader, publicUrlOf(reader), database);
+  reader.finish();
+  return base;
+}
+
 // Backups that the daemon makes by itself.
 
 export interface BackupSettings {
@@ -306,6 +334,7 @@ export interface Config extends HistorySettings {
   /** Undefined: the daemon makes none. */
   backup: BackupSettings | undefined;
   notify: NotifySettings;
+  people: PeopleSettings;
   /** Of metrics without a token; undefined: `/metrics` of the endpoint alone, with one. */
   metricsListen: Address | undefined;
   /** Undefined: no heartbeat is sent. */
@@ -344,6 +373,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     );
   const rules = reader.text('TRUSTWARD_RULES');
   const timeZone = readTimeZone(reader);
+  const notify = readNotifySettings(reader);
   const config: Config = {
     api,
     lists: readLists(reader),
@@ -385,7 +415,8 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     },
     backup: readBackup(reader, database),
     ...readHistory(reader),
-    notify: readNotifySettings(reader),
+    notify,
+    people: readPeople(reader, notify.publicUrl, database),
     metricsListen: reader.metricsListen(),
     heartbeat: mayLack.includes('secrets') ? undefined : readHeartbeat(reader),
     mail: readMailSettings(reader, timeZone),

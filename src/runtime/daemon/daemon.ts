@@ -6,13 +6,16 @@ import { windowAt } from '../../domain/change-window.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { LANE_NAMES, type Lane } from '../../domain/jobs.ts';
 import { lostFactsText } from '../../domain/lists.ts';
+import { PEOPLE_PATH } from '../../domain/person-link.ts';
 import { type Run, type RunRequest, sameDryRun, type WatchCounters } from '../../domain/run.ts';
 import { runCycle, watchCycle } from '../../engine/cycle.ts';
 import { createHttpApp } from '../../faces/http/app.ts';
 import type { HttpDeps } from '../../faces/http/deps.ts';
 import { type Listening, listen, listenForMetrics } from '../../faces/http/listen.ts';
+import { withPeople } from '../../faces/http/people.ts';
 import { loadOrCreateToken, type TokenRegister } from '../../faces/http/sign-in.ts';
 import { createPages } from '../../faces/web/index.ts';
+import { peopleApp } from '../../faces/web/pages/mine.tsx';
 import { foldersIn, watchFolders } from '../../rules/active/rule-holder.ts';
 import { rulesThatLose } from '../../rules/compile/expressions.ts';
 import { meaningOf } from '../../store/store-fault.ts';
@@ -117,13 +120,19 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     ...composedDeps(composition, state.ports(register)),
     ...{ verifyToken: (token) => register.verify(token), signIn, rateLimits: config.rateLimits },
   };
-  const listening = await listen(createHttpApp(deps, createPages(deps)), config.listen);
+  const people = peopleApp(deps, config.people.listen !== undefined);
+  const app = createHttpApp(deps, createPages(deps));
+  const listening = await listen(config.people.listen ? app : withPeople(app, people), config.listen);
   let metrics: Listening | undefined;
+  let alone: Listening | undefined;
   try {
     metrics = await metricsListener(config, deps);
+    alone = config.people.listen && (await listen(people, config.people.listen));
+    if (alone) log.info({ url: alone.url }, `pages of persons at ${alone.url}${PEOPLE_PATH}`);
     announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir, apiUrl: config.api?.url ?? null });
   } catch (error) {
     await metrics?.close();
+    await alone?.close();
     await listening.close();
     throw error;
   }
@@ -156,6 +165,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
       await Promise.all([
         ending.until('HTTP connections', listening.close(ending.withinMs / 4)),
         metrics?.close(ending.withinMs / 4),
+        alone?.close(ending.withinMs / 4),
         ending.until('the work under way', state.queue.stop()),
         ruleWatch.stop(),
         looks,

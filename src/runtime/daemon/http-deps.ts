@@ -20,6 +20,7 @@ import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { testRuleInTurns } from '../../rules/rule-tests/run-tests.ts';
 import { bindingOf, type Composition } from '../compose/compose.ts';
 import { composeHistory, newestRunOf } from '../compose/history.ts';
+import { peoplePort } from '../compose/people.ts';
 import { type Offering, performerOf, readingOf } from '../operations/performer.ts';
 import type { RunQueue } from '../schedule/run-queue.ts';
 import { newSecret } from '../system/ids.ts';
@@ -132,7 +133,7 @@ export function composedDeps(composition: Composition, work: WorkPorts): Compose
   const performer = performerOf({
     ...readingOf(composition),
     ...{ log, engine, turns, trigger },
-    ...{ operating: engine, tokens: composition.tokens },
+    ...{ operating: engine, linking: () => composition.people, tokens: composition.tokens },
     ...explaining,
     ...(shownRun && { shownRun }),
     alert: () => engine.afterwards?.(),
@@ -155,8 +156,12 @@ export function composedDeps(composition: Composition, work: WorkPorts): Compose
     evidence,
     stream: { onAudited, onProgress: (listener) => underWay.onProgress(listener), ending },
     answers: composition.answers,
+    people: peoplePort(composition.people, { ...engine, store }),
     publicUrl: config.notify.publicUrl,
-    hosts: { listenHost: config.listen.host, allowed: ownNames(config.allowedHosts, config.notify.publicUrl) },
+    hosts: {
+      listenHost: config.listen.host,
+      allowed: ownNames(config.allowedHosts, config.notify.publicUrl, config.people.base),
+    },
     changeWindows: config.windows.freeze,
     clock,
     log,
@@ -165,8 +170,8 @@ export function composedDeps(composition: Composition, work: WorkPorts): Compose
 }
 
 /** The links that people get name the public address: it must be served. */
-export function ownNames(allowedHosts: readonly string[], publicUrl: string | undefined): string[] {
-  return [...allowedHosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])];
+export function ownNames(allowedHosts: readonly string[], ...urls: (string | undefined)[]): string[] {
+  return [...allowedHosts, ...urls.flatMap((url) => (url === undefined ? [] : [new URL(url).hostname]))];
 }
 
 // The daemon's part of the endpoint's tokens: who may call it, and changes of that.

@@ -297,17 +297,16 @@ function allowedHosts(names: Pick<Names, 'text'>): string[] {
   return listOf(names.text('TRUSTWARD_WEBHOOK_HOSTS')).map((host) => host.toLowerCase());
 }
 
-export function publicUrlOf(names: Pick<Names, 'text' | 'fault'>): string | undefined {
-  const text = names.text(PUBLIC_URL);
+export function publicUrlOf(names: Pick<Names, 'text' | 'fault'>, name = PUBLIC_URL): string | undefined {
+  const text = names.text(name);
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   // The address is not repeated where it holds a password.
-  if (url?.username || url?.password)
-    names.fault(PUBLIC_URL, `${PUBLIC_URL} holds a user name or password: leave them out`);
+  if (url?.username || url?.password) names.fault(name, `${name} holds a user name or password: leave them out`);
   else if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
     names.fault(
-      PUBLIC_URL,
-      `${PUBLIC_URL} is \`${shownAddress(text)}\`: expected an address such as https://trustward.example.com, without query or fragment`,
+      name,
+      `${name} is \`${shownAddress(text)}\`: expected an address such as https://trustward.example.com, without query or fragment`,
     );
   return url && `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }

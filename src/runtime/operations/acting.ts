@@ -1,5 +1,7 @@
 // operations: those that change something, in this process. In: an engine, or the database alone, a parsed input, who asks. Out: the answer as the table
 // describes it. INVARIANT: what calls something, or changes the basis of a run, has its turn among runs and other commands (`Turns`).
+
+import { isoTime } from '../../base/time.ts';
 import type { Asking } from '../../contract/operation.ts';
 import type { Output, Parsed } from '../../contract/table.ts';
 import type { TokenStore } from '../../domain/endpoint-token.ts';
@@ -28,6 +30,7 @@ import { resolveIntent } from '../../engine/operate/resolve-intent.ts';
 import { restartRollout, resumeRollout, type SteeredRollout } from '../../engine/operate/rollout.ts';
 import type { Engine } from '../../engine/run/engine.ts';
 import { views } from '../../faces/report/index.ts';
+import type { People } from '../compose/people.ts';
 import { newToken, systemIds } from '../system/ids.ts';
 import { type Handlers, planShown, type Reading } from './reading.ts';
 
@@ -42,13 +45,24 @@ interface Keeping {
 /** What only the database is needed for. */
 export interface Steering extends Keeping {
   operating: OperatorEngine & { store: RequestStore };
+  /** Of links to persons' pages: most of what is steered needs none of it. */
+  linking(): People | Promise<People>;
   /** Alerts people of what has changed now, and not at the end of a run; they may be sent to a webhook that hangs: nobody waits for it. */
   alert?: (() => Promise<void> | undefined) | undefined;
 }
 
 type TokensId = 'addToken' | 'revokeToken';
 type RequestsId = 'grantRequest' | 'refuseRequest';
-type SteeringId = 'stop' | 'resume' | 'acceptSnapshot' | 'endExemption' | 'confirmExemption' | RequestsId | TokensId;
+type LinksId = 'linkPerson' | 'revokePersonLinks';
+type SteeringId =
+  | 'stop'
+  | 'resume'
+  | 'acceptSnapshot'
+  | 'endExemption'
+  | 'confirmExemption'
+  | RequestsId
+  | LinksId
+  | TokensId;
 
 export const TOKENS: Handlers<Keeping, TokensId> = {
   addToken: async ({ operating: { clock }, tokens, tokensChanged }, request, { by }) => {
@@ -86,6 +100,17 @@ export const STEERING: Handlers<Steering, SteeringId> = {
     answeredRequest(operating, alert, (engine) => grantRequest(engine, id, answer, by)),
   refuseRequest: ({ operating, alert }, { id, ...answer }, { by }) =>
     answeredRequest(operating, alert, (engine) => refuseRequest(engine, id, answer, by)),
+  linkPerson: async ({ linking }, { person }, { by }) => {
+    const { makeLink } = await import('../../engine/operate/person-links.ts');
+    const parts = await linking();
+    const { url, episode } = await makeLink(parts, parts, person, by);
+    return { person, url, rule: episode.rule, since: isoTime(episode.since) };
+  },
+  revokePersonLinks: async ({ linking }, { person, reason }, { by }) => {
+    const { refuseLinks } = await import('../../engine/operate/person-links.ts');
+    const { before, ...who } = await refuseLinks(await linking(), person, reason, by);
+    return { ...who, before: isoTime(before) };
+  },
   ...TOKENS,
 };
 

@@ -148,6 +148,10 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   await ask('checkSubject', { path: { kind: 'device', id: of.device } });
 
   const claims = (await ask('listClaims', { query: { status: 'standing' } })).claims;
+  const [held] = await store.identitiesOf([claims[0].subjectId]);
+  const person = held?.owners?.[0] ?? '';
+  expect((await ask('linkPerson', { path: { person } })).url).toContain('https://people.example.com/mine/');
+  await ask('revokePersonLinks', { path: { person }, body: why });
   expect((await ask('releaseClaims', { body: { target: claims[0].target, ...why } })).released).toHaveLength(1);
   expect((await ask('releaseClaims', { body: { rule: claims[1].rule } })).plan.releases).toBe(claims[1].rule);
 

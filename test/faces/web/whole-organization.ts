@@ -91,6 +91,7 @@ export async function startWhole(): Promise<WholeOrganization> {
       TRUSTWARD_SCHEDULE: '0 0 1 1 *',
       TRUSTWARD_QUIET_PERIOD: '1h',
       TRUSTWARD_RATE_LIMIT: '0',
+      TRUSTWARD_PEOPLE_URL: 'https://people.example.com',
     },
   });
   const named = fill(org);

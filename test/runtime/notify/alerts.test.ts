@@ -13,6 +13,8 @@ import { alertsOf } from '../../support/alerts-of.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { reportMarkdown, reportText } from '../../support/readable.ts';
 
+const noLinks = () => Promise.reject(new Error('no link is made here'));
+
 describe('alerts', () => {
   let on: OnPlatform;
   let alerts: Alerts;
@@ -255,7 +257,7 @@ describe('alerts about operator commands', () => {
     it('is alerted at once, not when the next run is over', async () => {
       const heard: string[][] = [];
       const alert = async () => void heard.push(await alerted());
-      const steering = { operating: on.engine, tokens: on.store.tokens(), alert };
+      const steering = { operating: on.engine, tokens: on.store.tokens(), linking: noLinks, alert };
       await STEERING.stop(steering, { reason: ANN.reason }, { by: ANN.by });
       await expect.poll(() => heard.length).toBe(1);
       await STEERING.resume(steering, { reason: BOB.reason }, { by: BOB.by });

@@ -104,4 +104,19 @@ export const ROWS: readonly Row[] = [
   },
   operation('checkSubject', ACTING, async () => (await import('../operator.ts')).checkCommand),
   operation('releaseClaims', ACTING, async () => (await import('../operator.ts')).claimReleaseCommand),
+  {
+    line: 'mine',
+    summary: "links to persons' own pages",
+    examples: ['# one for who has called', 'trustward mine link ana@example.com'],
+  },
+  operation(
+    'linkPerson',
+    [...DATABASE, ...output('text, json')],
+    async () => (await import('../operator.ts')).mineLinkCommand,
+  ),
+  operation(
+    'revokePersonLinks',
+    [...DATABASE, ...output('text, json')],
+    async () => (await import('../operator.ts')).mineRevokeCommand,
+  ),
 ];

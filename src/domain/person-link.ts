@@ -1,0 +1,134 @@
+// domain: the link to a person's own page: whose it is, and for which match it is in force. In: a secret of the organization's database. Out: a
+// text for a path, which says nothing to whoever finds it, and back. INVARIANT: it opens the page of this person and nothing else.
+
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import type { ActionName } from './action.ts';
+import type { AuditNote } from './audit-entry.ts';
+import type { AskedExemption, ExemptionRequest } from './exemption-request.ts';
+import type { Fact } from './facts.ts';
+
+/** What the paths of these pages begin with. */
+export const PEOPLE_PATH = '/mine';
+
+export interface PersonLink {
+  /** The e-mail address. */
+  person: string;
+  /** The link is in force until this episode is over, with all that it led to. */
+  episodeId: string;
+  /** Epoch ms. */
+  madeAt: number;
+}
+
+// AES-256-GCM: one text hides the address, and any change of it is noticed, in a time that does not depend on where.
+
+const CIPHER = 'aes-256-gcm';
+const PURPOSE = 'trustward link of a person, 1';
+const [NONCE_BYTES, TAG_BYTES] = [12, 16];
+/** An address has 254 characters at most, of up to three bytes each. */
+const TOKEN = /^[\w-]{40,1400}$/;
+
+/** `organization`: the database of another one, even a copy, makes and opens other links. */
+function cipherKey(secret: string, organization: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', Buffer.from(secret, 'base64url'), organization, PURPOSE, 32));
+}
+
+/** `nonce`: 12 random bytes. */
+export function sealLink(secret: string, organization: string, link: PersonLink, nonce: Uint8Array): string {
+  const cipher = createCipheriv(CIPHER, cipherKey(secret, organization), nonce);
+  const { person, episodeId, madeAt } = link;
+  const sealed = Buffer.concat([cipher.update(JSON.stringify([person, episodeId, madeAt])), cipher.final()]);
+  return Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString('base64url');
+}
+
+/** Undefined for whatever this secret did not seal. */
+export function openLink(secret: string, organization: string, token: string): PersonLink | undefined {
+  const bytes = Buffer.from(token, 'base64url');
+  // One link is one text: no other spelling of its bytes opens it.
+  if (!TOKEN.test(token) || bytes.toString('base64url') !== token) return undefined;
+  const cipher = createDecipheriv(CIPHER, cipherKey(secret, organization), bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
+  cipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    const opened = Buffer.concat([cipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), cipher.final()]);
+    const [person, episodeId, madeAt] = JSON.parse(opened.toString()) as [string, string, number];
+    return { person, episodeId, madeAt };
+  } catch {
+    return undefined;
+  }
+}
+
+/** From now on links of this person that were made before `before` open nothing. */
+export interface LinkRefusal {
+  person: string;
+  before: number;
+}
+
+export interface PersonLinkStore {
+  /** 256 random bits as text, the same for ever; undefined: no link was made yet. */
+  secret(): Promise<string | undefined>;
+  /** The one that is kept; `fresh`, if there is none yet. In one transaction with the notes. */
+  keepSecret(fresh: string, notes: AuditNote[]): Promise<string>;
+  /** Undefined: none of this person is. `person`: in any case. */
+  refusedBefore(person: string): Promise<number | undefined>;
+  refuse(refusal: LinkRefusal, notes: AuditNote[]): Promise<void>;
+}
+
+// What a person sees. Names and texts in it are hostile. INVARIANT: nothing of it is about anybody else.
+
+export interface PersonProblem {
+  rule: string;
+  title: string;
+  /** Epoch ms. */
+  since: number;
+  /** Those of the device itself, as they were when the rule matched it. */
+  facts: { readonly [path: string]: Fact };
+  fix: Advice | undefined;
+  /** When what the rule wants becomes due; undefined: there is no deadline. */
+  dueAt: number | undefined;
+  /** It has not matched since then, and what was done is undone after `until` if that stays so. */
+  clearing: { since: number; until: number } | undefined;
+}
+
+/** How it is mended. */
+export interface Advice {
+  text: string;
+  url: string | undefined;
+}
+
+export interface PersonDevice {
+  id: string;
+  name: string;
+  serial: string;
+  platform: string;
+  model: string;
+  /** When its state was read, epoch ms. */
+  readAt: number | undefined;
+  /** Undefined: it works. `isOurs`: Trustward did it, and undoes it. */
+  blocked: { since: number | undefined; isOurs: boolean } | undefined;
+  problems: readonly PersonProblem[];
+  /** A reason that is about somebody or something else holds it, too. */
+  hasOther: boolean;
+  /** Advice of the platform. */
+  factors: readonly Advice[];
+  /** What Trustward did to it, the newest first. */
+  done: readonly { at: number; action: ActionName }[];
+  /** What this person asked about it, the newest first. */
+  requests: readonly ExemptionRequest[];
+}
+
+export interface PersonPage {
+  person: string;
+  /** The one that the link is about comes first. */
+  devices: readonly PersonDevice[];
+  /** There are so many more. */
+  more: number;
+}
+
+/** What a person may do on their page. Errors of all: AppError. */
+export interface PeoplePort {
+  /** Undefined: the link opens nothing. */
+  open(token: string): Promise<PersonPage | undefined>;
+  /** Asks an operator to leave a device of theirs alone for a time. */
+  ask(asked: AskedExemption): Promise<unknown>;
+}

@@ -1,0 +1,75 @@
+// http: the page of a person, for who has a link of Trustward and nothing else. In: the port behind it, what writes the pages. Out: an app of its own,
+// mounted at `/mine`, or alone on a listener. INVARIANT: neither cookies nor tokens count here, so those of an operator open nothing more; and whatever
+// opens nothing is one answer.
+
+import { Hono } from 'hono';
+import { HEALTHZ } from '../../contract/endpoint.ts';
+import { PEOPLE_PATH, type PeoplePort, type PersonPage } from '../../domain/person-link.ts';
+import type { Clock } from '../../domain/ports.ts';
+import { documentSource, guardedApp } from './app.ts';
+import { Buckets, type HttpDeps, networkOf, RateLimit, tooOften } from './deps.ts';
+import { pathWithin } from './mount.ts';
+import { Problem } from './problem.ts';
+import { type Ctx, type Env, json, type Pages, param, routeOf } from './route.ts';
+
+export interface PeopleDeps extends Pick<HttpDeps, 'clock' | 'hosts' | 'publicUrl' | 'log'> {
+  people?: PeoplePort | undefined;
+  metrics: Pick<HttpDeps['metrics'], 'answered'>;
+}
+
+/** Of one person in a minute, and of one address that has no link. */
+const VIEWS_PER_MINUTE = 30;
+const ASKS_PER_MINUTE = 6;
+const STRANGERS_PER_MINUTE = 60;
+
+/** What opens a page for a request, as often as it may. */
+export class Admission {
+  private readonly views: Buckets;
+  private readonly asks: Buckets;
+  private readonly strangers: Buckets;
+
+  constructor(
+    clock: Pick<Clock, 'monotonicMs'>,
+    private readonly people: PeoplePort | undefined,
+  ) {
+    this.views = new Buckets(clock, VIEWS_PER_MINUTE, VIEWS_PER_MINUTE);
+    this.asks = new Buckets(clock, ASKS_PER_MINUTE, ASKS_PER_MINUTE);
+    this.strangers = new Buckets(clock, STRANGERS_PER_MINUTE, STRANGERS_PER_MINUTE);
+  }
+
+  /** Errors: Problem 404 for what opens nothing, 429 for what comes too often. */
+  async open(context: Ctx): Promise<PersonPage> {
+    const page = await this.people?.open(param(context, 'link'));
+    // A good link is never refused for what others of the same address sent: a proxy has one for all.
+    if (!page) {
+      demand(this.strangers.take(networkOf(context.env?.incoming?.socket?.remoteAddress ?? '')));
+      throw new Problem(404, 'not-found', 'Not found', 'the link opens nothing');
+    }
+    demand((context.req.method === 'POST' ? this.asks : this.views).take(page.person));
+    return page;
+  }
+}
+
+function demand(waitMs: number): void {
+  if (waitMs > 0) throw tooOften('this page is asked for too often', waitMs);
+}
+
+/** `isAlone`: it answers on a listener of its own, and its health there. */
+export function createPeopleApp(deps: PeopleDeps, pages: Pages, isAlone: boolean): Hono<Env> {
+  const health = isAlone ? [routeOf(HEALTHZ, () => json({ status: 'ok' }))] : [];
+  const document = documentSource([]);
+  const rates = new RateLimit(deps.clock, undefined);
+  const guards = { ...deps, rates, pages, document, identify: () => undefined, sendsNoOrigin: true };
+  return guardedApp(guards, [...health, ...pages.routes]);
+}
+
+export function isPersonPath(path: string): boolean {
+  return path === PEOPLE_PATH || path.startsWith(`${PEOPLE_PATH}/`);
+}
+
+/** The same app, with the pages of persons at their path. */
+export function withPeople(app: Hono<Env>, people: Hono<Env>): Hono<Env> {
+  const both = new Hono<Env>();
+  both.all('*', ({ req: { raw }, env }) => (isPersonPath(pathWithin(raw, env?.mount)) ? people : app).fetch(raw, env));
+  return both;
+}

@@ -1,0 +1,41 @@
+// Builds what the pages of persons rest on, for whoever opens them or makes links to them. In: a store, the loaded rules, where people reach the
+// pages. Out: the parts of a link, and the port behind the page.
+
+import { type Database, DEFAULT_ORGANIZATION } from '../../domain/database.ts';
+import type { PersonLinks } from '../../domain/notice.ts';
+import type { PeoplePort } from '../../domain/person-link.ts';
+import type { Clock } from '../../domain/ports.ts';
+import { ACTIONS } from '../../engine/act/actions.ts';
+import type { PersonPageDeps } from '../../engine/explain/person-page.ts';
+import { askExemption } from '../../engine/operate/exemption-requests.ts';
+import { type LinkParts, linkOf, openPage } from '../../engine/operate/person-links.ts';
+import type { SqlStore } from '../../store/sql-store.ts';
+import { newSecret } from '../system/ids.ts';
+
+export type People = LinkParts & PersonPageDeps;
+
+interface PeopleParts {
+  store: SqlStore;
+  clock: Clock;
+  database: Database;
+  base: string | undefined;
+  /** Absent: a link is made, and no page is shown. */
+  rules?: PersonPageDeps['rules'];
+}
+
+type Asks = Parameters<typeof askExemption>[0];
+
+export function peopleOf({ store, clock, database, base, rules = () => [] }: PeopleParts): People {
+  const organization = database.kind === 'postgres' ? database.organization : DEFAULT_ORGANIZATION;
+  const links = store.personLinks();
+  return { links, reader: store, actions: ACTIONS, rules, clock, organization, base, secret: newSecret };
+}
+
+/** For notices. */
+export function personLinks(people: People): PersonLinks {
+  return { of: (person, episodeId) => linkOf(people, person, episodeId) };
+}
+
+export function peoplePort(people: People, engine: Asks): PeoplePort {
+  return { open: (token) => openPage(people, people, token), ask: (asked) => askExemption(engine, asked) };
+}

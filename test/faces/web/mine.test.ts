@@ -1,0 +1,179 @@
+// test: a person's own page: what a link shows of this person's devices, what it never shows, and that whatever opens nothing tells nothing.
+import { afterEach, describe, expect, it } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../src/base/time.ts';
+import { sqliteDatabase } from '../../../src/domain/database.ts';
+import { PEOPLE_PATH } from '../../../src/domain/person-link.ts';
+import { requestsOf } from '../../../src/engine/operate/exemption-requests.ts';
+import { makeLink, refuseLinks } from '../../../src/engine/operate/person-links.ts';
+import { peopleApp } from '../../../src/faces/web/pages/mine.tsx';
+import { type People, peopleOf, peoplePort, personLinks } from '../../../src/runtime/compose/people.ts';
+import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { textOf } from '../../support/pages.ts';
+
+const BASE = 'http://127.0.0.1:8080';
+const HOSTILE = '<script>alert(1)</script> [here](https://evil.example) \u202e & "x"';
+const [ADA, BOB] = ['ada@x.org', 'bob@x.org'];
+
+let on: OnPlatform;
+let people: People;
+const warnings: string[] = [];
+afterEach(() => on.close());
+
+/** Ada has d1, which is banned, and d2; Bob has d3. */
+async function banned(rule = banRule()) {
+  on = startOnPlatform({ rules: [rule] });
+  on.platform.addDevice('d1', { Emails: [ADA], DeviceFriendlyName: HOSTILE });
+  on.platform.addDevice('d2', { Emails: ['Ada@X.org'] });
+  on.platform.addDevice('d3', { Emails: [BOB] });
+  on.platform.compromised('d1', 'TRUE');
+  await on.run('enforce');
+  people = peopleOf({
+    ...{ store: on.store, clock: on.engine.clock, database: sqliteDatabase('x'), base: BASE },
+    rules: () => [
+      { ...rule, title: 'MDM says that it was broken into', fix: { text: 'Call the desk', url: undefined } },
+    ],
+  });
+  return open();
+}
+
+function open(alone = false, over: Partial<People> = {}) {
+  const complain = (fields: object, message: string) => void warnings.push(JSON.stringify([fields, message]));
+  const app = peopleApp(
+    {
+      clock: on.engine.clock,
+      hosts: { listenHost: '127.0.0.1', allowed: [] },
+      publicUrl: BASE,
+      log: { debug: complain, info: complain, warn: complain, error: complain },
+      metrics: { answered: () => {} },
+      people: peoplePort({ ...people, ...over }, { ...on.engine, store: on.store }),
+    },
+    alone,
+  );
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const headers = { host: '127.0.0.1:8080', ...init.headers };
+    const answer = await app.request(path, { ...init, headers });
+    const html = await answer.text();
+    return { status: answer.status, headers: answer.headers, html, text: textOf(html) };
+  };
+  const post = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    ask(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: BASE, ...headers },
+      body: new URLSearchParams(fields).toString(),
+    });
+  return { ask, post };
+}
+
+const linkOf = async (person = ADA) => (await makeLink(people, people, person, 'ops')).url.slice(BASE.length);
+
+describe('the page of a person', () => {
+  it('shows their devices alone: what is wrong, how to mend it, what was done; no name of theirs is markup or a link', async () => {
+    const { ask } = await banned();
+    const { status, text, html, headers } = await ask(await linkOf());
+    expect(status).toBe(200);
+    for (const words of [
+      'Your device is blocked',
+      'MDM says that it was broken into',
+      'Call the desk',
+      'Blocked',
+      'S-d1',
+      'S-d2',
+    ])
+      expect(text).toContain(words);
+    for (const hidden of ['S-d3', BOB, 'ban-compromised', 'trustward']) expect(text).not.toContain(hidden);
+    for (const markup of ['<script', 'href="https://evil', '\u202e']) expect(html).not.toContain(markup);
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cache-control')).toContain('no-store');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  });
+
+  it('is over with the match and all that it led to, and says so', async () => {
+    const { ask } = await banned();
+    const link = await linkOf();
+    on.platform.compromised('d1', 'FALSE');
+    on.clock.pass(HOUR_MS);
+    await on.run('enforce');
+    on.clock.pass(HOUR_MS);
+    await on.run('enforce');
+    const { status, text } = await ask(link);
+    expect(status).toBe(404);
+    expect(text).toContain('This link opens nothing');
+  });
+
+  it('is a link that a notice carries, and makes no second secret', async () => {
+    const { ask } = await banned();
+    const episode = (await makeLink(people, people, ADA, 'ops')).episode.id;
+    const link = (await personLinks(people).of('ADA@x.org', episode)) ?? '';
+    expect((await ask(link.slice(BASE.length))).status).toBe(200);
+    expect(await personLinks({ ...people, base: undefined }).of(ADA, episode)).toBeUndefined();
+  });
+});
+
+describe('what opens nothing', () => {
+  it('is one answer: a stranger, a cut or changed link, another organization, a revoked one, one of nobody', async () => {
+    const { ask } = await banned();
+    const link = await linkOf();
+    const token = link.slice(PEOPLE_PATH.length + 1);
+    const changed = `${token.slice(0, 30)}${token[30] === 'A' ? 'B' : 'A'}${token.slice(31)}`;
+    const tries = ['x', 'a'.repeat(100), token.slice(0, -1), `${token}A`, changed, token.toUpperCase(), `${token}=`];
+    const answers = [];
+    for (const one of tries) answers.push(await ask(`${PEOPLE_PATH}/${one}`));
+    answers.push(await open(false, { organization: 'other' }).ask(link));
+    await refuseLinks(people, 'Ada@X.org', 'forwarded', 'ops');
+    answers.push(await ask(link));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([404]));
+    expect(new Set(answers.map(({ html }) => html))).toHaveLength(1);
+    expect((await ask(await linkOf())).status).toBe(200);
+    expect(warnings.join('')).not.toContain(token);
+  });
+
+  it('is refused after sixty tries of one address in a minute, and a good link never is for what others tried', async () => {
+    const { ask } = await banned();
+    const link = await linkOf();
+    const statuses = [];
+    for (let at = 0; at < 61; at += 1) statuses.push((await ask(`${PEOPLE_PATH}/x`)).status);
+    expect(statuses.filter((status) => status === 404)).toHaveLength(60);
+    expect(statuses.at(-1)).toBe(429);
+    expect((await ask(link)).status).toBe(200);
+  });
+
+  it('is all else of the endpoint on a listener of its own, where an operator has no more rights', async () => {
+    await banned();
+    const { ask } = open(true);
+    expect((await ask('/healthz')).status).toBe(200);
+    for (const path of ['/', '/plans', '/api/runs', '/readyz', `${PEOPLE_PATH}/../plans`])
+      expect((await ask(path, { headers: { authorization: 'Bearer x', cookie: 'session=x' } })).status).toBe(404);
+  });
+});
+
+describe('asking for an exemption', () => {
+  const fields = { device: 'd1', reason: 'I am in court today', days: '3' };
+
+  it('is a form of the page: it waits, is asked once, and the answer is shown', async () => {
+    const { ask, post } = await banned();
+    const link = await linkOf();
+    expect((await post(`${link}/ask`, fields)).status).toBe(303);
+    expect(await requestsOf(on.store, ADA)).toMatchObject([{ device: 'd1', forMs: 3 * DAY_MS, status: 'waiting' }]);
+    const { text, html } = await ask(link);
+    expect(text).toContain('You asked for an exemption of 3 days.');
+    expect(html).not.toContain('name="reason"');
+    const again = await post(`${link}/ask`, fields);
+    expect(again.status).toBe(409);
+    expect(again.text).toContain('S-d1');
+  });
+
+  it('is refused for devices of others, what is no form, a foreign page, and more than six times a minute', async () => {
+    const { post, ask } = await banned();
+    const link = `${await linkOf()}/ask`;
+    expect((await post(link, { ...fields, device: 'd3' })).status).toBe(404);
+    expect((await post(link, { ...fields, days: '900' })).status).toBe(400);
+    expect((await post(link, { ...fields, extra: 'x' })).status).toBe(400);
+    expect((await post(link, { ...fields, reason: 'x'.repeat(1_000_000) })).status).toBe(413);
+    expect((await post(link, fields, { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await ask(link, { method: 'POST', body: '{}', headers: { origin: BASE } })).status).toBe(415);
+    expect(await requestsOf(on.store, ADA)).toEqual([]);
+    const statuses = [];
+    for (let at = 0; at < 7; at += 1) statuses.push((await post(link, { ...fields, device: 'd3' })).status);
+    expect(statuses).toContain(429);
+  });
+});
