@@ -8,6 +8,7 @@ import { Answers } from './check-answers.ts';
 import { checkBeside, type Intrusion } from './check-beside.ts';
 import { checkFreeze } from './check-freeze.ts';
 import { checkGate } from './check-gate.ts';
+import { checkGuards } from './check-guards.ts';
 import { LookRules } from './check-look.ts';
 import { checkModes } from './check-modes.ts';
 import { checkNotice, type SimPost } from './check-notice.ts';
@@ -49,6 +50,7 @@ export type ViolationKind =
   | 'while_stopped'
   | 'in_freeze'
   | 'outside_share'
+  | 'unasked'
   | 'false_brake'
   | 'before_deadline'
   | 'told_twice'
@@ -161,6 +163,7 @@ export class Checker implements Witness {
     checkFreeze(this, request, intent);
     this.rollouts.onRequest(request, intent);
     checkNotice(this, request, intent);
+    checkGuards(this, request, intent);
     // A released target is undone while its rule still matches.
     if (!intent.released) this.checkGrounds(request, intent);
     const canBeRead = this.canBeReadBack(action);

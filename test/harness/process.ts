@@ -20,6 +20,7 @@ import { StoreHealth } from '../../src/store/sqlite/opened-file.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Life, mortal } from '../support/crash.ts';
 import { PRINT_KEY } from '../support/print-key.ts';
+import { areGuarded, forgettingGuards, withGuards } from './check-guards.ts';
 import { impatient } from './check-notice.ts';
 import { countingOwnUndo, withRollout } from './check-rollout.ts';
 import { RUN_FAILURES_MAX } from './check-together.ts';
@@ -83,7 +84,10 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
   const healthy = lookingStore(hastyStore(sickStore(store, bug), bug), bug);
   return {
     api: sickApi(mortal(around.api, life), bug),
-    store: countingOwnUndo(profile.notices === 'ignored' ? impatient(healthy) : healthy, profile),
+    store: forgettingGuards(
+      countingOwnUndo(profile.notices === 'ignored' ? impatient(healthy) : healthy, profile),
+      profile,
+    ),
     ...(checkpointer && { checkpointer }),
     clock: mortal(clock, life),
     steady,
@@ -111,17 +115,18 @@ export function openWriter({ checkpoints, db, clock, bug, onCommit }: Surroundin
 }
 
 /** The rules as they are whenever the engine asks; compiled once for each set in a life. */
-function activeRules({ rules, bug, profile }: Surroundings): () => ActiveRules {
+function activeRules({ rules, bug, profile, clock }: Surroundings): () => ActiveRules {
   let known: readonly LoadedRule[] | undefined;
-  let rolledBy = profile.rollout;
+  let [rolledBy, wereGuarded] = [profile.rollout, false];
   let active: ActiveRules | undefined;
   return () => {
     const now = rules();
+    const guarded = areGuarded(profile, clock);
     if (active !== undefined && bug === 'reload_is_ignored') return active;
-    if (active === undefined || now !== known || rolledBy !== profile.rollout)
-      active = sickRules(activate(withRollout(now, profile), hashOf(now)), bug);
+    if (active === undefined || now !== known || rolledBy !== profile.rollout || wereGuarded !== guarded)
+      active = sickRules(activate(withGuards(withRollout(now, profile), profile, guarded), hashOf(now)), bug);
     known = now;
-    rolledBy = profile.rollout;
+    [rolledBy, wereGuarded] = [profile.rollout, guarded];
     return active;
   };
 }

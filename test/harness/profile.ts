@@ -2,6 +2,7 @@
 // plain data, so that a failing seed can be read.
 import type { ChangeWindow } from '../../src/domain/change-window.ts';
 import type { Rollout } from '../../src/domain/rollout.ts';
+import type { GuardBug } from './check-guards.ts';
 import type { RolloutBug } from './check-rollout.ts';
 import { Dice } from './dice.ts';
 
@@ -78,6 +79,8 @@ export interface Profile {
   /** Of the first rule, until the life settles; absent: none. */
   rollout?: Rollout | undefined;
   rolloutBug?: RolloutBug | undefined;
+  /** Guards that begin while it lives, until it settles; absent: none. */
+  guards?: { bug: GuardBug | undefined; fromMs?: number } | undefined;
   /** The first rule warns people; `ignored`: the engine takes each of them as warned long ago, a planted bug. */
   notices?: 'heeded' | 'ignored';
 }

@@ -12,6 +12,7 @@ import type { OperationName } from './asking.ts';
 import { type BesiegedView, besiege } from './besieged.ts';
 import { checkAudit } from './check-audit.ts';
 import { halfOfTheTime } from './check-freeze.ts';
+import type { GuardBug } from './check-guards.ts';
 import { SimPost } from './check-notice.ts';
 import { HALF_FIRST, type RolloutBug } from './check-rollout.ts';
 import { Checker, type Violation } from './checker.ts';
@@ -51,6 +52,8 @@ export interface SimulationOptions {
   freezes?: 'heeded' | 'ignored';
   /** With a rollout; or with a bug in it. */
   rollouts?: 'heeded' | RolloutBug;
+  /** With guards; or with a bug in them. */
+  guards?: 'heeded' | GuardBug;
   /** The first rule warns people; `ignored`: the engine does not wait for that. */
   notices?: 'heeded' | 'ignored';
   /** Receives the history, line by line. */
@@ -78,12 +81,13 @@ export interface SimulationResult {
 
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
   const drawn = drawProfile(seed, options.without);
-  const { freezes, rollouts, notices } = options;
+  const { freezes, rollouts, notices, guards } = options;
   const profile: Profile = {
     ...drawn,
     ...(freezes && { freeze: halfOfTheTime(), ignoresFreeze: freezes === 'ignored' }),
     ...(rollouts && { rollout: HALF_FIRST, rolloutBug: rollouts === 'heeded' ? undefined : rollouts }),
     ...(notices && { notices }),
+    ...(guards && { guards: { bug: guards === 'heeded' ? undefined : guards } }),
   };
   const simulation = new Simulation(profile, options);
   try {
@@ -293,6 +297,7 @@ class Simulation {
   private async settle(): Promise<void> {
     this.profile.freeze?.splice(0);
     this.profile.rollout = undefined;
+    this.profile.guards = undefined;
     this.clock.pass(this.lives.people || isSlow(this.profile) ? 500_000 : 60_000);
     await this.lives.people?.heard();
     this.lives.isCalm = true;
