@@ -44,6 +44,16 @@ describe('the list of rules', () => {
     expect((await get('/rules')).text).toContain('enforce in force: dry-run');
   });
 
+  it('shows the guards in force, and shows no markup of theirs', async () => {
+    const selector = { kind: 'user' as const, field: 'Groups', value: '<b>Board</b>' };
+    const guards = { ask: [{ selector, reason: undefined }], lastDevice: true, perDay: 2 };
+    const { get } = openPages({ rules: () => [{ ...RULE, guards }] });
+    const { text, html } = await get('/rules');
+    expect(text).toContain('always asks a person about Groups = <b>Board</b>');
+    expect(text).toContain('asks before it takes more than 2 devices of a person within 24 hours');
+    expect(html).not.toContain('<b>Board</b>');
+  });
+
   it('lists each problem of a refused folder, to those who are signed in', async () => {
     const { get } = openPages({ ruleRefusal: () => ['a.yaml:3:7: no field <b>x</b>', 'b.yaml:1:1: broken'] });
     const { text, html } = await get('/rules', 'read');
