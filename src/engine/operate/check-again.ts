@@ -1,6 +1,6 @@
 // operate: check again: one subject that somebody asked about is read now and judged; what it mended ends, and is undone. In: the subject, who asks.
 // Out: what each of its rules says. INVARIANT: it begins nothing, undoes nothing on an older report, and rests on a whole run that was trusted and is
-// recent. A run of its own, which counts with that one (docs/decisions/0079). A person who asks for their own device is `person ADDRESS`.
+// recent. A run of its own, which counts with that one (docs/decisions/0079).
 
 import { isoTime } from '../../base/time.ts';
 import type { DecisionNow } from '../../domain/decision.ts';
@@ -9,7 +9,7 @@ import { AppError } from '../../domain/errors.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
 import { demandOne, type Identity, resolveName } from '../../domain/identity.ts';
 import type { Rule } from '../../domain/rule.ts';
-import type { CheckedRule, CheckFound, Run } from '../../domain/run.ts';
+import type { CheckedRule, CheckFound } from '../../domain/run.ts';
 import type { Checked } from '../../domain/store.ts';
 import { SOURCE_OF, type SubjectKind, type SubjectRef, summaryOf } from '../../domain/subjects.ts';
 import { COUNTED_REASONS, type Part } from '../decide/input.ts';
@@ -37,17 +37,30 @@ import { commitOf, logOperatorState, operatorStateSeen } from '../run/run-commit
 
 /** A subject is read no more often. Failed readings are not counted. */
 export const CHECK_EVERY_MS = 60_000;
-/** Runs of that time: looks and checks of others. */
-const RUNS_MAX = 100;
+/** Runs that are read at once to find the last check. */
+const RUNS_AT_ONCE = 20;
 const DECISIONS_MAX = 200;
 
-/** Errors: AppError `not_found`, `conflict` (nothing can be checked now), those of reading the API and of a run. */
-export async function checkAgain(engine: Engine, kind: SubjectKind, name: string, by: string): Promise<Checked> {
+/**
+ * In its turn of the run queue. A person who asks for their own device is `by` `person ADDRESS`, and `owner` that address: a device
+ * that the platform does not say is theirs is told nothing of, and nothing is done.
+ * Errors: AppError `not_found`, `conflict` (nothing can be checked now), those of reading the API and of a run.
+ */
+export async function checkAgain(
+  engine: Engine,
+  kind: SubjectKind,
+  name: string,
+  by: string,
+  owner?: string,
+): Promise<Checked> {
   const { store } = engine;
   const identity = demandOne(await resolveName(store, name, { kinds: [kind] }), name).subjects[0];
   const subject = { kind, id: identity.id };
   const last = await lastCheck(engine, subject);
-  if (last) return { ...last, isRepeat: true, undos: await undosOf(engine, last.found) };
+  if (last) {
+    demandOwner(last.found, owner);
+    return { ...last, isRepeat: true, undos: await undosOf(engine, last.found) };
+  }
   const stands = await standing(engine, { missedSince: engine.missedSince ?? (() => 0) }, true);
   if ('code' in stands) throw new AppError('conflict', `nothing can be checked now: ${stands.text}`);
   const nowMs = engine.clock.nowMs();
@@ -58,6 +71,9 @@ export async function checkAgain(engine: Engine, kind: SubjectKind, name: string
     const found = { subject, name: undefined, owners: [], readAt: nowMs, rules: [] };
     return { found, isRepeat: false, run: undefined, undos: [] };
   }
+  const own = read.find((record) => summaryOf(kind, record).id === subject.id) as Facts;
+  const owners = ownTexts(own, 'Emails') ?? [];
+  demandOwner({ subject, owners }, owner);
   const records = { device: [], user: [], service: [], [kind]: read };
   const rules = ofKind(stands, kind);
   const { pulled, openState } = await partSnapshot({
@@ -82,11 +98,10 @@ export async function checkAgain(engine: Engine, kind: SubjectKind, name: string
   const made = await decideRun(engine, fresh, input, () => plansBeside(engine, 'more'));
   const after = new Map(openState.episodes.map((one) => [one.id, one]));
   for (const episode of made.decided.episodes) after.set(episode.id, episode);
-  const own = read.find((record) => summaryOf(kind, record).id === subject.id) as Facts;
   const found: CheckFound = {
     subject,
     name: summaryOf(kind, own).name,
-    owners: ownTexts(own, 'Emails') ?? [],
+    owners,
     readAt: nowMs,
     rules: [
       ...judgedRules(rules.rules, pulled.judgements, openState.episodes, after),
@@ -117,19 +132,31 @@ export async function checkAgain(engine: Engine, kind: SubjectKind, name: string
   return { found, isRepeat: false, run: run.seq, undos: await undosOf(engine, found) };
 }
 
+/** Errors: AppError `conflict`. */
+function demandOwner({ subject, owners }: Pick<CheckFound, 'subject' | 'owners'>, owner: string | undefined): void {
+  if (owner === undefined || owners.some((one) => one.toLowerCase() === owner.toLowerCase())) return;
+  throw new AppError(
+    'conflict',
+    `${subject.kind} \`${subject.id}\` is no longer one of \`${owner}\`: nothing was done`,
+  );
+}
+
 /** Of the last minute, also by another process. One that broke off is asked again. */
 async function lastCheck(
   { store, clock }: Pick<Engine, 'store' | 'clock'>,
   { kind, id }: SubjectRef,
 ): Promise<Pick<Checked, 'found' | 'run'> | undefined> {
   const now = clock.nowMs();
-  const isRecent = ({ startedAt, status }: Run) =>
-    status === 'completed' && startedAt <= now && now - startedAt < CHECK_EVERY_MS;
-  for (const run of await store.runs(RUNS_MAX)) {
-    const found = isRecent(run) ? run.findings?.check : undefined;
-    if (found?.subject.kind === kind && found.subject.id === id) return { found, run: run.seq };
+  for (let before: number | undefined; ; ) {
+    const runs = await store.runs(RUNS_AT_ONCE, before);
+    for (const { seq, status, startedAt, findings } of runs) {
+      if (Math.abs(now - startedAt) >= CHECK_EVERY_MS) return undefined;
+      const found = status === 'completed' && startedAt <= now ? findings?.check : undefined;
+      if (found?.subject.kind === kind && found.subject.id === id) return { found, run: seq };
+    }
+    before = runs.at(-1)?.seq;
+    if (before === undefined) return undefined;
   }
-  return undefined;
 }
 
 /** Events are read by looks and whole runs, which judge all that they name: rules that count them are left to these. */

@@ -87,6 +87,8 @@ describe('a check again', () => {
     await banned();
     const first = await check();
     const made = recordRequests(on);
+    for (let others = 0; others < 25; others += 1) await on.run('dry-run', ['ban']);
+    made.length = 0;
     on.clock.pass(MINUTE - 1);
     expect(await check()).toMatchObject({ isRepeat: true, run: first.run, found: { readAt: first.found.readAt } });
     expect(made).toEqual([]);
@@ -111,6 +113,19 @@ describe('a check again', () => {
     on.engine.missedSince = () => 2;
     await expect(check()).rejects.toThrow('nothing can be checked now: 2 scheduled runs were missed');
     expect(on.platform.effects).toEqual(['ban S-d1']);
+  });
+
+  it('does and tells nothing for a person who no longer owns the device, also by what was found for another', async () => {
+    await banned();
+    report('d1', 'FALSE');
+    const ask = (owner: string) => checkAgain(on.engine, 'device', 'd1', `person ${owner}`, owner);
+    const device = on.platform.devices.get('d1') as Record<string, unknown>;
+    device.Emails = ['Bob@example.org'];
+    await expect(ask('ann@example.org')).rejects.toThrow('is no longer one of `ann@example.org`: nothing was done');
+    expect(on.platform.effects).toEqual(['ban S-d1']);
+    expect(await ask('bob@example.org')).toMatchObject({ found: { owners: ['Bob@example.org'] } });
+    expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
+    await expect(ask('ann@example.org')).rejects.toMatchObject({ code: 'conflict' });
   });
 
   it('undoes nothing on a report that is not newer, and says how old it is', async () => {

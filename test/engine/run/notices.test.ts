@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseWindows } from '../../../src/domain/change-window.ts';
 import type { MessageEnd, Notice, PersonMessage } from '../../../src/domain/notice.ts';
+import { checkAgain } from '../../../src/engine/operate/check-again.ts';
 import { addExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
 import { NoticeDeliveries } from '../../../src/runtime/notify/notices.ts';
 import { banRule, countingIds, type OnPlatform, silent, startOnPlatform } from '../../support/engine-on-platform.ts';
@@ -96,6 +97,28 @@ describe('a rule that warns first', () => {
     expect(post.sent).toHaveLength(3);
     expect(new Set(post.sent.map(({ id }) => id)).size).toBe(3);
     expect((await notices()).map(({ status }) => status)).toEqual(['delivered', 'delivered', 'delivered']);
+  });
+
+  it('keeps its deadline over a check of what is still wrong, and is mended by a check of what is not', async () => {
+    const post = begin();
+    on.platform.addDevice('d1', BAD);
+    await round(post);
+    await round(post, HOUR);
+    const check = () => checkAgain(on.engine, 'device', 'd1', 'person ana@example.com');
+    const inForce = async () => (await on.store.openState(on.clock.now)).decisions.map(({ reason }) => reason);
+    const [told, before] = [await notices(), await inForce()];
+    expect((await check()).found.rules).toMatchObject([{ verdict: 'still', hasEnded: false }]);
+    expect(await notices()).toEqual(told);
+    expect(await inForce()).toEqual(before);
+    on.clock.pass(MINUTE);
+    on.platform.compromised('d1', 'FALSE');
+    expect((await check()).found.rules).toMatchObject([{ verdict: 'mended', hasEnded: true }]);
+    expect((await notices()).map(({ status }) => status)).toEqual(['mended', 'cancelled', 'cancelled']);
+    expect(await inForce()).toEqual([]);
+    expect(await kinds()).toContain('notice.mended');
+    await round(post, DAY);
+    expect(post.sent).toHaveLength(1);
+    expect(on.platform.sent).toEqual([]);
   });
 
   it('does nothing about what is mended in time, and records that', async () => {
