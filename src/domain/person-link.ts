@@ -6,6 +6,7 @@ import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { AskedExemption, ExemptionRequest } from './exemption-request.ts';
 import type { Fact } from './facts.ts';
+import type { CheckedRule } from './run.ts';
 
 /** What the paths of these pages begin with. */
 export const PEOPLE_PATH = '/mine';
@@ -125,10 +126,25 @@ export interface PersonPage {
   more: number;
 }
 
+/** What a check again found, of what is this person's to know. */
+export interface PersonCheck {
+  /** Epoch ms. */
+  readAt: number;
+  /** It was read less than a minute before: that was found then. */
+  isRepeat: boolean;
+  /** The platform has it no more, or has it as somebody else's. */
+  isGone: boolean;
+  rules: readonly (Pick<CheckedRule, 'title' | 'verdict' | 'reportedAt' | 'endsAt' | 'hasEnded'> & {
+    isUndone: boolean;
+  })[];
+}
+
 /** What a person may do on their page. Errors of all: AppError. */
 export interface PeoplePort {
   /** Undefined: the link opens nothing. */
   open(token: string): Promise<PersonPage | undefined>;
   /** Asks an operator to leave a device of theirs alone for a time. */
   ask(asked: AskedExemption): Promise<unknown>;
+  /** Has a device of theirs read now, and what it mended undone. The audit has the person as who asked. */
+  check(person: string, device: string): Promise<PersonCheck>;
 }

@@ -1,9 +1,11 @@
 // Builds what the pages of persons rest on, for whoever opens them or makes links to them. In: a store, the loaded rules, where people reach the
 // pages. Out: the parts of a link, and the port behind the page.
 
+import type { Output, Performer } from '../../contract/table.ts';
 import { type Database, DEFAULT_ORGANIZATION } from '../../domain/database.ts';
+import { nameKey } from '../../domain/identity.ts';
 import type { PersonLinks } from '../../domain/notice.ts';
-import type { PeoplePort } from '../../domain/person-link.ts';
+import type { PeoplePort, PersonCheck } from '../../domain/person-link.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { ACTIONS } from '../../engine/act/actions.ts';
 import type { PersonPageDeps } from '../../engine/explain/person-page.ts';
@@ -36,6 +38,30 @@ export function personLinks(people: People): PersonLinks {
   return { of: (person, episodeId) => linkOf(people, person, episodeId) };
 }
 
-export function peoplePort(people: People, engine: Asks): PeoplePort {
-  return { open: (token) => openPage(people, people, token), ask: (asked) => askExemption(engine, asked) };
+export function peoplePort(people: People, engine: Asks, performer: Performer): PeoplePort {
+  return {
+    open: (token) => openPage(people, people, token),
+    ask: (asked) => askExemption(engine, asked),
+    check: async (person, id) => {
+      const found = await performer.perform(
+        'checkSubject',
+        { kind: 'device', id },
+        { by: `person ${nameKey(person)}` },
+      );
+      return checkFor(person, found as Output<'checkSubject'>);
+    },
+  };
+}
+
+/** INVARIANT: of a device that is somebody else's by now nothing is told. */
+function checkFor(person: string, { readAt, isRepeat, isGone, owners, rules }: Output<'checkSubject'>): PersonCheck {
+  const isTheirs = !isGone && owners.some((owner) => nameKey(owner) === nameKey(person));
+  const at = (text: string | null) => (text === null ? undefined : Date.parse(text));
+  return {
+    ...{ readAt: Date.parse(readAt), isRepeat, isGone: !isTheirs },
+    rules: (isTheirs ? rules : []).map(({ title, verdict, reportedAt, endsAt, hasEnded, undos }) => ({
+      ...{ title, verdict, hasEnded, reportedAt: at(reportedAt), endsAt: at(endsAt) },
+      isUndone: undos.some(({ outcome }) => outcome === 'succeeded' || outcome === 'confirmed'),
+    })),
+  };
 }

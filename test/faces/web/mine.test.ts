@@ -1,10 +1,13 @@
 // test: a person's own page: what a link shows of this person's devices, what it never shows, and that whatever opens nothing tells nothing.
 import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/base/time.ts';
+import type { Performer } from '../../../src/contract/table.ts';
 import { sqliteDatabase } from '../../../src/domain/database.ts';
 import { PEOPLE_PATH } from '../../../src/domain/person-link.ts';
+import { checkAgain } from '../../../src/engine/operate/check-again.ts';
 import { requestsOf } from '../../../src/engine/operate/exemption-requests.ts';
 import { makeLink, refuseLinks } from '../../../src/engine/operate/person-links.ts';
+import { views } from '../../../src/faces/report/index.ts';
 import { peopleApp } from '../../../src/faces/web/pages/mine.tsx';
 import { type People, peopleOf, peoplePort, personLinks } from '../../../src/runtime/compose/people.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
@@ -45,7 +48,7 @@ function open(alone = false, over: Partial<People> = {}) {
       publicUrl: BASE,
       log: { debug: complain, info: complain, warn: complain, error: complain },
       metrics: { answered: () => {} },
-      people: peoplePort({ ...people, ...over }, { ...on.engine, store: on.store }),
+      people: peoplePort({ ...people, ...over }, { ...on.engine, store: on.store }, performer),
     },
     alone,
   );
@@ -63,6 +66,14 @@ function open(alone = false, over: Partial<People> = {}) {
     });
   return { ask, post };
 }
+
+/** As the endpoint has it, without a queue. */
+const performer: Performer = {
+  perform: async (_, input, { by }) => {
+    const { kind, id } = input as { kind: 'device'; id: string };
+    return views.checked(await checkAgain(on.engine, kind, id, by)) as never;
+  },
+};
 
 const linkOf = async (person = ADA) => (await makeLink(people, people, person, 'ops')).url.slice(BASE.length);
 
@@ -143,6 +154,35 @@ describe('what opens nothing', () => {
     expect((await ask('/healthz')).status).toBe(200);
     for (const path of ['/', '/plans', '/api/runs', '/readyz', `${PEOPLE_PATH}/../plans`])
       expect((await ask(path, { headers: { authorization: 'Bearer x', cookie: 'session=x' } })).status).toBe(404);
+  });
+});
+
+describe('checking again', () => {
+  it('says what is still wrong, lifts the block of what is mended, and has the person in the audit', async () => {
+    const { post } = await banned();
+    const link = await linkOf();
+    on.clock.pass(HOUR_MS);
+    const still = await post(`${link}/check`, { device: 'd1' });
+    expect(still.text).toContain('still wrong.');
+    expect(on.platform.isBanned('S-d1')).toBe(true);
+    on.platform.compromised('d1', 'FALSE');
+    on.clock.pass(2 * 60_000);
+    const first = await post(`${link}/check`, { device: 'd1' });
+    expect(first.status).toBe(200);
+    on.clock.pass(2 * 60_000);
+    const { text, status } = on.platform.isBanned('S-d1') ? await post(`${link}/check`, { device: 'd1' }) : first;
+    expect(status).toBe(200);
+    expect(text).toContain('mended, and the block is lifted.');
+    expect(on.platform.isBanned('S-d1')).toBe(false);
+    const started = await on.store.audit({ kind: 'run.started', limit: 10 });
+    expect(JSON.stringify(started)).toContain(`person ${ADA}`);
+  });
+
+  it('is of a device of theirs alone', async () => {
+    const { post } = await banned();
+    const link = await linkOf();
+    for (const device of ['d3', 'S-d1', 'nothing']) expect((await post(`${link}/check`, { device })).status).toBe(404);
+    expect(await on.store.audit({ kind: 'run.started', limit: 10 })).toHaveLength(1);
   });
 });
 

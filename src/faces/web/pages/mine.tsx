@@ -3,13 +3,20 @@
 
 import type { Child } from 'hono/jsx';
 import { z } from 'zod';
-import { DAY_MS, spanText } from '../../../base/time.ts';
+import { DAY_MS, spanText, timeText } from '../../../base/time.ts';
+import { lineOf } from '../../../domain/errors.ts';
 import { REQUEST_REASON_MAX, requestStatusAt, requestWords } from '../../../domain/exemption-request.ts';
 import type { Fact } from '../../../domain/facts.ts';
-import { PEOPLE_PATH, type PersonDevice, type PersonPage, type PersonProblem } from '../../../domain/person-link.ts';
+import {
+  PEOPLE_PATH,
+  type PersonCheck,
+  type PersonDevice,
+  type PersonPage,
+  type PersonProblem,
+} from '../../../domain/person-link.ts';
 import { mountOf } from '../../http/mount.ts';
 import { Admission, createPeopleApp, type PeopleDeps } from '../../http/people.ts';
-import { type Problem, problemOf } from '../../http/problem.ts';
+import { Problem, problemOf } from '../../http/problem.ts';
 import { type Ctx, leadTo, type Pages, param, readForm } from '../../http/route.ts';
 import { actWords, asSentence, factText } from '../../report/fact-text.ts';
 import { Base, Form, Link, useAddress } from '../../report/html/link.tsx';
@@ -41,11 +48,36 @@ export function peoplePages(deps: PeopleDeps): Pages {
     }
     return leadTo(context, pathOf(context));
   };
+  const check = async (context: Ctx) => {
+    const page = await admission.open(context);
+    const { device } = await readForm(context, checkForm);
+    const own = page.devices.find(({ id }) => id === device);
+    if (!own || !deps.people) throw new Problem(404, 'not-found', 'Not found', 'the link opens nothing');
+    let found: PersonCheck | string;
+    try {
+      found = await deps.people.check(page.person, device);
+    } catch (error) {
+      deps.log.warn({ device }, `a device could not be checked again: ${lineOf(error)}`);
+      found = 'It could not be checked just now. Try again in a few minutes.';
+    }
+    // What was mended is over, and the link with it.
+    const after = await deps.people.open(param(context, 'link'));
+    const nowMs = deps.clock.nowMs();
+    const rest = after ? <Devices page={after} nowMs={nowMs} path={pathOf(context)} /> : null;
+    const body = (
+      <>
+        <Found found={found} name={own.name || own.model || own.serial} nowMs={nowMs} />
+        {rest}
+      </>
+    );
+    return answer(context, 'Checked again', body);
+  };
   return {
     routes: [
       ...assetRoutes(['page.css'], PEOPLE_PATH),
       { method: 'GET', path: `${PEOPLE_PATH}/:link`, scope: undefined, handle: show },
       { method: 'POST', path: `${PEOPLE_PATH}/:link/ask`, scope: undefined, handle: ask },
+      { method: 'POST', path: `${PEOPLE_PATH}/:link/check`, scope: undefined, handle: check },
     ],
     problem: (problem, context) => answer(context, ...refusalOf(problem), problem),
   };
@@ -59,6 +91,8 @@ export function peopleApp(deps: PeopleDeps, isAlone: boolean): ReturnType<typeof
 }
 
 const DAYS = ['1', '3', '7', '14', '30'] as const;
+
+const checkForm = z.strictObject({ device: z.string().max(1_000) });
 
 const askForm = z.strictObject({ device: z.string().max(1_000), reason: z.string(), days: z.enum(DAYS) });
 
@@ -127,6 +161,55 @@ function headOf({ devices: [first] }: PersonPage): string {
   return first && first.problems.length > 0 ? 'Something is wrong with your device' : 'Your devices';
 }
 
+interface FoundProps {
+  found: PersonCheck | string;
+  name: string;
+  nowMs: number;
+}
+
+function Found({ found, name, nowMs }: FoundProps) {
+  if (typeof found === 'string')
+    return (
+      <p class="notice wait" role="status">
+        {found}
+      </p>
+    );
+  const { rules, isGone, isRepeat, readAt } = found;
+  const isOver = rules.every(({ verdict, hasEnded }) => hasEnded || verdict === 'mended');
+  return (
+    <section class={`notice ${isOver && !isGone ? 'good' : 'wait'}`} role="status">
+      <h2>
+        Checked again: <Name>{name}</Name>
+      </h2>
+      <p>
+        Read {isRepeat ? 'less than a minute before, ' : ''}
+        <When at={readAt} />.
+      </p>
+      {isGone ? <p>It is no device of yours any more, as the platform has it now.</p> : null}
+      {!isGone && rules.length === 0 ? <p>Nothing is wrong with it.</p> : null}
+      {rules.map((rule) => (
+        <p>
+          <Words>{rule.title}</Words>: {foundText(rule)}{' '}
+          {rule.reportedAt === undefined || rule.verdict === 'mended' ? null : (
+            <>
+              What the platform knows of it was reported <Ago at={rule.reportedAt} nowMs={nowMs} />: after you mended
+              it, that may take a while.
+            </>
+          )}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+function foundText({ verdict, hasEnded, isUndone, endsAt }: PersonCheck['rules'][number]): string {
+  if (verdict === 'mended' && isUndone) return 'mended, and the block is lifted.';
+  if (hasEnded) return 'mended. That is over.';
+  if (verdict === 'mended')
+    return endsAt === undefined ? 'mended.' : `mended. If it stays so, it is over at ${timeText(endsAt)}.`;
+  return verdict === 'unknown' ? 'this cannot be told now.' : 'still wrong.';
+}
+
 interface DevicesProps {
   page: PersonPage;
   nowMs: number;
@@ -158,7 +241,7 @@ function Devices({ page, nowMs, path, fault }: DevicesProps) {
 }
 
 function Device({ device, nowMs, path }: { device: PersonDevice } & Pick<DevicesProps, 'nowMs' | 'path'>) {
-  const { name, serial, platform, model, blocked, problems, hasOther, factors, done, readAt } = device;
+  const { id, name, serial, platform, model, blocked, problems, hasOther, factors, done, readAt } = device;
   const what = [model, platform].filter((text) => text !== '');
   return (
     <section class="card">
@@ -211,6 +294,12 @@ function Device({ device, nowMs, path }: { device: PersonDevice } & Pick<Devices
             ))}
           </ul>
         </>
+      )}
+      {problems.length === 0 && blocked?.isOurs !== true ? null : (
+        <Form method="post" action={`${path}/check`}>
+          <input type="hidden" name="device" value={id} />
+          <button type="submit">Check again</button> <span class="quiet">after you mended it</span>
+        </Form>
       )}
       <Requests device={device} nowMs={nowMs} path={path} />
     </section>
