@@ -115,6 +115,8 @@ export const OF_ORGANIZATION: readonly string[] = [
     'notifications',
     'claims list',
     'claims release',
+    'mine link',
+    'mine revoke',
     'open',
     'tokens add',
     'tokens list',

@@ -41,6 +41,13 @@ const OPERATIONS: [name: string, said: unknown[], id: ActingId, by: string, inpu
   ['releaseRule', ['r1', 'ana', undefined], 'releaseClaims', 'ana', { rule: 'r1' }],
 ];
 
+/** The version before had none of these. */
+const NAMED: [id: ActingId, input: object][] = [
+  ['checkSubject', { kind: 'device', id: 'd1' }],
+  ['resumeRollout', { id: 'r1', reason: 'a test' }],
+  ['restartRollout', { id: 'r1', reason: 'a test' }],
+];
+
 describe('what was asked for', () => {
   it.each(OPERATIONS)('as `%s` is the same by position and by name', async (name, said, id, by, input) => {
     const asked = { id, by, input };
@@ -52,8 +59,15 @@ describe('what was asked for', () => {
     expect(await askedFor(rowOf(id, { form: 'named', value }), 'a1')).toEqual({ ...asked, form: 'named' });
   });
 
+  it.each(NAMED)('as `%s` is read by name', async (id, input) => {
+    const asked = await askedFor(rowOf(id, { form: 'named', value: { by: 'ana', input } }), 'a1');
+    expect(asked).toEqual({ id, by: 'ana', input, form: 'named' });
+  });
+
   it('names every operation there is', () => {
-    expect(new Set(OPERATIONS.map(([, , id]) => id))).toEqual(new Set(OPERATION_IDS.filter(isActing)));
+    expect(new Set([...OPERATIONS.map(([, , id]) => id), ...NAMED.map(([id]) => id)])).toEqual(
+      new Set(OPERATION_IDS.filter(isActing)),
+    );
   });
 
   it.each([

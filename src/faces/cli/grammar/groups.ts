@@ -59,6 +59,7 @@ export const HELP_GROUPS: readonly (readonly [title: string, commands: readonly 
       'exempt',
       'requests',
       'claims',
+      'check',
       'mine',
       'intents',
       'stop',
