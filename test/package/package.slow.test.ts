@@ -31,13 +31,13 @@ describe('the package', () => {
     const how = installed.byNpm ? 'installed by npm' : 'no registry: linked';
     process.stdout.write(`package: ${kb(size)} packed, ${kb(unpackedSize)} unpacked, ${files.length} files; ${how}\n`);
     expect(size).toBeLessThan(2_600_000);
-    expect(unpackedSize).toBeLessThan(9_000_000); // a third of it is the guide
+    expect(unpackedSize).toBeLessThan(9_500_000); // a third of it is the guide
     expect(files.length).toBeLessThan(2_100);
   });
 
   it('has the program with its files, types, rules and pages, and nothing else', () => {
     const allowed =
-      /^(dist\/.+(\.js|\.d\.ts|\.css|\.sql)|dist\/guide\/.+|rules\/.+\.(yaml|json)|docs\/.+|ops\/.+|package\.json|README\.md|SECURITY\.md|CHANGELOG\.md|LICENSE)$/;
+      /^(dist\/.+(\.js|\.d\.ts|\.css|\.sql)|dist\/guide\/.+|dist\/runtime\/notify\/templates\/.+\.(txt|html)|rules\/.+\.(yaml|json)|docs\/.+|ops\/.+|package\.json|README\.md|SECURITY\.md|CHANGELOG\.md|LICENSE)$/;
     expect(pathsOf().filter((path) => !allowed.test(path) || /\.test\.|\.map$/.test(path))).toEqual([]);
     expect(pathsOf()).toEqual(expect.arrayContaining(['docs/report.schema.json', 'rules/rule.schema.json', 'LICENSE']));
   });

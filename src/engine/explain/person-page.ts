@@ -2,10 +2,11 @@
 // loaded rules. Out: data for the page. It asks the platform nothing. INVARIANT: a device is shown to who owns it in the last trusted reading, and
 // of a match only what is about that device or that person: never the facts, the names or the words of others.
 
+import { DAY_MS } from '../../base/time.ts';
 import type { Action, ActionName } from '../../domain/action.ts';
 import type { StoredDecision } from '../../domain/decision.ts';
 import { type Claim, type Episode, isOpenClaim } from '../../domain/episode.ts';
-import type { ExemptionRequest } from '../../domain/exemption-request.ts';
+import { type ExemptionRequest, requestStatusAt } from '../../domain/exemption-request.ts';
 import type { Fact } from '../../domain/facts.ts';
 import type { ListedSubject } from '../../domain/fleet.ts';
 import { nameKey } from '../../domain/identity.ts';
@@ -42,16 +43,18 @@ const DONE_MAX = 5;
 const NOTICES_READ = 200;
 const REQUESTS_READ = 50;
 
-/** Undefined: the match that the link is about is over, with all that it led to, or is not this person's any more. */
+/** Undefined: the match that the link is about is over, with what this person asked about it, or is not this person's any more. */
 export async function personPage(deps: PersonPageDeps, link: PersonLink): Promise<PersonPage | undefined> {
   const { person, episodeId } = link;
   const { rows, total = rows.length, readAt } = await ownDevices(deps, person);
   const [episode] = await deps.reader.episodesInForce([episodeId]);
-  if (!episode || !isOwn(episode, person, rows)) return undefined;
-  const first = (one: ListedSubject) => Number(one.identity.id !== episode.subject.id);
+  const requests = (await deps.reader.exemptionRequests({ person, limit: REQUESTS_READ })).rows;
+  const asked = requests.find((one) => one.episodeId === episodeId && isToBeRead(one, deps.clock.nowMs()));
+  const subject = episode?.subject ?? (asked && ({ kind: 'device', id: asked.device } as const));
+  if (!subject || !isOwn({ subject }, person, rows)) return undefined;
+  const first = (one: ListedSubject) => Number(one.identity.id !== subject.id);
   const shown = rows.toSorted((one, other) => first(one) - first(other)).slice(0, DEVICES_MAX);
   const notices = (await deps.reader.notices({ address: person, statuses: COUNTING }, NOTICES_READ)).rows;
-  const requests = (await deps.reader.exemptionRequests({ person, limit: REQUESTS_READ })).rows;
   const devices: PersonDevice[] = [];
   for (const row of shown) devices.push(await deviceOf(deps, { person, notices, requests }, row, readAt));
   return { person, devices, more: total - shown.length };
@@ -64,6 +67,12 @@ export async function openMatches(deps: PersonPageDeps, person: string): Promise
   for (const { identity } of rows) found.push(...(await heldBy(deps, identity.serial)).episodes.values());
   const own = found.filter((episode) => isOwn(episode, person, rows));
   return [...new Map(own.map((one) => [one.id, one])).values()].sort((one, other) => other.since - one.since);
+}
+
+/** It waits for an answer, or the answer came within a week. */
+function isToBeRead(request: ExemptionRequest, nowMs: number): boolean {
+  const { answeredAt } = request;
+  return requestStatusAt(request, nowMs) === 'waiting' || (answeredAt !== undefined && nowMs - answeredAt < 7 * DAY_MS);
 }
 
 function ownDevices({ reader }: PersonPageDeps, person: string) {

@@ -259,6 +259,8 @@ const CHECKS = {
   other_first: 'what goes first on the same target',
   limits: 'limits',
   owners: 'owners',
+  last_device: "a person's last device",
+  devices_of_a_day: "a person's devices of a day",
   ceiling: 'ceilings',
   cleared: 'undoings by other rules',
 } as const;

@@ -94,6 +94,8 @@ export async function metricsListener(
   return listening;
 }
 
+const OF_PEOPLE = { what: "the listener of persons' pages", name: 'TRUSTWARD_PEOPLE_LISTEN' };
+
 export interface Daemon {
   url: string;
   /** Of the listener of the metrics alone; undefined without one. */
@@ -120,14 +122,16 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     ...composedDeps(composition, state.ports(register)),
     ...{ verifyToken: (token) => register.verify(token), signIn, rateLimits: config.rateLimits },
   };
-  const people = peopleApp(deps, config.people.listen !== undefined);
+  const at = config.people.listen;
+  const hosts = at ? { ...deps.hosts, listenHost: at.host } : deps.hosts;
+  const people = peopleApp({ ...deps, hosts }, at !== undefined);
   const app = createHttpApp(deps, createPages(deps));
-  const listening = await listen(config.people.listen ? app : withPeople(app, people), config.listen);
+  const listening = await listen(at ? app : withPeople(app, people), config.listen);
   let metrics: Listening | undefined;
   let alone: Listening | undefined;
   try {
     metrics = await metricsListener(config, deps);
-    alone = config.people.listen && (await listen(people, config.people.listen));
+    alone = at && (await listen(people, at, {}, OF_PEOPLE));
     if (alone) log.info({ url: alone.url }, `pages of persons at ${alone.url}${PEOPLE_PATH}`);
     announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir, apiUrl: config.api?.url ?? null });
   } catch (error) {

@@ -5,7 +5,7 @@ import type { Performer } from '../../../src/contract/table.ts';
 import { sqliteDatabase } from '../../../src/domain/database.ts';
 import { PEOPLE_PATH } from '../../../src/domain/person-link.ts';
 import { checkAgain } from '../../../src/engine/operate/check-again.ts';
-import { requestsOf } from '../../../src/engine/operate/exemption-requests.ts';
+import { refuseRequest, requestsOf } from '../../../src/engine/operate/exemption-requests.ts';
 import { makeLink, refuseLinks } from '../../../src/engine/operate/person-links.ts';
 import { views } from '../../../src/faces/report/index.ts';
 import { peopleApp } from '../../../src/faces/web/pages/mine.tsx';
@@ -109,6 +109,23 @@ describe('the page of a person', () => {
     const { status, text } = await ask(link);
     expect(status).toBe(404);
     expect(text).toContain('This link opens nothing');
+  });
+
+  it('stays open after the match while what was asked there waits, and for a week after its answer', async () => {
+    const { ask, post } = await banned();
+    const link = await linkOf();
+    expect((await post(`${link}/ask`, { device: 'd1', reason: 'a trip', days: '1' })).status).toBe(303);
+    on.platform.compromised('d1', 'FALSE');
+    for (let run = 0; run < 2; run += 1) {
+      on.clock.pass(HOUR_MS);
+      await on.run('enforce');
+    }
+    const [request] = await requestsOf(on.store, ADA);
+    expect((await ask(link)).text).toContain('You asked for an exemption of');
+    await refuseRequest({ ...on.engine, store: on.store }, request?.id ?? '', { say: 'bring it in' }, 'ops');
+    expect((await ask(link)).text).toContain('bring it in');
+    on.clock.pass(8 * DAY_MS);
+    expect((await ask(link)).status).toBe(404);
   });
 
   it('is a link that a notice carries, and makes no second secret', async () => {
