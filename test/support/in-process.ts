@@ -1,7 +1,7 @@
 // support: a command in this process, with its output and the exit code of a process.
 
 import { exitCodeOf } from '../../src/domain/errors.ts';
-import { faultText, type Io } from '../../src/faces/cli/io.ts';
+import { faultText, type Io, invocation } from '../../src/faces/cli/io.ts';
 import { buildProgram } from '../../src/faces/cli/program.ts';
 
 export interface Answered {
@@ -16,6 +16,8 @@ export async function command(
   env: Record<string, string>,
   terminal: Pick<Io, 'ask'> = {},
 ): Promise<Answered> {
+  // What another file's command was given in this worker is none of this one's.
+  invocation.settings = [];
   const heard = { out: '', err: '' };
   try {
     return { code: await run(args, env, heard, terminal), ...heard };
