@@ -255,6 +255,13 @@ export interface ActionTraits {
 /** By name, as the registry has them. */
 export type KnownTraits = ReadonlyMap<ActionName, ActionTraits>;
 
+/** Whether a device is taken from its owners. `stateOf`: a field that actions write. */
+export function isTaken(known: KnownTraits, stateOf: (field: string) => string | undefined): boolean {
+  for (const { takesDevice, fieldWritten, valueWritten } of known.values())
+    if (takesDevice && fieldWritten !== undefined && stateOf(fieldWritten) === valueWritten) return true;
+  return false;
+}
+
 /** The fields of a subject's record that actions write: kept to see whether they are done. */
 export function fieldsWritten(known: KnownTraits, kind: SubjectKind): string[] {
   const writing = [...known.values()].filter((traits) => kindOfTarget(traits) === kind);

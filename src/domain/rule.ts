@@ -154,6 +154,11 @@ export function hastyRules<R extends Pick<Rule, 'revert' | 'clearForMs'>>(rules:
   return rules.filter(({ revert, clearForMs }) => revert && clearForMs < CLEAR_FOR_LEAST_MS);
 }
 
+/** Ids of those that warn people before they act. */
+export function rulesThatWarn(rules: readonly Pick<Rule, 'id' | 'notice'>[]): ReadonlySet<string> {
+  return new Set(rules.flatMap(({ id, notice }) => (notice ? [id] : [])));
+}
+
 /** The rules that warn people and do not say what these can do about it. */
 export function helplessRules<R extends Pick<Rule, 'notice' | 'fix'>>(rules: readonly R[]): R[] {
   return rules.filter(({ notice, fix }) => notice !== undefined && fix === undefined);

@@ -2,7 +2,7 @@
 // fleet, the open state. Out: facts for the checks `last-device` and `devices-of-a-day`. Of several that only together are too many, always the
 // same ones act: of the most severe rules, and then in the order of serial numbers. Pure.
 import { DAY_MS } from '../../base/time.ts';
-import type { ActionTraits, KnownTraits } from '../../domain/action.ts';
+import { isTaken, type KnownTraits } from '../../domain/action.ts';
 import type { TargetFacts } from '../../domain/check.ts';
 import { guardsOf } from '../../domain/guards.ts';
 import { isUnresolved } from '../../domain/intent.ts';
@@ -10,7 +10,7 @@ import { isOnTrial } from '../../domain/rule.ts';
 import { attemptOfKey, type OpenState } from '../../domain/store.ts';
 import { type Fleet, type FleetDevice, SEVERITIES } from '../../domain/subjects.ts';
 import type { DecideInput } from './input.ts';
-import { isPlannable, ownersOf, type Proposal, serialHit } from './proposal.ts';
+import { add, isPlannable, ownersOf, type Proposal, serialHit } from './proposal.ts';
 
 type Added = ReadonlyMap<Proposal, Partial<TargetFacts>>;
 
@@ -28,14 +28,11 @@ export function areOwnersHidden({ devices }: Pick<Proposal, 'devices'>): boolean
 /** The devices of owners, as the list of a run shows them. */
 export class OwnedDevices {
   private readonly known = new Map<string, ReadonlySet<string>>();
-  private readonly takers: readonly ActionTraits[];
 
   constructor(
     private readonly fleet: Fleet,
-    traits: KnownTraits,
-  ) {
-    this.takers = [...traits.values()].filter((one) => one.takesDevice && one.fieldWritten !== undefined);
-  }
+    private readonly traits: KnownTraits,
+  ) {}
 
   /** Looks all of them up at once: that reads the whole fleet. In lower case. Returns whether the list shows what they own. */
   know(owners: Iterable<string>): boolean {
@@ -53,11 +50,9 @@ export class OwnedDevices {
 
   /** Whether the owner has a device of this serial number that is not taken. */
   isFree(serial: string, owner: string): boolean {
-    return this.fleet.devicesOf(serial).some((device) => isOwnedBy(device, owner) && !this.isTaken(device));
-  }
-
-  private isTaken({ state }: FleetDevice): boolean {
-    return this.takers.some(({ fieldWritten = '', valueWritten }) => state[fieldWritten] === valueWritten);
+    return this.fleet
+      .devicesOf(serial)
+      .some((device) => isOwnedBy(device, owner) && !isTaken(this.traits, (field) => device.state[field]));
   }
 }
 
@@ -69,8 +64,7 @@ function isOwnedBy({ owners = [] }: FleetDevice, owner: string): boolean {
 function bySerial(proposals: readonly Proposal[]): [serial: string, Proposal[]][] {
   const groups = new Map<string, Proposal[]>();
   for (const proposal of proposals) {
-    const serial = serialHit(proposal) ?? '';
-    groups.set(serial, [...(groups.get(serial) ?? []), proposal]);
+    add(groups, serialHit(proposal) ?? '', proposal);
   }
   const severity = (group: readonly Proposal[]) =>
     Math.max(...group.map(({ rule }) => SEVERITIES.indexOf(rule.severity)));

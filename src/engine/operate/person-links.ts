@@ -4,6 +4,7 @@
 import type { Episode } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
 import { nameKey } from '../../domain/identity.ts';
+import { mailboxFault } from '../../domain/notice.ts';
 import {
   openLink,
   PEOPLE_PATH,
@@ -27,7 +28,6 @@ export interface LinkParts {
 }
 
 const NONCE_BYTES = 12;
-const ADDRESS = /^[^\s@]{1,190}@[^\s@]{1,190}$/;
 
 /** The whole address, with the link: whoever has it opens the page, and it is never logged or audited. Undefined: there is no base. */
 export async function linkOf(parts: LinkParts, person: string, episodeId: string): Promise<string | undefined> {
@@ -116,7 +116,7 @@ export async function refuseLinks(
 
 function addressOf(person: string): string {
   const email = nameKey(person);
-  if (ADDRESS.test(email)) return email;
+  if (mailboxFault(email) === undefined) return email;
   throw new AppError(
     'usage',
     `\`${person}\` is no e-mail address: name the person by the address of an owner, such as \`ana@example.com\``,

@@ -24,7 +24,7 @@ import {
   restOf,
   shortDigest,
 } from '../../domain/plan.ts';
-import { leastMode, type Mode } from '../../domain/rule.ts';
+import { leastMode, type Mode, rulesThatWarn } from '../../domain/rule.ts';
 import type { Run } from '../../domain/run.ts';
 import type { PlanStore } from '../../domain/store-ports.ts';
 import { type ActContext, noSuchAction } from '../act/context.ts';
@@ -170,7 +170,7 @@ async function waitLonger({ store, settings }: Engine, plan: Plan, noticeMs: num
 /** What people were warned of since a person approved it is done when its deadline has passed. Errors: those that end a run. */
 export async function applyWarned(engine: Engine, run: Pick<Run, 'mode'>): Promise<void> {
   if (!isOpen(leastMode(run.mode, engine.daemonMode))) return;
-  const warning = new Set(engine.active().rules.flatMap(({ id, notice }) => (notice ? [id] : [])));
+  const warning = rulesThatWarn(engine.active().rules);
   for (const status of warning.size === 0 ? [] : (['approved', 'interrupted'] as const)) {
     for (const plan of await engine.store.plans({ status }, PLANS_MAX)) {
       if (!plan.intents.some(({ basis }) => basis.some(({ rule }) => warning.has(rule)))) continue;

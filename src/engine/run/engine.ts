@@ -19,7 +19,7 @@ import type { Api, Clock, Ids, Log, QuietTime } from '../../domain/ports.ts';
 import type { PartReaders } from '../../domain/record-part.ts';
 import type { EventRows, HistoryRecorder } from '../../domain/recorded-history.ts';
 import type { Progress } from '../../domain/replay.ts';
-import { leastMode, type Mode, type Rule, rulesById } from '../../domain/rule.ts';
+import { leastMode, type Mode, type Rule, rulesById, rulesThatWarn } from '../../domain/rule.ts';
 import type { Run, RunRequest, WatchRequest } from '../../domain/run.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import type { OpenState } from '../../domain/store.ts';
@@ -504,7 +504,7 @@ export async function plansBeside(
 ): Promise<PlansBeside> {
   const pending = await store.plans({ status: 'pending' }, PLANS_MAX);
   const approved = await store.plans({ status: 'approved' }, PLANS_MAX);
-  const warning = new Set(active().rules.flatMap(({ id, notice }) => (notice ? [id] : [])));
+  const warning = rulesThatWarn(active().rules);
   if (warning.size === 0) return { beside, pending, approved };
   // What people are warned of first waits on in a plan whose other actions are done.
   const isWarned = ({ basis }: PlannedIntent) => basis.some(({ rule }) => warning.has(rule));

@@ -2,7 +2,7 @@
 
 import { DAY_MS, type SteadyReading } from '../../base/time.ts';
 import { inOrder } from '../../base/turns.ts';
-import type { ActionOnTarget, Bundles, KnownTraits } from '../../domain/action.ts';
+import { type ActionOnTarget, type Bundles, isTaken, type KnownTraits } from '../../domain/action.ts';
 import { type ChangeWindow, type WindowNow, windowAt } from '../../domain/change-window.ts';
 import type { TargetFacts } from '../../domain/check.ts';
 import type { Episode } from '../../domain/episode.ts';
@@ -190,9 +190,7 @@ async function factsOfOwners(
     ...(perDay && { devicesOfDay: 'unread' as const }),
   };
   if (areOwnersUnread(devices)) return unread;
-  const takers = [...actions.values()].filter((one) => one.takesDevice && one.fieldWritten !== undefined);
-  const isFree = (device: Facts) =>
-    takers.every(({ fieldWritten = '', valueWritten }) => flagText(device, fieldWritten) !== valueWritten);
+  const isFree = (device: Facts) => !isTaken(actions, (field) => flagText(device, field));
   const found: Pick<TargetFacts, 'lastDevice' | 'devicesOfDay'> = {};
   for (const owner of new Set(devices.flatMap((device) => ownTexts(device, 'Emails') ?? []))) {
     const user = await api.user(owner);
