@@ -287,7 +287,11 @@ export const DOUBTS = {
     summary: 'Read a subject now, judge it, and end and undo what it mended',
     description: 'It begins nothing. A subject is read once a minute at most: a repeat has what was found then.',
     params: z.object({ kind: z.enum(SUBJECT_KINDS), id: text.describe('any name of the subject') }),
-    body: nothing,
+    body: z.strictObject({
+      owner: text
+        .optional()
+        .describe('an e-mail address: refused, and nothing done, if the platform does not say that it is theirs'),
+    }),
     answers: { 200: { description: 'what each rule says now, and what was done', schema: checked } },
     refusals: [404, 409, 502],
     needs: 'engine',

@@ -43,23 +43,18 @@ export function peoplePort(people: People, engine: Asks, performer: Performer): 
     open: (token) => openPage(people, people, token),
     ask: (asked) => askExemption(engine, asked),
     check: async (person, id) => {
-      const found = await performer.perform(
-        'checkSubject',
-        { kind: 'device', id },
-        { by: `person ${nameKey(person)}` },
-      );
-      return checkFor(person, found as Output<'checkSubject'>);
+      const asked = { kind: 'device', id, owner: person } as const;
+      const found = await performer.perform('checkSubject', asked, { by: `person ${nameKey(person)}` });
+      return checkFor(found as Output<'checkSubject'>);
     },
   };
 }
 
-/** INVARIANT: of a device that is somebody else's by now nothing is told. */
-function checkFor(person: string, { readAt, isRepeat, isGone, owners, rules }: Output<'checkSubject'>): PersonCheck {
-  const isTheirs = !isGone && owners.some((owner) => nameKey(owner) === nameKey(person));
+function checkFor({ readAt, isRepeat, isGone, rules }: Output<'checkSubject'>): PersonCheck {
   const at = (text: string | null) => (text === null ? undefined : Date.parse(text));
   return {
-    ...{ readAt: Date.parse(readAt), isRepeat, isGone: !isTheirs },
-    rules: (isTheirs ? rules : []).map(({ title, verdict, reportedAt, endsAt, hasEnded, undos }) => ({
+    ...{ readAt: Date.parse(readAt), isRepeat, isGone },
+    rules: rules.map(({ title, verdict, reportedAt, endsAt, hasEnded, undos }) => ({
       ...{ title, verdict, hasEnded, reportedAt: at(reportedAt), endsAt: at(endsAt) },
       isUndone: undos.some(({ outcome }) => outcome === 'succeeded' || outcome === 'confirmed'),
     })),

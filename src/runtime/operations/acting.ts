@@ -208,7 +208,7 @@ const ACTING: {
     shows: async (_, { rule, state }) => views.rollout(rule, state),
   },
   checkSubject: {
-    does: ({ engine }, { kind, id }, by) => checkAgain(engine, kind, id, by),
+    does: ({ engine }, { kind, id, owner }, by) => checkAgain(engine, kind, id, by, owner),
     shows: async (_, checked) => views.checked(checked),
   },
   releaseClaims: {
