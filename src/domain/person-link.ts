@@ -82,11 +82,13 @@ export interface PersonProblem {
   title: string;
   /** Epoch ms. */
   since: number;
-  /** Those of the device itself, as they were when the rule matched it. */
+  /** It is no longer so; what was done about it is still in force. */
+  isOver: boolean;
+  /** Those of the device itself, while it is so. */
   facts: { readonly [path: string]: Fact };
   fix: Advice | undefined;
-  /** When what the rule wants becomes due; undefined: there is no deadline. */
-  dueAt: number | undefined;
+  /** When what the person was warned of becomes due, and what that is; undefined: there is no deadline. */
+  deadline: { dueAt: number; warnText: string | undefined } | undefined;
   /** It has not matched since then, and what was done is undone after `until` if that stays so. */
   clearing: { since: number; until: number } | undefined;
 }
@@ -132,7 +134,7 @@ export interface PersonCheck {
   readAt: number;
   /** It was read less than a minute before: that was found then. */
   isRepeat: boolean;
-  /** The platform has it no more, or has it as somebody else's. */
+  /** The platform has it no more. */
   isGone: boolean;
   rules: readonly (Pick<CheckedRule, 'title' | 'verdict' | 'reportedAt' | 'endsAt' | 'hasEnded'> & {
     isUndone: boolean;
@@ -145,6 +147,9 @@ export interface PeoplePort {
   open(token: string): Promise<PersonPage | undefined>;
   /** Asks an operator to leave a device of theirs alone for a time. */
   ask(asked: AskedExemption): Promise<unknown>;
-  /** Has a device of theirs read now, and what it mended undone. The audit has the person as who asked. */
+  /**
+   * Has a device of theirs read now, and what it mended undone. The audit has the person as who asked. Errors: `conflict` for one that is no longer
+   * theirs, of which nothing is told.
+   */
   check(person: string, device: string): Promise<PersonCheck>;
 }

@@ -113,8 +113,8 @@ interface Known {
   requests: readonly ExemptionRequest[];
 }
 
-/** A deadline that nobody heard of holds what is to be done; it is none for the person. */
-const COUNTING = ['delivered', 'doubt'] as const satisfies readonly NoticeStatus[];
+/** A deadline that the person may not have heard of makes nothing due: an operator decides. */
+const COUNTING = ['delivered'] as const satisfies readonly NoticeStatus[];
 
 async function deviceOf(
   deps: PersonPageDeps,
@@ -162,22 +162,29 @@ const SHOWN =
   /^(MdmData|TrustData)\.(?!Source$)\w+$|^(OS|AppVersion|Platform|Model|Ownership|RegisteredStatus|LastLogin)$/;
 
 function problemOf(
-  { rules }: PersonPageDeps,
+  { rules, actions }: PersonPageDeps,
   episode: Episode,
   { decisions }: Held,
   notices: readonly StoredNotice[],
 ): PersonProblem {
   const rule = rules().find(({ id }) => id === episode.rule);
   const own = decisions.find(({ episodeId }) => episodeId === episode.id);
-  const isDevice = episode.subject.kind === 'device';
+  const told = notices.find(({ episodeId, aheadMs }) => episodeId === episode.id && aheadMs === 0);
+  // What is decided now is an undo: the facts are those of a device in order.
+  const isOver = own?.verdict === 'no_match';
+  const isShownHere = episode.subject.kind === 'device' && !isOver;
   const isShown = ([path, value]: [string, Fact]) => SHOWN.test(path) && (value === null || typeof value !== 'object');
   return {
     rule: episode.rule,
     title: rule?.title ?? '',
     since: episode.since,
-    facts: isDevice ? Object.fromEntries(Object.entries(own?.facts ?? {}).filter(isShown)) : {},
+    isOver,
+    facts: isShownHere ? Object.fromEntries(Object.entries(own?.facts ?? {}).filter(isShown)) : {},
     fix: rule?.fix,
-    dueAt: notices.find(({ episodeId, aheadMs }) => episodeId === episode.id && aheadMs === 0)?.dueAt,
+    deadline:
+      told?.dueAt === undefined
+        ? undefined
+        : { dueAt: told.dueAt, warnText: actions.get(told.content.action)?.warnText },
     clearing:
       episode.state === 'clearing' && rule?.revert
         ? { since: episode.stateSince, until: episode.stateSince + rule.clearForMs }

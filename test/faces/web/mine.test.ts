@@ -5,6 +5,7 @@ import type { Performer } from '../../../src/contract/table.ts';
 import { sqliteDatabase } from '../../../src/domain/database.ts';
 import { PEOPLE_PATH } from '../../../src/domain/person-link.ts';
 import { checkAgain } from '../../../src/engine/operate/check-again.ts';
+import { stopEverything } from '../../../src/engine/operate/commands.ts';
 import { refuseRequest, requestsOf } from '../../../src/engine/operate/exemption-requests.ts';
 import { makeLink, refuseLinks } from '../../../src/engine/operate/person-links.ts';
 import { views } from '../../../src/faces/report/index.ts';
@@ -96,6 +97,20 @@ describe('the page of a person', () => {
     expect(headers.get('referrer-policy')).toBe('no-referrer');
     expect(headers.get('cache-control')).toContain('no-store');
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  });
+
+  it('calls nothing wrong that is no longer so, and says that the block stays', async () => {
+    const { ask } = await banned();
+    const link = await linkOf();
+    expect((await ask(link)).text).toContain('Compromised status (device management) yes');
+    on.platform.compromised('d1', 'FALSE');
+    await stopEverything(on.engine, { by: 'ops', reason: 'a drill' });
+    on.clock.pass(HOUR_MS);
+    await on.run('enforce');
+    const { text } = await ask(link);
+    expect(text).toContain('What was wrong');
+    expect(text).toContain('It is no longer so. The block has not been lifted');
+    for (const words of ['What is wrong', 'Compromised status', 'How to mend it']) expect(text).not.toContain(words);
   });
 
   it('is over with the match and all that it led to, and says so', async () => {

@@ -157,7 +157,7 @@ function Whole({ title, children }: { title: string; children: Child }) {
 /** Of the device that the link is about. No name of it: it stands in a tab, and a device chooses its own. */
 function headOf({ devices: [first] }: PersonPage): string {
   if (first?.blocked) return 'Your device is blocked';
-  if (first?.problems.some(({ dueAt }) => dueAt !== undefined)) return 'Your device will be blocked';
+  if (first?.problems.some(({ deadline }) => deadline !== undefined)) return 'Your device is to be mended';
   return first && first.problems.length > 0 ? 'Something is wrong with your device' : 'Your devices';
 }
 
@@ -185,7 +185,7 @@ function Found({ found, name, nowMs }: FoundProps) {
         Read {isRepeat ? 'less than a minute before, ' : ''}
         <When at={readAt} />.
       </p>
-      {isGone ? <p>It is no device of yours any more, as the platform has it now.</p> : null}
+      {isGone ? <p>The platform has it no more.</p> : null}
       {!isGone && rules.length === 0 ? <p>Nothing is wrong with it.</p> : null}
       {rules.map((rule) => (
         <p>
@@ -285,7 +285,7 @@ function Device({ device, nowMs, path }: { device: PersonDevice } & Pick<Devices
       )}
       {done.length === 0 ? null : (
         <>
-          <h3>What was done</h3>
+          <h3>What was done by itself</h3>
           <ul class="list">
             {done.map(({ at, action }) => (
               <li>
@@ -376,15 +376,13 @@ interface ProblemProps {
 }
 
 function ProblemPart({ problem, isBlocked, nowMs }: ProblemProps) {
-  const { title, since, facts, fix, dueAt, clearing } = problem;
+  const { title, since, isOver, facts, fix, deadline, clearing } = problem;
   const shown = Object.entries(facts);
   return (
     <>
-      <h3>
-        What is wrong: <Words>{title}</Words>
-      </h3>
+      <h3>{isOver ? 'What was wrong' : 'What is wrong'}</h3>
       <p>
-        Since <When at={since} /> (<Ago at={since} nowMs={nowMs} />
+        Found by the check “<Words>{title}</Words>”, since <When at={since} /> (<Ago at={since} nowMs={nowMs} />
         ).
       </p>
       {shown.length === 0 ? null : (
@@ -399,15 +397,21 @@ function ProblemPart({ problem, isBlocked, nowMs }: ProblemProps) {
           ))}
         </dl>
       )}
-      {dueAt === undefined ? null : (
+      {isOver && clearing === undefined ? (
+        <p class="notice good">
+          It is no longer so. {isBlocked ? 'The block has not been lifted: ask your service desk.' : null}
+        </p>
+      ) : null}
+      {deadline === undefined || isBlocked || isOver ? null : (
         <p class="notice wait">
-          {dueAt > nowMs ? (
+          {deadline.dueAt > nowMs ? (
             <>
-              If it is not mended, the device is blocked after <When at={dueAt} />: you have {spanText(dueAt - nowMs)}.
+              If it is not mended by <When at={deadline.dueAt} />, {deadline.warnText ?? 'your organization acts on it'}
+              . You have {spanText(deadline.dueAt - nowMs)}.
             </>
           ) : (
             <>
-              It was to be mended by <When at={dueAt} />.
+              It was to be mended by <When at={deadline.dueAt} />.
             </>
           )}
         </p>
@@ -422,7 +426,7 @@ function ProblemPart({ problem, isBlocked, nowMs }: ProblemProps) {
           ) : null}
         </p>
       )}
-      {fix === undefined ? null : (
+      {fix === undefined || isOver ? null : (
         <>
           <h4>How to mend it</h4>
           <p>
