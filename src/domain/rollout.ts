@@ -54,7 +54,7 @@ export function stateOfRollout(
 }
 
 /** The step that counts: a rule may have fewer now. */
-function stepOf({ steps }: Rollout, state: RolloutState | undefined): number {
+export function stepOf({ steps }: Rollout, state: RolloutState | undefined): number {
   return Math.min(state?.step ?? 0, steps.length - 1);
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../../domain/evidence.ts';
 import type { Plan } from '../../domain/plan.ts';
 import { type Rollout, shareText } from '../../domain/rollout.ts';
-import { type ActionOfRule, leastMode, type Mode, type Rule } from '../../domain/rule.ts';
+import { type ActionOfRule, isLive, leastMode, type Mode, type Rule } from '../../domain/rule.ts';
 import { countText, plural } from './fact-text.ts';
 
 interface Judged {
@@ -137,10 +137,15 @@ const MODE_WORDS: Record<Mode, string> = {
 };
 
 /** What the mode in force means, and what lowered it. */
-export function ruleModeWords({ mode }: Pick<Rule, 'mode'>, daemonMode: Mode): string {
+export function ruleModeWords(
+  { mode, notice, rollout }: Pick<Rule, 'mode' | 'notice' | 'rollout'>,
+  daemonMode: Mode,
+): string {
   const inForce = leastMode(mode, daemonMode);
   const lowered = inForce === mode ? '' : `; the daemon's mode ${daemonMode} lowers its own, ${mode}`;
-  return `${MODE_WORDS[inForce]}${lowered}`;
+  const before = notice && isLive(inForce) ? `; it warns people ${formatDuration(notice.beforeMs)} before` : '';
+  const share = rollout && isLive(inForce) ? '; its rollout says on how many' : '';
+  return `${MODE_WORDS[inForce]}${before}${share}${lowered}`;
 }
 
 /** `25 targets at once, and 2 % of the subjects; twice that within 24 hours`. */

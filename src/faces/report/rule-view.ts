@@ -3,10 +3,11 @@ import { formatDuration, isoTime } from '../../base/time.ts';
 import type { RolloutShown, RuleShown, TriedRuleShown } from '../../contract/answers.ts';
 import type { CheckedShown } from '../../contract/nouns.ts';
 import type { TriedCounts, TriedRule, TriedSubject } from '../../domain/decision.ts';
-import { brakedText, type Rollout, type RolloutState, stateOfRollout, stepText } from '../../domain/rollout.ts';
+import { brakedText, type Rollout, type RolloutState, stateOfRollout, stepOf, stepText } from '../../domain/rollout.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { Checked } from '../../domain/store.ts';
 import { isoOrNull } from './decision-view.ts';
+import { timeWords } from './decision-words.ts';
 import { factTexts, showHidden } from './fact-text.ts';
 
 /** `states`: absent where no database is read. */
@@ -50,7 +51,7 @@ function rolloutSettings({ steps, eachMs, brake }: Rollout): NonNullable<RuleSho
 
 export function rolloutView(rule: Rule, state: RolloutState | undefined): RolloutShown {
   const rollout = rule.rollout as Rollout;
-  const step = Math.min(state?.step ?? 0, rollout.steps.length - 1);
+  const step = stepOf(rollout, state);
   const { braked } = state ?? {};
   return {
     rule: rule.id,
@@ -123,12 +124,13 @@ export function checkedView({ found, isRepeat, run, undos }: Checked): CheckedSh
 export function checkedLines({ subject: { kind, id, name }, readAt, isRepeat, isGone, rules }: CheckedShown): string[] {
   const what = `${kind} ${showHidden(name ?? id)}`;
   if (isGone) return [`${what} is gone from the platform: nothing was done`];
-  const when = isRepeat ? `it was read at ${readAt}, less than a minute ago` : `read at ${readAt}`;
+  const at = timeWords(readAt);
+  const when = isRepeat ? `it was read at ${at}, less than a minute ago` : `read at ${at}`;
   return [
     `${what}: ${when}`,
     ...(rules.length === 0 ? ['no rule has anything against it'] : []),
     ...rules.flatMap(({ rule, verdict, facts, reportedAt, hasEnded, why, undos }) => [
-      `rule ${rule}: ${verdict}${hasEnded ? ', the match is over' : ''}${reportedAt ? ` (report of ${reportedAt})` : ''}`,
+      `rule ${rule}: ${verdict}${hasEnded ? ', the match is over' : ''}${reportedAt ? ` (report of ${timeWords(reportedAt)})` : ''}`,
       ...factTexts(facts, Date.parse(readAt)).map((line) => `  ${line}`),
       ...(why === null ? [] : [`  ${showHidden(why)}`]),
       ...undos.map(

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { ReportEvidence } from '../../../contract/report.ts';
 import type { DecisionNow } from '../../../domain/decision.ts';
 import { guardLines, guardsOf } from '../../../domain/guards.ts';
+import { type RolloutState, stateOfRollout, stepOfText } from '../../../domain/rollout.ts';
 import { leastMode, type Mode, type Rule } from '../../../domain/rule.ts';
 import type { RuleTestReport } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
@@ -18,6 +19,7 @@ import { countText, factTexts, meanwhileText, plural, showHidden } from '../../r
 import { Who } from '../../report/html/document.tsx';
 import { Link } from '../../report/html/link.tsx';
 import { Code, Lines, Mark, type Row, Table, Term, Words } from '../../report/html/text.tsx';
+import { rolloutText } from '../../report/rule-view.ts';
 import { reasonWords } from '../../report/words.ts';
 import { addressOf, within } from '../address.ts';
 import { readPage } from '../answer.tsx';
@@ -98,6 +100,7 @@ async function loaded(deps: HttpDeps, range: Range) {
   const over = await talliesOver(deps, range);
   const { byRule: tallies, nowMs } = over;
   const inForce = await claimsByRule(deps);
+  const rollouts = rules.some(({ rollout }) => rollout) ? await deps.reader.rollouts() : [];
   const reports = await testReports(deps, rules);
   const newest = newestOf([...tallies.values()].flatMap(([last]) => last ?? []));
   return (
@@ -125,6 +128,7 @@ async function loaded(deps: HttpDeps, range: Range) {
               tallies: tallies.get(rule.id) ?? [],
               over,
               inForce: inForce.get(rule.id) ?? 0,
+              rollouts,
               report: reports.get(rule.id),
               evidence: deps.evidence?.isKept() ? evidenceView(rule, deps.evidence) : undefined,
             }),
@@ -194,12 +198,17 @@ interface AboutRule {
   tallies: readonly RunTally[];
   over: Tallies;
   inForce: number;
+  /** Of rules with a rollout. */
+  rollouts: readonly RolloutState[];
   report: RuleTestReport | undefined;
   /** Null: there is none yet; undefined: no history is kept. */
   evidence: ReportEvidence | null | undefined;
 }
 
-function ruleRow(rule: Rule, { daemonMode, newest, tallies, over, inForce, report, evidence }: AboutRule): Row {
+function ruleRow(
+  rule: Rule,
+  { daemonMode, newest, tallies, over, inForce, rollouts, report, evidence }: AboutRule,
+): Row {
   const { id, title, severity, subject, then } = rule;
   const [last] = tallies;
   return {
@@ -220,7 +229,10 @@ function ruleRow(rule: Rule, { daemonMode, newest, tallies, over, inForce, repor
           <Term>{action}</Term>
         </div>
       )),
-      <RuleMode rule={rule} daemonMode={daemonMode} />,
+      <>
+        <RuleMode rule={rule} daemonMode={daemonMode} />
+        {rule.rollout ? <div class="quiet">{shortRollout(rule, stateOfRollout(rule, rollouts))}</div> : null}
+      </>,
       last === undefined ? (
         '—'
       ) : (
@@ -237,6 +249,11 @@ function ruleRow(rule: Rule, { daemonMode, newest, tallies, over, inForce, repor
       <TestsMark report={report} />,
     ],
   };
+}
+
+/** Its page has until when, and why it was stopped. */
+function shortRollout(rule: Rule, state: RolloutState | undefined): string {
+  return `${stepOfText(rolloutText(rule, state))}${state?.braked ? ', stopped' : ''}`;
 }
 
 /** What its evidence allows beside what it does; the rule's page has all of it. */
