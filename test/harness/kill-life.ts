@@ -3,7 +3,7 @@
 // states over time.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { sqliteDatabase } from '../../src/domain/database.ts';
 import { composeReader } from '../../src/runtime/compose/reader.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
@@ -62,8 +62,9 @@ function start(org: Organization, main: readonly string[]): ChildProcess {
 
 /** Until it has printed its address, or has ended. */
 async function listening({ dbFile }: Organization, child: ChildProcess): Promise<void> {
-  const said = () => (existsSync(`${dbFile}.daemon.json`) ? readFileSync(`${dbFile}.daemon.json`, 'utf8') : '');
-  while (child.exitCode === null && !said().includes(`"pid":${child.pid},`)) await systemClock.sleep(20);
+  // A daemon that ends removes it.
+  const said = () => readFile(`${dbFile}.daemon.json`, 'utf8').catch(() => '');
+  while (child.exitCode === null && !(await said()).includes(`"pid":${child.pid},`)) await systemClock.sleep(20);
 }
 
 /** Kills it; false when it had ended by itself. */
