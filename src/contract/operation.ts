@@ -94,6 +94,8 @@ export function encodedJson<T extends z.ZodType>(schema: T, answer: z.output<T>)
 /** Who asks, for the record. */
 export interface Asking {
   by: string;
+  /** Of a person: as in `Caller`. */
+  groups?: string[] | undefined;
   /** What a run is stored with that may be asked for again: of a request with an Idempotency-Key. */
   onceId?: string | undefined;
 }

@@ -47,10 +47,12 @@ export interface TokenStore {
 
 // Who is signed in to the page: links that work once, and sessions.
 
-/** The caller: the name is recorded with what they do. It is the token's, or that of a user with it: `ana (token admin)`. */
+/** The caller: the name is recorded with what they do. It is the token's, that of a user with it (`ana (token admin)`), or of a person (`asPerson`). */
 export interface Caller {
   name: string;
   scope: Scope;
+  /** Of a person: the groups that the identity provider named, of those that settings or rules name. */
+  groups?: string[] | undefined;
   /** The hash of the token that they hold: 64 hex digits. Undefined: the right comes from no token. */
   token?: string | undefined;
 }

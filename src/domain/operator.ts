@@ -116,6 +116,8 @@ interface Said {
 export interface Operator extends Said {
   /** A token's name, or one of the forms below. */
   by: string;
+  /** Of a person whom a provider vouched for, when they asked: those that may approve. */
+  groups?: string[] | undefined;
 }
 
 /** What records keep of that, in one text; undefined: nothing was said. */
@@ -158,6 +160,36 @@ export function withToken(user: string, token: string): string {
 /** A person at the terminal of a daemon who signed in to its page: `ana (page)`. */
 export function onPage(user: string): string {
   return `${user} (page)`;
+}
+
+/** Whom an identity provider vouched for. INVARIANT: `issuer` and `sub` name the person; an address may be another's tomorrow. */
+export interface Person {
+  /** Verified by the provider. */
+  email: string;
+  sub: string;
+  issuer: string;
+}
+
+/** `ana@example.com (00u1 at https://id.example.com)`. INVARIANT: no other form has ` at `, since neither names of users nor of tokens do so in parentheses. */
+export function asPerson({ email, sub, issuer }: Person): string {
+  return `${email} (${inParentheses(sub)} at ${issuer})`;
+}
+
+/** Undefined for an actor of another form. */
+export function personOf(actor: string): Person | undefined {
+  const [, email, sub, issuer] = /^([^\s()]+) \(([^\s()]+) at (https?:\/\/[^\s()]+)\)$/.exec(actor) ?? [];
+  if (email === undefined || sub === undefined || issuer === undefined) return undefined;
+  return { email, sub: decodeURIComponent(sub), issuer };
+}
+
+/** As lines for people have it; records have the whole of it. */
+export function actorText(actor: string): string {
+  return personOf(actor)?.email ?? actor;
+}
+
+/** Any text of a provider, of which no other actor can be made. */
+function inParentheses(text: string): string {
+  return encodeURIComponent(text).replace(/[()]/g, (one) => (one === '(' ? '%28' : '%29'));
 }
 
 /** The token of `ana (token admin)`; a text of another form as it is. */

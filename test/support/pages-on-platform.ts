@@ -16,8 +16,8 @@ export function pagesOnPlatform(on: OnPlatform, rules: readonly LoadedRule[], ov
   const reading = { reader: store, clock };
   const really =
     <Id extends ActingId>(id: Id) =>
-    async (input: Parsed<Id>, { by }: { by: string }) =>
-      shown(reading, id, await done({ engine, appliesAtOnce: true }, id, input, by));
+    async (input: Parsed<Id>, who: { by: string }) =>
+      shown(reading, id, await done({ engine, appliesAtOnce: true }, id, input, who));
   return openPages({
     reader: store,
     clock: { nowMs: () => clock.nowMs(), monotonicMs: () => clock.monotonicMs(), sleep: () => new Promise(() => {}) },

@@ -175,7 +175,7 @@ async function acts<Id extends OperationId>(io: Io, config: Config, id: Id, inpu
   try {
     const { engine } = composition;
     return await namingApi(config, async () => {
-      const what = await done({ engine, appliesAtOnce: false }, id as ActingId, input as never, actorHere());
+      const what = await done({ engine, appliesAtOnce: false }, id as ActingId, input as never, { by: actorHere() });
       return (await shown(readingOf(composition), id as ActingId, what)) as never;
     });
   } finally {

@@ -347,7 +347,7 @@ export function operationsOf({ performer }: { performer: Performer }, context: C
 }
 
 export function askingOf({ var: { caller, onceId } }: Ctx): Asking {
-  return { by: caller.name, onceId };
+  return { by: caller.name, groups: caller.groups, onceId };
 }
 
 /** The first status of the entry, with what it says of the answer. */

@@ -66,7 +66,7 @@ export function turnsIn(
   reading: Pick<Reading, 'reader' | 'evidence' | 'clock'>,
 ): Turns {
   return {
-    operate: async (id, input, { by }) =>
-      shown(reading, id, await queue.inTurn('operator', by, () => done(acting, id, input, by))),
+    operate: async (id, input, who) =>
+      shown(reading, id, await queue.inTurn('operator', who.by, () => done(acting, id, input, who))),
   };
 }

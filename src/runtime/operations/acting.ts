@@ -124,6 +124,8 @@ async function answeredRequest(
   return views.request(store, request, clock.nowMs());
 }
 
+type Who = Pick<Asking, 'by' | 'groups'>;
+
 /** What an operation that may call something is done with. */
 export interface Acting {
   engine: Engine;
@@ -158,15 +160,16 @@ export type ActingId = keyof Done;
 /** Doing it is apart from showing what was done: a worker of this version does what one of the version before asked for, and answers in its form. */
 const ACTING: {
   readonly [Id in ActingId]: {
-    does(acting: Acting, input: Parsed<Id>, by: string): Promise<Done[Id]>;
+    does(acting: Acting, input: Parsed<Id>, who: Who): Promise<Done[Id]>;
     shows(shown: Shown, done: Done[Id]): Promise<Output<Id>>;
   };
 } = {
   approvePlan: {
-    does: async (acting, { id, rules, only, except, keys, digest, breakGlass, ...said }, by) => {
+    does: async (acting, { id, rules, only, except, keys, digest, breakGlass, ...said }, who) => {
       const { engine, appliesAtOnce } = acting;
+      const { by } = who;
       const part = { rules, only, except, keys, digest };
-      const { plan, ...others } = await approvePart(engine, id, part, { ...said, by }, breakGlass);
+      const { plan, ...others } = await approvePart(engine, id, part, { ...said, ...who }, breakGlass);
       if (breakGlass) void engine.afterwards?.();
       if (!appliesAtOnce) return { plan, ...others };
       const isStopped = (await engine.store.stop()) !== undefined;
@@ -179,16 +182,16 @@ const ACTING: {
     shows: answeredPart,
   },
   rejectPlan: {
-    does: ({ engine }, { id, digest, ...said }, by) =>
+    does: ({ engine }, { id, digest, ...said }, { by }) =>
       answerPart(engine, id, 'reject', { rules: [], only: [], except: [], digest }, { ...said, by }),
     shows: answeredPart,
   },
   applyPlan: {
-    does: (acting, { id, breakGlass, ...said }, by) => applied(acting, id, { ...said, by }, breakGlass),
+    does: (acting, { id, breakGlass, ...said }, { by }) => applied(acting, id, { ...said, by }, breakGlass),
     shows: answered,
   },
   addExemption: {
-    does: ({ engine }, request, by) => exempt(engine, request, by),
+    does: ({ engine }, request, { by }) => exempt(engine, request, by),
     shows: async ({ clock }, { exemption, covers, released }) => ({
       ...views.exemption(exemption, clock.nowMs()),
       covers: covers ?? null,
@@ -196,23 +199,23 @@ const ACTING: {
     }),
   },
   resolveIntent: {
-    does: ({ engine }, { id, as, ...said }, by) => resolveIntent(engine, id, as, { ...said, by }),
+    does: ({ engine }, { id, as, ...said }, { by }) => resolveIntent(engine, id, as, { ...said, by }),
     shows: async (_, intent) => views.intent(intent),
   },
   resumeRollout: {
-    does: ({ engine }, { id, ...said }, by) => alerted(engine, resumeRollout(engine, id, { ...said, by })),
+    does: ({ engine }, { id, ...said }, { by }) => alerted(engine, resumeRollout(engine, id, { ...said, by })),
     shows: async (_, { rule, state }) => views.rollout(rule, state),
   },
   restartRollout: {
-    does: ({ engine }, { id, ...said }, by) => alerted(engine, restartRollout(engine, id, { ...said, by })),
+    does: ({ engine }, { id, ...said }, { by }) => alerted(engine, restartRollout(engine, id, { ...said, by })),
     shows: async (_, { rule, state }) => views.rollout(rule, state),
   },
   checkSubject: {
-    does: ({ engine }, { kind, id, owner }, by) => checkAgain(engine, kind, id, by, owner),
+    does: ({ engine }, { kind, id, owner }, { by }) => checkAgain(engine, kind, id, by, owner),
     shows: async (_, checked) => views.checked(checked),
   },
   releaseClaims: {
-    does: async ({ engine }, { target, rule, ...said }, by) => {
+    does: async ({ engine }, { target, rule, ...said }, { by }) => {
       if (target !== undefined) return releaseClaims(engine, target, { ...said, by });
       const planned = await planRelease(engine, rule ?? '', { ...said, by });
       void engine.afterwards?.();
@@ -238,8 +241,8 @@ export function isActing(id: string): id is ActingId {
 }
 
 /** Errors: those of the operation. */
-export function done<Id extends ActingId>(acting: Acting, id: Id, input: Parsed<Id>, by: string): Promise<Done[Id]> {
-  return ACTING[id].does(acting, input, by);
+export function done<Id extends ActingId>(acting: Acting, id: Id, input: Parsed<Id>, who: Who): Promise<Done[Id]> {
+  return ACTING[id].does(acting, input, who);
 }
 
 export function shown<Id extends ActingId>(reading: Shown, id: Id, what: Done[Id]): Promise<Output<Id>> {

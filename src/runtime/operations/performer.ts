@@ -140,7 +140,7 @@ const TAKING_TURNS: Handlers<Offering, ActingId> = {
   // Without a release it calls nothing, and counts from the next call on: it waits for no turn.
   addExemption: async (deps, input, asking) => {
     if (input.release) return inTurn('addExemption')(deps, input, asking);
-    const what = await done({ engine: deps.engine, appliesAtOnce: false }, 'addExemption', input, asking.by);
+    const what = await done({ engine: deps.engine, appliesAtOnce: false }, 'addExemption', input, asking);
     return shown(deps, 'addExemption', what);
   },
   resolveIntent: inTurn('resolveIntent'),

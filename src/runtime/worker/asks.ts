@@ -24,9 +24,9 @@ const ANSWER_MS = 10 * 60_000;
 
 export function turnsByJobs({ jobs, asks, organization, newId, signal }: AskingWorkers): Turns {
   return {
-    operate: async (operation, input, { by }) => {
+    operate: async (operation, input, { by, groups }) => {
       const id = newId();
-      await asks.add(id, { operation, said: { form: 'named', value: { by, input } } });
+      await asks.add(id, { operation, said: { form: 'named', value: { by, ...(groups && { groups }), input } } });
       const job = { organization, kind: 'operate', payload: { ask: id }, by: tokenOf(by) } as const;
       const ticket = await jobs.ask(job);
       const wanted = { organization, id: ticket.id, until: 'ended', timeoutMs: ANSWER_MS, signal } as const;
@@ -72,12 +72,17 @@ const POSITIONAL: Readonly<Record<string, (said: readonly unknown[]) => { id: Ac
     releaseRule: ([rule, by, reason]) => ({ id: 'releaseClaims', by, input: { rule, reason: given(reason) } }),
   };
 
-const NAMED = z.strictObject({ by: z.string(), input: z.record(z.string(), z.unknown()) });
+const NAMED = z.strictObject({
+  by: z.string(),
+  groups: z.array(z.string()).exactOptional(),
+  input: z.record(z.string(), z.unknown()),
+});
 
 export interface Asked {
   id: ActingId;
   input: Parsed<ActingId>;
   by: string;
+  groups: string[] | undefined;
   form: Kept['form'];
 }
 
@@ -90,9 +95,10 @@ export async function askedFor(asks: Pick<Asks, 'find'>, ask: string): Promise<A
   const { form, value } = said;
   try {
     const of = form === 'positional' && Object.hasOwn(POSITIONAL, operation) ? POSITIONAL[operation] : undefined;
-    const { id, by, input } = of?.(value as unknown[]) ?? { id: operation, ...NAMED.parse(value) };
+    const named = () => ({ id: operation, ...NAMED.parse(value) });
+    const { id, by, input, groups } = { groups: undefined, ...(of?.(value as unknown[]) ?? named()) };
     if (!isActing(id)) throw new AppError('usage', 'it is of another version');
-    return { id, input: parsedInput(OPERATIONS[id], input), by: z.string().parse(by), form };
+    return { id, input: parsedInput(OPERATIONS[id], input), by: z.string().parse(by), groups, form };
   } catch (error) {
     const fault = error instanceof AppError ? error.message : 'it is said in another form';
     throw new AppError('internal', `this worker cannot do the operation \`${operation}\`: ${fault}`);

@@ -227,8 +227,8 @@ function workOf(worked: Worked): Record<JobKind, JobHandler> {
         const { engine } = composition;
         const { ask } = ASKED.parse(job.payload);
         const asks = new Asks(worked.server.pool, job.organization);
-        const { id, input, by, form } = await askedFor(asks, ask);
-        const what = await done({ engine, appliesAtOnce: true }, id, input, by);
+        const { id, input, form, ...who } = await askedFor(asks, ask);
+        const what = await done({ engine, appliesAtOnce: true }, id, input, who);
         const reading = readingOf(composition);
         await asks.answer(ask, { form, value: form === 'positional' ? what : await shown(reading, id, what) });
         return null;

@@ -1,6 +1,6 @@
 // http: whom the records name: the token, or with scope `admin` the user that its holder names.
 import { expect, it } from 'vitest';
-import { tokenOf } from '../../../src/domain/operator.ts';
+import { actorText, asPerson, onPage, personOf, tokenOf, withToken } from '../../../src/domain/operator.ts';
 import { openEndpoint } from '../../support/endpoint.ts';
 
 it.each([
@@ -27,4 +27,15 @@ it.each(['', 'x'.repeat(65), 'ana (token boss)', '%00', '%E0%A4%A', '%E2%80%AEan
 
 it('the places of a token are counted under its name, whoever holds it', () => {
   expect(['ana (token admin)', 'ci', 'ana (command line)'].map(tokenOf)).toEqual(['admin', 'ci', 'ana (command line)']);
+});
+
+it('a person is named by address, issuer and whatever id the provider has for them, and no other actor reads as one', () => {
+  const issuer = 'https://id.example.com/realms/a';
+  for (const sub of ['00u1', 'a b (c) at https://other.example.com', 'ü|%28']) {
+    const person = { email: 'ana@example.com', sub, issuer };
+    expect(personOf(asPerson(person))).toEqual(person);
+    expect(actorText(asPerson(person))).toBe('ana@example.com');
+  }
+  for (const actor of [onPage('ana at https://x'), withToken('ana', 'admin'), 'ci', 'the schedule'])
+    expect([personOf(actor), actorText(actor)]).toEqual([undefined, actor]);
 });
