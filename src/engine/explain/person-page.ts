@@ -46,12 +46,14 @@ const REQUESTS_READ = 50;
 /** Undefined: the match that the link is about is over, with what this person asked about it, or is not this person's any more. */
 export async function personPage(deps: PersonPageDeps, link: PersonLink): Promise<PersonPage | undefined> {
   const { person, episodeId } = link;
-  const { rows, total = rows.length, readAt } = await ownDevices(deps, person);
   const [episode] = await deps.reader.episodesInForce([episodeId]);
   const requests = (await deps.reader.exemptionRequests({ person, limit: REQUESTS_READ })).rows;
   const asked = requests.find((one) => one.episodeId === episodeId && isToBeRead(one, deps.clock.nowMs()));
   const subject = episode?.subject ?? (asked && ({ kind: 'device', id: asked.device } as const));
-  if (!subject || !isOwn({ subject }, person, rows)) return undefined;
+  // Before their devices are read: the time of a refusal tells nobody whether the person still has some.
+  if (!subject) return undefined;
+  const { rows, total = rows.length, readAt } = await ownDevices(deps, person);
+  if (!isOwn({ subject }, person, rows)) return undefined;
   const first = (one: ListedSubject) => Number(one.identity.id !== subject.id);
   const shown = rows.toSorted((one, other) => first(one) - first(other)).slice(0, DEVICES_MAX);
   const notices = (await deps.reader.notices({ address: person, statuses: COUNTING }, NOTICES_READ)).rows;

@@ -53,7 +53,8 @@ export function sentPath(context: Asked): string {
   return getPath(context.req.raw);
 }
 
-const LINK = new RegExp(`(?<=${PEOPLE_PATH}/)[^/]+`, 'gi');
+/** Also at a path that is none of theirs: a client that changed an address still sends the link in it. */
+const LINK = new RegExp(`(?<=${PEOPLE_PATH}/)[^/]+|[\\w-]{40,}`, 'gi');
 
 /** The same for a log: the link of a person is left out. */
 export function shownPath(path: string): string {

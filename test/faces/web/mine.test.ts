@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/base/time.ts';
 import type { Performer } from '../../../src/contract/table.ts';
 import { sqliteDatabase } from '../../../src/domain/database.ts';
-import { PEOPLE_PATH } from '../../../src/domain/person-link.ts';
+import { PEOPLE_PATH, sealLink } from '../../../src/domain/person-link.ts';
 import { checkAgain } from '../../../src/engine/operate/check-again.ts';
 import { stopEverything } from '../../../src/engine/operate/commands.ts';
 import { refuseRequest, requestsOf } from '../../../src/engine/operate/exemption-requests.ts';
@@ -66,6 +66,21 @@ function open(alone = false, over: Partial<People> = {}) {
       body: new URLSearchParams(fields).toString(),
     });
   return { ask, post };
+}
+
+/** The store, noting what is read of it, and how many rows. */
+function reading(reads: string[]): People['reader'] {
+  return new Proxy(on.store, {
+    get: (store, name) => {
+      const method: unknown = Reflect.get(store, name);
+      if (typeof method !== 'function') return method;
+      return async (...given: unknown[]) => {
+        const found = await method.apply(store, given);
+        reads.push(`${String(name)}: ${(found.rows ?? found).length}`);
+        return found;
+      };
+    },
+  });
 }
 
 /** As the endpoint has it, without a queue. */
@@ -168,6 +183,38 @@ describe('what opens nothing', () => {
     expect(new Set(answers.map(({ html }) => html))).toHaveLength(1);
     expect((await ask(await linkOf())).status).toBe(200);
     expect(warnings.join('')).not.toContain(token);
+  });
+
+  it('is read alike, so that no time tells whether a link was ours, or whether the person is known', async () => {
+    await banned();
+    await linkOf();
+    const secret = (await people.links.secret()) ?? '';
+    const link = (person: string, key = secret) =>
+      sealLink(
+        key,
+        people.organization,
+        { person, episodeId: 'over', madeAt: on.clock.now + HOUR_MS },
+        Buffer.alloc(12),
+      );
+    const tries = {
+      strange: 'x',
+      foreign: link(ADA, 'another'),
+      'of nobody': link('eve@x.org'),
+      over: link(ADA),
+      revoked: '',
+    };
+    tries.revoked = (await linkOf()).slice(PEOPLE_PATH.length + 1);
+    await refuseLinks(people, ADA, 'forwarded', 'ops');
+    const found = new Map<string, string[]>();
+    for (const [name, token] of Object.entries(tries)) {
+      const reads: string[] = [];
+      const reader = reading(reads);
+      const { status } = await open(false, { reader }).ask(`${PEOPLE_PATH}/${token}`);
+      expect(status).toBe(404);
+      found.set(name, reads);
+    }
+    for (const reads of found.values()) expect(reads).toEqual(found.get('strange'));
+    expect(found.get('strange')).toEqual(['episodesInForce: 0', 'exemptionRequests: 0']);
   });
 
   it('is refused after sixty tries of one address in a minute, and a good link never is for what others tried', async () => {
