@@ -209,7 +209,7 @@ export interface ActionTraits {
   auditedAs?: string;
   /** What a target is called after it, for people: `banned`. Only where it takes access away. */
   stateText?: string;
-  /** What its owner is warned of, after "if it is not mended in time": `it is banned: …`. */
+  /** What its owner is warned of, after "if it is not mended in time": `it is blocked: …`. */
   warnText?: string;
   /**
    * What else it writes with these settings, as paths that `when` could read (`ServiceSpec`,

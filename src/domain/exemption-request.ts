@@ -85,21 +85,25 @@ export const GRANT_UNDOES_NOTHING =
   'what was done before stays in force until its rule no longer matches or an operator releases it';
 
 /** For the person who asked, in plain words; the operator's sentence follows it. */
-export function requestWords(request: ExemptionRequest, nowMs: number): string {
+export function requestWords(
+  request: ExemptionRequest,
+  nowMs: number,
+  times: (atMs: number) => string = timeText,
+): string {
   const { forMs, exemptUntil } = request;
   switch (requestStatusAt(request, nowMs)) {
     case 'waiting':
-      return `You asked for an exemption of ${spanText(forMs)}. Nobody has answered yet; the request expires at ${timeText(expiresAtOf(request))}.`;
+      return `You asked for an exemption of ${spanText(forMs)}. Nobody has answered yet; the request expires at ${times(expiresAtOf(request))}.`;
     case 'granted':
       return exemptUntil !== undefined && exemptUntil <= nowMs
-        ? `Granted. The exemption ended at ${timeText(exemptUntil)}.`
-        : `Granted until ${timeText(exemptUntil ?? nowMs)}: nothing new is done to this device until then. What was done before stays until the problem is mended or an operator undoes it.`;
+        ? `Granted. The exemption ended at ${times(exemptUntil)}.`
+        : `Granted until ${times(exemptUntil ?? nowMs)}: nothing new is done to this device until then. What was done before stays until the problem is mended or an operator undoes it.`;
     case 'refused':
       return 'Refused.';
     case 'withdrawn':
       return 'You withdrew this request.';
     case 'expired':
-      return `Nobody answered in time: the request expired at ${timeText(expiresAtOf(request))}. You can ask again.`;
+      return `Nobody answered in time: the request expired at ${times(expiresAtOf(request))}. You can ask again.`;
   }
 }
 

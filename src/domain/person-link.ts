@@ -143,12 +143,14 @@ export interface PersonCheck {
 
 /** What a person may do on their page. Errors of all: AppError. */
 export interface PeoplePort {
+  /** Of the times that people read, such as `Europe/Berlin`. */
+  timeZone: string;
   /** Undefined: the link opens nothing. */
   open(token: string): Promise<PersonPage | undefined>;
   /** Asks an operator to leave a device of theirs alone for a time. */
   ask(asked: AskedExemption): Promise<unknown>;
   /**
-   * Has a device of theirs read now, and what it mended undone. The audit has the person as who asked. Errors: `conflict` for one that is no longer
+   * Has a device of theirs read now, and what it mended undone. The audit has the person as who asked. Errors: `not_found` for one that is no longer
    * theirs, of which nothing is told.
    */
   check(person: string, device: string): Promise<PersonCheck>;

@@ -32,6 +32,7 @@ export interface PersonPageDeps {
     | 'run'
     | 'notices'
     | 'exemptionRequests'
+    | 'exemption'
   >;
   actions: ReadonlyMap<ActionName, Action>;
   rules(): readonly Rule[];
@@ -47,7 +48,7 @@ const REQUESTS_READ = 50;
 export async function personPage(deps: PersonPageDeps, link: PersonLink): Promise<PersonPage | undefined> {
   const { person, episodeId } = link;
   const [episode] = await deps.reader.episodesInForce([episodeId]);
-  const requests = (await deps.reader.exemptionRequests({ person, limit: REQUESTS_READ })).rows;
+  const requests = await requestsOf(deps, person);
   const asked = requests.find((one) => one.episodeId === episodeId && isToBeRead(one, deps.clock.nowMs()));
   const subject = episode?.subject ?? (asked && ({ kind: 'device', id: asked.device } as const));
   // Before their devices are read: the time of a refusal tells nobody whether the person still has some.
@@ -69,6 +70,17 @@ export async function openMatches(deps: PersonPageDeps, person: string): Promise
   for (const { identity } of rows) found.push(...(await heldBy(deps, identity.serial)).episodes.values());
   const own = found.filter((episode) => isOwn(episode, person, rows));
   return [...new Map(own.map((one) => [one.id, one])).values()].sort((one, other) => other.since - one.since);
+}
+
+/** One that was granted ends with the exemption, which may have been ended early. */
+async function requestsOf({ reader }: PersonPageDeps, person: string): Promise<ExemptionRequest[]> {
+  const { rows } = await reader.exemptionRequests({ person, limit: REQUESTS_READ });
+  return Promise.all(
+    rows.map(async (request) => {
+      const found = request.exemption === undefined ? undefined : await reader.exemption(request.exemption);
+      return found ? { ...request, exemptUntil: found.endedAt ?? found.expiresAt } : request;
+    }),
+  );
 }
 
 /** It waits for an answer, or the answer came within a week. */
@@ -136,14 +148,17 @@ async function deviceOf(
   const own = [...held.episodes.values()].filter(({ subject }) =>
     subject.kind === 'device' ? subject.id === id : nameKey(subject.id) === nameKey(person),
   );
+  const asked = requests.filter(({ device }) => device === id);
+  // The next run cancels what was said of a deadline.
+  const isExempt = asked.some(({ exemptUntil = 0 }) => exemptUntil > deps.clock.nowMs());
   return {
     ...{ id, name, serial, platform, model, readAt },
     blocked: await blockedOf(deps, identity, facts, readAt),
-    problems: own.map((episode) => problemOf(deps, episode, held, notices)),
+    problems: own.map((episode) => problemOf(deps, episode, held, isExempt ? [] : notices)),
     hasOther: own.length < held.episodes.size,
     factors: notices.find(({ content }) => content.device.id === id)?.content.factors ?? [],
     done,
-    requests: requests.filter(({ device }) => device === id),
+    requests: asked,
   };
 }
 

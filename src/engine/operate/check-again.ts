@@ -132,11 +132,11 @@ export async function checkAgain(
   return { found, isRepeat: false, run: run.seq, undos: await undosOf(engine, found) };
 }
 
-/** Errors: AppError `conflict`. */
+/** Errors: AppError `not_found`. */
 function demandOwner({ subject, owners }: Pick<CheckFound, 'subject' | 'owners'>, owner: string | undefined): void {
   if (owner === undefined || owners.some((one) => one.toLowerCase() === owner.toLowerCase())) return;
   throw new AppError(
-    'conflict',
+    'not_found',
     `${subject.kind} \`${subject.id}\` is no longer one of \`${owner}\`: nothing was done`,
   );
 }

@@ -38,8 +38,9 @@ export function personLinks(people: People): PersonLinks {
   return { of: (person, episodeId) => linkOf(people, person, episodeId) };
 }
 
-export function peoplePort(people: People, engine: Asks, performer: Performer): PeoplePort {
+export function peoplePort(people: People, engine: Asks, performer: Performer, timeZone: string): PeoplePort {
   return {
+    timeZone,
     open: (token) => openPage(people, people, token),
     ask: (asked) => askExemption(engine, asked),
     check: async (person, id) => {

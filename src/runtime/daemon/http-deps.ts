@@ -156,7 +156,7 @@ export function composedDeps(composition: Composition, work: WorkPorts): Compose
     evidence,
     stream: { onAudited, onProgress: (listener) => underWay.onProgress(listener), ending },
     answers: composition.answers,
-    people: peoplePort(composition.people, { ...engine, store }, performer),
+    people: peoplePort(composition.people, { ...engine, store }, performer, config.mail.timeZone),
     publicUrl: config.notify.publicUrl,
     hosts: {
       listenHost: config.listen.host,

@@ -59,7 +59,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   since: { what: 'since when it is so', of: ({ message, timeZone }) => wallText(timeZone, message.since) },
   due: { what: 'when the action becomes due', of: ({ message, timeZone }) => wallText(timeZone, message.dueAt) },
   action: {
-    what: 'what happens then, as the end of a sentence: `it is banned: …`',
+    what: 'what happens then, as the end of a sentence: `it is blocked: …`',
     of: ({ message: { action }, actions }) =>
       actions.get(action)?.warnText ?? `\`${spellHidden(action)}\` is done on it`,
   },

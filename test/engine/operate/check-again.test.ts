@@ -125,7 +125,7 @@ describe('a check again', () => {
     expect(on.platform.effects).toEqual(['ban S-d1']);
     expect(await ask('bob@example.org')).toMatchObject({ found: { owners: ['Bob@example.org'] } });
     expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
-    await expect(ask('ann@example.org')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(ask('ann@example.org')).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('undoes nothing on a report that is not newer, and says how old it is', async () => {

@@ -49,7 +49,7 @@ function open(alone = false, over: Partial<People> = {}) {
       publicUrl: BASE,
       log: { debug: complain, info: complain, warn: complain, error: complain },
       metrics: { answered: () => {} },
-      people: peoplePort({ ...people, ...over }, { ...on.engine, store: on.store }, performer),
+      people: peoplePort({ ...people, ...over }, { ...on.engine, store: on.store }, performer, 'Europe/Berlin'),
     },
     alone,
   );

@@ -65,7 +65,7 @@ export const banDevice: Action = {
   nameFor: { user: 'ban_devices' },
   takesDevice: true,
   stateText: 'banned',
-  warnText: 'it is banned: it can no longer reach what your organization protects',
+  warnText: 'it is blocked: it can no longer reach what your organization protects',
   // Only unpaged lists show which devices a user has, and whose a device is: two devices of one owner are held, and owners are warned.
   unpaged: ({ subject, owners, notice }) =>
     subject === 'user' ? ['users', 'devices'] : owners === 'all' && !notice ? [] : ['devices'],

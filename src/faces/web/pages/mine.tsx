@@ -1,10 +1,10 @@
 // web: a person's own page, for somebody whose laptop has just stopped working, on a phone: which of their devices works, what is wrong, how it is
 // mended, until when, what was done. In: what a link opens. Out: pages without a script, in plain words. INVARIANT: they lead to no other page.
 
-import type { Child } from 'hono/jsx';
+import { type Child, createContext, useContext } from 'hono/jsx';
 import { z } from 'zod';
-import { DAY_MS, spanText, timeText } from '../../../base/time.ts';
-import { lineOf } from '../../../domain/errors.ts';
+import { DAY_MS, isoTime, spanText, wallText } from '../../../base/time.ts';
+import { AppError, lineOf } from '../../../domain/errors.ts';
 import { REQUEST_REASON_MAX, requestStatusAt, requestWords } from '../../../domain/exemption-request.ts';
 import type { Fact } from '../../../domain/facts.ts';
 import {
@@ -20,15 +20,20 @@ import { Problem, problemOf } from '../../http/problem.ts';
 import { type Ctx, leadTo, type Pages, param, readForm } from '../../http/route.ts';
 import { actWords, asSentence, factText } from '../../report/fact-text.ts';
 import { Base, Form, Link, useAddress } from '../../report/html/link.tsx';
-import { Code, Mark, Name, When, Words } from '../../report/html/text.tsx';
+import { Code, Mark, Name, Words } from '../../report/html/text.tsx';
 import { assetPath, assetRoutes, zippedResponse } from '../assets.ts';
 import { Ago } from '../parts/figures.tsx';
 
 export function peoplePages(deps: PeopleDeps): Pages {
   const admission = new Admission(deps.clock, deps.people);
+  const devices = (context: Ctx, page: PersonPage, said?: Child) => (
+    <Zone value={deps.people?.timeZone ?? 'UTC'}>
+      <Devices page={page} nowMs={deps.clock.nowMs()} path={pathOf(context)} said={said} />
+    </Zone>
+  );
   const show = async (context: Ctx) => {
     const page = await admission.open(context);
-    return answer(context, headOf(page), <Devices page={page} nowMs={deps.clock.nowMs()} path={pathOf(context)} />);
+    return answer(context, headOf(page), devices(context, page));
   };
   const ask = async (context: Ctx) => {
     const page = await admission.open(context);
@@ -39,12 +44,12 @@ export function peoplePages(deps: PeopleDeps): Pages {
       // What is said is about what they wrote, or about their own requests.
       const problem = problemOf(error);
       if (problem === undefined || problem.status >= 500) throw error;
-      return answer(
-        context,
-        headOf(page),
-        <Devices page={page} nowMs={deps.clock.nowMs()} path={pathOf(context)} fault={problem.message} />,
-        problem,
+      const said = (
+        <p class="notice bad" role="alert">
+          {asSentence(problem.message)}
+        </p>
       );
+      return answer(context, headOf(page), devices(context, page, said), problem);
     }
     return leadTo(context, pathOf(context));
   };
@@ -58,17 +63,20 @@ export function peoplePages(deps: PeopleDeps): Pages {
       found = await deps.people.check(page.person, device);
     } catch (error) {
       deps.log.warn({ device }, `a device could not be checked again: ${lineOf(error)}`);
-      found = 'It could not be checked just now. Try again in a few minutes.';
+      const isLost = error instanceof AppError && error.code === 'not_found';
+      found = isLost ? NOT_THEIRS : 'It could not be checked just now. Try again in a few minutes.';
     }
     // What was mended is over, and the link with it.
     const after = await deps.people.open(param(context, 'link'));
-    const nowMs = deps.clock.nowMs();
-    const rest = after ? <Devices page={after} nowMs={nowMs} path={pathOf(context)} /> : null;
-    const body = (
-      <>
-        <Found found={found} name={own.name || own.model || own.serial} nowMs={nowMs} />
-        {rest}
-      </>
+    const seen = { found, name: own.name || own.model || own.serial, nowMs: deps.clock.nowMs() };
+    const body = after ? (
+      devices(context, after, <Found {...seen} title="Checked again: " />)
+    ) : (
+      <Zone value={deps.people.timeZone}>
+        <h1>Checked again</h1>
+        <Found {...seen} />
+        {typeof found === 'string' ? null : <p>What the message was about is settled, and its link is closed.</p>}
+      </Zone>
     );
     return answer(context, 'Checked again', body);
   };
@@ -81,6 +89,20 @@ export function peoplePages(deps: PeopleDeps): Pages {
     ],
     problem: (problem, context) => answer(context, ...refusalOf(problem), problem),
   };
+}
+
+const NOT_THEIRS = 'The platform does not have it as a device of yours any more, so nothing was done.';
+
+/** Times are named as in mail. */
+const Zone = createContext('UTC');
+
+function useTimes(): (at: number) => string {
+  const zone = useContext(Zone);
+  return (at) => wallText(zone, at);
+}
+
+function When({ at }: { at: number }) {
+  return <time datetime={isoTime(at)}>{useTimes()(at)}</time>;
 }
 
 const pathOf = (context: Ctx) => `${PEOPLE_PATH}/${encodeURIComponent(param(context, 'link'))}`;
@@ -157,17 +179,19 @@ function Whole({ title, children }: { title: string; children: Child }) {
 /** Of the device that the link is about. No name of it: it stands in a tab, and a device chooses its own. */
 function headOf({ devices: [first] }: PersonPage): string {
   if (first?.blocked) return 'Your device is blocked';
-  if (first?.problems.some(({ deadline }) => deadline !== undefined)) return 'Your device is to be mended';
+  if (first?.problems.some(({ deadline }) => deadline !== undefined)) return 'Your device must be mended';
   return first && first.problems.length > 0 ? 'Something is wrong with your device' : 'Your devices';
 }
 
 interface FoundProps {
   found: PersonCheck | string;
+  title?: string;
   name: string;
   nowMs: number;
 }
 
-function Found({ found, name, nowMs }: FoundProps) {
+function Found({ found, title = '', name, nowMs }: FoundProps) {
+  const times = useTimes();
   if (typeof found === 'string')
     return (
       <p class="notice wait" role="status">
@@ -179,7 +203,8 @@ function Found({ found, name, nowMs }: FoundProps) {
   return (
     <section class={`notice ${isOver && !isGone ? 'good' : 'wait'}`} role="status">
       <h2>
-        Checked again: <Name>{name}</Name>
+        {title}
+        <Name>{name}</Name>
       </h2>
       <p>
         Read {isRepeat ? 'less than a minute before, ' : ''}
@@ -189,11 +214,11 @@ function Found({ found, name, nowMs }: FoundProps) {
       {!isGone && rules.length === 0 ? <p>Nothing is wrong with it.</p> : null}
       {rules.map((rule) => (
         <p>
-          <Words>{rule.title}</Words>: {foundText(rule)}{' '}
+          <Words>{rule.title}</Words>: {foundText(rule, times)}{' '}
           {rule.reportedAt === undefined || rule.verdict === 'mended' ? null : (
             <>
-              What the platform knows of it was reported <Ago at={rule.reportedAt} nowMs={nowMs} />: after you mended
-              it, that may take a while.
+              The platform's report of it was made <Ago at={rule.reportedAt} nowMs={nowMs} />. If you have mended it
+              since, the next report may take a while.
             </>
           )}
         </p>
@@ -202,11 +227,14 @@ function Found({ found, name, nowMs }: FoundProps) {
   );
 }
 
-function foundText({ verdict, hasEnded, isUndone, endsAt }: PersonCheck['rules'][number]): string {
+function foundText(
+  { verdict, hasEnded, isUndone, endsAt }: PersonCheck['rules'][number],
+  times: (at: number) => string,
+): string {
   if (verdict === 'mended' && isUndone) return 'mended, and the block is lifted.';
   if (hasEnded) return 'mended. That is over.';
   if (verdict === 'mended')
-    return endsAt === undefined ? 'mended.' : `mended. If it stays so, it is over at ${timeText(endsAt)}.`;
+    return endsAt === undefined ? 'mended.' : `mended. If it stays so, it is over at ${times(endsAt)}.`;
   return verdict === 'unknown' ? 'this cannot be told now.' : 'still wrong.';
 }
 
@@ -215,26 +243,23 @@ interface DevicesProps {
   nowMs: number;
   /** Of the page, with the link in it. */
   path: string;
-  fault?: string;
+  /** What came of what they just did. */
+  said: Child | undefined;
 }
 
-function Devices({ page, nowMs, path, fault }: DevicesProps) {
+function Devices({ page, nowMs, path, said }: DevicesProps) {
   const { devices, more, person } = page;
   return (
     <>
       <h1>{headOf(page)}</h1>
-      {fault === undefined ? null : (
-        <p class="notice bad" role="alert">
-          {asSentence(fault)}
-        </p>
-      )}
+      {said}
       {devices.map((device) => (
         <Device device={device} nowMs={nowMs} path={path} />
       ))}
       {more > 0 ? <p>You have {more} more devices, which are not shown here.</p> : null}
       <p class="quiet">
         This page shows the devices of <Name>{person}</Name> alone. Keep its address to yourself: it opens the page
-        without a password. Times are in UTC.
+        without a password.
       </p>
     </>
   );
@@ -285,7 +310,7 @@ function Device({ device, nowMs, path }: { device: PersonDevice } & Pick<Devices
       )}
       {done.length === 0 ? null : (
         <>
-          <h3>What was done by itself</h3>
+          <h3>What was done automatically</h3>
           <ul class="list">
             {done.map(({ at, action }) => (
               <li>
@@ -298,7 +323,10 @@ function Device({ device, nowMs, path }: { device: PersonDevice } & Pick<Devices
       {problems.length === 0 && blocked?.isOurs !== true ? null : (
         <Form method="post" action={`${path}/check`}>
           <input type="hidden" name="device" value={id} />
-          <button type="submit">Check again</button> <span class="quiet">after you mended it</span>
+          <button type="submit" class="main">
+            Check again
+          </button>{' '}
+          <span class="quiet">after you mended it</span>
         </Form>
       )}
       <Requests device={device} nowMs={nowMs} path={path} />
@@ -309,6 +337,7 @@ function Device({ device, nowMs, path }: { device: PersonDevice } & Pick<Devices
 /** Asking is offered where something is wrong, and while nothing waits. */
 function Requests({ device, nowMs, path }: { device: PersonDevice } & Pick<DevicesProps, 'nowMs' | 'path'>) {
   const { id, problems, blocked, requests } = device;
+  const times = useTimes();
   const waits = requests.some((request) => requestStatusAt(request, nowMs) === 'waiting');
   const mayAsk = !waits && (problems.length > 0 || blocked?.isOurs === true);
   if (requests.length === 0 && !mayAsk) return null;
@@ -317,7 +346,7 @@ function Requests({ device, nowMs, path }: { device: PersonDevice } & Pick<Devic
       <h3>An exemption</h3>
       {requests.map((request) => (
         <p>
-          {requestWords(request, nowMs)}
+          {requestWords(request, nowMs, times)}
           {request.sentence === undefined ? null : (
             <>
               {' '}
@@ -329,22 +358,22 @@ function Requests({ device, nowMs, path }: { device: PersonDevice } & Pick<Devic
       {mayAsk ? (
         <details>
           <summary>Ask for an exemption</summary>
-          <Form method="post" action={`${path}/ask`} class="act">
+          <Form method="post" action={`${path}/ask`}>
             <input type="hidden" name="device" value={id} />
-            <label>
-              Why you need it
-              <textarea name="reason" rows={3} maxlength={REQUEST_REASON_MAX} required />
+            <label class="field">
+              <span>Why you need it</span>
+              <textarea name="reason" rows={4} maxlength={REQUEST_REASON_MAX} required />
             </label>
-            <label>
-              For how long
+            <label class="field">
+              <span>For how long</span>
               <select name="days">
                 {DAYS.map((days) => (
-                  <option value={days}>{spanText(Number(days) * DAY_MS)}</option>
+                  <option value={days}>{days === '1' ? 'a day' : `${days} days`}</option>
                 ))}
               </select>
             </label>
-            <button type="submit">Ask</button>
             <p class="quiet">An operator of your organization reads this, and answers here.</p>
+            <button type="submit">Ask</button>
           </Form>
         </details>
       ) : null}
