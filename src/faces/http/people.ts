@@ -3,14 +3,16 @@
 // opens nothing is one answer.
 
 import { Hono } from 'hono';
+import { DAY_MS } from '../../base/time.ts';
 import { HEALTHZ } from '../../contract/endpoint.ts';
+import { LANES } from '../../domain/jobs.ts';
 import { PEOPLE_PATH, type PeoplePort, type PersonPage } from '../../domain/person-link.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { documentSource, guardedApp } from './app.ts';
 import { Buckets, type HttpDeps, networkOf, RateLimit, tooOften } from './deps.ts';
 import { pathWithin } from './mount.ts';
 import { Problem } from './problem.ts';
-import { type Ctx, type Env, json, type Pages, param, routeOf } from './route.ts';
+import { type Ctx, type Env, json, type Pages, param, routeOf, Turns } from './route.ts';
 
 export interface PeopleDeps extends Pick<HttpDeps, 'clock' | 'hosts' | 'publicUrl' | 'log'> {
   people?: PeoplePort | undefined;
@@ -19,13 +21,19 @@ export interface PeopleDeps extends Pick<HttpDeps, 'clock' | 'hosts' | 'publicUr
 
 /** Of one person in a minute, and of one address that has no link. */
 const VIEWS_PER_MINUTE = 30;
-const ASKS_PER_MINUTE = 6;
 const STRANGERS_PER_MINUTE = 60;
+/** Forms of one person: so many at once, then one a minute, and so many a day. Each check is a run, with its audit entries. */
+const ASKS_AT_ONCE = 6;
+const ASKS_A_DAY = 100;
+/** Checks of all persons: operators keep their places in the lane that both wait in. */
+const CHECKS = { what: 'checks', underWayMax: LANES.operator.placesMax / 4, waitingMax: 200 };
 
 /** What opens a page for a request, as often as it may. */
 export class Admission {
   private readonly views: Buckets;
   private readonly asks: Buckets;
+  private readonly asksOfDay: Buckets;
+  readonly checks = new Turns(CHECKS);
   private readonly strangers: Buckets;
 
   constructor(
@@ -33,7 +41,8 @@ export class Admission {
     private readonly people: PeoplePort | undefined,
   ) {
     this.views = new Buckets(clock, VIEWS_PER_MINUTE, VIEWS_PER_MINUTE);
-    this.asks = new Buckets(clock, ASKS_PER_MINUTE, ASKS_PER_MINUTE);
+    this.asks = new Buckets(clock, 1, ASKS_AT_ONCE);
+    this.asksOfDay = new Buckets(clock, (ASKS_A_DAY * 60_000) / DAY_MS, ASKS_A_DAY);
     this.strangers = new Buckets(clock, STRANGERS_PER_MINUTE, STRANGERS_PER_MINUTE);
   }
 
@@ -45,7 +54,9 @@ export class Admission {
       demand(this.strangers.take(networkOf(context.env?.incoming?.socket?.remoteAddress ?? '')));
       throw new Problem(404, 'not-found', 'Not found', 'the link opens nothing');
     }
-    demand((context.req.method === 'POST' ? this.asks : this.views).take(page.person));
+    const isAsk = context.req.method === 'POST';
+    demand((isAsk ? this.asks : this.views).take(page.person));
+    if (isAsk) demand(this.asksOfDay.take(page.person));
     return page;
   }
 }

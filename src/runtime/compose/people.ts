@@ -9,6 +9,7 @@ import type { PeoplePort, PersonCheck } from '../../domain/person-link.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { ACTIONS } from '../../engine/act/actions.ts';
 import type { PersonPageDeps } from '../../engine/explain/person-page.ts';
+import { CHECK_EVERY_MS } from '../../engine/operate/check-again.ts';
 import { askExemption } from '../../engine/operate/exemption-requests.ts';
 import { type LinkParts, linkOf, openPage } from '../../engine/operate/person-links.ts';
 import type { SqlStore } from '../../store/sql-store.ts';
@@ -39,19 +40,47 @@ export function personLinks(people: People): PersonLinks {
 }
 
 export function peoplePort(people: People, engine: Asks, performer: Performer, timeZone: string): PeoplePort {
+  const lately = new Lately(engine.clock);
   return {
     timeZone,
     open: (token) => openPage(people, people, token),
     ask: (asked) => askExemption(engine, asked),
     check: async (person, id) => {
       const asked = { kind: 'device', id, owner: person } as const;
-      const found = await performer.perform('checkSubject', asked, { by: `person ${nameKey(person)}` });
-      return checkFor(found as Output<'checkSubject'>);
+      const by = `person ${nameKey(person)}`;
+      return checkFor(await lately.once(id, () => performer.perform('checkSubject', asked, { by }) as Promise<Found>));
     },
   };
 }
 
-function checkFor({ readAt, isRepeat, isGone, rules }: Output<'checkSubject'>): PersonCheck {
+type Found = Output<'checkSubject'>;
+
+/**
+ * The platform is asked about a device once a minute. What it answered is kept with a run, and who asks again is told that; no run has a failure, or a
+ * device that is gone: those are kept here.
+ */
+class Lately {
+  private readonly asked = new Map<string, { found: Promise<Found>; endedMs: number }>();
+
+  constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
+
+  async once(device: string, ask: () => Promise<Found>): Promise<Found> {
+    const since = this.clock.monotonicMs() - CHECK_EVERY_MS;
+    for (const [id, { endedMs }] of this.asked) if (endedMs <= since) this.asked.delete(id);
+    const before = this.asked.get(device);
+    if (before) {
+      const found = await before.found;
+      return found.isGone ? found : ask();
+    }
+    const one = { found: ask(), endedMs: Number.POSITIVE_INFINITY };
+    this.asked.set(device, one);
+    return one.found.finally(() => {
+      one.endedMs = this.clock.monotonicMs();
+    });
+  }
+}
+
+function checkFor({ readAt, isRepeat, isGone, rules }: Found): PersonCheck {
   const at = (text: string | null) => (text === null ? undefined : Date.parse(text));
   return {
     ...{ readAt: Date.parse(readAt), isRepeat, isGone },

@@ -397,11 +397,11 @@ describe('a person who presses ten thousand times', () => {
         `${PRESSES} × ${what} in ${(minutes * 60).toFixed(1)} s by ${AT_ONCE} at once: ${told}; platform asked ${asked.length} times about the device; audit +${grown.audit}, runs +${grown.runs} (${grown.scheduled} by the schedule), requests +${after.asked - before.asked}; memory ${before.mb.toFixed(0)} → ${after.mb.toFixed(0)} MB; another person served ${others.length} times, at most ${Math.max(...others).toFixed(0)} ms\n`,
       );
       const [minute, good] = [Math.ceil(minutes) + 1, what === 'check' ? 200 : 303];
-      expect(statuses.get(429)).toBeGreaterThan(PRESSES - 6 * minute - 1);
+      expect(statuses.get(429)).toBeGreaterThanOrEqual(PRESSES - 6 - minute);
       expect(statuses.get(good)).toBeGreaterThanOrEqual(1);
       expect(asked.length).toBeLessThanOrEqual(what === 'check' ? minute : 0);
       expect(grown.runs - grown.scheduled).toBeLessThanOrEqual(what === 'check' ? minute : 0);
-      expect(grown.scheduled).toBeGreaterThanOrEqual(Math.floor(minutes * 6) - 1);
+      expect(grown.scheduled).toBeGreaterThanOrEqual(Math.floor(minutes * 3));
       expect(after.asked - before.asked).toBe(what === 'check' ? 0 : 1);
     },
   );

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/base/time.ts';
 import type { Performer } from '../../../src/contract/table.ts';
 import { sqliteDatabase } from '../../../src/domain/database.ts';
+import { LANES } from '../../../src/domain/jobs.ts';
 import { PEOPLE_PATH, sealLink } from '../../../src/domain/person-link.ts';
 import { checkAgain } from '../../../src/engine/operate/check-again.ts';
 import { stopEverything } from '../../../src/engine/operate/commands.ts';
@@ -40,7 +41,7 @@ async function banned(rule = banRule()) {
   return open();
 }
 
-function open(alone = false, over: Partial<People> = {}) {
+function open(alone = false, over: Partial<People> = {}, by = performer) {
   const complain = (fields: object, message: string) => void warnings.push(JSON.stringify([fields, message]));
   const app = peopleApp(
     {
@@ -49,7 +50,7 @@ function open(alone = false, over: Partial<People> = {}) {
       publicUrl: BASE,
       log: { debug: complain, info: complain, warn: complain, error: complain },
       metrics: { answered: () => {} },
-      people: peoplePort({ ...people, ...over }, { ...on.engine, store: on.store }, performer, 'Europe/Berlin'),
+      people: peoplePort({ ...people, ...over }, { ...on.engine, store: on.store }, by, 'Europe/Berlin'),
     },
     alone,
   );
@@ -262,6 +263,75 @@ describe('checking again', () => {
     const link = await linkOf();
     for (const device of ['d3', 'S-d1', 'nothing']) expect((await post(`${link}/check`, { device })).status).toBe(404);
     expect(await on.store.audit({ kind: 'run.started', limit: 10 })).toHaveLength(1);
+  });
+});
+
+describe('pressing again and again', () => {
+  /** Each asks the platform: answers are as `answer` says. */
+  function counting(answer: () => Promise<object>) {
+    const asked: string[] = [];
+    const by: Performer = {
+      perform: (_, input) => {
+        asked.push((input as { id: string }).id);
+        return answer() as never;
+      },
+    };
+    return { asked, ...open(false, {}, by) };
+  }
+  const found = { readAt: '2026-01-01T00:00:00Z', isRepeat: false, isGone: false, rules: [] };
+
+  it.each([
+    ['fails', () => Promise.reject(new Error('no answer'))],
+    ['has no such device', async () => ({ ...found, isGone: true })],
+  ])('asks a platform that %s once a minute', async (_, answer) => {
+    await banned();
+    const { asked, post } = counting(answer);
+    const path = `${await linkOf()}/check`;
+    const presses = await Promise.all(Array.from({ length: 5 }, () => post(path, { device: 'd1' })));
+    expect(presses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(asked).toEqual(['d1']);
+    on.clock.pass(59_000);
+    await post(path, { device: 'd1' });
+    expect(asked).toEqual(['d1']);
+    on.clock.pass(2_000);
+    await post(path, { device: 'd1' });
+    expect(asked).toEqual(['d1', 'd1']);
+  });
+
+  it('of many persons at once leaves operators their places in the queue, and each is served', async () => {
+    await banned();
+    const persons = Array.from({ length: 30 }, (_, at) => ({ device: `e${at}`, email: `p${at}@x.org` }));
+    for (const { device, email } of persons) on.platform.addDevice(device, { Emails: [email] });
+    for (const { device } of persons) on.platform.compromised(device, 'TRUE');
+    await on.run('enforce');
+    const held: (() => void)[] = [];
+    const { asked, post } = counting(() => new Promise((resolve) => held.push(() => resolve(found))));
+    const paths = await Promise.all(persons.map(({ email }) => linkOf(email)));
+    const presses = paths.map((path, at) => post(`${path}/check`, { device: persons[at]?.device ?? '' }));
+    const bound = LANES.operator.placesMax / 4;
+    for (let served = 0; served < persons.length; served += 1) {
+      await expect.poll(() => held.length).toBeGreaterThan(0);
+      expect(asked.length - served).toBeLessThanOrEqual(bound);
+      held.shift()?.();
+    }
+    expect((await Promise.all(presses)).map(({ status }) => status)).toEqual(persons.map(() => 200));
+  });
+
+  it('is heard six times at once, then once a minute, and a hundred times a day', async () => {
+    await banned();
+    const { post } = counting(async () => found);
+    const path = `${await linkOf()}/check`;
+    const press = async () => (await post(path, { device: 'd1' })).status;
+    for (let at = 0; at < 6; at += 1) expect(await press()).toBe(200);
+    expect(await press()).toBe(429);
+    let heard = 6;
+    for (let minute = 0; minute < 200; minute += 1) {
+      on.clock.pass(60_000);
+      heard += Number((await press()) === 200);
+    }
+    // Those of the day, and what came again meanwhile.
+    expect(heard).toBeGreaterThanOrEqual(100);
+    expect(heard).toBeLessThanOrEqual(115);
   });
 });
 

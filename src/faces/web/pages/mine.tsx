@@ -57,22 +57,23 @@ export function peoplePages(deps: PeopleDeps): Pages {
     const page = await admission.open(context);
     const { device } = await readForm(context, checkForm);
     const own = page.devices.find(({ id }) => id === device);
-    if (!own || !deps.people) throw new Problem(404, 'not-found', 'Not found', 'the link opens nothing');
+    const { people } = deps;
+    if (!own || !people) throw new Problem(404, 'not-found', 'Not found', 'the link opens nothing');
     let found: PersonCheck | string;
     try {
-      found = await deps.people.check(page.person, device);
+      found = await admission.checks.take(() => people.check(page.person, device));
     } catch (error) {
       deps.log.warn({ device }, `a device could not be checked again: ${lineOf(error)}`);
       const isLost = error instanceof AppError && error.code === 'not_found';
       found = isLost ? NOT_THEIRS : 'It could not be checked just now. Try again in a few minutes.';
     }
     // What was mended is over, and the link with it.
-    const after = await deps.people.open(param(context, 'link'));
+    const after = await people.open(param(context, 'link'));
     const seen = { found, name: own.name || own.model || own.serial, nowMs: deps.clock.nowMs() };
     const body = after ? (
       devices(context, after, <Found {...seen} title="Checked again: " />)
     ) : (
-      <Zone value={deps.people.timeZone}>
+      <Zone value={people.timeZone}>
         <h1>Checked again</h1>
         <Found {...seen} />
         {typeof found === 'string' ? null : <p>What the message was about is settled, and its link is closed.</p>}
@@ -126,7 +127,7 @@ const OVER = [
 ] as const;
 const SAID: Readonly<Record<number, readonly [string, string]>> = {
   404: OVER,
-  429: ['One moment', 'This page was asked for too often. Wait a minute, then try again.'],
+  429: ['One moment', 'This page was asked for too often. Try again in a few minutes.'],
   403: ['This did not work', 'Open the page again with the link of the message, and use the button there.'],
   421: ['This did not work', 'Open the page with the link of the message, exactly as it is there.'],
 };
