@@ -6,7 +6,7 @@ import { isTaken, type KnownTraits } from '../../domain/action.ts';
 import type { TargetFacts } from '../../domain/check.ts';
 import { guardsOf } from '../../domain/guards.ts';
 import { isUnresolved } from '../../domain/intent.ts';
-import { isOnTrial } from '../../domain/rule.ts';
+import { isOnTrial, type Mode } from '../../domain/rule.ts';
 import { attemptOfKey, type OpenState } from '../../domain/store.ts';
 import { type Fleet, type FleetDevice, SEVERITIES } from '../../domain/subjects.ts';
 import type { DecideInput } from './input.ts';
@@ -108,9 +108,16 @@ export function weighLastDevices(
   const owned = new OwnedDevices(input.fleet, input.traits);
   const isShown = owned.know(taking.flatMap(ownersOf));
   const busy = takenNow(input);
-  const held = proposals.filter((one) => takes(one) && one.answer?.decision === 'hold' && isPlannable(one.answer));
+  const held = [
+    ...proposals.flatMap((one) =>
+      takes(one) && one.answer?.decision === 'hold' && isPlannable(one.answer)
+        ? { serial: serialHit(one), ownMode: one.ownMode }
+        : [],
+    ),
+    ...heldBeside(input),
+  ];
   return weighed(taking, (groups, isTrial) => {
-    const waiting = held.filter(({ ownMode }) => isTrial || !isOnTrial(ownMode)).map((one) => serialHit(one) ?? '');
+    const waiting = held.filter(({ ownMode }) => isTrial || !isOnTrial(ownMode)).map(({ serial = '' }) => serial);
     const taken = new Set([...busy, ...waiting]);
     const facts = new Map<string, Partial<TargetFacts>>();
     for (const [serial, group] of groups) {
@@ -150,6 +157,22 @@ export function weighDevicesOfDay(asked: readonly Proposal[], { input }: { input
       else for (const { owner } of after) taken.set(owner, (taken.get(owner) ?? new Set()).add(serial));
     }
     return facts;
+  });
+}
+
+/** In a look: what waits since earlier runs, of subjects that it did not read. */
+function heldBeside({
+  part,
+  openState,
+  activeRules,
+  traits,
+}: DecideInput): { serial: string | undefined; ownMode: Mode }[] {
+  if (!part) return [];
+  return openState.decisions.flatMap(({ rule, subject, action, target, decision, reason, reasonText }) => {
+    const [own, ownMode] = [traits.get(action), activeRules.get(rule)?.mode];
+    const isWaiting = decision === 'hold' && isPlannable({ decision, reason, reasonText }) && !part.hasRead(subject);
+    if (!own?.takesDevice || !ownMode || !isWaiting) return [];
+    return { serial: own.target.serialOf?.(target, {}) ?? target, ownMode };
   });
 }
 

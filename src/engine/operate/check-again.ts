@@ -77,7 +77,7 @@ export async function checkAgain(
   const records = { device: [], user: [], service: [], [kind]: read };
   const rules = ofKind(stands, kind);
   const { pulled, openState } = await partSnapshot({
-    ...{ engine, lookups, nowMs, begun, records, fresh: [] },
+    ...{ engine, lookups, nowMs, begun, records, fresh: [], isCheck: true },
     standing: { ...stands, rules },
     events: skippedReading('events', nowMs),
     coverage: await store.coverage(),

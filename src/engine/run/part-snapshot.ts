@@ -5,8 +5,8 @@ import { type SteadyReading, throughout } from '../../base/time.ts';
 import { type ActionName, type ActionTraits, fieldsWritten } from '../../domain/action.ts';
 import { AUDIT_EVENT, type TrustEvent } from '../../domain/event.ts';
 import { packRecords } from '../../domain/fact-packs.ts';
-import { type Facts, ownText } from '../../domain/facts.ts';
-import { guardsOf } from '../../domain/guards.ts';
+import { type Facts, ownText, ownTexts } from '../../domain/facts.ts';
+import { asksForDevices, guardsOf } from '../../domain/guards.ts';
 import type { LookBackPass } from '../../domain/look-back.ts';
 import { isNewVerdict } from '../../domain/record-part.ts';
 import { type Rule, rulesById } from '../../domain/rule.ts';
@@ -40,6 +40,7 @@ import {
   type Lookups,
   ownersOf,
   type PulledSnapshot,
+  readEach,
   watchedSubjects,
 } from './pulled-snapshot.ts';
 import { asksForWholeLists, fillLookBack, readNamedActs, readsBundles, ServiceChanges } from './reading-needs.ts';
@@ -103,7 +104,7 @@ async function hasLeftovers({ store }: Engine): Promise<boolean> {
   return (await store.intentsIn('planned')).length > 0 || (await store.intentsIn('sent')).length > 0;
 }
 
-/** Judged by the last whole run as it is now, and by single records: who loses the last device, only the whole list shows. */
+/** Judged by the last whole run as it is now, and by single records: what a deletion takes, only the whole list shows. */
 function mayBeWatched(rule: Rule, { findings }: JudgedRun, actions: ReadonlyMap<ActionName, ActionTraits>): boolean {
   const tally = findings.tallies.find((one) => one.rule === rule.id);
   return rule.watch && tally?.judged === true && tally.hash === rule.hash && !asksForWholeLists(rule, actions);
@@ -127,6 +128,7 @@ interface PartAsked {
   /** How the event log was read just now, and what is known of it. */
   events: SourceReading;
   coverage: JudgeView['coverage'];
+  isCheck?: boolean;
 }
 
 /** Errors: those of reading the API. */
@@ -134,8 +136,8 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
   const { engine, standing, nowMs, records } = asked;
   const { rules } = standing;
   const wholes = standing.whole.findings.snapshot.sources;
-  const openState = await openStateOf(asked);
-  const exemptions = new Exemptions(openState.exemptions ?? [], nowMs, guardsOf(rules.rules));
+  const ofSubjects = await openStateOf(asked);
+  const exemptions = new Exemptions(ofSubjects.exemptions ?? [], nowMs, guardsOf(rules.rules));
   const { joins, owners } = await readJoins(asked, exemptions.asksForOwnerRecords);
   const view: JudgeView = {
     joins,
@@ -143,20 +145,24 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
     unavailable: new Set(SOURCES.filter((source) => wholes[source].state === 'unavailable')),
   };
   await fillLookBack(engine, rules.evaluator, nowMs);
+  const judgements = judge(asked, ofSubjects, view);
+  const owned = await readOwned(asked, joins, judgements);
+  const openState = owned.length === 0 ? ofSubjects : await openStateOf(asked, owned);
   const fleet = new FleetIndex(fieldsWritten(engine.actions, 'device'));
-  for (const device of devicesRead(records.device, joins)) fleet.add(device);
+  for (const device of devicesRead(records.device, joins, owned)) fleet.add(device);
+  fleet.tellsOwners = true;
   const named = rules.rules.filter(({ subject }) => records[subject].length > 0).flatMap(({ then }) => then);
   const bundles = readsBundles([...named, ...openState.claims], engine.actions)
     ? await readBundles(engine.api)
     : undefined;
-  const sources = readingsOf(asked, joins);
+  const sources = readingsOf(asked, joins, owned);
   const steady = throughout(asked.begun, engine.steady.read());
   return {
     openState,
     pulled: {
       snapshot: { id: engine.ids.next(), nowMs, sources },
       steady,
-      judgements: judge(asked, openState, view),
+      judgements,
       fleet,
       unjudged: [],
       baselines: [],
@@ -169,14 +175,14 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
       exemptOwners: owners,
       lookBacks: lookBacksOf(asked),
       accepted: [],
-      ...seenOf(asked, joins, sources),
+      ...seenOf(asked, joins, owned, sources),
     },
   };
 }
 
-/** The subjects, and the devices of users: each once. */
-function devicesRead(subjects: readonly Facts[], { devices }: Joins): Iterable<Facts> {
-  const beside = [...devices.values()].flat();
+/** The subjects, the devices of users, and what owners have beside them: each once. */
+function devicesRead(subjects: readonly Facts[], { devices }: Joins, owned: readonly Facts[]): Iterable<Facts> {
+  const beside = [...owned, ...[...devices.values()].flat()];
   return new Map([...beside, ...subjects].map((device) => [ownText(device, 'DeviceID'), device])).values();
 }
 
@@ -192,8 +198,43 @@ async function namedActsOf(
   return readNamedActs({ engine, openState, steady, fresh, services, fleet });
 }
 
-/** Of these subjects, and of every target that a rule proposes for one of them. */
-function openStateOf({ engine, standing: { rules }, nowMs, records }: PartAsked): Promise<OpenState> {
+/**
+ * Where guards count what a person owns, and a rule would take a device of theirs: the devices that they own beside it. The last trusted lists
+ * show which these are, and each is read now. One that is not known is not counted: then the person is asked sooner. A check takes nothing.
+ */
+async function readOwned(
+  { engine, lookups, standing: { rules }, records, isCheck }: PartAsked,
+  joins: Joins,
+  judgements: readonly Judgement[],
+): Promise<Facts[]> {
+  const guards = guardsOf(rules.rules);
+  if (isCheck || !guards || !asksForDevices(guards)) return [];
+  const taking = new Set(
+    rules.rules
+      .filter(({ then }) => then.some(({ action }) => engine.actions.get(action)?.takesDevice))
+      .map(({ id }) => id),
+  );
+  const taken = judgements.flatMap(({ matches }) => matches.filter(({ rule }) => taking.has(rule)));
+  const ids = new Set(taken.map(({ summary }) => summary.id));
+  const serials = new Set(taken.flatMap(({ summary }) => summary.serials ?? []));
+  const owners = new Set([
+    ...taken.flatMap(({ summary }) => (summary.kind === 'user' ? summary.id : [])),
+    ...records.device
+      .filter((one) => ids.has(ownText(one, 'DeviceID') ?? ''))
+      .flatMap((one) => ownTexts(one, 'Emails') ?? []),
+  ]);
+  for (const owner of owners)
+    for (const { identity, by } of await engine.store.identitiesNamed(owner))
+      if (by === 'owner' && identity.goneAt === undefined) serials.add(identity.serial);
+  for (const one of devicesRead(records.device, joins, [])) serials.delete(ownText(one, 'SerialNumber') ?? '');
+  return (await readEach(serials, (serial) => lookups.devicesOfSerial(serial))).flat();
+}
+
+/** Of these subjects, of every target that a rule proposes for one of them, and of what their owners have beside. */
+function openStateOf(
+  { engine, standing: { rules }, nowMs, records }: PartAsked,
+  owned: readonly Facts[] = [],
+): Promise<OpenState> {
   const summaries = SUBJECT_KINDS.flatMap((kind) => records[kind].map((record) => summaryOf(kind, record)));
   const targets = rules.rules.flatMap(({ subject, then }) =>
     then.flatMap(({ action, with: settings }) =>
@@ -205,7 +246,12 @@ function openStateOf({ engine, standing: { rules }, nowMs, records }: PartAsked)
   return engine.store.openStateOf(nowMs, {
     kinds: SUBJECT_KINDS.filter((kind) => records[kind].length > 0),
     subjects: [...new Set(summaries.map(({ id }) => id))],
-    targets: [...new Set([...targets, ...records.device.flatMap((device) => ownText(device, 'SerialNumber') ?? [])])],
+    targets: [
+      ...new Set([
+        ...targets,
+        ...[...records.device, ...owned].flatMap((device) => ownText(device, 'SerialNumber') ?? []),
+      ]),
+    ],
   });
 }
 
@@ -260,9 +306,14 @@ function lookBacksOf({ standing, nowMs, records }: PartAsked): LookBackPass[] {
 function seenOf(
   { records }: PartAsked,
   joins: Joins,
+  owned: readonly Facts[],
   sources: Record<Source, SourceReading>,
 ): Pick<PulledSnapshot, 'seen' | 'read' | 'joined'> {
-  const beside = { device: [...joins.devices.values()].flat(), user: [...joins.users.values()], service: [] };
+  const beside = {
+    device: [...owned, ...[...joins.devices.values()].flat()],
+    user: [...joins.users.values()],
+    service: [],
+  };
   const seen = SUBJECT_KINDS.flatMap((kind) => {
     const changed = [...records[kind], ...beside[kind]];
     if (changed.length === 0) return [];
@@ -277,8 +328,9 @@ function seenOf(
 function readingsOf(
   { records, nowMs, events, engine }: PartAsked,
   { users, devices }: Joins,
+  owned: readonly Facts[],
 ): Record<Source, SourceReading> {
-  const joined = { device: [...devices.values()].flat().length, user: users.size, service: 0 };
+  const joined = { device: owned.length + [...devices.values()].flat().length, user: users.size, service: 0 };
   const sources = { events } as Record<Source, SourceReading>;
   for (const kind of SUBJECT_KINDS) {
     const count = records[kind].length + joined[kind];

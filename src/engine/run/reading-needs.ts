@@ -53,12 +53,9 @@ export function readsBundles(named: readonly { action: ActionName }[], actions: 
   return named.some(({ action }) => actions.get(action)?.readsBundles);
 }
 
-/** Whether a rule's actions delete devices, or users' mappings to them, or guards ask whose last device one takes: only whole lists show it. */
-export function asksForWholeLists({ then, guards }: Pick<Rule, 'then' | 'guards'>, actions: KnownTraits): boolean {
-  return then.some(({ action }) => {
-    const traits = actions.get(action);
-    return traits?.deletesDevices || (guards?.lastDevice && traits?.takesDevice);
-  });
+/** Whether a rule's actions delete devices, or users' mappings to them: only whole lists show what they take. */
+export function asksForWholeLists({ then }: Pick<Rule, 'then'>, actions: KnownTraits): boolean {
+  return then.some(({ action }) => actions.get(action)?.deletesDevices);
 }
 
 // Recorded runs as rules that look back take them over, one after another. In: runs of the history. Out: what each saw

@@ -154,13 +154,12 @@ export class RecordedWorld {
     return { device: of('device'), user: of('user'), service: of('service') };
   }
 
-  /** The devices that this run read, as a pull keeps them. */
+  /** The devices that this run read, as a pull keeps them; to a look, those that the last whole run read are known too. */
   fleet({ sources, part }: RunFrame, view: View, fieldsWritten: readonly string[]): Fleet {
     const { state, form, lists, trusted } = sources.devices;
     const { bySerial, byEmail } = this.kinds.device;
-    const read = part && new Set(part.read.flatMap(({ kind, id }) => (kind === 'device' ? [id] : [])));
-    const isRead = ({ id }: WorldSubject) => state === 'read' && (read === undefined || read.has(id));
-    const tellsOwners = (form === 'unpaged' || lists === 'v2') && state === 'read' && trusted;
+    const isRead = () => state === 'read';
+    const tellsOwners = part !== undefined || ((form === 'unpaged' || lists === 'v2') && state === 'read' && trusted);
     return {
       hidesOwners: state === 'read' && form === 'paged' && lists !== 'v2',
       devicesOf: (serial) =>

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Guard, Guards } from '../../../src/domain/guards.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { addEvent, compromise, lookOn } from '../../support/looks.ts';
 
 const NOTHING: Guards = { ask: [], lastDevice: false, perDay: undefined };
 const asking = (field: string, value: string, kind: Guard['selector']['kind'] = 'user'): Guards => ({
@@ -65,10 +66,13 @@ describe('a guard that always asks', () => {
     expect(on.platform.effects.slice(2).sort()).toEqual(['unban S-a1', 'unban S-b1']);
   });
 
-  it('waits for a person where no owner of the device was read', async () => {
-    const on = await seen(asking('Email', 'bob@x.org'));
+  it('waits for a person where it was not read who owns the device, and not where nobody does', async () => {
+    const on = await seen({ ...asking('Email', 'bob@x.org'), lastDevice: true, perDay: 1 });
     on.platform.addDevice('silent');
-    expect((await banning(on, 'silent')).decided).toEqual(['silent hold guarded']);
+    on.platform.addDevice('nobodys', { Emails: [] });
+    const { decided } = await banning(on, 'nobodys', 'silent');
+    expect(decided).toEqual(['nobodys act rule_matches', 'silent hold guarded']);
+    expect(on.platform.effects).toEqual(['ban S-nobodys']);
   });
 
   it('is asked before the call: who becomes an owner between deciding and the call is not banned', async () => {
@@ -135,6 +139,44 @@ describe('the guard of a last device', () => {
     const { decided } = await banning(on, 'a2');
     expect(decided).toContain('a2 act rule_matches');
     expect(on.platform.effects).toEqual(['ban S-a2']);
+  });
+});
+
+describe('a look between two whole runs', () => {
+  async function looking(on: OnPlatform, ...ids: string[]): Promise<string[]> {
+    compromise(on, ...ids);
+    const { run } = await lookOn(on);
+    const decided = run ? await on.store.decisions({ runSeq: run.seq, limit: 100 }) : [];
+    return decided.map(({ subject, decision, reason }) => `${subject.id} ${decision} ${reason}`).sort();
+  }
+
+  it('bans who keeps a device, and asks a person about who would have none', async () => {
+    const on = await seen(LAST);
+    expect(await looking(on, 'a2', 'b1')).toEqual(['a2 act rule_matches', 'b1 hold last_device']);
+    expect(await looking(on, 'a1')).toEqual(['a1 hold last_device']);
+    expect(on.platform.effects).toEqual(['ban S-a2']);
+    expect(await on.intents()).toHaveLength(1);
+  });
+
+  it('counts as taken what waits for a person, and as kept only what it knows', async () => {
+    const on = startOnPlatform({
+      rules: [guarded(LAST, { mode: 'approve' }), guarded(LAST, { id: 'now', field: 'Other' })],
+    });
+    own(on, 'ann@x.org', 'staff', 'a1', 'a2');
+    await on.run();
+    await banning(on, 'a1');
+    on.platform.patch('a2', { MdmData: { Other: 'TRUE' } });
+    own(on, 'new@x.org', 'staff', 'n1', 'n2');
+    for (const id of ['a2', 'n1']) addEvent(on, id);
+    on.platform.patch('n1', { MdmData: { Other: 'TRUE' } });
+    expect(await looking(on)).toEqual(['a2 hold last_device', 'n1 hold last_device']);
+  });
+
+  it('counts what was done to the devices of a person within 24 hours before it decides', async () => {
+    const on = await seen(perDay(1));
+    await looking(on, 'a1');
+    expect(await looking(on, 'a2')).toEqual(['a2 hold devices_of_a_day']);
+    expect(await on.intents()).toHaveLength(1);
   });
 });
 

@@ -345,6 +345,12 @@ it('the replay of a set with guards holds what they held', async () => {
     ['a1 last_device', 'b1 guarded', 'e1 rule_matches', 'e2 rule_matches', 'e3 devices_of_a_day'].sort(),
   );
   expect(on.platform.sent.sort()).toEqual(['ban S-e1', 'ban S-e2', 'ban S-e3']);
+  on.platform.compromised('e4', 'TRUE');
+  addEvent(on, 'e4');
+  await lookOn(on);
+  expect(history.runs.at(-1)?.written.map(({ subject, reason }) => `${subject.id} ${reason}`)).toEqual([
+    'e4 last_device',
+  ]);
   expect((await replayed(history)).differences).toEqual([]);
   await on.close();
 });
