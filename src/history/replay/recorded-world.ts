@@ -158,15 +158,15 @@ export class RecordedWorld {
   fleet({ sources, part }: RunFrame, view: View, fieldsWritten: readonly string[]): Fleet {
     const { state, form, lists, trusted } = sources.devices;
     const { bySerial, byEmail } = this.kinds.device;
-    const isRead = () => state === 'read';
-    const tellsOwners = part !== undefined || ((form === 'unpaged' || lists === 'v2') && state === 'read' && trusted);
+    const isRead = state === 'read';
+    const tellsOwners = part !== undefined || ((form === 'unpaged' || lists === 'v2') && isRead && trusted);
     return {
-      hidesOwners: state === 'read' && form === 'paged' && lists !== 'v2',
+      hidesOwners: isRead && form === 'paged' && lists !== 'v2',
       devicesOf: (serial) =>
-        [...bySerial.of(serial)].filter(isRead).map((device) => fleetDeviceOf(view.of(device) as Facts, fieldsWritten)),
+        isRead ? [...bySerial.of(serial)].map((one) => fleetDeviceOf(view.of(one) as Facts, fieldsWritten)) : [],
       serialsOf: (owners) => {
         if (!tellsOwners) return undefined;
-        const serials = (owner: string) => [...byEmail.of(owner)].filter(isRead).map(serialOf);
+        const serials = (owner: string) => (isRead ? [...byEmail.of(owner)].map(serialOf) : []);
         return new Map([...owners].map((owner) => [owner, new Set(serials(owner))] as const).filter(isAny));
       },
     };
