@@ -50,6 +50,21 @@ export function nextWindow(
   return coming.sort((one, other) => one.startsAtMs - other.startsAtMs)[0];
 }
 
+/** From when on, at this time or later, something may be done: in no freeze, and where there are any, in a window that allows it. */
+export function freeFrom(
+  { freeze, allowed }: { freeze: readonly ChangeWindow[]; allowed: readonly ChangeWindow[] | undefined },
+  atMs: number,
+): number {
+  let at = atMs;
+  for (let step = 0; step < STEPS_MAX; step += 1) {
+    const isAllowed = allowed?.some((one) => isIn(one, at)) ?? true;
+    const next = windowAt(freeze, at)?.endsAtMs ?? (isAllowed ? at : nextWindow(allowed ?? [], at)?.startsAtMs);
+    if (next === undefined || next === at) return at;
+    at = next;
+  }
+  return at;
+}
+
 function nextStart(window: ChangeWindow, atMs: number): number | undefined {
   if (!isIn(window, atMs)) return nextTurn(window, atMs);
   const ends = nextTurn(window, atMs);

@@ -185,7 +185,7 @@ export function noticeStateOf(
 }
 
 function whyUnwarned({ status, note = '', until, nextAt }: Notice, nowMs: number): string | undefined {
-  if (status === 'refused') return note;
+  if (status === 'refused' || (status === 'waiting' && note === NO_MAILER)) return note;
   const isDoubt = status === 'doubt' || (status === 'sending' && (nextAt <= nowMs || isOfOtherClock(nextAt, nowMs)));
   if (isDoubt) return note === '' ? IN_DOUBT : note;
   if (status === 'waiting' && until !== undefined && nowMs >= until)
@@ -200,6 +200,9 @@ function isOfOtherClock(nextAt: number, nowMs: number): boolean {
   return nextAt > nowMs + AHEAD_MAX_MS;
 }
 
+/** The note of what waits for one. */
+export const NO_MAILER = 'no mail server is configured';
+
 export const IN_DOUBT = 'whether it was sent is not known: the process ended while it was sent';
 
 // The state as it is kept.
@@ -210,13 +213,21 @@ export interface ClaimedNotice extends Notice {
   dueAt: number;
 }
 
+/** What a claim has to know of whoever sends. */
+export interface NoticeSending {
+  /** It cannot send: what waits is marked with `NO_MAILER`, and is sent with the whole time once somebody can. */
+  hasNoMailer?: boolean;
+  /** From when on a rule may act, at this time or later: no deadline is named that will not be kept. */
+  freeFrom?(rule: string, atMs: number): number;
+}
+
 /** What the store keeps of notices. Each method is one unit of work, with its audit entries. Errors: AppError `store_failed`. */
 export interface NoticeBox {
   /**
    * Those whose time has come, each committed as `sending` until `untilMs`, with its deadline. What an ended process left is in doubt from then
-   * on, and reminders that come too late are cancelled. None while everything is stopped.
+   * on, reminders that come too late are cancelled, and those whose deadline cannot be kept wait for another. None while everything is stopped.
    */
-  claim(nowMs: number, untilMs: number, limit: number): Promise<ClaimedNotice[]>;
+  claim(nowMs: number, untilMs: number, limit: number, by?: NoticeSending): Promise<ClaimedNotice[]>;
   /** Epoch ms; undefined: none waits. */
   nextDueAt(): Promise<number | undefined>;
   /** How an attempt ended. One that was not sent is tried again at `nextAt`, if that is before its deadline. Nothing changes when it is not ours any more. */

@@ -1,6 +1,7 @@
 // store: notices: messages to people before something of theirs is acted on. A run writes them with what it decided; each attempt to send one is
 // committed before it, and its end after it, with their audit entries. INVARIANT: nothing here makes a deadline earlier.
 
+import { timeText } from '../base/time.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import {
   AHEAD_MAX_MS,
@@ -9,9 +10,11 @@ import {
   IN_DOUBT,
   type MessageEnd,
   type NewNotice,
+  NO_MAILER,
   type Notice,
   type NoticeBox,
   type NoticeFilter,
+  type NoticeSending,
   noticesByEpisode,
   type StoredNotice,
 } from '../domain/notice.ts';
@@ -115,38 +118,67 @@ export class SqlNotices implements NoticeBox {
     private readonly clock: Clock,
   ) {}
 
-  async claim(nowMs: number, untilMs: number, limit: number): Promise<ClaimedNotice[]> {
+  async claim(nowMs: number, untilMs: number, limit: number, by: NoticeSending = {}): Promise<ClaimedNotice[]> {
     // Most often nothing is due, and reading needs no unit of work.
-    const [due, stop] = await this.db.reading(this.dueNow(nowMs, 1));
+    const [due, stop] = await this.db.reading(this.dueNow(nowMs, 1, by));
     if (due.length === 0 || (stop && due.every(({ status }) => status === 'waiting'))) return [];
-    return this.unit.run(() => this.claiming(nowMs, untilMs, limit));
+    return this.unit.run(() => this.claiming(nowMs, untilMs, limit, by));
   }
 
-  private *dueNow(nowMs: number, limit: number): Work<[rows: Row[], isStopped: boolean]> {
+  private *dueNow(nowMs: number, limit: number, by: NoticeSending): Work<[rows: Row[], isStopped: boolean]> {
+    const unmarked = by.hasNoMailer ? `AND (status = 'sending' OR ahead_ms = 0 AND coalesce(note, '') <> ?)` : '';
     // One that was being sent goes first.
     const rows = yield* this.db.all(
-      `SELECT * ${DUE} ORDER BY status, next_at, id LIMIT ?`,
-      nowMs,
-      nowMs + AHEAD_MAX_MS,
-      limit,
+      `SELECT * ${DUE} ${unmarked} ORDER BY status, next_at, id LIMIT ?`,
+      ...[nowMs, nowMs + AHEAD_MAX_MS, ...(by.hasNoMailer ? [NO_MAILER] : []), limit],
     );
     return [rows, (yield* readStop(this.db)) !== undefined];
   }
 
-  private *claiming(nowMs: number, untilMs: number, limit: number): Work<ClaimedNotice[]> {
-    const [rows, isStopped] = yield* this.dueNow(nowMs, limit);
+  private *claiming(nowMs: number, untilMs: number, limit: number, by: NoticeSending): Work<ClaimedNotice[]> {
+    const [rows, isStopped] = yield* this.dueNow(nowMs, limit, by);
+    const { freeFrom = (_, atMs) => atMs } = by;
     const claimed: ClaimedNotice[] = [];
     for (const row of rows) {
       const notice = NEW_NOTICE.nounOf(row);
       if (notice.status === 'sending') yield* this.finish(notice, 'doubt', IN_DOUBT);
       else if (isStopped) continue;
+      else if (by.hasNoMailer) yield* this.marked(notice);
+      else if (yield* this.isPostponed(notice, freeFrom(notice.rule, notice.dueAt ?? 0), nowMs)) continue;
       else if (notice.aheadMs > 0 && (yield* this.isLate(notice, nowMs)))
         yield* this.finish(notice, 'cancelled', 'it came too late to be of use');
       else if (notice.until !== undefined && nowMs >= notice.until)
         yield* this.finish(notice, 'refused', `it was not delivered by the deadline: ${notice.note ?? ''}`);
-      else claimed.push(yield* this.sending(notice, nowMs, untilMs));
+      else {
+        const { rule, aheadMs, beforeMs, dueAt = 0 } = notice;
+        const named = aheadMs > 0 ? dueAt : freeFrom(rule, Math.max(dueAt, nowMs + beforeMs));
+        claimed.push(yield* this.sending(notice, named, untilMs));
+      }
     }
     return claimed;
+  }
+
+  /** What was attempted before has a new deadline, too: it is attempted until that. */
+  private *marked(notice: Notice): Work<void> {
+    yield* change(this.db, notice.id, 'note = ?, until = NULL WHERE id = ?', NO_MAILER, notice.id);
+    this.unit.append([failedNote(notice, 'not_sent', NO_MAILER)]);
+  }
+
+  /** A reminder says when it acts: where that became a time at which it will not act, all that is to be said of it moves with the deadline. */
+  private *isPostponed(notice: Notice, dueAt: number, nowMs: number): Work<boolean> {
+    const { episodeId, address, round, aheadMs, dueAt: told = 0 } = notice;
+    if (aheadMs === 0 || dueAt <= told || dueAt <= nowMs) return false;
+    const rows = yield* this.db.all<{ id: string; ahead_ms: number }>(
+      "SELECT id, ahead_ms FROM notices WHERE episode_id = ? AND address = ? AND round = ? AND (ahead_ms = 0 OR status = 'waiting')",
+      ...[episodeId, address, round],
+    );
+    for (const { id, ahead_ms: ahead } of rows) {
+      if (ahead === 0) yield* change(this.db, id, 'due_at = ? WHERE id = ?', dueAt, id);
+      else
+        yield* change(this.db, id, 'due_at = ?, until = ?, next_at = ? WHERE id = ?', dueAt, dueAt, dueAt - ahead, id);
+    }
+    this.unit.append([failedNote(notice, 'postponed', `it acts not before ${timeText(dueAt)}`)]);
+    return true;
   }
 
   /** The deadline has passed, or a later reminder is due. */
@@ -159,10 +191,8 @@ export class SqlNotices implements NoticeBox {
   }
 
   /** INVARIANT: committed before anything is handed over. */
-  private *sending(notice: NewNotice, nowMs: number, untilMs: number): Work<ClaimedNotice> {
-    const { id, aheadMs, beforeMs, attempts } = notice;
-    const dueAt = aheadMs > 0 ? (notice.dueAt ?? 0) : Math.max(notice.dueAt ?? 0, nowMs + beforeMs);
-    const until = notice.until ?? (aheadMs > 0 ? dueAt : nowMs + beforeMs);
+  private *sending(notice: NewNotice, dueAt: number, untilMs: number): Work<ClaimedNotice> {
+    const { id, attempts, until = dueAt } = notice;
     const set = "status = 'sending', attempts = attempts + 1, next_at = ?, due_at = ?, until = ? WHERE id = ?";
     yield* change(this.db, id, set, untilMs, dueAt, until, id);
     const now: ClaimedNotice = { ...notice, status: 'sending', attempts: attempts + 1, nextAt: untilMs, dueAt, until };

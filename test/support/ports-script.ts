@@ -389,12 +389,13 @@ export const CALLS: readonly Call[] = [
     async (store, clock) => {
       await store.setStop(undefined, notice);
       const [box, now] = [store.noticeBox(), clock.nowMs()];
+      const unsent = [await box.claim(now, now + 100, 9, { hasNoMailer: true }), await store.notices({}, 9)];
       const [first, second, ...none] = await box.claim(now, now + 100, 9);
       await box.end(first as ClaimedNotice, { how: 'not_sent', why: 'ECONNREFUSED' }, now + 50, counting('r'));
       await box.end(second as ClaimedNotice, { how: 'delivered' }, now, counting('r'));
       // Of a claim that is over: nothing changes.
       await box.end({ ...(first as ClaimedNotice), nextAt: now }, { how: 'refused', why: 'late' }, now, counting('s'));
-      return [first, second, none, await box.claim(now, now + 100, 9), await box.nextDueAt()];
+      return [unsent, first, second, none, await box.claim(now, now + 100, 9), await box.nextDueAt()];
     },
   ],
   [
@@ -405,6 +406,15 @@ export const CALLS: readonly Call[] = [
       const taken = await box.claim(clock.nowMs(), clock.nowMs() + 10, 9);
       clock.pass(20);
       return [taken, await box.claim(clock.nowMs(), clock.nowMs() + 10, 9), await store.notices({}, 9)];
+    },
+  ],
+  [
+    'noticeBox: a deadline that cannot be kept',
+    async (store, clock) => {
+      clock.pass(500);
+      const [box, now] = [store.noticeBox(), clock.nowMs()];
+      const freeFrom = (_: string, atMs: number) => Math.max(atMs, now + 5_000);
+      return [await box.claim(now, now + 10, 9, { freeFrom }), await store.notices({}, 9), await box.nextDueAt()];
     },
   ],
   [

@@ -12,7 +12,8 @@ import {
   type NoticeContent,
 } from '../../domain/notice.ts';
 import { groundsOf } from '../../domain/plan.ts';
-import { isLive, type Rule } from '../../domain/rule.ts';
+import { isLive, leastMode, type Rule } from '../../domain/rule.ts';
+import type { OpenState } from '../../domain/store.ts';
 import { ownersToWarn } from './answer.ts';
 import type { FollowedEpisodes } from './episodes.ts';
 import type { DecideInput, NoticeToBegin } from './input.ts';
@@ -44,6 +45,9 @@ export function noticesAfter(
     const notices = known.get(episode.id) ?? [];
     if (episode.state === 'closed' && notices.length > 0) end(after, episode, notices, input);
   }
+  if (isLive(leastMode(input.runMode, input.daemonMode)))
+    for (const [id, notices] of known)
+      if (followed.changed.get(id)?.state !== 'closed') cancelOfIdle(after, id, notices, input);
   const byEpisode = new Map<string, Proposal[]>();
   for (const proposal of proposals) {
     if (!proposal.episode || proposal.undo || !isLive(proposal.mode)) continue;
@@ -72,11 +76,8 @@ function end(
   { openState, nowMs }: DecideInput,
 ): void {
   const { id, rule, subject, closeReason } = episode;
-  const isActed = openState.intents.some(
-    ({ undo, sentAt, basis }) => !undo && sentAt !== undefined && basis.some(({ episodeId }) => episodeId === id),
-  );
   const first = notices.filter(({ aheadMs, status }) => aheadMs === 0 && status === 'delivered');
-  const isMended = closeReason === 'cleared' && !isActed && first.length > 0;
+  const isMended = closeReason === 'cleared' && !isActedOn(id, openState) && first.length > 0;
   const mended = isMended ? first.map((one) => one.id) : [];
   const open = notices.filter(({ status }) => status === 'waiting').map((one) => one.id);
   const others = notices.map((one) => one.id).filter((one) => !mended.includes(one) && !open.includes(one));
@@ -103,11 +104,32 @@ function end(
   } else if (open.length > 0) after.notes.push(cancelledNote(notices, open, 'the match is over'));
 }
 
+/** What was acted on was warned of before: that stays on record. */
+function isActedOn(id: string, { intents }: Pick<OpenState, 'intents'>): boolean {
+  return intents.some(
+    ({ undo, sentAt, basis }) => !undo && sentAt !== undefined && basis.some(({ episodeId }) => episodeId === id),
+  );
+}
+
+/** Of a rule that acts no longer: should it act again, people are warned anew. */
+function cancelOfIdle(after: NoticesAfter, id: string, notices: readonly Notice[], input: DecideInput): void {
+  const { rule: name } = notices[0] as Notice;
+  const rule = input.activeRules.get(name);
+  const isIdle = rule ? !isLive(rule.mode) : !input.activeRules.has(name);
+  const ids = notices.filter(isCancellable).map((one) => one.id);
+  if (!isIdle || ids.length === 0 || isActedOn(id, input.openState)) return;
+  after.ended.push({ ids, status: 'cancelled', isClosed: false });
+  after.notes.push(cancelledNote(notices, ids, 'its rule acts no longer'));
+}
+
+function isCancellable({ status }: Notice): boolean {
+  return status !== 'cancelled' && status !== 'mended' && status !== 'sending';
+}
+
 /** Also what an owner was told who has it no longer, and what was said by the rule as it was. */
 function cancel(after: NoticesAfter, group: readonly Proposal[], notices: readonly Notice[]): void {
-  const inForce = notices.filter(({ status }) => status !== 'cancelled' && status !== 'mended' && status !== 'sending');
+  const inForce = notices.filter(isCancellable);
   if (inForce.length === 0) return;
-  // What was acted on was warned of before: that stays on record.
   const isCancelled = ({ answer, intent }: Proposal) =>
     answer !== undefined && CANCELS.has(answer.reason) && intent?.sentAt === undefined;
   const said = group.every(isCancelled) ? group[0]?.answer : undefined;

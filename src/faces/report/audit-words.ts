@@ -415,6 +415,7 @@ const NOT_DELIVERED: { readonly [how: string]: string } = {
   refused: 'was not delivered',
   doubt: 'may have been sent, or not',
   cancelled: 'is not sent',
+  postponed: 'is sent later',
 };
 
 function stageOf(told: Told): string {

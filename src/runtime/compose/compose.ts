@@ -3,6 +3,7 @@
 
 import { createHmac } from 'node:crypto';
 import type { AuditCheck } from '../../domain/audit-entry.ts';
+import { freeFrom } from '../../domain/change-window.ts';
 import { demandSqlite, isLasting } from '../../domain/database.ts';
 import type { AnswerStore, TokenStore } from '../../domain/endpoint-token.ts';
 import { lineOf } from '../../domain/errors.ts';
@@ -171,7 +172,7 @@ interface NotificationParts {
   clock: Clock;
   log: Log;
   /** How people are written to, and whether they may be now. */
-  people: Pick<NoticeDeps, 'mailer' | 'links' | 'maySend'>;
+  people: Pick<NoticeDeps, 'mailer' | 'links' | 'maySend' | 'freeFrom' | 'cut'>;
 }
 
 function composeNotifications(parts: NotificationParts): Notifications {
@@ -483,7 +484,11 @@ export async function composeEngine(
     const { smtp } = mail;
     const mailer = smtp && new SmtpMailer({ settings: { ...mail, smtp }, actions: common.actions, clock });
     const people = peopleOf({ store, clock, database, base: config.people.base, rules: () => rules.all() });
-    const writing = { maySend: () => maySend(), mailer, links: personLinks(people) };
+    const freeOf = (id: string, atMs: number) => {
+      const allowed = rules.all().find((rule) => rule.id === id)?.whenAllowed;
+      return freeFrom({ freeze: config.windows.freeze, allowed }, atMs);
+    };
+    const writing = { maySend: () => maySend(), mailer, links: personLinks(people), freeFrom: freeOf, cut: ending.cut };
     const notifications = composeNotifications({ config, store, health, clock, log, people: writing });
     if (place.part !== 'endpoint') {
       closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));

@@ -3,13 +3,15 @@
 
 import { lineOf } from '../../domain/errors.ts';
 import { type IdentityReader, nameKey } from '../../domain/identity.ts';
-import type {
-  ClaimedNotice,
-  MessageEnd,
-  NoticeBox,
-  PersonLinks,
-  PersonMailer,
-  PersonMessage,
+import {
+  type ClaimedNotice,
+  type MessageEnd,
+  NO_MAILER,
+  type NoticeBox,
+  type NoticeSending,
+  type PersonLinks,
+  type PersonMailer,
+  type PersonMessage,
 } from '../../domain/notice.ts';
 import type { Clock, Ids, Log, Random } from '../../domain/ports.ts';
 import { attemptEach, BATCH, DeliveryLoop, pauseAfter } from './delivery.ts';
@@ -19,6 +21,9 @@ export interface NoticeDeps {
   /** Undefined: no mail server is configured. */
   mailer?: PersonMailer | undefined;
   links?: PersonLinks | undefined;
+  freeFrom?: NoticeSending['freeFrom'];
+  /** What is under way goes on until this: a message that is cut off may have been sent. */
+  cut?: AbortSignal;
   reader: Pick<IdentityReader, 'identitiesOf'>;
   /** A daemon that changes nothing warns nobody. */
   maySend(): boolean;
@@ -32,8 +37,8 @@ export interface NoticeDeps {
 const SEND_MS = 120_000;
 /** Longer than an attempt and its record take. */
 const CLAIM_MS = SEND_MS + 60_000;
-
-export const NO_MAILER = 'no mail server is configured';
+/** Without a mail server, so many are marked at once. */
+const MARKED_MAX = 1_000;
 
 export class NoticeDeliveries extends DeliveryLoop {
   constructor(private readonly deps: NoticeDeps) {
@@ -41,20 +46,21 @@ export class NoticeDeliveries extends DeliveryLoop {
   }
 
   protected async attempt(signal: AbortSignal): Promise<'more' | 'done'> {
-    const { box, clock, maySend } = this.deps;
+    const { box, clock, maySend, mailer, freeFrom } = this.deps;
     if (!maySend()) return 'done';
     const nowMs = clock.nowMs();
-    const due = await box.claim(nowMs, nowMs + CLAIM_MS, BATCH);
+    const by = { hasNoMailer: mailer === undefined, ...(freeFrom && { freeFrom }) };
+    const due = await box.claim(nowMs, nowMs + CLAIM_MS, mailer ? BATCH : MARKED_MAX, by);
     return attemptEach(due, (notice) => this.sendOne(notice, signal));
   }
 
   protected async nextDueAt(): Promise<number | undefined> {
-    return this.deps.maySend() ? this.deps.box.nextDueAt() : undefined;
+    return this.deps.maySend() && this.deps.mailer ? this.deps.box.nextDueAt() : undefined;
   }
 
   private async sendOne(notice: ClaimedNotice, signal: AbortSignal): Promise<void> {
-    const { box, clock, random, log, ids } = this.deps;
-    const end = await this.sent(notice, AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]));
+    const { box, clock, random, log, ids, cut = signal } = this.deps;
+    const end = await this.sent(notice, AbortSignal.any([cut, AbortSignal.timeout(SEND_MS)]));
     if (end.how !== 'delivered')
       log.warn({ notice: notice.id, rule: notice.rule }, `a notice was not delivered (${end.how}): ${end.why}`);
     // What the end of this process cut off before it was sent is due to the next one at once.
@@ -64,7 +70,7 @@ export class NoticeDeliveries extends DeliveryLoop {
 
   private async sent(notice: ClaimedNotice, signal: AbortSignal): Promise<MessageEnd> {
     const { mailer } = this.deps;
-    if (!mailer) return { how: 'refused', why: NO_MAILER };
+    if (!mailer) return { how: 'not_sent', why: NO_MAILER };
     let message: PersonMessage;
     try {
       message = await this.messageOf(notice);

@@ -202,6 +202,8 @@ export interface Organization extends OrganizationFile {
   outline: Pick<Config, 'lists' | 'mode' | 'schedule' | 'watchMs' | 'rulesDir'> & {
     address: string;
     webhooks: readonly string[];
+    /** It has a mail server. */
+    mails: boolean;
   };
 }
 
@@ -296,16 +298,20 @@ async function problemsOfRest(rest: SettingsOfFile, base: Environment): Promise<
 async function addChecked(set: OrganizationSet, organization: OrganizationFile, base: Environment): Promise<void> {
   const missing = await missingFolders(organization);
   const checked = checkSettings(organization, base);
+  const { TRUSTWARD_SMTP_URL: url, TRUSTWARD_SMTP_URL_FILE: file = url } = environmentOf(organization, base);
+  const mails = file !== undefined;
   if ('config' in checked && missing.length === 0)
-    set.organizations.push({ ...organization, outline: outlineOf(checked.config) });
+    set.organizations.push({ ...organization, outline: outlineOf(checked.config, mails) });
   set.problems.push(...missing);
   if ('config' in checked) return;
   set.problems.push(...checked.problems);
   for (const line of checked.environment) if (!set.environment.includes(line)) set.environment.push(line);
 }
 
-function outlineOf({ api, lists, mode, schedule, watchMs, rulesDir, notify }: Config): Organization['outline'] {
-  return { lists, mode, schedule, watchMs, rulesDir, address: api?.url ?? '', webhooks: [...notify.webhooks.keys()] };
+function outlineOf(config: Config, mails: boolean): Organization['outline'] {
+  const { api, lists, mode, schedule, watchMs, rulesDir, notify } = config;
+  const webhooks = [...notify.webhooks.keys()];
+  return { lists, mode, schedule, watchMs, rulesDir, address: api?.url ?? '', webhooks, mails };
 }
 
 async function missingFolders({ file, settings, positionOf }: SettingsOfFile): Promise<OrganizationProblem[]> {

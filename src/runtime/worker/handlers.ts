@@ -578,7 +578,7 @@ export async function startWorker({ jobs, concurrency, port, clock, ...worked }:
 
 const TIMES_MOST = 1_000;
 
-function schedulesOf({ id: organization, outline: { schedule, watchMs, webhooks } }: WorkedOn): JobSchedule[] {
+function schedulesOf({ id: organization, outline: { schedule, watchMs, webhooks, mails } }: WorkedOn): JobSchedule[] {
   const run: JobSchedule = {
     organization,
     kind: 'run',
@@ -588,7 +588,7 @@ function schedulesOf({ id: organization, outline: { schedule, watchMs, webhooks 
   return [
     run,
     ...(watchMs > 0 ? [every(organization, 'look', watchMs)] : []),
-    ...(webhooks.length > 0 ? [every(organization, 'deliver', MINUTE_MS)] : []),
+    ...(webhooks.length > 0 || mails ? [every(organization, 'deliver', MINUTE_MS)] : []),
     every(organization, 'retention', DAY_MS),
   ];
 }

@@ -30,7 +30,7 @@ export interface WorkedOn {
   id: string;
   name: string;
   /** What of its configuration needs no credential. */
-  outline: Pick<Config, 'schedule' | 'watchMs' | 'mode' | 'rulesDir'> & { webhooks: readonly string[] };
+  outline: Pick<Config, 'schedule' | 'watchMs' | 'mode' | 'rulesDir'> & { webhooks: readonly string[]; mails: boolean };
 }
 
 export interface Organizations {
@@ -86,8 +86,9 @@ function onlyOne(env: Environment, flags: Flags): Organizations {
     if (id !== DEFAULT_ORGANIZATION) throw notConfigured(id);
     return readConfig(env, flags, DEFAULT_ORGANIZATION, mayLack);
   };
-  const { schedule, watchMs, mode, rulesDir, notify } = read(DEFAULT_ORGANIZATION);
-  const outline = { schedule, watchMs, mode, rulesDir, webhooks: [...notify.webhooks.keys()] };
+  const { schedule, watchMs, mode, rulesDir, notify, mail } = read(DEFAULT_ORGANIZATION);
+  const [webhooks, mails] = [[...notify.webhooks.keys()], mail.smtp !== undefined];
+  const outline = { schedule, watchMs, mode, rulesDir, webhooks, mails };
   const one = { id: DEFAULT_ORGANIZATION, name: DEFAULT_ORGANIZATION, outline };
   return {
     all: () => [one],

@@ -1,9 +1,10 @@
 // test: the real engine warns before it acts: a fake mailer takes what is sent, by a clock that tests move. Nothing waits for real time.
 import { afterEach, describe, expect, it } from 'vitest';
-import { parseWindows } from '../../../src/domain/change-window.ts';
-import type { MessageEnd, Notice, PersonMessage } from '../../../src/domain/notice.ts';
+import { freeFrom, parseWindows } from '../../../src/domain/change-window.ts';
+import type { MessageEnd, Notice, PersonMailer, PersonMessage } from '../../../src/domain/notice.ts';
 import { checkAgain } from '../../../src/engine/operate/check-again.ts';
 import { addExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
+import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { NoticeDeliveries } from '../../../src/runtime/notify/notices.ts';
 import { banRule, countingIds, type OnPlatform, silent, startOnPlatform } from '../../support/engine-on-platform.ts';
 
@@ -21,19 +22,24 @@ interface Post {
   /** How the next messages end; delivered when nothing is said. */
   ends: MessageEnd[];
   sent: PersonMessage[];
+  hasServer: boolean;
   deliver(): Promise<void>;
 }
 
 function begin(rule: Parameters<typeof banRule>[0] = {}, options: Parameters<typeof startOnPlatform>[0] = {}): Post {
   on = startOnPlatform({ rules: [banRule({ more: NOTICE, ...rule })], ...options });
-  const post: Post = { ends: [], sent: [], deliver: async () => {} };
-  const loop = new NoticeDeliveries({
+  const post: Post = { ends: [], sent: [], hasServer: true, deliver: async () => {} };
+  const mailer: PersonMailer = {
+    send: async (message) => {
+      post.sent.push(message);
+      return post.ends.shift() ?? { how: 'delivered' };
+    },
+  };
+  const deps = {
     box: on.store.noticeBox(),
-    mailer: {
-      send: async (message) => {
-        post.sent.push(message);
-        return post.ends.shift() ?? { how: 'delivered' };
-      },
+    freeFrom: (id: string, atMs: number) => {
+      const allowed = on.engine.active().rules.find((one) => one.id === id)?.whenAllowed;
+      return freeFrom({ freeze: on.engine.settings.freeze ?? [], allowed }, atMs);
     },
     reader: on.store,
     maySend: () => true,
@@ -41,9 +47,11 @@ function begin(rule: Parameters<typeof banRule>[0] = {}, options: Parameters<typ
     clock: on.clock,
     random: { next: () => 1 },
     log: silent,
-  });
+  };
   const never = new AbortController().signal;
   post.deliver = async () => {
+    // As after a restart with other settings.
+    const loop = new NoticeDeliveries({ ...deps, mailer: post.hasServer ? mailer : undefined });
     expect(await loop.round(never)).not.toBe('failed');
   };
   return post;
@@ -190,6 +198,77 @@ describe('a rule that warns first', () => {
       'bo@example.com could not be warned first: it was not delivered by the deadline: ECONNREFUSED',
     ]);
     expect(on.platform.sent).toEqual(['ban S-d1']);
+  });
+
+  it('waits for a person while no mail server is configured, and warns with the whole time once one is', async () => {
+    const post = begin();
+    on.platform.addDevice('d1', BAD);
+    post.hasServer = false;
+    await round(post);
+    const held = [
+      'hold',
+      'notice_undelivered',
+      'ana@example.com could not be warned first: no mail server is configured',
+    ];
+    expect(await reasons()).toEqual([held]);
+    await round(post, 3 * DAY);
+    expect(await reasons()).toEqual([held]);
+    expect(await kinds()).toEqual(['notice.failed', 'notice.begun']);
+    post.hasServer = true;
+    await round(post, HOUR);
+    expect(post.sent).toMatchObject([{ stage: 'first', dueAt: on.clock.now + DAY }]);
+    await round(post, 23 * HOUR);
+    expect([on.platform.sent, (await on.run()).plan]).toEqual([[], undefined]);
+    await round(post, HOUR);
+    expect(on.platform.sent).toEqual(['ban S-d1']);
+  });
+
+  it('names no deadline that a change window will not let it keep, also when the window is set after the delivery', async () => {
+    const windows = (text: string) => parseWindows(text, 'UTC').windows;
+    const post = begin(
+      {},
+      { settings: (settings) => ({ ...settings, freeze: windows('2027-01-20 00:00-2027-01-22 00:00') }) },
+    );
+    on.clock.now = Date.parse('2027-01-19T12:00:00Z');
+    on.platform.addDevice('d1', BAD);
+    await round(post);
+    const times = () => post.sent.map(({ stage, dueAt }) => `${stage} ${new Date(dueAt).toISOString().slice(8, 16)}`);
+    expect(times()).toEqual(['first 22T00:00']);
+    on.engine.settings.freeze = windows('2027-01-20 00:00-2027-01-23 06:00');
+    await round(post, 56 * HOUR);
+    await round(post, 23 * HOUR);
+    expect(times()).toEqual(['first 22T00:00']);
+    await round(post, 7 * HOUR);
+    await round(post, 3 * HOUR + 30 * MINUTE);
+    expect(times()).toEqual(['first 22T00:00', 'reminder 23T06:00', 'reminder 23T06:00']);
+    on.engine.settings.freeze = [];
+    await round(post, 29 * MINUTE);
+    expect(on.platform.sent).toEqual([]);
+    await round(post, MINUTE);
+    expect(on.platform.sent).toEqual(['ban S-d1']);
+  });
+
+  it.each<[string, () => LoadedRule[]]>([
+    ['only reports', () => [banRule({ more: NOTICE, mode: 'dry-run' })]],
+    ['is switched off', () => [banRule({ more: NOTICE, mode: 'off' })]],
+    ['is removed', () => [banRule({ id: 'other', field: 'Other' })]],
+  ])('sends nothing any more when the rule %s, and warns anew when it acts again', async (_, rules) => {
+    const post = begin();
+    on.platform.addDevice('d1', BAD);
+    on.platform.addDevice('d2', { ...BAD, Emails: ['bo@example.com'] });
+    post.ends = [{ how: 'delivered' }, { how: 'not_sent', why: 'ECONNREFUSED' }];
+    await round(post);
+    on.rules(...rules());
+    await round(post, HOUR);
+    post.sent.length = 0;
+    await round(post, 20 * HOUR);
+    await round(post, 4 * HOUR);
+    expect([post.sent, on.platform.sent]).toEqual([[], []]);
+    on.rules(banRule({ more: NOTICE }));
+    await round(post, HOUR);
+    await round(post, 23 * HOUR);
+    expect(stages(post)).toContain('first ana@example.com');
+    expect(on.platform.sent).toEqual([]);
   });
 
   it.each([

@@ -1,13 +1,17 @@
 // test: a worker of several organizations on real PostgreSQL: it keeps their schedules, does what people ask for, and an organization that cannot
 // be worked on harms no other.
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SMTPServer } from 'smtp-server';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Console, startConsole } from '../../../src/console/console.ts';
 import type { PostgresDatabase } from '../../../src/domain/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Job, JobKind, Jobs } from '../../../src/domain/jobs.ts';
+import type { Notice } from '../../../src/domain/notice.ts';
 import { LastGoodRules } from '../../../src/rules/active/rule-holder.ts';
 import { KnownRules } from '../../../src/rules/load/read-rule.ts';
 import { sharedRecording } from '../../../src/runtime/compose/compose.ts';
@@ -324,6 +328,65 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
     },
     120_000,
   );
+
+  it('warns each person once, between two runs as well, when one of two workers ends and the mail server answers late', async () => {
+    const accepted: string[] = [];
+    let isUp = false;
+    const post = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      logger: false,
+      onConnect: (_, done) => done(isUp ? null : Object.assign(new Error('not now'), { responseCode: 421 })),
+      onData: (stream, _, done) => {
+        let raw = '';
+        stream.on('data', (chunk: Buffer) => {
+          raw += chunk.toString();
+        });
+        stream.on('end', () => {
+          accepted.push(/^Message-ID: *(.*)$/im.exec(raw)?.[1] ?? '');
+          setTimeout(done, 6_000);
+        });
+      },
+    });
+    post.on('error', () => {}); // a client that goes away
+    post.listen(0, '127.0.0.1');
+    await once(post.server, 'listening');
+    const other = { ending: new Ending(), jobs: await composeJobs(server, database, log) };
+    let othersEnd: Promise<void> | undefined;
+    try {
+      writeFileSync(file('smtp'), `smtp://127.0.0.1:${(post.server.address() as AddressInfo).port}`, { mode: 0o600 });
+      const ban = readFileSync(file('rules', 'ban.yaml'), 'utf8');
+      writeFileSync(file('rules', 'ban.yaml'), ban.replace('owners: all', 'owners: all\nnotice: { before: 1h }'));
+      const { address } = await addOrganization('acme');
+      const mail = `mail: { smtp_url_file: ${file('smtp')}, from: trustward@example.com, tls: 'off' }\n`;
+      writeOrganization('acme', address, { more: mail, schedule: '0 0 1 1 *' });
+      await start();
+      const parts = { organizations, server, recording, knownRules: new KnownRules(), lastGood: new LastGoodRules() };
+      const concurrency = { lanes: 4, beside: 1 };
+      ({ ended: othersEnd } = await startWorker({ ...parts, ...other, log, clock: systemClock, concurrency }));
+      const reader = postgresReader(server.pool, 'acme', systemClock);
+      const until = async (is: (notice: Notice) => boolean) => {
+        for (;;) {
+          const { rows } = await reader.notices({}, 1_000);
+          if (rows.length > 0 && rows.every(is)) return rows;
+          await systemClock.sleep(200);
+        }
+      };
+      await until(({ status, attempts }) => status === 'waiting' && attempts > 0);
+      ending.begin();
+      await ended;
+      isUp = true;
+      const told = await until(({ status }) => status === 'delivered');
+      expect([...accepted].sort()).toEqual(told.map(({ id }) => `<${id}@example.com>`).sort());
+      expect((await reader.runs(9)).length).toBe(1);
+      expect((await reader.claims({ status: 'standing' })).length).toBe(0);
+    } finally {
+      other.ending.begin();
+      await othersEnd;
+      await other.jobs.close();
+      await new Promise<void>((resolve) => post.close(() => resolve()));
+    }
+  }, 300_000);
 
   it('alerts once that an organization is silent, also when no run of it ever ended well', async () => {
     const alerts = webhook('acme');
