@@ -46,6 +46,15 @@ export function unlinked(text: string): string {
   return text.replace(/[.:](?=[\p{L}/])|@(?=\S)/gu, (found) => `${found}\u2060`);
 }
 
+const URL_MAX = 500;
+
+/** As it is: its host in ASCII, so that no letter looks like another one. Undefined for what is no plain address of the web. */
+export function plainUrl(text: string | undefined): string | undefined {
+  if (text === undefined || !URL.canParse(text)) return undefined;
+  const { protocol, username, password, href } = new URL(text);
+  return /^https?:$/.test(protocol) && !username && !password && href.length <= URL_MAX ? href : undefined;
+}
+
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { didYouMean } from '../../base/nearest-name.ts';
-import { clip, shownName, spellHidden, unlinked } from '../../base/text.ts';
+import { clip, plainUrl, shownName, spellHidden, unlinked } from '../../base/text.ts';
 import { wallText } from '../../base/time.ts';
 import type { KnownTraits } from '../../domain/action.ts';
 import type { PersonMessage } from '../../domain/notice.ts';
@@ -26,7 +26,6 @@ interface Placeholder {
 }
 
 const TEXT_MAX = 1_000;
-const URL_MAX = 500;
 
 /** Who uses or builds the device chose it: on one line, with hidden characters spelled, and nothing that a mail program makes a link of. */
 function theirs(text: string | undefined, cut = shownName): string | undefined {
@@ -36,13 +35,6 @@ function theirs(text: string | undefined, cut = shownName): string | undefined {
 /** The organization wrote it: its lines stay. */
 function ours(text: string | undefined): string | undefined {
   return text?.trim().split(/\r?\n/).map(spellHidden).join('\n');
-}
-
-/** As it is: its host in ASCII, so that no letter looks like another one. What is no plain address of the web is left out. */
-function plainUrl(text: string | undefined): string | undefined {
-  if (text === undefined || !URL.canParse(text)) return undefined;
-  const { protocol, username, password, href } = new URL(text);
-  return /^https?:$/.test(protocol) && !username && !password && href.length <= URL_MAX ? href : undefined;
 }
 
 /** By name. `factor.text` and `factor.url` stand inside of `{{#factors}}…{{/factors}}`. */
@@ -72,7 +64,8 @@ export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   },
   factors: { what: 'only for a section, which is repeated for each advice of the platform', of: () => undefined },
   'factor.text': { what: 'the advice', of: ({ factor }) => theirs(factor?.text, (text) => clip(text, TEXT_MAX)) },
-  'factor.url': { what: 'an address with more', of: ({ factor }) => plainUrl(factor?.url) },
+  // INVARIANT: no link of theirs: it may look like ours.
+  'factor.url': { what: 'an address with more', of: ({ factor }) => theirs(plainUrl(factor?.url), (url) => url) },
   link: { what: "the person's own page, where there is one", of: ({ message }) => plainUrl(message.link) },
   contact: { what: 'the address of the service desk (`TRUSTWARD_SMTP_REPLY_TO`)', of: ({ contact }) => contact },
   first: {

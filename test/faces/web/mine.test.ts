@@ -115,6 +115,32 @@ describe('the page of a person', () => {
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
   });
 
+  it('names addresses of the platform as text, their hosts in ASCII, and none that is not of the web', async () => {
+    await banned();
+    const urls = [
+      'https://trustw\u0430rd.example/mine/x',
+      'javascript:alert(1)',
+      'https://trustward.example@evil.example/',
+    ];
+    const factors = urls.map((url) => ({ text: HOSTILE, url }));
+    const notice = { episodeId: '', aheadMs: 0, content: { device: { id: 'd1' }, action: 'ban_device', factors } };
+    const reader = new Proxy(on.store, {
+      get: (store, name) => {
+        if (name === 'notices') return async () => ({ rows: [notice], total: 1 });
+        const method: unknown = Reflect.get(store, name);
+        return typeof method === 'function' ? method.bind(store) : method;
+      },
+    });
+    const { html, text } = await open(false, { reader }).ask(await linkOf());
+    expect(text).toContain('(it names the address https://xn--trustwrd-66g.example/mine/x )');
+    expect(text.match(/it names the address/g)).toHaveLength(1);
+    for (const theirs of ['trustw\u0430rd', 'javascript:', '@evil', '<script', '\u202e'])
+      expect(html).not.toContain(theirs);
+    expect(
+      [...html.matchAll(/href="([^"]*)"/g)].map(([, to]) => to).filter((to) => !/^(data:,|\/mine\/)/.test(to ?? '')),
+    ).toEqual([]);
+  });
+
   it('calls nothing wrong that is no longer so, and says that the block stays', async () => {
     const { ask } = await banned();
     const link = await linkOf();

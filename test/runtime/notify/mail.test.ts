@@ -40,6 +40,21 @@ const MESSAGE: PersonMessage = {
 const HOSTILE =
   '<img src=x onerror=alert(1)> "\'&\u202egnp\r\nBcc: all@example.com\r\n\r\nhttps://trustward.example.com.evil.example/mine www.evil.example @all';
 
+/** Addresses that the platform names, and that are to look like that of our page, or be it. */
+const LOOKALIKES = [
+  'https://trustward.example.com/mine/of-another',
+  'https://trustward.example.com.evil.example/mine/x',
+  'https://trustw\u0430rd.example.com/mine/x',
+  'https://trustward.example.com\u200b.evil.example/mine/x',
+  'https://trustward\u3002example\u3002com/mine/x',
+  'HTTPS:\\\\EVIL.EXAMPLE\\trustward.example.com/mine/x',
+  'https://evil.example/?https://trustward.example.com/mine/x',
+  'https://evil.example/\u202emoc.elpmaxe.drawtsurt//:sptth',
+  'data:text/html,<script>alert(1)</script>',
+  'ftp://evil.example/mine/x',
+  `https://evil.example/${'x'.repeat(10_000)}`,
+];
+
 function settingsOf(smtp: Partial<SmtpSettings> & { url: string }, more: Partial<MailSettings> = {}) {
   const from = { name: 'Trustward', address: 'trustward@example.com' };
   const whole: SmtpSettings = { tls: 'required', ca: CERTIFICATE, from, ...smtp };
@@ -342,6 +357,7 @@ describe('the text of a mail', () => {
         { text: HOSTILE, url: 'https://trustward.example.com@evil.example/' },
         { text: 'two', url: 'javascript:alert(1)' },
         { text: 'three', url: 'https://bücher.example/"><img src=x>' },
+        ...LOOKALIKES.map((url) => ({ text: 'as ours', url })),
       ],
     };
     const { subject, text, html } = mailText(hostile, said);
@@ -350,11 +366,11 @@ describe('the text of a mail', () => {
       expect(each).toContain('⟨U+202E⟩');
       // As mail programs find links: a scheme, www., a domain, an address.
       const known = each.replaceAll(
-        /https:\/\/(xn--bcher-kva\.example|trustward\.example\.com|wiki\.example\.com)[/?]|desk@example\.com/g,
+        /https:\/\/(trustward\.example\.com\/mine\/x\?t=1|wiki\.example\.com\/update)|desk@example\.com/g,
         '',
       );
       expect(known.replaceAll(/<(style|body|head|meta|p|td|li|h1|h2|div|table)[^>]*>/g, '')).not.toMatch(
-        /https?:\/\/|www\.[a-z]|\bevil\.[a-z]|@all/,
+        /https?:[/\\]|www\.[a-z]|\bevil\.[a-z]|@all|trustward\.example|data:|ftp:/i,
       );
     }
     expect(text).not.toMatch(/^Bcc/m);

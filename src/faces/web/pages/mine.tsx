@@ -3,6 +3,7 @@
 
 import { type Child, createContext, useContext } from 'hono/jsx';
 import { z } from 'zod';
+import { plainUrl } from '../../../base/text.ts';
 import { DAY_MS, isoTime, spanText, wallText } from '../../../base/time.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { REQUEST_REASON_MAX, requestStatusAt, requestWords } from '../../../domain/exemption-request.ts';
@@ -477,13 +478,14 @@ function ProblemPart({ problem, isBlocked, nowMs }: ProblemProps) {
 
 /** A text of others, and an address that it names, which is no link here: nobody of us vouches for where it leads. */
 function Foreign({ text, url }: { text: string; url: string | undefined }) {
+  const address = plainUrl(url);
   return (
     <blockquote>
       <Words>{text}</Words>
-      {url === undefined ? null : (
+      {address === undefined ? null : (
         <>
           {' '}
-          (it names the address <Code>{url}</Code>)
+          (it names the address <Code>{address}</Code>)
         </>
       )}
     </blockquote>
