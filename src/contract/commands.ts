@@ -246,9 +246,14 @@ const WORDS = {
   },
   revokePersonLinks: {
     line: 'mine revoke <person>',
-    summary: 'refuse every link of this person that was made until now',
+    summary: 'refuse every link of this person, or of `everybody`, that was made until now',
     options: [REASON],
-    examples: ['# a message went to the wrong place', 'trustward mine revoke ana@example.com --reason "forwarded"'],
+    examples: [
+      '# a message went to the wrong place',
+      'trustward mine revoke ana@example.com --reason "forwarded"',
+      '# somebody has a copy of the database: links get another secret',
+      'trustward mine revoke everybody --reason "a backup was stolen"',
+    ],
   },
   addToken: {
     line: 'tokens add <name>',

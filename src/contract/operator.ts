@@ -375,7 +375,9 @@ export const PEOPLE = {
     scope: 'approve',
     tag: 'operator',
     summary: "Revoke every link to a person's own page that was made until now",
-    params: ofPerson,
+    params: z.object({
+      person: text.describe('the e-mail address of an owner; `everybody`: all links, which get another secret'),
+    }),
     body: why,
     answers: {
       200: { description: 'from when on links count', schema: z.strictObject({ person: text, before: time }) },

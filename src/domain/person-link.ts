@@ -59,6 +59,9 @@ export function openLink(secret: string, organization: string, token: string): P
   }
 }
 
+/** Whose links are revoked together: no address. */
+export const EVERYBODY = 'everybody';
+
 /** From now on links of this person that were made before `before` open nothing. */
 export interface LinkRefusal {
   person: string;
@@ -66,10 +69,12 @@ export interface LinkRefusal {
 }
 
 export interface PersonLinkStore {
-  /** 256 random bits as text, the same for ever; undefined: no link was made yet. */
+  /** 256 random bits as text; undefined: no link was made yet. */
   secret(): Promise<string | undefined>;
   /** The one that is kept; `fresh`, if there is none yet. In one transaction with the notes. */
   keepSecret(fresh: string, notes: AuditNote[]): Promise<string>;
+  /** From now on this one: what the former one sealed opens nothing. In one transaction with the notes. */
+  renewSecret(fresh: string, notes: AuditNote[]): Promise<void>;
   /** Undefined: none of this person is. `person`: in any case. */
   refusedBefore(person: string): Promise<number | undefined>;
   refuse(refusal: LinkRefusal, notes: AuditNote[]): Promise<void>;

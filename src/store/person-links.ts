@@ -30,6 +30,15 @@ export class SqlPersonLinks implements PersonLinkStore {
     });
   }
 
+  renewSecret(fresh: string, notes: AuditNote[]): Promise<void> {
+    const { db, unit } = this;
+    return unit.run(function* () {
+      yield* keepMeta(db, SECRET, fresh);
+      unit.append(notes);
+      yield* unit.seal();
+    });
+  }
+
   async refusedBefore(person: string): Promise<number | undefined> {
     const sql = 'SELECT before_at AS at FROM person_links_refused WHERE person = ?';
     const row = await this.db.reading(this.db.get<{ at: number }>(sql, nameKey(person)));

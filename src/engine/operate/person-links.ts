@@ -1,11 +1,13 @@
 // operate: links to a person's own page: made for a notice or by an operator, opened by who has one, refused by an operator. In: who, and the match
 // that it is about. Out: an address, or the page that it opens. INVARIANT: what opens nothing is one answer after the same reads, whatever it lacks.
 
+import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { Episode } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
 import { nameKey } from '../../domain/identity.ts';
 import { mailboxFault } from '../../domain/notice.ts';
 import {
+  EVERYBODY,
   openLink,
   PEOPLE_PATH,
   type PersonLink,
@@ -38,7 +40,7 @@ async function sealed(
   { links, clock, secret, organization, base }: LinkParts,
   person: string,
   episodeId: string,
-  notes: Parameters<PersonLinkStore['keepSecret']>[1],
+  notes: AuditNote[],
 ): Promise<string | undefined> {
   if (base === undefined) return undefined;
   const key = notes.length === 0 ? await links.secret() : undefined;
@@ -99,19 +101,24 @@ function noBase(): AppError {
   );
 }
 
-/** From now on every link of this person that was made before is refused. Errors: AppError `usage`. */
+/**
+ * From now on every link of this person that was made before is refused; of `everybody`, by another secret, so that also who copied the database makes none.
+ * Errors: AppError `usage`.
+ */
 export async function refuseLinks(
-  { links, clock }: Pick<LinkParts, 'links' | 'clock'>,
+  { links, clock, secret }: Pick<LinkParts, 'links' | 'clock' | 'secret'>,
   person: string,
   reason: string,
   by: string,
 ): Promise<{ person: string; before: number }> {
-  const email = addressOf(person);
+  const isAll = nameKey(person) === EVERYBODY;
+  const whose = isAll ? EVERYBODY : addressOf(person);
   // One made in this millisecond is refused, too.
-  const before = Math.max(clock.nowMs(), (await links.refusedBefore(email)) ?? 0) + 1;
-  const body = { person: email, before, reason: filled(reason, 'reason', 'say why'), by };
-  await links.refuse({ person: email, before }, [{ kind: 'person_link.revoked', body }]);
-  return { person: email, before };
+  const before = Math.max(clock.nowMs(), (await links.refusedBefore(whose)) ?? 0) + 1;
+  const body = { person: whose, before, reason: filled(reason, 'reason', 'say why'), by };
+  const notes: AuditNote[] = [{ kind: 'person_link.revoked', body }];
+  await (isAll ? links.renewSecret(secret(), notes) : links.refuse({ person: whose, before }, notes));
+  return { person: whose, before };
 }
 
 function addressOf(person: string): string {

@@ -244,6 +244,23 @@ describe('what opens nothing', () => {
     expect(found.get('strange')).toEqual(['episodesInForce: 0', 'exemptionRequests: 0']);
   });
 
+  it('is every link of everybody once the secret is replaced, also one that a thief of the former secret makes', async () => {
+    const { ask } = await banned();
+    const { url, episode } = await makeLink(people, people, ADA, 'ops');
+    const [before, link] = [(await people.links.secret()) ?? '', url.slice(BASE.length)];
+    await expect(refuseLinks(people, 'everybody', '', 'ops')).rejects.toMatchObject({ code: 'usage' });
+    expect((await ask(link)).status).toBe(200);
+    await refuseLinks(people, 'Everybody', 'a backup was stolen', 'ops');
+    const later = { person: ADA, episodeId: episode.id, madeAt: on.clock.now + HOUR_MS };
+    const forged = sealLink(before, people.organization, later, Buffer.alloc(12));
+    for (const path of [link, `${PEOPLE_PATH}/${forged}`]) expect((await ask(path)).status).toBe(404);
+    expect((await ask(await linkOf())).status).toBe(200);
+    const [entry] = await on.store.audit({ kind: 'person_link.revoked', limit: 1 });
+    expect(entry?.bytes).toContain('"person":"everybody"');
+    for (const secret of [before, (await people.links.secret()) ?? '']) expect(entry?.bytes).not.toContain(secret);
+    await expect(makeLink(people, people, 'everybody', 'ops')).rejects.toMatchObject({ code: 'usage' });
+  });
+
   it('is refused after sixty tries of one address in a minute, and a good link never is for what others tried', async () => {
     const { ask } = await banned();
     const link = await linkOf();
