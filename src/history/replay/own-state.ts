@@ -211,7 +211,7 @@ export class OwnState {
     this.rows = new OwnRows(begun);
     this.attempts = new OwnAttempts(begun, atMs);
     this.lately = new OwnLately(begun, atMs);
-    this.notices = begun.notices ?? new Map();
+    this.notices = noticesByEpisode([...(begun.notices?.values() ?? [])].flat().map((one) => deliveredBy(one, atMs)));
     this.rollouts = new Map((begun.rollouts ?? []).map((state) => [state.rule, state]));
   }
 
@@ -355,6 +355,17 @@ export class OwnState {
         this.rejected.set(own.id, (this.rejected.get(own.id) ?? new Set()).add(keyOf(own.id)));
     }
   }
+}
+
+/** One that nobody had attempted, or whose attempt was under way. */
+function deliveredBy(notice: Notice, nowMs: number): Notice {
+  if (notice.aheadMs !== 0 || (notice.status !== 'waiting' && notice.status !== 'sending')) return notice;
+  return {
+    ...notice,
+    status: 'delivered',
+    deliveredAt: nowMs,
+    dueAt: Math.max(notice.dueAt ?? 0, nowMs + notice.beforeMs),
+  };
 }
 
 function storedBy(run: Run, decision: Omit<StoredDecision, 'runId' | 'runSeq' | 'writtenAt' | 'endedSeq'>) {

@@ -9,7 +9,7 @@ type Change = Round['changes'][number];
 
 const QUIET: Round = { changes: [], lacks: null, isOut: false, minutes: 1 };
 const OUT: Round = { ...QUIET, isOut: true };
-const BANS: World['a'] = { revert: true, for: '0s', clear_for: '0s', cooldown: '0s', owners: 'one' };
+const BANS: World['a'] = { revert: true, for: '0s', clear_for: '0s', cooldown: '0s', owners: 'one', notice: '' };
 const turned = (field: Change['field'], value: Change['value'], ...ids: string[]): Change => ({ ids, field, value });
 
 test.each<[string, World['rounds'], World['a']]>([

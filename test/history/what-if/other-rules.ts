@@ -48,6 +48,8 @@ const rule = fc.record({
   clear_for: fc.constantFrom('0s', '30m'),
   cooldown: fc.constantFrom('0s', '1h'),
   owners: fc.constantFrom('one', 'all'),
+  /** Warned that long before. */
+  notice: fc.constantFrom('', '', '30m', '2h'),
 });
 
 export const world = fc.record({
@@ -66,6 +68,7 @@ export interface Figures {
   untrusted: number;
   dryRuns: number;
   ownersUnread: number;
+  warned: number;
   kept: number;
 }
 
@@ -76,11 +79,13 @@ export const noFigures = (): Figures => ({
   untrusted: 0,
   dryRuns: 0,
   ownersUnread: 0,
+  warned: 0,
   kept: 0,
 });
 
 function ruleOf(id: string, field: string, given: World['a']) {
-  const more = `for: ${given.for}\nclear_for: ${given.clear_for}\nowners: ${given.owners}`;
+  const notice = given.notice === '' ? '' : `\nnotice: { before: ${given.notice} }`;
+  const more = `for: ${given.for}\nclear_for: ${given.clear_for}\nowners: ${given.owners}${notice}`;
   const made = banRule({ id, field, cooldown: given.cooldown, more });
   return { ...made, revert: given.revert };
 }
@@ -111,6 +116,7 @@ async function lived(rules: ReturnType<typeof ruleOf>[], { rounds }: World, mode
       },
     );
     if (record) on.platform.devices.set(lacks as string, record);
+    await deliver(on);
     on.clock.pass(minutes * MINUTE);
     // A process that begins after more than a day.
     if (minutes * MINUTE > 24 * HOUR)
@@ -118,6 +124,13 @@ async function lived(rules: ReturnType<typeof ruleOf>[], { rounds }: World, mode
   }
   await history.settled();
   return { on, history, runs };
+}
+
+/** Each message arrives at once, as in a replay. */
+async function deliver({ store, clock }: OnPlatform): Promise<void> {
+  const box = store.noticeBox();
+  for (const one of await box.claim(clock.now, clock.now + MINUTE, 100))
+    await box.end(one, { how: 'delivered' }, 0, () => `reminder of ${one.id}`);
 }
 
 function turn({ platform }: OnPlatform, id: string, field: string, value: string): void {
@@ -134,7 +147,8 @@ export async function compare(given: World, figures: Figures): Promise<void> {
   const expected = made.map(({ action, target, sentAt }) => `${sentAt} ${action} ${target}`).sort();
   const replay = await whatIf(recorded.history, b, { fromMs: START_MS, toMs: START_MS + 90 * DAY, actions: ACTIONS });
   const found = replay.acts.map(({ atMs, action, target }) => `${atMs} ${action} ${target}`).sort();
-  const isUnread = given.a.owners === 'all' && given.b.owners === 'one';
+  const readsOwners = ({ owners, notice }: World['a']) => owners === 'one' || notice !== '';
+  const isUnread = !readsOwners(given.a) && readsOwners(given.b);
   if (isUnread) {
     expect(found).toEqual([]);
     if (expected.length > 0) expect(replay.neverRecorded).toContainEqual({ path: 'Emails', rules: ['of-b'] });
@@ -143,6 +157,7 @@ export async function compare(given: World, figures: Figures): Promise<void> {
   figures.worlds += 1;
   figures.runs += real.runs;
   figures.acts += found.length;
+  if (given.b.notice !== '') figures.warned += (await real.on.store.notices({}, 1_000)).rows.length;
   figures.untrusted += replay.untrusted.length;
   figures.dryRuns += Number(replay.notes.find((note) => /dry/.test(note))?.split(' ')[0] ?? 0);
   figures.kept += replay.notes.filter((note) => /came back/.test(note)).length;
