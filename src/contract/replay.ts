@@ -49,6 +49,16 @@ const rule = z.strictObject({
   unknown: count.describe('different subjects that it could not judge at some time'),
   missing: z.record(text, count),
   held: z.array(held),
+  notice: z
+    .strictObject({
+      warned: count.describe('matches of which an owner was warned; those in neither of the next two still waited'),
+      mended: count.describe('over before anything was done, as the record shows'),
+      acted: count.describe('acted on after the deadline'),
+      avoided: count.nullable().describe('actions that would not have been done, by what is assumed of people'),
+      undelivered: count.describe('targets that waited for a person, since somebody could not be warned'),
+    })
+    .nullable()
+    .describe('null: it warns nobody'),
 });
 
 const act = z.strictObject({
@@ -63,6 +73,7 @@ const act = z.strictObject({
   isOver: z.boolean(),
   personDidAt: time.nullable(),
   personUndidAt: time.nullable(),
+  avoided: z.boolean().describe('a warning would have avoided it, by what is assumed of people'),
 });
 
 const difference = z.strictObject({

@@ -33,6 +33,31 @@ export interface ReplayedAct {
   personDidAtMs: number | undefined;
   /** A person took it back. */
   personUndidAtMs: number | undefined;
+  /** By the model of people, a warning would have avoided it. */
+  isAvoided?: boolean | undefined;
+}
+
+/** What a what-if assumes of people who are warned: this share of them, out of `ALL` and always the same, mends what is wrong so long after it. */
+export interface MendModel {
+  share: number;
+  afterMs: number;
+}
+
+/** As the command takes it. Nobody has measured it: round figures to begin with. */
+export const MEND_DEFAULT = '50%,4h';
+
+/** Whom a rule warned before it acted. Of the matches that are neither mended nor acted on, the deadline was not over, or something else held them. */
+export interface ReplayedNotice {
+  /** Matches of which an owner was warned. */
+  warned: number;
+  /** Of these: over before anything was done, as the record shows. */
+  mended: number;
+  /** Of these: acted on after the deadline. */
+  acted: number;
+  /** Actions that would not have been done by the model of people; undefined: none was asked for. */
+  avoided: number | undefined;
+  /** Different targets that waited for a person, since somebody could not be warned. */
+  undelivered: number;
 }
 
 /** What was, or would have been, kept from acting by a limit, a ceiling, an exemption …, by the first reason. */
@@ -85,6 +110,8 @@ export interface ReplayedRule {
   /** Of these, by missing fact. */
   missing: { [fact: string]: number };
   held: ReplayedHeld[];
+  /** Undefined: it warns nobody. */
+  notice: ReplayedNotice | undefined;
 }
 
 /** A decision that the replay made otherwise than the run did. */
@@ -264,6 +291,8 @@ export interface ReplayAsked {
   everyMs: number | undefined;
   /** Ids of the rules to report; undefined: all. */
   rules: readonly string[] | undefined;
+  /** Of a what-if only. */
+  mend?: MendModel | undefined;
 }
 
 export interface ReplayWork {

@@ -46,6 +46,7 @@ export function replayedRule(over: Partial<ReplayedRule> = {}): ReplayedRule {
     unknown: 0,
     missing: {},
     held: [],
+    notice: undefined,
     ...over,
   };
 }

@@ -7,6 +7,8 @@ import { AppError } from '../../domain/errors.ts';
 import { givenTime } from '../../domain/given-time.ts';
 import { demandOneToChange, resolveName } from '../../domain/identity.ts';
 import {
+  MEND_DEFAULT,
+  type MendModel,
   NOTE,
   REPORT_FORMATS,
   type Replay,
@@ -15,10 +17,12 @@ import {
   type ReplayWork,
   type ReportFormat,
 } from '../../domain/replay.ts';
+import { ALL } from '../../domain/rollout.ts';
 import { SUBJECT_KINDS, type SubjectRef } from '../../domain/subjects.ts';
 import { filled } from '../../engine/operate/commands.ts';
 import { forgetSubject, historyDays, verifyHistory } from '../../history/files/forget.ts';
 import { historyBytes, historyFolderOf } from '../../history/files/segment-files.ts';
+import { shareOf } from '../../rules/check/actions.ts';
 import { boundAddressOf } from '../../runtime/compose/history.ts';
 import { composeAuditWriter } from '../../runtime/compose/opened.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
@@ -72,12 +76,33 @@ function everyOf(every: string | undefined): number | undefined {
 
 export interface ReplayOptions extends ReplayedTimeOptions {
   rule?: string[];
+  mend?: string;
+}
+
+const MEND = /^(\d{1,3}(?:\.\d{1,2})? ?%) ?, ?(\S+)$/;
+
+/** Errors: AppError `usage`. */
+function mendOf({ mend, rules }: ReplayOptions): MendModel | undefined {
+  if (rules === undefined) {
+    if (mend === undefined) return undefined;
+    throw new AppError(
+      'usage',
+      '--mend: what people did is recorded; give `--rules` to assume what they would have done',
+    );
+  }
+  const [, share = '', time = ''] = MEND.exec((mend ?? MEND_DEFAULT).trim()) ?? [];
+  const model = { share: shareOf(share), afterMs: parseDuration(time) ?? Number.NaN };
+  if (model.share <= ALL && model.afterMs >= 0) return model;
+  throw new AppError(
+    'usage',
+    `--mend \`${mend}\`: expected a share of people and how long they take, such as ${MEND_DEFAULT}`,
+  );
 }
 
 /** Exit code 1: as it was, and a decision differs without a reason in the record. */
 export async function replayCommand(io: Io, options: ReplayOptions): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
-  const asked = { ...replayedTime(options, systemClock.nowMs()), rules: options.rule };
+  const asked = { ...replayedTime(options, systemClock.nowMs()), rules: options.rule, mend: mendOf(options) };
   const { rules } = options;
   const { replay, span } = await replaying(io, options, async (replayer, work) => {
     if (rules !== undefined) await noteUnread(io, replayer, asked, [rules], work);

@@ -500,7 +500,7 @@ class AsItWas {
     const isWhole = frame.part === undefined;
     const before = this.inForce?.rules.rules ?? [];
     const verdicts = await this.rulesOf(run);
-    tally.run(frame);
+    tally.run(frame, openState.notices);
     for (const done of this.done.take(openState, before, isWhole)) tally.did(done);
     this.done.begins(frame.run);
     effects.learn(openState, isWhole, this.gapFromMs);
@@ -526,7 +526,7 @@ class AsItWas {
     const { rules, problems } = inForce as RecordedRules;
     const seeing = { world, verdicts, rules, traits: options.traits, ids };
     const decided = await drainedInTurns(deciding(seenAgain(seeing, frame, frame, openState)));
-    tally.decided(frame, decided.decisions, decided.limits);
+    tally.decided(frame, decided);
     if (frame.part === undefined) tally.judged(frame.run.startedAt, verdicts.counts);
     this.last = { run, decided };
     const was = { written, ended };

@@ -14,7 +14,7 @@ import type {
   RecordedRun,
   RunFrame,
 } from '../../domain/recorded-history.ts';
-import type { Progress } from '../../domain/replay.ts';
+import type { MendModel, Progress } from '../../domain/replay.ts';
 import { rulesById } from '../../domain/rule.ts';
 import type { OpenState } from '../../domain/store.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
@@ -261,6 +261,7 @@ export interface ReplayOptions {
   everyMs?: number | undefined;
   /** Ids of the rules that are reported; all are decided together. */
   only?: readonly string[] | undefined;
+  mend?: MendModel | undefined;
   signal?: AbortSignal | undefined;
   progress?: Progress | undefined;
 }

@@ -1,25 +1,33 @@
 // history: what a replay found, counted while it goes: the same for both ways. In: each run with what was judged and decided in it, acts as they
 // are done, what people did, gaps. Out: a `Replay`. It keeps acts and numbers, and nothing of the fleet.
 
-import { DAY_MS, MINUTE_MS } from '../../base/time.ts';
+import { DAY_MS, formatDuration, MINUTE_MS } from '../../base/time.ts';
 import { ceilingOf, type KnownTraits, kindOfTarget } from '../../domain/action.ts';
 import type { Decision } from '../../domain/decision.ts';
+import { placeAmong } from '../../domain/digest.ts';
+import type { Notice } from '../../domain/notice.ts';
 import { type HistoryGap, isMomentary, type RunFrame } from '../../domain/recorded-history.ts';
 import {
   HELD_EXAMPLES_MAX,
+  type MendModel,
   type Replay,
   type ReplayBucket,
   type ReplayedAct,
   type ReplayedDistrust,
   type ReplayedExample,
   type ReplayedHeld,
+  type ReplayedNotice,
   type ReplayedRule,
 } from '../../domain/replay.ts';
+import { ALL, shareText } from '../../domain/rollout.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { RuleLimits } from '../../domain/run.ts';
 import { isUsable } from '../../domain/snapshot.ts';
+import type { OpenState } from '../../domain/store.ts';
 import { SOURCE_OF, SOURCES, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import type { Decided } from '../../engine/decide/input.ts';
 import { type DoneIntent, type PersonsChange, TallyActs } from './platform-model.ts';
+import type { ReplayOptions } from './recorded-sets.ts';
 
 // What rules matched and did, by stretches of the replayed time.
 
@@ -104,6 +112,12 @@ function isMore(one: RuleLimits, other: RuleLimits): boolean {
   return one.targets === other.targets ? one.allowed < other.allowed : one.targets > other.targets;
 }
 
+/** By the model, and before the deadline. */
+function wouldMend({ share, afterMs }: MendModel, { address, deliveredAt, dueAt }: Notice): boolean {
+  if (deliveredAt === undefined || dueAt === undefined || deliveredAt + afterMs > dueAt) return false;
+  return placeAmong(ALL, 'mend', address) < share;
+}
+
 class TallyRule {
   private readonly held = new Map<string, Held>();
   private readonly inRun = new Map<number, { acts: number; atMs: number }>();
@@ -111,8 +125,31 @@ class TallyRule {
   private readonly acted = new Set<string>();
   private most: RuleLimits | undefined;
   private ceilings: { run: number; day: number } | undefined;
+  /** By episode of which somebody was warned: whether one of them mends it in time, by the model. */
+  private readonly warned = new Map<string, boolean>();
+  private readonly ended = { mended: new Set<string>(), acted: new Set<string>() };
+  /** Ids of subjects whose owners the recorded rule of this id warned, too. */
+  private readonly told = new Set<string>();
 
-  constructor(public rule: Rule) {}
+  constructor(
+    public rule: Rule,
+    private readonly mend: MendModel | undefined,
+  ) {}
+
+  warns(notice: Notice): void {
+    if (notice.aheadMs !== 0 || notice.deliveredAt === undefined || notice.print !== this.rule.notice?.print) return;
+    const isMended = this.mend !== undefined && wouldMend(this.mend, notice);
+    this.warned.set(notice.episodeId, isMended || (this.warned.get(notice.episodeId) ?? false));
+  }
+
+  /** Of them the record shows what they did. */
+  warnedThen({ subject, deliveredAt }: Notice): void {
+    if (deliveredAt !== undefined) this.told.add(subject.id);
+  }
+
+  mended(episode: string): void {
+    if (this.warned.has(episode)) this.ended.mended.add(episode);
+  }
 
   compared(limits: RuleLimits, { settings, sources }: RunFrame, known: KnownTraits): void {
     if (this.most === undefined || isMore(limits, this.most)) this.most = limits;
@@ -144,8 +181,12 @@ class TallyRule {
     held.examples.push({ atMs, subject, subjectName, action, target, reasonText, ...named });
   }
 
-  did({ undo, runSeq, atMs, action, target }: ReplayedAct): void {
+  /** `episodes`: of this rule. */
+  did(act: ReplayedAct, episodes: readonly string[]): void {
+    const { undo, runSeq, atMs, action, target } = act;
     if (undo) return;
+    for (const id of episodes) if (this.warned.has(id)) this.ended.acted.add(id);
+    act.isAvoided = !this.told.has(act.subject.id) && episodes.some((id) => this.warned.get(id));
     this.acted.add(`${action} ${target}`);
     this.actTimes.push(atMs);
     this.inRun.set(runSeq, { acts: (this.inRun.get(runSeq)?.acts ?? 0) + 1, atMs });
@@ -178,6 +219,18 @@ class TallyRule {
       personDid: acts.filter(({ personDidAtMs }) => personDidAtMs !== undefined).length,
       personUndid: acts.filter(({ personUndidAtMs }) => personUndidAtMs !== undefined).length,
       held: [...this.held.values()].map(({ targets, ...held }) => ({ ...held, targets: targets.size })),
+      notice: this.rule.notice && this.notice(acts),
+    };
+  }
+
+  private notice(acts: readonly ReplayedAct[]): ReplayedNotice {
+    const { mended, acted } = this.ended;
+    return {
+      warned: this.warned.size,
+      mended: mended.size,
+      acted: acted.size,
+      avoided: this.mend && acts.filter(({ isAvoided }) => isAvoided).length,
+      undelivered: this.held.get('hold notice_undelivered')?.targets.size ?? 0,
     };
   }
 }
@@ -229,7 +282,7 @@ class TallyTrust {
   }
 }
 
-interface TallyAsked extends Pick<Replay, 'way' | 'askedFromMs' | 'everyMs'> {
+interface TallyAsked extends Pick<Replay, 'way' | 'askedFromMs'>, Pick<ReplayOptions, 'everyMs' | 'mend'> {
   /** The end of what was asked for. */
   askedToMs: number;
   traits: KnownTraits;
@@ -263,7 +316,7 @@ export class Tally {
       if (this.asked.isReported?.(rule.id) === false) continue;
       const known = this.rules.get(rule.id);
       if (known) known.rule = rule;
-      else this.rules.set(rule.id, new TallyRule(rule));
+      else this.rules.set(rule.id, new TallyRule(rule, this.asked.mend));
     }
   }
 
@@ -278,8 +331,13 @@ export class Tally {
     });
   }
 
-  /** First of each run, also of one that is not decided again. */
-  run({ run, part, sources }: RunFrame): void {
+  /**
+   * First of each run, also of one that is not decided again. `notices`: whom the rules have warned by then. `told`: of a what-if, whom the
+   * recorded rules had.
+   */
+  run({ run, part, sources }: RunFrame, notices: OpenState['notices'], told?: OpenState['notices']): void {
+    for (const notice of [...(notices?.values() ?? [])].flat()) this.rules.get(notice.rule)?.warns(notice);
+    for (const notice of [...(told?.values() ?? [])].flat()) this.rules.get(notice.rule)?.warnedThen(notice);
     this.fromMs ??= run.startedAt;
     this.toMs = run.startedAt;
     this.runs += 1;
@@ -301,10 +359,12 @@ export class Tally {
   }
 
   /** New and changed decisions; at the beginning also those that are in force. */
-  decided(frame: RunFrame, decisions: readonly Decision[], limits: ReadonlyMap<string, RuleLimits>): void {
+  decided(frame: RunFrame, { decisions, limits, notes }: Pick<Decided, 'decisions' | 'limits' | 'notes'>): void {
     this.decidedRuns += 1;
     for (const [rule, compared] of limits) this.rules.get(rule)?.compared(compared, frame, this.asked.traits);
     for (const decision of decisions) this.rules.get(decision.rule)?.decided(decision, frame.run.startedAt);
+    for (const { kind, body } of notes)
+      if (kind === 'notice.mended') this.rules.get(String(body.rule))?.mended(String(body.episode));
   }
 
   /** In the order in which they were done. */
@@ -312,7 +372,10 @@ export class Tally {
     for (const act of this.acts.did(done)) {
       const rule = this.rules.get(act.rule);
       if (!rule) continue;
-      rule.did(act);
+      rule.did(
+        act,
+        done.intent.basis.flatMap((one) => (one.rule === act.rule ? [one.episodeId] : [])),
+      );
       const counts = this.buckets.countsAt(act.atMs, act.rule);
       if (act.undo) counts.undos += 1;
       else counts.acts += 1;
@@ -335,7 +398,7 @@ export class Tally {
   }
 
   finish(
-    rest: Pick<Replay, 'differences' | 'unread' | 'neverRecorded' | 'notes'>,
+    { notes, ...rest }: Pick<Replay, 'differences' | 'unread' | 'neverRecorded' | 'notes'>,
     ever: (rule: string) => EverJudged | undefined,
   ): Replay {
     const { way, askedFromMs, askedToMs, everyMs } = this.asked;
@@ -358,6 +421,7 @@ export class Tally {
       acts,
       untrusted: this.trust.finish([...this.rules.values()].map(({ rule }) => rule)),
       ...rest,
+      notes: [...notes, ...this.mendNotes()],
       buckets: this.buckets.finish(),
     };
   }
@@ -365,6 +429,16 @@ export class Tally {
   private kindOf({ field }: PersonsChange): SubjectKind {
     const writing = [...this.asked.traits.values()].find(({ fieldWritten }) => fieldWritten === field);
     return writing ? kindOfTarget(writing) : 'device';
+  }
+
+  /** The model of people in words, where it counts anything. */
+  private mendNotes(): string[] {
+    const { mend } = this.asked;
+    if (!mend || ![...this.rules.values()].some(({ rule }) => rule.notice)) return [];
+    const mends = `mend what is wrong ${mend.afterMs === 0 ? 'at once' : `after ${formatDuration(mend.afterMs)}`}`;
+    return [
+      `Assumed of people: ${shareText(mend.share)} of those who are warned, always the same ones, ${mends}. This is an assumption and no forecast; it only counts which actions warnings would have avoided.`,
+    ];
   }
 
   private finishRule(tally: TallyRule, acts: readonly ReplayedAct[], ever: EverJudged): ReplayedRule {

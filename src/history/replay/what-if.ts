@@ -417,10 +417,10 @@ class WhatIf {
       idsOfSerial: (serial) => [...device.bySerial.of(serial)].map(({ id }) => id),
     });
     this.tally = new Tally({
+      ...options,
       way: 'what_if',
       askedFromMs: fromMs,
       askedToMs: toMs,
-      everyMs,
       traits: actions,
       ...(only && { isReported: (rule: string) => only.includes(rule) }),
     });
@@ -499,11 +499,11 @@ class WhatIf {
     if (isWhole)
       this.own ??= new OwnState(openState, frame.run.startedAt, { actions: this.options.actions, ids: this.ids });
     if (this.own) {
-      this.tally.run(lived);
       this.never.run(frame, areBundlesTold);
       this.tally.people([...seen.people, ...reversed.people, ...people], frame);
       if (isWhole) this.own.resolveAsRecorded(openState);
       const open = this.own.at(frame.run.startedAt, openState);
+      this.tally.run(lived, open.notices, openState.notices);
       if (this.due.isDue(frame))
         await this.decide(lived, this.own, open, this.seeing, { bundles, mode, areBundlesTold });
     }
@@ -556,7 +556,7 @@ class WhatIf {
     const { run, part } = frame;
     this.found.decided(decided, input.judgements, run.startedAt);
     if (part === undefined) this.noteWhole(frame, { judged, unjudged }, input.judgements, seeing.verdicts);
-    tally.decided(frame, decided.decisions, decided.limits);
+    tally.decided(frame, decided);
     // A list that the recorded run did not trust showed some of them for this run alone.
     const reached = new Map(decided.acts.map(({ draft }) => [actOf(draft), model.reached(draft)]));
     world.restore();

@@ -48,6 +48,7 @@ beforeAll(async () => {
   for (const [name, more] of [
     ['first', 'limits: { max: 100, percent: 100, per_day: 1000 }'],
     ['held', 'limits: { max: 10, percent: 100, per_day: 1000 }'],
+    ['warns', 'limits: { max: 100, percent: 100, per_day: 1000 }\nnotice: { before: 24h }'],
     ['tighter', 'for: 6h\nlimits: { max: 10, percent: 100, per_day: 1000 }'],
   ] as const) {
     mkdirSync(folder(name));
@@ -100,6 +101,29 @@ describe('replay of other rules', () => {
   it('refuses a rule that the folder does not have, and a folder that cannot be loaded', async () => {
     expect(await run('replay', '--rules', folder('first'), '--rule', 'nope')).toMatchObject({ code: 1, out: '' });
     expect(await run('replay', '--rules', folder('nowhere'))).toMatchObject({ code: 2, out: '' });
+  });
+
+  it('counts which bans a warning would have avoided, by what it is given to assume of people', async () => {
+    const notice = async (...more: string[]) => {
+      const { out } = await run('replay', '--rules', folder('warns'), '--format', 'json', ...more);
+      const { rules, notes } = replaySchema.parse(JSON.parse(out));
+      return { notice: rules[0]?.notice, notes };
+    };
+    const seen = { warned: 43, mended: 40, acted: 3, undelivered: 0 };
+    expect(await notice('--mend', '100%,0h')).toMatchObject({ notice: { ...seen, avoided: 3 } });
+    expect(await notice('--mend', '0%,0h')).toMatchObject({ notice: { ...seen, avoided: 0 } });
+    const { notes } = await notice();
+    expect(notes.join(' ')).toContain(
+      '50 % of those who are warned, always the same ones, mend what is wrong after 4h',
+    );
+    for (const [given, error] of [
+      [['--rules', folder('warns'), '--mend', '101%,4h'], '--mend `101%,4h`: expected a share of people and how long'],
+      [['--rules', folder('warns'), '--mend', '50%'], '--mend `50%`: expected a share of people and how long'],
+      [['--mend', '50%,4h'], '--mend: what people did is recorded; give `--rules`'],
+    ] as const) {
+      const { code, err } = await run('replay', ...given);
+      expect([code, err]).toEqual([2, expect.stringContaining(error)]);
+    }
   });
 
   it('changes no file beside the database', async () => {

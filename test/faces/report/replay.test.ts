@@ -94,6 +94,22 @@ describe('A replay', () => {
       expect(lines(replayText(document, { width })).filter((line) => line.length > width)).toEqual([]);
     });
 
+    it('has what warnings would have avoided beside what the record shows, where a rule warns', () => {
+      const notice = { warned: 43, mended: 40, acted: 3, avoided: 1, undelivered: 2 };
+      const rules = [replayedRule({ acts: 3, notice })];
+      const text = replayText(replayDocument(replay({ rules, acts: [replayedAct({ isAvoided: true })] })), {
+        width: 80,
+      });
+      expect(text).toMatch(
+        /Avoided by warning +1 of 3, as assumed.*\n.* 40 of 43 over in time, by the record.*\n.* 2 not delivered/,
+      );
+      expect(text).toMatch(/avoided by the +│\n.*warning, as/);
+      expect(text.replaceAll('\n', ' ')).toContain(
+        'warned of 43 matches: 40 were over before the deadline by the record, and 1 of 3 actions would have been avoided by what is assumed. Of 2 targets somebody could not be warned, so a person decides.',
+      );
+      expect(replayText(replayDocument(wrongForty()))).not.toContain('warning');
+    });
+
     it('is bounded, and says where the rest is', () => {
       const acts = Array.from({ length: 5_000 }, (_, n) => replayedAct({ target: `S-${n}` }));
       const text = replayText(replayDocument(replay({ acts })));

@@ -59,6 +59,7 @@ export function replayedRule(changes: Partial<ReplayedRule> & Pick<ReplayedRule,
     unknown: 2,
     missing: {},
     held: [],
+    notice: undefined,
     ...changes,
   };
 }

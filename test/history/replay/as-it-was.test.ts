@@ -311,7 +311,10 @@ it('the replay of a rule that warns first waits as it did, and what if takes its
   expect(on.platform.sent).toEqual(['ban S-d1']);
   const reasons = ({ written }: RecordedRun) => written.map(({ reason }) => reason);
   expect(history.runs.map(reasons)).toEqual([['notice'], ['notice'], [], ['rule_matches'], ['already_so']]);
-  expect((await replayed(history)).differences).toEqual([]);
+  const asItWas = await replayed(history);
+  expect(asItWas.differences).toEqual([]);
+  const notice = { warned: 1, mended: 0, acted: 1, avoided: undefined, undelivered: 0 };
+  expect(asItWas.rules.map((one) => one.notice)).toEqual([notice]);
   const others = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, actions: ACTIONS };
   const { acts } = await whatIf(history, [banRule({ more: 'notice: { before: 23h }' })], others);
   const begun = history.runs[0]?.frame.run.startedAt as number;

@@ -1,6 +1,7 @@
 // cli: the commands that read.
 import type { OptionWords } from '../../../contract/commands.ts';
 import { UNKNOWN } from '../../../domain/listed-facts.ts';
+import { MEND_DEFAULT } from '../../../domain/replay.ts';
 import { DATABASE, ENGINE, EVERY, limit, lines, output, type Row, SINCE, UNTIL } from './row.ts';
 
 const WORDS_OF_NAME =
@@ -131,6 +132,10 @@ export const ROWS: readonly Row[] = [
         text: 'what if: these rules, as if enforced; otherwise as it was, with the rules of that time',
       },
       { flag: '--rule <id...>', text: 'report only these rules' },
+      {
+        flag: '--mend <share,time>',
+        text: `assume this of people whom rules with \`notice\` warn: how many mend it, and how soon (default: ${MEND_DEFAULT})`,
+      },
       EVERY,
     ],
     examples: [

@@ -191,6 +191,7 @@ function actView(act: ReplayedAct): ReplayActView {
     isOver,
     personDidAt: isoOrNull(personDidAtMs),
     personUndidAt: isoOrNull(personUndidAtMs),
+    avoided: act.isAvoided ?? false,
   };
 }
 
@@ -203,13 +204,14 @@ export function replaySubjectView({
 }
 
 export function replayRuleView(rule: ReplayedRule): ReplayRuleView {
-  const { mostInRunAtMs, mostInDayAtMs, allowed, lasted, held, ...rest } = rule;
+  const { mostInRunAtMs, mostInDayAtMs, allowed, lasted, held, notice, ...rest } = rule;
   return {
     ...rest,
     mostInRunAt: isoOrNull(mostInRunAtMs),
     mostInDayAt: isoOrNull(mostInDayAtMs),
     allowed: allowed ?? null,
     lasted: lasted ?? null,
+    notice: notice ? { ...notice, avoided: notice.avoided ?? null } : null,
     held: held.map(({ decision, reason, targets, examples }) => ({
       decision,
       reason,

@@ -103,6 +103,18 @@ function whatFollowed({ rules, way }: ReplayDocument): string[] {
     ...(flaps === 0 ? [] : [`${countText(flaps)} ${would} undone within the hour.`]),
     ...(did === 0 ? [] : [`A person did the same to ${countText(did)} of the targets.`]),
     ...(undid === 0 ? [] : [`A person took ${countText(undid)} back.`]),
+    ...rules.flatMap(noticeWords),
+  ];
+}
+
+function noticeWords({ id, acts, notice }: ReplayRuleView): string[] {
+  if (notice === null || notice.warned + notice.undelivered === 0) return [];
+  const { warned, mended, avoided, undelivered } = notice;
+  return [
+    `Rule ${id} warned of ${plural(warned, 'match', 'matches')}: ${countText(mended)} ${mended === 1 ? 'was' : 'were'} over before the deadline by the record${avoided === null ? '' : `, and ${countText(avoided)} of ${plural(acts, 'action')} would have been avoided by what is assumed`}.`,
+    ...(undelivered === 0
+      ? []
+      : [`Of ${plural(undelivered, 'target')} somebody could not be warned, so a person decides.`]),
   ];
 }
 
@@ -196,12 +208,13 @@ export function differencesWords({ way, differences, runs, decidedRuns }: Replay
 
 /** How long it lasted, and what a person did. */
 function followedLines(act: ReplayActView): string[] {
-  const { undo, lastedMs, isOver, personDidAt, personUndidAt } = act;
+  const { undo, lastedMs, isOver, personDidAt, personUndidAt, avoided } = act;
   if (undo) return ['undoes an earlier one'];
   return [
     ...(lastedMs === null ? [] : [isOver ? `lasted ${spanText(lastedMs)}` : `${spanText(lastedMs)} so far`]),
     ...(personDidAt === null ? [] : [`a person did the same ${timeCell(personDidAt)}`]),
     ...(personUndidAt === null ? [] : [`a person took it back ${timeCell(personUndidAt)}`]),
+    ...(avoided ? ['avoided by the warning, as assumed'] : []),
   ];
 }
 
@@ -301,6 +314,7 @@ interface ReplayTable {
 }
 
 function rulesTable({ rules }: ReplayDocument): ReplayTable {
+  const isWarning = rules.some(({ notice }) => notice !== null);
   return {
     id: 'rules',
     title: 'By rule',
@@ -313,6 +327,7 @@ function rulesTable({ rules }: ReplayDocument): ReplayTable {
       number('Undone within 1 h'),
       'Lasted',
       'People',
+      ...(isWarning ? ['Avoided by warning'] : []),
       number('Unknown'),
     ],
     rows: rules.map((rule) => () => [
@@ -324,6 +339,7 @@ function rulesTable({ rules }: ReplayDocument): ReplayTable {
       countText(rule.flaps),
       lastedWords(rule),
       peopleLines(rule),
+      ...(isWarning ? [warnedLines(rule)] : []),
       countText(rule.unknown),
     ]),
   };
@@ -341,6 +357,17 @@ function peopleLines({ personDid, personUndid }: ReplayRuleView): string[] {
   return [
     ...(personDid === 0 ? [] : [`${countText(personDid)} done anyway`]),
     ...(personUndid === 0 ? [] : [`${countText(personUndid)} taken back`]),
+  ];
+}
+
+/** By what is assumed of people, then what the record shows. */
+function warnedLines({ acts, notice }: ReplayRuleView): string[] {
+  if (notice === null) return [];
+  const { warned, mended, avoided, undelivered } = notice;
+  return [
+    ...(avoided === null || acts === 0 ? [] : [`${countText(avoided)} of ${countText(acts)}, as assumed`]),
+    `${countText(mended)} of ${countText(warned)} over in time, by the record`,
+    ...(undelivered === 0 ? [] : [`${countText(undelivered)} not delivered`]),
   ];
 }
 
@@ -510,6 +537,7 @@ const COLUMNS: CsvColumns<ReplayActView> = {
   over: ({ undo, isOver }) => (undo ? null : isOver ? 'yes' : 'no'),
   person_did_at: ({ personDidAt }) => personDidAt,
   person_undid_at: ({ personUndidAt }) => personUndidAt,
+  avoided_by_warning: ({ undo, avoided }) => (undo ? null : avoided ? 'yes' : 'no'),
 };
 
 export function replayCsv({ acts }: Pick<ReplayDocument, 'acts'>): string {
