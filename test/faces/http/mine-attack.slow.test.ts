@@ -14,6 +14,8 @@ import { type Started, startTrustward, trustward } from '../../support/trustward
 
 const ADMIN = 'admin-token-0123456789-abcdefghij';
 const [ADA, BOB, CARL, DORA] = ['ada@x.org', 'bob@x.org', 'carl@x.org', 'dora@x.org'];
+/** What a device or a person writes. */
+const HOSTILE = '=HYPERLINK("https://evil.example")\u202e\u200b\u001b[31m<b>https://trustward.example/mine/x</b>';
 const TIMED = Number(process.env.TRUSTWARD_MINE_TIMED ?? 2_000);
 const PRESSES = 10_000;
 const AT_ONCE = 50;
@@ -66,7 +68,7 @@ function ask(path: string, { method = 'GET', headers = {}, body, agent: own = ne
       answer.on('data', (part) => parts.push(part));
       answer.on('end', () => {
         const { date: _, 'keep-alive': __, ...rest } = answer.headers;
-        const text = Buffer.concat(parts).toString('latin1');
+        const text = Buffer.concat(parts).toString();
         const status = answer.statusCode ?? 0;
         resolve({ status, headers: rest, body: text, whole: JSON.stringify([status, Object.entries(rest), text]) });
       });
@@ -115,7 +117,10 @@ beforeAll(async () => {
   org = await startOrganization({ devices: 20, rules: { ban: BAN_COMPROMISED } });
   await org.composition.close();
   for (const person of [ADA, BOB, CARL, DORA])
-    ids[person] = org.console.fleet.addDevice({ serial: `S-${person}`, mdm_compromised: 'TRUE' }, [person]);
+    ids[person] = org.console.fleet.addDevice(
+      { serial: `S-${person}`, friendly_name: HOSTILE, mdm_compromised: 'TRUE' },
+      [person],
+    );
   const env = {
     ...org.env,
     TRUSTWARD_LISTEN: '127.0.0.1:0',
@@ -320,6 +325,32 @@ describe('a link', () => {
         expect([name, text.includes(secret)]).toEqual([name, false]);
     }
     expect(texts.log).toContain('/mine/…');
+  });
+});
+
+describe('a text of a device or a person', () => {
+  it('is no markup, link, formula or escape of a terminal, wherever it is read', { timeout: 120_000 }, async () => {
+    const fields = { device: ids[BOB] as string, reason: HOSTILE, days: '1' };
+    expect((await ask(`${pageOf(tokens[BOB] as string)}/ask`, form(fields))).status).toBe(303);
+    const texts: Record<string, string> = { page: (await ask(pageOf(tokens[BOB] as string))).body };
+    const reports = ['text', 'md', 'csv', 'html'].map((format) => ['report', '--format', format]);
+    for (const args of [...reports, ['requests', 'list'], ['inbox'], ['decisions'], ['why', `S-${BOB}`]]) {
+      const { code, out, err } = await trustward(args, { ...org.env, TRUSTWARD_TOKEN: ADMIN });
+      expect([args, code === 0 || code === 3, err]).toEqual([args, true, '']);
+      texts[args.join(' ')] = out;
+    }
+    for (const [name, text] of Object.entries(texts)) {
+      expect([name, text.includes('HYPERLINK')]).toEqual([name, true]);
+      for (const theirs of [
+        '\u202e',
+        '\u200b',
+        '\u001b',
+        'href="https://evil',
+        ...(/html|page/.test(name) ? ['<b>http'] : []),
+      ])
+        expect([name, theirs, text.includes(theirs)]).toEqual([name, theirs, false]);
+    }
+    expect(texts['report --format csv']).not.toMatch(/(^|[,;])"?=/m);
   });
 });
 
