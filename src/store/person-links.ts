@@ -8,7 +8,7 @@ import type { Unit } from './outbox.ts';
 import { type Db, keepMeta, readMeta, type Work } from './queries.ts';
 
 /** The key of a row in `meta`. A copy of the database has it, too: links go on after a restore. */
-const SECRET = 'person_link_secret';
+export const PERSON_SECRET = 'person_link_secret';
 
 export class SqlPersonLinks implements PersonLinkStore {
   constructor(
@@ -17,14 +17,14 @@ export class SqlPersonLinks implements PersonLinkStore {
   ) {}
 
   async secret(): Promise<string | undefined> {
-    return this.db.reading(readMeta(this.db, SECRET));
+    return this.db.reading(readMeta(this.db, PERSON_SECRET));
   }
 
   keepSecret(fresh: string, notes: AuditNote[]): Promise<string> {
     const { db, unit } = this;
     return unit.run(function* () {
-      const known = yield* readMeta(db, SECRET);
-      if (known === undefined) yield* keepMeta(db, SECRET, fresh);
+      const known = yield* readMeta(db, PERSON_SECRET);
+      if (known === undefined) yield* keepMeta(db, PERSON_SECRET, fresh);
       unit.append(notes);
       return known ?? fresh;
     });
@@ -33,7 +33,7 @@ export class SqlPersonLinks implements PersonLinkStore {
   renewSecret(fresh: string, notes: AuditNote[]): Promise<void> {
     const { db, unit } = this;
     return unit.run(function* () {
-      yield* keepMeta(db, SECRET, fresh);
+      yield* keepMeta(db, PERSON_SECRET, fresh);
       unit.append(notes);
       yield* unit.seal();
     });

@@ -89,6 +89,8 @@ export async function openOrganizations(
       signIns.set(id, known);
       return known;
     },
+    isPersonLink: async () => false,
+    peopleHost: undefined,
     readiness: async () => [{ name: 'database', ok: true, text: 'can be written' }],
     metrics: { contentType: 'text/plain', text: async () => 'up 1\n', answered: () => {}, streams: () => {} },
     secret: newSecret,

@@ -3,6 +3,7 @@
 
 import type { Output, Performer } from '../../contract/table.ts';
 import { type Database, DEFAULT_ORGANIZATION } from '../../domain/database.ts';
+import { AppError } from '../../domain/errors.ts';
 import { nameKey } from '../../domain/identity.ts';
 import type { PersonLinks } from '../../domain/notice.ts';
 import type { PeoplePort, PersonCheck } from '../../domain/person-link.ts';
@@ -48,7 +49,8 @@ export function peoplePort(people: People, engine: Asks, performer: Performer, t
     check: async (person, id) => {
       const asked = { kind: 'device', id, owner: person } as const;
       const by = `person ${nameKey(person)}`;
-      return checkFor(await lately.once(id, () => performer.perform('checkSubject', asked, { by }) as Promise<Found>));
+      const found = lately.once(id, () => performer.perform('checkSubject', asked, { by }) as Promise<Found>);
+      return checkFor(await withinPatience(found, engine.clock));
     },
   };
 }
@@ -77,6 +79,21 @@ class Lately {
     return one.found.finally(() => {
       one.endedMs = this.clock.monotonicMs();
     });
+  }
+}
+
+/** Somebody waits before an empty page; what was asked for goes on. */
+const PATIENCE_MS = 90_000;
+
+async function withinPatience<T>(answer: Promise<T>, clock: Pick<Clock, 'sleep'>): Promise<T> {
+  const over = new AbortController();
+  const late = clock.sleep(PATIENCE_MS, over.signal).then((): never => {
+    throw new AppError('busy', 'the device has not been checked yet');
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    over.abort();
   }
 }
 

@@ -145,15 +145,12 @@ export interface PeopleSettings {
   listen: Address | undefined;
 }
 
-/** With PostgreSQL no endpoint has these pages, so that nobody is sent a link that opens nothing. */
+/** With PostgreSQL the path names the organization: its database alone makes and opens the link. */
 function readPeople(reader: ConfigReader, publicUrl: string | undefined, database: Database): PeopleSettings {
-  const url = publicUrlOf(reader, 'TRUSTWARD_PEOPLE_URL');
+  const url = publicUrlOf(reader, 'TRUSTWARD_PEOPLE_URL') ?? publicUrl;
   const listen = reader.address('TRUSTWARD_PEOPLE_LISTEN', undefined, '127.0.0.1:8081');
-  if (database.kind !== 'postgres') return { base: url ?? publicUrl, listen };
-  for (const name of ['TRUSTWARD_PEOPLE_URL', 'TRUSTWARD_PEOPLE_LISTEN'])
-    if (reader.text(name) !== undefined)
-      reader.fault(name, `${name} is set: with PostgreSQL no endpoint has the pages of persons yet; leave it out`);
-  return { base: undefined, listen: undefined };
+  const within = database.kind === 'postgres' ? `/orgs/${database.organization}` : '';
+  return { base: url === undefined ? undefined : `${url}${within}`, listen };
 }
 
 /** For a command that reads nothing else of the configuration. Errors: AppError `config`. */
@@ -488,6 +485,7 @@ export interface EndpointSettings {
   token: string | undefined;
   tokenFile: string | undefined;
   publicUrl: string | undefined;
+  people: PeopleSettings;
   allowedHosts: string[];
   rateLimits: RateLimits | undefined;
   /** Of metrics without a token; undefined: `/metrics` of the endpoint alone, with one. */
@@ -522,6 +520,7 @@ export function readEndpoint(env: Environment, flags: Flags): EndpointSettings {
     token: readToken(reader),
     tokenFile: reader.secretFiles.get('TRUSTWARD_TOKEN'),
     publicUrl: publicUrlOf(reader),
+    people: readPeople(reader, publicUrlOf(reader), database),
     allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
     rateLimits: readRateLimits(reader),
     metricsListen: reader.metricsListen(),

@@ -94,6 +94,17 @@ export async function metricsListener(
   return listening;
 }
 
+export async function peopleListener(
+  { people: { listen: at } }: Pick<Config, 'people'>,
+  app: Parameters<typeof listen>[0],
+  log: HttpDeps['log'],
+): Promise<Listening | undefined> {
+  if (!at) return undefined;
+  const listening = await listen(app, at, {}, OF_PEOPLE);
+  log.info({ url: listening.url }, `pages of persons at ${listening.url}${PEOPLE_PATH}`);
+  return listening;
+}
+
 const OF_PEOPLE = { what: "the listener of persons' pages", name: 'TRUSTWARD_PEOPLE_LISTEN' };
 
 export interface Daemon {
@@ -131,8 +142,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   let alone: Listening | undefined;
   try {
     metrics = await metricsListener(config, deps);
-    alone = at && (await listen(people, at, {}, OF_PEOPLE));
-    if (alone) log.info({ url: alone.url }, `pages of persons at ${alone.url}${PEOPLE_PATH}`);
+    alone = await peopleListener(config, people, log);
     announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir, apiUrl: config.api?.url ?? null });
   } catch (error) {
     await metrics?.close();

@@ -7,6 +7,7 @@ import { DEFAULT_ORGANIZATION } from '../../domain/database.ts';
 import { hashOfToken } from '../../domain/endpoint-token.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Jobs } from '../../domain/jobs.ts';
+import { openLink } from '../../domain/person-link.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import type { MetricsPort } from '../../faces/http/deps.ts';
 import { type Listening, listen } from '../../faces/http/listen.ts';
@@ -14,12 +15,12 @@ import { createOrganizationsApp } from '../../faces/http/organizations/app.ts';
 import { loadOrCreateToken, TokenRegister } from '../../faces/http/sign-in.ts';
 import { createOrganizationsPages } from '../../faces/web/pages/organizations.tsx';
 import { AuditListener, CHANNEL } from '../../store/postgres/lease-statements.ts';
-import { ALL, ownerOf, PostgresSignIns, TokensOfAll } from '../../store/postgres/tokens-of-all.ts';
+import { ALL, ownerOf, PostgresSignIns, personSecretOf, TokensOfAll } from '../../store/postgres/tokens-of-all.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { SecretFiles } from '../compose/secret-files.ts';
 import type { EndpointSettings } from '../config/config.ts';
 import { isToken } from '../config/name-reader.ts';
-import { metricsListener } from '../daemon/daemon.ts';
+import { metricsListener, peopleListener } from '../daemon/daemon.ts';
 import { configured, ownNames } from '../daemon/http-deps.ts';
 import { EndpointMeasuring } from '../metrics/shared-gauges.ts';
 import { newSecret } from '../system/ids.ts';
@@ -131,12 +132,20 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
       organizationOf: async (hash) =>
         !holder && token && hash === hashOfToken(token.text) ? DEFAULT_ORGANIZATION : ownerOf(server.pool, hash),
       verifyProvider: (hash) => provider.register.verifyHash(hash),
+      isPersonLink: async (id, token) => {
+        const secret = await personSecretOf(server.pool, id);
+        return secret !== undefined && openLink(secret, id, token) !== undefined;
+      },
+      peopleHost: settings.people.listen?.host,
       signIns: (id = ALL) => new PostgresSignIns(server.pool, id),
       readiness: (isNamed) => readinessOfProcess(server, jobs, holder, clock, isNamed),
       metrics,
       secret: newSecret,
       ...{ clock, log },
-      hosts: { listenHost: settings.listen.host, allowed: ownNames(settings.allowedHosts, settings.publicUrl) },
+      hosts: {
+        listenHost: settings.listen.host,
+        allowed: ownNames(settings.allowedHosts, settings.publicUrl, settings.people.base),
+      },
       publicUrl: settings.publicUrl,
       rateLimits: settings.rateLimits,
       // Cookies are named by the port that browsers see: behind a balancer they are those of all endpoints.
@@ -146,10 +155,13 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
   );
   const listening = await listen(app.app, settings.listen);
   let beside: Listening | undefined;
+  let people: Listening | undefined;
   try {
     const hosts = { listenHost: settings.listen.host, allowed: settings.allowedHosts };
     beside = await metricsListener(settings, { metrics, log, hosts });
+    people = await peopleListener(settings, app.people, log);
   } catch (error) {
+    await beside?.close();
     await listening.close();
     throw error;
   }
@@ -173,6 +185,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
       await Promise.all([
         ending.until('HTTP connections', listening.close(ending.withinMs / 4)),
         beside?.close(ending.withinMs / 4),
+        people?.close(ending.withinMs / 4),
         ending.until(
           'organizations',
           looked.then(() => app.close()),

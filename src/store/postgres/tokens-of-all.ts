@@ -13,6 +13,7 @@ import {
   type TokenStore,
   USE_EVERY_MS,
 } from '../../domain/endpoint-token.ts';
+import { PERSON_SECRET } from '../person-links.ts';
 import type { Row } from '../queries.ts';
 import { TOKEN } from '../token-table.ts';
 import { beginReading, beginWriting } from './organization.ts';
@@ -63,6 +64,17 @@ export async function ownerOf(pool: Pick<PostgresPool, 'query'>, hash: string): 
   const sql = 'SELECT organization FROM trustward.token_owners WHERE hash = $1 LIMIT 2';
   const [owner, ...others] = await pool.query<{ organization: string }>(sql, [hash]);
   return others.length === 0 ? owner?.organization : undefined;
+}
+
+/** What seals the links of an organization's persons, in a time that does not depend on whether it is there. Undefined: it made none. */
+export async function personSecretOf(
+  pool: Pick<PostgresPool, 'transaction'>,
+  organization: string,
+): Promise<string | undefined> {
+  const sql = 'SELECT value FROM meta WHERE key = $1';
+  return pool.transaction(beginReading(organization), async (client) => {
+    return (await client.query<{ value: string }>(sql, [PERSON_SECRET])).rows[0]?.value;
+  });
 }
 
 // Who is signed in, and links that sign in once, of one organization or of tokens of all.

@@ -12,6 +12,7 @@ import { makeLink, refuseLinks } from '../../../src/engine/operate/person-links.
 import { views } from '../../../src/faces/report/index.ts';
 import { peopleApp } from '../../../src/faces/web/pages/mine.tsx';
 import { type People, peopleOf, peoplePort, personLinks } from '../../../src/runtime/compose/people.ts';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { textOf } from '../../support/pages.ts';
 
@@ -42,6 +43,8 @@ async function banned(rule = banRule()) {
 }
 
 function open(alone = false, over: Partial<People> = {}, by = performer) {
+  // Who waits for an answer waits for real.
+  const clock = Object.assign(Object.create(on.engine.clock), { sleep: systemClock.sleep });
   const complain = (fields: object, message: string) => void warnings.push(JSON.stringify([fields, message]));
   const app = peopleApp(
     {
@@ -50,7 +53,7 @@ function open(alone = false, over: Partial<People> = {}, by = performer) {
       publicUrl: BASE,
       log: { debug: complain, info: complain, warn: complain, error: complain },
       metrics: { answered: () => {} },
-      people: peoplePort({ ...people, ...over }, { ...on.engine, store: on.store }, by, 'Europe/Berlin'),
+      people: peoplePort({ ...people, ...over }, { ...on.engine, store: on.store, clock }, by, 'Europe/Berlin'),
     },
     alone,
   );

@@ -13,6 +13,7 @@ import { documentSource, type Guards, guardedApp, type Identity, leadToSession }
 import { bearerOf, callerOf } from '../auth.ts';
 import { RateLimit } from '../deps.ts';
 import { isAsset, isForMachines, isUnderApi, isWithToken, type Mount, mountOf, pathWithin } from '../mount.ts';
+import { createPeopleApp, isPersonPath } from '../people.ts';
 import { Problem, problemResponse, UNFORESEEN } from '../problem.ts';
 import { type Ctx, type Env, json, leadTo, type Route, readQuery, routeOf } from '../route.ts';
 import { healthRoutes, metricsRoute, openapiRoute } from '../routes/health.ts';
@@ -330,6 +331,8 @@ function absent(context: Ctx): Problem {
 
 export interface OrganizationsApp {
   app: Hono<Env>;
+  /** Persons' pages, for a listener of their own. */
+  people: Hono<Env>;
   /** Closes organizations that nobody used for long: to be called now and then. */
   closeUnused(): Promise<void>;
   /** The next request opens it anew; what is under way now has a while to end. */
@@ -357,11 +360,15 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
   const strangers = strangersApp(shared, { ...guards, document: documentSource([]) });
   const failures = new WeakMap<Request, unknown>();
   const failing = failingApp({ ...guards, pages, document: documentSource([]) }, failures);
-  const app = new Hono<Env>();
+  const [app, people] = [new Hono<Env>(), new Hono<Env>()];
+  const ofNobody = pages.people(guards);
+  const { hosts, peopleHost: listenHost = hosts.listenHost } = parts;
+  const nobody = createPeopleApp({ ...guards, hosts: { ...hosts, listenHost } }, ofNobody, true);
+  const failingPerson = failingApp({ ...guards, pages: ofNobody, document: documentSource([]) }, failures);
 
-  const failed = (request: Request, env: Env['Bindings'], error: unknown) => {
+  const failed = (request: Request, env: Env['Bindings'], error: unknown, to = failing) => {
     failures.set(request, error);
-    return failing.fetch(request, env);
+    return to.fetch(request, env);
   };
   const answered = async (request: Request, env: Env['Bindings'], id: string, mount: Mount | undefined) => {
     const within = { ...env, ...(mount && { mount }) };
@@ -373,6 +380,22 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
     }
     return opened.answer(place, () => place.app.fetch(request, within));
   };
+  // INVARIANT: nothing of an organization is opened for a link that it did not make, and whether it is there shows in nothing.
+  people.all('*', async ({ req: { raw }, env }) => {
+    const asked = askedOf(raw);
+    const path = pathWithin(raw, asked);
+    if (!asked || !isPersonPath(path)) return nobody.fetch(raw, env);
+    const within = { ...env, mount: asked };
+    try {
+      const { id } = asked.organization;
+      const isOurs = await parts.isPersonLink(id, path.split('/')[2] ?? '');
+      if (!isOurs || !parts.list().some((line) => line.id === id)) return nobody.fetch(raw, within);
+      const place = await opened.open(id);
+      return await opened.answer(place, () => place.people.fetch(raw, within));
+    } catch (error) {
+      return failed(raw, within, error, failingPerson);
+    }
+  });
   app.all('*', async ({ req: { raw }, env }) => {
     const asked = askedOf(raw);
     const lines = parts.list();
@@ -382,6 +405,7 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
       return only && others.length === 0 && !isOwn ? answered(raw, env, only.id, undefined) : root.fetch(raw, env);
     }
     const { id } = asked.organization;
+    if (parts.peopleHost === undefined && isPersonPath(pathWithin(raw, asked))) return people.fetch(raw, env);
     if (isAsset(pathWithin(raw, asked))) return strangers.fetch(raw, { ...env, mount: asked });
     let isMember: boolean;
     try {
@@ -399,6 +423,7 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
   });
   return {
     app,
+    people,
     closeUnused: () => opened.closeUnused(),
     renew: (id) => opened.renew(id),
     close: () => opened.close(),

@@ -8,6 +8,7 @@ import { lineOf } from '../../../domain/errors.ts';
 import type { Clock, Log } from '../../../domain/ports.ts';
 import { createHttpApp } from '../app.ts';
 import type { HttpDeps, MetricsPort, RateLimit, RateLimits, ReadyCheck } from '../deps.ts';
+import { createPeopleApp, type PeopleDeps } from '../people.ts';
 import type { Ctx, Env, Pages, Route } from '../route.ts';
 import type { SignInParts } from '../routes/sign-in.ts';
 import { SignIn } from '../sign-in.ts';
@@ -43,6 +44,10 @@ export interface OrganizationsParts {
   verifyProvider(tokenHash: string): Caller | undefined;
   /** Who is signed in to an organization; undefined: with a token of all. It must neither open the organization nor need it to be there. */
   signIns(organization: string | undefined): SignInStore;
+  /** Whether an organization made this link of a person; it may not be there. It must not open one to know. Errors: AppError. */
+  isPersonLink(id: string, token: string): Promise<boolean>;
+  /** Where persons' pages have a listener of their own; undefined: they are among the others. */
+  peopleHost: string | undefined;
   /** Of the process alone. `isNamed`: organizations may be named, for who may see all of them. */
   readiness(isNamed: boolean): Promise<readonly ReadyCheck[]>;
   metrics: MetricsPort;
@@ -69,6 +74,8 @@ export interface Choice {
 /** The pages of such an endpoint: src/faces/web builds them. */
 export interface OrganizationsPages {
   of(deps: HttpDeps): Pages;
+  /** For who has a link, and is nobody else here. */
+  people(deps: PeopleDeps): Pages;
   /** For who is not signed in: files that pages load, and the form to sign in. They show nothing of any organization. */
   open(parts: Omit<SignInParts, 'opensByCommand'>): Route[];
   choose(context: Ctx, choice: Choice): Promise<Response>;
@@ -104,6 +111,8 @@ const LEAVE_MS = 10_000;
 export interface Place {
   id: string;
   app: Hono<Env>;
+  /** Persons' pages. */
+  people: Hono<Env>;
   signIn: SignIn;
   close(): Promise<void>;
   /** Requests and streams. */
@@ -239,7 +248,9 @@ export class OpenedOrganizations {
       },
     };
     const app = createHttpApp(whole, this.pages.of(whole));
-    const place: Place = { id, app, signIn, close, underWay: 0, streams: 0, usedAtMs: clock.monotonicMs() };
+    const { hosts, peopleHost: listenHost = hosts.listenHost } = { ...this.parts, hosts: whole.hosts };
+    const people = createPeopleApp({ ...whole, hosts: { ...hosts, listenHost } }, this.pages.people(whole), false);
+    const place: Place = { id, app, people, signIn, close, underWay: 0, streams: 0, usedAtMs: clock.monotonicMs() };
     return place;
   }
 

@@ -9,6 +9,7 @@ import { openPage, problemPage } from '../answer.tsx';
 import { assetRoutes } from '../assets.ts';
 import { createPages } from '../index.ts';
 import { CHOOSER_PATH, type PageContent } from '../layout.tsx';
+import { peoplePages } from './mine.tsx';
 import { signInPages } from './sign-in.tsx';
 
 const OPEN = { demo: false };
@@ -16,6 +17,7 @@ const OPEN = { demo: false };
 export function createOrganizationsPages(): OrganizationsPages {
   return {
     of: createPages,
+    people: peoplePages,
     open: (parts) => [
       ...assetRoutes(),
       ...signInPages({
