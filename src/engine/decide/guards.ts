@@ -8,7 +8,7 @@ import { guardsOf } from '../../domain/guards.ts';
 import { isUnresolved } from '../../domain/intent.ts';
 import { isOnTrial, type Mode } from '../../domain/rule.ts';
 import { attemptOfKey, type OpenState } from '../../domain/store.ts';
-import { type Fleet, type FleetDevice, SEVERITIES } from '../../domain/subjects.ts';
+import { type Fleet, type FleetDevice, SEVERITIES, type SubjectRef } from '../../domain/subjects.ts';
 import type { DecideInput } from './input.ts';
 import { add, isPlannable, ownersOf, type Proposal, serialHit } from './proposal.ts';
 
@@ -160,17 +160,22 @@ export function weighDevicesOfDay(asked: readonly Proposal[], { input }: { input
   });
 }
 
-/** In a look: what waits since earlier runs, of subjects that it did not read. */
+/** Where a few subjects are judged alone: what waits since earlier runs, of the others. */
 function heldBeside({
   part,
   openState,
+  said = part ? openState.decisions : [],
+  judgements,
   activeRules,
   traits,
 }: DecideInput): { serial: string | undefined; ownMode: Mode }[] {
-  if (!part) return [];
-  return openState.decisions.flatMap(({ rule, subject, action, target, decision, reason, reasonText }) => {
+  const judged = new Set(
+    judgements.flatMap(({ matches, open }) => [...matches, ...open].map(({ summary }) => summary.id)),
+  );
+  const isOther = (subject: SubjectRef) => (part ? !part.hasRead(subject) : !judged.has(subject.id));
+  return said.flatMap(({ rule, subject, action, target, decision, reason, reasonText }) => {
     const [own, ownMode] = [traits.get(action), activeRules.get(rule)?.mode];
-    const isWaiting = decision === 'hold' && isPlannable({ decision, reason, reasonText }) && !part.hasRead(subject);
+    const isWaiting = decision === 'hold' && isPlannable({ decision, reason, reasonText }) && isOther(subject);
     if (!own?.takesDevice || !ownMode || !isWaiting) return [];
     return { serial: own.target.serialOf?.(target, {}) ?? target, ownMode };
   });

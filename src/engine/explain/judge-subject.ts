@@ -8,8 +8,8 @@ import type { Decision, ReasonCode } from '../../domain/decision.ts';
 import type { Claim } from '../../domain/episode.ts';
 import { AppError, unlessForbidden } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
-import { type Facts, ownText } from '../../domain/facts.ts';
-import { guardsOf } from '../../domain/guards.ts';
+import { type Facts, ownText, ownTexts } from '../../domain/facts.ts';
+import { asksForDevices, guardsOf } from '../../domain/guards.ts';
 import { demandOne, type Identity, type IdentityReader, resolveName } from '../../domain/identity.ts';
 import { isDone } from '../../domain/intent.ts';
 import type { LookBackSource } from '../../domain/look-back.ts';
@@ -50,6 +50,7 @@ import {
   type JudgedRun,
   type Lookups,
   lastReading,
+  ownedBeside,
   ownersOf,
   RECENT_RUNS_MAX,
   RECORDS_MAX,
@@ -105,11 +106,6 @@ async function readJoins(api: Lookups, needs: Needs, record: Facts): Promise<{ j
   const devices = await unlessForbidden(needs.devices ? devicesOfUsers(api, [record]) : new Map());
   const unavailable: Source[] = [...(users ? [] : ['users' as const]), ...(devices ? [] : ['devices' as const])];
   return { joins: { users: users ?? new Map(), devices: devices ?? new Map() }, unavailable };
-}
-
-/** Only the whole list shows whose last device one is: a run asks. */
-function withoutLastDevice(rule: LoadedRule): LoadedRule {
-  return rule.guards ? { ...rule, guards: { ...rule.guards, lastDevice: false } } : rule;
 }
 
 function takesDevices({ then }: LoadedRule, actions: KnownTraits): boolean {
@@ -384,7 +380,14 @@ export async function decideNow(
   const lookups = boundedLookups(api);
   const touching = rules.find((rule) => takesDevices(rule, actions)) ?? (rules[0] as LoadedRule);
   const touched = await readTouched(lookups, touching, record, actions);
-  const named = new Set([record, ...touched].flatMap((one) => ownText(one, 'SerialNumber') ?? []));
+  const guards = guardsOf(rules);
+  const owners = new Set([
+    ...(kind === 'user' ? [id] : []),
+    ...touched.flatMap((one) => ownTexts(one, 'Emails') ?? []),
+  ]);
+  const asksOwned = guards && asksForDevices(guards) && takesDevices(touching, actions);
+  const owned = asksOwned ? await ownedBeside(reader, lookups, owners, new Set(), touched) : [];
+  const named = new Set([record, ...touched, ...owned].flatMap((one) => ownText(one, 'SerialNumber') ?? []));
   const { decisions: said, ...openState } = await reader.openStateOf(nowMs, {
     kinds: [kind],
     subjects: [id],
@@ -395,7 +398,7 @@ export async function decideNow(
     kind === 'user' && subjectId === id && actions.get(action)?.takesDevice ? target : [],
   );
   const beside = await devicesOfUsers(lookups, [{ SerialNumbers: claimed.filter((serial) => !named.has(serial)) }]);
-  const exemptions = new Exemptions(openState.exemptions ?? [], nowMs, guardsOf(rules));
+  const exemptions = new Exemptions(openState.exemptions ?? [], nowMs, guards);
   // A run does not judge by events that it could not read.
   const unjudged = rules.filter(({ sources: read }) => events?.reading.state === 'failed' && read.includes('events'));
   const decided = decide({
@@ -406,13 +409,15 @@ export async function decideNow(
     // No steady clock has measured it: the wall clock is enough to explain.
     steady: { nowMs, sinceMs: Number.NEGATIVE_INFINITY, forMs: 0, jumpedMs: nowMs, setBackMs },
     quietMs: quiet.read().ms,
-    judged: rules.filter((rule) => rule.mode !== 'off' && !unjudged.includes(rule)).map(withoutLastDevice),
+    judged: rules.filter((rule) => rule.mode !== 'off' && !unjudged.includes(rule)),
     unjudged,
     activeRules: rulesById(deps.rules.filter(({ mode }) => mode !== 'off')),
     traits: actions,
     judgements: [judgement],
     sources,
-    fleet: fleetOf([...touched, ...[...beside.values()].flat()], actions),
+    fleet: Object.assign(fleetOf([...touched, ...owned, ...[...beside.values()].flat()], actions), {
+      tellsOwners: asksOwned === true,
+    }),
     bundles: needsBundles(
       rules.flatMap(({ then }) => then),
       actions,

@@ -38,9 +38,9 @@ import {
   judgementOf,
   type LooksMemory,
   type Lookups,
+  ownedBeside,
   ownersOf,
   type PulledSnapshot,
-  readEach,
   watchedSubjects,
 } from './pulled-snapshot.ts';
 import { asksForWholeLists, fillLookBack, readNamedActs, readsBundles, ServiceChanges } from './reading-needs.ts';
@@ -198,10 +198,7 @@ async function namedActsOf(
   return readNamedActs({ engine, openState, steady, fresh, services, fleet });
 }
 
-/**
- * Where guards count what a person owns, and a rule would take a device of theirs: the devices that they own beside it. The last trusted lists
- * show which these are, and each is read now. One that is not known is not counted: then the person is asked sooner. A check takes nothing.
- */
+/** Where guards count what a person owns, and a rule would take a device of theirs: the devices that they own beside it. A check takes nothing. */
 async function readOwned(
   { engine, lookups, standing: { rules }, records, isCheck }: PartAsked,
   joins: Joins,
@@ -223,11 +220,7 @@ async function readOwned(
       .filter((one) => ids.has(ownText(one, 'DeviceID') ?? ''))
       .flatMap((one) => ownTexts(one, 'Emails') ?? []),
   ]);
-  for (const owner of owners)
-    for (const { identity, by } of await engine.store.identitiesNamed(owner))
-      if (by === 'owner' && identity.goneAt === undefined) serials.add(identity.serial);
-  for (const one of devicesRead(records.device, joins, [])) serials.delete(ownText(one, 'SerialNumber') ?? '');
-  return (await readEach(serials, (serial) => lookups.devicesOfSerial(serial))).flat();
+  return ownedBeside(engine.store, lookups, owners, serials, devicesRead(records.device, joins, []));
 }
 
 /** Of these subjects, of every target that a rule proposes for one of them, and of what their owners have beside. */

@@ -7,9 +7,9 @@ import { type ChangeWindow, type WindowNow, windowAt } from '../../domain/change
 import type { TargetFacts } from '../../domain/check.ts';
 import type { Episode } from '../../domain/episode.ts';
 import type { Exemption, ExemptionMember } from '../../domain/exemption.ts';
-import { type Facts, ownTexts } from '../../domain/facts.ts';
+import { type Facts, ownText, ownTexts } from '../../domain/facts.ts';
 import { asksForDevices, type Guards, guardsOf } from '../../domain/guards.ts';
-import { type IdentityChanges, nameKey } from '../../domain/identity.ts';
+import { type IdentityChanges, type IdentityReader, nameKey } from '../../domain/identity.ts';
 import type { IntentBasis } from '../../domain/intent.ts';
 import type { LookBackPass } from '../../domain/look-back.ts';
 import type { UsedAcceptance } from '../../domain/operator.ts';
@@ -120,6 +120,25 @@ export async function readEach<J, T>(jobs: Iterable<J>, read: (job: J) => Promis
 export async function devicesOfUsers(api: Lookups, users: readonly Facts[]): Promise<Map<string, Facts[]>> {
   const serials = new Set(users.flatMap((user) => ownTexts(user, 'SerialNumbers') ?? []));
   return new Map(await readEach(serials, async (serial) => [serial, await api.devicesOfSerial(serial)] as const));
+}
+
+/**
+ * The devices of these serial numbers, and those that the last trusted list shows of these owners, each read now, without those that were read. One
+ * that is not known is not counted: then a guard asks sooner.
+ */
+export async function ownedBeside(
+  store: Pick<IdentityReader, 'identitiesNamed'>,
+  lookups: Lookups,
+  owners: Iterable<string>,
+  serials: ReadonlySet<string>,
+  read: Iterable<Facts>,
+): Promise<Facts[]> {
+  const asked = new Set(serials);
+  for (const owner of owners)
+    for (const { identity, by } of await store.identitiesNamed(owner))
+      if (by === 'owner' && identity.goneAt === undefined) asked.add(identity.serial);
+  for (const one of read) asked.delete(ownText(one, 'SerialNumber') ?? '');
+  return (await readEach(asked, (serial) => lookups.devicesOfSerial(serial))).flat();
 }
 
 /** The records of all owners of these devices, by lower-case e-mail. */

@@ -157,7 +157,9 @@ function laterWords(run: ReportRun, decisions: readonly RunDecision[], dues: Rea
     return due !== undefined && isLive(due.mode) ? [{ decision, due }] : [];
   });
   const soonest = waiting.toSorted((one, other) => (one.due.atMs ?? FAR_MS) - (other.due.atMs ?? FAR_MS));
-  const groups = grouped(soonest, ({ due: { atMs, mode } }) => `${waitsForPerson(mode)} ${atMs === undefined}`);
+  const keyOf = ({ due: { atMs, mode, isOutsideShare } }: (typeof soonest)[number]) =>
+    `${waitsForPerson(mode)} ${atMs === undefined} ${isOutsideShare}`;
+  const groups = grouped(soonest, keyOf);
   return groups.map((group, at) => {
     const asks = waitsForPerson(group[0]?.due.mode ?? 'enforce') ? 'ask to ' : '';
     const acts = actsWords(group.map(({ decision }) => decision));

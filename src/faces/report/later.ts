@@ -12,6 +12,8 @@ import { plural } from './fact-text.ts';
 export interface Due {
   /** Epoch ms; undefined: not known. */
   atMs: number | undefined;
+  /** The rollout of its rule has not come to it. */
+  isOutsideShare?: boolean;
   /** A rule on trial only reports, also then. A dry run shows what a live one would do. */
   mode: Mode;
 }
@@ -30,14 +32,22 @@ export function laterOf(
         reason === 'for_not_reached' && forMs !== undefined
           ? (lastingSince(reasonText) ?? since) + forMs
           : (allowedFrom(reasonText) ?? 0);
-      return [id, { atMs: atMs > startedAt ? atMs : undefined, mode: isLive(mode) ? mode : ownMode }];
+      return [
+        id,
+        {
+          atMs: atMs > startedAt ? atMs : undefined,
+          mode: isLive(mode) ? mode : ownMode,
+          isOutsideShare: reason === 'rollout',
+        },
+      ];
     }),
   );
 }
 
 /** `in 3 days`, `in 2 h to 3 days`. */
-export function whenDue(dues: readonly Pick<Due, 'atMs'>[], fromMs: number): string {
+export function whenDue(dues: readonly Pick<Due, 'atMs' | 'isOutsideShare'>[], fromMs: number): string {
   const times = dues.flatMap(({ atMs }) => atMs ?? []);
+  if (dues.every(({ isOutsideShare }) => isOutsideShare)) return 'when the rollout of the rule has come that far';
   if (times.length < dues.length) return 'when the time has come';
   // One after the other: a list of many thousand is too long for arguments.
   const [first, last] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))].map((at) =>

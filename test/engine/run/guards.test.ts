@@ -1,6 +1,7 @@
 // test: nothing that `guards.yaml` asks a person about is called without a person's yes: deciding, preflight and retrying ask. A dry run shows it.
 import { describe, expect, it } from 'vitest';
 import type { Guard, Guards } from '../../../src/domain/guards.ts';
+import { type WhyDeps, whyOf } from '../../../src/engine/explain/why.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { addEvent, compromise, lookOn } from '../../support/looks.ts';
@@ -170,6 +171,17 @@ describe('a look between two whole runs', () => {
     for (const id of ['a2', 'n1']) addEvent(on, id);
     on.platform.patch('n1', { MdmData: { Other: 'TRUE' } });
     expect(await looking(on)).toEqual(['a2 hold last_device', 'n1 hold last_device']);
+  });
+
+  it('and `why` says what a run would: it is asked, or banned', async () => {
+    const on = await seen(LAST);
+    await banning(on, 'b1');
+    on.platform.compromised('a1', 'TRUE');
+    const { rules } = on.engine.active();
+    const deps = { ...on.engine, reader: on.store, rules, isWhatIf: false } as unknown as WhyDeps;
+    const next = async (id: string) => (await whyOf(deps, { kind: 'device', id })).next.join('; ');
+    expect(await next('b1')).not.toContain('the next run does');
+    expect(await next('a1')).toContain('the next run does ban_device S-a1');
   });
 
   it('counts what was done to the devices of a person within 24 hours before it decides', async () => {

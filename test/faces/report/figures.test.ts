@@ -140,6 +140,17 @@ describe('the sentence of a report', () => {
       'Will ban 1 device in 24 h, ask to ban 1 device when the time has come if they still match; nothing was changed.',
     ],
     [
+      'of a rule that acts on a share of its subjects, and of one after an attempt',
+      {
+        decisions: [
+          ban('a', [device('1', [])], { ...waits, reason: 'rollout', reasonText: 'step 1 of 2 (1 %): not among them' }),
+          ban('b', [device('2', [])], { ...waits, reason: 'cooldown' }),
+        ],
+        tallies: [tally()],
+      },
+      'Would ban 1 device when the rollout of the rule has come that far and ban 1 device when the time has come if they still match; nothing was changed.',
+    ],
+    [
       'of a rule that only reports',
       {
         decisions: ['a', 'b', 'c'].map((id) =>
