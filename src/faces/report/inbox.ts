@@ -250,12 +250,13 @@ export function inboxWhy(item: InboxItem): string {
   if ('intent' in item) return item.intent.note ?? `by ${rulesText(item.intent.basis.map(({ rule }) => rule))}`;
   if ('request' in item) return `${item.request.person}: ${shownName(item.request.reason)}`;
   const { mode, releases, decidedBy } = item.plan;
-  const by =
+  // By a person, or by the brake of a rollout: the plan does not say.
+  const proposed =
     releases === undefined
-      ? rulesText(item.counts.flatMap(({ rules }) => rules))
-      : `a person, to undo rule ${releases}`;
+      ? `proposed by ${rulesText(item.counts.flatMap(({ rules }) => rules))}`
+      : `to undo what rule ${releases} did`;
   const answered = decidedBy === undefined ? '' : `, approved by ${decidedBy}`;
-  return `proposed by ${by}${mode === 'dry-run' ? ' in a dry run' : ''}${answered}`;
+  return `${proposed}${mode === 'dry-run' ? ' in a dry run' : ''}${answered}`;
 }
 
 /** What happens by itself, or what a person does. */

@@ -7,6 +7,7 @@ import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { addExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
 import { planRelease, releaseClaims } from '../../../src/engine/operate/release.ts';
 import { restartRollout, resumeRollout } from '../../../src/engine/operate/rollout.ts';
+import { inboxWhy, readInbox } from '../../../src/faces/report/inbox.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
 import { alertsOf } from '../../support/alerts-of.ts';
@@ -223,6 +224,8 @@ describe('the brake', () => {
     expect(sorted((await planned()).map(({ action, target }) => `${action} ${target}`))).toEqual(
       sorted(HALF.slice(2).map((act) => act.replace('ban ', 'unban_device '))),
     );
+    const { items } = await readInbox(on.store, { limit: 10 });
+    expect(items.map(inboxWhy)).toEqual(['to undo what rule ban did']);
     // Once, and nothing of it without a yes.
     on.clock.pass(6 * HOUR);
     await on.run();
