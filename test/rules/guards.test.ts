@@ -111,7 +111,7 @@ describe('what is wrong with guards is named with its place', () => {
     ['an empty value', 'ask: [{ Email: "" }]\n', '`ask[0].Email` is empty'],
     ['one twice', 'ask: [{ Email: a@x }, { Email: A@x }]\n', '`ask[1]` is about the same as `ask[0]`'],
     ['another answer', 'last_device: aks\n', '1:1: `last_device`: expected one of ask, allow, found `"aks"`'],
-    ['no number', 'devices_of_a_person: { per_day: 0 }\n', '1:24: `devices_of_a_person`.per_day: expected a whole'],
+    ['no number', 'devices_of_a_person: { per_day: 0 }\n', '1:24: `devices_of_a_person.per_day`: expected a whole'],
     ['a number without a name', 'devices_of_a_person: 2\n', '1:1: `devices_of_a_person`: expected an object'],
     ['no YAML', 'ask: [\n', 'guards.yaml:'],
   ])('%s', async (_what, text, expected) => {

@@ -199,7 +199,7 @@ describe('loading a folder', () => {
       );
       expect(part({ steps: ['0%', '100%'] })).toContain('the first one than 0 %');
       expect(part({ steps: ['1%', '50%'] })).toContain('`rollout.steps`: the last step is 100%');
-      expect(part({ steps: ['50%', '100%', '101%'] })).toContain('the last step is 100%');
+      expect(part({ steps: ['50%', '100%', '101%'] })).toContain('no share is above 100%; found 50%, 100%, 101%');
       expect(part({ steps: ['1%', 100] })).toContain('`rollout.steps[1]`: expected a share such as "10%", found `100`');
       expect(part({ steps: ['1.234%', '100%'] })).toContain('expected a share such as "10%", found `"1.234%"`');
       expect(part({ steps: [] })).toContain('`rollout.steps`: expected at least 1 entry');

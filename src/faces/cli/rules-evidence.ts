@@ -33,7 +33,7 @@ import { evidenceThresholdsOf } from '../../runtime/config/config.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { keepHeapLean, statusLine } from '../../runtime/system/process.ts';
 import { timeWords } from '../report/decision-words.ts';
-import { rolloutWords, viewOf } from '../report/evidence-words.ts';
+import { noticeWords, rolloutWords, viewOf } from '../report/evidence-words.ts';
 import { countText, plural, showHidden } from '../report/fact-text.ts';
 import { md, mdTable } from '../report/markdown.ts';
 import { paragraph, type TerminalOptions } from '../report/terminal-table.ts';
@@ -56,6 +56,8 @@ interface EvidenceOfRule extends ReportEvidence {
   title: string;
   mode: Rule['mode'];
   hash: string;
+  /** Each warning counted as delivered at once in what was replayed. */
+  notice?: string;
   /** Its steps: what was replayed went through them by its own time. */
   rollout?: string;
   /** What the rule's own mode lacks; without a history, only what its tests lack. */
@@ -63,7 +65,7 @@ interface EvidenceOfRule extends ReportEvidence {
 }
 
 interface JudgedRule {
-  rule: Pick<Rule, 'id' | 'title' | 'mode' | 'hash' | 'rollout'>;
+  rule: Pick<Rule, 'id' | 'title' | 'mode' | 'hash' | 'notice' | 'rollout'>;
   evidence: RuleEvidence;
   lacks: Lacks;
 }
@@ -83,12 +85,13 @@ function evidenceReport(
       : null,
     since: isoTime(fromMs),
     thresholds,
-    rules: judged.map(({ rule: { id, title, mode, hash, rollout }, evidence, lacks }) => ({
+    rules: judged.map(({ rule: { id, title, mode, hash, notice, rollout }, evidence, lacks }) => ({
       id,
       title,
       mode,
       hash,
       ...viewOf(mode, evidence, lacks),
+      ...(notice && { notice: noticeWords(notice) }),
       ...(rollout && { rollout: rolloutWords(rollout) }),
       unearned: unearned(mode, lacks, replay !== undefined),
     })),
@@ -116,7 +119,7 @@ function setIn(line: string, { width = 100, ...options }: TerminalOptions): stri
 }
 
 function linesOf(rule: EvidenceOfRule): string[] {
-  const steps = rule.rollout === undefined ? [] : [`rollout: ${rule.rollout}`];
+  const steps = (['notice', 'rollout'] as const).flatMap((name) => (rule[name] ? [`${name}: ${rule[name]}`] : []));
   return [testWords(rule), replayWords(rule), ...steps, ...EARNED_MODES.map((mode) => modeWords(rule, mode))];
 }
 
@@ -155,7 +158,7 @@ function evidenceMarkdown(report: EvidenceReport): string {
     `\`${rule.id}\`<br>${md(rule.title)}`,
     rule.mode,
     md(testWords(rule).replace('tests: ', '')),
-    md([replayWords(rule).replace('replayed: ', ''), ...(rule.rollout === undefined ? [] : [rule.rollout])].join('; ')),
+    md([replayWords(rule).replace('replayed: ', ''), rule.notice ?? [], rule.rollout ?? []].flat().join('; ')),
     EARNED_MODES.map((mode) => md(modeWords(rule, mode))).join('<br>'),
   ]);
   const table = [...mdTable(['Rule', 'Mode', 'Tests', 'Replayed', 'What is missing'], rows)].join('');

@@ -26,7 +26,7 @@ import { ConfigReader, listsOf } from '../../runtime/config/reader.ts';
 import { evidenceLine, evidenceView } from '../report/evidence-words.ts';
 import { plural, showHidden, whole } from '../report/fact-text.ts';
 import { rolloutText } from '../report/rule-view.ts';
-import { terminalList } from '../report/terminal-table.ts';
+import { paragraph, terminalList } from '../report/terminal-table.ts';
 import { evidenceOf, withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, lineWidthOf, outputOf, write } from './io.ts';
 
@@ -97,7 +97,9 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           ...almost.map(({ text }) => text),
           ...guarding.map((line) => showHidden(`${GUARDS} ${line}`)),
           ...unused.map(({ name, file }) => `no rule reads the list \`${name}\` (\`${file}\`)`),
-        ].join('\n'),
+        ]
+          .map((line) => paragraph(line, lineWidthOf(options)))
+          .join('\n'),
   );
   return 0;
 }

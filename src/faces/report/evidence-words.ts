@@ -15,7 +15,7 @@ import {
 } from '../../domain/evidence.ts';
 import type { Plan } from '../../domain/plan.ts';
 import { type Rollout, shareText } from '../../domain/rollout.ts';
-import { type ActionOfRule, isLive, leastMode, type Mode, type Rule } from '../../domain/rule.ts';
+import { type ActionOfRule, isLive, leastMode, type Mode, type Rule, type RuleNotice } from '../../domain/rule.ts';
 import { countText, plural } from './fact-text.ts';
 
 interface Judged {
@@ -165,6 +165,12 @@ export function rolloutWords({ steps, eachMs, brake: { reversed, exempted } }: R
   return `it acts on ${shares} of its subjects, each for ${formatDuration(eachMs)}; it stops when people reversed ${reversed} of what it did, or exempted ${exempted} of those it acted on`;
 }
 
+export function noticeWords({ beforeMs, remindMs }: Pick<RuleNotice, 'beforeMs' | 'remindMs'>): string {
+  const reminded =
+    remindMs.length === 0 ? '' : `; they are reminded ${remindMs.map(formatDuration).join(', ')} before that`;
+  return `owners are warned first, and it acts ${formatDuration(beforeMs)} after the delivery${reminded}`;
+}
+
 /** By the names that rule files have. */
 export function ruleSettings(rule: Rule): { name: string; text: string }[] {
   const { forMs, clearForMs, cooldownMs, whenAllowed, notice, fix, rollout, revert, owners, watch } = rule;
@@ -192,7 +198,7 @@ export function ruleSettings(rule: Rule): { name: string; text: string }[] {
       ? [
           {
             name: 'notice',
-            text: `owners are warned first, and it acts ${formatDuration(notice.beforeMs)} after the delivery${notice.remindMs.map((ms, at) => `${at === 0 ? '; they are reminded ' : ', '}${formatDuration(ms)}`).join('')}${notice.remindMs.length > 0 ? ' before that' : ''}`,
+            text: noticeWords(notice),
           },
         ]
       : []),

@@ -145,6 +145,7 @@ export function checkRollout(
   const found = `found ${texts.join(', ')}`;
   if (steps.some((share, at) => share <= (steps[at - 1] ?? 0)))
     fault('steps', `each step is larger than the one before, and the first one than 0 %; ${found}`);
+  else if (Math.max(...steps) > ALL) fault('steps', `no share is above 100%; ${found}`);
   else if (steps.at(-1) !== ALL)
     fault('steps', `the last step is 100%: without it some would never be acted on; ${found}`);
   const ms = parseDuration(each) ?? 0;

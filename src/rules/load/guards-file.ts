@@ -198,12 +198,12 @@ function lastDeviceOf(value: Facts, problems: Problems): boolean {
 function perDayOf(value: Facts, problems: Problems): number | undefined {
   const written = ownPart(value, 'devices_of_a_person');
   if (written === undefined) return undefined;
-  const [place, name] = [['devices_of_a_person'], '`devices_of_a_person`'];
+  const place = ['devices_of_a_person'];
   if (!isFacts(written)) {
     problems.add(
       'format',
       place,
-      `${name}: expected an object, such as \`{ per_day: 2 }\`, found \`${showLiteral(written)}\``,
+      `\`devices_of_a_person\`: expected an object, such as \`{ per_day: 2 }\`, found \`${showLiteral(written)}\``,
     );
     return undefined;
   }
@@ -214,7 +214,7 @@ function perDayOf(value: Facts, problems: Problems): number | undefined {
   problems.add(
     'format',
     perDay === undefined ? place : [...place, 'per_day'],
-    `${name}.per_day: expected a whole number from 1 to ${PER_DAY_MAX}${found}`,
+    `\`devices_of_a_person.per_day\`: expected a whole number from 1 to ${PER_DAY_MAX}${found}`,
   );
   return undefined;
 }

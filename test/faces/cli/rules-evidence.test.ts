@@ -72,6 +72,15 @@ it('without a history only tests count for --require, and the answer says what i
   expect(await ask('--require')).toMatchObject({ code: 0 });
 });
 
+it('says of a rule that warns first, and begins with a share, that it does', async () => {
+  rule('dry-run\nnotice: { before: 24h, remind: [4h, 30m] }\nrollout: { steps: [1%, 100%], each: 24h }');
+  const notice = 'owners are warned first, and it acts 1d after the delivery; they are reminded 4h, 30m before that';
+  const { out } = await ask();
+  expect(out.replace(/\s+/g, ' ')).toContain(`notice: ${notice} rollout: it acts on 1 %, then 100 % of its subjects`);
+  expect((await ask('--format', 'md')).out).toContain(`${notice}; it acts on`);
+  expect(JSON.parse((await ask('--format', 'json')).out).rules).toMatchObject([{ notice }]);
+});
+
 it('over recorded days it has what the rule would have done, and keeps that for every mode of the rule', async () => {
   rule('dry-run');
   await recorded(15);
