@@ -22,6 +22,7 @@ export interface PeopleDeps extends Pick<HttpDeps, 'clock' | 'hosts' | 'publicUr
 /** Of one person in a minute, and of one address that has no link. */
 const VIEWS_PER_MINUTE = 30;
 const STRANGERS_PER_MINUTE = 60;
+const KNOWN_MAX = 1_000;
 /** Forms of one person: so many at once, then one a minute, and so many a day. Each check is a run, with its audit entries. */
 const ASKS_AT_ONCE = 6;
 const ASKS_A_DAY = 100;
@@ -35,6 +36,8 @@ export class Admission {
   private readonly asksOfDay: Buckets;
   readonly checks = new Turns(CHECKS);
   private readonly strangers: Buckets;
+  /** Links that opened a page, with whose it is: who comes too often is refused before anything is read. */
+  private readonly known = new Map<string, string>();
 
   constructor(
     clock: Pick<Clock, 'monotonicMs'>,
@@ -48,16 +51,28 @@ export class Admission {
 
   /** Errors: Problem 404 for what opens nothing, 429 for what comes too often. */
   async open(context: Ctx): Promise<PersonPage> {
-    const page = await this.people?.open(param(context, 'link'));
+    const link = param(context, 'link');
+    const known = this.known.get(link);
+    if (known !== undefined) this.demandOf(context, known);
+    const page = await this.people?.open(link);
+    // The last one that opened a page is the last of the map.
+    this.known.delete(link);
     // A good link is never refused for what others of the same address sent: a proxy has one for all.
     if (!page) {
       demand(this.strangers.take(networkOf(context.env?.incoming?.socket?.remoteAddress ?? '')));
       throw new Problem(404, 'not-found', 'Not found', 'the link opens nothing');
     }
-    const isAsk = context.req.method === 'POST';
-    demand((isAsk ? this.asks : this.views).take(page.person));
-    if (isAsk) demand(this.asksOfDay.take(page.person));
+    this.known.set(link, page.person);
+    const [oldest] = this.known.keys();
+    if (this.known.size > KNOWN_MAX && oldest !== undefined) this.known.delete(oldest);
+    if (known === undefined) this.demandOf(context, page.person);
     return page;
+  }
+
+  private demandOf({ req }: Ctx, person: string): void {
+    const isAsk = req.method === 'POST';
+    demand((isAsk ? this.asks : this.views).take(person));
+    if (isAsk) demand(this.asksOfDay.take(person));
   }
 }
 

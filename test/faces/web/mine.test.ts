@@ -363,6 +363,18 @@ describe('pressing again and again', () => {
     expect((await Promise.all(presses)).map(({ status }) => status)).toEqual(persons.map(() => 200));
   });
 
+  it('is refused before anything is read, and a link that is revoked meanwhile opens nothing', async () => {
+    await banned();
+    const [link, reads] = [await linkOf(), [] as string[]];
+    const { ask } = open(false, { reader: reading(reads) });
+    for (let at = 0; at < 30; at += 1) expect((await ask(link)).status).toBe(200);
+    const before = reads.length;
+    expect([(await ask(link)).status, reads.length]).toEqual([429, before]);
+    on.clock.pass(2_000);
+    await refuseLinks(people, ADA, 'forwarded', 'ops');
+    expect((await ask(link)).status).toBe(404);
+  });
+
   it('is heard six times at once, then once a minute, and a hundred times a day', async () => {
     await banned();
     const { post } = counting(async () => found);
