@@ -91,6 +91,7 @@ module.exports = {
     only('undici-lives-in-the-client', 'undici', 'platform/client'),
     only('json-logic-lives-in-rules', 'json-logic-js', 'rules/'),
     only('ipaddr-lives-in-notify', 'ipaddr\\.js', 'runtime/notify'),
+    only('openid-client-lives-in-one-file', 'openid-client', 'faces/http/provider\\.ts'),
     only('nodemailer-lives-in-one-file', 'nodemailer', 'runtime/notify/mail\\.ts'),
     only('pages-live-in-web', 'htmx\\.org', 'faces/web'),
     only('commander-lives-in-the-command-line', 'commander', 'faces/cli'),

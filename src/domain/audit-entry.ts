@@ -72,6 +72,7 @@ export const AUDIT_KINDS = [
   'credential.replaced',
   'token.added',
   'token.revoked',
+  'session.began',
   'person_link.made',
   'person_link.revoked',
   'history.forgotten',

@@ -57,31 +57,87 @@ export interface Caller {
   token?: string | undefined;
 }
 
-export type SignInKind = 'link' | 'session';
+/** `begun`: a sign-in at the identity provider is under way. `ended`: the id of a token that ended sessions, which counts once. */
+export type SignInKind = 'link' | 'session' | 'begun' | 'ended';
+
+/** What a group of the identity provider may do. `organization`: undefined means each. */
+export interface GroupScope {
+  group: string;
+  scope: Scope;
+  organization: string | undefined;
+}
+
+/** The session of a person for whom an identity provider vouches. */
+export interface PersonSession {
+  issuer: string;
+  sub: string;
+  /** The provider's name of the session there, if it has one. */
+  sid: string | undefined;
+  /** As the provider last named them. */
+  groups: string[];
+  /** So long the provider vouches for them, epoch ms. */
+  endsAt: number;
+  /** When the groups were asked for, epoch ms. */
+  askedAt: number;
+  /** What they are asked for again with, sealed with the session's cookie, which is not kept. */
+  sealed: string;
+  /** The organizations whose audits have this session; an empty name where there is one alone. */
+  seen: string[];
+  /** Until then, epoch ms, one endpoint asks the provider for all. */
+  askingUntil: number;
+}
+
+/** What names a person's sessions, as a hash of a token names those of it. */
+export function holderOf({ issuer, sub }: Pick<PersonSession, 'issuer' | 'sub'>): string {
+  return hashOfToken(`person ${issuer} ${sub}`);
+}
 
 export interface KeptSignIn {
   hash: string;
+  /** Of a person: with the least scope, since their groups say what they may do. */
   caller: Caller;
+  person?: PersonSession | undefined;
   /** Since its last recorded use, ms. */
   unusedMs: number;
 }
 
-export const LASTS_MS = { link: 10 * MINUTE_MS, session: 12 * 60 * MINUTE_MS };
+const BRIEF_MS = 10 * MINUTE_MS;
+export const LASTS_MS = { link: BRIEF_MS, session: 12 * 60 * MINUTE_MS, begun: BRIEF_MS, ended: BRIEF_MS };
 export const IDLE_MS = 2 * 60 * MINUTE_MS;
 /** Of one token: the oldest gives way. Whoever makes many loses their own, not those of others. */
-export const KEPT_MAX = { link: 100, session: 1_000 };
+export const KEPT_MAX = { link: 100, session: 1_000, begun: 10_000, ended: 10_000 };
 /** A use is recorded when the last recorded one is older than this: not one write per request. */
 export const USE_EVERY_MS = MINUTE_MS;
 
 /** Hashes are 64 hex digits. Errors of all: AppError `store_failed`; then nobody can say who is signed in. */
 export interface SignInStore {
-  add(kind: SignInKind, hash: string, caller: Caller): Promise<void>;
+  /** False: it is there already, and stays as it is. */
+  add(kind: SignInKind, hash: string, caller: Caller, person?: PersonSession): Promise<boolean>;
   /** Those that are not over. It changes nothing. A token that is good no more may be known elsewhere alone: the caller's is to be asked for. */
   find(kind: SignInKind, hashes: readonly string[]): Promise<KeptSignIn[]>;
   /** Makes a session of a link. Of several who ask with one link, wherever they are, one gets it; the others get undefined. */
   redeem(link: string, session: string): Promise<Caller | undefined>;
   noteUse(session: string): Promise<void>;
-  remove(session: string): Promise<void>;
+  /** Of several who ask at once, wherever they are, one gets true, and none for what is over. */
+  remove(kind: SignInKind, hash: string): Promise<boolean>;
+  /** What changed of a person's session. */
+  keep(session: string, changes: Partial<PersonSession>): Promise<void>;
+  /** The right to ask the provider about this session, until then. False: another one has it. */
+  takeTurn(session: string, nowMs: number, untilMs: number): Promise<boolean>;
+  /** Ends the session of this name at the provider, or without a name all of the person. Out: how many. */
+  endOfPerson(of: EndedSession): Promise<number>;
+}
+
+/** What a provider says has ended: `sub`, `sid` or both are there. */
+export interface EndedSession extends Pick<PersonSession, 'issuer' | 'sid'> {
+  sub: string | undefined;
+}
+
+/** A session whose name at the provider is not known ends with any of the person. */
+export function isEnded(person: PersonSession, { issuer, sub, sid }: EndedSession): boolean {
+  const isTheirs = sub === undefined || person.sub === sub;
+  const isNamed = sid === undefined || person.sid === sid || (person.sid === undefined && sub !== undefined);
+  return person.issuer === issuer && isTheirs && isNamed;
 }
 
 // Requests that a client may repeat: what became of the first one.

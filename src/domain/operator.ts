@@ -24,7 +24,7 @@ export function silenceText(sinceMs: number): string {
 
 /** For people, wherever the stop holds something back. */
 export function stopText({ at, by, reason }: Stop): string {
-  return `${by} stopped everything at ${timeText(at)}: ${reason}`;
+  return `${actorText(by)} stopped everything at ${timeText(at)}: ${reason}`;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { OperationId, Output, Parsed, Performer } from '../../src/contract/
 import { sqliteDatabase } from '../../src/domain/database.ts';
 import { hashOfToken, SCOPES, type Scope } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { Clock, Ids } from '../../src/domain/ports.ts';
+import type { Clock, Ids, Log } from '../../src/domain/ports.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import type { ExplainedSubject, WhyAnswer } from '../../src/domain/why.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
@@ -15,8 +15,9 @@ import { addExemption } from '../../src/engine/operate/commands.ts';
 import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
 import { createHttpApp } from '../../src/faces/http/app.ts';
 import type { HttpDeps } from '../../src/faces/http/deps.ts';
+import type { ProviderSettings } from '../../src/faces/http/provider.ts';
 import type { Pages } from '../../src/faces/http/route.ts';
-import { hashVerifier, SignedInMemory, SignIn, tokenHash } from '../../src/faces/http/sign-in.ts';
+import { hashVerifier, personsOf, SignedInMemory, SignIn, tokenHash } from '../../src/faces/http/sign-in.ts';
 import { views } from '../../src/faces/report/index.ts';
 import { peopleOf } from '../../src/runtime/compose/people.ts';
 import { type Offering, performerOf } from '../../src/runtime/operations/performer.ts';
@@ -74,6 +75,9 @@ export interface Over extends Partial<HttpDeps>, Partial<Pick<Offering, 'trigger
 }
 
 interface EndpointParts {
+  /** Where persons sign in. */
+  provider?: ProviderSettings;
+  hasLinks?: boolean;
   store?: SqliteStore;
   clock?: Endpoint['clock'];
 }
@@ -94,8 +98,12 @@ export function openEndpoint(
   const verifyHash = (hash: string) => hashVerifier(known)(hash);
   const at = { url: 'http://127.0.0.1:8080' };
   const { publicUrl } = over;
-  const signIns = new SignedInMemory(clock);
-  const signIn = new SignIn({ store: signIns, verifyHash, secret: newSecret, clock, address: () => at.url, publicUrl });
+  const log: Log = { debug: () => {}, info: () => {}, warn: complain, error: complain };
+  const common = { store: new SignedInMemory(clock), secret: newSecret, clock, address: () => at.url, publicUrl };
+  const signIn = new SignIn({
+    ...{ ...common, verifyHash, hasLinks: parts.hasLinks ?? true, append: (notes) => store.appendAudit(notes) },
+    persons: personsOf({ ...common, provider: parts.provider, log }),
+  });
   const trigger: Offering['trigger'] = async (request) => {
     requests.push(request);
     const unknown = request.rules?.find((id) => id !== RULE.id);
@@ -151,7 +159,7 @@ export function openEndpoint(
     hosts: { listenHost: '127.0.0.1', allowed: [] },
     rateLimits: undefined,
     clock,
-    log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
+    log,
     demo: false,
     ...over,
   };

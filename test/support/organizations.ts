@@ -74,6 +74,7 @@ export async function openOrganizations(
       return {
         deps: one.deps,
         verifyHash: (hash) => one.register.verifyHash(hash),
+        append: (notes) => one.store.appendAudit(notes),
         close: async () => {
           one.closed += 1;
         },

@@ -8,6 +8,7 @@ import { type Covered, coveredText } from '../../domain/exemption.ts';
 import { GRANT_UNDOES_NOTHING } from '../../domain/exemption-request.ts';
 import { demandOne, isChosenName, type Named, resolveName } from '../../domain/identity.ts';
 import type { Resolution } from '../../domain/intent.ts';
+import { actorText } from '../../domain/operator.ts';
 import { SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import type { SqlReader } from '../../store/reader.ts';
@@ -81,7 +82,7 @@ export function stopCommand(io: Io, options: ReasonOptions): Promise<number> {
     {},
     {
       text: ({ stopped }) => [
-        `everything has been stopped since ${timeWords(stopped.at)} (${stopped.by}: ${stopped.reason})`,
+        `everything has been stopped since ${timeWords(stopped.at)} (${actorText(stopped.by)}: ${stopped.reason})`,
         'runs continue to judge; nothing is called until `trustward resume --reason …`',
       ],
     },
@@ -96,7 +97,7 @@ export function resumeCommand(io: Io, options: ReasonOptions): Promise<number> {
     {},
     {
       text: ({ lifted }) => [
-        `resumed: everything had been stopped since ${timeWords(lifted.at)} (${lifted.by}: ${lifted.reason})`,
+        `resumed: everything had been stopped since ${timeWords(lifted.at)} (${actorText(lifted.by)}: ${lifted.reason})`,
       ],
     },
   );

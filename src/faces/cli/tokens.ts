@@ -1,11 +1,13 @@
 // cli: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new
 // token alone, for a script or a file; notes for people go to standard error. It is shown this once.
+
 import type { TokenShown } from '../../contract/nouns.ts';
 import { parsedInput } from '../../contract/operation.ts';
 import { OPERATIONS } from '../../contract/table.ts';
 import { DEFAULT_ORGANIZATION, type PostgresDatabase } from '../../domain/database.ts';
 import type { EndpointToken } from '../../domain/endpoint-token.ts';
 import { AppError } from '../../domain/errors.ts';
+import { actorText } from '../../domain/operator.ts';
 import { isPostgres, NameReader, readDatabase, readDatabasePath } from '../../runtime/config/name-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { systemLog } from '../../runtime/system/log.ts';
@@ -97,7 +99,7 @@ export async function tokensListCommand(io: Io, options: TokenOptions & { all?: 
       token.scope,
       lastGoodOf(token),
       token.usedAt === null ? 'never' : minuteOf(token.usedAt),
-      [whole(minuteOf(token.createdAt)), `by ${token.createdBy}`],
+      [whole(minuteOf(token.createdAt)), `by ${actorText(token.createdBy)}`],
     ],
   });
   if (ofAll) return writeList(io, options, shown(ofAll));
@@ -109,7 +111,7 @@ function endOf({ expiresAt }: TokenShown): string {
 }
 
 function lastGoodOf({ expiresAt, revokedAt, revokedBy, good }: TokenShown): Cell {
-  if (revokedAt !== null) return [whole(`revoked ${minuteOf(revokedAt)}`), `by ${revokedBy}`];
+  if (revokedAt !== null) return [whole(`revoked ${minuteOf(revokedAt)}`), `by ${actorText(revokedBy ?? '')}`];
   if (expiresAt === null) return 'it is revoked';
   return good ? minuteOf(expiresAt) : `ended ${minuteOf(expiresAt)}`;
 }

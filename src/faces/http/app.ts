@@ -14,7 +14,7 @@ import type { Caller, KeptAnswer, KeyedRequest } from '../../domain/endpoint-tok
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { USER_HEADER } from '../../domain/operator.ts';
 import { callerOf, demandScope, namingUser } from './auth.ts';
-import { type HttpDeps, RateLimit } from './deps.ts';
+import { type HttpDeps, isStop, RateLimit } from './deps.ts';
 import {
   baseOf,
   isAsset,
@@ -76,16 +76,17 @@ function demandOrigin({ req }: Ctx, { publicUrl, sendsNoOrigin }: Pick<Guards, '
 // pages. Out: the same route, guarded. INVARIANT: the caller comes from the session alone, never from a header that a
 // page could set.
 
-function guardedPage(route: Route, deps: Pick<Guards, 'publicUrl' | 'sendsNoOrigin'>): Route {
+function guardedPage(route: Route, deps: Pick<Guards, 'publicUrl' | 'sendsNoOrigin' | 'anew'>): Route {
   const { method, scope, handle } = route;
   return {
     ...route,
-    handle: (context) => {
+    handle: async (context) => {
       if (method === 'POST') demandOrigin(context, deps);
       if (scope === undefined) return handle(context);
-      const caller = callerIfAny(context);
+      const caller = method === 'POST' && deps.anew ? await deps.anew(context) : callerIfAny(context);
       if (!caller && method === 'GET') return leadToSession(context);
       if (!caller) throw notSignedIn(context);
+      context.set('caller', caller);
       demandScope(caller, scope);
       return handle(context);
     },
@@ -131,6 +132,8 @@ export interface Guards extends Pick<HttpDeps, 'clock' | 'hosts' | 'publicUrl' |
   rates: RateLimit;
   /** Who asks, as far as the path is not open to anybody. Errors: Problem 401. */
   identify(context: Ctx): Identity | undefined | Promise<Identity | undefined>;
+  /** Who asks, before a page changes something; absent: as at the request's beginning. Errors: Problem 403, 503 about a person. */
+  anew?(context: Ctx): Promise<Caller | undefined>;
   /** With pages, the paths that are not for machines are theirs, also the errors there. */
   pages: Pick<Pages, 'problem'> | undefined;
   document: DocumentSource;
@@ -425,7 +428,11 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...(pages
       ? [
           ...pages.routes,
-          ...signInRoutes({ signInAt: () => deps.signIn, opensByCommand: deps.isDaemon, log: deps.log }),
+          ...signInRoutes({
+            signInAt: () => deps.signIn,
+            opensByCommand: deps.isDaemon && deps.signIn.hasLinks,
+            log: deps.log,
+          }),
         ]
       : [pointerRoute(deps)]),
   ];
@@ -433,7 +440,12 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
   const keys = new Idempotency(deps, lostAnswers(deps));
   const rates = deps.rates ?? new RateLimit(deps.clock, deps.rateLimits);
   return guardedApp(
-    { ...deps, rates, pages, document, identify: (context) => identify(deps, pages !== undefined, context) },
+    {
+      ...{ ...deps, rates, pages, document },
+      identify: (context) => identify(deps, pages !== undefined, context),
+      anew: async (context) =>
+        (await deps.signIn.callerOf(context.req.header('cookie'), isStop(context) ? 'stop' : 'write'))?.caller,
+    },
     routes.map((route) => (takesKey(route) ? keys.once(route) : route)),
   );
 }

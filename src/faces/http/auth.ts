@@ -1,7 +1,7 @@
 // http: the caller of a request, and its rights. In: a request. Out: its caller, or 401, or 403 with the needed scope.
 
 import { type Caller, hashOfToken, type Scope } from '../../domain/endpoint-token.ts';
-import { isUserName, USER_HEADER, withToken } from '../../domain/operator.ts';
+import { actorText, isUserName, USER_HEADER, withToken } from '../../domain/operator.ts';
 import { Problem } from './problem.ts';
 import { includesScope } from './sign-in.ts';
 
@@ -55,11 +55,12 @@ function decoded(header: string): string {
 /** Errors: Problem 403. */
 export function demandScope(caller: Caller, needed: Scope): void {
   if (includesScope(caller.scope, needed)) return;
+  const isPerson = caller.groups !== undefined;
   throw new Problem(
     403,
     'forbidden',
-    'The token may not do this',
-    `scope \`${needed}\` is needed, and the token \`${caller.name}\` has \`${caller.scope}\``,
+    isPerson ? 'You may not do this' : 'The token may not do this',
+    `scope \`${needed}\` is needed, and ${isPerson ? '' : 'the token '}\`${actorText(caller.name)}\` has \`${caller.scope}\``,
     { headers: { 'WWW-Authenticate': `Bearer realm="trustward", error="insufficient_scope", scope="${needed}"` } },
   );
 }

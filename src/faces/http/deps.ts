@@ -89,7 +89,7 @@ export class RateLimit {
   }
 }
 
-function isStop({ req }: Ctx): boolean {
+export function isStop({ req }: Ctx): boolean {
   return req.method === 'POST' && STOPS.has(req.path);
 }
 

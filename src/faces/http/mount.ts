@@ -63,7 +63,10 @@ export function shownPath(path: string): string {
 
 // Whether a path matches that of a route, and whom it is for.
 
-const FOR_MACHINES = /^\/(api|healthz|readyz|metrics|openapi\.json)(\/|$)/;
+/** Where the identity provider says that a session ended. */
+export const LOGOUT_PATH = '/sign-in/ended';
+
+const FOR_MACHINES = /^\/(api|healthz|readyz|metrics|openapi\.json|sign-in\/ended)(\/|$)/;
 
 /** The other paths are pages for people, when there are pages. */
 export function isForMachines(path: string): boolean {

@@ -2,15 +2,19 @@
 // caller, while the token that it came from is good. It hands on no code, cookie or token to be kept: their hashes.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import type { AuditNote } from '../../domain/audit-entry.ts';
 import {
   type Caller,
+  type EndedSession,
   type EndpointToken,
   hashOfToken,
   IDLE_MS,
+  isEnded,
   isGood,
   KEPT_MAX,
   type KeptSignIn,
   LASTS_MS,
+  type PersonSession,
   SCOPES,
   type Scope,
   type SignInKind,
@@ -20,6 +24,9 @@ import {
 } from '../../domain/endpoint-token.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
+import { Persons, type Wants } from './persons.ts';
+import { Problem } from './problem.ts';
+import { Provider, type ProviderSettings } from './provider.ts';
 
 export interface KnownToken extends Omit<Caller, 'token'> {
   /** SHA-256 of the token, 32 bytes. */
@@ -49,6 +56,8 @@ export function hashVerifier(known: readonly KnownToken[]): (hash: string) => Ca
 const COOKIES_MAX = 10;
 /** As `secret` makes them. Nothing else is looked for. */
 const SECRET = /^[\w-]{43}$/;
+/** The same, with where to go then. */
+const BEGUN = /^[\w-]{43}\.[\w-]{0,2800}$/;
 /** Characters of an address that a person is led back to after signing in; from a longer one, to the first page. */
 export const RETURN_MAX = 2_000;
 
@@ -73,14 +82,29 @@ export interface SigningIn {
   withCode(code: string): Promise<SignedIn | undefined>;
   withToken(token: string): Promise<SignedIn | undefined>;
   cookie(signedIn: SignedIn): string;
+  /** Undefined: there is no identity provider. */
+  persons: Persons | undefined;
+  /** Whoever comes back from the provider, with the query that it sent, and the values of Set-Cookie. Errors: Problem. */
+  fromProvider(cookieHeader: string | undefined, query: string): Promise<FromProvider>;
+  /** The provider's page, and the value of Set-Cookie that binds this browser to it. Errors: Problem. */
+  toProvider(to: string): Promise<{ url: string; cookie: string }>;
   /** Ends what the cookies open. Out: the values of Set-Cookie that take them back. */
   signOut(cookieHeader: string | undefined): Promise<string[]>;
+}
+
+interface FromProvider {
+  caller: Caller;
+  /** Where the person wanted to go. */
+  to: string;
+  cookies: string[];
 }
 
 interface Session {
   caller: Caller;
   /** Names the session; no cookie can be made of it. */
   id: string;
+  /** Of a person for whom the identity provider vouches. */
+  person?: PersonSession | undefined;
 }
 
 interface SignInParts {
@@ -96,16 +120,31 @@ interface SignInParts {
   publicUrl: string | undefined;
   /** Whose sessions these are, where one address has several organizations: a cookie of one is none of another. */
   organization?: string;
-  /** The sessions of tokens of all organizations: they count here as well. */
+  /** The sessions of tokens of all organizations, and of persons: they count here as well. */
   outer?: SignIn;
+  /** Undefined: no identity provider is configured, or the outer one has them. */
+  persons?: Persons | undefined;
+  /** Of the organization: its audit. */
+  append?: (notes: AuditNote[]) => Promise<unknown>;
+  /** False: there are no links (TRUSTWARD_LINKS=off). */
+  hasLinks?: boolean;
 }
 
 export class SignIn implements SigningIn {
   constructor(private readonly parts: SignInParts) {}
 
-  /** A link for whoever holds the caller's token. `base`: what the paths of the pages begin with. Errors: AppError `store_failed`. */
+  get persons(): Persons | undefined {
+    return this.parts.persons ?? this.parts.outer?.persons;
+  }
+
+  get hasLinks(): boolean {
+    return this.parts.hasLinks ?? true;
+  }
+
+  /** A link for whoever holds the caller's token. `base`: what the paths of the pages begin with. Errors: AppError `store_failed`; Problem 403. */
   async link(caller: Caller, base = ''): Promise<SignInLink> {
     const { store, clock, secret, publicUrl, address } = this.parts;
+    if (!this.hasLinks) throw noLinks();
     const code = secret();
     const expiresAtMs = clock.nowMs() + LASTS_MS.link;
     await store.add('link', hashOfToken(code), caller);
@@ -127,6 +166,20 @@ export class SignIn implements SigningIn {
     return caller && { caller, value, name: this.cookieName() };
   }
 
+  async toProvider(to: string): Promise<{ url: string; cookie: string }> {
+    if (this.parts.outer) return this.parts.outer.toProvider(to);
+    const { url, value } = await this.demandPersons().begin(to);
+    return { url, cookie: this.setCookie(this.begunName(), value, `; Max-Age=${LASTS_MS.begun / 1_000}`, 'Lax') };
+  }
+
+  async fromProvider(cookieHeader: string | undefined, query: string): Promise<FromProvider> {
+    if (this.parts.outer) return this.parts.outer.fromProvider(cookieHeader, query);
+    const [begun = ''] = cookiesIn(cookieHeader, this.begunName(), BEGUN);
+    const { caller, value, to } = await this.demandPersons().back(begun, query);
+    const cookies = [this.cookie({ caller, value, name: this.cookieName() })];
+    return { caller, to, cookies: [...cookies, this.setCookie(this.begunName(), '', '; Max-Age=0', 'Lax')] };
+  }
+
   async withToken(token: string): Promise<SignedIn | undefined> {
     const ofAll = await this.parts.outer?.withToken(token);
     if (ofAll) return ofAll;
@@ -135,16 +188,43 @@ export class SignIn implements SigningIn {
     return caller && this.begin({ ...caller, token: hash });
   }
 
-  /** The caller of a session that is open, which this counts as a use of. */
-  async callerOf(cookieHeader: string | undefined): Promise<Session | undefined> {
+  /**
+   * The caller of a session that is open, which this counts as a use of. Of a person, what the request is for says whether the provider is asked about
+   * them before. Errors: also Problem 403, 503 about a person.
+   */
+  async callerOf(cookieHeader: string | undefined, wants: Wants = 'read'): Promise<Session | undefined> {
+    const { organization, append } = this.parts;
+    const session = await this.openedBy(cookieHeader, organization, wants);
+    if (!session?.person || !append) return session;
+    const { caller, person, id } = session;
+    await this.persons?.noteSeen(id, { caller, person }, organization ?? '', append);
+    return session;
+  }
+
+  /** What a person may see, by their groups; undefined for anybody else. */
+  async seenBy(cookieHeader: string | undefined): Promise<((organization: string) => boolean) | undefined> {
+    const [session, ...others] = await this.sessionsOf(cookieHeader);
+    const [person, persons] = [session?.person, this.persons];
+    return person && persons && others.length === 0 ? (id) => persons.opens(person, id) : undefined;
+  }
+
+  private async openedBy(
+    cookieHeader: string | undefined,
+    organization: string | undefined,
+    wants: Wants,
+  ): Promise<Session | undefined> {
     const open = (await this.sessionsOf(cookieHeader)).filter((each) => this.isGood(each));
     const [session] = open;
-    if (open.length === 0) return this.parts.outer?.callerOf(cookieHeader);
+    if (open.length === 0) return this.parts.outer?.openedBy(cookieHeader, organization, wants);
     if (!session || open.length > 1) return undefined;
-    const { hash, caller, unusedMs } = session;
+    const { hash, caller, person, unusedMs } = session;
+    const cookie = cookiesIn(cookieHeader, this.cookieName()).find((value) => hashOfToken(value) === hash) ?? '';
+    const opened = person
+      ? await this.persons?.callerOf(session, person, { cookie, organization, wants })
+      : { caller, person };
     // The session is open whether or not its use can be recorded; the health of the store has the reason.
-    if (unusedMs >= USE_EVERY_MS) await this.parts.store.noteUse(hash).catch(() => {});
-    return { caller, id: hash };
+    if (opened && unusedMs >= USE_EVERY_MS) await this.parts.store.noteUse(hash).catch(() => {});
+    return opened && { ...opened, id: hash };
   }
 
   /** Whether these cookies have a session here, by the store alone: its token may be good no more. */
@@ -158,15 +238,16 @@ export class SignIn implements SigningIn {
   }
 
   /** For an answer that lasts: whether its session is still open. Not a use of it. */
-  async isOpen(id: string): Promise<boolean> {
+  async isOpen(id: string, organization = this.parts.organization): Promise<boolean> {
     const [session] = await this.parts.store.find('session', [id]);
+    if (session?.person) return this.persons?.isOpen(session.person, organization) ?? false;
     if (session) return this.isGood(session);
-    return (await this.parts.outer?.isOpen(id)) ?? false;
+    return (await this.parts.outer?.isOpen(id, organization)) ?? false;
   }
 
   async signOut(cookieHeader: string | undefined): Promise<string[]> {
     const [session, ...others] = await this.sessionsOf(cookieHeader);
-    if (session && others.length === 0) await this.parts.store.remove(session.hash);
+    if (session && others.length === 0) await this.parts.store.remove('session', session.hash);
     const outer = (await this.parts.outer?.signOut(cookieHeader)) ?? [];
     return [this.setCookie(this.cookieName(), '', '; Max-Age=0'), ...outer];
   }
@@ -176,9 +257,19 @@ export class SignIn implements SigningIn {
     return this.setCookie(name, value, '');
   }
 
-  private setCookie(name: string, value: string, more: string): string {
+  private setCookie(name: string, value: string, more: string, site: 'Strict' | 'Lax' = 'Strict'): string {
     const secure = this.parts.publicUrl?.startsWith('https:') ? '; Secure' : '';
-    return `${name}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}${more}`;
+    return `${name}=${value}; Path=/; HttpOnly; SameSite=${site}${secure}${more}`;
+  }
+
+  /** Of no organization: an id of one stands behind the port. */
+  private begunName(): string {
+    return `trustward-begun-${new URL(this.parts.address()).port || '80'}`;
+  }
+
+  private demandPersons(): Persons {
+    if (this.persons) return this.persons;
+    throw new Problem(404, 'not-found', 'Not found', 'no identity provider is configured here (TRUSTWARD_OIDC_ISSUER)');
   }
 
   /** Cookies are shared between the ports of a host: two daemons must not sign each other's people out. */
@@ -195,7 +286,7 @@ export class SignIn implements SigningIn {
   }
 
   private async linksOf(code: string): Promise<KeptSignIn[]> {
-    return SECRET.test(code) ? this.parts.store.find('link', [hashOfToken(code)]) : [];
+    return this.hasLinks && SECRET.test(code) ? this.parts.store.find('link', [hashOfToken(code)]) : [];
   }
 
   private async sessionsOf(cookieHeader: string | undefined): Promise<KeptSignIn[]> {
@@ -203,7 +294,8 @@ export class SignIn implements SigningIn {
     return values.length === 0 ? [] : this.parts.store.find('session', values.map(hashOfToken));
   }
 
-  private isGood({ caller: { token } }: KeptSignIn): boolean {
+  private isGood({ caller: { token }, person }: KeptSignIn): boolean {
+    if (person) return this.persons !== undefined;
     return token === undefined || this.parts.verifyHash(token) !== undefined;
   }
 }
@@ -212,10 +304,28 @@ export class SignIn implements SigningIn {
  * All of this name: what listens on another port of the host can plant one that a browser sends first. It is then not clear whose
  * session is meant if two are open, and one that opens none must not sign anybody out.
  */
-function cookiesIn(cookieHeader: string | undefined, name: string): string[] {
+function cookiesIn(cookieHeader: string | undefined, name: string, form = SECRET): string[] {
   const pairs = (cookieHeader ?? '').split(';').map((pair) => pair.trim());
   const values = pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
-  return [...new Set(values)].filter((value) => SECRET.test(value)).slice(0, COOKIES_MAX);
+  return [...new Set(values)].filter((value) => form.test(value)).slice(0, COOKIES_MAX);
+}
+
+function noLinks(): Problem {
+  const detail =
+    'one-time links are switched off (TRUSTWARD_LINKS=off): sign in at the identity provider, or with a token';
+  return new Problem(403, 'no-links', 'There are no links', detail);
+}
+
+interface PersonsOf extends Pick<SignInParts, 'store' | 'secret' | 'address' | 'publicUrl'> {
+  provider: ProviderSettings | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+/** Undefined: there is no provider. */
+export function personsOf({ provider, address, publicUrl, ...parts }: PersonsOf): Persons | undefined {
+  const base = () => publicUrl ?? reachable(address());
+  return provider && new Persons({ ...parts, provider: new Provider({ ...parts, settings: provider }), base });
 }
 
 /** An address that listens everywhere is none that a browser can open. */
@@ -346,6 +456,7 @@ function codeOf(error: unknown): string {
 interface Kept {
   kind: SignInKind;
   caller: Caller;
+  person: PersonSession | undefined;
   made: Reading;
   used: Reading;
 }
@@ -361,15 +472,18 @@ export class SignedInMemory implements SignInStore {
 
   constructor(private readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>) {}
 
-  async add(kind: SignInKind, hash: string, caller: Caller): Promise<void> {
-    this.put(kind, hash, caller);
+  async add(kind: SignInKind, hash: string, caller: Caller, person?: PersonSession): Promise<boolean> {
+    if (this.kept.has(hash) && !isOver(this.kept.get(hash) as Kept, this.now())) return false;
+    this.put(kind, hash, caller, person);
+    return true;
   }
 
   async find(kind: SignInKind, hashes: readonly string[]): Promise<KeptSignIn[]> {
     const now = this.now();
     return hashes.flatMap((hash) => {
       const one = this.one(kind, hash, now);
-      return one ? [{ hash, caller: one.caller, unusedMs: sinceMs(one.used, now) }] : [];
+      const { caller, person, used } = one ?? {};
+      return caller && used ? [{ hash, caller, person, unusedMs: sinceMs(used, now) }] : [];
     });
   }
 
@@ -387,11 +501,29 @@ export class SignedInMemory implements SignInStore {
     if (one) one.used = now;
   }
 
-  async remove(session: string): Promise<void> {
-    if (this.one('session', session, this.now())) this.kept.delete(session);
+  async remove(kind: SignInKind, hash: string): Promise<boolean> {
+    return this.one(kind, hash, this.now()) !== undefined && this.kept.delete(hash);
   }
 
-  private put(kind: SignInKind, hash: string, caller: Caller): void {
+  async keep(session: string, changes: Partial<PersonSession>): Promise<void> {
+    const one = this.one('session', session, this.now());
+    if (one?.person) one.person = { ...one.person, ...changes };
+  }
+
+  async takeTurn(session: string, nowMs: number, untilMs: number): Promise<boolean> {
+    const person = this.one('session', session, this.now())?.person;
+    if (!person || person.askingUntil > nowMs) return false;
+    await this.keep(session, { askingUntil: untilMs });
+    return true;
+  }
+
+  async endOfPerson(of: EndedSession): Promise<number> {
+    const ended = [...this.kept].filter(([, { person }]) => person && isEnded(person, of));
+    for (const [hash] of ended) this.kept.delete(hash);
+    return ended.length;
+  }
+
+  private put(kind: SignInKind, hash: string, caller: Caller, person?: PersonSession): void {
     const now = this.now();
     const own: string[] = [];
     for (const [key, one] of this.kept) {
@@ -400,7 +532,7 @@ export class SignedInMemory implements SignInStore {
     }
     const [oldest] = own;
     if (own.length >= KEPT_MAX[kind] && oldest !== undefined) this.kept.delete(oldest);
-    this.kept.set(hash, { kind, caller, made: now, used: now });
+    this.kept.set(hash, { kind, caller, person, made: now, used: now });
   }
 
   private one(kind: SignInKind, hash: string, now: Reading): Kept | undefined {

@@ -8,7 +8,7 @@ import { LIFTED_BY_TIME, type ReasonCode } from '../../domain/decision.ts';
 import { aboutText } from '../../domain/exemption.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { type Identity, type IdentityReader, nameKey } from '../../domain/identity.ts';
-import { saidText } from '../../domain/operator.ts';
+import { actorText, saidText } from '../../domain/operator.ts';
 import type { PageReader, RecordReader } from '../../domain/store-ports.ts';
 import { actWords, asSentence, countText, listed, plural } from './fact-text.ts';
 import { planTitle } from './inbox.ts';
@@ -128,6 +128,11 @@ class Told {
     return textIn(this.body, name) ?? without;
   }
 
+  /** Whoever did it, as people know them. */
+  by(without = ''): string {
+    return actorText(this.of('by', without));
+  }
+
   has(name: string): boolean {
     return this.of(name) !== '';
   }
@@ -244,7 +249,7 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   },
   'run.started': {
     words: (told) => {
-      const how = told.has('by') ? `, asked for by ${told.of('by')}` : ` ${TRIGGERS[told.of('trigger')] ?? ''}`;
+      const how = told.has('by') ? `, asked for by ${told.by()}` : ` ${TRIGGERS[told.of('trigger')] ?? ''}`;
       return `${asSentence(told.run)} began${how}, in mode ${told.of('mode')}`;
     },
   },
@@ -266,7 +271,7 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   },
   'baseline.accepted': {
     words: (told) =>
-      `The reading of ${told.of('source')} is the new baseline, as ${told.of('by', 'somebody')} accepted${told.because('reason')}`,
+      `The reading of ${told.of('source')} is the new baseline, as ${told.by('somebody')} accepted${told.because('reason')}`,
   },
   'episode.opened': { words: ({ subject }) => `The rule began to match ${subject}` },
   'episode.closed': {
@@ -275,7 +280,7 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   },
   'episode.overridden': {
     words: (told) =>
-      `${told.of('by')} released ${told.target}, which is left alone until the rule no longer matches${told.because('reason')}`,
+      `${told.by()} released ${told.target}, which is left alone until the rule no longer matches${told.because('reason')}`,
     // A release has a line of its own.
     deed: (told) => (told.has('by') ? undefined : `undid what Trustward did: ${told.toDo}${told.ofRules}`),
   },
@@ -385,6 +390,7 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   'credential.replaced': { words: (told) => `The credential ${told.of('name')} was replaced` },
   'token.added': deed((told) => `made the token ${told.of('name')} of scope ${told.of('scope')}`),
   'token.revoked': deed((told) => `revoked the token ${told.of('name')}`),
+  'session.began': deed((told) => `signed in at ${told.of('issuer')} with scope ${told.of('scope')}`),
   'person_link.made': deed((told) => `made a link to the page of ${told.of('person')}`),
   'person_link.revoked': deed((told) => `revoked the links to the page of ${told.of('person')}`),
   'history.forgotten': deed((told) => `removed the records of a ${told.of('subject')} from the history`),
@@ -460,7 +466,7 @@ export function auditSentence({ kind, body }: Entry, names: AuditNames): string 
   const sentence =
     done === undefined
       ? words(told)
-      : `${shownName(told.of('by', 'Somebody'))} ${done}${said === undefined ? '' : `: ${shownName(said)}`}`;
+      : `${shownName(told.by('Somebody'))} ${done}${said === undefined ? '' : `: ${shownName(said)}`}`;
   return [sentence, ...besides(told, kind)].join(' · ');
 }
 

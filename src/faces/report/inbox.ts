@@ -8,7 +8,7 @@ import type { Output } from '../../contract/table.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type ExemptionRequest, expiresAtOf } from '../../domain/exemption-request.ts';
 import { type Intent, nextText, timesRefused } from '../../domain/intent.ts';
-import { INBOX_STATES, type InboxState } from '../../domain/operator.ts';
+import { actorText, INBOX_STATES, type InboxState } from '../../domain/operator.ts';
 import { answerCommand, type PlannedCount } from '../../domain/plan.ts';
 import type { PageReader, PlanLine, RecordReader, WorkReader } from '../../domain/store-ports.ts';
 import { actWords, asSentence, countText, listed, plural, verbOf, whole } from './fact-text.ts';
@@ -255,7 +255,7 @@ export function inboxWhy(item: InboxItem): string {
     releases === undefined
       ? `proposed by ${rulesText(item.counts.flatMap(({ rules }) => rules))}`
       : `to undo what rule ${releases} did`;
-  const answered = decidedBy === undefined ? '' : `, approved by ${decidedBy}`;
+  const answered = decidedBy === undefined ? '' : `, approved by ${actorText(decidedBy)}`;
   return `${proposed}${mode === 'dry-run' ? ' in a dry run' : ''}${answered}`;
 }
 

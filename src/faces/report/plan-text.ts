@@ -5,6 +5,7 @@ import { isoTime, timeText } from '../../base/time.ts';
 import type { ReportPlan } from '../../contract/report.ts';
 import { deletionTexts } from '../../domain/action.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
+import { actorText } from '../../domain/operator.ts';
 import {
   answerCommand,
   carriedTimes,
@@ -64,7 +65,7 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   const decided =
     plan.decidedBy === undefined
       ? ''
-      : `Answered by ${plan.decidedBy}${plan.decidedReason === undefined ? '' : `: ${plan.decidedReason}`}.`;
+      : `Answered by ${actorText(plan.decidedBy)}${plan.decidedReason === undefined ? '' : `: ${plan.decidedReason}`}.`;
   const view = reportPlan(plan, context.live, plan.digest);
   const progress = progressWords(view) ?? doneWords(view);
   const replaced = plan.supersededBy && `It is superseded by ${successorText(plan.supersededBy, context.difference)}.`;

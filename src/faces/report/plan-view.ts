@@ -34,7 +34,7 @@ import {
 import { type ExemptionRequest, expiresAtOf, requestStatusAt } from '../../domain/exemption-request.ts';
 import { type IdentityReader, identityText } from '../../domain/identity.ts';
 import { type Intent, timesRefused } from '../../domain/intent.ts';
-import { type Acceptance, type Released, type Stop, silenceText } from '../../domain/operator.ts';
+import { type Acceptance, actorText, type Released, type Stop, silenceText } from '../../domain/operator.ts';
 import {
   type BreakGlass,
   type CountedChange,
@@ -78,7 +78,7 @@ function breakGlassView(glass: BreakGlass | undefined) {
 export function breakGlassWords({ breakGlass }: { breakGlass?: BreakGlass | undefined }): string | undefined {
   if (!breakGlass) return undefined;
   const { at, by, reason } = breakGlass;
-  return `BREAK GLASS: ${by} let it through the change windows at ${timeText(at)}: ${reason}.`;
+  return `BREAK GLASS: ${actorText(by)} let it through the change windows at ${timeText(at)}: ${reason}.`;
 }
 
 /** The name of its check, for people and for programs. */
@@ -409,8 +409,8 @@ export function operatorWords(operator: ReportOperatorState): string[] {
     ...changeWindowWords(operator),
     ...accepted.map(({ source, by, reason, overrode, refused }) =>
       refused === null
-        ? `${by} accepted this reading of ${source} (${reason}), which overruled: ${overrode.map(({ text }) => text).join('; ')}.`
-        : `The acceptance of ${source} by ${by} was used up without effect: ${refused}.`,
+        ? `${actorText(by)} accepted this reading of ${source} (${reason}), which overruled: ${overrode.map(({ text }) => text).join('; ')}.`
+        : `The acceptance of ${source} by ${actorText(by)} was used up without effect: ${refused}.`,
     ),
     ...exemptionsEnding.map(
       ({ id, about, owner, expiresAt }) => `Exemption ${id} of ${about} (${owner}) ends at ${timeWords(expiresAt)}.`,
@@ -435,12 +435,12 @@ function stopWords({ stopped, stoppedNow }: ReportOperatorState): string[] {
   return [
     ...(stopped && !lasts
       ? [
-          `This run was STOPPED by ${stopped.by} at ${timeWords(stopped.at)} (${stopped.reason}), which has been lifted since.`,
+          `This run was STOPPED by ${actorText(stopped.by)} at ${timeWords(stopped.at)} (${stopped.reason}), which has been lifted since.`,
         ]
       : []),
     ...(stoppedNow
       ? [
-          `STOPPED by ${stoppedNow.by} at ${timeWords(stoppedNow.at)} (${stoppedNow.reason}): nothing is called until it is resumed.`,
+          `STOPPED by ${actorText(stoppedNow.by)} at ${timeWords(stoppedNow.at)} (${stoppedNow.reason}): nothing is called until it is resumed.`,
         ]
       : []),
   ];

@@ -6,6 +6,7 @@ import { ageText, epochMsOf, formatDuration, isoTime, spanText, timeText } from 
 import { type Decision, LIFTED_BY_TIME, type StoredDecision } from '../../domain/decision.ts';
 import { type Fact, showLiteral } from '../../domain/facts.ts';
 import { type Intent, isDone } from '../../domain/intent.ts';
+import { actorText } from '../../domain/operator.ts';
 import { SOURCE_OF } from '../../domain/subjects.ts';
 import { ANOTHER_TEXT } from '../../domain/verdict.ts';
 import type {
@@ -61,7 +62,7 @@ function lastWords({ last }: TargetState, id: string): string[] {
   const run = runSeq === undefined ? '' : ` in run ${runSeq}${isOfLook ? ' (watch, after new events)' : ''}`;
   const who = intent.released
     ? 'at an operator’s request'
-    : `by rule ${rules}${run}${approvedBy === undefined ? '' : `, approved by ${approvedBy}`}`;
+    : `by rule ${rules}${run}${approvedBy === undefined ? '' : `, approved by ${actorText(approvedBy)}`}`;
   const at = intent.settledAt === undefined ? '' : `, ${timeText(intent.settledAt)}`;
   const factsOf = ({ subjectId, facts }: Intent['basis'][number]) =>
     factTexts(facts, intent.createdAt).map((text) => (subjectId === id ? text : `${text} of ${shownName(subjectId)}`));

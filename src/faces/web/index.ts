@@ -30,7 +30,7 @@ export function createPages(deps: HttpDeps): Pages {
       ...assetRoutes(),
       ...signInPages({
         signInAt: () => deps.signIn,
-        opensByCommand: deps.isDaemon,
+        opensByCommand: deps.isDaemon && deps.signIn.hasLinks,
         answer: (context, content) => answerPage(deps, context, content),
       }),
       ...overviewPages(deps),

@@ -12,7 +12,7 @@ import type { Mount } from '../http/mount.ts';
 import { includesScope } from '../http/sign-in.ts';
 import { countText, showHidden } from '../report/fact-text.ts';
 import { Base, Form, Link, useAddress } from '../report/html/link.tsx';
-import { Name, Words } from '../report/html/text.tsx';
+import { By, Name, Words } from '../report/html/text.tsx';
 import { type AssetName, assetPath } from './assets.ts';
 import { Act, BADGE } from './parts/act.tsx';
 
@@ -179,7 +179,7 @@ function Top({ caller, find, mount, stopped }: TopProps) {
         </search>
         <div class="user">
           <span class="quiet who-name" title={`${showHidden(shownName(caller.name))} (${caller.scope})`}>
-            <Name>{caller.name}</Name> ({caller.scope})
+            <By>{caller.name}</By> ({caller.scope})
           </span>
           <Link href="/guide/">Guide</Link>
           <button type="button" class="link" data-keys hidden>

@@ -6,6 +6,7 @@ import { DAY_MS, formatDuration, isTimeZone } from '../../base/time.ts';
 import { CEILINGS_DEFAULT, type CeilingSettings } from '../../domain/action.ts';
 import { type ChangeWindow, parseWindows } from '../../domain/change-window.ts';
 import { type Database, DEFAULT_ORGANIZATION, type PostgresDatabase } from '../../domain/database.ts';
+import { SCOPES, type Scope } from '../../domain/endpoint-token.ts';
 import { AppError } from '../../domain/errors.ts';
 import { EVIDENCE_THRESHOLDS, type EvidenceThresholds } from '../../domain/evidence.ts';
 import { LEASE_MS } from '../../domain/lease.ts';
@@ -14,6 +15,7 @@ import { MODES, type Mode, PER_DAY_TIMES } from '../../domain/rule.ts';
 import { isSource, SOURCES, type Source } from '../../domain/subjects.ts';
 import { TRUST_DEFAULT, type TrustSettings } from '../../engine/pull/trust-gate.ts';
 import type { RateLimits } from '../../faces/http/deps.ts';
+import type { ProviderSettings } from '../../faces/http/provider.ts';
 import { type MailSettings, readMailSettings } from '../notify/mail.ts';
 import {
   type Destination,
@@ -190,6 +192,67 @@ function readBackup(reader: ConfigReader, { kind, beside }: Database): BackupSet
   return { everyMs, folder, keep };
 }
 
+// Where persons sign in.
+
+const OIDC = ['ISSUER', 'CLIENT_ID', 'SCOPES', 'ASK', 'GROUPS', 'CLIENT_SECRET', 'CLIENT_SECRET_FILE'].map(
+  (name) => `TRUSTWARD_OIDC_${name}`,
+);
+const CLAIM = /^[\x21-\x7e]{1,200}$/;
+const GROUP_SCOPE = /^(.{1,200}?)\s*=\s*([a-z]+)(?:@(\S+))?$/;
+
+/** Undefined: they do not, with an identity provider. */
+function readProvider(reader: ConfigReader, hasOrganizations: boolean): ProviderSettings | undefined {
+  const [issuerName = '', clientName = '', scopesName = '', askName = '', groupsName = ''] = OIDC;
+  const given = OIDC.filter((name) => reader.text(name) !== undefined);
+  if (given.length === 0) return undefined;
+  const secret = reader.secret('TRUSTWARD_OIDC_CLIENT_SECRET');
+  const needed = (name: string) => {
+    const text = reader.text(name);
+    if (text === undefined) reader.fault(name, `${name} is not set, and ${given[0]} is: signing in needs both`);
+    return text ?? '';
+  };
+  if (secret === undefined && !given.some((name) => name.startsWith('TRUSTWARD_OIDC_CLIENT_SECRET')))
+    needed('TRUSTWARD_OIDC_CLIENT_SECRET_FILE');
+  const issuer = needed(issuerName);
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  if (issuer !== '' && (!url || !isSafe || url.username || url.search || url.hash || /[\s()]/.test(issuer)))
+    reader.fault(
+      issuerName,
+      `${issuerName} is no address of a provider: expected one such as https://id.example.com, as the provider writes it; http:// on this machine alone`,
+    );
+  const clientId = needed(clientName);
+  const groupsClaim = reader.text(groupsName) ?? 'groups';
+  if (!CLAIM.test(groupsClaim))
+    reader.fault(groupsName, `${groupsName} is \`${groupsClaim}\`: expected the name of a claim such as groups`);
+  const asks = (reader.text(askName) ?? 'email profile groups').split(/[\s,]+/).filter((one) => CLAIM.test(one));
+  const scopes = needed(scopesName)
+    .split(',')
+    .filter((part) => part.trim() !== '')
+    .flatMap((part) => {
+      const [, group = '', scope = '', organization] = GROUP_SCOPE.exec(part.trim()) ?? [];
+      const isScope = (SCOPES as readonly string[]).includes(scope);
+      if (isScope && (organization === undefined || hasOrganizations))
+        return [{ group, scope: scope as Scope, organization }];
+      const expected = hasOrganizations ? 'group=scope or group=scope@organization' : 'group=scope';
+      reader.fault(
+        scopesName,
+        `${scopesName} has \`${part.trim()}\`: expected ${expected}, with one of ${SCOPES.join(', ')}`,
+      );
+      return [];
+    });
+  return { issuer, clientId, secret: secret ?? '', asks: ['openid', ...asks], groupsClaim, scopes };
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** One-time links that sign in to the page. */
+function readLinks(reader: ConfigReader): boolean {
+  return reader.choice('TRUSTWARD_LINKS', ['on', 'off'] as const, 'on') === 'on';
+}
+
 type LogSettings = Pick<LogOptions, 'level' | 'form'>;
 
 function readLog(reader: ConfigReader): LogSettings {
@@ -308,6 +371,8 @@ export interface Config extends HistorySettings {
   allowedHosts: string[];
   /** Requests of one token; undefined: no limit. */
   rateLimits: RateLimits | undefined;
+  provider: ProviderSettings | undefined;
+  hasLinks: boolean;
   log: LogSettings;
   timing: {
     requestTimeoutMs: number;
@@ -386,6 +451,8 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     secretFiles: reader.secretFiles,
     allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
     rateLimits: readRateLimits(reader),
+    provider: readProvider(reader, database.kind === 'postgres'),
+    hasLinks: readLinks(reader),
     log: readLog(reader),
     timing: {
       requestTimeoutMs,
@@ -488,6 +555,8 @@ export interface EndpointSettings {
   people: PeopleSettings;
   allowedHosts: string[];
   rateLimits: RateLimits | undefined;
+  provider: ProviderSettings | undefined;
+  hasLinks: boolean;
   /** Of metrics without a token; undefined: `/metrics` of the endpoint alone, with one. */
   metricsListen: Address | undefined;
   log: LogSettings;
@@ -523,6 +592,8 @@ export function readEndpoint(env: Environment, flags: Flags): EndpointSettings {
     people: readPeople(reader, publicUrlOf(reader), database),
     allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
     rateLimits: readRateLimits(reader),
+    provider: readProvider(reader, true),
+    hasLinks: readLinks(reader),
     metricsListen: reader.metricsListen(),
     log: readLog(reader),
   };

@@ -113,8 +113,8 @@ export interface Daemon {
   metricsUrl: string | undefined;
   /** The file of the bearer token, for people. */
   tokenPlace: string;
-  /** A link that signs a person of this name in to the page, once, with scope `admin`. It is shown to that person alone. */
-  signInLink(name: string): Promise<string>;
+  /** A link that signs a person of this name in to the page, once, with scope `admin`. It is shown to that person alone. Undefined: there are none. */
+  signInLink(name: string): Promise<string | undefined>;
   /** `next run at 10:15:00 UTC`. */
   nextRun(): string;
   stop(): Promise<void>;
@@ -171,7 +171,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     url: listening.url,
     metricsUrl: metrics?.url,
     tokenPlace,
-    signInLink: async (name) => (await signIn.link({ name, scope: 'admin' })).url,
+    signInLink: async (name) => (signIn.hasLinks ? (await signIn.link({ name, scope: 'admin' })).url : undefined),
     nextRun: () => state.nextRun(),
     stop: async () => {
       schedule.stop();

@@ -14,7 +14,14 @@ import { whyAt } from '../../engine/explain/why-at.ts';
 import { driftReader } from '../../engine/operate/plan-drift.ts';
 import { changedRule, type TrialEngine, tryRule } from '../../engine/run/try-rule.ts';
 import type { HttpDeps, StreamSource } from '../../faces/http/deps.ts';
-import { type KnownToken, SignedInMemory, SignIn, TokenRegister, tokenHash } from '../../faces/http/sign-in.ts';
+import {
+  type KnownToken,
+  personsOf,
+  SignedInMemory,
+  SignIn,
+  TokenRegister,
+  tokenHash,
+} from '../../faces/http/sign-in.ts';
 import { views, writeReport } from '../../faces/report/index.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { testRuleInTurns } from '../../rules/rule-tests/run-tests.ts';
@@ -192,8 +199,13 @@ export function configured(token: string | undefined): KnownToken[] {
 }
 
 /** @param address where the endpoint listens. */
-export function signInOf({ config, clock }: Composition, register: TokenRegister, address: () => string): SignIn {
-  const verifyHash = (hash: string) => register.verifyHash(hash);
-  const store = new SignedInMemory(clock);
-  return new SignIn({ store, verifyHash, secret: newSecret, clock, address, publicUrl: config.notify.publicUrl });
+export function signInOf(composition: Composition, register: TokenRegister, address: () => string): SignIn {
+  const { config, clock, log, engine } = composition;
+  const { provider, hasLinks, notify } = config;
+  const common = { store: new SignedInMemory(clock), secret: newSecret, clock, address, publicUrl: notify.publicUrl };
+  return new SignIn({
+    ...{ ...common, hasLinks, persons: personsOf({ ...common, provider, log }) },
+    verifyHash: (hash) => register.verifyHash(hash),
+    append: (notes) => engine.store.appendAudit(notes),
+  });
 }

@@ -148,6 +148,8 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
       },
       publicUrl: settings.publicUrl,
       rateLimits: settings.rateLimits,
+      provider: settings.provider,
+      hasLinks: settings.hasLinks,
       // Cookies are named by the port that browsers see: behind a balancer they are those of all endpoints.
       address: () => settings.publicUrl ?? listening.url,
     },

@@ -289,6 +289,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
   return {
     deps,
     verifyHash: (hash) => register.verifyHash(hash),
+    append: (notes) => engine.store.appendAudit(notes),
     close: async () => {
       off();
       closing.abort();

@@ -58,6 +58,7 @@ const OF_ALL = [
   'TRUSTWARD_DB_PASSWORD_FILE',
   'TRUSTWARD_BACKUP',
 ];
+const OF_SIGN_IN = /^TRUSTWARD_(OIDC_|LINKS$)/;
 const MODE = 'TRUSTWARD_MODE';
 const MODE_DEFAULT = 'dry-run';
 
@@ -116,7 +117,7 @@ function checkRest(rest: SettingsOfFile, base: Environment): OrganizationProblem
 
 function withoutSecrets(organization: SettingsOfFile, base: Environment): Environment {
   const env = environmentOf(organization, base);
-  for (const name of OF_ALL) delete env[name];
+  for (const name of Object.keys(env)) if (OF_ALL.includes(name) || OF_SIGN_IN.test(name)) delete env[name];
   for (const { setting } of PLACES) {
     if (setting.kind !== 'secret' || env[setting.name] === undefined) continue;
     delete env[setting.name];

@@ -2,11 +2,13 @@
 // organization sees these tables. Out: the port of domain/endpoint-token.ts. There are hashes, never a token.
 import {
   type Caller,
+  type EndedSession,
   type EndpointToken,
   IDLE_MS,
   KEPT_MAX,
   type KeptSignIn,
   LASTS_MS,
+  type PersonSession,
   type Scope,
   type SignInKind,
   type SignInStore,
@@ -84,16 +86,26 @@ interface SignInRow {
   name: string;
   scope: Scope;
   token: string | null;
+  person: PersonSession | null;
   unused_ms: number;
 }
 
 const ago = (ms: number) => `clock_timestamp() - interval '${ms} milliseconds'`;
-const IS_OLD = `(made_at <= CASE kind WHEN 'link' THEN ${ago(LASTS_MS.link)} ELSE ${ago(LASTS_MS.session)} END OR used_at <= ${ago(IDLE_MS)})`;
+/** A person's is of a kind of its own in the table: the version before does not know what it may open. */
+const OF_SESSIONS = ['session', 'person'];
+const kindsOf = (kind: SignInKind) => (kind === 'session' ? OF_SESSIONS : [kind]);
+const IS_OLD = `(made_at <= CASE WHEN kind IN ('session', 'person') THEN ${ago(LASTS_MS.session)} ELSE ${ago(LASTS_MS.link)} END OR used_at <= ${ago(IDLE_MS)})`;
 const IS_OVER = `(${IS_OLD} OR trustward.is_token_over(token))`;
 
-const FIND = `SELECT hash, name, scope, token, extract(epoch FROM clock_timestamp() - used_at)::float8 * 1000 AS unused_ms FROM sign_ins
-  WHERE kind = $1 AND hash = ANY ($2::text[]) AND NOT ${IS_OVER}`;
-const ADD = 'INSERT INTO sign_ins (kind, hash, name, scope, token) VALUES ($1, $2, $3, $4, $5)';
+const FIND = `SELECT hash, name, scope, token, person, extract(epoch FROM clock_timestamp() - used_at)::float8 * 1000 AS unused_ms FROM sign_ins
+  WHERE kind = ANY ($1::text[]) AND hash = ANY ($2::text[]) AND NOT ${IS_OVER}`;
+const ADD = `INSERT INTO sign_ins (kind, hash, name, scope, token, person) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`;
+const REMOVE = `DELETE FROM sign_ins WHERE kind = ANY ($1::text[]) AND hash = $2 RETURNING NOT ${IS_OLD} AS was_good`;
+const KEEP = `UPDATE sign_ins SET person = person || $2::jsonb WHERE kind = 'person' AND hash = $1`;
+const TURN = `${KEEP} AND (person->>'askingUntil')::float8 <= $3`;
+/** As \`isEnded\` of the domain. */
+const END = `DELETE FROM sign_ins WHERE kind = 'person' AND person->>'issuer' = $1 AND ($2::text IS NULL OR person->>'sub' = $2)
+  AND ($3::text IS NULL OR person->>'sid' = $3 OR (person->>'sid' IS NULL AND $2::text IS NOT NULL))`;
 /** INVARIANT: one statement: of two that ask with one link, the second waits for the row, and finds none. */
 const TAKE = `DELETE FROM sign_ins WHERE kind = 'link' AND hash = $1 AND NOT ${IS_OVER} RETURNING name, scope, token`;
 // What another one removes now is left to it: nobody waits, and nobody waits for each other.
@@ -101,7 +113,7 @@ const FORGET = `DELETE FROM sign_ins WHERE hash IN (SELECT hash FROM sign_ins WH
   SELECT token FROM (SELECT DISTINCT token FROM sign_ins OFFSET 0) AS held WHERE trustward.is_token_over(token)) FOR UPDATE SKIP LOCKED)`;
 const MAKE_ROOM = `DELETE FROM sign_ins WHERE hash IN (SELECT hash FROM sign_ins WHERE kind = $1 AND token IS NOT DISTINCT FROM $2
   ORDER BY made_at DESC, hash OFFSET $3 FOR UPDATE SKIP LOCKED)`;
-const USE = `UPDATE sign_ins SET used_at = clock_timestamp() WHERE kind = 'session' AND hash = $1 AND used_at <= ${ago(USE_EVERY_MS)}`;
+const USE = `UPDATE sign_ins SET used_at = clock_timestamp() WHERE kind IN ('session', 'person') AND hash = $1 AND used_at <= ${ago(USE_EVERY_MS)}`;
 
 export class PostgresSignIns implements SignInStore {
   /** `organization`: it need not be there; `*` for tokens of all organizations. */
@@ -110,15 +122,18 @@ export class PostgresSignIns implements SignInStore {
     private readonly organization: string,
   ) {}
 
-  async add(kind: SignInKind, hash: string, caller: Caller): Promise<void> {
-    await this.writing((client) => added(client, kind, hash, caller));
+  add(kind: SignInKind, hash: string, caller: Caller, person?: PersonSession): Promise<boolean> {
+    return this.writing((client) => added(client, kind, hash, caller, person));
   }
 
   async find(kind: SignInKind, hashes: readonly string[]): Promise<KeptSignIn[]> {
     const rows = await this.pool.transaction(beginReading(this.organization), async (client) => {
-      return (await client.query<SignInRow>(FIND, [kind, hashes])).rows;
+      return (await client.query<SignInRow>(FIND, [kindsOf(kind), hashes])).rows;
     });
-    return rows.map((row) => ({ hash: row.hash, caller: callerOf(row), unusedMs: Number(row.unused_ms) }));
+    return rows.map((row) => ({
+      ...{ hash: row.hash, caller: callerOf(row), unusedMs: Number(row.unused_ms) },
+      person: row.person ?? undefined,
+    }));
   }
 
   redeem(link: string, session: string): Promise<Caller | undefined> {
@@ -136,10 +151,22 @@ export class PostgresSignIns implements SignInStore {
     await this.writing((client) => client.query(USE, [session]), 'SET LOCAL synchronous_commit = off');
   }
 
-  async remove(session: string): Promise<void> {
-    await this.writing((client) =>
-      client.query("DELETE FROM sign_ins WHERE kind = 'session' AND hash = $1", [session]),
-    );
+  async remove(kind: SignInKind, hash: string): Promise<boolean> {
+    const sent = await this.writing((client) => client.query<{ was_good: boolean }>(REMOVE, [kindsOf(kind), hash]));
+    return sent.rows[0]?.was_good ?? false;
+  }
+
+  async keep(session: string, changes: Partial<PersonSession>): Promise<void> {
+    await this.writing((client) => client.query(KEEP, [session, JSON.stringify(changes)]));
+  }
+
+  async takeTurn(session: string, nowMs: number, untilMs: number): Promise<boolean> {
+    const turn = JSON.stringify({ askingUntil: untilMs });
+    return (await this.writing((client) => client.query(TURN, [session, turn, nowMs]))).rowCount === 1;
+  }
+
+  async endOfPerson({ issuer, sub, sid }: EndedSession): Promise<number> {
+    return (await this.writing((client) => client.query(END, [issuer, sub ?? null, sid ?? null]))).rowCount ?? 0;
   }
 
   private writing<T>(work: (client: Client) => Promise<T>, setting = ''): Promise<T> {
@@ -147,10 +174,19 @@ export class PostgresSignIns implements SignInStore {
   }
 }
 
-async function added(client: Client, kind: SignInKind, hash: string, { name, scope, token = null }: CallerRow) {
-  await client.query(ADD, [kind, hash, name, scope, token]);
+async function added(
+  client: Client,
+  kind: SignInKind,
+  hash: string,
+  { name, scope, token = null }: CallerRow,
+  person?: PersonSession,
+): Promise<boolean> {
+  const written = person ? 'person' : kind;
+  const row = [written, hash, name, scope, token, person ? JSON.stringify(person) : null];
+  const isNew = (await client.query(ADD, row)).rowCount === 1;
   await client.query(FORGET);
-  await client.query(MAKE_ROOM, [kind, token, KEPT_MAX[kind]]);
+  await client.query(MAKE_ROOM, [written, token, KEPT_MAX[kind]]);
+  return isNew;
 }
 
 type CallerRow = Pick<Caller, 'name' | 'scope'> & { token?: string | null | undefined };

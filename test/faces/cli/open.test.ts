@@ -89,7 +89,9 @@ describe('`open`', () => {
     await command(['tokens', 'revoke', 'ci'], org.env);
     expect((await page(ci)).status).toBe(303);
     expect((await page(person)).status).toBe(200);
-    expect(await (await page(await signIn(await daemon.signInLink('ana (page)')))).text()).toContain('ana (page)');
+    expect(await (await page(await signIn((await daemon.signInLink('ana (page)')) ?? ''))).text()).toContain(
+      'ana (page)',
+    );
   });
 
   it('is refused with a token that is not good', async () => {

@@ -37,7 +37,10 @@ describe('a session', () => {
   it('that the store cannot look for is refused as that, and never led to sign in', async () => {
     const failing = () => Promise.reject(new AppError('store_failed', 'The database does not answer'));
     const on = await openOrganizations(['alpha', 'beta'], {
-      signIns: () => ({ add: failing, find: failing, redeem: failing, noteUse: failing, remove: failing }),
+      signIns: () => ({
+        ...{ add: failing, find: failing, redeem: failing, noteUse: failing, remove: failing },
+        ...{ keep: failing, takeTurn: failing, endOfPerson: failing },
+      }),
     });
     const secret = newSecret();
     for (const name of ['trustward-8080', 'trustward-8080-alpha', 'trustward-8080-gamma'])
@@ -73,10 +76,13 @@ describe('a session', () => {
           asked.push(`${id} ${kind} ${hashes.length}`);
           return none();
         },
-        add: async () => {},
+        add: async () => true,
         redeem: async () => undefined,
         noteUse: async () => {},
-        remove: async () => {},
+        remove: async () => false,
+        keep: async () => {},
+        takeTurn: async () => false,
+        endOfPerson: async () => 0,
       }),
     });
     const stepsFor = async (id: string) => {

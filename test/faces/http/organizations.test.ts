@@ -174,7 +174,7 @@ describe('an organization', () => {
         attempts += 1;
         if (id === 'alpha') throw new AppError('store_failed', 'the database of `alpha` cannot be read');
         const { deps, register } = base.of(id);
-        return { deps, verifyHash: (hash) => register.verifyHash(hash), close: async () => {} };
+        return { deps, verifyHash: (hash) => register.verifyHash(hash), append: async () => {}, close: async () => {} };
       },
     });
     const ask = (id: string, token: string) => on.app.request(`/api/orgs/${id}/runs`, { headers: bearer(token) });

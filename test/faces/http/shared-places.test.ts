@@ -54,7 +54,7 @@ it('an organization whose settings change while it is being opened is opened ane
       const { deps, register } = base.of(id);
       opened.push(settings);
       if (opened.length === 1) await promise;
-      return { deps, verifyHash: (hash) => register.verifyHash(hash), close: async () => {} };
+      return { deps, verifyHash: (hash) => register.verifyHash(hash), append: async () => {}, close: async () => {} };
     },
   });
   const ask = () => on.app.request('/api/orgs/alpha/runs', { headers: bearer(base.of('alpha').tokens.read) });

@@ -199,8 +199,8 @@ describe('the pages of an organization among several', () => {
     const raw = files.filter((name) =>
       /<(a|form)[\s>]|hx-(get|post)=(\{(?!at\(|href)|")|req\.(url|path)/.test(readFileSync(join(root, name), 'utf8')),
     );
-    // The layout leads to the choice of another organization.
-    expect(raw).toEqual(['faces/web/layout.tsx']);
+    // The layout leads to the choice of another organization, and signing in to the address that the identity provider leads back to.
+    expect(raw).toEqual(['faces/web/layout.tsx', 'faces/web/pages/sign-in.tsx']);
   });
 });
 

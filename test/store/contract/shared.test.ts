@@ -112,8 +112,8 @@ describe('who is signed in, in memory and in PostgreSQL', () => {
         const [mine, yours] = [newHash(), newHash()];
         await store.add('session', mine, ANA);
         await store.add('session', yours, ANA);
-        await other.remove(mine);
-        await other.remove(mine);
+        expect(await other.remove('session', mine)).toBe(true);
+        expect(await other.remove('session', mine)).toBe(false);
         expect((await store.find('session', [mine, yours])).map(({ hash }) => hash)).toEqual([yours]);
       });
 
@@ -175,7 +175,7 @@ describe('who is signed in, in memory and in PostgreSQL', () => {
       for (const stranger of [beta, ofAll()]) {
         expect(await stranger?.find('session', [session])).toEqual([]);
         expect(await stranger?.redeem(link, newHash())).toBeUndefined();
-        await stranger?.remove(session);
+        await stranger?.remove('session', session);
         await stranger?.noteUse(session);
       }
       expect(await alpha?.find('link', [link])).toHaveLength(1);
@@ -236,7 +236,7 @@ describe('who is signed in, in memory and in PostgreSQL', () => {
         const session = newHash();
         await store.add('session', session, ANA);
         expect(await store.find('session', [session])).toHaveLength(1);
-        await store.remove(session);
+        await store.remove('session', session);
       });
     });
   });

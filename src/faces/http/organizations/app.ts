@@ -17,7 +17,7 @@ import { createPeopleApp, isPersonPath } from '../people.ts';
 import { Problem, problemResponse, UNFORESEEN } from '../problem.ts';
 import { type Ctx, type Env, json, leadTo, type Route, readQuery, routeOf } from '../route.ts';
 import { healthRoutes, metricsRoute, openapiRoute } from '../routes/health.ts';
-import { SignIn, type SigningIn } from '../sign-in.ts';
+import { personsOf, SignIn, type SigningIn } from '../sign-in.ts';
 import {
   OpenedOrganizations,
   type OrganizationLine,
@@ -103,7 +103,17 @@ function signingIn({ parts, opened, owners, ofAll }: StrangersParts, id: string)
       return (await opened.open(id)).signIn.withToken(token);
     },
     cookie: (signedIn) => ofAll.cookie(signedIn),
+    ...atProvider(ofAll),
     signOut: (cookieHeader) => outside.signOut(cookieHeader),
+  };
+}
+
+/** Persons are signed in once for all of them, and their groups say which they may see. */
+function atProvider(ofAll: SignIn): Pick<SigningIn, 'persons' | 'toProvider' | 'fromProvider'> {
+  return {
+    persons: ofAll.persons,
+    toProvider: (to) => ofAll.toProvider(to),
+    fromProvider: (cookieHeader, query) => ofAll.fromProvider(cookieHeader, query),
   };
 }
 
@@ -154,13 +164,15 @@ class Who {
     if (await this.isProvider(request)) return true;
     if ((await this.organizationOf(request)) === id) return true;
     const cookie = request.headers.get('cookie') ?? undefined;
+    if ((await this.ofAll.seenBy(cookie))?.(id)) return true;
     return outsideOf(id, this.parts, this.ofAll).hasSession(cookie);
   }
 
   /** The organizations that a browser is signed in to. Errors: AppError. */
   async signedInTo({ headers }: Request): Promise<string[]> {
     const cookie = headers.get('cookie') ?? '';
-    const found: string[] = [];
+    const maySee = await this.ofAll.seenBy(cookie);
+    const found = maySee ? this.parts.list().flatMap(({ id }) => (maySee(id) ? [id] : [])) : [];
     for (const id of this.namedIn(cookie)) if (await this.isSignedIn(id, cookie)) found.push(id);
     return found;
   }
@@ -308,6 +320,7 @@ function signingInAnywhere({ parts, owners, opened, ofAll, who }: RootParts): Si
       return id === undefined ? undefined : (await opened.open(id)).signIn.withToken(token);
     },
     cookie: (signedIn) => ofAll.cookie(signedIn),
+    ...atProvider(ofAll),
     signOut: async (cookieHeader) => {
       const taken = await ofAll.signOut(cookieHeader);
       for (const id of who.namedIn(cookieHeader ?? '')) {
@@ -349,7 +362,18 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
   const parts: OrganizationsParts = { ...given, verifyProvider: (hash) => named(given.verifyProvider(hash)) };
   const { clock, secret, address, publicUrl, log } = parts;
   const store = parts.signIns(undefined);
-  const ofAll = new SignIn({ store, verifyHash: parts.verifyProvider, secret, clock, address, publicUrl });
+  const verifyHash = parts.verifyProvider;
+  const persons = personsOf({ provider: parts.provider, store, secret, clock, log, address, publicUrl });
+  const ofAll = new SignIn({
+    store,
+    verifyHash,
+    secret,
+    clock,
+    address,
+    publicUrl,
+    persons,
+    hasLinks: parts.hasLinks ?? true,
+  });
   const rates = new RateLimit(clock, parts.rateLimits);
   const opened = new OpenedOrganizations(parts, pages, ofAll, rates);
   const owners = new Owners((hash) => parts.organizationOf(hash), clock);

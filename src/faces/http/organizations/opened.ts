@@ -3,12 +3,14 @@
 
 import type { Hono } from 'hono';
 import type { HostPolicy } from '../../../base/hosts.ts';
+import type { AuditNote } from '../../../domain/audit-entry.ts';
 import { type Caller, hashOfToken, type SignInStore } from '../../../domain/endpoint-token.ts';
 import { lineOf } from '../../../domain/errors.ts';
 import type { Clock, Log } from '../../../domain/ports.ts';
 import { createHttpApp } from '../app.ts';
 import type { HttpDeps, MetricsPort, RateLimit, RateLimits, ReadyCheck } from '../deps.ts';
 import { createPeopleApp, type PeopleDeps } from '../people.ts';
+import type { ProviderSettings } from '../provider.ts';
 import type { Ctx, Env, Pages, Route } from '../route.ts';
 import type { SignInParts } from '../routes/sign-in.ts';
 import { SignIn } from '../sign-in.ts';
@@ -30,6 +32,8 @@ export interface OpenedOrganization {
   deps: Omit<HttpDeps, 'verifyToken' | 'signIn' | 'rates' | 'rateLimits'>;
   /** The owner of a token of this organization alone, by its hash: 64 hex digits. */
   verifyHash(hash: string): Caller | undefined;
+  /** To its audit. */
+  append(notes: AuditNote[]): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -42,7 +46,11 @@ export interface OrganizationsParts {
   organizationOf(tokenHash: string): Promise<string | undefined>;
   /** The owner of a token of all organizations, by its hash. */
   verifyProvider(tokenHash: string): Caller | undefined;
-  /** Who is signed in to an organization; undefined: with a token of all. It must neither open the organization nor need it to be there. */
+  /** Where persons sign in; undefined: nowhere. */
+  provider?: ProviderSettings | undefined;
+  /** False: there are no one-time links. */
+  hasLinks?: boolean;
+  /** Who is signed in to an organization; undefined: with a token of all, and persons. It must neither open the organization nor need it to be there. */
   signIns(organization: string | undefined): SignInStore;
   /** Whether an organization made this link of a person; it may not be there. It must not open one to know. Errors: AppError. */
   isPersonLink(id: string, token: string): Promise<boolean>;
@@ -82,16 +90,22 @@ export interface OrganizationsPages {
   problem: Pages['problem'];
 }
 
-export type SigningParts = Pick<OrganizationsParts, 'signIns' | 'secret' | 'clock' | 'address' | 'publicUrl'>;
+export type SigningParts = Pick<
+  OrganizationsParts,
+  'signIns' | 'secret' | 'clock' | 'address' | 'publicUrl' | 'hasLinks'
+>;
 
 /** @param verifyHash the owner of a token of it, or of all. */
 function signInAt(
   id: string,
-  { signIns, secret, clock, address, publicUrl }: SigningParts,
+  { signIns, ...parts }: SigningParts,
   outer: SignIn,
   verifyHash: (hash: string) => Caller | undefined,
+  append?: OpenedOrganization['append'],
 ): SignIn {
-  return new SignIn({ store: signIns(id), verifyHash, secret, clock, address, publicUrl, organization: id, outer });
+  const { secret, clock, address, publicUrl, hasLinks = true } = parts;
+  const common = { secret, clock, address, publicUrl, hasLinks, organization: id, outer };
+  return new SignIn({ store: signIns(id), verifyHash, ...common, ...(append && { append }) });
 }
 
 export function outsideOf(id: string, parts: SigningParts, outer: SignIn): Outside {
@@ -228,11 +242,11 @@ export class OpenedOrganizations {
     }
   }
 
-  private placeOf(id: string, { deps, verifyHash: ownHash, close }: OpenedOrganization): Place {
+  private placeOf(id: string, { deps, verifyHash: ownHash, append, close }: OpenedOrganization): Place {
     const { clock, verifyProvider } = this.parts;
     // INVARIANT: nothing else opens this organization: its own tokens, and those of all.
     const verifyHash = (hash: string) => ownHash(hash) ?? verifyProvider(hash);
-    const signIn = signInAt(id, this.parts, this.ofAll, verifyHash);
+    const signIn = signInAt(id, this.parts, this.ofAll, verifyHash, append);
     const whole: HttpDeps = {
       ...deps,
       verifyToken: (token) => verifyHash(hashOfToken(token)),

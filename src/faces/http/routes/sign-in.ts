@@ -4,7 +4,8 @@ import { isoTime } from '../../../base/time.ts';
 import { SIGN_IN_LINK } from '../../../contract/endpoint.ts';
 import type { Log } from '../../../domain/ports.ts';
 import type { HttpDeps } from '../deps.ts';
-import { baseOf } from '../mount.ts';
+import { baseOf, LOGOUT_PATH } from '../mount.ts';
+import { FROM_PROVIDER_PATH, TO_PROVIDER_PATH } from '../persons.ts';
 import { Problem } from '../problem.ts';
 import { type Ctx, json, leadTo, type Route, readForm, routeOf } from '../route.ts';
 import { RETURN_MAX, type SigningIn } from '../sign-in.ts';
@@ -14,6 +15,8 @@ const signInForm = z.strictObject({
   token: z.string().max(512).optional(),
   to: z.string().optional(),
 });
+
+const logoutForm = z.object({ logout_token: z.string().max(32_768) });
 
 /** A link for whoever holds a token, with its scope and name. */
 export function signInLinkRoute({ signIn }: Pick<HttpDeps, 'signIn'>): Route {
@@ -59,7 +62,59 @@ export function signInRoutes({ signInAt, opensByCommand, log }: SignInParts): Ro
         return leadTo(context, '/sign-in');
       },
     },
+    {
+      method: 'GET',
+      path: TO_PROVIDER_PATH,
+      scope: undefined,
+      handle: async (context) => {
+        const to = localPath(context.req.query('to'));
+        const signIn = signInAt(context);
+        const { url, cookie } = await signIn.toProvider(to).catch(onItsPage(to));
+        // Whoever comes back brings no other session along: the browser keeps its cookie at home then. A link of another site ends none.
+        const taken =
+          context.req.header('sec-fetch-site') === 'cross-site'
+            ? []
+            : await signIn.signOut(context.req.header('cookie'));
+        for (const each of [...taken, cookie]) context.header('Set-Cookie', each, { append: true });
+        return context.redirect(url, 303);
+      },
+    },
+    {
+      method: 'GET',
+      path: FROM_PROVIDER_PATH,
+      scope: undefined,
+      handle: async (context) => {
+        const { search } = new URL(context.req.url);
+        const signIn = signInAt(context);
+        const back = signIn.fromProvider(context.req.header('cookie'), search);
+        const { caller, to, cookies } = await back.catch(onItsPage('/'));
+        log.info({ by: caller.name }, `${caller.name} signed in to the page`);
+        for (const cookie of cookies) context.header('Set-Cookie', cookie, { append: true });
+        return context.redirect(localPath(to), 303);
+      },
+    },
+    {
+      // Sent by the provider itself, which has no session, no token and no Origin: the token in its form says all.
+      method: 'POST',
+      path: LOGOUT_PATH,
+      scope: undefined,
+      handle: async (context) => {
+        const { persons } = signInAt(context);
+        if (!persons) throw new Problem(404, 'not-found', 'Not found', `there is no \`${LOGOUT_PATH}\``);
+        await persons.end((await readForm(context, logoutForm)).logout_token);
+        return new Response(null, { status: 200, headers: { 'Cache-Control': 'no-store' } });
+      },
+    },
   ];
+}
+
+/** What went wrong at the provider is shown where a person may try again, or sign in another way. */
+function onItsPage(signInTo: string) {
+  return (error: unknown): never => {
+    if (!(error instanceof Problem)) throw error;
+    const { status, slug, title, problemDetail, more } = error;
+    throw new Problem(status, slug, title, problemDetail, { ...more, signInTo });
+  };
 }
 
 /** Where to go after signing in: a path of ours, otherwise the first page. A browser reads `//` and `/\\` as another host. */

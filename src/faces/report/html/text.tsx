@@ -3,7 +3,13 @@
 import type { Child } from 'hono/jsx';
 import { shownName } from '../../../base/text.ts';
 import { isoTime, timeText } from '../../../base/time.ts';
+import { actorText } from '../../../domain/operator.ts';
 import { showHidden } from '../fact-text.ts';
+
+/** Whoever did something, as people know them; records have the whole of it. */
+export function By({ children }: { children: string }) {
+  return <Name>{actorText(children)}</Name>;
+}
 
 /** A name that somebody chose: of a device, a person, a service. */
 export function Name({ children }: { children: string }) {

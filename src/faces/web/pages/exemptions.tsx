@@ -21,7 +21,7 @@ import { type Ctx, leadTo, operationsOf, param, type Route, readForm, readSearch
 import { subjectPath } from '../../report/document.ts';
 import { countText } from '../../report/fact-text.ts';
 import { Form, Link } from '../../report/html/link.tsx';
-import { Code, Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
+import { By, Code, Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
 import { type JoinedView, joinedText, joinedView } from '../../report/plan-view.ts';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
@@ -178,7 +178,7 @@ function overRow(exemption: Exemption): Row {
         'its time was over'
       ) : (
         <>
-          <Name>{endedBy ?? 'somebody'}</Name>
+          <By>{endedBy ?? 'somebody'}</By>
           {endedReason === undefined ? null : (
             <div>
               <Words>{endedReason}</Words>
@@ -213,7 +213,7 @@ function Why({ exemption: { reason, owner, createdBy, createdAt } }: { exemption
         <Name>{owner}</Name> is responsible for it
       </div>
       <div class="quiet">
-        added by <Name>{createdBy}</Name>, <When at={createdAt} />
+        added by <By>{createdBy}</By>, <When at={createdAt} />
       </div>
     </>
   );

@@ -9,7 +9,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { operationsOf, type Route, readForm } from '../../http/route.ts';
 import { asSentence, countText, pastOf, plural, verbOf } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
-import { Name, When, Words } from '../../report/html/text.tsx';
+import { By, Name, When, Words } from '../../report/html/text.tsx';
 import { inboxTitle, inboxWhy, readInbox, sinceMs } from '../../report/inbox.ts';
 import { changeWindowNow } from '../../report/plan-view.ts';
 import { readNow, stateNow } from '../../report/state-now.ts';
@@ -285,7 +285,7 @@ async function people({ reader }: HttpDeps, nowMs: number) {
         {some.map(({ at, by, text, reason }) => (
           <li>
             <b>
-              <Name>{by ?? 'Somebody'}</Name>
+              <By>{by ?? 'Somebody'}</By>
             </b>{' '}
             <Words>{text}</Words>
             {reason === null ? null : (

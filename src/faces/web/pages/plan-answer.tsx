@@ -31,7 +31,7 @@ import { evidenceOfPlan } from '../../report/evidence-words.ts';
 import { asSentence, countText } from '../../report/fact-text.ts';
 import { grouped } from '../../report/grouped.ts';
 import { Form, Link, useAddress } from '../../report/html/link.tsx';
-import { Code, Lines, Mark, Name, When, Words } from '../../report/html/text.tsx';
+import { By, Code, Lines, Mark, When, Words } from '../../report/html/text.tsx';
 import { planTitle } from '../../report/inbox.ts';
 import { approvalWords, droppedWords, kindWordsOf } from '../../report/plan-text.ts';
 import { appliedWords, reportPlan } from '../../report/plan-view.ts';
@@ -235,7 +235,7 @@ function AnswerFact({ plan: { decidedAt, decidedBy, decidedReason, status } }: {
     <>
       <dt>answered</dt>
       <dd>
-        {status === 'rejected' ? 'rejected' : 'approved'} by <Name>{decidedBy}</Name>
+        {status === 'rejected' ? 'rejected' : 'approved'} by <By>{decidedBy}</By>
         {decidedAt === undefined ? null : (
           <>
             , <When at={decidedAt} />
@@ -257,7 +257,7 @@ function GlassFact({ plan: { breakGlass } }: { plan: Plan }) {
     <>
       <dt>break glass</dt>
       <dd>
-        let through the change windows by <Name>{breakGlass.by}</Name>, <When at={breakGlass.at} />:{' '}
+        let through the change windows by <By>{breakGlass.by}</By>, <When at={breakGlass.at} />:{' '}
         <Words>{breakGlass.reason}</Words>
       </dd>
     </>
@@ -276,13 +276,13 @@ function LateNotice({ answering, plan }: { answering: Answering; plan: Plan }) {
   if (late.done !== undefined)
     return (
       <div class="notice good" role="status">
-        {what} by <Name>{late.by}</Name> (<When at={late.at} />) is in a{' '}
+        {what} by <By>{late.by}</By> (<When at={late.at} />) is in a{' '}
         <Link href={pathOf({ id: late.done })}>plan of its own</Link>.
       </div>
     );
   return (
     <div class={`notice ${late.failed === undefined ? 'wait' : 'bad'}`} role="status">
-      {what} by <Name>{late.by}</Name> (<When at={late.at} />){' '}
+      {what} by <By>{late.by}</By> (<When at={late.at} />){' '}
       {late.failed === undefined ? (
         'is under way: it waits for a run under way to end, then the actions follow one after another.'
       ) : (

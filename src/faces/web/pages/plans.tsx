@@ -11,7 +11,7 @@ import { pageAsked } from '../../http/mount.ts';
 import { operationsOf, type Route, readForm, readQuery } from '../../http/route.ts';
 import { plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
-import { Mark, Name, type Row, Table, Words } from '../../report/html/text.tsx';
+import { By, Mark, type Row, Table, Words } from '../../report/html/text.tsx';
 import { countedPlans, planTitle } from '../../report/inbox.ts';
 import { type CountedRun, countWords, runLineView, triggerWords } from '../../report/lists-text.ts';
 import { kindWordsOf } from '../../report/plan-text.ts';
@@ -91,7 +91,7 @@ function rowOf(line: PlanLine, counts: readonly PlannedCount[] = [], nowMs: numb
         ''
       ) : (
         <>
-          <Name>{decidedBy}</Name>
+          <By>{decidedBy}</By>
           {decidedAt === undefined ? null : (
             <div>
               <Ago at={decidedAt} nowMs={nowMs} />

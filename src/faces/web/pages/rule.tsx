@@ -24,7 +24,7 @@ import { countText, plural } from '../../report/fact-text.ts';
 import { ShareBar } from '../../report/html/document.tsx';
 import { Form, Link } from '../../report/html/link.tsx';
 import { ReplayParts } from '../../report/html/picture.tsx';
-import { Code, Lines, Mark, Name, Table, Term, When, Words } from '../../report/html/text.tsx';
+import { By, Code, Lines, Mark, Table, Term, When, Words } from '../../report/html/text.tsx';
 import { rolloutView } from '../../report/rule-view.ts';
 import { claimWords } from '../../report/words.ts';
 import { addressOf } from '../address.ts';
@@ -140,7 +140,7 @@ function Last({ deps, last }: { deps: HttpDeps; last: ReplayBeside }) {
         {asked.rule === undefined ? 'all rules' : <Code>{asked.rule}</Code>}, since <Words>{asked.since}</Words>
       </h2>
       <p class="quiet" role={finishedAt === undefined ? 'status' : undefined}>
-        Asked for by <Name>{by}</Name>, <When at={startedAt} />.{' '}
+        Asked for by <By>{by}</By>, <When at={startedAt} />.{' '}
         {finishedAt === undefined ? `It has run for ${took}; this page reloads by itself.` : `It took ${took}.`}{' '}
         {finishedAt === undefined ? <Link href="/replay">Reload now</Link> : null}
       </p>

@@ -2,10 +2,12 @@
 // its button does, since previews of links read addresses.
 import type { Child } from 'hono/jsx';
 import { z } from 'zod';
+import { baseOf } from '../../http/mount.ts';
+import type { Persons } from '../../http/persons.ts';
 import { type Ctx, type Route, readQuery } from '../../http/route.ts';
 import type { SignInParts } from '../../http/routes/sign-in.ts';
 import { RETURN_MAX } from '../../http/sign-in.ts';
-import { Form } from '../../report/html/link.tsx';
+import { Form, Link } from '../../report/html/link.tsx';
 import { Name, Words } from '../../report/html/text.tsx';
 import type { PageContent } from '../layout.tsx';
 
@@ -26,7 +28,10 @@ export function signInPages({ signInAt, opensByCommand, answer }: SignInPagePart
         const caller = code === undefined ? undefined : await signInAt(context).peek(code);
         const body =
           caller === undefined ? (
-            <TokenForm to={to} {...(code === undefined ? { opensByCommand } : { wrong: USED })} />
+            <>
+              <ByProvider persons={signInAt(context).persons} to={`${baseOf(context)}${to ?? '/'}`} />
+              <TokenForm to={to} {...(code === undefined ? { opensByCommand } : { wrong: USED })} />
+            </>
           ) : (
             <Form method="post" action="/sign-in">
               <input type="hidden" name="code" value={code} />
@@ -49,6 +54,18 @@ export function signInPages({ signInAt, opensByCommand, answer }: SignInPagePart
   ];
 }
 
+/** The way that most people go, so it comes first. A link and no form: a form may not lead to another site. */
+function ByProvider({ persons, to }: { persons: Persons | undefined; to: string }) {
+  if (!persons) return null;
+  return (
+    <p>
+      <a class="button main" href={persons.beginAt(to)}>
+        Sign in at <Name>{persons.host}</Name>
+      </a>
+    </p>
+  );
+}
+
 const USED = 'This link was used already, or is older than ten minutes.';
 
 /** What was wrong with a token or a link, and the form to try again. */
@@ -56,6 +73,9 @@ export function wrongSignIn(wrong: string, to: string) {
   return (
     <SignInCard>
       <TokenForm to={to} wrong={wrong} />
+      <p>
+        <Link href={`/sign-in?to=${encodeURIComponent(to)}`}>Every way to sign in</Link>
+      </p>
     </SignInCard>
   );
 }

@@ -24,7 +24,7 @@ import { leadTo, param, type Route, readQuery } from '../../http/route.ts';
 import { subjectPath } from '../../report/document.ts';
 import { andMore, factText, flipWords, plural } from '../../report/fact-text.ts';
 import { Link, useAddress } from '../../report/html/link.tsx';
-import { Code, Lines, Mark, Name, type Row, Table, type Tone, When, Words } from '../../report/html/text.tsx';
+import { By, Code, Lines, Mark, Name, type Row, Table, type Tone, When, Words } from '../../report/html/text.tsx';
 import {
   basisWords,
   becauseWords,
@@ -260,7 +260,7 @@ function Timeline({ lines }: { lines: readonly HistoryLine[] }) {
           <div class="quiet">
             {line.by === undefined ? null : (
               <>
-                by <Name>{line.by}</Name>{' '}
+                by <By>{line.by}</By>{' '}
               </>
             )}
             {line.rules.length === 0 ? null : (

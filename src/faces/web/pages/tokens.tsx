@@ -18,7 +18,7 @@ import {
 } from '../../http/route.ts';
 import { subjectPath } from '../../report/document.ts';
 import { Form, Link } from '../../report/html/link.tsx';
-import { Code, Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
+import { By, Code, Mark, Name, type Row, Table, When, Words } from '../../report/html/text.tsx';
 import { tokenView } from '../../report/token-view.ts';
 import { addressOf, partAfter } from '../address.ts';
 import { answerPage, formPage, readPage } from '../answer.tsx';
@@ -140,7 +140,7 @@ function rowOf(token: ReturnType<typeof tokenView>): Row {
       scope,
       <Mark word={state} tone={good ? 'good' : 'calm'} />,
       <>
-        <When at={createdAt} /> by <Name>{createdBy}</Name>
+        <When at={createdAt} /> by <By>{createdBy}</By>
       </>,
       revokedAt === null ? (
         expiresAt === null ? (

@@ -1,0 +1,253 @@
+// http: sessions of persons for whom the identity provider vouches: begun there, asked about again before what they write, ended there. In: a browser's
+// cookies, and what the provider says. Out: a caller with the scope that their groups have now. INVARIANT: what the provider gave to ask again with is
+// kept sealed with the session's cookie alone, so nothing that is stored opens it.
+
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import type { AuditNote } from '../../domain/audit-entry.ts';
+import {
+  type Caller,
+  hashOfToken,
+  holderOf,
+  type KeptSignIn,
+  type PersonSession,
+  type SignInStore,
+} from '../../domain/endpoint-token.ts';
+import { actorText } from '../../domain/operator.ts';
+import type { Clock, Log } from '../../domain/ports.ts';
+import { Problem } from './problem.ts';
+import { type Begun, inNoGroup, type Provider, type ProviderTokens, type Vouched } from './provider.ts';
+
+export const TO_PROVIDER_PATH = '/sign-in/provider';
+export const FROM_PROVIDER_PATH = '/sign-in/back';
+
+/** What a request is for. `stop` is done as long as nobody who can be asked says no: nothing is called while it holds. */
+export type Wants = 'read' | 'write' | 'stop';
+
+/** Before what a person writes, their groups are asked for when they were last asked for longer ago than this. */
+const ASKED_EVERY_MS = 60_000;
+/** One endpoint asks about a session at a time: what it is asked again with may be good once. */
+const TURN_MS = 15_000;
+const LOOK_EVERY_MS = 100;
+/** As `secret` of the parts makes them. */
+const SECRET = /^[\w-]{43}$/;
+const NOBODY: Caller = { name: '', scope: 'read' };
+
+interface PersonsParts {
+  provider: Provider;
+  store: SignInStore;
+  /** 256 random bits as text. */
+  secret(): string;
+  clock: Clock;
+  log: Log;
+  /** Of all pages, as the provider knows this Trustward, without a slash at its end. */
+  base(): string;
+}
+
+/** A session that is open. */
+export interface PersonCaller {
+  caller: Caller;
+  person: PersonSession;
+}
+
+export class Persons {
+  constructor(private readonly parts: PersonsParts) {}
+
+  /** Of the provider, for people. */
+  get host(): string {
+    return this.parts.provider.host;
+  }
+
+  /** Whole, since the provider leads back to one address, and only there the browser has the cookie of the beginning. */
+  beginAt(to: string): string {
+    return `${this.parts.base()}${TO_PROVIDER_PATH}?to=${encodeURIComponent(to)}`;
+  }
+
+  /** In: where to lead the person then. Out: the provider's page, and the value of the cookie that binds this browser to it. Errors: Problem 503. */
+  async begin(to: string): Promise<{ url: string; value: string }> {
+    const { provider, store, secret } = this.parts;
+    const value = secret();
+    const url = await provider.addressFor(this.begunWith(value));
+    await store.add('begun', hashOfToken(value), NOBODY);
+    return { url, value: `${value}.${Buffer.from(to).toString('base64url')}` };
+  }
+
+  /** `value`: of that cookie; `query`: what the provider sent. Errors: Problem 401, 403, 503. */
+  async back(value: string, query: string): Promise<{ caller: Caller; value: string; to: string }> {
+    const { provider, store, secret } = this.parts;
+    const [own = '', to = ''] = value.split('.');
+    const begun = this.begunWith(own);
+    // What another page made up must not use up a beginning: so its state first.
+    const isOurs = SECRET.test(own) && new URLSearchParams(query).get('state') === begun.state;
+    if (!isOurs || !(await store.remove('begun', hashOfToken(own)))) throw notBegun();
+    const vouched = await provider.signedIn(query, begun);
+    const cookie = secret();
+    const caller = { name: vouched.name, scope: 'read', token: holderOf(vouched) } as const;
+    const { issuer, sub } = vouched;
+    await store.add('session', hashOfToken(cookie), caller, { issuer, sub, seen: [], ...this.heldBy(vouched, cookie) });
+    return { caller, value: cookie, to: Buffer.from(to, 'base64url').toString() };
+  }
+
+  /** `cookie`: the value that opens the session. Undefined: it opens nothing there. Errors: Problem 403, 503. */
+  async callerOf(
+    { hash, caller: { name } }: KeptSignIn,
+    kept: PersonSession,
+    { cookie, organization, wants }: { cookie: string; organization: string | undefined; wants: Wants },
+  ): Promise<PersonCaller | undefined> {
+    const { provider, store } = this.parts;
+    const person = this.isToBeAsked(kept, wants) ? await this.now(hash, { ...kept, name }, cookie, wants) : kept;
+    if (!person) return undefined;
+    const refusal = () => inNoGroup(actorText(name), provider.host);
+    if (!provider.isKnown(person.groups)) {
+      await store.remove('session', hash);
+      throw refusal();
+    }
+    const scope = provider.scopeOf(person.groups, organization);
+    if (scope) return { caller: { name, scope, groups: person.groups }, person };
+    if (wants === 'read') return undefined;
+    throw refusal();
+  }
+
+  /** For an answer that lasts: whether the session opens it still, without asking anybody. */
+  isOpen({ groups, endsAt }: PersonSession, organization: string | undefined): boolean {
+    const { provider, clock } = this.parts;
+    return clock.nowMs() < endsAt && provider.scopeOf(groups, organization) !== undefined;
+  }
+
+  /** What the session may see, whether or not it is there. */
+  opens({ groups }: PersonSession, organization: string): boolean {
+    return this.parts.provider.scopeOf(groups, organization) !== undefined;
+  }
+
+  /** The audit of an organization has each session that reached it, before the first answer. */
+  async noteSeen(
+    hash: string,
+    { caller: { name, scope }, person }: PersonCaller,
+    organization: string,
+    append: (notes: AuditNote[]) => Promise<unknown>,
+  ): Promise<void> {
+    const { issuer, sub, seen } = person;
+    if (seen.includes(organization)) return;
+    const groups = person.groups.filter((group) => this.parts.provider.isKnown([group]));
+    await append([{ kind: 'session.began', body: { by: name, issuer, sub, scope, groups } }]);
+    await this.parts.store.keep(hash, { seen: [...seen, organization] });
+  }
+
+  /** Ends what ended at the provider. Errors: Problem 400 for what does not say so, or has said so before; 503. */
+  async end(token: string): Promise<void> {
+    const { provider, store, log } = this.parts;
+    const ended = await provider.endedBy(token);
+    const id = hashOfToken(`${ended.issuer} ${ended.jti}`);
+    if (!(await store.add('ended', id, NOBODY)))
+      throw new Problem(400, 'no-logout-token', 'Nothing was ended', 'the token was used before');
+    try {
+      const count = await store.endOfPerson(ended);
+      log.info({ count }, `${count} sessions ended at the identity provider`);
+    } catch (error) {
+      await store.remove('ended', id); // it may come again
+      throw error;
+    }
+  }
+
+  private begunWith(value: string): Begun {
+    const [state, nonce, verifier] = ['state', 'nonce', 'verifier'].map((what) => hashOfToken(`${what} ${value}`));
+    const redirectUri = `${this.parts.base()}${FROM_PROVIDER_PATH}`;
+    return { redirectUri, state: state as string, nonce: nonce as string, verifier: verifier as string };
+  }
+
+  private isToBeAsked({ endsAt, askedAt }: PersonSession, wants: Wants): boolean {
+    const nowMs = this.parts.clock.nowMs();
+    const ageMs = nowMs - askedAt;
+    const isRecent = ageMs >= 0 && ageMs < ASKED_EVERY_MS; // not by a clock that was set back
+    return nowMs >= endsAt || (wants !== 'read' && !isRecent);
+  }
+
+  /** Undefined: it is over. Errors: Problem 503 for a write, when the provider cannot be asked. */
+  private async now(hash: string, person: PersonSession & { name: string }, cookie: string, wants: Wants) {
+    try {
+      return await this.askedInTurn(hash, person, cookie);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      if (wants !== 'write') return person;
+      throw new Problem(error.status, error.slug, error.title, `nothing was done, since ${error.problemDetail}`);
+    }
+  }
+
+  private async askedInTurn(hash: string, person: PersonSession & { name: string }, cookie: string) {
+    const { store, clock } = this.parts;
+    for (let waitedMs = 0; waitedMs <= TURN_MS; waitedMs += LOOK_EVERY_MS) {
+      const nowMs = clock.nowMs();
+      if (await store.takeTurn(hash, nowMs, nowMs + TURN_MS)) return this.asked(hash, cookie, person.name);
+      await clock.sleep(LOOK_EVERY_MS);
+      const [kept] = await store.find('session', [hash]);
+      if (!kept?.person) return undefined;
+      if (kept.person.askedAt !== person.askedAt) return kept.person;
+    }
+    const detail =
+      'the identity provider is being asked about this session and has not answered: try again in a moment';
+    throw new Problem(503, 'provider-silent', 'The identity provider cannot be asked', detail);
+  }
+
+  private async asked(hash: string, cookie: string, name: string): Promise<PersonSession | undefined> {
+    const { provider, store, clock } = this.parts;
+    // What another one was given a moment ago counts, and not what this request found.
+    const [kept] = await store.find('session', [hash]);
+    if (!kept?.person) return undefined;
+    const { person } = kept;
+    try {
+      const tokens = unsealed(person.sealed, cookie);
+      const isOver = tokens?.refresh === undefined && clock.nowMs() >= person.endsAt;
+      const vouched = tokens && !isOver ? await provider.again({ ...person, name }, tokens) : undefined;
+      if (vouched) {
+        const changes = this.heldBy(vouched, cookie);
+        await store.keep(hash, changes);
+        return { ...person, ...changes };
+      }
+      await store.remove('session', hash);
+      return undefined;
+    } catch (error) {
+      await store.keep(hash, { askingUntil: 0 });
+      throw error;
+    }
+  }
+
+  private heldBy({ sid, groups, endsAt, tokens }: Vouched, cookie: string) {
+    const nonce = Buffer.from(this.parts.secret(), 'base64url').subarray(0, NONCE_BYTES);
+    const askedAt = this.parts.clock.nowMs();
+    return { sid, groups, endsAt, askedAt, askingUntil: 0, sealed: sealed(tokens, cookie, nonce) };
+  }
+}
+
+function notBegun(): Problem {
+  const detail =
+    'this sign-in was not begun in this browser, was used already, or is older than ten minutes: begin again';
+  return new Problem(401, 'not-begun', 'You are not signed in', detail);
+}
+
+// AES-256-GCM under a key that only the browser's cookie makes.
+
+const CIPHER = 'aes-256-gcm';
+const [NONCE_BYTES, TAG_BYTES] = [12, 16];
+
+function cipherKey(cookie: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', cookie, '', 'trustward tokens of a provider, 1', 32));
+}
+
+function sealed(tokens: ProviderTokens, cookie: string, nonce: Uint8Array): string {
+  const cipher = createCipheriv(CIPHER, cipherKey(cookie), nonce);
+  const text = Buffer.concat([cipher.update(JSON.stringify(tokens)), cipher.final()]);
+  return Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64url');
+}
+
+/** Undefined: it was changed, or is of another cookie. */
+function unsealed(text: string, cookie: string): ProviderTokens | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  try {
+    const nonce = bytes.subarray(0, NONCE_BYTES);
+    const cipher = createDecipheriv(CIPHER, cipherKey(cookie), nonce, { authTagLength: TAG_BYTES });
+    cipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    const opened = Buffer.concat([cipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), cipher.final()]);
+    return JSON.parse(opened.toString()) as ProviderTokens;
+  } catch {
+    return undefined;
+  }
+}
