@@ -12,12 +12,19 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { transformWithOxc } from 'vite';
 import type { TestProject } from 'vitest/node';
 import { BIN, BUILD, built, ROOT } from './built.ts';
 
 /** What src/ reads from the folder above itself. */
 const LINKED = ['package.json', 'rules'];
 const COMPILED = /\.tsx?$/;
+const OPTIONS = {
+  target: 'es2023',
+  sourcemap: true,
+  typescript: { rewriteImportExtensions: true, onlyRemoveTypeImports: true },
+  jsx: { runtime: 'automatic', importSource: 'hono/jsx' },
+} as const;
 
 /** Vitest calls it before any test, and before each round of a watch. */
 export async function setup(project: TestProject): Promise<void> {
@@ -40,25 +47,19 @@ async function build(): Promise<void> {
 
 /** INVARIANT: a compiled file ends with the hash of its source, so that one that was edited is compiled again. */
 async function compile(paths: string[]): Promise<void> {
-  const compiler = ['node_modules/typescript/package.json', 'test/support/build.ts'].map(textOf).join();
+  const compiler = ['node_modules/vite/package.json', 'test/support/build.ts'].map(textOf).join();
   const due = paths.flatMap((path) => {
     const source = textOf(path);
     const mark = `//# built of ${createHash('sha256').update(compiler).update(source).digest('hex')}\n`;
     return textOf(relative(ROOT, built(path))).endsWith(mark) ? [] : [{ path, source, mark }];
   });
-  if (due.length === 0) return;
-  const { default: ts } = await import('typescript');
-  const compilerOptions = {
-    target: ts.ScriptTarget.ES2023,
-    module: ts.ModuleKind.ESNext,
-    verbatimModuleSyntax: true,
-    rewriteRelativeImportExtensions: true,
-    jsx: ts.JsxEmit.ReactJSX,
-    jsxImportSource: 'hono/jsx',
-  };
   for (const { path, source, mark } of due) {
-    const { outputText } = ts.transpileModule(source, { fileName: path, compilerOptions });
-    replace(path, (temporary) => writeFileSync(temporary, outputText + mark));
+    const { code, map } = await transformWithOxc(source, join(ROOT, path), OPTIONS);
+    // An error names the line of the source.
+    const sources = [relative(dirname(built(path)), join(ROOT, path))];
+    const mapped = Buffer.from(JSON.stringify({ ...map, sources, sourcesContent: undefined })).toString('base64');
+    const text = `${code}\n//# sourceMappingURL=data:application/json;base64,${mapped}\n${mark}`;
+    replace(path, (temporary) => writeFileSync(temporary, text));
   }
 }
 

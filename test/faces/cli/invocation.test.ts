@@ -60,6 +60,7 @@ describe('a mistake', () => {
     'exempt add needs --reason <text>, --owner <who> and --until <when>; `trustward exempt add --help` shows what it takes';
 
   it('is broken at the width of a terminal, and no command in it; a script reads one line', () => {
+    invocation.settings = []; // another file's command may have been given some
     const error = new AppError('usage', words);
     const lines = faultText(error, '', { isTTY: true, columns: 50 } as typeof process.stderr).split('\n');
     expect(lines.length).toBeGreaterThan(2);
