@@ -5,10 +5,10 @@ import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import { releaseClaims } from '../../src/engine/operate/release.ts';
 import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
 import { nameHash } from '../../src/store/identities.ts';
-import { migrate, openDatabase } from '../../src/store/sqlite/database.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 import { addRun, deviceSeen, fakeClock, openStore, START_MS } from '../support/filled-store.ts';
+import { freshDatabase } from '../support/memory-database.ts';
 import { identityPrints, PRINT_KEY, sortedPrints } from '../support/print-key.ts';
 
 const changes = (over: Partial<IdentityChanges> = {}): IdentityChanges => ({
@@ -111,8 +111,7 @@ describe('identities', () => {
     expect(await gone()).toEqual([[undefined, START_MS + 1_000]]);
   });
   it('have the same fingerprints in a process that begins as in one that followed every change', async () => {
-    const db = openDatabase(':memory:');
-    migrate(db);
+    const db = freshDatabase();
     const store = new SqliteStore(db, linkEntry, fakeClock());
     const printsIn = async (one: SqliteStore) => {
       return sortedPrints(await one.presentPrints('device', PRINT_KEY));

@@ -23,6 +23,7 @@ import { readKeptLatency } from '../../src/store/intent-log.ts';
 import { readClockAgreement, saveClockAgreement } from '../../src/store/run-rows.ts';
 import { answered, migrate, openDatabase, type SqliteDb } from '../../src/store/sqlite/database.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { freshDatabase } from './memory-database.ts';
 import { FakeClock, Platform } from './platform.ts';
 import { PRINT_KEY } from './print-key.ts';
 
@@ -114,8 +115,10 @@ export function startOnPlatform({
   const platform = new Platform(clock);
   let active = activate(rules);
   const openDb = () => {
-    const db = given ?? openDatabase(file);
-    if (!given) migrate(db);
+    if (given) return given;
+    if (file === ':memory:') return freshDatabase();
+    const db = openDatabase(file);
+    migrate(db);
     return db;
   };
   const openStore = () => new SqliteStore(openDb(), linkEntry, clock);

@@ -15,6 +15,7 @@ import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
 import { migrate, openDatabase } from '../../src/store/sqlite/database.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { freshDatabase } from './memory-database.ts';
 
 export const START_MS = Date.UTC(2026, 10, 21, 9, 0, 0);
 
@@ -34,8 +35,8 @@ export function fakeClock(startMs = START_MS): Clock & { advance(ms: number): vo
 }
 
 export function openStore(clock: Clock = fakeClock(), file = ':memory:'): SqliteStore {
-  const db = openDatabase(file);
-  migrate(db);
+  const db = file === ':memory:' ? freshDatabase() : openDatabase(file);
+  if (file !== ':memory:') migrate(db);
   return new SqliteStore(db, linkEntry, clock);
 }
 

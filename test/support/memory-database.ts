@@ -1,7 +1,7 @@
 // support: a database in memory that outlives every crash of the engine: only what was committed is in it. It starts as a
 // copy of a migrated one, without the waits for a disk, so that thousands of them are made in a minute.
 import Database from 'better-sqlite3';
-import { migrate, openDatabase, SqliteDb } from '../../src/store/sqlite/database.ts';
+import { migrate, SqliteDb } from '../../src/store/sqlite/database.ts';
 import type { InPlace, StoreWatch } from '../../src/store/sqlite/opened-file.ts';
 
 let template: Buffer | undefined;
@@ -10,8 +10,13 @@ let template: Buffer | undefined;
 export type Disk = StoreWatch & InPlace;
 
 export function freshDatabase(disk?: Disk): SqliteDb {
+  return opened(freshBytes(), disk);
+}
+
+/** Of a database with this version's tables. */
+export function freshBytes(): Buffer {
   template ??= migratedTemplate();
-  return opened(template, disk);
+  return template;
 }
 
 /** The current database, to be restored later. */
@@ -39,14 +44,15 @@ function opened(bytes: Buffer, disk: Disk | undefined): SqliteDb {
   connection.pragma('synchronous = OFF');
   connection.pragma('journal_mode = MEMORY');
   connection.pragma('foreign_keys = ON');
+  connection.pragma('trusted_schema = OFF');
   const db = new SqliteDb(connection, ':memory:', disk, disk && [disk]);
   connections.set(db, connection);
   return db;
 }
 
 function migratedTemplate(): Buffer {
-  migrate(openDatabase(':memory:'));
   const connection = new Database(':memory:');
+  connection.pragma('auto_vacuum = INCREMENTAL');
   migrate(new SqliteDb(connection, ':memory:'));
   return connection.serialize();
 }

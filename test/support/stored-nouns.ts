@@ -10,6 +10,7 @@ import type { RunCommit } from '../../src/domain/store.ts';
 import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import { migrate, openDatabase, type SqliteDb } from '../../src/store/sqlite/database.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { freshDatabase } from './memory-database.ts';
 import { FakeClock, START_MS } from './platform.ts';
 
 export interface OpenStore {
@@ -20,8 +21,8 @@ export interface OpenStore {
 
 export function openStore(file = ':memory:'): OpenStore {
   const clock = new FakeClock();
-  const db = openDatabase(file);
-  migrate(db);
+  const db = file === ':memory:' ? freshDatabase() : openDatabase(file);
+  if (file !== ':memory:') migrate(db);
   return { db, store: new SqliteStore(db, linkEntry, clock), clock };
 }
 

@@ -7,8 +7,8 @@ import type { Sealing } from '../../src/store/audit-log.ts';
 import { PostgresPool } from '../../src/store/postgres/pool.ts';
 import { PostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
-import { migrate, openDatabase } from '../../src/store/sqlite/database.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { freshDatabase } from './memory-database.ts';
 import { FakeClock } from './platform.ts';
 import { type Cluster, hasNoPostgres, migratedDatabase, sharedCluster } from './postgres.ts';
 
@@ -35,8 +35,7 @@ class InSqlite implements TestedDatabase {
 
   async open(sealing?: Sealing): Promise<OpenedStore> {
     const clock = new FakeClock();
-    const db = openDatabase(':memory:');
-    migrate(db);
+    const db = freshDatabase();
     const store = new SqliteStore(db, linkEntry, clock, sealing);
     return { store, clock, close: () => store.close() };
   }

@@ -12,8 +12,9 @@ import { dropSecrets } from '../../../src/engine/pull/trust-gate.ts';
 import { buildProgram } from '../../../src/faces/cli/program.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { parseRule } from '../../../src/rules/load/read-rule.ts';
-import { migrate, openDatabase, type SqliteDb } from '../../../src/store/sqlite/database.ts';
+import type { SqliteDb } from '../../../src/store/sqlite/database.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { freshDatabase } from '../../support/memory-database.ts';
 import { DISABLE_FAILING, type Organization, startOrganization } from '../../support/organization.ts';
 import { CERTIFICATE, type Receiver, startReceiver } from '../../support/receiver.ts';
 import { type Ended, trustward } from '../../support/trustward.ts';
@@ -272,8 +273,7 @@ tests:
   let on: OnPlatform;
   let db: SqliteDb;
   beforeEach(() => {
-    db = openDatabase(':memory:');
-    migrate(db);
+    db = freshDatabase();
     on = startOnPlatform({ rules: [readingRule()], db });
     const MdmData = { Note: `lab, pwd=${CANARY}`, EnrolToken: CANARY };
     on.platform.addDevice('d1', { MdmData });

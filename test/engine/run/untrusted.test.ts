@@ -10,10 +10,11 @@ import { buildReport } from '../../../src/faces/report/build-report.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { sourceChecks } from '../../../src/runtime/daemon/readiness.ts';
-import { migrate, openDatabase, readMigrations, type SqliteDb } from '../../../src/store/sqlite/database.ts';
+import { migrate, readMigrations, type SqliteDb } from '../../../src/store/sqlite/database.ts';
 import { alertsOf } from '../../support/alerts-of.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { compromise, lookOn } from '../../support/looks.ts';
+import { freshDatabase } from '../../support/memory-database.ts';
 import { reportText } from '../../support/readable.ts';
 
 describe('a fleet that drifts by a little in each run', () => {
@@ -476,8 +477,7 @@ tests:
   afterEach(() => on.close());
 
   function start(given: LoadedRule): void {
-    db = openDatabase(':memory:');
-    migrate(db);
+    db = freshDatabase();
     on = startOnPlatform({ rules: [given], db, settings: (settings) => ({ ...settings, trust: TRUST_DEFAULT }) });
   }
   const all = (value: string, of: readonly string[] = DEVICES) => {

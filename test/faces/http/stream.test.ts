@@ -7,10 +7,10 @@ import { linkEntry } from '../../../src/engine/audit/signing-key.ts';
 import { listen } from '../../../src/faces/http/listen.ts';
 import { SECURITY_HEADERS } from '../../../src/faces/http/problem.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
-import { migrate, openDatabase } from '../../../src/store/sqlite/database.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { openEndpoint, TOKENS } from '../../support/endpoint.ts';
 import { type EventClient, type EventClientOptions, openStream, standingClock } from '../../support/event-client.ts';
+import { freshDatabase } from '../../support/memory-database.ts';
 
 async function serving(over: Parameters<typeof openEndpoint>[0] = {}) {
   const endpoint = openEndpoint({ clock: systemClock, ...over });
@@ -234,8 +234,7 @@ describe('a request for a stream', () => {
 
 describe('the store', () => {
   it('commits whatever a listener does, and calls it only after commits with entries', async () => {
-    const db = openDatabase(':memory:');
-    migrate(db);
+    const db = freshDatabase();
     const store = new SqliteStore(db, linkEntry, systemClock);
     const heads: Promise<{ seq: number }>[] = [];
     store.onAudited(() => {

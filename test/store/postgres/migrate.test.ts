@@ -15,6 +15,7 @@ import { moveRows } from '../../../src/store/postgres/postgres-work.ts';
 import { migrate, openDatabase, readMigrations } from '../../../src/store/sqlite/database.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { everythingRead } from '../../support/everything-read.ts';
+import { freshDatabase } from '../../support/memory-database.ts';
 import { FakeClock } from '../../support/platform.ts';
 import { CALLS, outcomeOf } from '../../support/ports-script.ts';
 import {
@@ -130,8 +131,7 @@ describe.skipIf(hasNoPostgres)(`the tables in PostgreSQL${NEEDS_POSTGRES}`, () =
   test('have each column of SQLite, with its type, and belong to an organization', async () => {
     const database = await migratedDatabase(cluster);
     made.push(database);
-    const sqlite = openDatabase(':memory:');
-    migrate(sqlite);
+    const sqlite = freshDatabase();
     const wanted = sqlite
       .all<{ name: string; column: string; type: string; isRequired: number; key: number }>(
         `SELECT tables.name, columns.name AS "column", columns.type, columns."notnull" AS isRequired, columns.pk AS "key"
