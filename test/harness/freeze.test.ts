@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { simulate } from './simulation.ts';
 
 /** Those below 10 are one life. */
-const SEEDS = Array.from({ length: 14 }, (_, at) => at + 10);
+const SEEDS = Array.from({ length: 7 }, (_, at) => at + 10);
 
 it('in a change window nothing acts, undoing goes on, and nothing is lost after it', { timeout: 240_000 }, async () => {
   let [undone, requests] = [0, 0];
@@ -14,7 +14,7 @@ it('in a change window nothing acts, undoing goes on, and nothing is lost after 
     requests += result.requests;
   }
   expect(undone).toBeGreaterThan(0);
-  expect(requests).toBeGreaterThan(80);
+  expect(requests).toBeGreaterThan(40);
 });
 
 it('an engine that acts in a change window is found', { timeout: 240_000 }, async () => {

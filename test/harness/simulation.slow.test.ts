@@ -6,7 +6,7 @@ import { PLANTED_BUGS, type SeededBug } from './planted-bugs.ts';
 import { KINDS, seedsThatFailed, survives } from './seeds-that-failed.ts';
 import { simulate } from './simulation.ts';
 
-const CRASH_POINTS = 500;
+const CRASH_POINTS = 250;
 const FIRST_SEED = 1;
 const SEEDS_TO_FIND_A_BUG = 300;
 /** Lives on a slow platform, with edited rows, with a replaced file. */
@@ -18,9 +18,9 @@ const SWEPT = [
   { seed: 36, without: 'people' },
   { seed: 20, without: 'tending' },
 ] as const;
-const SWEPT_STEPS = 8;
+const SWEPT_STEPS = 5;
 /** All of them are in the long form. */
-const LAST_SEEDS = 3;
+const LAST_SEEDS = 2;
 const chosen = process.env.SIM_SEED === undefined ? undefined : Number(process.env.SIM_SEED);
 
 describe.runIf(chosen !== undefined)('the chosen seed', () => {
@@ -49,8 +49,7 @@ describe.runIf(chosen === undefined)(
     });
 
     it('leads the same life twice from the same seed, to the byte', { timeout: LIMIT_MS }, async () => {
-      for (const seed of [FIRST_SEED, 2, 3, ...NEWER_SEEDS])
-        expect(await simulate(seed)).toEqual(await healthyLife(seed));
+      for (const seed of [FIRST_SEED, ...NEWER_SEEDS]) expect(await simulate(seed)).toEqual(await healthyLife(seed));
     });
 
     it('survives a crash at steps all over one life, each in turn', { timeout: LIMIT_MS }, async () => {

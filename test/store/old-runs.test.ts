@@ -10,8 +10,9 @@ import { planDigest } from '../../src/engine/approve/plans.ts';
 import { verifyChain } from '../../src/engine/audit/signing-key.ts';
 import { planText } from '../../src/faces/report/plan-text.ts';
 import { titleOf } from '../../src/faces/web/pages/plan-answer.tsx';
-import { migrate, SqliteDb } from '../../src/store/sqlite/database.ts';
+import { SqliteDb } from '../../src/store/sqlite/database.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
+import { freshBytes, freshDatabase } from '../support/memory-database.ts';
 import type { Answer } from '../support/platform.ts';
 
 describe('old runs are taken out, and nothing that rests on one of them goes with it', () => {
@@ -172,7 +173,7 @@ describe('old runs are taken out, and nothing that rests on one of them goes wit
           expect(await verifyChain(on.store.auditFrom(1))).toMatchObject({ ok: true });
           expect(await on.store.tableDifferences()).toEqual([]);
         }),
-        { numRuns: 25, endOnFailure: true },
+        { numRuns: 10, endOnFailure: true },
       );
       expect(taken).toBeGreaterThan(0);
     }, 300_000);
@@ -183,9 +184,8 @@ describe('old runs are taken out, and nothing that rests on one of them goes wit
       await fc.assert(
         fc.asyncProperty(lives, fc.array(STEP, { minLength: 2, maxLength: 4 }), async (steps, later) => {
           await on.close();
-          const connection = new Database(':memory:');
+          const connection = new Database(freshBytes());
           const db = new SqliteDb(connection, ':memory:');
-          migrate(db);
           start(db);
           for (const step of steps) await live(on, step);
           await pushDown();
@@ -195,7 +195,7 @@ describe('old runs are taken out, and nothing that rests on one of them goes wit
           while ((await on.store.removeOldRuns(-1)) !== undefined) taken += 1;
           expect(await afterwards(connection.serialize(), later)).toEqual(told);
         }),
-        { numRuns: 20, endOnFailure: true },
+        { numRuns: 8, endOnFailure: true },
       );
       expect(taken).toBeGreaterThan(0);
     }, 300_000);
@@ -258,8 +258,7 @@ describe('superseded plans keep what a person is shown of them, and what waiting
   let on: OnPlatform;
   let db: SqliteDb;
   beforeEach(() => {
-    db = new SqliteDb(new Database(':memory:'), ':memory:');
-    migrate(db);
+    db = freshDatabase();
     on = startOnPlatform({ rules: [banRule({ mode: 'approve' })], db });
     for (const id of DEVICES) on.platform.addDevice(id);
   });

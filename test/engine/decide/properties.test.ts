@@ -121,7 +121,7 @@ function seen({ scene }: Round, subjectId: string, ruleId: string): string {
 }
 
 function always(title: string, check: (given: History) => void): void {
-  it(title, () => fc.assert(fc.property(history, check), { numRuns: 400 }));
+  it(title, () => fc.assert(fc.property(history, check), { numRuns: 200 }));
 }
 
 describe('deciding', () => {

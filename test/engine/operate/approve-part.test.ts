@@ -392,7 +392,7 @@ describe('the two parts of any plan', () => {
         }
         await on.close();
       }),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
     await waitingPlan();
   });

@@ -229,7 +229,8 @@ describe('a release of a rule', () => {
   it('that is killed at any await is interrupted, and applied again does the rest, and nothing twice', {
     timeout: 120_000,
   }, async () => {
-    for (let step = 1; ; step += 1) {
+    // The step after a call and the one before the next find the same rows: one of the two.
+    for (let step = 1; ; step += 2) {
       await banned();
       const { id } = await on.approve((await planned()).plan);
       const life = new Life(step);

@@ -453,13 +453,13 @@ describe('a source that stands still', () => {
       ['changes in every reading', busy],
     ];
     it.each(quiet)('%s', (_, shows) => {
-      for (const hour of [0, 9, 33, 100, 113, 130])
+      for (const hour of [0, 33, 113])
         expect(new Life(shows, MONDAY + hour * HOUR).live(30 * DAY).named, `begun at hour ${hour}`).toEqual([]);
     });
 
     it('has reports at random times, of any frequency, read every 5 minutes to every 6 hours', () => {
       const named: string[] = [];
-      for (let seed = 1; seed <= 30; seed += 1) {
+      for (let seed = 1; seed <= 12; seed += 1) {
         const rolls = new Dice(seed, 'reports');
         const meanMs = MINUTE * 10 ** (4 * rolls.share());
         const everyMs = [5 * MINUTE, 30 * MINUTE, 6 * HOUR][seed % 3] as number;

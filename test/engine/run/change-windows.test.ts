@@ -251,7 +251,8 @@ describe('break glass', () => {
   it('survives a process that ends at any await between the approval and the end of applying', {
     timeout: 60_000,
   }, async () => {
-    for (let step = 1; ; step += 1) {
+    // The step after a call and the one before the next find the same rows: one of the two.
+    for (let step = 1; ; step += 2) {
       begin({ at: '2027-11-20T12:00:00Z' });
       const { plan } = await on.run();
       const id = plan?.id ?? '';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareMany, figuresLine } from './dry-live.ts';
 
-const CASES = 130;
+const CASES = 50;
 const LIMIT_MS = 240_000; // for machines on which much else runs
 
 describe('a dry run on the same snapshot', () => {
@@ -12,7 +12,7 @@ describe('a dry run on the same snapshot', () => {
       const figures = await compareMany(CASES, 1);
       process.stdout.write(`${figuresLine(figures)}\n`);
       expect(figures.cases).toBe(CASES);
-      expect(figures.intents).toBeGreaterThan(20);
+      expect(figures.intents).toBeGreaterThan(5);
     },
     LIMIT_MS,
   );

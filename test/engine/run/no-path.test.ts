@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { figuresLine, walkMany } from './walk.ts';
 
-const WALKS = 100;
+const WALKS = 40;
 const LIMIT_MS = 240_000; // for machines on which much else runs
 
 describe('random walks of runs, plans, people, faults, restarts and reloads', () => {
@@ -16,7 +16,7 @@ describe('random walks of runs, plans, people, faults, restarts and reloads', ()
       expect(figures.walks).toBe(WALKS);
       expect(Math.min(figures.paths.schedule, figures.paths.plan)).toBeGreaterThan(0);
       // Without these, nothing that another claim still needs could be undone.
-      expect(Math.min(figures.paths.undo, figures.kept)).toBeGreaterThan(20);
+      expect(Math.min(figures.paths.undo, figures.kept)).toBeGreaterThan(5);
     },
     LIMIT_MS,
   );

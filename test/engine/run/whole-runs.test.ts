@@ -73,13 +73,13 @@ describe('whole runs', () => {
           }
         }),
       ),
-      { numRuns: 60 },
+      { numRuns: 20 },
     ));
 
   it('do what the dry run before them named, and the dry run itself sends nothing', () =>
     fc.assert(
       fc.asyncProperty(histories, (steps) => play(steps, runAsForetold)),
-      { numRuns: 60 },
+      { numRuns: 20 },
     ));
 
   it('do what the dry run before them showed, including an undo that is parked for one of two claims', () =>

@@ -261,7 +261,7 @@ describe('the Markdown report', () => {
         const text = await markdownOf({ decisions: everywhere(name) });
         expect(shapeOf(text)).toEqual(shapeOf(calm));
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 
@@ -373,7 +373,7 @@ describe('report, CSV', () => {
         for (const cell of rows[1] as string[]) expect(cell).not.toMatch(/^[\s\u200c\u200d]*[=+\-@\t\r]/);
         expect(csv.replaceAll('\r\n', '')).not.toMatch(/[\p{Cc}\u200b\u202a-\u202e\u2066-\u2069\u2028\u2029]/u);
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 

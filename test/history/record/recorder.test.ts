@@ -282,7 +282,7 @@ describe('what stands, beside the segments', () => {
         expect(runs.map(({ frame }) => frame.shows)).toEqual(memory.runs.map(({ frame }) => frame.shows));
         expect(runs.map(({ openState }) => openState)).toEqual(memory.runs.map(({ openState }) => openState));
       }),
-      { numRuns: 25 },
+      { numRuns: 10 },
     );
   });
 });

@@ -278,7 +278,7 @@ describe('What was recorded last is packed', () => {
           expect(last.prints(new Set(all)).length).toBe(4 * last.size);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 });

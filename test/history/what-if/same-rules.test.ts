@@ -147,7 +147,7 @@ describe('the very rules that were active, replayed as a what-if over a past wit
         await life.on.close();
       }),
       {
-        numRuns: 20,
+        numRuns: 8,
         // A device that is registered anew between a ban and the next reading: no reading shows that it was banned.
         examples: [[QUIET_RULE, REGISTERED_ANEW, 0]],
       },

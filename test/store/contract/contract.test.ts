@@ -187,7 +187,7 @@ describe('a history', () => {
             await store.close();
           }
         }),
-        { numRuns: Number(process.env.TRUSTWARD_HISTORIES ?? 12), endOnFailure: true },
+        { numRuns: Number(process.env.TRUSTWARD_HISTORIES ?? 5), endOnFailure: true },
       );
     },
     300_000,
