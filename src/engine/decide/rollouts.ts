@@ -31,6 +31,8 @@ export class Rollouts {
   private readonly before = new Map<string, RolloutState>();
   /** As of this run. A dry one shows what a live one would do, and writes nothing. */
   private readonly states = new Map<string, RolloutState>();
+  /** What people did, which any run writes that is the first to see it: a later one may not see it any more. */
+  private readonly counted = new Map<string, Pick<RolloutState, 'reversed' | 'exempted'>>();
   private readonly isWritten: boolean;
 
   constructor(private readonly input: DecideInput) {
@@ -49,7 +51,11 @@ export class Rollouts {
   }
 
   get changed(): RolloutState[] {
-    return this.isWritten ? [...this.states.values()].filter((state) => this.before.get(state.rule) !== state) : [];
+    if (this.isWritten) return [...this.states.values()].filter((state) => this.before.get(state.rule) !== state);
+    return [...this.before.values()].flatMap((state) => {
+      const counted = this.counted.get(state.rule);
+      return counted ? [{ ...state, ...counted }] : [];
+    });
   }
 
   private moved(rule: RuleWithRollout, before: RolloutState | undefined): RolloutState | undefined {
@@ -79,7 +85,7 @@ export class Rollouts {
 
   /** After the observations of this run: the numbers of the brake, and what they stop. */
   brake({ episodes }: FollowedEpisodes, proposals: readonly Proposal[]): void {
-    if (this.states.size === 0 || this.input.part !== undefined) return;
+    if (this.states.size === 0) return;
     for (const rule of this.rules) {
       const state = this.states.get(rule.id);
       if (!state || state.braked) continue;
@@ -111,6 +117,9 @@ export class Rollouts {
     const isSame = counted.reversed === state.reversed && counted.exempted === state.exempted;
     const why = whyBraked(rule.rollout, counted);
     if (isSame && why === undefined) return;
+    if (!isSame) this.counted.set(rule.id, counted);
+    // A run over a part stops nothing: the next whole one does.
+    if (this.input.part !== undefined) return;
     const after = { ...state, ...counted };
     const braked = why === undefined ? after : { ...paused(after), braked: { at: this.input.nowMs, why } };
     this.states.set(rule.id, braked);

@@ -297,6 +297,21 @@ describe('the brake', () => {
     expect((await state())?.braked?.why).toBe('people reversed 2 of what it did');
   });
 
+  it('counts what people reversed also where a dry run saw it first, and its match is over by the next live run', async () => {
+    begin(rolling(whole));
+    await on.run();
+    on.clock.pass(HOUR);
+    reverse(first());
+    await on.run('dry-run');
+    on.clock.pass(HOUR);
+    for (const act of first()) on.platform.compromised(act.replace('ban S-', ''), 'FALSE');
+    await on.run('dry-run');
+    expect(await state()).toMatchObject({ braked: undefined, step: 0 });
+    on.clock.pass(HOUR);
+    await on.run();
+    expect((await state())?.braked?.why).toBe('people reversed 2 of what it did');
+  });
+
   it('counts a release by a person, and not one of all that the rule did', async () => {
     begin(rolling(whole));
     await on.run();
