@@ -7,8 +7,9 @@ import { type BasisFacts, DRIFT_TARGETS_MAX, type Drift, type Other, type Target
 import { intentKey } from '../../domain/digest.ts';
 import type { Episode } from '../../domain/episode.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
+import { ownTexts } from '../../domain/facts.ts';
 import type { Intent, IntentBasis } from '../../domain/intent.ts';
-import { noticeStateOf } from '../../domain/notice.ts';
+import { addressesOf, firstNotice, noticeStateOf } from '../../domain/notice.ts';
 import { type Operator, saidText } from '../../domain/operator.ts';
 import { differenceFrom, episodesOf, type Plan, type PlannedIntent, successorText } from '../../domain/plan.ts';
 import type { TargetReads } from '../../domain/ports.ts';
@@ -28,6 +29,7 @@ import {
   type Freezing,
   freezeNow,
   lastReading,
+  readEach,
   recentRuns,
 } from '../run/pulled-snapshot.ts';
 import { filled } from './commands.ts';
@@ -90,7 +92,7 @@ export async function planContext(engine: Engine, plan: Plan): Promise<ActContex
 // The facts that checks get about an approved plan's intents before they begin: the stored state, the last runs'
 // answers and readings.
 
-type Asking = Pick<Engine, 'store' | 'clock' | 'steady' | 'actions' | 'active' | 'daemonMode'>;
+type Asking = Pick<Engine, 'api' | 'store' | 'clock' | 'steady' | 'actions' | 'active' | 'daemonMode'>;
 
 export type FactsOfPlanned = (planned: PlannedIntent) => TargetFacts;
 
@@ -117,6 +119,8 @@ export async function planFacts(
     at: { nowMs: clock.nowMs(), steady: steady.read() },
   };
   const firstOf = firstIn(engine, openState);
+  const read = await readEach(all, async (one) => [one, await ownersNow(engine, one, stored)] as const);
+  const owners = new Map(read);
   return (planned) => {
     const traits = actions.get(planned.action) as TargetFacts['traits'];
     return {
@@ -128,7 +132,7 @@ export async function planFacts(
       approved: true,
       // The limit of the rules' modes; the gate applies the daemon's mode.
       mode: 'enforce',
-      basis: planned.basis.map((basis) => basisOf(planned, basis, traits, stored)),
+      basis: planned.basis.map((basis) => basisOf(planned, basis, traits, stored, owners.get(planned))),
       stop: openState.stop,
       freeze: freezeNow(),
       first: firstOf(planned),
@@ -150,11 +154,30 @@ interface StoredForPlan {
   at: Parameters<typeof noticeStateOf>[2];
 }
 
+/** Whom no run has begun to warn may own it no longer, and is then never warned: it is read again. Undefined: as it was sealed. */
+async function ownersNow(
+  { api, actions }: Pick<Asking, 'api' | 'actions'>,
+  { action, basis, effect }: PlannedIntent,
+  { rules, notices }: Pick<StoredForPlan, 'rules' | 'notices'>,
+): Promise<string[] | undefined> {
+  const sealed = addressesOf(effect.devices.flatMap((one) => one.owners ?? []));
+  const isUnwarned = basis.some(({ rule, episodeId }) => {
+    const { notice, subject } = rules.get(rule) ?? {};
+    const begun = notices.get(episodeId) ?? [];
+    return notice && subject !== 'user' && sealed.some((one) => !firstNotice(begun, notice.print, one));
+  });
+  const serial = effect.devices[0]?.serial;
+  if (!isUnwarned || !serial || !actions.get(action)?.takesDevice) return undefined;
+  const read = (await api.devicesOfSerial(serial).catch(() => [])).map((record) => ownTexts(record, 'Emails'));
+  return read.length === 0 || read.includes(undefined) ? undefined : read.flatMap((emails) => emails ?? []);
+}
+
 function basisOf(
   planned: PlannedIntent,
   { rule, ruleHash, subjectId, episodeId }: IntentBasis,
   { inverse, takesDevice }: TargetFacts['traits'],
   { rules, episodes, live, rejected, said, untrusted, notices, at }: StoredForPlan,
+  ownersNow: string[] | undefined,
 ): BasisFacts {
   const { action, target } = planned;
   const ruleNow = rules.get(rule);
@@ -166,9 +189,10 @@ function basisOf(
   const isSlidOn =
     ruleNow?.sources.includes('events') && episode?.closeReason === 'cleared' && !liveOf(action) && !liveOf(inverse);
   const { devices } = planned.effect;
-  const owners = devices.some((one) => one.owners === undefined)
+  const sealed = devices.some(({ owners }) => owners === undefined)
     ? undefined
     : devices.flatMap((one) => one.owners ?? []);
+  const owners = ownersNow ?? sealed;
   const warned = { owners: ruleNow?.subject === 'user' ? [subjectId] : owners, notices: notices.get(episodeId) ?? [] };
   return {
     rule,

@@ -364,6 +364,18 @@ describe('a rule that warns first', () => {
     expect(on.platform.sent).toEqual(['ban S-d1']);
   });
 
+  it('does not wait for an owner who has it no longer, and was never warned, where a person approved it', async () => {
+    const post = begin({ mode: 'approve' });
+    on.platform.addDevice('d1', { ...BAD, Emails: ['ana@example.com', 'bo@example.com'] });
+    const { plan } = await on.run();
+    await on.approve(plan);
+    on.platform.addDevice('d1', BAD);
+    await round(post);
+    expect(stages(post)).toEqual(['first ana@example.com']);
+    await round(post, 25 * HOUR);
+    expect(on.platform.sent).toEqual(['ban S-d1']);
+  });
+
   it('is not due sooner by a clock that jumps ahead', async () => {
     const post = begin();
     on.platform.addDevice('d1', BAD);
