@@ -76,6 +76,7 @@ export const plan = z
     decidedBy: text.nullable(),
     decidedReason: text.nullable(),
     breakGlass: reportPlan.shape.breakGlass,
+    agreed: reportPlan.shape.agreed,
     releases: text.nullable().describe('the rule whose claims it undoes, if a person asked for that'),
     supersededBy: reportPlan.shape.supersededBy,
     difference: reportPlan.shape.difference,

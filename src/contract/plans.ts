@@ -126,7 +126,10 @@ const digest = z
   .describe(
     'of the plan as it was read, or the beginning of it: only what still is so is answered; required once the plan has grown',
   );
-const breakGlass = z.boolean().default(false).describe('through the change windows; needs a reason, and scope `admin`');
+const breakGlass = z
+  .boolean()
+  .default(false)
+  .describe('through the change windows, and alone where more people are asked; needs a reason, and scope `admin`');
 const hasReason = (body: { breakGlass: boolean; reason?: string | undefined }) =>
   !body.breakGlass || body.reason !== undefined;
 const NO_REASON = { path: ['reason'], message: 'is required with breakGlass' };

@@ -223,6 +223,13 @@ export const plan = z.strictObject({
   decidedReason: text.nullable(),
   /** Who let it through the change windows, and why. */
   breakGlass: z.strictObject({ at: time, by: text, reason: text }).nullable(),
+  /** Where more than one person is asked: who has said yes, and what it waits for. */
+  agreed: z
+    .strictObject({
+      given: z.array(z.strictObject({ at: time, by: text, groups: texts, reason: text.nullable() })),
+      missing: text.nullable(),
+    })
+    .nullable(),
   /** Ids of the plans in the place of a superseded one, and how they differ from it. */
   supersededBy: texts.nullable(),
   difference: z.strictObject({ added: count, removed: count, changed: count }).nullable(),

@@ -20,6 +20,7 @@ export const AUDIT_KINDS = [
   'decision.flapped',
   'plan.sealed',
   'plan.carried',
+  'plan.agreed',
   'plan.approved',
   'plan.rejected',
   'plan.superseded',

@@ -54,6 +54,7 @@ export const CHECK_NAMES = [
   'impossible-target',
   'serial-shared',
   'joined-later',
+  'approvers',
   'guarded',
   'last-device',
   'devices-of-a-day',
@@ -164,6 +165,8 @@ export interface TargetFacts {
   joined?: Joined | undefined;
   /** Why it could not be read whether one protects the target. */
   exemptionUnread?: string | undefined;
+  /** What its approved plan lacks, as `approvals.yaml` asks for it now; undefined: nothing, or it is of no plan. */
+  missingYes?: string | undefined;
   /** The guard that is about the target, a device of it or an owner; `unread`: guards are about users, and nobody read who owns the devices. */
   guard?: Guard | 'unread' | undefined;
   /** The owner whose last device it is; `unread`: who owns it, or what else they own, was not read. */

@@ -1,6 +1,8 @@
-// domain: guards.yaml: what always asks a person, without an end. It is part of a rule set, and every rule of the set has it.
+// domain: guards.yaml: what always asks a person, without an end, and with approvals.yaml how many people. It is part of a rule set, and every rule
+// of the set has it.
 // decide/exemptions.ts alone decides whom a selector is about, as for exemptions.
 import { shownName } from '../base/text.ts';
+import { type Approvals, approvalLines } from './approvals.ts';
 import { aboutText, FORGEABLE_FIELDS, type Selector } from './exemption.ts';
 import { ID_FIELD } from './subjects.ts';
 
@@ -17,6 +19,8 @@ export interface Guards {
   lastDevice: boolean;
   /** More devices of one person than this within 24 hours wait for a person; undefined: no such bound. */
   perDay: number | undefined;
+  /** Of `approvals.yaml`: absent without such a file. */
+  approvals?: Approvals | undefined;
 }
 
 /** Of the set that these rules are of: undefined without a guards file. */
@@ -32,10 +36,17 @@ export function asksForDevices({ lastDevice, perDay }: Guards): boolean {
 /** All apply: the union, and the stricter bounds. */
 export function allOf(guards: readonly Guards[]): Guards {
   const bounds = guards.flatMap(({ perDay }) => perDay ?? []);
+  const approvals = guards.flatMap((one) => one.approvals ?? []);
   return {
     ask: guards.flatMap(({ ask }) => ask),
     lastDevice: guards.some(({ lastDevice }) => lastDevice),
     perDay: bounds.length === 0 ? undefined : Math.min(...bounds),
+    ...(approvals.length > 0 && {
+      approvals: {
+        approvals: approvals.flatMap((one) => one.approvals),
+        tokens: approvals.flatMap(({ tokens }) => tokens),
+      },
+    }),
   };
 }
 
@@ -52,7 +63,7 @@ export function guardText(guard: Guard): string {
 }
 
 /** What they demand, one line each; of a long list of selectors the first ones. */
-export function guardLines({ ask, lastDevice, perDay }: Guards, namedMax = 5): string[] {
+export function guardLines({ ask, lastDevice, perDay, approvals }: Guards, namedMax = 5): string[] {
   const more = ask.length > namedMax ? ` and ${ask.length - namedMax} more` : '';
   return [
     ...(ask.length > 0
@@ -62,6 +73,7 @@ export function guardLines({ ask, lastDevice, perDay }: Guards, namedMax = 5): s
     ...(perDay === undefined
       ? []
       : [`asks before it takes more than ${devicesText(perDay)} of a person within 24 hours`]),
+    ...(approvals ? approvalLines(approvals) : []),
   ];
 }
 

@@ -3,6 +3,7 @@
 import { canonicalJson } from '../base/json.ts';
 import { giveWay } from '../base/turns.ts';
 import type { ActionName } from './action.ts';
+import type { PlanYes } from './approvals.ts';
 import { seenKey } from './episode.ts';
 import { type Intent, type IntentBasis, type IntentDraft, timesRefused } from './intent.ts';
 import type { Mode } from './rule.ts';
@@ -57,6 +58,8 @@ export interface Plan {
   decidedReason: string | undefined;
   /** Who let it through the change windows, and why. Absent: nobody did. */
   breakGlass?: BreakGlass | undefined;
+  /** Of one that more than one person is asked about, once somebody has said yes: its content stays as it is from then on. */
+  agreed?: PlanYes | undefined;
   /** Of a superseded plan: the plans in its place. Empty: the next run planned nothing. Undefined in rows of earlier versions. */
   supersededBy?: readonly string[];
   /** Of a plan that was superseded long ago: its intents are no longer kept, and `intents` is empty. */

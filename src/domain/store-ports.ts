@@ -4,6 +4,7 @@
 import type { PrintKey } from '../base/print-bits.ts';
 import type { ClockAgreement } from '../base/time.ts';
 import type { ActionName } from './action.ts';
+import type { AuditedYes } from './approvals.ts';
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 import type { Decision, DecisionNow, Outcome, ReasonCode, StoredDecision } from './decision.ts';
 import type { EndpointToken } from './endpoint-token.ts';
@@ -522,6 +523,8 @@ export interface PlanStore
     Pick<IntentTransitions, 'reopen'> {
   /** The digest that the audit has for this plan; if there are several entries of the kind, that of the first. A sealed one may have been carried on. */
   auditedDigest(kind: PlanAuditKind, planId: string): Promise<string | undefined>;
+  /** Who has said yes to this content of it, as the audit has it. */
+  auditedYes(plan: Pick<Plan, 'id' | 'digest' | 'runId'>): Promise<AuditedYes>;
   /** Episodes with these ids, open or closed. */
   episodes(ids: readonly string[]): Promise<Episode[]>;
   /** Errors: AppError `conflict` when the stored plan no longer has the status `was`; then nothing is changed. */

@@ -1,9 +1,10 @@
 // store: the rows of the audit, read. In: a connection. Out: the end of the chain, entries in order, and what entries say of a plan.
 
-import { type AuditEntry, entryBody, GENESIS } from '../domain/audit-entry.ts';
+import type { AuditedYes, Yes } from '../domain/approvals.ts';
+import { type AuditEntry, type AuditKind, entryBody, GENESIS } from '../domain/audit-entry.ts';
 import { type ArchivedSegment, type Checkpoint, checkpointLine } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
-import type { PlanAuditKind } from '../domain/plan.ts';
+import type { Plan, PlanAuditKind } from '../domain/plan.ts';
 import type { AuditQuery } from '../domain/store-ports.ts';
 import { type Db, type Row, Where, type Work } from './queries.ts';
 
@@ -107,6 +108,34 @@ export function* auditedDigest(db: Db, kind: PlanAuditKind, planId: string): Wor
   const covered = (yield* lastCheckpoint(db))?.size ?? Number.MAX_SAFE_INTEGER;
   const carried = yield* db.all<{ bytes: string }>(sql, 'plan.carried', covered, JSON.stringify(planId));
   return digestIn(carried.findLast(isOf(planId)) ?? first);
+}
+
+/**
+ * Who has said yes to this content of a plan, and who asked for its run, or for the release that it is. Counted as `auditedDigest` counts what a
+ * person did: what a row says, or an entry behind the last checkpoint, counts for nothing.
+ */
+export function* auditedYes(db: Db, { id, digest, runId }: Pick<Plan, 'id' | 'digest' | 'runId'>): Work<AuditedYes> {
+  const upTo = (yield* lastCheckpoint(db))?.size ?? Number.MAX_SAFE_INTEGER;
+  const sql = 'SELECT seq, at, bytes FROM audit WHERE kind = ? AND instr(bytes, ?) > 0 ORDER BY seq';
+  const bodies = function* (kind: AuditKind, name: 'plan' | 'run', value: string) {
+    const rows = yield* db.all<{ seq: number; at: number; bytes: string }>(sql, kind, JSON.stringify(value));
+    return rows
+      .map((row) => ({ ...entryBody(row), seq: Number(row.seq), at: Number(row.at) }))
+      .filter((one) => (one as Row)[name] === value) as (Row & { seq: number; at: number })[];
+  };
+  const agreed = yield* bodies('plan.agreed', 'plan', id);
+  const given = agreed.flatMap(({ seq, at, by, groups, reason, digest: of }): Yes[] =>
+    seq <= upTo && of === digest && typeof by === 'string'
+      ? [{ at, by, groups: texts(groups), ...(typeof reason === 'string' && { reason }) }]
+      : [],
+  );
+  const began = [...(yield* bodies('plan.sealed', 'plan', id)), ...(yield* bodies('run.started', 'run', runId))];
+  const asked = began.map(({ by }) => by).find((by) => typeof by === 'string');
+  return { given, asked };
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 
 function isOf(planId: string): (row: { bytes: string }) => boolean {

@@ -29,6 +29,7 @@ import {
   allCheckpointLines,
   auditEntries,
   auditedDigest,
+  auditedYes,
   checkpointAt,
   checkpointLinesAfter,
   DATABASE_ID,
@@ -222,6 +223,7 @@ export class SqlReader
   // The audit.
 
   auditedDigest = this.asks(auditedDigest);
+  auditedYes = this.asks(auditedYes);
   audit = this.asks(auditEntries);
   auditHead = this.asks(headOf);
   auditFrom = this.over(entriesFrom);

@@ -211,6 +211,7 @@ export const PLAN = new Columns<Plan>({
   supersededBy: optionalJson('superseded_by'),
   dropped: optionalJson('dropped'),
   breakGlass: optionalJson('break_glass'),
+  agreed: optionalJson('agreed'),
 });
 
 export const PLAN_HEAD: Columns<PlanHead> = PLAN.without('intents');

@@ -41,7 +41,12 @@ export function* suppressRejected(db: Db, intent: PlannedIntent, planId: string)
   if (!intent.released) yield* suppressIntent(db, intent, planId);
 }
 
-const ANSWERS: ReadonlySet<AuditNote['kind']> = new Set(['plan.approved', 'plan.rejected', 'plan.glass_broken']);
+const ANSWERS: ReadonlySet<AuditNote['kind']> = new Set([
+  'plan.agreed',
+  'plan.approved',
+  'plan.rejected',
+  'plan.glass_broken',
+]);
 
 /** A person's answer is sealed in its own transaction. */
 export function haveAnswer(notes: readonly AuditNote[]): boolean {

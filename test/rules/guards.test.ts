@@ -8,7 +8,7 @@ import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { recordedRules } from '../../src/history/replay/gated-again.ts';
 import { activate } from '../../src/rules/active/rule-holder.ts';
 import { problemLine } from '../../src/rules/language/problem.ts';
-import { loadRules } from '../../src/rules/load/read-rule.ts';
+import { filesOf, loadRules, parseRuleSet } from '../../src/rules/load/read-rule.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -128,5 +128,40 @@ describe('what is wrong with guards is named with its place', () => {
       file: 'deeper/guards.yaml',
       message: expect.stringContaining('move the file there'),
     });
+  });
+});
+
+describe('approvals', () => {
+  const TWO =
+    'approvals:\n  - people: 2\n    groups: [security]\n    for: { rules: [one], actions: [ban_device], from: 3 }\n';
+
+  it('are with every rule of the set, in its hash, in words, and kept with what was decided', async () => {
+    const bare = await load();
+    put('a/approvals.yaml', TWO);
+    const { rules, problems, hash } = await load();
+    expect(problems).toEqual([]);
+    expect(hash).not.toBe(bare.hash);
+    const guards = guardsOf(rules);
+    const lines = guards && guardLines(guards);
+    expect(lines).toEqual(['asks 2 people of security about plans of one, with ban_device, from 3 targets on']);
+    const again = parseRuleSet(filesOf(rules), { traits: ACTIONS });
+    expect(guardsOf(again.rules)?.approvals).toEqual(guards?.approvals);
+  });
+
+  it.each([
+    ['approvals: []', 'approvals.yaml:1:1: `approvals` must not be empty'],
+    ['approvals:\n  - {}', 'approvals.yaml:2:5: `approvals[0].people` is required'],
+    ['approvals:\n  - people: 0', 'approvals.yaml:2:5: `approvals[0].people` must be at least 1'],
+    ['approvals:\n  - people: 2\n    group: x', '`approvals[0]` has an unknown member: `group`'],
+    [TWO.replace('[one]', '[on]'), '`approvals[0].for.rules`: there is no rule `on`; did you mean `one`?'],
+    [TWO.replace('ban_device', 'ban'), '`approvals[0].for.actions`: there is no action `ban`'],
+    [`${TWO}tokens: [{ token: a b, email: x@y }]`, '`tokens[0].token` expected the name of a token'],
+    [`${TWO}tokens: [{ token: a, email: x }]`, '`tokens[0].email` expected an e-mail address'],
+    [`${TWO}tokens: [{ token: a, email: x@y }, { token: a, email: z@y }]`, '`tokens` names a token twice'],
+    ['nobody', 'approvals must be an object'],
+  ])('that are wrong refuse the set: %j', async (text, message) => {
+    put('a/approvals.yaml', text);
+    const { problems } = await load();
+    expect(problems.map(problemLine).join('\n')).toContain(message);
   });
 });

@@ -66,6 +66,7 @@ export async function openPlan(
     clock: PATIENT,
     ids,
     settings: {},
+    active: () => ({ rules: [] }),
   });
   const ids = countingIds();
   const shown = async (stored: Plan) => ({ ...(await planShown({ reader: pages.store }, stored)), applied: null });

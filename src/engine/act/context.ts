@@ -76,6 +76,8 @@ export interface ActContext {
   withoutSecrets(record: Facts): Facts;
   /** What protects the target as just read, or what it joined, and which guards ask a person about it; asked of the store each time. Errors: those of reading the API. */
   exemptionOf(intent: Intent, records: readonly Facts[]): Promise<Omit<ExemptionFacts, 'exemptionUnread'>>;
+  /** Of an intent of an approved plan: whose yes is missing, by the audit. Read once for a plan. */
+  missingYesOf(intent: Intent): Promise<string | undefined> | undefined;
   /** The number of subjects, for the percentages of ceilings. */
   subjects: SubjectCounts;
   settings: ActSettings;
@@ -140,6 +142,7 @@ export async function targetFacts(
   const { actions, clock, settings, counts, signal, store } = context;
   const action = actions.get(intent.action) as Action;
   const fresh = asRulesSee(context, read);
+  const missing = context.missingYesOf(intent);
   return {
     traits: action,
     target: intent.target,
@@ -157,6 +160,7 @@ export async function targetFacts(
     failures: { count: counts.failuresAtMost(settings.runFailuresMax), max: settings.runFailuresMax },
     ...(exempt ?? (await exemptionFacts(context, intent, read))),
     ...(await factsInStore(context, action, intent, fresh)),
+    missingYes: missing && (await missing),
     // Read last: a person's command that comes while the rest is read counts.
     stop: await store.stop(),
     freeze: context.freezeNow(),

@@ -70,10 +70,12 @@ export function sealPlan(input: SealInput): Sealed {
 export function* sealing(input: SealInput): Generator<void, Sealed> {
   const kind = kindOf({ mode: input.mode, intents: input.planned });
   const isRival = (plan: Plan) => kindOf(plan) === kind && plan.expiresAt > input.nowMs;
-  const approved = input.approved.filter(isRival);
+  // What one of several people has said yes to stays as they read it.
+  const agreed = input.pending.filter((plan) => plan.agreed !== undefined);
+  const approved = [...input.approved, ...agreed].filter(isRival);
   const planned = withoutThoseOf(approved, input.planned);
   const digest = yield* digesting(planned);
-  const rivals = input.pending.filter(isRival);
+  const rivals = input.pending.filter((plan) => plan.agreed === undefined && isRival(plan));
   const kept = rivals.find((plan) => plan.digest === digest);
   if (input.beside === 'whole' || input.beside === 'more')
     return yield* carrying({ ...input, planned }, rivals, approved);
@@ -198,18 +200,18 @@ function keptOf(
 }
 
 function whyLeftOf({ whyLeft, planned }: SealInput, approved: readonly Plan[]): (intent: PlannedIntent) => string {
-  const named = new Map(approved.flatMap(({ id, intents }) => intents.map((one) => [one.key, id])));
+  const named = new Map(approved.flatMap((plan) => plan.intents.map((one) => [one.key, plan])));
   const targets = new Set(planned.map(({ action, target }) => `${action} ${target}`));
   return (intent) => {
     const plan = named.get(intent.key);
-    if (plan !== undefined) return approvedIn(plan);
+    if (plan !== undefined) return answeredIn(plan);
     if (targets.has(`${intent.action} ${intent.target}`)) return 'it is planned anew, for another match';
     return whyLeft?.(intent) ?? 'it is no longer planned';
   };
 }
 
-function approvedIn(plan: string): string {
-  return `it is approved in plan ${plan}`;
+function answeredIn({ id, status }: Pick<Plan, 'id' | 'status'>): string {
+  return status === 'pending' ? `it waits for more people in plan ${id}` : `it is ${status} in plan ${id}`;
 }
 
 function leftAs({ action, target }: PlannedIntent, reason: string): LeftIntent {
@@ -322,14 +324,19 @@ export function demandInTime(plan: Plan, nowMs: number): void {
   );
 }
 
+/** Errors: AppError `conflict`. */
+export function demandWaiting(plan: Plan, answer: 'approved' | 'rejected', nowMs: number): void {
+  demandInTime(plan, nowMs);
+  if (plan.status !== 'pending')
+    throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: only a pending plan can be ${answer}`);
+}
+
 /**
  * An operator's yes or no. Single use: only a pending plan that has not expired can be answered. A yes needs
  * `demandAudited` too.
  */
 export function decidePlan(plan: Plan, answer: 'approved' | 'rejected', who: Operator, nowMs: number): Plan {
-  demandInTime(plan, nowMs);
-  if (plan.status !== 'pending')
-    throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: only a pending plan can be ${answer}`);
+  demandWaiting(plan, answer, nowMs);
   return { ...plan, status: answer, decidedAt: nowMs, decidedBy: who.by, decidedReason: saidText(who) };
 }
 
@@ -445,38 +452,14 @@ function quoted(texts: readonly string[]): string {
   return texts.map((text) => `\`${text}\``).join(', ');
 }
 
-interface Split {
-  /** Sealed and answered. */
-  part: Plan;
-  /** The plan without it waits on. */
-  rest: CarriedPlan;
-  notes: AuditNote[];
+/** The chosen part as a plan of its own, which keeps the run, the kind and the end of the whole one. */
+export function partOf(plan: Plan, chosen: PlannedIntent[], id: string, nowMs: number): Plan {
+  return { ...plan, id, intents: chosen, digest: planDigest(chosen), createdAt: nowMs };
 }
 
-/** `id`: of the part, which keeps the run, the kind and the end of the plan. */
-export function splitPlan(
-  plan: Plan,
-  { chosen, rest }: Chosen,
-  { id, status, who, nowMs }: { id: string; status: 'approved' | 'rejected'; who: Operator; nowMs: number },
-): Split {
-  const part: Plan = {
-    ...plan,
-    id,
-    intents: chosen,
-    digest: planDigest(chosen),
-    createdAt: nowMs,
-    status,
-    decidedAt: nowMs,
-    decidedBy: who.by,
-    decidedReason: saidText(who),
-  };
-  const reason = status === 'approved' ? approvedIn(id) : `it is rejected in plan ${id}`;
-  const change = { joined: 0, changed: 0, left: chosen.map((one) => leftAs(one, reason)) };
+/** What waits on without the part that was answered, and the entries of both being plans from now on. */
+export function withoutPart(plan: Plan, rest: PlannedIntent[], part: Plan): { rest: CarriedPlan; notes: AuditNote[] } {
+  const change = { joined: 0, changed: 0, left: part.intents.map((one) => leftAs(one, answeredIn(part))) };
   const waiting = { plan: { ...plan, intents: rest, digest: planDigest(rest) }, from: plan.digest, change };
-  const body = { plan: id, digest: part.digest, ...who, partOf: plan.id };
-  return {
-    part,
-    rest: waiting,
-    notes: [carriedNote(waiting, { part: id }), sealedNote(part), { kind: `plan.${status}`, body }],
-  };
+  return { rest: waiting, notes: [carriedNote(waiting, { part: part.id }), sealedNote(part)] };
 }

@@ -2,6 +2,7 @@
 // both. Out: the request as it is now. Granting makes an exemption as `exempt add` does, in one transaction with the answer; nothing is undone by it.
 
 import { formatDuration, isoTime } from '../../base/time.ts';
+import { tokenOf } from '../../domain/actor.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import { AppError } from '../../domain/errors.ts';
 import {
@@ -13,7 +14,7 @@ import {
   REQUEST_REASON_MAX,
 } from '../../domain/exemption-request.ts';
 import { nameKey } from '../../domain/identity.ts';
-import { type Operator, saidIn, tokenOf } from '../../domain/operator.ts';
+import { type Operator, saidIn } from '../../domain/operator.ts';
 import type { RequestStore } from '../../domain/store-ports.ts';
 import type { Engine } from '../run/engine.ts';
 import { filled, newExemption, said } from './commands.ts';

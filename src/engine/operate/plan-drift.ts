@@ -1,6 +1,7 @@
 // operate: how far the targets of a plan have drifted since it was sealed, by the checks of applying and of preflight. In: a plan and
 // some of its targets. Out: what changed, and why applying would refuse each now. It reads single records; it changes and calls nothing.
 
+import { APPROVALS } from '../../domain/approvals.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { WindowNow } from '../../domain/change-window.ts';
 import { type BasisFacts, DRIFT_TARGETS_MAX, type Drift, type Other, type TargetFacts } from '../../domain/check.ts';
@@ -22,6 +23,7 @@ import { openIntent } from '../act/gate.ts';
 import { demandAudited } from '../approve/plans.ts';
 import { changesSince } from '../decide/checks/rules.ts';
 import { EarlierAnswers, isStillToBeDone, wordKey } from '../decide/earlier-answers.ts';
+import { type Approving, approvalsOf } from '../run/approvers.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
 import {
   boundedLookups,
@@ -34,22 +36,20 @@ import {
 } from '../run/pulled-snapshot.ts';
 import { filled } from './commands.ts';
 
-// A person lets one plan through the change windows. In: the plan, who and why. Out: the plan with that, and its audit
-// entry, for the transaction of the caller. INVARIANT: it lifts change windows only: every other check is asked as
-// before.
+// A person lets one plan through the change windows, alone where more people are asked. In: the plan, who and why. Out: the plan with that, and its
+// audit entry, for the transaction of the caller. INVARIANT: it lifts change windows and approvals only: every other check is asked as before.
 
 interface BrokenGlass {
   plan: Plan;
   note: AuditNote;
 }
 
-/** Errors: AppError `usage` without a reason, and where no change window is configured. */
-export function breakGlass(engine: Freezing, plan: Plan, who: Operator): BrokenGlass {
-  if ((engine.settings.freeze ?? []).length === 0)
-    throw new AppError(
-      'usage',
-      'no change window is configured (TRUSTWARD_FREEZE): apply the plan without break glass',
-    );
+/** Errors: AppError `usage` without a reason, and where nothing is there that it would lift. */
+export function breakGlass(engine: Freezing & Pick<Approving, 'active'>, plan: Plan, who: Operator): BrokenGlass {
+  if ((engine.settings.freeze ?? []).length === 0 && !approvalsOf(engine)) {
+    const nothing = `no change window is configured (TRUSTWARD_FREEZE), and no ${APPROVALS} asks more people`;
+    throw new AppError('usage', `${nothing}: answer the plan without break glass`);
+  }
   const { by, reason = '' } = who;
   const said = { ...who, reason: filled(reason, 'reason', 'say why the plan may not wait, for the audit') };
   const window = freezeNow(engine)?.text;

@@ -1,6 +1,7 @@
 // operate: applies an approved plan: exactly its intents or fewer; an interrupted one, the rest of them. Capped by the rules' and the daemon's modes, not by the mode of
 // the run that made it. A target whose record fields drifted is refused by field, and the other intents go on.
 
+import { actorText } from '../../domain/actor.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { Ask, Refused, TargetFacts } from '../../domain/check.ts';
 import type { ReasonCode } from '../../domain/decision.ts';
@@ -30,8 +31,18 @@ import type { PlanStore } from '../../domain/store-ports.ts';
 import { type ActContext, noSuchAction } from '../act/context.ts';
 import { isOpen, openAgain, openIntent, reopened } from '../act/gate.ts';
 import { carryOut, resolveLeftovers, sideBySide } from '../act/resolve.ts';
-import { chooseFrom, decidePlan, demandAudited, demandInTime, planDigest, splitPlan } from '../approve/plans.ts';
+import {
+  chooseFrom,
+  decidePlan,
+  demandAudited,
+  demandInTime,
+  demandWaiting,
+  partOf,
+  planDigest,
+  withoutPart,
+} from '../approve/plans.ts';
 import { CANCELS } from '../decide/notices.ts';
+import { type Approving, agreedBy, missingYes } from '../run/approvers.ts';
 import type { Engine } from '../run/engine.ts';
 import type { Freezing } from '../run/pulled-snapshot.ts';
 import { said } from './commands.ts';
@@ -140,7 +151,7 @@ function demandOpen({ daemonMode }: Engine, plan: Plan): void {
  * be done. Single use, unless interrupted; one of which a change window holds a part is interrupted.
  */
 export async function applyPlan(engine: Engine, planId: string, operator: Operator, glass = false): Promise<Applied> {
-  const found = await applicablePlan(engine, planId);
+  const found = await applicablePlan(engine, planId, glass);
   const plan = glass ? await letThrough(engine, found, said(operator)) : found;
   // The entry of the broken glass has the reason.
   const who = { ...operator, reason: undefined };
@@ -213,7 +224,7 @@ async function restToApply(engine: Engine, context: ActContext, plan: Plan): Pro
   return restOf(plan, await engine.store.intents({ liveFor: episodesOf(plan) }));
 }
 
-async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
+async function applicablePlan(engine: Engine, planId: string, glass: boolean): Promise<Plan> {
   const plan = await foundPlan(engine.store, planId);
   await demandInPlace(engine.store, plan);
   demandInTime(plan, engine.clock.nowMs());
@@ -223,7 +234,10 @@ async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
   }
   for (const kind of ['plan.sealed', 'plan.approved'] as const)
     demandAudited(plan, kind, await engine.store.auditedDigest(kind, plan.id));
-  return plan;
+  const missing = glass ? undefined : await missingYes(engine, plan);
+  if (missing === undefined) return plan;
+  const advice = 'the next plan asks for all of them, or break the glass';
+  throw new AppError('conflict', `plan ${plan.id} needs ${missing} by now: ${advice}`);
 }
 
 interface OpenedIntents {
@@ -307,7 +321,7 @@ function intentOf(engine: Engine, plan: Plan, planned: PlannedIntent, mode: Mode
 // A person approves or rejects what they read of a plan, or a part of that, recorded with who and why. INVARIANT: an answer covers what the
 // person read and what still is so: what joined since, or changed, waits on.
 
-type Answering = Pick<Engine, 'clock' | 'ids'> & Freezing & { store: PlanStore };
+type Answering = Pick<Engine, 'clock' | 'ids'> & Freezing & Approving & { store: PlanStore };
 
 /** Errors: those of `answerPart`. */
 export async function answerPlan(
@@ -356,27 +370,56 @@ export async function answerPart(
   const who = said(operator);
   const plan = await foundPlan(store, planId);
   await demandInPlace(store, plan);
-  const [status, kind] =
-    answer === 'approve' ? (['approved', 'plan.approved'] as const) : (['rejected', 'plan.rejected'] as const);
   const nowMs = clock.nowMs();
-  const decided = decidePlan(plan, status, who, nowMs);
+  demandWaiting(plan, answer === 'approve' ? 'approved' : 'rejected', nowMs);
   const revisions = await store.planRevisions(plan.id);
   if (answer === 'approve') demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
   const wanted = chooseFrom(await planAsRead(store, plan, selection.digest, revisions), selection).chosen;
   const { chosen, rest, missed } = stillSo(plan, wanted, revisions);
-  if (rest.length === 0) {
-    const broken = glass ? breakGlass(engine, decided, who) : undefined;
-    const notes: AuditNote[] = [{ kind, body: { plan: plan.id, digest: plan.digest, ...who } }];
-    if (broken) notes.push(broken.note);
-    const sealed = broken?.plan ?? decided;
-    await store.changePlan(sealed, [], notes, 'pending');
-    return { plan: sealed, rest: undefined, missed };
+  if (plan.agreed && rest.length > 0) throw new AppError('conflict', agreedWhole(plan));
+  const part = rest.length === 0 ? plan : partOf(plan, chosen, ids.next(), nowMs);
+  const { answered, notes } = await answeredBy(engine, plan, part, answer, who, glass);
+  if (part === plan) {
+    await store.changePlan(answered, [], notes, 'pending');
+    return { plan: answered, rest: undefined, missed };
   }
-  const split = splitPlan(plan, { chosen, rest }, { id: ids.next(), status, who, nowMs });
-  const broken = glass ? breakGlass(engine, split.part, who) : undefined;
-  const sealed = broken?.plan ?? split.part;
-  await store.replacePlans({ carried: split.rest, sealed }, broken ? [...split.notes, broken.note] : split.notes);
-  return { plan: sealed, rest: split.rest.plan, missed };
+  const beside = withoutPart(plan, rest, answered);
+  await store.replacePlans({ carried: beside.rest, sealed: answered }, [...beside.notes, ...notes]);
+  return { plan: answered, rest: beside.rest.plan, missed };
+}
+
+function agreedWhole({ id, agreed }: Plan): string {
+  const first = actorText(agreed?.given[0]?.by ?? '');
+  return `${first} has said yes to all of plan ${id}: answer all of it, or reject it and let the next run plan it anew`;
+}
+
+/** The part with a person's answer, and the entries of that. Errors: AppError `conflict` for a yes that does not count. */
+async function answeredBy(
+  engine: Answering,
+  whole: Plan,
+  part: Plan,
+  answer: 'approve' | 'reject',
+  who: Operator,
+  glass: boolean,
+): Promise<{ answered: Plan; notes: AuditNote[] }> {
+  const nowMs = engine.clock.nowMs();
+  const { groups: _, ...said } = who;
+  const body = { plan: part.id, digest: part.digest, ...said, ...(part !== whole && { partOf: whole.id }) };
+  if (answer === 'reject')
+    return { answered: decidePlan(part, 'rejected', who, nowMs), notes: [{ kind: 'plan.rejected', body }] };
+  const approved = decidePlan(part, 'approved', who, nowMs);
+  const yes: AuditNote = { kind: 'plan.approved', body };
+  if (glass) {
+    const { plan, note } = breakGlass(engine, approved, who);
+    return { answered: plan, notes: [yes, note] };
+  }
+  const agreed = await agreedBy(engine, { whole, part }, who, nowMs);
+  if (agreed === undefined) return { answered: approved, notes: [yes] };
+  const { missing = '', ...given } = agreed;
+  const note: AuditNote = { kind: 'plan.agreed', body: { ...body, groups: who.groups ?? [], missing: agreed.missing } };
+  return agreed.missing === undefined
+    ? { answered: { ...approved, agreed: { ...given, missing } }, notes: [note, yes] }
+    : { answered: { ...part, agreed: { ...given, missing } }, notes: [note] };
 }
 
 /** Errors: AppError `conflict`: without a digest when something joined it or changed, and when it never had this one, or no longer keeps it. */

@@ -52,6 +52,7 @@ import { isAbout, partyOfRecord } from '../decide/exemptions.ts';
 import type { Decided, DecideInput, DecideSettings, NoticeToBegin } from '../decide/input.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets, type TrustSettings } from '../pull/trust-gate.ts';
+import { missingYesOf } from './approvers.ts';
 import {
   type EventFeed,
   exemptionOf,
@@ -266,6 +267,7 @@ export async function actContext(
     recheck: recheckWith(engine, own, view),
     withoutSecrets: (record) => dropSecrets(record, new Set()),
     exemptionOf: (intent, records) => exemptionOf(engine, intent, records),
+    missingYesOf: missingYesOf(engine),
   };
 }
 

@@ -2,13 +2,13 @@
 
 import type { ReleasedShown } from '../../contract/nouns.ts';
 import type { Input, Output } from '../../contract/table.ts';
+import { actorText } from '../../domain/actor.ts';
 import type { Database } from '../../domain/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Covered, coveredText } from '../../domain/exemption.ts';
 import { GRANT_UNDOES_NOTHING } from '../../domain/exemption-request.ts';
 import { demandOne, isChosenName, type Named, resolveName } from '../../domain/identity.ts';
 import type { Resolution } from '../../domain/intent.ts';
-import { actorText } from '../../domain/operator.ts';
 import { SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import type { SqlReader } from '../../store/reader.ts';

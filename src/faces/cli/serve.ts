@@ -2,9 +2,9 @@
 // SIGINT: nothing new begins, and work under way is finished; `system/process.ts` has the one deadline for all of it.
 import { existsSync } from 'node:fs';
 import { formatDuration } from '../../base/time.ts';
+import { onPage } from '../../domain/actor.ts';
 import { databaseName } from '../../domain/database.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
-import { onPage } from '../../domain/operator.ts';
 import { type Composition, composeEngine } from '../../runtime/compose/compose.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { isPostgres, readDatabasePath } from '../../runtime/config/name-reader.ts';

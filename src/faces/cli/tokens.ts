@@ -4,10 +4,10 @@
 import type { TokenShown } from '../../contract/nouns.ts';
 import { parsedInput } from '../../contract/operation.ts';
 import { OPERATIONS } from '../../contract/table.ts';
+import { actorText } from '../../domain/actor.ts';
 import { DEFAULT_ORGANIZATION, type PostgresDatabase } from '../../domain/database.ts';
 import type { EndpointToken } from '../../domain/endpoint-token.ts';
 import { AppError } from '../../domain/errors.ts';
-import { actorText } from '../../domain/operator.ts';
 import { isPostgres, NameReader, readDatabase, readDatabasePath } from '../../runtime/config/name-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { systemLog } from '../../runtime/system/log.ts';

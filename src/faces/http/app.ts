@@ -10,9 +10,9 @@ import { DOUBTS, EXEMPTIONS, PEOPLE, REQUESTS, ROLLOUTS, SWITCHES, TOKENS } from
 import { PLANS, RUNS, runPath } from '../../contract/plans.ts';
 import { AUDIT, EXPLANATIONS, PAST, RECORDS, RULES } from '../../contract/records.ts';
 import { REPLAYS } from '../../contract/replay.ts';
+import { USER_HEADER } from '../../domain/actor.ts';
 import type { Caller, KeptAnswer, KeyedRequest } from '../../domain/endpoint-token.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
-import { USER_HEADER } from '../../domain/operator.ts';
 import { callerOf, demandScope, namingUser } from './auth.ts';
 import { type HttpDeps, isStop, RateLimit } from './deps.ts';
 import {

@@ -1,7 +1,7 @@
 // http: the caller of a request, and its rights. In: a request. Out: its caller, or 401, or 403 with the needed scope.
 
+import { actorText, isUserName, USER_HEADER, withToken } from '../../domain/actor.ts';
 import { type Caller, hashOfToken, type Scope } from '../../domain/endpoint-token.ts';
-import { actorText, isUserName, USER_HEADER, withToken } from '../../domain/operator.ts';
 import { Problem } from './problem.ts';
 import { includesScope } from './sign-in.ts';
 

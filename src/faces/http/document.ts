@@ -5,7 +5,7 @@ import { OpenAPIHono, type RouteConfig } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { type Answer, type Described, keyHeaders, TAGS } from '../../contract/operation.ts';
 import { problemSchema } from '../../contract/problem.ts';
-import { USER_HEADER } from '../../domain/operator.ts';
+import { USER_HEADER } from '../../domain/actor.ts';
 import type { Document, Route } from './route.ts';
 
 // The statuses with which an operation may refuse, as its document names them.

@@ -3,6 +3,7 @@
 // kept sealed with the session's cookie alone, so nothing that is stored opens it.
 
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { actorText } from '../../domain/actor.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import {
   type Caller,
@@ -12,7 +13,6 @@ import {
   type PersonSession,
   type SignInStore,
 } from '../../domain/endpoint-token.ts';
-import { actorText } from '../../domain/operator.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { Problem } from './problem.ts';
 import { type Begun, inNoGroup, type Provider, type ProviderTokens, type Vouched } from './provider.ts';

@@ -2,6 +2,7 @@
 // sessions ended there. In: settings, and what browsers and the provider send. Out: a person who is vouched for, or a Problem. INVARIANT: every text of
 // the provider is hostile until its signature, issuer, audience and nonce are checked, and no token is logged or part of an error.
 
+import { asPerson, personOf } from '../../domain/actor.ts';
 import {
   type EndedSession,
   type GroupScope,
@@ -10,7 +11,6 @@ import {
   type Scope,
 } from '../../domain/endpoint-token.ts';
 import { mailboxFault } from '../../domain/notice.ts';
-import { asPerson, personOf } from '../../domain/operator.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { Problem } from './problem.ts';
 

@@ -3,12 +3,13 @@
 
 import { shownName } from '../../base/text.ts';
 import { spanText, timeText } from '../../base/time.ts';
+import { actorText } from '../../domain/actor.ts';
 import type { AuditKind } from '../../domain/audit-entry.ts';
 import { LIFTED_BY_TIME, type ReasonCode } from '../../domain/decision.ts';
 import { aboutText } from '../../domain/exemption.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { type Identity, type IdentityReader, nameKey } from '../../domain/identity.ts';
-import { actorText, saidText } from '../../domain/operator.ts';
+import { saidText } from '../../domain/operator.ts';
 import type { PageReader, RecordReader } from '../../domain/store-ports.ts';
 import { actWords, asSentence, countText, listed, plural } from './fact-text.ts';
 import { planTitle } from './inbox.ts';
@@ -295,6 +296,9 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
     words: (told) =>
       `${asSentence(told.plan)} was carried on: ${countText(told.number('joined'))} joined, ${countText(told.number('changed'))} changed, ${countText(told.number('left'))} left`,
   },
+  'plan.agreed': deed(
+    (told) => `said yes to ${told.plan}${told.has('missing') ? `, which needs ${told.of('missing')}` : ''}`,
+  ),
   'plan.approved': deed(({ plan }) => `approved ${plan}`),
   'plan.rejected': deed(({ plan }) => `rejected ${plan}`),
   'plan.superseded': { words: ({ plan }) => `${asSentence(plan)} was replaced by a newer one` },

@@ -5,10 +5,11 @@ import { clip, shownName } from '../../base/text.ts';
 import { isoTime, spanText, timeText } from '../../base/time.ts';
 import type { InboxItemShown } from '../../contract/nouns.ts';
 import type { Output } from '../../contract/table.ts';
+import { approversText } from '../../domain/approvals.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type ExemptionRequest, expiresAtOf } from '../../domain/exemption-request.ts';
 import { type Intent, nextText, timesRefused } from '../../domain/intent.ts';
-import { actorText, INBOX_STATES, type InboxState } from '../../domain/operator.ts';
+import { INBOX_STATES, type InboxState } from '../../domain/operator.ts';
 import { answerCommand, type PlannedCount } from '../../domain/plan.ts';
 import type { PageReader, PlanLine, RecordReader, WorkReader } from '../../domain/store-ports.ts';
 import { actWords, asSentence, countText, listed, plural, verbOf, whole } from './fact-text.ts';
@@ -249,14 +250,15 @@ function rulesText(rules: readonly string[]): string {
 export function inboxWhy(item: InboxItem): string {
   if ('intent' in item) return item.intent.note ?? `by ${rulesText(item.intent.basis.map(({ rule }) => rule))}`;
   if ('request' in item) return `${item.request.person}: ${shownName(item.request.reason)}`;
-  const { mode, releases, decidedBy } = item.plan;
+  const { mode, releases, decidedBy, agreed } = item.plan;
   // By a person, or by the brake of a rollout: the plan does not say.
   const proposed =
     releases === undefined
       ? `proposed by ${rulesText(item.counts.flatMap(({ rules }) => rules))}`
       : `to undo what rule ${releases} did`;
-  const answered = decidedBy === undefined ? '' : `, approved by ${actorText(decidedBy)}`;
-  return `${proposed}${mode === 'dry-run' ? ' in a dry run' : ''}${answered}`;
+  const yes = approversText(item.plan);
+  const said = decidedBy === undefined ? `yes of ${yes}: needs ${agreed?.missing}` : `approved by ${yes}`;
+  return `${proposed}${mode === 'dry-run' ? ' in a dry run' : ''}${yes === undefined ? '' : `, ${said}`}`;
 }
 
 /** What happens by itself, or what a person does. */

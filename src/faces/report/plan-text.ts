@@ -4,8 +4,8 @@
 import { isoTime, timeText } from '../../base/time.ts';
 import type { ReportPlan } from '../../contract/report.ts';
 import { deletionTexts } from '../../domain/action.ts';
+import { actorText } from '../../domain/actor.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
-import { actorText } from '../../domain/operator.ts';
 import {
   answerCommand,
   carriedTimes,
@@ -25,7 +25,7 @@ import { timeCell } from './decision-words.ts';
 import { evidenceOfPlan } from './evidence-words.ts';
 import { type Cell, changeTexts, factTexts, plural, showHidden, whoLines, whole } from './fact-text.ts';
 import { planTitle } from './inbox.ts';
-import { appliedWords, breakGlassWords, countLines, reportPlan } from './plan-view.ts';
+import { agreedWords, appliedWords, breakGlassWords, countLines, reportPlan } from './plan-view.ts';
 import { paragraph, type TerminalOptions, terminalList, terminalTable } from './terminal-table.ts';
 import { progressWords } from './words.ts';
 
@@ -63,7 +63,7 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   const times = [`made ${timeText(plan.createdAt)}`, ...endWords(plan, nowMs)].join(', ');
   const head = `Plan ${plan.id} is ${plan.status}: ${plural(sizeOf(plan), 'action')}, ${kindWords(plan)}${ofRun}, ${times}.`;
   const decided =
-    plan.decidedBy === undefined
+    plan.decidedBy === undefined || plan.agreed
       ? ''
       : `Answered by ${actorText(plan.decidedBy)}${plan.decidedReason === undefined ? '' : `: ${plan.decidedReason}`}.`;
   const view = reportPlan(plan, context.live, plan.digest);
@@ -73,6 +73,7 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
     head,
     decided,
     ...carriedTexts(plan, context),
+    agreedWords(plan),
     breakGlassWords(plan),
     replaced,
     droppedWords(plan),

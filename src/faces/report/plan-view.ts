@@ -13,6 +13,8 @@ import type {
   StopShown,
 } from '../../contract/nouns.ts';
 import type { ReportHeldIntent, ReportOperatorState, ReportPlan } from '../../contract/report.ts';
+import { actorText } from '../../domain/actor.ts';
+import type { PlanYes } from '../../domain/approvals.ts';
 import {
   type ChangeWindow,
   freezeText,
@@ -34,7 +36,7 @@ import {
 import { type ExemptionRequest, expiresAtOf, requestStatusAt } from '../../domain/exemption-request.ts';
 import { type IdentityReader, identityText } from '../../domain/identity.ts';
 import { type Intent, timesRefused } from '../../domain/intent.ts';
-import { type Acceptance, actorText, type Released, type Stop, silenceText } from '../../domain/operator.ts';
+import { type Acceptance, type Released, type Stop, silenceText } from '../../domain/operator.ts';
 import {
   type BreakGlass,
   type CountedChange,
@@ -78,7 +80,27 @@ function breakGlassView(glass: BreakGlass | undefined) {
 export function breakGlassWords({ breakGlass }: { breakGlass?: BreakGlass | undefined }): string | undefined {
   if (!breakGlass) return undefined;
   const { at, by, reason } = breakGlass;
-  return `BREAK GLASS: ${actorText(by)} let it through the change windows at ${timeText(at)}: ${reason}.`;
+  return `BREAK GLASS: ${actorText(by)} let it through at ${timeText(at)}: ${reason}.`;
+}
+
+function agreedView(agreed: PlanYes | undefined): ReportPlan['agreed'] {
+  if (!agreed) return null;
+  const given = agreed.given.map(({ at, by, groups, reason = null }) => ({
+    at: isoTime(at),
+    by,
+    groups: [...groups],
+    reason,
+  }));
+  return { given, missing: agreed.missing || null };
+}
+
+/** Where several people are asked: who has said yes, and what it waits for. */
+export function agreedWords({ agreed, status }: Pick<Plan, 'agreed' | 'status'>): string | undefined {
+  if (!agreed) return undefined;
+  const yes = agreed.given.map(
+    ({ at, by, reason }) => `${actorText(by)} at ${timeText(at)}${reason === undefined ? '' : ` (${reason})`}`,
+  );
+  return `Yes: ${yes.join('; ')}.${status === 'pending' ? ` It needs ${agreed.missing}.` : ''}`;
 }
 
 /** The name of its check, for people and for programs. */
@@ -163,6 +185,7 @@ export function reportPlanHead(
     decidedBy: plan?.decidedBy ?? null,
     decidedReason: plan?.decidedReason ?? null,
     breakGlass: breakGlassView(plan?.breakGlass),
+    agreed: agreedView(plan?.agreed),
     supersededBy: idsOrNull(plan?.supersededBy),
     difference,
     carriedOn:
@@ -222,6 +245,7 @@ export function planView(
     decidedBy: plan.decidedBy ?? null,
     decidedReason: plan.decidedReason ?? null,
     breakGlass: breakGlassView(plan.breakGlass),
+    agreed: agreedView(plan.agreed),
     releases: releasedRule(plan) ?? null,
     supersededBy: idsOrNull(plan.supersededBy),
     difference,

@@ -3,10 +3,10 @@
 
 import { shownName } from '../../base/text.ts';
 import { ageText, epochMsOf, formatDuration, isoTime, spanText, timeText } from '../../base/time.ts';
+import { actorText } from '../../domain/actor.ts';
 import { type Decision, LIFTED_BY_TIME, type StoredDecision } from '../../domain/decision.ts';
 import { type Fact, showLiteral } from '../../domain/facts.ts';
 import { type Intent, isDone } from '../../domain/intent.ts';
-import { actorText } from '../../domain/operator.ts';
 import { SOURCE_OF } from '../../domain/subjects.ts';
 import { ANOTHER_TEXT } from '../../domain/verdict.ts';
 import type {

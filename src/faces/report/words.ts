@@ -14,9 +14,9 @@ import type {
   RunDecision,
 } from '../../contract/report.ts';
 import type { ActionName } from '../../domain/action.ts';
+import { approversText } from '../../domain/approvals.ts';
 import { LIFTED_BY_APPROVAL, LIFTED_BY_TIME, type ReasonCode } from '../../domain/decision.ts';
 import type { ClaimStatus } from '../../domain/episode.ts';
-import { actorText } from '../../domain/operator.ts';
 import { changeText, successorText } from '../../domain/plan.ts';
 import { almostValueText, isLive, leastMode } from '../../domain/rule.ts';
 import { isOfLook } from '../../domain/run.ts';
@@ -334,7 +334,7 @@ function planStateWords(plan: ReportPlan): string {
   if (plan.status === 'expired')
     return `Plan ${plan.id} expired at ${timeWords(plan.expiresAt ?? '')}: the next run makes a new one.`;
   if (plan.status !== 'pending') {
-    const by = plan.decidedBy === null ? '' : ` by ${actorText(plan.decidedBy)}`;
+    const by = plan.decidedBy === null ? '' : ` by ${approversText(plan)}`;
     const at = plan.decidedAt === null ? '' : ` at ${timeWords(plan.decidedAt)}`;
     if (plan.status === 'interrupted')
       return `Plan ${plan.id} was approved${by}${at}, and applying it was interrupted.`;

@@ -1,4 +1,4 @@
-// Guards: the file `guards.yaml` at the top of a folder of rules → what always asks a person, checked. In: texts of files. Out: the guards
+// Guards: the files `guards.yaml` and `approvals.yaml` at the top of a folder of rules → what always asks a person, checked. In: texts of files. Out: the guards
 // of all folders together, or what is wrong with them.
 import { basename } from 'node:path';
 import { didYouMean } from '../../base/nearest-name.ts';
@@ -10,6 +10,7 @@ import { isOverlong, KEPT_NAME_BYTES_MAX } from '../../domain/subjects.ts';
 import { ownPart } from '../language/expression.ts';
 import type { LoadedGuards, LoadedRule } from '../language/loaded-rule.ts';
 import { type Place, Problems, type RuleProblem } from '../language/problem.ts';
+import { type KnownNames, readApprovals } from './approvals-file.ts';
 import { isListFile } from './named-lists.ts';
 import { readRuleText } from './rule-text.ts';
 
@@ -21,7 +22,7 @@ const FIELDS = Object.keys(SELECTOR_FIELDS);
 
 /** Wherever it lies: one that is not at the top of a folder is refused, and no rule. */
 export function isGuardsFile(file: string): boolean {
-  return /^guards\.(ya?ml|json)$/.test(basename(file)) && !isListFile(file);
+  return /^(guards|approvals)\.(ya?ml|json)$/.test(basename(file)) && !isListFile(file);
 }
 
 /** Neither guards nor a list. */
@@ -32,12 +33,15 @@ export function isRuleFile(file: string): boolean {
 /** Of a file below the top of its folder. */
 function misplaced(file: string): RuleProblem {
   const message =
-    'guards are read at the top of a folder of rules alone: move the file there, or give it another name if it is a rule';
+    'guards and approvals are read at the top of a folder of rules alone: move the file there, or give it another name if it is a rule';
   return { file, line: 1, column: 1, code: 'format', message };
 }
 
-/** Undefined without such a file. Never throws. `inFolder`: its path there; of a stored set it was asked before. */
-export function readGuards(files: Iterable<readonly [file: string, text: string | RuleProblem, inFolder?: string]>): {
+/** Undefined without such a file. Never throws. `inFolder`: its path there; of a stored set it was asked before, and its names too. */
+export function readGuards(
+  files: Iterable<readonly [file: string, text: string | RuleProblem, inFolder?: string]>,
+  names?: KnownNames,
+): {
   guards: LoadedGuards | undefined;
   problems: RuleProblem[];
 } {
@@ -46,7 +50,7 @@ export function readGuards(files: Iterable<readonly [file: string, text: string 
     if (inFolder?.includes('/')) problems.push(misplaced(file));
     else if (typeof text !== 'string') problems.push({ ...text, file });
     else {
-      const one = readFile(text, file);
+      const one = readFile(text, file, names);
       problems.push(...one.problems);
       read.push(one.guards);
       kept.push({ file, text });
@@ -64,20 +68,29 @@ export function guardedBy(rules: LoadedRule[], guards: LoadedGuards | undefined)
 export function meaningOf(guards: LoadedGuards | undefined): Fact[] {
   if (!guards) return [];
   const asked = guards.ask.map(({ selector: { field, value }, reason }) => [field, value, reason ?? null]);
-  return [{ guards: [asked, guards.lastDevice, guards.perDay ?? null] }];
+  const { approvals } = guards;
+  const people = approvals ? [{ approvals: JSON.stringify(approvals) }] : [];
+  return [{ guards: [asked, guards.lastDevice, guards.perDay ?? null] }, ...people];
 }
 
-function readFile(text: string, file: string): { guards: Guards; problems: RuleProblem[] } {
-  const none = { ask: [], lastDevice: false, perDay: undefined };
+const NONE: Guards = { ask: [], lastDevice: false, perDay: undefined };
+
+function readFile(
+  text: string,
+  file: string,
+  names: KnownNames | undefined,
+): { guards: Guards; problems: RuleProblem[] } {
   const read = readRuleText(text, file.endsWith('.json'), 'set of guards');
-  if ('faults' in read) return { guards: none, problems: read.faults.map((fault) => ({ file, ...fault })) };
+  if ('faults' in read) return { guards: NONE, problems: read.faults.map((fault) => ({ file, ...fault })) };
   const problems = new Problems(file, read.positionOf);
   const { value } = read;
   // A file of comments alone asks nobody.
-  if (value === null) return { guards: none, problems: [] };
+  if (value === null) return { guards: NONE, problems: [] };
+  if (basename(file).startsWith('approvals.'))
+    return { guards: { ...NONE, approvals: readApprovals(value, names, problems) }, problems: problems.list };
   if (!isFacts(value)) {
     problems.add('format', [], `expected guards: an object with ${KEYS.map((key) => `\`${key}\``).join(', ')}`);
-    return { guards: none, problems: problems.list };
+    return { guards: NONE, problems: problems.list };
   }
   refuseOthers(value, [], KEYS, problems);
   const guards = {

@@ -611,8 +611,8 @@ function isSameFile(one: NamedList | undefined, other: NamedList): boolean {
 
 /**
  * Loads every `.yaml`, `.yml` and `.json` file under each folder, sub-folders included; its `examples`, and names that begin
- * with a dot, are ignored; those in a folder `lists` are no rules, but lists that all of them can read, and `guards` at the top is what asks a
- * person. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`, between two files.
+ * with a dot, are ignored; those in a folder `lists` are no rules, but lists that all of them can read, and `guards` and `approvals` at the top are what asks
+ * people. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`, between two files.
  */
 export async function loadRules(
   from: string | readonly RuleFolder[],
@@ -636,8 +636,7 @@ export async function loadRules(
     return found;
   };
   const { lists, problems: ofLists } = readLists(await texts(isListFile, 'list'), options.known?.lists);
-  const { guards, problems: ofGuards } = readGuards(await texts(isGuardsFile, 'file of guards'));
-  problems.push(...ofLists, ...ofGuards);
+  problems.push(...ofLists);
   const withLists = { ...options, lists };
   for (const [file, text] of await texts(isRuleFile, 'rule')) {
     const parsed =
@@ -652,8 +651,10 @@ export async function loadRules(
     }
   }
   rules.sort((a, b) => (a.id < b.id ? -1 : 1));
+  const set = problems.length === 0 ? { rules, actions: options.traits } : undefined;
+  const { guards, problems: ofGuards } = readGuards(await texts(isGuardsFile, 'file of guards'), set);
   const hash = digestOf([...rules.map(({ id, hash }) => [id, hash]), ...meaningOf(guards)]);
-  return { rules: guardedBy(rules, guards), problems: problems.sort(byPosition), hash, lists };
+  return { rules: guardedBy(rules, guards), problems: [...problems, ...ofGuards].sort(byPosition), hash, lists };
 }
 
 /** The texts of a set's files, by their paths: what a stored set is read from again. */
@@ -669,7 +670,6 @@ export function parseRuleSet(
 ): { rules: LoadedRule[]; problems: RuleProblem[] } {
   const { lists, problems } = readLists([...files].filter(([file]) => isListFile(file)));
   const { guards, problems: ofGuards } = readGuards([...files].filter(([file]) => isGuardsFile(file)));
-  problems.push(...ofGuards);
   const rules: LoadedRule[] = [];
   for (const [file, text] of files) {
     if (!isRuleFile(file)) continue;
@@ -677,7 +677,7 @@ export function parseRuleSet(
     if ('rule' in parsed) rules.push(parsed.rule);
     else problems.push(...parsed.problems);
   }
-  return { rules: guardedBy(rules, guards), problems };
+  return { rules: guardedBy(rules, guards), problems: [...problems, ...ofGuards] };
 }
 
 /** Parses and checks one file's text. The end of `file` decides between YAML and JSON. Never throws. */

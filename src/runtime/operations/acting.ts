@@ -171,7 +171,7 @@ const ACTING: {
       const part = { rules, only, except, keys, digest };
       const { plan, ...others } = await approvePart(engine, id, part, { ...said, ...who }, breakGlass);
       if (breakGlass) void engine.afterwards?.();
-      if (!appliesAtOnce) return { plan, ...others };
+      if (!appliesAtOnce || plan.status !== 'approved') return { plan, ...others };
       const isStopped = (await engine.store.stop()) !== undefined;
       const freeze = (await freezeOf(engine, plan))();
       const isHeld = !isLive(engine.daemonMode) || isStopped || isHeldWhole(engine, plan, freeze);

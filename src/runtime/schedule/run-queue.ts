@@ -2,9 +2,9 @@
 // begin and its end, or a refusal. Work of a lane is served in order; between lanes, `domain/jobs.ts` decides.
 
 import { Cron } from 'croner';
+import { tokenOf } from '../../domain/actor.ts';
 import { AppError } from '../../domain/errors.ts';
 import { LANE_NAMES, LANES, type Lane, type LaneCounters, refusalIn, retryAfterMsOf } from '../../domain/jobs.ts';
-import { tokenOf } from '../../domain/operator.ts';
 import type { Clock } from '../../domain/ports.ts';
 
 /** Counted since `since`. One plain object: `/readyz` reads it, and metrics can. */

@@ -4,9 +4,9 @@
 import { z } from 'zod';
 import { type Answer, parsedInput } from '../../contract/operation.ts';
 import { OPERATIONS, type Output, type Parsed } from '../../contract/table.ts';
+import { tokenOf } from '../../domain/actor.ts';
 import { AppError, ERROR_CODES, lineOf } from '../../domain/errors.ts';
 import type { Job, JobFault, JobState, Jobs } from '../../domain/jobs.ts';
-import { tokenOf } from '../../domain/operator.ts';
 import type { Asks, Kept } from '../../store/postgres/pool.ts';
 import { type ActingId, isActing, type Turns } from '../operations/acting.ts';
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Plan, PlannedIntent, PlanSelection } from '../../../src/domain/plan.ts';
-import { chooseFrom, planDigest, splitPlan } from '../../../src/engine/approve/plans.ts';
+import { chooseFrom, partOf, planDigest, withoutPart } from '../../../src/engine/approve/plans.ts';
 import { answerPart, answerPlan, applyPlan, approvePart } from '../../../src/engine/operate/plans.ts';
 import { Crash, Life, mortal } from '../../support/crash.ts';
 import { banRule, type OnPlatform, type Options, startOnPlatform } from '../../support/engine-on-platform.ts';
@@ -359,9 +359,8 @@ describe('the two parts of any plan', () => {
         const selection = { rules: byRule.filter(has), only: named(only), except: named(except) };
         const chosen = chosenOf(whole, selection);
         if (chosen === undefined || chosen.rest.length === 0) return;
-        const answer = { id: 'p', status: 'approved', who: { by: 'ada' }, nowMs: 5 } as const;
-        const { part: approved, rest: carried } = splitPlan(whole, chosen, answer);
-        const rest = carried.plan;
+        const approved = partOf(whole, chosen.chosen, 'p', 5);
+        const rest = withoutPart(whole, chosen.rest, approved).rest.plan;
         const places = (one: Plan) => one.intents.map((intent) => whole.intents.indexOf(intent));
         expect([...places(approved), ...places(rest)].sort((a, b) => a - b)).toEqual([...whole.intents.keys()]);
         for (const one of [approved, rest]) {

@@ -1,6 +1,6 @@
 // http: whom the records name: the token, or with scope `admin` the user that its holder names.
 import { expect, it } from 'vitest';
-import { actorText, asPerson, onPage, personOf, tokenOf, withToken } from '../../../src/domain/operator.ts';
+import { actorText, asPerson, onPage, personOf, tokenOf, withToken } from '../../../src/domain/actor.ts';
 import { openEndpoint } from '../../support/endpoint.ts';
 
 it.each([

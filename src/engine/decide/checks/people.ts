@@ -38,6 +38,12 @@ export const PEOPLE = {
       return hold('joined_later', text);
     },
   },
+  approvers: {
+    when: '`approvals.yaml` asks more people about its plan than have said yes',
+    ask({ missingYes }) {
+      return missingYes === undefined ? undefined : hold('approval_needed', `its plan needs ${missingYes}`);
+    },
+  },
   guarded: {
     when: '`guards.yaml` asks a person about the target, a device of it or an owner',
     ask({ undo, approved, guard }) {

@@ -41,6 +41,7 @@ export const LISTS = {
       'already-so',
     ),
     ...ofFleet('in-doubt', 'target-gone', 'impossible-target', 'overridden', 'just-done', 'conflict'),
+    ...ofAll('approvers'),
     ...ofFleet('nothing-to-undo', 'joined-later', 'guarded', 'last-device', 'devices-of-a-day', 'newcomers'),
     ...ofFleet('changed-since', 'not-proposed', 'notice-due', 'ceiling'),
   ],
@@ -65,6 +66,7 @@ export const LISTS = {
       'nothing-to-undo',
       'exempt',
       'exemption-unread',
+      'approvers',
       'joined-later',
       'guarded',
       'last-device',
@@ -81,7 +83,7 @@ const OF_A_DOUBT = 'it is about an intent that was already sent';
 /** By stage and reason: the checks that it leaves out. */
 export const GAPS = {
   deciding: {
-    'it begins nothing: preflight asks before each call': ['stopping', 'breaker'],
+    'it begins nothing: preflight asks before each call': ['stopping', 'breaker', 'approvers'],
     'exemptions and owners are part of its input': ['exemption-unread'],
     'the rules are those of this run': ['rule-off', 'rule-changed', 'not-judged'],
     'it reads lists, not a single target': ['unreadable', 'target-gone', 'newcomers', 'changed-since'],
@@ -116,6 +118,7 @@ export const GAPS = {
     'preflight asks before the call': [
       'stopping',
       'breaker',
+      'approvers',
       'outside-rollout',
       'exempt',
       'exemption-unread',
@@ -148,6 +151,7 @@ export const GAPS = {
     'preflight asks before the undo is sent': [
       'stopping',
       'breaker',
+      'approvers',
       'impossible-target',
       'conflict',
       'newcomers',

@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path';
 import { shellWord } from '../../../base/text.ts';
 import { formatDuration, spanText, timeText } from '../../../base/time.ts';
+import { APPROVALS, approvalLines } from '../../../domain/approvals.ts';
 import type { AuditCheck } from '../../../domain/audit-entry.ts';
 import { type Database, databaseName, type SqliteDatabase } from '../../../domain/database.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
@@ -427,7 +428,10 @@ function guardChecks(rules: readonly LoadedRule[]): Check[] {
   const advice =
     'name a serial number or an owner: devices report this field themselves, and one that reports otherwise is not asked about';
   return [
-    ...guardLines(guards).map((line) => ok('guards', showHidden(`${GUARDS} ${line}`))),
+    ...guardLines({ ...guards, approvals: undefined }).map((line) => ok('guards', showHidden(`${GUARDS} ${line}`))),
+    ...(guards.approvals ? approvalLines(guards.approvals) : []).map((line) =>
+      ok('approvals', showHidden(`${APPROVALS} ${line}`)),
+    ),
     ...guards.ask
       .filter(isForgeable)
       .map((guard) => warning('guards', showHidden(`${GUARDS} asks about ${guardName(guard)}`), advice)),

@@ -1,7 +1,7 @@
 // http: the audit as a stream of server-sent events.
 import { STREAM } from '../../../contract/endpoint.ts';
+import { tokenOf } from '../../../domain/actor.ts';
 import { ruleNamed } from '../../../domain/decision-filter.ts';
-import { tokenOf } from '../../../domain/operator.ts';
 import { demandScope } from '../auth.ts';
 import type { HttpDeps } from '../deps.ts';
 import { type Ctx, type Route, readHeaders, routeOf } from '../route.ts';

@@ -3,7 +3,7 @@
 import type { Child } from 'hono/jsx';
 import { shownName } from '../../../base/text.ts';
 import { isoTime, timeText } from '../../../base/time.ts';
-import { actorText } from '../../../domain/operator.ts';
+import { actorText } from '../../../domain/actor.ts';
 import { showHidden } from '../fact-text.ts';
 
 /** Whoever did something, as people know them; records have the whole of it. */

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { PLANS } from '../../../contract/plans.ts';
+import { neededText } from '../../../domain/approvals.ts';
 import { entryBody } from '../../../domain/audit-entry.ts';
 import { freezeText, type WindowNow, windowAt } from '../../../domain/change-window.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
@@ -120,6 +121,9 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
   const revisions = await deps.reader.planRevisions(plan.id);
   const nowMs = deps.clock.nowMs();
   // What is over, or was answered with no, ends no more.
+  const needed =
+    plan.status !== 'pending' ? undefined : plan.agreed ? plan.agreed.missing : neededText(plan, deps.rules());
+  const isBare = [plan.decidedBy, plan.breakGlass, plan.agreed, needed].every((one) => one === undefined);
   const ends = plan.status === 'expired' ? 'expired' : canBeCalled(plan) ? 'expires' : undefined;
   return (
     <>
@@ -138,7 +142,7 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
           )}
           .
         </p>
-        {plan.decidedBy === undefined && plan.breakGlass === undefined && revisions.length === 0 ? null : (
+        {isBare && revisions.length === 0 ? null : (
           <dl class="facts">
             {revisions.length === 0 ? null : (
               <>
@@ -153,6 +157,7 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
                 </dd>
               </>
             )}
+            <AgreedFact plan={plan} needed={needed} />
             <AnswerFact plan={plan} />
             <GlassFact plan={plan} />
           </dl>
@@ -228,6 +233,35 @@ export function kindsOf({ rules }: Pick<HttpDeps, 'rules'>) {
   return (rule: string) => kinds.get(rule);
 }
 
+/** Where several people are asked: who has said yes, and who is asked next. */
+function AgreedFact({ plan, needed }: { plan: Plan; needed: string | undefined }) {
+  return (
+    <>
+      {(plan.agreed?.given ?? []).map(({ at, by, reason }) => (
+        <>
+          <dt>yes</dt>
+          <dd>
+            <By>{by}</By>, <When at={at} />
+            {reason === undefined ? null : (
+              <>
+                : <Words>{reason}</Words>
+              </>
+            )}
+          </dd>
+        </>
+      ))}
+      {needed === undefined ? null : (
+        <>
+          <dt>needs</dt>
+          <dd>
+            <Words>{needed}</Words>
+          </dd>
+        </>
+      )}
+    </>
+  );
+}
+
 /** Who said yes or no. */
 function AnswerFact({ plan: { decidedAt, decidedBy, decidedReason, status } }: { plan: Plan }) {
   if (decidedBy === undefined) return null;
@@ -257,8 +291,7 @@ function GlassFact({ plan: { breakGlass } }: { plan: Plan }) {
     <>
       <dt>break glass</dt>
       <dd>
-        let through the change windows by <By>{breakGlass.by}</By>, <When at={breakGlass.at} />:{' '}
-        <Words>{breakGlass.reason}</Words>
+        let through by <By>{breakGlass.by}</By>, <When at={breakGlass.at} />: <Words>{breakGlass.reason}</Words>
       </dd>
     </>
   );

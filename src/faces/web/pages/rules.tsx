@@ -149,7 +149,7 @@ function Guarding({ rules }: { rules: readonly Rule[] }) {
   return (
     <>
       <p>
-        <b>Guards</b> (<code>guards.yaml</code>), for all rules. Trustward:
+        <b>Guards</b> (<code>guards.yaml</code>, <code>approvals.yaml</code>), for all rules. Trustward:
       </p>
       <ul>
         <Lines texts={lines} as="li" />

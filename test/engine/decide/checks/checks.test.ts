@@ -135,6 +135,7 @@ describe('each check answers in every stage whose list has it, and nothing else 
         covers: [],
       },
     },
+    approvers: { missingYes: 'one more yes of security' },
     guarded: { guard: { selector: { kind: 'user', field: 'Email', value: 'ceo@x' }, reason: undefined } },
     'last-device': { lastDevice: { owner: 'ann@x' } },
     'devices-of-a-day': { devicesOfDay: { owner: 'ann@x', devices: 3, allowed: 2 } },

@@ -1,0 +1,212 @@
+// domain: approvals.yaml: how many people have to say yes to a plan, and of which groups. It is part of a rule set, as guards are. In: a plan, what the
+// audit has of who said yes. Out: what is missing. INVARIANT: only persons count: whom an identity provider vouched for, or whose token the file names.
+import { actorText, personOf, tokenOf } from './actor.ts';
+import type { RuleSeverity } from './subjects.ts';
+
+export interface Approval {
+  people: number;
+  /** Each of them is in one of these; empty: in whichever. */
+  groups: readonly string[];
+  /** Whoever asked for the plan's run, or for the release, is at most the first of several. */
+  notSelf: boolean;
+  /** Empty lists: all. */
+  rules: readonly string[];
+  actions: readonly string[];
+  severities: readonly RuleSeverity[];
+  /** Only of plans with at least so many such targets. */
+  from: number;
+}
+
+/** A token that a person holds: all others are of programs, which count as nobody. */
+export interface PersonsToken {
+  token: string;
+  email: string;
+  groups: readonly string[];
+}
+
+export interface Approvals {
+  approvals: readonly Approval[];
+  tokens: readonly PersonsToken[];
+}
+
+/** A yes as the audit has it. */
+export interface Yes {
+  at: number;
+  by: string;
+  /** Of the person, when it was said. */
+  groups: readonly string[];
+  reason?: string | undefined;
+}
+
+/** What a plan keeps for people; whether it may be done is asked of the audit. */
+export interface PlanYes {
+  given: readonly Yes[];
+  /** What it waits for. */
+  missing: string;
+}
+
+export interface AuditedYes {
+  given: readonly Yes[];
+  /** Who asked for its run, or for the release; undefined: nobody, it was the schedule. */
+  asked: string | undefined;
+}
+
+/** Of a plan: what it is about. */
+interface About {
+  intents: readonly { action: string; target: string; basis: readonly { rule: string }[] }[];
+}
+
+interface RuleOfSet {
+  id: string;
+  severity: RuleSeverity;
+  guards?: { approvals?: Approvals | undefined } | undefined;
+}
+
+interface Voter {
+  /** The same person by any of these is one: nobody is their own second. */
+  names: readonly string[];
+  groups: ReadonlySet<string>;
+}
+
+/** Undefined: nobody that counts. */
+function voterOf({ by, groups }: Pick<Yes, 'by' | 'groups'>, { tokens }: Approvals): Voter | undefined {
+  const person = personOf(by);
+  if (person)
+    return {
+      names: [`${person.issuer} ${person.sub}`, person.email.toLowerCase()],
+      groups: new Set(groups),
+    };
+  const named = tokens.find(({ token }) => token === tokenOf(by));
+  return named && { names: [named.email.toLowerCase()], groups: new Set(named.groups) };
+}
+
+function isSame(one: Voter, other: Voter): boolean {
+  return one.names.some((name) => other.names.includes(name));
+}
+
+/** A rule that is not there any longer may have had any severity. */
+export function approvalsFor(
+  { intents }: About,
+  { approvals }: Approvals,
+  severityOf: (rule: string) => RuleSeverity | undefined,
+): Approval[] {
+  return approvals.filter(({ rules, actions, severities, from }) => {
+    const about = intents.filter(
+      ({ action, basis }) =>
+        (actions.length === 0 || actions.includes(action)) &&
+        basis.some(
+          ({ rule }) =>
+            (rules.length === 0 || rules.includes(rule)) &&
+            (severities.length === 0 || severities.includes(severityOf(rule) ?? (severities[0] as RuleSeverity))),
+        ),
+    );
+    return new Set(about.map(({ action, target }) => `${action} ${target}`)).size >= from;
+  });
+}
+
+/** What a plan needs before anybody has said yes; undefined: one person's yes, whoever it is. */
+export function neededText(plan: About, rules: readonly RuleOfSet[]): string | undefined {
+  const all = rules.find(({ guards }) => guards)?.guards?.approvals;
+  const severities = new Map(rules.map(({ id, severity }) => [id, severity]));
+  return (
+    all &&
+    missingFor(
+      approvalsFor(plan, all, (rule) => severities.get(rule)),
+      [],
+      undefined,
+      all,
+    )
+  );
+}
+
+/** Why this yes counts for none of these; undefined: it counts. `asked`: who asked for the run or the release. */
+export function whyNoYes(
+  yes: Yes,
+  {
+    needed,
+    given,
+    asked,
+    all,
+  }: { needed: readonly Approval[]; given: readonly Yes[]; asked: string | undefined; all: Approvals },
+): string | undefined {
+  const voter = voterOf(yes, all);
+  if (!voter)
+    return `\`${yes.by}\` is no person whom the identity provider vouched for, and ${APPROVALS} names no such token`;
+  const earlier = given.find((one) => isSameVoter(one, voter, all));
+  if (earlier)
+    return `${actorText(yes.by)} has said yes already: it waits for ${missingFor(needed, given, asked, all)}`;
+  const missing = (of: readonly Yes[]) => shortOf(needed, of, asked, all).reduce((sum, one) => sum + one.missing, 0);
+  if (missing([...given, yes]) < missing(given)) return undefined;
+  return `a yes of ${actorText(yes.by)} does not count here: it waits for ${missingFor(needed, given, asked, all)}`;
+}
+
+function isSameVoter(one: Yes, voter: Voter, all: Approvals): boolean {
+  const other = voterOf(one, all);
+  return other !== undefined && isSame(other, voter);
+}
+
+/** INVARIANT: of whoever asked for it, one yes counts, and never the last that is needed. */
+function shortOf(needed: readonly Approval[], given: readonly Yes[], asked: string | undefined, all: Approvals) {
+  const asker = asked === undefined ? undefined : voterOf({ by: asked, groups: [] }, all);
+  return needed.flatMap((approval) => {
+    const { people, groups, notSelf } = approval;
+    const voters: Voter[] = [];
+    for (const yes of given) {
+      const voter = voterOf(yes, all);
+      if (!voter || voters.some((one) => isSame(one, voter))) continue;
+      if (groups.length === 0 || groups.some((group) => voter.groups.has(group))) voters.push(voter);
+    }
+    const isSelf = (one: Voter) => notSelf && asker !== undefined && isSame(one, asker);
+    const others = voters.filter((one) => !isSelf(one)).length;
+    const missing = Math.max(people - voters.length, Math.max(1, people - 1) - others);
+    return missing > 0 ? [{ approval, missing, notOf: notSelf && asker ? asked : undefined }] : [];
+  });
+}
+
+/** `one more yes of security`; undefined: nothing is missing. */
+export function missingFor(
+  needed: readonly Approval[],
+  given: readonly Yes[],
+  asked: string | undefined,
+  all: Approvals,
+): string | undefined {
+  const texts = shortOf(needed, given, asked, all).map(({ approval: { groups }, missing, notOf }) => {
+    const of = groups.length === 0 ? '' : ` of ${groups.join(' or ')}`;
+    const not = notOf === undefined ? '' : `, not of ${actorText(notOf)}, who asked for it`;
+    return `${missing === 1 ? 'one' : missing}${given.length > 0 ? ' more' : ''} ${missing === 1 ? 'yes' : 'yeses'}${of}${not}`;
+  });
+  return texts.length === 0 ? undefined : [...new Set(texts)].join(', and ');
+}
+
+/** Who said yes to a plan: one, or several. */
+export function approversText(plan: {
+  agreed?: { given: readonly { by: string }[] } | null | undefined;
+  decidedBy?: string | null | undefined;
+}): string | undefined {
+  if (plan.agreed) return plan.agreed.given.map(({ by }) => actorText(by)).join(' and ');
+  return plan.decidedBy ? actorText(plan.decidedBy) : undefined;
+}
+
+/** What the file demands, one line each. */
+export function approvalLines({ approvals, tokens }: Approvals): string[] {
+  const lines = approvals.map(({ people, groups, notSelf, rules, actions, severities, from }) => {
+    const about = [
+      ...(rules.length > 0 ? [`of ${rules.join(' or ')}`] : []),
+      ...(actions.length > 0 ? [`with ${actions.join(' or ')}`] : []),
+      ...(severities.length > 0 ? [`of severity ${severities.join(' or ')}`] : []),
+      ...(from > 1 ? [`from ${from} targets on`] : []),
+    ];
+    const who = `${people === 1 ? 'one person' : `${people} people`}${groups.length === 0 ? '' : ` of ${groups.join(' or ')}`}`;
+    const self = notSelf ? '' : '; whoever asked for it counts as any other';
+    return `asks ${who} about ${about.length === 0 ? 'every plan' : `plans ${about.join(', ')}`}${self}`;
+  });
+  return [
+    ...lines,
+    ...(tokens.length > 0
+      ? [`counts the holders of these tokens as people: ${tokens.map(({ token }) => token).join(', ')}`]
+      : []),
+  ];
+}
+
+/** What the file is called in texts. */
+export const APPROVALS = '`approvals.yaml`';
