@@ -52,8 +52,8 @@ export interface IdentityProvider {
     claims: object,
     over?: { header?: Partial<JWTHeaderParameters>; key?: CryptoKey | Uint8Array },
   ): Promise<string>;
-  /** The keys it signs with from now on. */
-  rotate(): Promise<void>;
+  /** The keys it signs with from now on, until what is returned is called. */
+  rotate(): Promise<() => void>;
   /** Sends what ends sessions to Trustward, as the provider itself does it. */
   logsOut(sub: string, sid: string | undefined): Promise<void>;
   endsHere: { send: (url: string, options: RequestInit) => Promise<Response> };
@@ -154,10 +154,15 @@ export async function openIdentityProvider(options: Options = {}): Promise<Ident
     signed: (claims, { header, key = keys.privateKey } = {}) =>
       new SignJWT({ ...claims }).setProtectedHeader({ alg: 'RS256', kid, ...header }).sign(key),
     rotate: async () => {
+      const before = { keys, kid };
       keys = await generateKeyPair('RS256', { extractable: true });
       kid = 'second';
       const published = { keys: [await jwk(keys.publicKey)] };
       lies.set('/jwks', () => published);
+      return () => {
+        ({ keys, kid } = before);
+        lies.delete('/jwks');
+      };
     },
     logsOut: async (sub, sid) => (await provider.Client.find(CLIENT.id)).backchannelLogout(sub, sid),
     close: () =>

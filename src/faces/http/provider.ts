@@ -137,7 +137,7 @@ export class Provider {
     return vouched;
   }
 
-  /** The same person now; undefined: the provider vouches for them no longer. Errors: Problem 503 when it cannot be asked. */
+  /** The same person now; undefined: the provider vouches for them no longer. Errors: Problem 401, 503 when it cannot be asked or believed. */
   async again(person: PersonSession & { name: string }, tokens: ProviderTokens): Promise<Vouched | undefined> {
     try {
       return await this.asked(async (oidc, config) => {
@@ -152,7 +152,7 @@ export class Provider {
         return this.vouchedBy(config, granted, claims, { ...person, tokens });
       });
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) return undefined;
+      if (error instanceof Problem && error.slug === 'not-vouched-for') return undefined;
       throw error;
     }
   }
@@ -244,7 +244,9 @@ export class Provider {
       if (error instanceof Problem) throw error;
       const problem = this.problemOf(error);
       log.warn({ code: codeOf(error) }, `the identity provider ${this.host} did not vouch for a person`);
-      if (problem.status === 503) this.quiet = { error: problem, untilMs: clock.monotonicMs() + QUIET_MS };
+      // Words come from browsers, too: nobody may silence the provider for others.
+      if (problem.status === 503 && !isWord(error))
+        this.quiet = { error: problem, untilMs: clock.monotonicMs() + QUIET_MS };
       throw problem;
     }
   }
@@ -285,29 +287,39 @@ export class Provider {
 
   private problemOf(error: unknown): Problem {
     const code = codeOf(error);
-    if (REFUSALS.test(code)) return refused(code);
+    if (code === CHALLENGED || (isWord(error) && !FAULTS.includes(code))) return refused(code);
+    if (!isWord(error) && UNBELIEVED.test(code)) return refused(code, 'not-believed');
     const detail = `the identity provider \`${this.host}\` cannot be asked now, or does not answer as it should (${code}): try again in a moment; everything else goes on`;
     return new Problem(503, 'provider-silent', 'The identity provider cannot be asked', detail);
   }
 }
 
-/** The provider said no, or what it said is not to be believed. All else may pass: it does not answer, or not in its form. */
-const REFUSALS =
-  /^(access_denied|invalid_grant|login_required|interaction_required|consent_required|account_selection_required|invalid_token|OAUTH_JWT_[A-Z_]*|OAUTH_INVALID_RESPONSE|OAUTH_KEY_SELECTION[A-Z_]*|OAUTH_UNSUPPORTED_OPERATION|OAUTH_JSON_ATTRIBUTE_COMPARISON[A-Z_]*)$/;
+/** What is not to be believed. All else may pass: it does not answer, or not in its form. */
+const UNBELIEVED =
+  /^(OAUTH_JWT_[A-Z_]*|OAUTH_INVALID_RESPONSE|OAUTH_KEY_SELECTION[A-Z_]*|OAUTH_UNSUPPORTED_OPERATION|OAUTH_JSON_ATTRIBUTE_COMPARISON[A-Z_]*)$/;
+/** Its own word for what is no fault of the person. Any other word of it is a no. */
+const FAULTS = ['invalid_client', 'unauthorized_client', 'server_error', 'temporarily_unavailable'];
+
+function isWord(error: unknown): boolean {
+  return typeof (error as { error?: unknown }).error === 'string';
+}
+
+const CHALLENGED = 'invalid_token';
 
 /** What errors of the library are told apart by. It is a text of the provider, so it has the characters of a code or is none. */
 function codeOf(error: unknown): string {
   const { error: said, code, cause, status } = error as { [member: string]: unknown };
   // The answer about a person has no more than a status.
-  const challenged = typeof said !== 'string' && (status === 401 || status === 403) ? 'invalid_token' : undefined;
+  const challenged = !isWord(error) && (status === 401 || status === 403) ? CHALLENGED : undefined;
   const inner = (cause as { code?: unknown } | undefined)?.code;
   const found = [said, challenged, code, inner].find((one) => typeof one === 'string');
   return /^\w{1,60}$/.exec(String(found))?.[0] ?? 'no code';
 }
 
-function refused(code: string): Problem {
+/** Its word ends a session; what is not to be believed ends none. */
+function refused(code: string, slug = 'not-vouched-for'): Problem {
   const detail = `the identity provider did not vouch for you, or its answer is not to be believed (${code}): begin again; if that stays, compare the issuer, the client id and the clocks`;
-  return new Problem(401, 'not-vouched-for', 'You are not signed in', detail);
+  return new Problem(401, slug, 'You are not signed in', detail);
 }
 
 function noAddress(host: string): Problem {

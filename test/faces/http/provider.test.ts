@@ -1,12 +1,9 @@
 // http: persons sign in at the organization's identity provider, a real one on loopback: who they are, what their groups may do, how long.
 import { afterEach, describe, expect, it } from 'vitest';
-import { entryBody } from '../../../src/domain/audit-entry.ts';
-import { createPages } from '../../../src/faces/web/index.ts';
-import { systemClock } from '../../../src/runtime/system/clock.ts';
-import { type AskOptions, type Over, openEndpoint } from '../../support/endpoint.ts';
-import { openStore } from '../../support/filled-store.ts';
-import { type IdentityProvider, openIdentityProvider, Visitor } from '../../support/identity-provider.ts';
+import type { AskOptions } from '../../support/endpoint.ts';
+import type { IdentityProvider } from '../../support/identity-provider.ts';
 import { textOf } from '../../support/pages.ts';
+import { openSigningIn } from '../../support/signing-in.ts';
 
 const ORIGIN = 'http://127.0.0.1:8080';
 const MINUTE = 60_000;
@@ -15,39 +12,10 @@ afterEach(async () => {
   for (const provider of opened.splice(0)) await provider.close();
 });
 
-/** The time of the provider, and as much more as a test lets pass. */
-function movedClock() {
-  let aheadMs = 0;
-  return {
-    nowMs: () => systemClock.nowMs() + aheadMs,
-    monotonicMs: () => systemClock.monotonicMs() + aheadMs,
-    sleep: systemClock.sleep,
-    advance: (ms: number) => {
-      aheadMs += ms;
-    },
-  };
-}
-
-async function open(options: Parameters<typeof openIdentityProvider>[0] = {}, over: Over = {}, hasLinks = true) {
-  const provider = await openIdentityProvider(options);
-  opened.push(provider);
-  const clock = movedClock();
-  const store = openStore(clock);
-  const parts = { clock, store, provider: provider.settings, hasLinks };
-  const endpoint = openEndpoint({ ...over, clock }, createPages, parts);
-  const request = async (path: string, init: RequestInit) => endpoint.app.request(path, init);
-  provider.endsHere.send = (url, init) =>
-    request(new URL(url).pathname, { ...init, headers: { ...init.headers, host: '127.0.0.1:8080' } });
-  const visitor = () => new Visitor({ origin: ORIGIN, request });
-  const signedIn = async (sub: string, to?: string) => {
-    const person = visitor();
-    const answer = await person.signIn(sub, to);
-    expect([answer.status, await textIn(answer)]).toEqual([303, '']);
-    return person;
-  };
-  const audited = async (kind: string) =>
-    (await store.audit({ kind: kind as 'stop.set', limit: 50 })).map((entry) => entryBody(entry));
-  return { ...endpoint, provider, clock, store, visitor, signedIn, audited };
+async function open(options: Parameters<typeof openSigningIn>[0] = {}) {
+  const on = await openSigningIn(options);
+  opened.push(on.provider);
+  return on;
 }
 
 const textIn = async (answer: Response) => textOf(await answer.text());
@@ -194,7 +162,7 @@ describe('a session of a person', () => {
 });
 
 it('with links switched off nobody makes or uses one, and tokens and persons sign in', async () => {
-  const on = await open({}, {}, false);
+  const on = await open({ hasLinks: false });
   const refused = await on.ask('POST', '/api/sign-in-links');
   expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('TRUSTWARD_LINKS=off')]);
   const page = await textIn(await on.visitor().open('/sign-in'));
