@@ -56,7 +56,10 @@ const rule = z
       .strictObject({ before: text, remind: z.array(text), to: z.literal('owner') })
       .optional()
       .describe('it warns people first, and acts after the deadline'),
-    fix: z.strictObject({ text, url: text.nullable() }).optional().describe('what people can do, in their notice'),
+    fix: z
+      .strictObject({ problem: text.optional(), text, url: text.nullable() })
+      .optional()
+      .describe('what is wrong and what people can do, in their notice'),
     rollout: z
       .strictObject({
         steps: z.array(text),

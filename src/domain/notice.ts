@@ -3,7 +3,7 @@
 import { spellHidden } from '../base/text.ts';
 import { elapsedMs, type SteadyReading } from '../base/time.ts';
 import type { ActionName } from './action.ts';
-import type { RuleNotice } from './rule.ts';
+import type { RuleFix, RuleNotice } from './rule.ts';
 import type { RuleSeverity, SubjectRef } from './subjects.ts';
 
 /** What a person is told before something of theirs is acted on. Names and texts in it are hostile. */
@@ -18,7 +18,7 @@ export interface PersonMessage {
     id: string;
     title: string;
     severity: RuleSeverity;
-    fix: { text: string; url: string | undefined } | undefined;
+    fix: RuleFix | undefined;
   };
   device: { id: string; name: string; serial: string; platform: string; model: string };
   /** Epoch ms: since when the rule matches. */

@@ -6,6 +6,7 @@ import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { AskedExemption, ExemptionRequest } from './exemption-request.ts';
 import type { Fact } from './facts.ts';
+import type { RuleFix } from './rule.ts';
 import type { CheckedRule } from './run.ts';
 
 /** What the paths of these pages begin with. */
@@ -91,7 +92,7 @@ export interface PersonProblem {
   isOver: boolean;
   /** Those of the device itself, while it is so. */
   facts: { readonly [path: string]: Fact };
-  fix: Advice | undefined;
+  fix: RuleFix | undefined;
   /** When what the person was warned of becomes due, and what that is; undefined: there is no deadline. */
   deadline: { dueAt: number; warnText: string | undefined } | undefined;
   /** It has not matched since then, and what was done is undone after `until` if that stays so. */

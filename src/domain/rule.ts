@@ -50,6 +50,13 @@ export interface ActionOfRule {
   with: { [key: string]: Fact };
 }
 
+/** What is wrong and what people do about it, as they read it. `url` is https. */
+export interface RuleFix {
+  problem?: string | undefined;
+  text: string;
+  url: string | undefined;
+}
+
 export interface Rule {
   id: string;
   title: string;
@@ -69,8 +76,7 @@ export interface Rule {
   whenAllowed?: readonly ChangeWindow[] | undefined;
   /** It warns first, and acts when the deadline has passed and the notice was delivered. Undefined: it acts at once. */
   notice?: RuleNotice | undefined;
-  /** What people do about it, as their notice says. `url` is https. */
-  fix?: { text: string; url: string | undefined } | undefined;
+  fix?: RuleFix | undefined;
   /** It begins with a share of its subjects. Undefined: it acts on all of them. */
   rollout?: Rollout | undefined;
   /** When the last claim on a target ends, undo. */
@@ -159,9 +165,9 @@ export function rulesThatWarn(rules: readonly Pick<Rule, 'id' | 'notice'>[]): Re
   return new Set(rules.flatMap(({ id, notice }) => (notice ? [id] : [])));
 }
 
-/** The rules that warn people and do not say what these can do about it. */
+/** The rules that warn people and do not say what is wrong, or what these can do about it. */
 export function helplessRules<R extends Pick<Rule, 'notice' | 'fix'>>(rules: readonly R[]): R[] {
-  return rules.filter(({ notice, fix }) => notice !== undefined && fix === undefined);
+  return rules.filter(({ notice, fix }) => notice !== undefined && fix?.problem === undefined);
 }
 
 export const LIMITS_DEFAULT = { max: 25, percent: 5 } as const;

@@ -296,10 +296,10 @@ describe('loading a folder', () => {
     const { notice, fix, hash } = ruleOf(WHEN, {
       then: 'ban_device',
       notice: { before: '24h', remind: ['4h', '30m'] },
-      fix: { text: 'Update it', url: 'https://help.example.com' },
+      fix: { problem: 'It is old', text: 'Update it', url: 'https://help.example.com' },
     });
     expect(notice).toMatchObject({ beforeMs: 86_400_000, remindMs: [14_400_000, 1_800_000], to: 'owner' });
-    expect(fix).toEqual({ text: 'Update it', url: 'https://help.example.com' });
+    expect(fix).toEqual({ problem: 'It is old', text: 'Update it', url: 'https://help.example.com' });
     expect(hash).not.toBe(ruleOf(WHEN, { then: 'ban_device' }).hash);
     expect(ruleOf(WHEN, { then: 'ban_device', notice: { before: '5m' } }).notice?.remindMs).toEqual([]);
     expect(ruleOf(WHEN, { then: 'delete_device', notice: { before: '30d' } }).notice).toBeDefined();

@@ -207,7 +207,7 @@ function contentOf(
   const own = devices.find(({ id }) => id === summary.id) ?? devices[0];
   const { id, title, severity, fix } = rule;
   return {
-    rule: { id, title, severity, fix: fix && { text: fix.text, url: fix.url } },
+    rule: { id, title, severity, fix },
     device: {
       id: own?.id ?? summary.id,
       name: own?.name ?? summary.name,

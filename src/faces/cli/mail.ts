@@ -30,9 +30,13 @@ function madeUp(to: string, stage: PersonMessage['stage'], publicUrl: string | u
     person: { email: to, name: 'Ana Example' },
     rule: {
       id: 'preview',
-      title: 'PREVIEW: the operating system is out of date',
+      title: 'Ban devices with an outdated operating system',
       severity: 'high',
-      fix: { text: 'Open the settings.\nInstall the updates, and restart.', url: 'https://wiki.example.com/updates' },
+      fix: {
+        problem: 'PREVIEW: the operating system is out of date',
+        text: 'Open the settings.\nInstall the updates, and restart.',
+        url: 'https://wiki.example.com/updates',
+      },
     },
     device: {
       id: 'preview',

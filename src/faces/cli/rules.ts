@@ -92,7 +92,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           ...hasty.map(hastyText),
           ...helpless.map(
             ({ id }) =>
-              `rule \`${id}\` warns people and does not say what they can do: write \`fix: { text: …, url: https://… }\``,
+              `rule \`${id}\` warns people and does not say what is wrong or what they can do: write \`fix: { problem: …, text: …, url: https://… }\``,
           ),
           ...almost.map(({ text }) => text),
           ...guarding.map((line) => showHidden(`${GUARDS} ${line}`)),

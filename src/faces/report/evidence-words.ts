@@ -202,7 +202,9 @@ export function ruleSettings(rule: Rule): { name: string; text: string }[] {
           },
         ]
       : []),
-    ...(fix ? [{ name: 'fix', text: fix.url === undefined ? fix.text : `${fix.text} (${fix.url})` }] : []),
+    ...(fix
+      ? [{ name: 'fix', text: `${fix.problem ? `“${fix.problem}” ` : ''}${fix.text}${fix.url ? ` (${fix.url})` : ''}` }]
+      : []),
     ...(rollout ? [{ name: 'rollout', text: rolloutWords(rollout) }] : []),
     {
       name: 'revert',

@@ -31,7 +31,7 @@ export function ruleView(rule: Rule, states?: readonly RolloutState[]): RuleShow
         to: rule.notice.to,
       },
     }),
-    ...(rule.fix && { fix: { text: rule.fix.text, url: rule.fix.url ?? null } }),
+    ...(rule.fix && { fix: { ...rule.fix, url: rule.fix.url ?? null } }),
     ...(rule.whenAllowed && { when_allowed: rule.whenAllowed.map(({ text }) => text) }),
     ...(rule.rollout && { rollout: rolloutSettings(rule.rollout) }),
     ...(rule.rollout && states && { rolloutNow: rolloutView(rule, stateOfRollout(rule, states)) }),

@@ -496,7 +496,7 @@ function noticeOf({ notice, fix }: RuleFile, then: readonly ActionOfRule[]): Pic
   const read = notice && { beforeMs: ms(notice.before), remindMs: notice.remind.map(ms), to: notice.to };
   return {
     ...(read && { notice: { ...read, print: digestOf([read, then]) } }),
-    ...(fix && { fix: { text: fix.text, url: fix.url } }),
+    ...(fix && { fix: { problem: fix.problem, text: fix.text, url: fix.url } }),
   };
 }
 

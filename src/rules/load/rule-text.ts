@@ -500,9 +500,13 @@ export const ruleSchema = z.strictObject({
     .optional()
     .describe('Warns the owners first, and acts when the deadline has passed and the notice was delivered'),
   fix: z
-    .strictObject({ text: z.string().min(1).max(2_000), url: z.string().max(2_000).optional() })
+    .strictObject({
+      problem: z.string().min(1).max(300).optional().describe('What is wrong with the device, as its owner reads it'),
+      text: z.string().min(1).max(2_000),
+      url: z.string().max(2_000).optional(),
+    })
     .optional()
-    .describe('What people can do about it, in their notice'),
+    .describe('What is wrong and what people can do about it, in their notice and on their page'),
   rollout: rollout
     .optional()
     .describe('It begins with a share of its subjects, and takes more of them step by step; the others are reported'),
@@ -541,7 +545,7 @@ export const KEYS: Record<string, readonly string[]> = {
   tests: Object.keys(testSchema.shape),
   limits: ['max', 'percent', 'per_day'],
   notice: ['before', 'remind', 'to'],
-  fix: ['text', 'url'],
+  fix: ['problem', 'text', 'url'],
   rollout: Object.keys(rollout.shape),
   brake: Object.keys(BRAKE_DEFAULT),
   then: ['action', 'with'],

@@ -49,8 +49,9 @@ export function peoplePort(people: People, engine: Asks, performer: Performer, t
     check: async (person, id) => {
       const asked = { kind: 'device', id, owner: person } as const;
       const by = `person ${nameKey(person)}`;
+      const problemOf = (rule: string) => people.rules().find((one) => one.id === rule)?.fix?.problem;
       const found = lately.once(id, () => performer.perform('checkSubject', asked, { by }) as Promise<Found>);
-      return checkFor(await withinPatience(found, engine.clock));
+      return checkFor(problemOf, await withinPatience(found, engine.clock));
     },
   };
 }
@@ -97,12 +98,15 @@ async function withinPatience<T>(answer: Promise<T>, clock: Pick<Clock, 'sleep'>
   }
 }
 
-function checkFor({ readAt, isRepeat, isGone, rules }: Found): PersonCheck {
+function checkFor(
+  problemOf: (rule: string) => string | undefined,
+  { readAt, isRepeat, isGone, rules }: Found,
+): PersonCheck {
   const at = (text: string | null) => (text === null ? undefined : Date.parse(text));
   return {
     ...{ readAt: Date.parse(readAt), isRepeat, isGone },
-    rules: rules.map(({ title, verdict, reportedAt, endsAt, hasEnded, undos }) => ({
-      ...{ title, verdict, hasEnded, reportedAt: at(reportedAt), endsAt: at(endsAt) },
+    rules: rules.map(({ rule, title, verdict, reportedAt, endsAt, hasEnded, undos }) => ({
+      ...{ title: problemOf(rule) ?? title, verdict, hasEnded, reportedAt: at(reportedAt), endsAt: at(endsAt) },
       isUndone: undos.some(({ outcome }) => outcome === 'succeeded' || outcome === 'confirmed'),
     })),
   };

@@ -46,7 +46,11 @@ export const PLACEHOLDERS: Readonly<Record<string, Placeholder>> = {
   'device.platform': { what: 'its platform, such as macOS', of: ({ message }) => theirs(message.device.platform) },
   'device.model': { what: 'its model', of: ({ message }) => theirs(message.device.model) },
   'rule.id': { what: 'the id of the rule', of: ({ message }) => message.rule.id },
-  'rule.title': { what: 'what is wrong: the title of the rule', of: ({ message }) => ours(message.rule.title) },
+  'rule.title': { what: 'the title of the rule', of: ({ message }) => ours(message.rule.title) },
+  problem: {
+    what: 'what is wrong: `fix.problem` of the rule, or else that the check of its title found it',
+    of: ({ message: { rule } }) => ours(rule.fix?.problem ?? `found by the check “${rule.title}”`),
+  },
   severity: { what: 'the severity of the rule', of: ({ message }) => message.rule.severity },
   since: { what: 'since when it is so', of: ({ message, timeZone }) => wallText(timeZone, message.since) },
   due: { what: 'when the action becomes due', of: ({ message, timeZone }) => wallText(timeZone, message.dueAt) },

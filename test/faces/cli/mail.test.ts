@@ -104,7 +104,7 @@ it('doctor connects to the mail server and sends nothing', async () => {
 });
 
 it('a run warns the owner over the mail server that the settings name, and bans nobody yet', async () => {
-  const notice = BAN_COMPROMISED.replace('revert: true', 'revert: true\nnotice: { before: 24h }');
+  const notice = BAN_COMPROMISED.replace('revert: true', 'revert: true\nnotice: { before: 24h }\nfix: { problem: It is compromised, text: Ask }');
   const org = await startOrganization({ devices: 20, compromised: 1, rules: { ban: notice }, env });
   try {
     const { of } = await org.run('enforce');
@@ -112,7 +112,7 @@ it('a run warns the owner over the mail server that the settings name, and bans 
     await org.composition.close(); // what is due is delivered first
     expect(raw.length).toBeGreaterThan(0);
     expect(raw[0]?.replace(/\r\n /g, ' ')).toMatch(
-      /^Subject: .*: Ban devices that MDM reports as compromised; please act before /m,
+      /^Subject: .*: It is compromised; please act before /m,
     );
     expect(org.effects('device_banned')).toEqual([]);
   } finally {

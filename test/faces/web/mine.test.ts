@@ -36,7 +36,11 @@ async function banned(rule = banRule()) {
   people = peopleOf({
     ...{ store: on.store, clock: on.engine.clock, database: sqliteDatabase('x'), base: BASE },
     rules: () => [
-      { ...rule, title: 'MDM says that it was broken into', fix: { text: 'Call the desk', url: undefined } },
+      {
+        ...rule,
+        title: 'Ban what MDM reports',
+        fix: { problem: 'MDM says that it was broken into', text: 'Call the desk', url: undefined },
+      },
     ],
   });
   return open();
@@ -111,7 +115,7 @@ describe('the page of a person', () => {
       'S-d2',
     ])
       expect(text).toContain(words);
-    for (const hidden of ['S-d3', BOB, 'ban-compromised', 'trustward']) expect(text).not.toContain(hidden);
+    for (const hidden of ['S-d3', BOB, 'ban-compromised', 'Ban what', 'trustward']) expect(text).not.toContain(hidden);
     for (const markup of ['<script', 'href="https://evil', '\u202e']) expect(html).not.toContain(markup);
     expect(headers.get('referrer-policy')).toBe('no-referrer');
     expect(headers.get('cache-control')).toContain('no-store');

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { PersonMessage } from '../../../src/domain/notice.ts';
+import type { MessageEnd, PersonMessage } from '../../../src/domain/notice.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { readConfig } from '../../../src/runtime/config/config.ts';
 import { type MailSettings, SmtpMailer, type SmtpSettings } from '../../../src/runtime/notify/mail.ts';
@@ -25,9 +25,13 @@ const MESSAGE: PersonMessage = {
   person: { email: 'ana@example.com', name: 'Ana' },
   rule: {
     id: 'old-os',
-    title: 'macOS is out of date',
+    title: 'Ban Macs with an old system',
     severity: 'high',
-    fix: { text: 'Open Settings.\nInstall the update.', url: 'https://wiki.example.com/update?a=1&b=2' },
+    fix: {
+      problem: 'macOS is out of date',
+      text: 'Open Settings.\nInstall the update.',
+      url: 'https://wiki.example.com/update?a=1&b=2',
+    },
   },
   device: { id: 'd1', name: 'Ana’s MacBook', serial: 'C02XL', platform: 'macOS', model: 'MacBookPro18,1' },
   since: Date.UTC(2027, 0, 14, 9, 30),
@@ -256,6 +260,36 @@ describe('over a real mail server', () => {
         why: 'no answer within 300 ms',
       });
     });
+    const HANGS = '';
+    it.each<[step: string, answer: string, how: MessageEnd['how']]>([
+      ['greeting', '421 too busy', 'not_sent'],
+      ['greeting', '554 not you', 'not_sent'],
+      ['EHLO', HANGS, 'not_sent'],
+      ['EHLO', '550 never', 'not_sent'],
+      ['STARTTLS', HANGS, 'not_sent'],
+      ['STARTTLS', '454 not now', 'not_sent'],
+      ['STARTTLS', '220 go on', 'not_sent'],
+      ['STARTTLS', '220 go on\r\n250 fine\r\n250 fine\r\n354 go on\r\n250 taken', 'not_sent'],
+      ['MAIL', HANGS, 'not_sent'],
+      ['MAIL', '452 full', 'not_sent'],
+      ['MAIL', '550 not from you', 'not_sent'],
+      ['RCPT', HANGS, 'not_sent'],
+      ['RCPT', '421 closing', 'not_sent'],
+      ['DATA', HANGS, 'not_sent'],
+      ['DATA', '451 later', 'not_sent'],
+      ['DATA', '554 no recipients', 'refused'],
+    ])('and answers %s with %j: it is %s', async (step, answer, how) => {
+      const takes = answers((socket) => socket.write('250 taken\r\n'));
+      const faulty = (line: string, socket: Socket): void => {
+        if (line.startsWith(step) || (step === 'EHLO' && line.startsWith('HELO')))
+          return void (answer !== HANGS && socket.write(`${answer}\r\n`));
+        if (step === 'STARTTLS' && line.startsWith('EHLO')) return void socket.write('250-hello\r\n250 STARTTLS\r\n');
+        takes(line, socket);
+      };
+      const port = await startFaulty(faulty, step === 'greeting' ? `${answer}\r\n` : undefined);
+      const smtp = step === 'STARTTLS' ? secure(port) : plain(port);
+      expect((await mailerTo(smtp, { connect: 5_000, whole: 300 }).send(MESSAGE, never)).how).toBe(how);
+    });
     it('and ends the connection before the message is not sent; after it, it is a doubt', async () => {
       const before = await startFaulty((_, socket) => socket.destroy());
       expect((await mailerTo(plain(before)).send(MESSAGE, never)).how).toBe('not_sent');
@@ -302,6 +336,12 @@ describe('over a real mail server', () => {
     expect(received).toEqual([]);
   });
 
+  it.each(['ana@bücher.example', 'jürgen@example.com'])('is sent to %s, which is not ASCII', async (to) => {
+    const port = await startServer();
+    expect(await mailerTo(secure(port)).send({ ...MESSAGE, to }, never)).toEqual({ how: 'delivered' });
+    expect(received[0]?.to).toEqual([to]);
+  });
+
   it('no name of a device makes a header, a recipient or a line of the exchange', async () => {
     const port = await startServer();
     const device = { ...MESSAGE.device, name: HOSTILE, model: `.\r\n.\r\n${HOSTILE}` };
@@ -342,7 +382,7 @@ describe('the text of a mail', () => {
       device: { ...MESSAGE.device, model: '', serial: '' },
     };
     const { subject, text, html } = mailText(bare, { ...said, contact: undefined });
-    expect(subject).toMatch(/^Reminder: /);
+    expect(subject).toMatch(/^Reminder: Ana’s MacBook: found by the check “Ban Macs with an old system”; please act/);
     expect(text).toMatch(/^This is a reminder\.\n/);
     for (const each of [text, html])
       expect(each).not.toMatch(/How to mend|advice|access platform|Model|Serial|page|Questions|\{\{/);

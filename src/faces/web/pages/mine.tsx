@@ -413,7 +413,19 @@ function ProblemPart({ problem, isBlocked, nowMs }: ProblemProps) {
     <>
       <h3>{isOver ? 'What was wrong' : 'What is wrong'}</h3>
       <p>
-        Found by the check “<Words>{title}</Words>”, since <When at={since} /> (<Ago at={since} nowMs={nowMs} />
+        {fix?.problem === undefined ? (
+          <>
+            Found by the check “<Words>{title}</Words>”, since{' '}
+          </>
+        ) : (
+          <>
+            <strong>
+              <Words>{fix.problem}</Words>
+            </strong>
+            , since{' '}
+          </>
+        )}
+        <When at={since} /> (<Ago at={since} nowMs={nowMs} />
         ).
       </p>
       {shown.length === 0 ? null : (
