@@ -60,7 +60,7 @@ async function look(io: Io, options: CommonOptions): Promise<Looked> {
       ...(await workerChecks(config)),
       ...(await webhookChecks(config)),
       ...(await heartbeatChecks(config)),
-      ...(await mailChecks(config)),
+      ...(await mailChecks(config, rules)),
       diskCheck(config),
     ];
     const now = await readIfAny(config.database, (reader) => readNow(reader, systemClock.nowMs()));

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { mailChecks } from '../../../src/faces/cli/doctor/database.ts';
 import { credentialFiles } from '../../../src/runtime/compose/compose.ts';
 import { readConfig } from '../../../src/runtime/config/config.ts';
+import { banRule } from '../../support/engine-on-platform.ts';
 import { command } from '../../support/in-process.ts';
 import { BAN_COMPROMISED, startOrganization } from '../../support/organization.ts';
 import { CERTIFICATE, KEY } from '../../support/receiver.ts';
@@ -94,6 +95,10 @@ it('a test sends one mail, and says how it ended', async () => {
 it('doctor connects to the mail server and sends nothing', async () => {
   const check = (more: Record<string, string> = {}) => mailChecks(readConfig({ ...env, ...more }));
   expect(await mailChecks(readConfig({}))).toEqual([]);
+  const rule = banRule({ more: 'notice: { before: 24h }' });
+  expect(await mailChecks(readConfig({}), [rule])).toMatchObject([
+    { state: 'warning', text: 'ban would warn people, and no mail server is set: what they do waits for a person' },
+  ]);
   expect(await check()).toMatchObject([{ state: 'ok', text: expect.stringContaining('with a verified certificate') }]);
   expect(await check({ TRUSTWARD_SMTP_TLS: 'unverified' })).toMatchObject([{ state: 'warning' }]);
   expect(await check({ TRUSTWARD_SMTP_REPLY_TO: '' })).toMatchObject([{ state: 'warning' }]);
@@ -104,16 +109,17 @@ it('doctor connects to the mail server and sends nothing', async () => {
 });
 
 it('a run warns the owner over the mail server that the settings name, and bans nobody yet', async () => {
-  const notice = BAN_COMPROMISED.replace('revert: true', 'revert: true\nnotice: { before: 24h }\nfix: { problem: It is compromised, text: Ask }');
+  const notice = BAN_COMPROMISED.replace(
+    'revert: true',
+    'revert: true\nnotice: { before: 24h }\nfix: { problem: It is compromised, text: Ask }',
+  );
   const org = await startOrganization({ devices: 20, compromised: 1, rules: { ban: notice }, env });
   try {
     const { of } = await org.run('enforce');
     expect(of('act')).toEqual([]);
     await org.composition.close(); // what is due is delivered first
     expect(raw.length).toBeGreaterThan(0);
-    expect(raw[0]?.replace(/\r\n /g, ' ')).toMatch(
-      /^Subject: .*: It is compromised; please act before /m,
-    );
+    expect(raw[0]?.replace(/\r\n /g, ' ')).toMatch(/^Subject: .*: It is compromised; please act before /m);
     expect(org.effects('device_banned')).toEqual([]);
   } finally {
     await org.close();

@@ -14,7 +14,7 @@ import type { IdentityReader } from '../../../domain/identity.ts';
 import { lostFactsText } from '../../../domain/lists.ts';
 import { beyondHistoryText } from '../../../domain/look-back.ts';
 import { stopText } from '../../../domain/operator.ts';
-import { MODES } from '../../../domain/rule.ts';
+import { MODES, rulesThatWarn } from '../../../domain/rule.ts';
 import { distrustedNow } from '../../../domain/snapshot.ts';
 import type { RecordReader, WorkReader } from '../../../domain/store-ports.ts';
 import type { Source } from '../../../domain/subjects.ts';
@@ -264,9 +264,13 @@ export async function heartbeatChecks({ heartbeat }: Config): Promise<Check[]> {
 }
 
 /** Connects and signs in; nothing is sent. */
-export async function mailChecks({ mail }: Config): Promise<Check[]> {
+export async function mailChecks({ mail }: Config, rules: readonly LoadedRule[] = []): Promise<Check[]> {
   const { smtp, replyTo } = mail;
-  if (!smtp) return [];
+  if (!smtp) {
+    const ids = [...rulesThatWarn(rules)].join(', ');
+    const text = `${ids} would warn people, and no mail server is set: what they do waits for a person`;
+    return ids === '' ? [] : [warning('mail', text, 'set TRUSTWARD_SMTP_URL and TRUSTWARD_SMTP_FROM')];
+  }
   const wrong = await new SmtpMailer({ settings: { ...mail, smtp }, actions: ACTIONS, clock: systemClock }).check(
     new AbortController().signal,
   );
