@@ -5,7 +5,7 @@ import { AppError } from '../../../src/domain/errors.ts';
 import type { Mode } from '../../../src/domain/rule.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { checkAgain } from '../../../src/engine/operate/check-again.ts';
-import { stopEverything } from '../../../src/engine/operate/commands.ts';
+import { addExemption, stopEverything } from '../../../src/engine/operate/commands.ts';
 import { asItWas } from '../../../src/history/replay/as-it-was.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { recordRequests } from '../../support/looks.ts';
@@ -126,6 +126,52 @@ describe('a check again', () => {
     expect(await ask('bob@example.org')).toMatchObject({ found: { owners: ['Bob@example.org'] } });
     expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
     await expect(ask('ann@example.org')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('reads all devices of a serial number: while one is still wrong the ban stays, since it hits them all', async () => {
+    on = startOnPlatform({ rules: [banRule()] });
+    for (const id of ['d1', 'd2']) on.platform.addDevice(id, { SerialNumber: 'S-1' });
+    for (const id of ['d1', 'd2']) report(id, 'TRUE');
+    await on.run();
+    on.clock.pass(MINUTE);
+    report('d1', 'FALSE');
+    const { found } = await check();
+    const of = (rules: typeof found.rules) => rules.map(({ subject, verdict }) => [subject.id, verdict]);
+    expect(of(found.rules).toSorted()).toEqual([
+      ['d1', 'mended'],
+      ['d2', 'still'],
+    ]);
+    expect(on.platform.effects).toEqual(['ban S-1']);
+    report('d2', 'FALSE');
+    on.clock.pass(MINUTE);
+    await check('d2');
+    expect(on.platform.effects).toEqual(['ban S-1', 'unban S-1']);
+  });
+
+  it('undoes what is mended for who is exempt, too', async () => {
+    await banned();
+    const about = { subject: { kind: 'device', id: 'd1' }, owner: 'ada', reason: 'a trip', until: '1d' } as const;
+    await addExemption(on.engine, about, 'ada');
+    expect((await check()).found.rules).toMatchObject([{ verdict: 'still' }]);
+    expect(on.platform.effects).toEqual(['ban S-d1']);
+    report('d1', 'FALSE');
+    on.clock.pass(MINUTE);
+    expect((await check()).undos).toMatchObject([{ decision: 'act', outcome: 'succeeded' }]);
+    expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
+  });
+
+  it('undoes no more than a ceiling allows all checks of a whole run together', async () => {
+    on = startOnPlatform();
+    for (const id of ['d1', 'd2']) on.platform.addDevice(id);
+    for (const id of ['d1', 'd2']) report(id, 'TRUE');
+    await on.run();
+    const ceilings = { run: { max: 1, percent: 0 }, day: { max: 100, percent: 0 } };
+    on.engine.settings.decide.ceilings = on.engine.settings.act.ceilings = ceilings;
+    for (const id of ['d1', 'd2']) report(id, 'FALSE');
+    on.clock.pass(MINUTE);
+    expect((await check('d1')).undos).toMatchObject([{ decision: 'act', outcome: 'succeeded' }]);
+    expect((await check('d2')).undos).toMatchObject([{ decision: 'hold', reason: 'ceiling' }]);
+    expect(on.platform.effects.filter((one) => one.startsWith('unban'))).toEqual(['unban S-d1']);
   });
 
   it('undoes nothing on a report that is not newer, and says how old it is', async () => {
