@@ -24,6 +24,7 @@ const RUNS = 4;
 
 export function judgeAnew({ db, world, checker, platform, clock, profile }: AcceptedView): Checker {
   const judge = new Checker(new Ledger(db, clock), checker.truth, world, clock, profile);
+  judge.post = checker.post;
   for (const plan of checker.approvedPlans) judge.approvedPlans.add(plan);
   judge.ledger.follow();
   platform.witness = judge;

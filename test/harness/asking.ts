@@ -27,7 +27,9 @@ export type OperationName =
   | 'part'
   | 'continue'
   | 'release-rule'
-  | 'look';
+  | 'look'
+  | 'check'
+  | 'resume-rollout';
 
 export interface Asking {
   clock: SimClock;
@@ -39,6 +41,8 @@ export interface Asking {
   people: People | undefined;
   bug: PlantedBug | undefined;
   watch: SimWatch | undefined;
+  /** Records that the platform was asked for, so far. */
+  reads(): number;
 }
 
 export function begin({ shelf, clock, checker }: Asking, engine: Engine, name: Operation['name'], mode: Mode): void {
@@ -55,6 +59,6 @@ export function begin({ shelf, clock, checker }: Asking, engine: Engine, name: O
     rulesNow: () => ({ changedAtMs: shelf.changedAtMs, hashOf: (id) => ruleNow(id)?.hash }),
     lists: new Map(),
     requests: new Map(),
-    failures: name === 'look' ? failuresSinceWhole(checker) : 0,
+    failures: name === 'look' || name === 'check' ? failuresSinceWhole(checker) : 0,
   };
 }

@@ -15,13 +15,19 @@ export interface CampaignFigures {
   parked: number;
   confirmed: number;
   permittedRetries: number;
+  /** Messages to people, checks that somebody asked for and what they undid, commits while a rollout was stopped. */
+  told: number;
+  checks: number;
+  undoneByChecks: number;
+  stoppedRollouts: number;
   /** One line for each failing seed. */
   failures: string[];
 }
 
 export function noFigures(): CampaignFigures {
   const counts = { seeds: 0, crashPoints: 0, requests: 0, lost: 0, doubled: 0, unaudited: 0, other: 0 };
-  return { ...counts, parked: 0, confirmed: 0, permittedRetries: 0, failures: [] };
+  const warnings = { told: 0, checks: 0, undoneByChecks: 0, stoppedRollouts: 0 };
+  return { ...counts, ...warnings, parked: 0, confirmed: 0, permittedRetries: 0, failures: [] };
 }
 
 const healthyLives = new Map<string, Promise<SimulationResult>>();
@@ -50,6 +56,7 @@ export function addResult(figures: CampaignFigures, result: SimulationResult): v
   figures.parked += result.parked;
   figures.confirmed += result.confirmed;
   figures.permittedRetries += result.retries;
+  for (const name of ['told', 'checks', 'undoneByChecks', 'stoppedRollouts'] as const) figures[name] += result[name];
   for (const { kind } of result.violations) {
     if (kind === 'lost' || kind === 'doubled' || kind === 'unaudited') figures[kind] += 1;
     else figures.other += 1;
@@ -72,21 +79,24 @@ export function failureLine({ seed, violations }: SimulationResult): string {
 export function figuresLine(figures: CampaignFigures, seconds: number): string {
   const { crashPoints, lost, doubled, unaudited, other, parked, confirmed, permittedRetries, requests, seeds } =
     figures;
+  const { told, checks, undoneByChecks, stoppedRollouts } = figures;
   return [
     `${crashPoints} crash points, ${lost} lost, ${doubled} doubled, ${unaudited} unaudited, ${other} other violations`,
     `${requests} requests, ${confirmed} doubts confirmed, ${parked} parked, ${permittedRetries} permitted retries`,
+    `${told} messages to people, ${checks} checks again with ${undoneByChecks} undos, ${stoppedRollouts} commits while a rollout was stopped`,
     `${seeds} seeds, ${seconds.toFixed(0)} s`,
   ].join('; ');
 }
 
 /**
  * The seed at which the checker finds a planted bug, and nothing without the bug: the registered one, perhaps from before there were slow
- * platforms, several calls at once, looks or people who reverse at once, or else the first that can be registered.
+ * platforms, several calls at once, looks, people who reverse at once or warnings, or else the first that can be registered.
  */
 export async function seedThatFinds(bug: SeededBug, seedsMax: number): Promise<number | undefined> {
   const known = PLANTED_BUGS[bug];
   const lives: { seed: number; without?: Without }[] = [
     { seed: known },
+    { seed: known, without: 'warnings' },
     { seed: known, without: 'reversals' },
     { seed: known, without: 'looks' },
     { seed: known, without: 'concurrency' },

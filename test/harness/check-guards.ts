@@ -1,59 +1,71 @@
-// harness: judges a life in which `guards.yaml` begins to ask a person about every device while it runs: from then on nothing is called on one without a
-// person's yes, and retries are no exception. In: a request, its intent. Out: violations. It also plants the bugs that it finds.
+// harness: judges a life with `guards.yaml`: while it is in force, nothing that it asks a person about is called without a person's yes: in runs, looks,
+// retries and what was approved otherwise. In: a request, its intent. Out: violations.
 import type { Guards } from '../../src/domain/guards.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import type { EngineStore } from '../../src/engine/run/engine.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { partiesOf } from './check-operator.ts';
 import type { Checker } from './checker.ts';
-import { replaced } from './planted-bugs.ts';
 import type { PlatformRequest } from './platform.ts';
-import type { Profile } from './profile.ts';
+import { type GuardsProfile, LOOK_MS, type Profile } from './profile.ts';
+import { ownersOf } from './records.ts';
 import type { SimClock } from './sim-clock.ts';
+import type { Version } from './world.ts';
 
-export type GuardBug = 'guards_are_ignored' | 'retry_forgets_guards';
-
-const ASKING: Guards & { files: [] } = {
-  ask: [{ selector: { kind: 'device', field: 'Platform', value: 'macOS' }, reason: undefined }],
-  lastDevice: false,
-  perDay: undefined,
-  files: [],
-};
-
-const BEGIN_AFTER_MS = 60_000;
 /** A call that was asked about before may still be under way. */
 const UNDER_WAY_MS = 10_000;
+const DAY_MS = 86_400_000;
 
-/** In force from a while after the first look on, until the life settles. */
-export function areGuarded({ guards }: Pick<Profile, 'guards'>, { trueMs }: Pick<SimClock, 'trueMs'>): boolean {
-  if (!guards) return false;
-  guards.fromMs ??= trueMs + BEGIN_AFTER_MS;
-  return trueMs >= guards.fromMs;
+export function areGuarded({ guards }: Profile, { trueMs }: Pick<SimClock, 'trueMs'>): boolean {
+  return guards !== undefined && trueMs >= guards.fromMs && trueMs < guards.toMs;
 }
 
-export function withGuards(
-  rules: readonly LoadedRule[],
-  { guards }: Pick<Profile, 'guards'>,
-  areThere: boolean,
-): readonly LoadedRule[] {
-  if (!areThere || guards?.bug === 'guards_are_ignored') return rules;
-  return rules.map((rule) => ({ ...rule, guards: ASKING }));
+export function withGuards(rules: readonly LoadedRule[], guards: Guards | undefined): readonly LoadedRule[] {
+  return guards ? rules.map((rule) => ({ ...rule, guards: { ...guards, files: [] } })) : rules;
 }
 
-/** What is in doubt looks as if a person had approved it. */
-export function forgettingGuards(store: EngineStore, { guards }: Pick<Profile, 'guards'>): EngineStore {
-  if (guards?.bug !== 'retry_forgets_guards') return store;
-  return replaced(store, {
-    intentsIn: async (state) => {
-      const found = await store.intentsIn(state);
-      return state === 'unknown' ? found.map((one) => ({ ...one, approved: true })) : found;
-    },
-  });
-}
-
-export function checkGuards(checker: Checker, { target }: PlatformRequest, intent: Intent): void {
-  const { clock, profile } = checker;
+export function checkGuards(checker: Checker, request: PlatformRequest, intent: Intent): void {
+  const { profile, approvedPlans, ledger } = checker;
   const { guards } = profile;
-  if (guards?.fromMs === undefined || clock.trueMs < guards.fromMs + UNDER_WAY_MS) return;
-  if (intent.undo || intent.approved || intent.effect.devices.length === 0) return;
-  checker.report('unasked', `${intent.action} ${target}: \`guards.yaml\` asks a person about it, and nobody said yes`);
+  const { atMs, verb, target } = request;
+  if (!guards || atMs < guards.fromMs + UNDER_WAY_MS || atMs >= guards.toMs || verb !== 'ban') return;
+  // An intent that failed before is tried once more by the plan that a person approved since.
+  const plan = ledger.letBy.get(intent.id) ?? (intent.approved ? intent.planId : undefined);
+  if (approvedPlans.has(plan ?? '')) return;
+  const versions = checker.world.during(atMs - LOOK_MS, atMs);
+  const named = guards.ask.find((guard) => versions.every((version) => isNamed(guard, version, target)));
+  const owners = ownersIn(versions[0] as Version, target).filter((owner) =>
+    versions.every((version) => ownersIn(version, target).includes(owner)),
+  );
+  const last = guards.lastDevice && owners.find((owner) => !hasAnother(versions, owner, target));
+  const over = owners.find((owner) => takenInDay(checker, request, versions, owner) > (guards.perDay ?? 1_000));
+  const why = named?.selector.value ?? last ?? over;
+  if (why)
+    checker.report('unasked', `ban of ${target}: \`guards.yaml\` asks a person about ${why}, and nobody said yes`);
+}
+
+function isNamed({ selector: { field, value } }: GuardsProfile['ask'][number], version: Version, target: string) {
+  if (field === 'Platform') return true;
+  return partiesOf(version, target).includes(field === 'Email' ? `user ${value}` : `${field} = ${value}`);
+}
+
+function ownersIn({ devices, users }: Version, serial: string): string[] {
+  return devices.filter((device) => device.serial === serial).flatMap((device) => ownersOf(device, users));
+}
+
+/** At some moment that could be read. */
+function hasAnother(versions: readonly Version[], owner: string, serial: string): boolean {
+  return versions.some(({ devices, users }) =>
+    devices.some(
+      (device) => device.serial !== serial && device.banned === 'FALSE' && ownersOf(device, users).includes(owner),
+    ),
+  );
+}
+
+/** Serial numbers with this one. */
+function takenInDay(checker: Checker, request: PlatformRequest, versions: readonly Version[], owner: string): number {
+  const isOwn = (serial: string) => versions.every((version) => ownersIn(version, serial).includes(owner));
+  const earlier = checker.requests.filter(
+    ({ verb, fate, wallMs }) => verb === 'ban' && fate !== 'unauthorized' && wallMs > request.wallMs - DAY_MS,
+  );
+  return new Set([request, ...earlier].map(({ target }) => target).filter(isOwn)).size;
 }

@@ -80,6 +80,7 @@ export class LookRules {
 
   onRequest({ verb, target, atMs }: PlatformRequest, intent: Intent, life: IntentLife): void {
     const { begun, checker } = this;
+    if (checker.operation?.name === 'check') this.checkBasis('beyond_check', checker.ledger.lastWholeRun(), verb, life);
     if (checker.operation?.name !== 'look' || !begun) return;
     const { whole, named, missed } = begun;
     const unwatched = checker.profile.reversals?.unwatched;
@@ -94,10 +95,21 @@ export class LookRules {
       return;
     }
     if (missed > MISSED_MAX) report(`${missed} scheduled runs were missed`);
-    const reading = this.lists.get(whole.id)?.get(SOURCE_OF[verb] ?? 'services');
-    if (reading && !isBelieved(reading)) report(`the list of the last whole run came ${reading.fate}`);
-    if (checker.ledger.countedRun(life.run) !== whole.id) report(`it counts with run ${life.run}, not ${whole.id}`);
+    this.checkBasis('beyond_look', whole, verb, life);
     this.checkLimits(intent, life, whole, atMs, report);
+  }
+
+  /** It rests on the last whole run, which was trusted, and counts with it. */
+  private checkBasis(
+    kind: 'beyond_look' | 'beyond_check',
+    whole: WholeRun | undefined,
+    verb: PlatformRequest['verb'],
+    { run, action, target }: IntentLife,
+  ): void {
+    const report = (text: string) => this.checker.report(kind, `${action} ${target}: ${text}`);
+    const reading = this.lists.get(whole?.id ?? '')?.get(SOURCE_OF[verb] ?? 'services');
+    if (reading && !isBelieved(reading)) report(`the list of the last whole run came ${reading.fate}`);
+    if (this.checker.ledger.countedRun(run) !== whole?.id) report(`it counts with run ${run}, not ${whole?.id}`);
   }
 
   /** What began since the last whole run, with it: as if one run had made it. */

@@ -1,27 +1,30 @@
-// harness: the post of a life whose first rule warns people, and the judge of it: nothing is acted on before each owner's message arrived and the
-// whole time has passed since, and no message is handed over again that arrived or may have. In: messages, requests. Out: violations.
+// harness: the post of a life in which rules warn people, and the judge of it: nothing is acted on before each owner's message arrived and the whole
+// time has passed since; no message is handed over again that arrived or may have, and none is left at the end. In: messages, requests, commits. Out:
+// violations.
 import type { Intent } from '../../src/domain/intent.ts';
 import type { MessageEnd, PersonMailer, PersonMessage } from '../../src/domain/notice.ts';
-import type { EngineStore } from '../../src/engine/run/engine.ts';
 import { NoticeDeliveries } from '../../src/runtime/notify/notices.ts';
+import type { SqliteDb } from '../../src/store/sqlite/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Life, mortal } from '../support/crash.ts';
 import type { Checker } from './checker.ts';
 import { Dice } from './dice.ts';
-import { replaced } from './planted-bugs.ts';
+import type { PlantedBug } from './planted-bugs.ts';
+import { sickBox } from './planted-person-bugs.ts';
 import type { PlatformRequest } from './platform.ts';
+import { LOOK_MS, type NoticesProfile } from './profile.ts';
 import { ownersOf } from './records.ts';
+import { NOTICE_MS } from './rules.ts';
 
-/** Of the rule `ban-first`. */
-export const NOTICE_MS = 300_000;
-export const NOTICE_WORDS = '{ before: 5m, remind: [1m] }';
-
-interface HandedOver {
+export interface HandedOver {
   id: string;
   to: string;
   atMs: number;
   how: MessageEnd['how'];
 }
+
+/** As long as a message may take. */
+const HANGS_MS = 120_000;
 
 export class SimPost {
   readonly handed: HandedOver[] = [];
@@ -31,18 +34,19 @@ export class SimPost {
 
   constructor(
     private readonly checker: Checker,
-    seed: number,
+    private readonly notices: NoticesProfile,
+    private readonly bug: PlantedBug | undefined,
   ) {
-    this.dice = new Dice(seed, 'post');
+    this.dice = new Dice(checker.profile.seed, 'post');
   }
 
-  /** What is due now, by a process that may end at any await. Errors: Crash. */
-  async deliver(writer: SqliteStore, life: Life, nextId: () => string): Promise<void> {
+  /** What is due now, by a process that may end at any await. `isBeside`: a run is under way, which no message makes late. */
+  async deliver(writer: SqliteStore, life: Life, nextId: () => string, isBeside: boolean): Promise<void> {
     const { clock } = this.checker;
-    const mailer: PersonMailer = { send: async (message) => this.take(message) };
+    const mailer: PersonMailer = { send: (message) => this.take(message, isBeside) };
     const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
     const loop = new NoticeDeliveries({
-      box: mortal(writer.noticeBox(), life),
+      box: sickBox(mortal(writer.noticeBox(), life), this.bug),
       mailer: mortal(mailer, life),
       reader: mortal(writer, life),
       maySend: () => true,
@@ -55,54 +59,61 @@ export class SimPost {
     this.checker.onCommit();
   }
 
-  private take({ id, to }: PersonMessage): MessageEnd {
-    const how = this.isCalm
-      ? 'delivered'
-      : this.dice.weighted<MessageEnd['how']>({ delivered: 60, not_sent: 25, refused: 5, doubt: 10 });
+  private async take({ id, to }: PersonMessage, isBeside: boolean): Promise<MessageEnd> {
+    const { post } = this.notices;
+    const fate = this.isCalm ? 'delivered' : this.dice.weighted(isBeside ? { ...post, hangs: 0 } : post);
+    const how = fate === 'hangs' ? 'doubt' : fate;
     // A doubt may have arrived, so it is as good as delivered for whoever would send it again.
     const known = this.handed.find((one) => one.id === id && one.how !== 'not_sent');
     if (known) this.checker.report('told_twice', `message ${id} to ${to} is handed over again, and was ${known.how}`);
     this.handed.push({ id, to: to.toLowerCase(), atMs: this.checker.clock.trueMs, how });
+    if (fate === 'hangs') await this.checker.clock.take(HANGS_MS);
     return how === 'delivered' ? { how } : { how, why: 'the post' };
   }
-}
 
-export function checkNotice(checker: Checker, request: PlatformRequest, intent: Intent): void {
-  const { post, ledger, world } = checker;
-  if (!post || intent.undo || intent.action !== 'ban_device') return;
-  const known = new Set(intent.approved ? intent.effect.unwarned : []);
-  for (const { episodeId } of intent.basis.filter(({ rule }) => rule === 'ban-first')) {
-    const sql = "SELECT id FROM notices WHERE episode_id = ? AND ahead_ms = 0 AND status <> 'cancelled'";
-    const own = new Set(ledger.db.all<{ id: string }>(sql, episodeId).map(({ id }) => id));
-    const devices = world.now.devices.filter(({ serial }) => serial === request.target);
-    for (const owner of new Set(devices.flatMap((device) => ownersOf(device, world.now.users)))) {
-      if (known.has(owner)) continue;
-      const isTold = post.handed.some(
-        ({ id, to, how, atMs }) =>
-          own.has(id) && to === owner && how === 'delivered' && atMs <= request.atMs - NOTICE_MS,
-      );
-      if (!isTold) checker.report('before_deadline', `${request.target}: ${owner} was not warned so long before`);
-    }
+  /** Of one episode, owner and stage one message counts at a time. */
+  onCommit(): void {
+    const sql = `SELECT episode_id AS episode, address, ahead_ms AS ahead FROM notices
+      WHERE open = 1 AND status NOT IN ('cancelled', 'mended') GROUP BY episode_id, address, ahead_ms HAVING count(*) > 1`;
+    for (const { episode, address, ahead } of this.checker.ledger.db.all<{
+      episode: string;
+      address: string;
+      ahead: number;
+    }>(sql))
+      this.checker.report('told_twice', `${address} has two messages about episode ${episode}, ${ahead} ms ahead`);
+  }
+
+  /** When all is quiet. */
+  checkNoneWaits(): void {
+    const sql = "SELECT id, status FROM notices WHERE open = 1 AND ahead_ms = 0 AND status IN ('waiting', 'sending')";
+    for (const { id, status } of this.checker.ledger.db.all<{ id: string; status: string }>(sql))
+      this.checker.report('lost', `message ${id} is ${status} at the end`);
   }
 }
 
-/** A store that takes each notice as delivered long ago: a planted bug. */
-export function impatient(store: EngineStore): EngineStore {
-  type Notices = NonNullable<Awaited<ReturnType<EngineStore['openState']>>['notices']>;
-  const past = (notices: Notices): Notices =>
-    new Map(
-      [...notices].map(([episode, own]) => [
-        episode,
-        own.map((one) => ({ ...one, status: 'delivered' as const, dueAt: 0, deliveredAt: 0 })),
-      ]),
-    );
-  const stateOf = async <S extends { notices?: Notices | undefined }>(state: Promise<S>) => {
-    const { notices, ...rest } = await state;
-    return { ...rest, notices: past(notices ?? new Map()) } as S;
-  };
-  return replaced(store, {
-    openState: (nowMs) => stateOf(store.openState(nowMs)),
-    openStateOf: (nowMs, about) => stateOf(store.openStateOf(nowMs, about)),
-    noticesOf: async (episodes) => past(await store.noticesOf(episodes)),
+export function checkNotice(checker: Checker, { verb, target, atMs }: PlatformRequest, intent: Intent): void {
+  const { post, ledger, world, profile } = checker;
+  if (!post || intent.undo) return;
+  const known = new Set(intent.approved ? intent.effect.unwarned : []);
+  const [serial, user] = target.split(' ');
+  // Who came or went in between may not have been read.
+  const [first = [], ...rest] = world.during(atMs - LOOK_MS, atMs).map(({ devices, users }) => {
+    if (verb === 'unmap') return [user as string];
+    return devices.filter((one) => one.serial === serial).flatMap((device) => ownersOf(device, users));
   });
+  const owners = new Set(first.filter((owner) => rest.every((others) => others.includes(owner))));
+  for (const { episodeId, rule } of intent.basis.filter((basis) => profile.notices?.rules.includes(basis.rule))) {
+    const told = toldOf(ledger.db, post.handed, episodeId, atMs);
+    for (const owner of owners)
+      if (!known.has(owner) && !told.has(owner))
+        checker.report('before_deadline', `${target}: ${rule} did not warn ${owner} so long before`);
+  }
+}
+
+/** Whose message about an episode counts, and was delivered so long before. */
+export function toldOf(db: SqliteDb, handed: readonly HandedOver[], episodeId: string, atMs: number): Set<string> {
+  const sql = "SELECT id FROM notices WHERE episode_id = ? AND ahead_ms = 0 AND status <> 'cancelled'";
+  const own = new Set(db.all<{ id: string }>(sql, episodeId).map(({ id }) => id));
+  const isTold = (one: HandedOver) => own.has(one.id) && one.how === 'delivered' && one.atMs <= atMs - NOTICE_MS;
+  return new Set(handed.filter(isTold).map(({ to }) => to));
 }

@@ -15,7 +15,7 @@ export function checkRefused(
 ): void {
   const last = before.at(-1);
   const { name } = checker.operation ?? {};
-  if (!last || (name !== 'run' && name !== 'look')) return;
+  if (!last || (name !== 'run' && name !== 'look' && name !== 'check')) return;
   const isKnown = (request: PlatformRequest, untilMs: number) =>
     settled.some((one) => one.outcome === 'failed' && one.atMs >= request.atMs && one.atMs <= untilMs);
   // Another answer or a person's retry ends the row.

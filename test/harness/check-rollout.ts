@@ -1,49 +1,22 @@
-// harness: judges a life with a rollout: nothing is called for who is not among the share of its step, nothing while it is stopped, and nothing stops it
-// but what people did. In: a request, its intent; commits. Out: violations. It also plants the bugs that it finds.
+// harness: judges a life with a rollout: nothing is called for who is not among the share of its step, nothing while it is stopped or has to be, and
+// nothing stops it but what people did. In: a request, its intent; commits. Out: violations.
 import { placeAmong } from '../../src/domain/digest.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { ALL, type Rollout } from '../../src/domain/rollout.ts';
-import type { EngineStore } from '../../src/engine/run/engine.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import type { Checker } from './checker.ts';
-import { replaced } from './planted-bugs.ts';
 import type { PlatformRequest } from './platform.ts';
-import type { Profile } from './profile.ts';
 
-const ROLLED = 'ban-first';
+export const ROLLED = 'ban-first';
 
-export type RolloutBug = 'share_is_ignored' | 'own_undo_is_counted';
-
-/** Half of the subjects for an hour, then all; the first reversal stops it. */
-export const HALF_FIRST: Rollout = {
-  steps: [ALL / 2, ALL],
-  eachMs: 3_600_000,
-  brake: { reversed: 1, exempted: 2 },
-  meaning: 'of the simulation',
-};
-
-/** The rules of a life, of which the first one has the rollout while that lasts. */
-export function withRollout(
-  rules: readonly LoadedRule[],
-  { rollout, rolloutBug }: Pick<Profile, 'rollout' | 'rolloutBug'>,
-): readonly LoadedRule[] {
-  if (!rollout || rolloutBug === 'share_is_ignored') return rules;
-  return rules.map((rule) => (rule.id === ROLLED ? { ...rule, rollout } : rule));
-}
-
-/** A plan's undo looks like a person's release of one target. */
-export function countingOwnUndo(store: EngineStore, { rolloutBug }: Pick<Profile, 'rolloutBug'>): EngineStore {
-  if (rolloutBug !== 'own_undo_is_counted') return store;
-  return replaced(store, {
-    openState: async (nowMs) => {
-      const open = await store.openState(nowMs);
-      return { ...open, intents: open.intents.map((one) => (one.released ? { ...one, planId: undefined } : one)) };
-    },
-  });
+export function withRollout(rules: readonly LoadedRule[], rollout: Rollout | undefined): readonly LoadedRule[] {
+  return rollout ? rules.map((rule) => (rule.id === ROLLED ? { ...rule, rollout } : rule)) : rules;
 }
 
 interface Row {
   step: number;
+  began_at: number;
+  since: number;
   braked_at: number | null;
   reversed: string;
 }
@@ -58,7 +31,8 @@ export class Rollouts {
   }
 
   onRequest({ target }: PlatformRequest, intent: Intent): void {
-    const { rollout } = this.checker.profile;
+    const { operation, profile } = this.checker;
+    const { rollout } = profile;
     if (!rollout || intent.undo || intent.basis.some(({ rule }) => rule !== ROLLED)) return;
     const { row } = this;
     const share = rollout.steps[row?.step ?? 0] as number;
@@ -67,6 +41,29 @@ export class Rollouts {
       this.checker.report('outside_share', `${what}: none of its matches is among the share of ${share}`);
     if (typeof row?.braked_at === 'number')
       this.checker.report('outside_share', `${what}: its rollout was stopped at ${row.braked_at}`);
+    // Only whole runs count, before they act.
+    const reversed = operation?.name === 'run' && row ? this.reversedSince(row) : 0;
+    if (reversed >= rollout.brake.reversed)
+      this.checker.report('outside_share', `${what}: people reversed ${reversed} of what the rule did`);
+  }
+
+  /** Episodes that it acted on, and that people have reversed since, as the database has them. */
+  private reversedSince({ began_at: began, since }: Row): number {
+    const sql = `SELECT count(DISTINCT episodes.id) AS n FROM episodes JOIN intent_episodes ON episode_id = episodes.id JOIN intents ON intents.id = intent_id
+      WHERE episodes.rule = ? AND overridden_at >= ? AND undo = 0 AND live = 1 AND attempts > 0 AND outcome IN ('succeeded', 'confirmed') AND intents.created_at >= ?
+        AND NOT EXISTS (SELECT 1 FROM intents AS undos WHERE released = 1 AND plan_id IS NOT NULL AND undos.target = intents.target)`;
+    return Number(this.checker.ledger.db.get<{ n: number }>(sql, ROLLED, since, began)?.n);
+  }
+
+  /** It goes on by itself to the next step. */
+  get isRolling(): boolean {
+    const { rollout } = this.checker.profile;
+    const { row } = this;
+    return rollout !== undefined && typeof row?.braked_at !== 'number' && (row?.step ?? 0) < rollout.steps.length - 1;
+  }
+
+  get isBraked(): boolean {
+    return this.checker.profile.rollout !== undefined && typeof this.row?.braked_at === 'number';
   }
 
   onCommit(): void {

@@ -4,6 +4,7 @@
 import type { Intent, IntentBasis } from '../../src/domain/intent.ts';
 import type { Mode } from '../../src/domain/rule.ts';
 import type { Source } from '../../src/domain/subjects.ts';
+import { CheckedAgain } from './check-again.ts';
 import { Answers } from './check-answers.ts';
 import { checkBeside, type Intrusion } from './check-beside.ts';
 import { checkFreeze } from './check-freeze.ts';
@@ -46,6 +47,7 @@ export type ViolationKind =
   | 'beyond_mode'
   | 'beyond_plan'
   | 'beyond_look'
+  | 'beyond_check'
   | 'unapproved'
   | 'while_stopped'
   | 'in_freeze'
@@ -70,7 +72,7 @@ export interface Violation {
 
 /** What the engine is doing now, as its caller knows it. */
 export interface Operation {
-  name: 'run' | 'look' | 'apply' | 'release';
+  name: 'run' | 'look' | 'check' | 'apply' | 'release';
   mode: Mode;
   startMs: number;
   daemonMode: Mode;
@@ -99,7 +101,7 @@ export class Checker implements Witness {
   /** What somebody did to the database beside the engine, until it is over. */
   intrusion: Intrusion | undefined;
   retries = 0;
-  /** Of a life whose first rule warns people. */
+  /** Of a life in which rules warn people. */
   post: SimPost | undefined;
   /** Undos that were sent in a change window. */
   undoneInFreeze = 0;
@@ -108,6 +110,7 @@ export class Checker implements Witness {
   readonly answers = new Answers(this);
   readonly lookRules = new LookRules(this);
   readonly rollouts = new Rollouts(this);
+  readonly again = new CheckedAgain(this);
   private readonly reversed = new Reversed(this);
   /** Requests by run and action. */
   private readonly runs = new Map<string, Map<string, number>>();
@@ -164,6 +167,7 @@ export class Checker implements Witness {
     this.rollouts.onRequest(request, intent);
     checkNotice(this, request, intent);
     checkGuards(this, request, intent);
+    this.again.onRequest(request, intent);
     // A released target is undone while its rule still matches.
     if (!intent.released) this.checkGrounds(request, intent);
     const canBeRead = this.canBeReadBack(action);
@@ -189,6 +193,7 @@ export class Checker implements Witness {
     this.lookRules.onCommit();
     this.reversed.onCommit();
     this.rollouts.onCommit();
+    this.post?.onCommit();
   }
 
   /** One possibly effective request for an intent, and one more after a doubt; none for an episode that had its own. */

@@ -3,6 +3,7 @@
 import type { Claim } from '../../src/domain/episode.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { isAbout } from './check-operator.ts';
+import { ROLLED } from './check-rollout.ts';
 import type { Checker } from './checker.ts';
 import type { Ledger } from './ledger.ts';
 import { type Profile, SLOW_QUIET_MS } from './profile.ts';
@@ -25,6 +26,7 @@ const DAY_MS = 86_400_000;
 
 export function checkFinalState(view: FinalView): void {
   const { world, ledger, checker, profile } = view;
+  checker.post?.checkNoneWaits();
   for (const intent of ledger.unsettled())
     checker.report('unresolved', `intent ${intent.id} is still ${intent.status}`);
   for (const { id, action, target } of ledger.withOutcome('unknown')) {
@@ -83,6 +85,7 @@ function demand(view: FinalView, verb: Verb, target: string, rule: string, subje
 function whyNot(view: FinalView, verb: Verb, target: string, rule: string, subject: string): string | undefined {
   const { ledger } = view;
   if (isAtCeiling(view, verb)) return 'ceiling';
+  if (rule === ROLLED && view.checker.rollouts.isBraked) return 'braked';
   if (isExempt(view, target)) return 'exempt';
   if (waitsForOther(view, verb, target)) return 'other first';
   const episode = ledger.openEpisode(rule, subject);

@@ -48,6 +48,7 @@ export class Lives {
   isCalm = false;
   readonly crashes: Dice;
   private readonly machine: Dice;
+  private readonly beside: Promise<void>[] = [];
   private lastId = 0;
   private life = new Life(undefined);
   private engine: Engine | undefined;
@@ -76,9 +77,9 @@ export class Lives {
     this.life.ended = true;
   }
 
-  /** A look of the process that lives, or of a fresh one of the same mode. */
-  async look(): Promise<void> {
-    await this.perform('look', this.daemonMode ?? 'enforce');
+  /** Of the process that lives, or of a fresh one of the same mode. */
+  async performAsItIs(operation: OperationName): Promise<void> {
+    await this.perform(operation, this.daemonMode ?? 'enforce');
   }
 
   /** One operation of a process that lives, or of a fresh one; it may end at any await. */
@@ -86,7 +87,7 @@ export class Lives {
     try {
       const engine = await this.living(daemonMode);
       await operate(this.asking(), engine, operation);
-      await this.parts.checker.post?.deliver(this.writer as SqliteStore, this.life, () => this.nextId());
+      await this.deliver(false);
     } catch (error) {
       this.takeError(error);
     } finally {
@@ -96,8 +97,21 @@ export class Lives {
     if (this.life.ended) this.crashCount += 1;
   }
 
+  /** By the process that lives, if one does. */
+  async deliver(isBeside: boolean): Promise<void> {
+    await this.parts.checker.post?.deliver(this.writer as SqliteStore, this.life, () => this.nextId(), isBeside);
+  }
+
+  /** Messages go out while a run is under way. */
+  deliverBeside(afterMs: number): void {
+    this.parts.clock.after(afterMs, () => {
+      if (this.writer && !this.life.ended) this.beside.push(this.deliver(true));
+    });
+  }
+
   /** What people said is committed, or refused. */
   async hear(): Promise<void> {
+    await Promise.all(this.beside.splice(0));
     await this.people?.heard();
     for (const fault of this.people?.faults.splice(0) ?? [])
       if (!this.isByIntrusion(fault)) this.parts.checker.report('broke', `a person's word: ${String(fault)}`);
@@ -156,8 +170,9 @@ export class Lives {
   }
 
   private asking(): Asking {
-    const { clock, checker, ledger, world, shelf, schedule: dice, bug } = this.parts;
-    return { clock, checker, ledger, world, shelf, dice, people: this.people, bug, watch: this.watch };
+    const { clock, checker, ledger, world, shelf, schedule: dice, bug, platform } = this.parts;
+    const reads = () => platform.reads;
+    return { clock, checker, ledger, world, shelf, dice, people: this.people, bug, watch: this.watch, reads };
   }
 
   nextId(): string {

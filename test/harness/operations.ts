@@ -7,9 +7,11 @@ import { runCycle } from '../../src/engine/cycle.ts';
 import { exempt } from '../../src/engine/operate/exempt.ts';
 import { releaseClaims } from '../../src/engine/operate/release.ts';
 import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
+import { restartRollout, resumeRollout } from '../../src/engine/operate/rollout.ts';
 import type { Engine } from '../../src/engine/run/engine.ts';
 import { answer, answerPart, continueApproved, releaseRule } from './answers.ts';
 import { type Asking, begin, type OperationName } from './asking.ts';
+import { ROLLED } from './check-rollout.ts';
 import { PERSON } from './people.ts';
 import { isSlow } from './profile.ts';
 import { isSo, verbOf } from './truth.ts';
@@ -28,6 +30,11 @@ export async function operate(asking: Asking, engine: Engine, operation: Operati
       return releaseRule(asking, engine);
     case 'look':
       return asking.watch?.once();
+    case 'check':
+      return asking.checker.again.press(asking, engine, asking.reads);
+    case 'resume-rollout':
+      await (asking.checker.rollouts.isBraked ? resumeRollout : restartRollout)(engine, ROLLED, PERSON);
+      return;
     case 'dry-run':
     case 'approve':
       return run(asking, engine, operation);

@@ -60,6 +60,15 @@ export const PLANTED_BUGS = {
   look_rests_on_an_untrusted_run: 177,
   look_rests_on_a_run_long_past: 48,
   look_ends_an_episode: 12,
+  deadline_is_ignored: 20,
+  message_in_doubt_is_sent_again: 10,
+  guards_are_ignored: 18,
+  retry_forgets_guards: 146,
+  last_device_is_free: 67,
+  day_has_no_bound: 18,
+  share_is_ignored: 16,
+  own_undo_brakes: 256,
+  check_has_no_memory: 10,
 } as const;
 export type SeededBug = keyof typeof PLANTED_BUGS;
 /** No life shows the last one: a scenario does (acceptance.test.ts). */

@@ -59,6 +59,8 @@ export class SimPlatform implements Api {
   readonly requests: PlatformRequest[] = [];
   /** No nemesis comes any more. */
   isCalm = false;
+  /** Of single records. */
+  reads = 0;
   private meter!: LatencyMeter;
 
   constructor(
@@ -253,6 +255,7 @@ export class SimPlatform implements Api {
   }
 
   private async read(): Promise<Version> {
+    this.reads += 1;
     const fate: ReadFate = this.isCalm ? 'fresh' : this.dice.weighted(this.profile.reads);
     this.refuse(fate);
     await this.shareTime();

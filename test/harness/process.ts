@@ -20,9 +20,8 @@ import { StoreHealth } from '../../src/store/sqlite/opened-file.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Life, mortal } from '../support/crash.ts';
 import { PRINT_KEY } from '../support/print-key.ts';
-import { areGuarded, forgettingGuards, withGuards } from './check-guards.ts';
-import { impatient } from './check-notice.ts';
-import { countingOwnUndo, withRollout } from './check-rollout.ts';
+import { areGuarded, withGuards } from './check-guards.ts';
+import { withRollout } from './check-rollout.ts';
 import { RUN_FAILURES_MAX } from './check-together.ts';
 import { databaseLine, PUBLIC_KEYS, type SimCheckpointFile, signing } from './checkpoints.ts';
 import type { SimDisk } from './disk.ts';
@@ -31,6 +30,7 @@ import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickSto
 import { sickEnd, sickSigning } from './planted-edit-bugs.ts';
 import { lookingStore } from './planted-look-bugs.ts';
 import { keptLatency, sickFile, sickQuiet, sickRestore, sickTime } from './planted-operator-bugs.ts';
+import { forgetfulStore, sickGuards, sickRollout } from './planted-person-bugs.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -81,13 +81,9 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     const fault = health.fault();
     return checkpointer?.restored() !== undefined || (fault !== undefined && isLasting(fault));
   };
-  const healthy = lookingStore(hastyStore(sickStore(store, bug), bug), bug);
   return {
     api: sickApi(mortal(around.api, life), bug),
-    store: forgettingGuards(
-      countingOwnUndo(profile.notices === 'ignored' ? impatient(healthy) : healthy, profile),
-      profile,
-    ),
+    store: forgetfulStore(lookingStore(hastyStore(sickStore(store, bug), bug), bug), bug),
     ...(checkpointer && { checkpointer }),
     clock: mortal(clock, life),
     steady,
@@ -117,16 +113,18 @@ export function openWriter({ checkpoints, db, clock, bug, onCommit }: Surroundin
 /** The rules as they are whenever the engine asks; compiled once for each set in a life. */
 function activeRules({ rules, bug, profile, clock }: Surroundings): () => ActiveRules {
   let known: readonly LoadedRule[] | undefined;
-  let [rolledBy, wereGuarded] = [profile.rollout, false];
+  let wereGuarded = false;
   let active: ActiveRules | undefined;
   return () => {
     const now = rules();
     const guarded = areGuarded(profile, clock);
     if (active !== undefined && bug === 'reload_is_ignored') return active;
-    if (active === undefined || now !== known || rolledBy !== profile.rollout || wereGuarded !== guarded)
-      active = sickRules(activate(withGuards(withRollout(now, profile), profile, guarded), hashOf(now)), bug);
-    known = now;
-    [rolledBy, wereGuarded] = [profile.rollout, guarded];
+    if (active === undefined || now !== known || wereGuarded !== guarded) {
+      const rolled = withRollout(now, sickRollout(profile.rollout, bug));
+      const guards = guarded ? sickGuards(profile.guards, bug) : undefined;
+      active = sickRules(activate(withGuards(rolled, guards), hashOf(now)), bug);
+    }
+    [known, wereGuarded] = [now, guarded];
     return active;
   };
 }

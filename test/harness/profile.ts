@@ -1,10 +1,10 @@
 // harness: the kind of life of one simulation: its fleet, its rules and how often each nemesis comes. In: a seed. Out:
 // plain data, so that a failing seed can be read.
 import type { ChangeWindow } from '../../src/domain/change-window.ts';
-import type { Rollout } from '../../src/domain/rollout.ts';
-import type { GuardBug } from './check-guards.ts';
-import type { RolloutBug } from './check-rollout.ts';
+import type { Guards } from '../../src/domain/guards.ts';
+import { ALL, type Rollout } from '../../src/domain/rollout.ts';
 import { Dice } from './dice.ts';
+import { START_MS } from './sim-clock.ts';
 
 /** The fate of one writing request. `lying`: answered as done, and its effect is late or never comes. `slow`: times out. */
 export type WriteFate =
@@ -76,13 +76,26 @@ export interface Profile {
   freeze?: ChangeWindow[];
   /** The engine does not know them: a planted bug. */
   ignoresFreeze?: boolean;
-  /** Of the first rule, until the life settles; absent: none. */
-  rollout?: Rollout | undefined;
-  rolloutBug?: RolloutBug | undefined;
-  /** Guards that begin while it lives, until it settles; absent: none. */
-  guards?: { bug: GuardBug | undefined; fromMs?: number } | undefined;
-  /** The first rule warns people; `ignored`: the engine takes each of them as warned long ago, a planted bug. */
-  notices?: 'heeded' | 'ignored';
+  /** Of the first rule; absent: none. */
+  rollout?: Rollout;
+  guards?: GuardsProfile;
+  notices?: NoticesProfile;
+  /** Chances in a round: a device gets another owner; somebody has a device checked again. */
+  moves?: number;
+  checks?: number;
+}
+
+export interface GuardsProfile extends Guards {
+  /** In force from then to then, true time. */
+  fromMs: number;
+  toMs: number;
+}
+
+export interface NoticesProfile {
+  /** Those that warn people. */
+  rules: readonly string[];
+  /** How messages end. `hangs`: it takes as long as a message may, and whether it arrived is not known. */
+  post: { delivered: number; not_sent: number; refused: number; doubt: number; hangs: number };
 }
 
 export interface LooksProfile {
@@ -144,12 +157,12 @@ export const LATENCY_MAX_MS = 400;
 
 /**
  * Lives from before the harness was extended: without operator commands, with them and without tended services, or
- * without slow platforms, without anybody beside the engine and without parts of plans; without several calls at once; without looks; or without
- * people who reverse at once what was done.
+ * without slow platforms, without anybody beside the engine and without parts of plans; without several calls at once; without looks; without
+ * people who reverse at once what was done; or without notices, guards, rollouts, new owners and checks again.
  */
-export type Without = 'people' | 'tending' | 'slowness' | 'concurrency' | 'looks' | 'reversals';
+export type Without = 'people' | 'tending' | 'slowness' | 'concurrency' | 'looks' | 'reversals' | 'warnings';
 
-const NEWER: ReadonlySet<Without> = new Set(['concurrency', 'looks', 'reversals']);
+const NEWER: ReadonlySet<Without> = new Set(['concurrency', 'looks', 'reversals', 'warnings']);
 
 export function drawProfile(seed: number, without?: Without): Profile {
   const isNewer = without === undefined || NEWER.has(without);
@@ -162,7 +175,60 @@ export function drawProfile(seed: number, without?: Without): Profile {
   const acted = acting(answered, new Dice(seed, 'concurrency of the profile'));
   if (without === 'looks') return acted;
   const looked = looking(acted, new Dice(seed, 'looks of the profile'));
-  return without === 'reversals' ? looked : reversing(looked, new Dice(seed, 'reversals of the profile'));
+  if (without === 'reversals') return looked;
+  const reversed = reversing(looked, new Dice(seed, 'reversals of the profile'));
+  return without === 'warnings' ? reversed : warning(reversed, new Dice(seed, 'warnings of the profile'));
+}
+
+/** In these lives some rules warn people, a rule begins with a share, guards ask, devices get other owners, and people have them checked again. */
+function warning(profile: Profile, dice: Dice): Profile {
+  if (!dice.chance(0.6)) return profile;
+  return {
+    ...profile,
+    ...(dice.chance(0.5) && { notices: drawNotices(dice) }),
+    ...(dice.chance(0.5) && { guards: drawGuards(dice) }),
+    ...(dice.chance(0.4) && { rollout: drawRollout(dice) }),
+    ...(dice.chance(0.5) && { moves: 0.3 * dice.share() }),
+    ...(dice.chance(0.6) && { checks: 0.1 + 0.4 * dice.share() }),
+  };
+}
+
+function drawNotices(dice: Dice): NoticesProfile {
+  const trouble = (most: number) => (dice.chance(0.3) ? 0 : most * dice.share());
+  const others = ['ban-second', 'ban-third', 'unmap-leaver'].filter(() => dice.chance(0.4));
+  const post = { delivered: 60, not_sent: trouble(30), refused: trouble(10), doubt: trouble(15), hangs: trouble(10) };
+  return { rules: ['ban-first', ...others], post };
+}
+
+function drawGuards(dice: Dice): GuardsProfile {
+  const selectors: Guards['ask'][number]['selector'][] = [
+    { kind: 'device', field: 'Platform', value: 'macOS' },
+    { kind: 'user', field: 'Email', value: 'u0@main.test' },
+    { kind: 'device', field: 'SerialNumber', value: 'S-2' },
+  ];
+  const asked = selectors.filter((_, at) => dice.chance(at === 0 ? 0.15 : 0.4));
+  const fromMs = START_MS + dice.whole(0, 1_200_000);
+  return {
+    ask: asked.map((selector) => ({ selector, reason: undefined })),
+    lastDevice: dice.chance(0.5),
+    perDay: dice.chance(0.5) ? dice.whole(1, 2) : undefined,
+    fromMs,
+    toMs: dice.chance(0.5) ? fromMs + dice.whole(300_000, 1_800_000) : Number.POSITIVE_INFINITY,
+  };
+}
+
+/** A share of one percent is nobody here. */
+function drawRollout(dice: Dice): Rollout {
+  return {
+    steps: dice.pick([
+      [ALL / 2, ALL],
+      [ALL / 4, ALL / 2, ALL],
+      [ALL / 100, ALL],
+    ]),
+    eachMs: dice.pick([60_000, 600_000, 3_600_000]),
+    brake: { reversed: dice.whole(1, 2), exempted: dice.whole(1, 2) },
+    meaning: 'of the simulation',
+  };
 }
 
 /** In these lives a device matches rules of different `for` together, and what they do to it is reversed at once, or within the quiet period. */

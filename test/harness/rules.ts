@@ -6,7 +6,6 @@ import type { Mode } from '../../src/domain/rule.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import { parseRule } from '../../src/rules/load/read-rule.ts';
-import { NOTICE_WORDS } from './check-notice.ts';
 import type { Profile } from './profile.ts';
 import { BUNDLE } from './world.ts';
 
@@ -31,6 +30,9 @@ export const USER_RULE = 'unmap-leaver';
 /** Rules over services' events: this many errors within the window match. */
 export const ERRORS_MIN: { readonly [rule: string]: number } = { 'disable-failing': 3, 'bundle-flaky': 2 };
 export const WINDOW_MS = 600_000;
+/** Of rules that warn people: what they say, and the first part of it. */
+export const NOTICE_WORDS = '{ before: 5m, remind: [1m] }';
+export const NOTICE_MS = 300_000;
 
 const seconds = (ms: number) => `${ms / 1_000}s`;
 
@@ -88,9 +90,9 @@ function tendingRule(id: string, then: string, mode: Mode): LoadedRule {
   return loadRule({ id, subject: 'service', when, then, mode, more, given: `given: { ${field}: "TRUE" }` });
 }
 
-function userRule(mode: Mode): LoadedRule {
+function userRule(mode: Mode, warns: { [key: string]: string }): LoadedRule {
   const when = '{ "==": [{ var: Leaver }, "TRUE"] }';
-  const more = { declares: '{ Leaver: text }' };
+  const more = { declares: '{ Leaver: text }', ...warns };
   const then = 'delete_device';
   return loadRule({ id: USER_RULE, subject: 'user', when, then, mode, more, given: 'given: { Leaver: "TRUE" }' });
 }
@@ -129,12 +131,15 @@ export function rulesOf({
   notices,
 }: Profile): LoadedRule[] {
   const owners = looks?.ownersOne ? 'one' : 'all';
-  const warns = notices && { notice: NOTICE_WORDS };
-  const first = { owners, cooldown: seconds(cooldownMs), limits: `{ max: ${limit}, percent: 100 }`, ...warns };
+  const warns = (id: string): { [key: string]: string } =>
+    notices?.rules.includes(id) ? { notice: NOTICE_WORDS } : {};
+  const first = { owners, cooldown: seconds(cooldownMs), limits: `{ max: ${limit}, percent: 100 }` };
   const second = { for: seconds(forMs), clear_for: seconds(clearForMs) };
   const mode = seed % 2 === 0 ? 'enforce' : 'approve';
-  const ban = (id: string, own: Mode, more?: { [key: string]: string }) =>
-    once(`${id} ${own} ${JSON.stringify(more)}`, () => deviceRule(id, 'ban_device', own, more));
+  const ban = (id: string, own: Mode, given: { [key: string]: string } = {}) => {
+    const more = { ...given, ...warns(id) };
+    return once(`${id} ${own} ${JSON.stringify(more)}`, () => deviceRule(id, 'ban_device', own, more));
+  };
   const watch = (id: string): { [key: string]: string } => (reversals?.unwatched === id ? { watch: 'false' } : {});
   const rules = [
     ban('ban-first', 'enforce', { ...first, ...watch('ban-first') }),
@@ -146,7 +151,8 @@ export function rulesOf({
   if (services > 0) rules.push(once(`disable ${mode}`, disable));
   if (!people) return rules;
   rules.push(once('delete', () => deviceRule('delete-lost', 'delete_device', 'enforce')));
-  rules.push(once(`unmap ${mode}`, () => userRule(mode)));
+  const warned = warns(USER_RULE);
+  rules.push(once(`unmap ${mode} ${JSON.stringify(warned)}`, () => userRule(mode, warned)));
   const then = `{ action: add_to_bundle, with: { bundle: ${BUNDLE} } }`;
   if (services > 0) rules.push(once('bundle', () => serviceRule('bundle-flaky', then, 'enforce')));
   if (!tends) return rules;

@@ -11,9 +11,10 @@ export const KINDS = Object.keys(seedsThatFailed) as Kind[];
 /** What the lives of a kind have not. */
 const WITHOUT: { readonly [kind in Kind]: Without | undefined } = {
   alone: 'people',
-  reversed: undefined,
+  reversed: 'warnings',
   steered: 'reversals',
   tended: 'slowness',
+  warned: undefined,
 };
 
 export async function survives(kind: Kind, seeds: readonly number[]): Promise<void> {

@@ -42,6 +42,7 @@ describe.runIf(chosen === undefined)(
       process.stdout.write(`${figuresLine(figures, (performance.now() - started) / 1_000)}\n`);
       expect(figures.failures).toEqual([]);
       expect(figures.crashPoints).toBeGreaterThanOrEqual(CRASH_POINTS);
+      expect(Math.min(figures.told, figures.checks)).toBeGreaterThan(0);
     });
 
     it('survives the last seeds of each kind that once failed', { timeout: LIMIT_MS }, async () => {

@@ -12,9 +12,7 @@ import type { OperationName } from './asking.ts';
 import { type BesiegedView, besiege } from './besieged.ts';
 import { checkAudit } from './check-audit.ts';
 import { halfOfTheTime } from './check-freeze.ts';
-import type { GuardBug } from './check-guards.ts';
 import { SimPost } from './check-notice.ts';
-import { HALF_FIRST, type RolloutBug } from './check-rollout.ts';
 import { Checker, type Violation } from './checker.ts';
 import { SimCheckpointFile } from './checkpoints.ts';
 import { Dice } from './dice.ts';
@@ -38,7 +36,7 @@ import {
 } from './profile.ts';
 import { goOnWithCopy } from './restored.ts';
 import { type ReversingParts, reverseEffects, scheduleTogether } from './reversing.ts';
-import { rulesOf } from './rules.ts';
+import { BAN_FIELDS, rulesOf } from './rules.ts';
 import { SimClock } from './sim-clock.ts';
 import { Truth } from './truth.ts';
 import { World } from './world.ts';
@@ -50,12 +48,6 @@ export interface SimulationOptions {
   without?: Without | undefined;
   /** With change windows; `ignored`: the engine does not know them. */
   freezes?: 'heeded' | 'ignored';
-  /** With a rollout; or with a bug in it. */
-  rollouts?: 'heeded' | RolloutBug;
-  /** With guards; or with a bug in them. */
-  guards?: 'heeded' | GuardBug;
-  /** The first rule warns people; `ignored`: the engine does not wait for that. */
-  notices?: 'heeded' | 'ignored';
   /** Receives the history, line by line. */
   tell?: ((line: string) => void) | undefined;
 }
@@ -74,6 +66,9 @@ export interface SimulationResult {
   stoppedRollouts: number;
   /** Messages to people. */
   told: number;
+  /** Checks that somebody asked for, and what was undone by them. */
+  checks: number;
+  undoneByChecks: number;
   violations: Violation[];
   /** SHA-256 over all effects and audited bytes. */
   digest: string;
@@ -81,13 +76,10 @@ export interface SimulationResult {
 
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
   const drawn = drawProfile(seed, options.without);
-  const { freezes, rollouts, notices, guards } = options;
+  const { freezes } = options;
   const profile: Profile = {
     ...drawn,
     ...(freezes && { freeze: halfOfTheTime(), ignoresFreeze: freezes === 'ignored' }),
-    ...(rollouts && { rollout: HALF_FIRST, rolloutBug: rollouts === 'heeded' ? undefined : rollouts }),
-    ...(notices && { notices }),
-    ...(guards && { guards: { bug: guards === 'heeded' ? undefined : guards } }),
   };
   const simulation = new Simulation(profile, options);
   try {
@@ -116,6 +108,7 @@ class Simulation {
   private readonly peopleDice: Dice;
   private readonly beside: Dice;
   private readonly looks: Dice;
+  private readonly warnings: Dice;
   private readonly reversing: ReversingParts | undefined;
   private readonly checkpoints: SimCheckpointFile | undefined;
   /** The database as somebody copied it in the middle. */
@@ -135,13 +128,14 @@ class Simulation {
     this.ledger = new Ledger(this.db, this.clock);
     const truth = new Truth(this.world, this.clock);
     this.checker = new Checker(this.ledger, truth, this.world, this.clock, profile);
-    if (profile.notices) this.checker.post = new SimPost(this.checker, seed);
+    if (profile.notices) this.checker.post = new SimPost(this.checker, profile.notices, options.bug);
     this.platform = new SimPlatform(this.world, this.clock, profile, new Dice(seed, 'nemeses'), this.checker);
     this.shelf = new RuleShelf(rulesOf(profile), this.clock, profile);
     this.schedule = new Dice(seed, 'schedule');
     this.peopleDice = new Dice(seed, 'people');
     this.beside = new Dice(seed, 'beside');
     this.looks = new Dice(seed, 'looks');
+    this.warnings = new Dice(seed, 'warnings');
     this.reversing = this.reversingBy(profile.reversals);
     this.checkpoints = profile.people && new SimCheckpointFile();
     const { clock, db, disk, world, ledger, checker, platform, shelf, schedule, checkpoints } = this;
@@ -191,6 +185,8 @@ class Simulation {
       undoneInFreeze: checker.undoneInFreeze,
       stoppedRollouts: checker.rollouts.stopped,
       told: checker.post?.handed.length ?? 0,
+      checks: checker.again.asked,
+      undoneByChecks: checker.again.undone,
       violations: checker.violations,
       digest: digestOf(this),
     };
@@ -224,6 +220,7 @@ class Simulation {
     // Nothing else is awaited: a command of people goes as far as it did before there were looks.
     if (profile.looks) await this.idle(idleMs);
     else clock.pass(idleMs);
+    await this.warn();
     const operation =
       this.releaseOrNot() ??
       dice.weighted<OperationName>({
@@ -241,9 +238,32 @@ class Simulation {
         continue: 0,
         'release-rule': 0,
         look: 0,
+        check: 0,
+        'resume-rollout': 0,
       });
     const daemonMode = dice.weighted<Mode>({ enforce: 90, approve: 5, 'dry-run': 5, off: 0 });
     await this.lives.perform(operation, daemonMode);
+  }
+
+  /** Devices get other owners, messages go out beside the next run, what a rollout did is undone, or it goes on or begins anew, and somebody mends a device and has it checked. */
+  private async warn(): Promise<void> {
+    const { warnings: dice, clock, world, profile, lives, checker } = this;
+    const { moves = 0, checks = 0, notices, rollout } = profile;
+    if (moves && dice.chance(moves)) {
+      const [{ id }, { email }] = [dice.pick(world.born.devices), dice.pick(world.born.users)];
+      clock.after(dice.whole(0, 6_000), () => world.give(id, email));
+    }
+    if (notices && dice.chance(0.4)) lives.deliverBeside(dice.whole(0, 3_000));
+    if (rollout && dice.chance(0.12)) await lives.performAsItIs(dice.pick(['resume-rollout', 'release-rule']));
+    if (!checks || !dice.chance(checks)) return;
+    const banned = world.now.devices.filter((device) => device.banned === 'TRUE');
+    const { id } = dice.pick(banned.length > 0 && dice.chance(0.8) ? banned : world.born.devices);
+    if (dice.chance(0.6)) for (const field of BAN_FIELDS) world.setTrouble(id, field, 'FALSE');
+    for (let press = dice.whole(1, 3); press > 0 && checker.violations.length === 0; press -= 1) {
+      clock.pass(dice.pick([0, 1_000, 15_000, 61_000]));
+      checker.again.device = id;
+      await lives.performAsItIs('check');
+    }
   }
 
   /** The daemon looks at the event log meanwhile. */
@@ -252,7 +272,7 @@ class Simulation {
     const until = clock.trueMs + ms;
     for (let look = dice.whole(0, 3); look > 0 && this.checker.violations.length === 0; look -= 1) {
       clock.pass(dice.whole(0, Math.max(0, until - clock.trueMs)));
-      await this.lives.look();
+      await this.lives.performAsItIs('look');
     }
     clock.pass(Math.max(0, until - clock.trueMs));
   }
@@ -296,8 +316,6 @@ class Simulation {
   /** No nemesis comes any more, the world stands still: the engine runs and people approve until nothing changes. */
   private async settle(): Promise<void> {
     this.profile.freeze?.splice(0);
-    this.profile.rollout = undefined;
-    this.profile.guards = undefined;
     this.clock.pass(this.lives.people || isSlow(this.profile) ? 500_000 : 60_000);
     await this.lives.people?.heard();
     this.lives.isCalm = true;
@@ -308,6 +326,7 @@ class Simulation {
     this.world.enroll();
     await this.lives.people?.leave();
     this.lives.end();
+    if (this.checker.rollouts.isBraked) await this.lives.perform('resume-rollout', 'enforce');
     // Of four rounds two are whole runs: an undo rests on a second reading. A new plan is answered in the next round.
     const plans = () => this.checker.ledger.db.get<{ n: number }>('SELECT count(*) AS n FROM plans')?.n ?? 0;
     let unchanged = 0;
@@ -315,10 +334,14 @@ class Simulation {
       const before = this.platform.requests.length + plans();
       this.clock.pass([20_000, 120_000, 3_600_000][round % 3] as number);
       if (this.profile.tends) await this.lives.people?.acceptAll();
-      if (this.profile.looks) await this.lives.look();
+      if (this.profile.looks) await this.lives.performAsItIs('look');
       await this.lives.perform(round % 2 === 0 ? 'enforce' : 'apply', 'enforce');
       if (round % 2 === 1) await this.lives.perform('continue', 'enforce');
-      const isQuiet = round >= 5 && this.platform.requests.length + plans() === before && !this.isWarning();
+      const isQuiet =
+        round >= 5 &&
+        this.platform.requests.length + plans() === before &&
+        !this.isWarning() &&
+        !this.checker.rollouts.isRolling;
       unchanged = isQuiet ? unchanged + 1 : 0;
       if (this.checker.violations.length > 0) return;
     }

@@ -81,8 +81,8 @@ export class World {
   readonly log: EventLog;
   /** Called with each effect of the engine that changed something. */
   onChanged: (verb: Verb, target: string) => void = () => {};
-  /** The initial state, which people restore. */
-  readonly born: Version;
+  /** The initial state, which people restore, with the owners that devices have by now. */
+  born: Version;
 
   constructor(
     private readonly clock: SimClock,
@@ -168,6 +168,24 @@ export class World {
       users: this.now.users.map((user) => (user.email === email ? { ...user, leaver } : user)),
     });
     this.log.tell({ email });
+  }
+
+  /** The device has another owner from now on. */
+  give(id: string, owner: string): void {
+    const given = (version: Version): Version => {
+      const devices = version.devices.map((device) => (device.id === id ? { ...device, owner } : device));
+      const { serial = '', owner: before } = version.devices.find((device) => device.id === id) ?? {};
+      const keeps = devices.some((device) => device.serial === serial && device.owner === before);
+      const users = version.users.map(({ email, serials, ...user }) => {
+        const others = email === before && !keeps ? serials.filter((one) => one !== serial) : serials;
+        const isNew = email === owner && before !== undefined && !others.includes(serial);
+        return { ...user, email, serials: isNew ? [...others, serial] : others };
+      });
+      return { ...version, devices, users };
+    };
+    this.born = given(this.born);
+    this.turn(given(this.now));
+    this.log.tell({ device: { id, serial: serialOf(this.born, id) }, email: owner });
   }
 
   /** People restore every device, mapping and service that was deleted, without any match. */

@@ -30,6 +30,15 @@ export class CaseWorld {
     if (records.has(id)) records.set(id, shown === null ? rest : { ...rest, [field]: shown });
   }
 
+  give(id: string, owner: string): void {
+    const { devices, users } = this.platform;
+    Object.assign(devices.get(id) ?? {}, { Emails: [owner] });
+    for (const [email, user] of users) {
+      const own = [...devices.values()].filter(({ Emails }) => (Emails as string[]).includes(email));
+      users.set(email, { ...user, SerialNumbers: [...new Set(own.map(({ SerialNumber }) => SerialNumber as string))] });
+    }
+  }
+
   fail(id: string): void {
     this.platform.eventLog.push({
       id: `e${this.platform.eventLog.length}`,

@@ -2,6 +2,7 @@
 // In: fast-check's chance. Out: data that shrinks well, and the real rule that a shape stands for. It plays nothing.
 import fc from 'fast-check';
 import type { ActionName } from '../../src/domain/action.ts';
+import type { Guards } from '../../src/domain/guards.ts';
 import type { Mode } from '../../src/domain/rule.ts';
 import type { SubjectKind } from '../../src/domain/subjects.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
@@ -39,6 +40,8 @@ export interface Shape {
   revert: boolean;
   owners: 'one' | 'all';
   limits: '{ max: 100, percent: 100 }' | '{ max: 1, percent: 100 }' | '{ max: 100, percent: 20 }';
+  /** It warns people, or begins with a share: `notice: …`, `rollout: …`. */
+  more?: string | undefined;
 }
 
 export const FAILING_MIN = 2;
@@ -75,6 +78,7 @@ revert: ${shape.revert}
 owners: ${shape.owners}
 limits: ${shape.limits}
 declares: { T1: text, T2: text }
+${shape.more ?? ''}
 tests: []
 `;
   const known = rules.get(text);
@@ -280,7 +284,13 @@ export const step = fc.oneof(
   },
   { weight: 1, arbitrary: doing<'fails', { of: string }>('fails', { of: fc.constantFrom<string[]>(...SERVICES) }) },
 );
-export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+/** The messages that are due go out; somebody has a subject checked again; a device gets another owner; the guards begin or end. */
+export type PeopleStep =
+  | { do: 'post'; how: 'delivered' | 'not_sent' | 'refused' | 'doubt' }
+  | { do: 'check'; of: Subject }
+  | { do: 'give'; of: Subject; owner: string }
+  | { do: 'guards'; are: 'on' | 'off' };
+export type Step = (typeof step extends fc.Arbitrary<infer T> ? T : never) | PeopleStep;
 
 export interface Case {
   shapes: Shape[];
@@ -288,6 +298,7 @@ export interface Case {
   daemonMode: Mode;
   ceilings: { run: number; day: number };
   history: Step[];
+  guards?: Guards | undefined;
 }
 
 export function caseOf(lengths: { min: number; max: number }): fc.Arbitrary<Case> {

@@ -4,10 +4,12 @@
 // it.
 import fc from 'fast-check';
 import type { ActionName } from '../../../src/domain/action.ts';
+import type { Guards } from '../../../src/domain/guards.ts';
 import {
   type Case,
   caseOf,
   DEVICES,
+  FIELDS,
   type Field,
   type ReportedFlag,
   SERVICES,
@@ -15,6 +17,7 @@ import {
   type Step,
   type Subject,
   step,
+  USERS,
 } from '../../support/cases.ts';
 
 type PairKind = 'device' | 'service';
@@ -149,6 +152,57 @@ function stepsOf(kind: PairKind, action: ActionName | undefined, bout: Bout): St
   ];
 }
 
+/** What people meet: rules that warn them or begin with a share, guards, new owners, checks again. */
+const NOTICE = 'notice: { before: 5m, remind: [1m] }';
+const ROLLOUT = 'rollout: { steps: [50%, 100%], each: 1h, brake: { reversed: 1, exempted: 1 } }';
+const run: Step = { do: 'run', mode: 'enforce', chosen: null, waits: false };
+const device = fc.constantFrom(...DEVICES).map((id): Subject => ({ kind: 'device', id }));
+const mended = (of: Subject): Step[] => FIELDS.map((field) => ({ do: 'facts', of, field, told: 'FALSE' }));
+const meeting: fc.Arbitrary<Step[]> = fc.oneof(
+  fc.constantFrom('delivered', 'not_sent', 'refused', 'doubt').map((how): Step[] => [{ do: 'post', how }]),
+  fc.constant<Step[]>([run, { do: 'post', how: 'delivered' }, { do: 'pass', ms: 400_000 }, run]),
+  fc
+    .tuple(device, fc.boolean())
+    .map(([of, isMended]): Step[] => [...(isMended ? mended(of) : []), { do: 'check', of }]),
+  device.map((of): Step[] => [
+    run,
+    ...mended(of),
+    { do: 'check', of },
+    { do: 'pass', ms: 61_000 },
+    { do: 'check', of },
+  ]),
+  fc.tuple(device, fc.constantFrom(...USERS)).map(([of, owner]): Step[] => [{ do: 'give', of, owner }]),
+  fc.constantFrom('on', 'on', 'off').map((are): Step[] => [{ do: 'guards', are }]),
+  fc.constant<Step[]>([run, { do: 'pass', ms: 3_700_000 }, run]),
+);
+const met = fc.record({
+  more: fc.array(fc.constantFrom(undefined, NOTICE, ROLLOUT), { minLength: 5, maxLength: 5 }),
+  guards: fc.record({
+    ask: fc.constantFrom<Guards['ask'][]>(
+      [],
+      [{ selector: { kind: 'user', field: 'Email', value: USERS[0] }, reason: undefined }],
+    ),
+    lastDevice: fc.boolean(),
+    perDay: fc.constantFrom(undefined, 1),
+  }),
+  meetings: fc.array(fc.tuple(fc.nat(60), meeting), { minLength: 4, maxLength: 10 }),
+});
+const BANS: readonly ActionName[] = ['ban_device', 'delete_device'];
+
+/** Only what takes devices from people warns them. */
+function meetingPeople(
+  given: Case,
+  { more, guards, meetings }: typeof met extends fc.Arbitrary<infer T> ? T : never,
+): Case {
+  const history = [...given.history];
+  for (const [at, steps] of meetings) history.splice(at % history.length, 0, ...steps);
+  const shapes = given.shapes.map((shape, index) => {
+    const fits = more[index] === NOTICE ? BANS.includes.bind(BANS) : (action: ActionName) => action !== 'notify';
+    return shape.actions.every((action) => fits(action)) ? { ...shape, more: more[index] } : shape;
+  });
+  return { ...given, shapes, guards, history };
+}
+
 const RULES_MAX = 5; // as many as steps name
 const LENGTHS = { min: 28, max: 60 }; // a bout is shorter than the shortest
 
@@ -157,14 +211,21 @@ export const walkCase: fc.Arbitrary<Case> = fc
     given: caseOf(LENGTHS),
     pair: fc.option(pair, { freq: 4 }),
     bouts: fc.array(fc.record({ at: fc.nat(LENGTHS.max), bout }), { minLength: 2, maxLength: 5 }),
+    // Last, so that the others are as they were before.
+    met: fc.option(met, { freq: 1 }),
   })
-  .map(({ given, pair, bouts }) => {
-    if (!pair) return given;
-    const kind = pair[0]?.subject === 'device' ? 'device' : 'service';
-    const history = [...given.history];
-    for (const { at, bout } of bouts) {
-      const steps = stepsOf(kind, pair[0]?.actions[0], bout);
-      history.splice(at % (history.length - steps.length), steps.length, ...steps);
-    }
-    return { ...given, shapes: [...pair, ...given.shapes].slice(0, RULES_MAX), history };
+  .map(({ given, pair, bouts, met }) => {
+    const whole = withBouts(given, pair, bouts);
+    return met ? meetingPeople(whole, met) : whole;
   });
+
+function withBouts(given: Case, pair: Shape[] | null, bouts: readonly { at: number; bout: Bout }[]): Case {
+  if (!pair) return given;
+  const kind = pair[0]?.subject === 'device' ? 'device' : 'service';
+  const history = [...given.history];
+  for (const { at, bout } of bouts) {
+    const steps = stepsOf(kind, pair[0]?.actions[0], bout);
+    history.splice(at % (history.length - steps.length), steps.length, ...steps);
+  }
+  return { ...given, shapes: [...pair, ...given.shapes].slice(0, RULES_MAX), history };
+}

@@ -9,6 +9,7 @@ import { QUIET_MS } from '../../support/engine-on-platform.ts';
 import type { Call } from '../../support/platform.ts';
 import { beginTrouble, isOver, seeAgain, type Trouble } from './incidents.ts';
 import { noRequests, pathOf } from './paths.ts';
+import { Promises } from './promises.ts';
 import { ACTION_OF, IDS, INVERSE_OF, Sights } from './sights.ts';
 import type { Operation, Stage, Witness } from './stage.ts';
 
@@ -42,10 +43,12 @@ export class Judge implements Witness {
   private readonly intents = new Set<string>();
   private stage!: Stage;
   private sights!: Sights;
+  private promises!: Promises;
 
   watch(stage: Stage): void {
     this.stage = stage;
     this.sights = new Sights(stage);
+    this.promises = new Promises(stage, this.sights, (kind, text) => this.report(kind, text));
   }
 
   begin(operation: Operation): void {
@@ -53,6 +56,17 @@ export class Judge implements Witness {
     this.operations += 1;
     this.looks = new Set();
     this.matches = [];
+    if (operation.name === 'check') this.checked(operation.chosen?.[0] ?? '');
+  }
+
+  /** It reads all devices of the serial number, or one user or service: a match that is gone there is over. */
+  private checked(id: string): void {
+    const serial = this.stage.on.platform.devices.get(id)?.SerialNumber;
+    const alike = (one: string) => one === id || this.stage.on.platform.devices.get(one)?.SerialNumber === serial;
+    for (const [rule, shape] of this.active())
+      for (const subject of IDS[shape.subject].filter(alike))
+        if (shape.trouble !== 'errors' && this.sights.of(shape, subject) === 'no_match')
+          this.passed(`${rule} ${subject}`, shape);
   }
 
   /** What this run reads. A cleared match counts at once, everything else at the end of the run. */
@@ -132,6 +146,7 @@ export class Judge implements Witness {
     this.checkCeilings(action);
     if (this.stage.isStopped) this.report('stopped', `${action} ${target} while everything is stopped`);
     this.checkModes(intent);
+    if (!intent.undo) this.promises.check(intent, this.operation);
     if (intent.undo) this.checkUndo(intent);
     else this.checkAct(intent);
     if (!intent.undo && INVERSE_OF[action])
@@ -147,9 +162,11 @@ export class Judge implements Witness {
   }
 
   private judged() {
-    const rules = this.stage.rules().map(({ id }) => id);
-    const own = rules.filter((id) => this.operation?.chosen?.includes(id) ?? true);
-    return own.flatMap((id) => {
+    return this.active().filter(([id]) => this.operation?.chosen?.includes(id) ?? true);
+  }
+
+  private active() {
+    return this.stage.rules().flatMap(({ id }) => {
       const shape = this.stage.shapeOf(id);
       return shape ? [[id, shape] as const] : [];
     });

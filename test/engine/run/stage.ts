@@ -4,17 +4,21 @@
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Mode } from '../../../src/domain/rule.ts';
 import { runCycle } from '../../../src/engine/cycle.ts';
+import { checkAgain } from '../../../src/engine/operate/check-again.ts';
 import { endExemption, resumeEverything } from '../../../src/engine/operate/commands.ts';
 import { exempt } from '../../../src/engine/operate/exempt.ts';
 import { answerPlan } from '../../../src/engine/operate/plans.ts';
 import { releaseClaims } from '../../../src/engine/operate/release.ts';
 import { resolveIntent } from '../../../src/engine/operate/resolve-intent.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
+import { NoticeDeliveries } from '../../../src/runtime/notify/notices.ts';
+import { withGuards } from '../../harness/check-guards.ts';
+import type { HandedOver } from '../../harness/check-notice.ts';
 import { replaced } from '../../harness/planted-bugs.ts';
 import { CaseWorld } from '../../support/case-world.ts';
 import { type Case, ruleOf, type Shape, type Step, type Subject, type Sudden } from '../../support/cases.ts';
 import { Crash, Life, mortal } from '../../support/crash.ts';
-import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { type OnPlatform, silent, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { freshDatabase } from '../../support/memory-database.ts';
 import type { Call } from '../../support/platform.ts';
 
@@ -23,9 +27,9 @@ const ADA = { by: 'ada', reason: 'because' };
 
 /** What the engine is asked to do, as those who ask for it know it. */
 export interface Operation {
-  name: 'run' | 'apply' | 'release';
+  name: 'run' | 'apply' | 'release' | 'check';
   mode: Mode;
-  /** Ids of the rules of a run; undefined: all. */
+  /** Ids of the rules of a run, undefined: all; of a check, its subject. */
   chosen: string[] | undefined;
 }
 
@@ -65,6 +69,9 @@ export class Stage {
   private life = new Life(undefined);
   private readonly amid: { before: 'read' | 'write'; left: number; what: Sudden }[] = [];
   isStopped = false;
+  areGuarded = false;
+  /** Messages to people. */
+  readonly handed: HandedOver[] = [];
   private exemptions = 0;
 
   constructor(
@@ -96,7 +103,10 @@ export class Stage {
   }
 
   rules(): LoadedRule[] {
-    return this.shapes.flatMap((shape, index) => (shape ? [ruleOf(`r${index}`, shape, this.editions[index])] : []));
+    const all = this.shapes.flatMap((shape, index) =>
+      shape ? [ruleOf(`r${index}`, shape, this.editions[index])] : [],
+    );
+    return [...withGuards(all, this.areGuarded ? this.given.guards : undefined)];
   }
 
   /** The shape of an active rule. */
@@ -160,9 +170,40 @@ export class Stage {
         return;
       case 'fails':
         return this.world.fail(step.of);
+      case 'post':
+        return this.deliver(step.how);
+      case 'check':
+        return this.operate('check', () => checkAgain(engine, step.of.kind, step.of.id, 'ada'), 'enforce', [
+          step.of.id,
+        ]);
+      case 'give':
+        return this.world.give(step.of.id, step.owner);
+      case 'guards':
+        this.areGuarded = step.are === 'on';
+        return this.on.rules(...this.rules());
       default:
         return this.befall(step, true);
     }
+  }
+
+  private async deliver(how: HandedOver['how']): Promise<void> {
+    const { store, clock, engine } = this.on;
+    const loop = new NoticeDeliveries({
+      box: mortal(store.noticeBox(), this.life),
+      mailer: {
+        send: async ({ id, to }) => {
+          this.handed.push({ id, to, atMs: clock.now, how });
+          return how === 'delivered' ? { how } : { how, why: 'the post' };
+        },
+      },
+      reader: store,
+      maySend: () => true,
+      ids: engine.ids,
+      clock,
+      random: { next: () => 0.5 },
+      log: silent,
+    });
+    await loop.round(new AbortController().signal);
   }
 
   /** Nothing scripted is left: the platform answers normally, nothing happens in the middle of a run, and nobody dies. */
