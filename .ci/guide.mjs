@@ -11,7 +11,7 @@ const OUT = process.argv[2] ?? join(ROOT, 'dist/guide');
 /** In the order of the navigation, by what somebody comes for. What no group names stands in the last one. */
 const GROUPS = {
   'Start here': ['README', 'first-rule', 'going-live', 'rules', 'glossary', 'roles', 'why-not'],
-  'When you need it': ['undo', 'mail', 'slack', 'operator', 'actions', 'history', 'operating', 'organizations', 'postgresql'],
+  'When you need it': ['undo', 'mail', 'slack', 'operator', 'actions', 'history', 'operating', 'sign-in', 'organizations', 'postgresql'],
   'Look it up': ['commands', 'configuration', 'http', 'facts', 'metrics', 'library', 'management-api', 'CHANGELOG'],
   'Trust it': ['SECURITY', 'audit', 'checks', 'failure-modes', 'flow', 'architecture'],
   'All the rest': [],

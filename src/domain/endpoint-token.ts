@@ -122,6 +122,8 @@ export interface SignInStore {
   remove(kind: SignInKind, hash: string): Promise<boolean>;
   /** What changed of a person's session. */
   keep(session: string, changes: Partial<PersonSession>): Promise<void>;
+  /** Whether this organization sees the session first: of several at once, one is told so. */
+  see(session: string, organization: string): Promise<boolean>;
   /** The right to ask the provider about this session, until then. False: another one has it. */
   takeTurn(session: string, nowMs: number, untilMs: number): Promise<boolean>;
   /** Ends the session of this name at the provider, or without a name all of the person. Out: how many. */

@@ -82,7 +82,10 @@ export async function openIdentityProvider(options: Options = {}): Promise<Ident
     ['u-ben', { email: 'ben@example.com', email_verified: true, groups: ['staff'] }],
   ]);
   const [lies, failures, counts] = [new Map<string, Lie>(), new Map<string, Serving>(), new Map<string, number>()];
-  const endsHere: IdentityProvider['endsHere'] = { send: (url, init) => fetch(url, init) };
+  const endsHere: IdentityProvider['endsHere'] = {
+    // It would refuse an address on loopback.
+    send: (url, { method = 'POST', headers = {}, body = null }) => fetch(url, { method, headers, body }),
+  };
   let keys = await generateKeyPair('RS256', { extractable: true });
   let kid = 'first';
   const jwk = async (key: CryptoKey) => ({ ...(await exportJWK(key)), kid, alg: 'RS256', use: 'sig' });

@@ -126,10 +126,14 @@ export class Persons {
     append: (notes: AuditNote[]) => Promise<unknown>,
   ): Promise<void> {
     const { issuer, sub, seen } = person;
-    if (seen.includes(organization)) return;
+    if (seen.includes(organization) || !(await this.parts.store.see(hash, organization))) return;
     const groups = person.groups.filter((group) => this.parts.provider.isKnown([group]));
-    await append([{ kind: 'session.began', body: { by: name, issuer, sub, scope, groups } }]);
-    await this.parts.store.keep(hash, { seen: [...seen, organization] });
+    try {
+      await append([{ kind: 'session.began', body: { by: name, issuer, sub, scope, groups } }]);
+    } catch (error) {
+      await this.parts.store.remove('session', hash); // no session without its entry
+      throw error;
+    }
   }
 
   /** Ends what ended at the provider. Errors: Problem 400 for what does not say so, or has said so before; 503. */

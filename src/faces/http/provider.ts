@@ -112,7 +112,7 @@ export class Provider {
     return this.parts.settings.scopes.some(({ group }) => groups.includes(group));
   }
 
-  /** Where the browser is sent. Errors: Problem 503. */
+  /** Where the browser is sent. The provider is asked each time, so that nobody is sent where nobody answers. Errors: Problem 503. */
   addressFor({ redirectUri, state, nonce, verifier }: Begun): Promise<string> {
     return this.asked(async (oidc, config) => {
       const offered = config.serverMetadata().scopes_supported;
@@ -122,7 +122,7 @@ export class Provider {
         ...{ code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' },
       });
       return url.href;
-    });
+    }, 0);
   }
 
   /** `query`: what the browser brought back. Errors: Problem 401, 403 for who may do nothing here, 503. */
@@ -234,12 +234,15 @@ export class Provider {
   }
 
   /** INVARIANT: a configuration of its own for each use, which reads the keys of the provider anew: one that it took back vouches for nobody. */
-  private async asked<T>(work: (oidc: Library, config: Configuration) => T | Promise<T>): Promise<T> {
+  private async asked<T>(
+    work: (oidc: Library, config: Configuration) => T | Promise<T>,
+    knownMs = KNOWN_MS,
+  ): Promise<T> {
     const { clock, log } = this.parts;
     if (this.quiet && clock.monotonicMs() < this.quiet.untilMs) throw this.quiet.error;
     try {
       const oidc = await import('openid-client');
-      return await work(oidc, await this.configuration(oidc));
+      return await work(oidc, await this.configuration(oidc, knownMs));
     } catch (error) {
       if (error instanceof Problem) throw error;
       const problem = this.problemOf(error);
@@ -251,15 +254,20 @@ export class Provider {
     }
   }
 
-  private async configuration(oidc: Library): Promise<Configuration> {
+  private async configuration(oidc: Library, knownMs: number): Promise<Configuration> {
     const { issuer, clientId, secret } = this.parts.settings;
     const isPlain = new URL(issuer).protocol === 'http:';
     const nowMs = this.parts.clock.monotonicMs();
-    if (!this.known || nowMs - this.known.atMs >= KNOWN_MS) {
+    if (!this.known || nowMs - this.known.atMs >= knownMs) {
       const options = { timeout: ANSWER_S, [oidc.customFetch]: bounded };
       const execute = isPlain ? [oidc.allowInsecureRequests] : [];
       const found = oidc.discovery(new URL(issuer), clientId, undefined, oidc.None(), { ...options, execute });
-      const metadata = await found.then((one) => one.serverMetadata()).catch(this.stays);
+      const metadata = await found
+        .then((one) => one.serverMetadata())
+        .catch((error) => {
+          if (knownMs === 0 || !this.known) throw error;
+          return this.known.metadata;
+        });
       if (metadata.jwks_uri !== this.known?.metadata.jwks_uri) this.keys = undefined;
       this.known = { metadata, atMs: nowMs };
     }
@@ -279,11 +287,6 @@ export class Provider {
     if (isPlain) oidc.allowInsecureRequests(config);
     return config;
   }
-
-  private readonly stays = (error: unknown) => {
-    if (!this.known) throw error;
-    return this.known.metadata;
-  };
 
   private problemOf(error: unknown): Problem {
     const code = codeOf(error);

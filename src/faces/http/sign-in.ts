@@ -510,6 +510,13 @@ export class SignedInMemory implements SignInStore {
     if (one?.person) one.person = { ...one.person, ...changes };
   }
 
+  async see(session: string, organization: string): Promise<boolean> {
+    const seen = this.one('session', session, this.now())?.person?.seen;
+    if (!seen || seen.includes(organization)) return false;
+    await this.keep(session, { seen: [...seen, organization] });
+    return true;
+  }
+
   async takeTurn(session: string, nowMs: number, untilMs: number): Promise<boolean> {
     const person = this.one('session', session, this.now())?.person;
     if (!person || person.askingUntil > nowMs) return false;

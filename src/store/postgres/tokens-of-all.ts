@@ -103,7 +103,9 @@ const ADD = `INSERT INTO sign_ins (kind, hash, name, scope, token, person) VALUE
 const REMOVE = `DELETE FROM sign_ins WHERE kind = ANY ($1::text[]) AND hash = $2 RETURNING NOT ${IS_OLD} AS was_good`;
 const KEEP = `UPDATE sign_ins SET person = person || $2::jsonb WHERE kind = 'person' AND hash = $1`;
 const TURN = `${KEEP} AND (person->>'askingUntil')::float8 <= $3`;
-/** As \`isEnded\` of the domain. */
+const SEE = `UPDATE sign_ins SET person = jsonb_set(person, '{seen}', (person->'seen') || to_jsonb($2::text))
+  WHERE kind = 'person' AND hash = $1 AND NOT (person->'seen') ? $2`;
+/** As `isEnded` of the domain. */
 const END = `DELETE FROM sign_ins WHERE kind = 'person' AND person->>'issuer' = $1 AND ($2::text IS NULL OR person->>'sub' = $2)
   AND ($3::text IS NULL OR person->>'sid' = $3 OR (person->>'sid' IS NULL AND $2::text IS NOT NULL))`;
 /** INVARIANT: one statement: of two that ask with one link, the second waits for the row, and finds none. */
@@ -158,6 +160,10 @@ export class PostgresSignIns implements SignInStore {
 
   async keep(session: string, changes: Partial<PersonSession>): Promise<void> {
     await this.writing((client) => client.query(KEEP, [session, JSON.stringify(changes)]));
+  }
+
+  async see(session: string, organization: string): Promise<boolean> {
+    return (await this.writing((client) => client.query(SEE, [session, organization]))).rowCount === 1;
   }
 
   async takeTurn(session: string, nowMs: number, untilMs: number): Promise<boolean> {

@@ -1,8 +1,12 @@
 // http: who is signed in at an endpoint of several organizations: where a session and a link lead, and where they lead nowhere.
+
 import { describe, expect, it } from 'vitest';
+import { entryBody } from '../../../src/domain/audit-entry.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { newSecret } from '../../../src/runtime/system/ids.ts';
+import { openIdentityProvider, Visitor } from '../../support/identity-provider.ts';
 import { openOrganizations, signIn } from '../../support/organizations.ts';
+import { movedClock, ORIGIN } from '../../support/signing-in.ts';
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of the document
@@ -39,7 +43,7 @@ describe('a session', () => {
     const on = await openOrganizations(['alpha', 'beta'], {
       signIns: () => ({
         ...{ add: failing, find: failing, redeem: failing, noteUse: failing, remove: failing },
-        ...{ keep: failing, takeTurn: failing, endOfPerson: failing },
+        ...{ keep: failing, see: failing, takeTurn: failing, endOfPerson: failing },
       }),
     });
     const secret = newSecret();
@@ -81,6 +85,7 @@ describe('a session', () => {
         noteUse: async () => {},
         remove: async () => false,
         keep: async () => {},
+        see: async () => false,
         takeTurn: async () => false,
         endOfPerson: async () => 0,
       }),
@@ -111,5 +116,53 @@ describe('a session', () => {
     const path = url.slice('http://127.0.0.1:8080'.length);
     expect(await (await on.app.request(path)).text()).toContain('provider:read');
     expect(await (await on.app.request(path.replace('alpha', 'beta'))).text()).toContain('was used already');
+  });
+});
+
+describe('a person whom the identity provider vouches for', () => {
+  it('sees the organizations that their groups name, writes there alone, and is a stranger to each other one', async () => {
+    const scopes = [
+      { group: 'security', scope: 'approve', organization: 'alpha' },
+      { group: 'staff', scope: 'read', organization: undefined },
+    ] as const;
+    const provider = await openIdentityProvider({ scopes: [...scopes] });
+    try {
+      const on = await openOrganizations(['alpha', 'beta'], { clock: movedClock(), provider: provider.settings });
+      const request = async (path: string, init: RequestInit) => on.app.request(path, init);
+      const signedIn = async (sub: string, groups: string[], to = '/') => {
+        provider.accounts.set(sub, { email: `${sub}@example.com`, email_verified: true, groups });
+        const person = new Visitor({ origin: ORIGIN, request });
+        expect((await person.signIn(sub, to)).headers.get('location')).toBe(to);
+        return person;
+      };
+      const statuses = async (person: Visitor) =>
+        Promise.all(
+          ['alpha', 'beta', 'gamma'].map(async (id) => [
+            (await person.open(`/orgs/${id}/runs`)).status,
+            (await person.post(`/orgs/${id}/stop`, { reason: 'a drill' })).status,
+          ]),
+        );
+      const ana = await signedIn('u-ana', ['security'], '/orgs/alpha/plans');
+      expect(await statuses(ana)).toEqual([
+        [200, 303],
+        [303, 401],
+        [303, 401],
+      ]);
+      expect((await ana.open('/')).headers.get('location')).toBe('/orgs/alpha/');
+      const ben = await signedIn('u-ben', ['staff']);
+      expect(await statuses(ben)).toEqual([
+        [200, 403],
+        [200, 403],
+        [303, 401],
+      ]);
+      expect(await (await ben.open('/orgs')).text()).toContain('beta Ltd.');
+      const began = async (id: string) =>
+        (await on.of(id).store.audit({ kind: 'session.began', limit: 9 })).map((entry) => entryBody(entry).sub);
+      expect([await began('alpha'), await began('beta')]).toEqual([['u-ben', 'u-ana'], ['u-ben']]);
+      await ana.post('/sign-out');
+      expect((await ana.open('/orgs/alpha/runs')).status).toBe(303);
+    } finally {
+      await provider.close();
+    }
   });
 });

@@ -120,6 +120,7 @@ describe.each([
       expect.stringContaining('Nothing was done, since the'),
     ]);
     expect(await on.audited('stop.lifted')).toEqual([]);
+    on.clock.advance(MINUTE);
     const again = await on.visitor().open('/sign-in/provider');
     expect([again.status, await textIn(again)]).toEqual([503, expect.stringContaining('everything else goes on')]);
     // The other ways are there.

@@ -166,6 +166,44 @@ describe('configuration', () => {
     ]);
   });
 
+  it('signing in at a provider is configured as a whole, and what is wrong with it is named', () => {
+    const whole = {
+      ...{ TRUSTWARD_OIDC_ISSUER: 'https://id.example.com/acme', TRUSTWARD_OIDC_CLIENT_ID: 'trustward' },
+      ...{ TRUSTWARD_OIDC_CLIENT_SECRET: 'secret-0123', TRUSTWARD_OIDC_SCOPES: 'a=b=admin, staff = read,' },
+    };
+    const { provider } = readConfig({ ...REAL, ...whole, TRUSTWARD_OIDC_ASK: 'email offline_access' });
+    expect(provider).toEqual({
+      ...{ issuer: 'https://id.example.com/acme', clientId: 'trustward', secret: 'secret-0123', groupsClaim: 'groups' },
+      asks: ['openid', 'email', 'offline_access'],
+      scopes: [
+        { group: 'a=b', scope: 'admin', organization: undefined },
+        { group: 'staff', scope: 'read', organization: undefined },
+      ],
+    });
+    expect(readConfig(REAL).provider).toBeUndefined();
+    const wrong = (over: Environment) => faultsOf({ ...REAL, ...whole, ...over });
+    for (const issuer of [
+      'http://id.example.com',
+      'id.example.com',
+      'https://a@id.example.com',
+      'https://id.example.com?a=1',
+    ])
+      expect(wrong({ TRUSTWARD_OIDC_ISSUER: issuer })).toEqual([
+        expect.stringContaining('is no address of a provider'),
+      ]);
+    expect(wrong({ TRUSTWARD_OIDC_ISSUER: 'http://127.0.0.1:3000' })).toEqual([]);
+    for (const scopes of ['staff', 'staff=root', 'staff=read@acme', '=read'])
+      expect(wrong({ TRUSTWARD_OIDC_SCOPES: scopes })).toEqual([
+        expect.stringContaining(`has \`${scopes}\`: expected`),
+      ]);
+    for (const name of ['TRUSTWARD_OIDC_ISSUER', 'TRUSTWARD_OIDC_CLIENT_ID', 'TRUSTWARD_OIDC_SCOPES'])
+      expect(wrong({ [name]: '' })).toEqual([expect.stringContaining(`${name} is not set, and TRUSTWARD_OIDC_`)]);
+    expect(wrong({ TRUSTWARD_OIDC_CLIENT_SECRET: '' })).toEqual([
+      expect.stringContaining('CLIENT_SECRET_FILE is not set'),
+    ]);
+    expect(wrong({ TRUSTWARD_LINKS: 'no' })).toEqual([expect.stringContaining('expected on, off')]);
+  });
+
   it('all mistakes are reported together', () => {
     const env = {
       TRUSTWARD_API_URL: 'nowhere',

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { serialize } from 'node:v8';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Caller, SignInStore } from '../../../src/domain/endpoint-token.ts';
+import type { Caller, PersonSession, SignInStore } from '../../../src/domain/endpoint-token.ts';
 import { REPLAY_WITHIN_MS, type ReplayBeside, type ReplayKeeper } from '../../../src/domain/replay.ts';
 import { SignedInMemory } from '../../../src/faces/http/sign-in.ts';
 import { ReplayInMemory } from '../../../src/runtime/daemon/own-process.ts';
@@ -115,6 +115,54 @@ describe('who is signed in, in memory and in PostgreSQL', () => {
         expect(await other.remove('session', mine)).toBe(true);
         expect(await other.remove('session', mine)).toBe(false);
         expect((await store.find('session', [mine, yours])).map(({ hash }) => hash)).toEqual([yours]);
+      });
+
+      const person: PersonSession = {
+        ...{ issuer: 'https://id.example.com', sub: 'u1', sid: 's1', groups: ['a'], endsAt: 9, askedAt: 1 },
+        ...{ sealed: 'x', seen: [], askingUntil: 0 },
+      };
+
+      test('of persons are kept with what changes of them, and end by what the provider names', async () => {
+        const { store, other } = open();
+        const hashes = [newHash(), newHash(), newHash(), newHash()] as const;
+        const persons = [person, { ...person, sid: 's2' }, { ...person, sid: undefined }, { ...person, sub: 'u2' }];
+        for (const [index, hash] of hashes.entries()) await store.add('session', hash, ANA, persons[index]);
+        await other.keep(hashes[0], { groups: ['b'], endsAt: 10 });
+        const [kept] = await store.find('session', [hashes[0]]);
+        expect(kept?.person).toEqual({ ...person, groups: ['b'], endsAt: 10 });
+        const left = async () => (await store.find('session', hashes)).map(({ hash }) => hashes.indexOf(hash)).sort();
+        const { issuer } = person;
+        expect(await other.endOfPerson({ issuer: 'https://else.example.com', sub: 'u1', sid: undefined })).toBe(0);
+        expect(await other.endOfPerson({ issuer, sub: undefined, sid: 's2' })).toBe(1);
+        expect(await left()).toEqual([0, 2, 3]);
+        expect(await other.endOfPerson({ issuer, sub: 'u1', sid: 's1' })).toBe(2);
+        expect(await left()).toEqual([3]);
+        expect(await other.endOfPerson({ issuer, sub: 'u2', sid: undefined })).toBe(1);
+      });
+
+      test('of persons are asked about by one at a time, and what counts once counts once', async () => {
+        const { store, other, pass } = open();
+        const [session, begun] = [newHash(), newHash()];
+        await store.add('session', session, ANA, person);
+        const turns = await Promise.all([store, other, store].map((each) => each.takeTurn(session, 100, 200)));
+        expect(turns.filter(Boolean)).toHaveLength(1);
+        expect([await other.takeTurn(session, 199, 300), await other.takeTurn(session, 200, 300)]).toEqual([
+          false,
+          true,
+        ]);
+        const seen = await Promise.all([store, other].map((each, index) => each.see(session, `org-${index}`)));
+        const again = await Promise.all([store, other].map((each) => each.see(session, 'org-1')));
+        const [kept] = await store.find('session', [session]);
+        expect([seen, again, kept?.person?.seen.sort()]).toEqual([
+          [true, true],
+          [false, false],
+          ['org-0', 'org-1'],
+        ]);
+        const added = await Promise.all([store, other].map((each) => each.add('ended', begun, ANA)));
+        expect(added.sort()).toEqual([false, true]);
+        await store.add('begun', session.replace(/^./, 'f'), ANA);
+        await pass(10 * MINUTE);
+        expect(await store.remove('begun', session.replace(/^./, 'f'))).toBe(false);
       });
 
       test('are over in time: a link after ten minutes, a session after twelve hours, or two without a use', async () => {
