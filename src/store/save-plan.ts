@@ -13,6 +13,7 @@ import {
   REVISIONS_MAX,
   releasedRule,
 } from '../domain/plan.ts';
+import { auditedYes } from './audit-rows.ts';
 import { suppressIntent } from './intent-log.ts';
 import { type Db, eachWork, type Row, type Work } from './queries.ts';
 import { PLAN } from './rows.ts';
@@ -28,6 +29,13 @@ export function* demandStatus(db: Db, id: string, was: PlanStatus, digest?: stri
   if (row.status === was && (digest === undefined || row.digest === digest)) return;
   if (row.status === was) throw new AppError('conflict', `plan ${id} has another content by now: nothing was changed`);
   throw new AppError('conflict', `plan ${id} is ${row.status} by now, and no longer ${was}: nothing was changed`);
+}
+
+/** Of several who say yes at a time each is counted, or told to say it again. Errors: AppError `conflict`. */
+export function* demandNextYes(db: Db, plan: Plan): Work<void> {
+  const { given } = yield* auditedYes(db, plan);
+  if (given.length === (plan.agreed?.given.length ?? 0) - 1) return;
+  throw new AppError('conflict', `somebody else has said yes to plan ${plan.id} meanwhile: say it again`);
 }
 
 export function* supersede(db: Db, ids: readonly string[], by: readonly Pick<Plan, 'id'>[]): Work<void> {

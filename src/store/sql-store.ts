@@ -81,7 +81,15 @@ import { type Db, keepMeta, readMeta, replaceLists, type Work } from './queries.
 import { SqlReader } from './reader.ts';
 import { CLAIM, RUN } from './rows.ts';
 import { LARGE_FROM, rowsOf, saveClockAgreement, writeRunCommit } from './run-rows.ts';
-import { carryOn, demandStatus, haveAnswer, savePlan, supersede, suppressRejected } from './save-plan.ts';
+import {
+  carryOn,
+  demandNextYes,
+  demandStatus,
+  haveAnswer,
+  savePlan,
+  supersede,
+  suppressRejected,
+} from './save-plan.ts';
 import { editedFault } from './store-fault.ts';
 import { noteRunBegun, SqlAnswers, SqlTokens } from './token-table.ts';
 
@@ -342,6 +350,7 @@ export class SqlStore
   async changePlan(plan: Plan, intents: Intent[], notes: AuditNote[], was?: PlanStatus): Promise<void> {
     await this.unit(function* (store) {
       if (was) yield* demandStatus(store.db, plan.id, was, plan.digest);
+      if (notes.some(({ kind }) => kind === 'plan.agreed')) yield* demandNextYes(store.db, plan);
       yield* store.saveSealed(plan);
       for (const intent of intents) {
         yield* addIntent(store.db, intent);

@@ -81,6 +81,16 @@ describe('a plan that two people are asked about', () => {
     expect((await apply()).intents).toHaveLength(2);
   });
 
+  it('counts each of two who say yes at one moment, or says that it did not', async () => {
+    const ended = await Promise.allSettled([say(ana), say(ben)]);
+    expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(ended.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { message: expect.stringContaining('meanwhile: say it again') },
+    });
+    const [last] = [ana, ben].filter((_, at) => ended[at]?.status === 'rejected');
+    expect((await say(last as typeof ana)).plan.status).toBe('approved');
+  });
+
   it('is answered whole after a first yes, and a no of one ends it', async () => {
     await say(ana);
     const part = { ...WHOLE, only: ['HELD-1'] };

@@ -143,6 +143,7 @@ export async function targetFacts(
   const action = actions.get(intent.action) as Action;
   const fresh = asRulesSee(context, read);
   const missing = context.missingYesOf(intent);
+  const missingYes = missing && (await missing);
   return {
     traits: action,
     target: intent.target,
@@ -160,7 +161,7 @@ export async function targetFacts(
     failures: { count: counts.failuresAtMost(settings.runFailuresMax), max: settings.runFailuresMax },
     ...(exempt ?? (await exemptionFacts(context, intent, read))),
     ...(await factsInStore(context, action, intent, fresh)),
-    missingYes: missing && (await missing),
+    missingYes,
     // Read last: a person's command that comes while the rest is read counts.
     stop: await store.stop(),
     freeze: context.freezeNow(),

@@ -57,19 +57,21 @@ export async function agreedBy(
   return { given: [...given, yes], missing: missingFor(needed, [...given, yes], asked, all) };
 }
 
-/** Undefined for an intent of no plan. Reads each plan once: what was said of it stays. */
+/** Undefined for an intent of no plan. Asks about each plan once for a file: what was said of it stays. */
 export function missingYesOf(
   engine: Approving & { store: Pick<PlanStore, 'plan'> },
 ): (intent: Pick<Intent, 'planId' | 'approved'>) => Promise<string | undefined> | undefined {
-  const known = new Map<string, Promise<string | undefined>>();
+  const known = new Map<string, { all: Approvals; asked: Promise<string | undefined> }>();
   const ask = async (id: string) => {
     const plan = await engine.store.plan(id);
     return plan ? missingYes(engine, plan) : 'its plan, which is not there any longer';
   };
   return ({ planId, approved }) => {
-    if (planId === undefined || !approved || !approvalsOf(engine)) return undefined;
-    const asked = known.get(planId) ?? ask(planId);
-    known.set(planId, asked);
-    return asked;
+    const all = planId === undefined || !approved ? undefined : approvalsOf(engine);
+    if (planId === undefined || !all) return undefined;
+    const found = known.get(planId);
+    const one = found?.all === all ? found : { all, asked: ask(planId) };
+    known.set(planId, one);
+    return one.asked;
   };
 }
