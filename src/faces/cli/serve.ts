@@ -54,6 +54,7 @@ function windowLines({ windows: { freeze, quietHours } }: Config, nowMs: number)
   ];
 }
 
+/** The first one only where there are links. */
 const NEXT = [
   ['trustward open', 'a link that signs in to the page'],
   ['trustward report', 'what the last run found, did and why'],
@@ -94,7 +95,7 @@ function welcome(
     '',
     'What to do next, in another terminal:',
     '',
-    ...NEXT.map(nextLine),
+    ...NEXT.slice(config.hasLinks ? 0 : 1).map(nextLine),
     `  curl -H "Authorization: Bearer ${token}" '${url}/api/runs/latest/report?format=md'`,
     '',
     ...(demo ? ['For a real organization, set TRUSTWARD_API_URL and TRUSTWARD_API_KEY: see README.', ''] : []),

@@ -107,6 +107,10 @@ export class Persons {
     throw refusal();
   }
 
+  isGood(person: PersonSession): boolean {
+    return this.parts.provider.vouchedFor(person);
+  }
+
   /** For an answer that lasts: whether the session opens it still, without asking anybody. */
   isOpen({ groups, endsAt }: PersonSession, organization: string | undefined): boolean {
     const { provider, clock } = this.parts;

@@ -56,6 +56,8 @@ const BYTES_MAX = 1024 * 1024;
 const TOLERANCE_S = 60;
 /** After that the addresses of the provider are read again; while it does not answer, those that are known stay. */
 const KNOWN_MS = 60 * 60_000;
+/** Before somebody is sent there it must have answered so lately: strangers who ask again and again make no more requests of that. */
+const CALLED_MS = 1_000;
 /** After it did not answer it is asked nothing for a while, so that nobody waits for it again and again. */
 const QUIET_MS = 5_000;
 /** Of one person; those that the settings name come first. */
@@ -107,12 +109,17 @@ export class Provider {
     return SCOPES.findLast((scope) => held.includes(scope));
   }
 
+  /** Whether it is the one that vouched: settings may name another one now. */
+  vouchedFor({ issuer }: Pick<PersonSession, 'issuer'>): boolean {
+    return new URL(issuer).href === new URL(this.parts.settings.issuer).href;
+  }
+
   /** Whether the groups may do anything anywhere. */
   isKnown(groups: readonly string[]): boolean {
     return this.parts.settings.scopes.some(({ group }) => groups.includes(group));
   }
 
-  /** Where the browser is sent. The provider is asked each time, so that nobody is sent where nobody answers. Errors: Problem 503. */
+  /** Where the browser is sent. The provider is asked before, so that nobody is sent where nobody answers; not for each of many. Errors: Problem 503. */
   addressFor({ redirectUri, state, nonce, verifier }: Begun): Promise<string> {
     return this.asked(async (oidc, config) => {
       const offered = config.serverMetadata().scopes_supported;
@@ -122,7 +129,7 @@ export class Provider {
         ...{ code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' },
       });
       return url.href;
-    }, 0);
+    }, CALLED_MS);
   }
 
   /** `query`: what the browser brought back. Errors: Problem 401, 403 for who may do nothing here, 503. */
@@ -265,7 +272,7 @@ export class Provider {
       const metadata = await found
         .then((one) => one.serverMetadata())
         .catch((error) => {
-          if (knownMs === 0 || !this.known) throw error;
+          if (knownMs < KNOWN_MS || !this.known) throw error;
           return this.known.metadata;
         });
       if (metadata.jwks_uri !== this.known?.metadata.jwks_uri) this.keys = undefined;

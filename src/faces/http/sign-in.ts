@@ -203,7 +203,7 @@ export class SignIn implements SigningIn {
 
   /** What a person may see, by their groups; undefined for anybody else. */
   async seenBy(cookieHeader: string | undefined): Promise<((organization: string) => boolean) | undefined> {
-    const [session, ...others] = await this.sessionsOf(cookieHeader);
+    const [session, ...others] = (await this.sessionsOf(cookieHeader)).filter((each) => this.isGood(each));
     const [person, persons] = [session?.person, this.persons];
     return person && persons && others.length === 0 ? (id) => persons.opens(person, id) : undefined;
   }
@@ -240,8 +240,8 @@ export class SignIn implements SigningIn {
   /** For an answer that lasts: whether its session is still open. Not a use of it. */
   async isOpen(id: string, organization = this.parts.organization): Promise<boolean> {
     const [session] = await this.parts.store.find('session', [id]);
-    if (session?.person) return this.persons?.isOpen(session.person, organization) ?? false;
-    if (session) return this.isGood(session);
+    if (session && !this.isGood(session)) return false;
+    if (session) return !session.person || (this.persons?.isOpen(session.person, organization) ?? false);
     return (await this.parts.outer?.isOpen(id, organization)) ?? false;
   }
 
@@ -295,7 +295,7 @@ export class SignIn implements SigningIn {
   }
 
   private isGood({ caller: { token }, person }: KeptSignIn): boolean {
-    if (person) return this.persons !== undefined;
+    if (person) return this.persons?.isGood(person) ?? false;
     return token === undefined || this.parts.verifyHash(token) !== undefined;
   }
 }

@@ -142,6 +142,13 @@ describe('a session of a person', () => {
     expect((await ana.post('/stop', STOP)).status).toBe(401);
   });
 
+  it('opens nothing once the settings name another provider', async () => {
+    const on = await open();
+    const ana = await on.signedIn('u-ana');
+    on.provider.settings.issuer = 'https://other.example.com';
+    expect((await ana.open('/runs')).status).toBe(303);
+  });
+
   it('ends with the token where nothing renews it', async () => {
     const on = await open({ hasRefresh: false });
     const ana = await on.signedIn('u-ana');

@@ -88,6 +88,7 @@ describe.skipIf(hasNoBrowser)(`signing in at the identity provider${NEEDS_BROWSE
     await page.getByRole('link', { name: 'Sign in at' }).click();
     expect(await page.getByRole('alert').textContent()).toContain('everything else goes on');
     const link = await trustward(['open', '--print'], env);
+    expect(serve.said().out).not.toContain('trustward open');
     expect([link.code, link.err]).toEqual([2, expect.stringContaining('TRUSTWARD_LINKS=off')]);
   });
 });
