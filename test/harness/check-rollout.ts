@@ -51,6 +51,7 @@ export class Rollouts {
   private reversedSince({ began_at: began, since }: Row): number {
     const sql = `SELECT count(DISTINCT episodes.id) AS n FROM episodes JOIN intent_episodes ON episode_id = episodes.id JOIN intents ON intents.id = intent_id
       WHERE episodes.rule = ? AND overridden_at >= ? AND undo = 0 AND live = 1 AND attempts > 0 AND outcome IN ('succeeded', 'confirmed') AND intents.created_at >= ?
+        AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.episode_id = episodes.id AND status IN ('standing', 'orphaned'))
         AND NOT EXISTS (SELECT 1 FROM intents AS undos WHERE released = 1 AND plan_id IS NOT NULL AND undos.target = intents.target)`;
     return Number(this.checker.ledger.db.get<{ n: number }>(sql, ROLLED, since, began)?.n);
   }

@@ -112,9 +112,10 @@ function checkUndone(view: FinalView, verb: Verb, target: string): void {
   const lives = [...ledger.intents.values()].filter((life) => life.target === target);
   const parked = lives.map(({ id }) => ledger.intent(id)).some((intent) => intent && isParkedForCause(view, intent));
   if (parked || isAtCeiling(view, INVERSE_OF[verb])) return;
-  // A server that reports an effect, and allows no read-back, is believed.
+  // A server that reports an effect, and allows no read-back, is believed: also when the one that it reported before comes later.
+  const { request } = last;
   const undoing = lives.flatMap((life) => (life.action === ACTION_OF[INVERSE_OF[verb]] ? life.requests : []));
-  const isBelieved = undoing.some(({ atMs, answer }) => atMs > last.atMs && answer === 'done');
+  const isBelieved = undoing.some(({ number, answer }) => number > request && answer === 'done');
   if (isBelieved && !checker.canBeReadBack(ACTION_OF[verb])) return;
   const since = own?.sent[0] ?? 0;
   if (world.effects.some((effect) => isByPerson(effect, target) && effect.atMs >= since - 60_000)) return;

@@ -137,10 +137,16 @@ export class Rollouts {
     return acted;
   }
 
-  private isReversed({ overriddenAt }: Episode, acted: Intent | undefined, { since }: RolloutState): boolean {
-    return (
-      acted !== undefined && overriddenAt !== undefined && overriddenAt >= since && !this.isOwn(acted, overriddenAt)
-    );
+  private isReversed(
+    { id, overriddenAt }: Episode,
+    acted: Intent | undefined,
+    { since }: Pick<RolloutState, 'since'>,
+  ): boolean {
+    if (!acted || overriddenAt === undefined || overriddenAt < since || this.isOwn(acted, overriddenAt)) return false;
+    // What this run has just seen reversed is still claimed in its input; what was released and is not undone yet is so in later ones too.
+    const { claims, episodes } = this.input.openState;
+    const wasSeen = episodes.some((before) => before.id === id && before.overriddenAt !== undefined);
+    return !wasSeen || !claims.some(({ episodeId }) => episodeId === id);
   }
 
   /** A plan of undos overrides the episodes of its targets: that is ours, and was planned because of the brake or for a person. */

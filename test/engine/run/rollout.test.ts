@@ -329,6 +329,18 @@ describe('the brake', () => {
     expect(await state()).toMatchObject({ braked: undefined, reversed: [] });
   });
 
+  it('does not count what a release of all could not give back yet', async () => {
+    begin(rolling(whole));
+    await on.run();
+    on.clock.pass(HOUR);
+    const { plan } = await planRelease(on.engine, 'ban', ADA);
+    on.engine.settings.act.ceilings = { run: { max: 1, percent: 1 }, day: { max: 1, percent: 1 } };
+    await on.apply(await on.approve(plan));
+    expect(on.platform.effects.filter((effect) => effect.startsWith('unban'))).toHaveLength(1);
+    await on.run();
+    expect(await state()).toMatchObject({ braked: undefined, reversed: [] });
+  });
+
   it('holds until a person resumes or restarts it, or the rule is another one', async () => {
     begin(rolling(whole));
     await expect(resumeRollout(on.engine, 'ban', ADA)).rejects.toThrow('the rollout of rule `ban` is not stopped');
