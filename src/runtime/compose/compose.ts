@@ -33,7 +33,7 @@ import { type KeptRules, RuleHolder, realFolders } from '../../rules/active/rule
 import { boundElsewhere, type SqlStore } from '../../store/sql-store.ts';
 import type { StoreHealth } from '../../store/sqlite/opened-file.ts';
 import { takeWriterLock } from '../../store/sqlite/writer-lock.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, pagesWithin } from '../config/config.ts';
 import { consoleDatabaseOf, credentialFault, isToken } from '../config/name-reader.ts';
 import { Alerts } from '../notify/alerts.ts';
 import { DatabaseAlert, Deliveries, type DeliveryLoop, QuietHours } from '../notify/delivery.ts';
@@ -177,7 +177,8 @@ interface NotificationParts {
 
 function composeNotifications(parts: NotificationParts): Notifications {
   const { store, health, clock, log } = parts;
-  const { webhooks, alertsTo, publicUrl, silenceMs } = parts.config.notify;
+  const { webhooks, alertsTo, silenceMs } = parts.config.notify;
+  const publicUrl = pagesWithin(parts.config.notify.publicUrl, parts.config.database);
   // Workers keep the schedule there, and none of their compositions lasts.
   const isShared = parts.config.database.kind === 'postgres';
   const recordedSilenceMs = isShared ? silenceMs : 0;

@@ -50,7 +50,7 @@ export function peoplePort(people: People, engine: Asks, performer: Performer, t
       const asked = { kind: 'device', id, owner: person } as const;
       const by = `person ${nameKey(person)}`;
       const problemOf = (rule: string) => people.rules().find((one) => one.id === rule)?.fix?.problem;
-      const found = lately.once(id, () => performer.perform('checkSubject', asked, { by }) as Promise<Found>);
+      const found = lately.once(id, person, () => performer.perform('checkSubject', asked, { by }) as Promise<Found>);
       return checkFor(problemOf, await withinPatience(found, engine.clock));
     },
   };
@@ -63,19 +63,23 @@ type Found = Output<'checkSubject'>;
  * device that is gone: those are kept here.
  */
 class Lately {
-  private readonly asked = new Map<string, { found: Promise<Found>; endedMs: number }>();
+  private readonly asked = new Map<string, { found: Promise<Found>; endedMs: number; person: string }>();
 
   constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
 
-  async once(device: string, ask: () => Promise<Found>): Promise<Found> {
+  async once(device: string, person: string, ask: () => Promise<Found>): Promise<Found> {
     const since = this.clock.monotonicMs() - CHECK_EVERY_MS;
     for (const [id, { endedMs }] of this.asked) if (endedMs <= since) this.asked.delete(id);
     const before = this.asked.get(device);
     if (before) {
-      const found = await before.found;
-      return found.isGone ? found : ask();
+      const found = await before.found.catch((error: unknown) => {
+        // It was not theirs: it may be of whoever asks now.
+        if (before.person !== person && error instanceof AppError && error.code === 'not_found') return undefined;
+        throw error;
+      });
+      return found?.isGone ? found : ask();
     }
-    const one = { found: ask(), endedMs: Number.POSITIVE_INFINITY };
+    const one = { found: ask(), endedMs: Number.POSITIVE_INFINITY, person };
     this.asked.set(device, one);
     return one.found.finally(() => {
       one.endedMs = this.clock.monotonicMs();

@@ -147,12 +147,16 @@ export interface PeopleSettings {
   listen: Address | undefined;
 }
 
+/** What addresses of the pages of one organization begin with: with PostgreSQL the path names it. */
+export function pagesWithin(url: string | undefined, database: Database): string | undefined {
+  return url !== undefined && database.kind === 'postgres' ? `${url}/orgs/${database.organization}` : url;
+}
+
 /** With PostgreSQL the path names the organization: its database alone makes and opens the link. */
 function readPeople(reader: ConfigReader, publicUrl: string | undefined, database: Database): PeopleSettings {
   const url = publicUrlOf(reader, 'TRUSTWARD_PEOPLE_URL') ?? publicUrl;
   const listen = reader.address('TRUSTWARD_PEOPLE_LISTEN', undefined, '127.0.0.1:8081');
-  const within = database.kind === 'postgres' ? `/orgs/${database.organization}` : '';
-  return { base: url === undefined ? undefined : `${url}${within}`, listen };
+  return { base: pagesWithin(url, database), listen };
 }
 
 /** For a command that reads nothing else of the configuration. Errors: AppError `config`. */

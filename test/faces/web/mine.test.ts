@@ -1,8 +1,10 @@
 // test: a person's own page: what a link shows of this person's devices, what it never shows, and that whatever opens nothing tells nothing.
+
 import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/base/time.ts';
 import type { Performer } from '../../../src/contract/table.ts';
 import { sqliteDatabase } from '../../../src/domain/database.ts';
+import { AppError } from '../../../src/domain/errors.ts';
 import { LANES } from '../../../src/domain/jobs.ts';
 import { PEOPLE_PATH, sealLink } from '../../../src/domain/person-link.ts';
 import { checkAgain } from '../../../src/engine/operate/check-again.ts';
@@ -346,6 +348,17 @@ describe('pressing again and again', () => {
     on.clock.pass(2_000);
     await post(path, { device: 'd1' });
     expect(asked).toEqual(['d1', 'd1']);
+  });
+
+  it('tells a new owner what was found, and not that the device was not the other one’s', async () => {
+    await banned();
+    const notTheirs = () => Promise.reject(new AppError('not_found', 'device d1 is not of this person'));
+    const { asked, post } = counting(() => (asked.length === 1 ? notTheirs() : Promise.resolve(found)));
+    await post(`${await linkOf()}/check`, { device: 'd1' });
+    on.platform.patch('d1', { Emails: [ADA, 'new@x.org'] });
+    await on.run('enforce');
+    const { text } = await post(`${await linkOf('new@x.org')}/check`, { device: 'd1' });
+    expect([asked, text.includes('no longer')]).toEqual([['d1', 'd1'], false]);
   });
 
   it('of many persons at once leaves operators their places in the queue, and each is served', async () => {

@@ -1,11 +1,14 @@
 // test: alerts: people are notified once when something begins to need them, about commands too, at night only what must be, with a link.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseWindows } from '../../../src/domain/change-window.ts';
+import { type PostgresDatabase, sqliteDatabase } from '../../../src/domain/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { AlertCode, Notification } from '../../../src/domain/notification.ts';
 import { addExemption, endExemption, resumeEverything, stopEverything } from '../../../src/engine/operate/commands.ts';
 import { answerPlan } from '../../../src/engine/operate/plans.ts';
 import { buildReport } from '../../../src/faces/report/build-report.ts';
+import { pagesWithin } from '../../../src/runtime/config/config.ts';
 import type { Alerts } from '../../../src/runtime/notify/alerts.ts';
 import { bodyOf, linkOf, QuietHours } from '../../../src/runtime/notify/delivery.ts';
 import { STEERING } from '../../../src/runtime/operations/acting.ts';
@@ -452,6 +455,19 @@ describe('the link of a message', () => {
     ],
   ])('%s', (_, about, expected) => {
     expect(linkOf({ about }, 'https://tw.example')).toBe(expected);
+  });
+
+  it('names the organization with PostgreSQL, whose endpoint has several', () => {
+    const database = {
+      kind: 'postgres',
+      url: 'postgres://db',
+      password: undefined,
+      organization: 'acme',
+      beside: 'acme/db',
+    };
+    const base = pagesWithin('https://tw.example', database as PostgresDatabase);
+    expect(linkOf({ about: { plan: 'p1' } }, base ?? '')).toBe('https://tw.example/orgs/acme/plans/p1');
+    expect(pagesWithin('https://tw.example', sqliteDatabase('t.db'))).toBe('https://tw.example');
   });
 
   it('is a member of the body, and absent without a public address', () => {
