@@ -98,8 +98,8 @@ function whyNot(view: FinalView, verb: Verb, target: string, rule: string, subje
   if ((episode.overridden_at !== null || isActedOn) && isReversed) return 'overridden';
   if (ledger.isRejected(id)) return 'rejected';
   // Told by a clock that was ahead.
-  const sql = 'SELECT 1 FROM notices WHERE episode_id = ? AND open = 1 AND due_at > ?';
-  if (ledger.db.get(sql, id, view.clock.nowMs())) return 'warned';
+  const sql = 'SELECT 1 FROM notices WHERE (episode_id = ? OR target = ?) AND open = 1 AND due_at > ?';
+  if (ledger.db.get(sql, id, target, view.clock.nowMs())) return 'warned';
   return intents.some((intent) => isParkedForCause(view, intent)) ? 'parked' : undefined;
 }
 

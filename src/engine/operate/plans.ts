@@ -147,10 +147,16 @@ function demandOpen({ daemonMode }: Engine, plan: Plan): void {
 }
 
 /**
- * `glass`: it may be done in a change window, for the reason that is given. Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may
+ * `glass`: it may be done in a change window, for the reason that is given. `byItself`: nobody asks for it now. Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may
  * be done. Single use, unless interrupted; one of which a change window holds a part is interrupted.
  */
-export async function applyPlan(engine: Engine, planId: string, operator: Operator, glass = false): Promise<Applied> {
+export async function applyPlan(
+  engine: Engine,
+  planId: string,
+  operator: Operator,
+  glass = false,
+  byItself = false,
+): Promise<Applied> {
   const found = await applicablePlan(engine, planId, glass);
   const plan = glass ? await letThrough(engine, found, said(operator)) : found;
   // The entry of the broken glass has the reason.
@@ -158,7 +164,7 @@ export async function applyPlan(engine: Engine, planId: string, operator: Operat
   const context = await planContext(engine, plan);
   const rest = await restToApply(engine, context, plan);
   if (releasedRule(plan) !== undefined) return applyRelease(engine, context, plan, rest, who);
-  const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest, context));
+  const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest, context), byItself);
   if (opened.noticeMs > 0) await waitLonger(engine, plan, opened.noticeMs);
   if (opened.waiting !== undefined && opened.fresh.length + opened.again.length === 0)
     throw new AppError('conflict', opened.waiting);
@@ -186,7 +192,7 @@ export async function applyWarned(engine: Engine, run: Pick<Run, 'mode'>): Promi
     for (const plan of await engine.store.plans({ status }, PLANS_MAX)) {
       if (!plan.intents.some(({ basis }) => basis.some(({ rule }) => warning.has(rule)))) continue;
       try {
-        await applyPlan(engine, plan.id, { by: plan.decidedBy ?? '', reason: undefined });
+        await applyPlan(engine, plan.id, { by: plan.decidedBy ?? '', reason: undefined }, false, true);
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'conflict')) throw error;
       }
@@ -251,6 +257,7 @@ interface OpenedIntents {
   noticeMs: number;
 }
 
+const FAILED = 'it failed before: it is tried again when a person applies the plan again';
 const WAITING: ReadonlySet<ReasonCode> = new Set(['frozen', 'outside_window', 'notice']);
 
 /** Errors: AppError `conflict` when nothing may be called now; the plan keeps its status. */
@@ -260,6 +267,7 @@ function openIntents(
   rest: readonly PlannedIntent[],
   ask: Ask,
   factsOf: FactsOfPlanned,
+  byItself: boolean,
 ): OpenedIntents {
   const opened: OpenedIntents = { fresh: [], again: [], refused: [], waiting: undefined, noticeMs: 0 };
   const begun = new Set<string>();
@@ -284,7 +292,10 @@ function openIntents(
     const mode = leastMode(...facts.basis.map(({ ruleNow }) => ruleNow?.mode ?? 'off'), engine.daemonMode);
     const grounds = groundsOf(planned);
     const isTwice = grounds.some((ground) => begun.has(ground));
+    // A person who applies it again wants it tried now; a run that only does what has become due does not.
+    if (byItself && failed) opened.waiting ??= FAILED;
     if (refused) opened.refused.push({ action, target, reason: refused.reasonText });
+    else if (byItself && failed) opened.refused.push({ action, target, reason: FAILED });
     else if (isTwice)
       opened.refused.push({ action, target, reason: 'another entry of this plan does it for that match' });
     else if (failed) opened.again.push(openAgain({ ...failed, basis, settings, effect, approved: true }, mode));

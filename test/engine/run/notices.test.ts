@@ -364,6 +364,23 @@ describe('a rule that warns first', () => {
     expect(on.platform.sent).toEqual(['ban S-d1']);
   });
 
+  it('tries nothing of its plan again that was refused: a person does', async () => {
+    const post = begin({ mode: 'approve' });
+    on.rules(banRule({ mode: 'approve', more: NOTICE }), banRule({ id: 'other', mode: 'approve', field: 'Other' }));
+    on.platform.addDevice('d1', BAD);
+    on.platform.addDevice('d2', { MdmData: { Other: 'TRUE' } });
+    const plan = await on.approve((await on.run()).plan);
+    on.platform.answers.set('S-d2', ['forbidden', 'done']);
+    await on.apply(plan);
+    expect(on.platform.sent).toEqual(['ban S-d2']);
+    for (let runs = 0; runs < 3; runs += 1) await round(post);
+    expect(on.platform.sent).toEqual(['ban S-d2']);
+    await on.apply(plan);
+    expect(on.platform.effects).toEqual(['ban S-d2']);
+    await round(post, 25 * HOUR);
+    expect(on.platform.effects).toEqual(['ban S-d2', 'ban S-d1']);
+  });
+
   it('does not wait for an owner who has it no longer, and was never warned, where a person approved it', async () => {
     const post = begin({ mode: 'approve' });
     on.platform.addDevice('d1', { ...BAD, Emails: ['ana@example.com', 'bo@example.com'] });
