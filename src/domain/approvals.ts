@@ -7,7 +7,7 @@ export interface Approval {
   people: number;
   /** Each of them is in one of these; empty: in whichever. */
   groups: readonly string[];
-  /** Whoever asked for the plan's run, or for the release, is at most the first of several. */
+  /** Whoever asked for the plan's run, or for the release, or signed the rules, is at most the first of several. */
   notSelf: boolean;
   /** Empty lists: all. */
   rules: readonly string[];
@@ -27,6 +27,8 @@ export interface PersonsToken {
 export interface Approvals {
   approvals: readonly Approval[];
   tokens: readonly PersonsToken[];
+  /** Who signed the rule set: the addresses. */
+  signedBy?: readonly string[] | undefined;
 }
 
 /** A yes as the audit has it. */
@@ -145,7 +147,7 @@ function isSameVoter(one: Yes, voter: Voter, all: Approvals): boolean {
   return other !== undefined && isSame(other, voter);
 }
 
-/** INVARIANT: of whoever asked for it, one yes counts, and never the last that is needed. */
+/** INVARIANT: of those who asked for it or signed the rules, one yes counts, and never the last that is needed. */
 function shortOf(needed: readonly Approval[], given: readonly Yes[], asked: string | undefined, all: Approvals) {
   const asker = asked === undefined ? undefined : voterOf({ by: asked, groups: [] }, all);
   return needed.flatMap((approval) => {
@@ -156,12 +158,20 @@ function shortOf(needed: readonly Approval[], given: readonly Yes[], asked: stri
       if (!voter || voters.some((one) => isSame(one, voter))) continue;
       if (groups.length === 0 || groups.some((group) => voter.groups.has(group))) voters.push(voter);
     }
-    const isSelf = (one: Voter) => notSelf && asker !== undefined && isSame(one, asker);
+    const signers = all.signedBy ?? [];
+    const isSelf = (one: Voter) =>
+      notSelf && ((asker !== undefined && isSame(one, asker)) || one.names.some((name) => signers.includes(name)));
     const others = voters.filter((one) => !isSelf(one)).length;
     const missing = Math.max(people - voters.length, Math.max(1, people - 1) - others);
-    return missing > 0 ? [{ approval, missing, notOf: notSelf && asker ? asked : undefined }] : [];
+    const notOf = [
+      ...(asker && asked !== undefined ? [`${actorText(asked)}, who asked for it`] : []),
+      ...signers.map(signerText),
+    ];
+    return missing > 0 ? [{ approval, missing, notOf: notSelf ? notOf : [] }] : [];
   });
 }
+
+const signerText = (name: string) => `${name}, who signed the rules`;
 
 /** `one more yes of security`; undefined: nothing is missing. */
 export function missingFor(
@@ -172,7 +182,7 @@ export function missingFor(
 ): string | undefined {
   const texts = shortOf(needed, given, asked, all).map(({ approval: { groups }, missing, notOf }) => {
     const of = groups.length === 0 ? '' : ` of ${groups.join(' or ')}`;
-    const not = notOf === undefined ? '' : `, not of ${actorText(notOf)}, who asked for it`;
+    const not = notOf.length === 0 ? '' : `, not of ${notOf.join(', or of ')}`;
     return `${missing === 1 ? 'one' : missing}${given.length > 0 ? ' more' : ''} ${missing === 1 ? 'yes' : 'yeses'}${of}${not}`;
   });
   return texts.length === 0 ? undefined : [...new Set(texts)].join(', and ');

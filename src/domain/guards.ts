@@ -21,6 +21,8 @@ export interface Guards {
   perDay: number | undefined;
   /** Of `approvals.yaml`: absent without such a file. */
   approvals?: Approvals | undefined;
+  /** The addresses of those whose signatures cover the set; absent where none is asked for. */
+  signedBy?: string[] | undefined;
 }
 
 /** Of the set that these rules are of: undefined without a guards file. */

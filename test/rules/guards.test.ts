@@ -8,7 +8,8 @@ import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { recordedRules } from '../../src/history/replay/gated-again.ts';
 import { activate } from '../../src/rules/active/rule-holder.ts';
 import { problemLine } from '../../src/rules/language/problem.ts';
-import { filesOf, loadRules, parseRuleSet } from '../../src/rules/load/read-rule.ts';
+import { filesOf } from '../../src/rules/load/guards-file.ts';
+import { loadRules, parseRuleSet } from '../../src/rules/load/read-rule.ts';
 
 let dir: string;
 beforeEach(() => {

@@ -9,6 +9,7 @@ import type { Checkpointer } from '../../domain/checkpoint.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { aboutText, type Exemption, type ExemptionSettings, type MemberReader } from '../../domain/exemption.ts';
 import { ownText } from '../../domain/facts.ts';
+import { guardsOf } from '../../domain/guards.ts';
 import type { IdentityReader } from '../../domain/identity.ts';
 import { type Intent, timesRefused } from '../../domain/intent.ts';
 import type { Lists } from '../../domain/lists.ts';
@@ -342,12 +343,22 @@ export function newRun(
 }
 
 export async function beginRun(
-  { store }: Pick<Engine, 'store'>,
+  { store, active }: Pick<Engine, 'store' | 'active'>,
   run: NewRun,
   { by, onceId }: Pick<RunRequest, 'by' | 'onceId'> = {},
 ): Promise<Run> {
   const { id, mode, silentSince, daemonMode, trigger, rules, ruleSetHash: ruleSet } = run;
-  const body = { run: id, mode, silentSince, daemonMode, trigger, by, rules, ruleSet };
+  const body = {
+    run: id,
+    mode,
+    silentSince,
+    daemonMode,
+    trigger,
+    by,
+    rules,
+    ruleSet,
+    signedBy: guardsOf(active().rules)?.signedBy,
+  };
   return store.beginRun(run, [{ kind: 'run.started', body }], onceId);
 }
 

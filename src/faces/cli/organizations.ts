@@ -73,18 +73,21 @@ function sameCredentials(organizations: readonly Organization[]): string[] {
 
 /** Each set of rules is loaded once, however many organizations have it. */
 async function ruleFaults(organizations: readonly Organization[]): Promise<string[]> {
-  const sets = new Map<string, { rulesDir: string; webhooks: readonly string[]; files: string[] }>();
+  const sets = new Map<
+    string,
+    { rulesDir: string; rulesSigners: string | undefined; webhooks: readonly string[]; files: string[] }
+  >();
   for (const { file, outline } of organizations) {
-    const { rulesDir, webhooks } = outline;
+    const { rulesDir, rulesSigners, webhooks } = outline;
     const key = JSON.stringify([rulesDir, webhooks]);
     const known = sets.get(key);
     if (known) known.files.push(file);
-    else sets.set(key, { rulesDir, webhooks, files: [file] });
+    else sets.set(key, { rulesDir, rulesSigners, webhooks, files: [file] });
   }
   const faults: string[] = [];
-  for (const { rulesDir, webhooks, files } of sets.values()) {
+  for (const { rulesDir, rulesSigners, webhooks, files } of sets.values()) {
     try {
-      await loadRuleFolder(rulesDir, actionsWith(webhooks));
+      await loadRuleFolder(rulesDir, actionsWith(webhooks), undefined, undefined, rulesSigners);
     } catch (error) {
       const [first = '', ...more] = files;
       const whose = more.length === 0 ? first : `${first} and ${more.length} more`;

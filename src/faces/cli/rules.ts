@@ -1,6 +1,9 @@
-// cli: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files, without the API. A database that there is only adds words.
+// cli: `rules check`, `rules test`, `rules schema`, `rules list`, `rules sign`: about rule files, without the API. A database that there is only adds words.
 
-import { dirname, resolve } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { didYouMean } from '../../base/nearest-name.ts';
 import { shellWord } from '../../base/text.ts';
 import { formatDuration } from '../../base/time.ts';
@@ -18,6 +21,7 @@ import { rulesThatLose } from '../../rules/compile/expressions.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { unusedLists } from '../../rules/load/named-lists.ts';
 import { rulesJsonSchema } from '../../rules/load/read-rule.ts';
+import { listOf, NAMESPACE, SIGNATURE_FILE, signatureWith, withSignature } from '../../rules/load/signatures.ts';
 import { rulesBeyondHistory } from '../../rules/look-back.ts';
 import { failingRules, formatTestReport, runRuleTests } from '../../rules/rule-tests/run-tests.ts';
 import { readHistory } from '../../runtime/config/config.ts';
@@ -48,13 +52,55 @@ async function load(io: Io, options: CommonOptions): ReturnType<typeof loadRuleF
   return loadRuleFolder(await rulesDirOf(io, options), ACTIONS);
 }
 
+/** Whoever made the last signature stays beside it. Errors: as loadRuleFolder; AppError `usage` for a key. */
+export async function rulesSignCommand(io: Io, options: CommonOptions & { key?: string }): Promise<number> {
+  const format = outputOf(options, ['text'] as const, 'text');
+  const { key } = options;
+  if (key === undefined)
+    throw new AppError('usage', 'give the private key in --key FILE: of SSH, or of Ed25519 in PEM');
+  const { read } = await load(io, options);
+  const lines: string[] = [];
+  for (const dir of foldersIn(await rulesDirOf(io, options))) {
+    const list = listOf(read.filter((one) => one.dir === dir));
+    const file = join(dir, SIGNATURE_FILE);
+    const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+    const { text, line } = withSignature(before, list, signatureOf(key, list));
+    writeFileSync(`${file}.new`, text);
+    renameSync(`${file}.new`, file);
+    lines.push(`signed ${plural(list.split('\n').length - 2, 'file')} of \`${dir}\` in \`${file}\``);
+    if (!lines.some((one) => one.endsWith(line)))
+      lines.unshift(`the line of this key in TRUSTWARD_RULES_SIGNERS, with your address: you@example.com ${line}`);
+  }
+  write(io, { ...options, format }, lines.join('\n'));
+  return 0;
+}
+
+/** Errors: AppError `usage`. */
+function signatureOf(file: string, list: string): string {
+  const pem = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  if (pem.startsWith('-----BEGIN PRIVATE KEY-----')) {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return signatureWith(key, list);
+  }
+  const args = ['-Y', 'sign', '-n', NAMESPACE, '-f', file];
+  const made = spawnSync('ssh-keygen', args, { input: list, encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'] });
+  if (made.status === 0) return made.stdout;
+  const why = made.error
+    ? '`ssh-keygen` cannot be started'
+    : showHidden((made.stderr ?? '').trim().split('\n').at(-1) ?? '');
+  const other = 'a key that needs nothing else is made by `openssl genpkey -algorithm ed25519 -out FILE`';
+  throw new AppError('usage', `\`${file}\` does not sign: ${why}; ${other}`);
+}
+
 export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const { rules, lists: named } = await load(io, options);
+  const { env } = await withSettings(io, options);
+  const signers = env.TRUSTWARD_RULES_SIGNERS?.trim() || undefined;
+  const dir = await rulesDirOf(io, options);
+  const { rules, lists: named } = await loadRuleFolder(dir, ACTIONS, undefined, undefined, signers);
   const almost = await almostIn(io, options, rules);
   const unused = unusedLists(named, rules);
   const ids = rules.map(({ id }) => id);
-  const { env } = await withSettings(io, options);
   const lists = listsOf(env);
   const lost = lists === 'v1' ? [] : rulesThatLose(rules);
   const keepMs = historyMsOf(env);
@@ -64,7 +110,8 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
   const failing = failingRules(runRuleTests(rules));
   const guards = guardsOf(rules);
   const guarding = guards ? guardLines(guards) : [];
-  const folders = shellWord(await rulesDirOf(io, options));
+  const signedBy = guards?.signedBy;
+  const folders = shellWord(dir);
   write(
     io,
     options,
@@ -78,11 +125,12 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
           ...(helpless.length > 0 && { noticeWithoutFix: helpless.map(({ id }) => id) }),
           ...(almost.length > 0 && { almostValues: almost.map(({ text: _, ...one }) => one) }),
           ...(failing.length > 0 && { failing }),
-          ...(guards && { guards: guarding }),
+          ...(guarding.length > 0 && { guards: guarding }),
+          ...(signedBy && { signedBy }),
           ...(unused.length > 0 && { unusedLists: unused.map(({ name }) => name) }),
         })
       : [
-          `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded`,
+          `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded${signedBy ? `, all signed by ${signedBy.join(' and ')}` : ''}`,
           ...failing.map(
             ({ rule, failed, of }) =>
               `rule \`${rule}\` fails ${failed} of its own ${plural(of, 'test')}, and would be in force all the same: \`trustward rules test --rules ${folders}\` shows what was expected`,

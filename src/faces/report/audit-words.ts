@@ -114,6 +114,12 @@ function rulesIn(body: Facts): string[] {
   return [...new Set(all.filter((rule) => typeof rule === 'string'))];
 }
 
+/** Who vouches for the rules. */
+function signedWords({ signedBy }: Facts): string {
+  const names = Array.isArray(signedBy) ? signedBy.map((name) => shownName(String(name))) : [];
+  return names.length === 0 ? '' : `, with rules that ${listed(names)} signed`;
+}
+
 /** A reason may name a record, which has an id alone: who needs it finds it in the details. */
 const OF_RECORD = / (action|plan|exemption) [0-9a-hjkmnp-tv-z]{26}(?![0-9a-z])/g;
 
@@ -251,7 +257,7 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   'run.started': {
     words: (told) => {
       const how = told.has('by') ? `, asked for by ${told.by()}` : ` ${TRIGGERS[told.of('trigger')] ?? ''}`;
-      return `${asSentence(told.run)} began${how}, in mode ${told.of('mode')}`;
+      return `${asSentence(told.run)} began${how}, in mode ${told.of('mode')}${signedWords(told.body)}`;
     },
   },
   'run.finished': { words: ({ run }) => `${asSentence(run)} was completed` },
@@ -263,7 +269,7 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   'plans.dropped': {
     words: (told) => `The contents of ${plural(told.number('plans'), 'old plan')} were removed`,
   },
-  'rules.loaded': { words: (told) => `The rules in ${told.of('rulesDir')} were loaded` },
+  'rules.loaded': { words: (told) => `The rules in ${told.of('rulesDir')} were loaded${signedWords(told.body)}` },
   'rules.rejected': {
     words: (told) => `The rules in ${told.of('rulesDir')} were refused${told.because('refused')}`,
   },

@@ -3,9 +3,10 @@
 
 import { existsSync, realpathSync } from 'node:fs';
 import { opendir, stat } from 'node:fs/promises';
-import { basename, delimiter, join, resolve } from 'node:path';
+import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import type { ActionName, ActionTraits } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
+import { guardsOf } from '../../domain/guards.ts';
 import type { Lists } from '../../domain/lists.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import type { Evaluator } from '../../domain/verdict.ts';
@@ -14,8 +15,11 @@ import { refusalText } from '../../faces/report/fact-text.ts';
 import { compileRules } from '../judge/evaluator.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { problemLine } from '../language/problem.ts';
+import { filesOf } from '../load/guards-file.ts';
 import type { NamedLists } from '../load/named-lists.ts';
-import { filesOf, type KnownRules, loadRules, type RuleFolder } from '../load/read-rule.ts';
+import { type KnownRules, loadRules, type RuleFolder } from '../load/read-rule.ts';
+import { readRuleFile } from '../load/rule-text.ts';
+import { readSigners, SIGNATURE_FILE, signedSet, whoSigned } from '../load/signatures.ts';
 
 // The folders of one rule set. In: their text, as a setting or an option has it: one folder, or several as in PATH (`shared:own`). Out: folders,
 // and how the files of each are called. A folder of that very name counts as one, whatever is in its name.
@@ -55,7 +59,7 @@ export function realFolders(text: string): string {
 
 /** A set that was loaded, and the lists beside it, also those that no rule reads. */
 interface RuleSet {
-  rules: readonly LoadedRule[];
+  rules: LoadedRule[];
   hash: string;
   lists: NamedLists;
 }
@@ -175,7 +179,8 @@ async function lookInto(looks: string[], dir: string, below: string, depth: numb
       else if (depth < FOLDERS_DEEP_MAX) await lookInto(looks, dir, path, depth + 1);
     }
   } catch {
-    looks.push(`${below} cannot be read`);
+    // Also a file that is watched itself.
+    looks.push(await lookAt(join(dir, below)));
   }
 }
 
@@ -230,6 +235,8 @@ interface RuleChange {
   /** Of the set that is active afterwards; undefined: there is none. */
   hash: string | undefined;
   refused: string | undefined;
+  /** Of a set that is in order now. */
+  signedBy: string[] | undefined;
 }
 
 export class RuleHolder {
@@ -251,6 +258,7 @@ export class RuleHolder {
     private readonly lists: Lists = 'v1',
     private readonly known?: KnownRules,
     private readonly kept?: KeptRules,
+    private readonly signers?: string,
   ) {
     this.reads = new BoundedRead(clock, LOAD_MS_MAX);
   }
@@ -297,14 +305,15 @@ export class RuleHolder {
     const refused = 'error' in found ? found.error.message : undefined;
     const before = this.current?.hash;
     const hash = 'error' in found ? before : found.hash;
-    if (hash !== before || refused !== this.refusal?.join('\n')) await record({ hash, refused });
+    if (hash !== before || refused !== this.refusal?.join('\n'))
+      await record({ hash, refused, signedBy: 'error' in found ? undefined : guardsOf(found.rules)?.signedBy });
     this.take(found);
     return refused;
   }
 
   private async look(signal?: AbortSignal): Promise<Found> {
     try {
-      const read = (over: AbortSignal) => loadRuleFolder(this.dir, this.traits, over, this.known);
+      const read = (over: AbortSignal) => loadRuleFolder(this.dir, this.traits, over, this.known, this.signers);
       const found = await this.reads.of(read, signal);
       return found === 'late' ? this.late() : found;
     } catch (error) {
@@ -392,13 +401,14 @@ function sharingEvents(lists: Lists): (rules: readonly LoadedRule[]) => Evaluato
   };
 }
 
-/** `folders`: one, or several as in PATH. Errors: AppError `rules`, with every problem of every file, one per line; also without any rule. */
+/** `folders`: one, or several as in PATH. `signers`: the file of those who have to vouch for all that is read; undefined: nobody has to. Errors: AppError `rules`, with every problem of every file, one per line; also without any rule. */
 export async function loadRuleFolder(
   folders: string,
   traits: ReadonlyMap<ActionName, ActionTraits>,
   signal?: AbortSignal,
   known?: KnownRules,
-): Promise<RuleSet> {
+  signers?: string,
+): Promise<RuleSet & Pick<Awaited<ReturnType<typeof loadRules>>, 'read'>> {
   const dirs = foldersIn(folders);
   const set = await loadRules(labelled(dirs), { traits, known }, signal).catch((error: NodeJS.ErrnoException) => {
     if (error.code === undefined) throw error;
@@ -411,7 +421,33 @@ export async function loadRuleFolder(
     const what = `there is no rule in \`${folders}\`: nothing can be judged or undone`;
     throw new AppError('rules', `${what}; add a rule file, or give its folder in TRUSTWARD_RULES or --rules`);
   }
-  return set;
+  return signers === undefined ? set : vouchedFor(set, labelled(dirs), signers);
+}
+
+/** Each folder has a signature of its own. Errors: AppError `rules`, one line for whatever is not covered. */
+async function vouchedFor<Set extends Awaited<ReturnType<typeof loadRules>>>(
+  set: Set,
+  folders: readonly RuleFolder[],
+  file: string,
+): Promise<Set> {
+  const listed = await readRuleFile(dirname(resolve(file)), basename(file), 'list of signers');
+  if (typeof listed !== 'string')
+    throw new AppError('rules', `${file}:1:1: ${listed.message}: TRUSTWARD_RULES_SIGNERS names who may sign the rules`);
+  const signers = readSigners(listed, file);
+  const [names, problems, files]: [string[], string[], { file: string; text: string }[]] = [[], [], []];
+  for (const { dir, label } of folders) {
+    const text = await readRuleFile(dir, SIGNATURE_FILE, 'signature');
+    const of = whoSigned(
+      text,
+      set.read.filter((one) => one.dir === dir),
+      signers,
+    );
+    names.push(...of.signedBy);
+    problems.push(...of.problems.map((problem) => problemLine({ ...problem, file: `${label}${problem.file}` })));
+    if (typeof text === 'string') files.push({ file: `${label}${SIGNATURE_FILE}`, text });
+  }
+  if (problems.length > 0) throw new AppError('rules', problems.join('\n'));
+  return signedSet(set, [...new Set(names)].sort(), files);
 }
 
 function isIn(dir: string, path: string | undefined): boolean {

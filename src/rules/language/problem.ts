@@ -14,6 +14,7 @@ export type ProblemCode =
   | 'unit' // a duration or a timestamp in the wrong unit
   | 'value' // a value that the field cannot have
   | 'action' // no such action, or not for this subject, or wrong settings
+  | 'signature' // not covered by whom TRUSTWARD_RULES_SIGNERS names
   | 'reads_own_effect' // `when` reads the field that the action writes
   | 'fresh';
 

@@ -25,9 +25,9 @@ export function isGuardsFile(file: string): boolean {
   return /^(guards|approvals)\.(ya?ml|json)$/.test(basename(file)) && !isListFile(file);
 }
 
-/** Neither guards nor a list. */
+/** Neither guards nor a list, nor the signatures of a stored set. */
 export function isRuleFile(file: string): boolean {
-  return !isGuardsFile(file) && !isListFile(file);
+  return !isGuardsFile(file) && !isListFile(file) && !/(^|\/)rules\.sig$/.test(file);
 }
 
 /** Of a file below the top of its folder. */
@@ -62,6 +62,12 @@ export function readGuards(
 /** Every rule of a set has its guards, so that whoever has rules has them. */
 export function guardedBy(rules: LoadedRule[], guards: LoadedGuards | undefined): LoadedRule[] {
   return guards ? rules.map((rule) => ({ ...rule, guards })) : rules;
+}
+
+/** The texts of a set's files, by their paths: what a stored set is read from again. */
+export function filesOf(rules: readonly LoadedRule[]): Map<string, string> {
+  const files = rules.flatMap(({ file, text, lists, guards }) => [{ file, text }, ...lists, ...(guards?.files ?? [])]);
+  return new Map(files.map(({ file, text }) => [file, text]));
 }
 
 /** For the hash of a set: what decides, and the reasons that people read. A set without guards has the hash that it had before there were any. */

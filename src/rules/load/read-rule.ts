@@ -44,6 +44,7 @@ import {
   readRuleText,
   ruleSchema,
 } from './rule-text.ts';
+import type { TextRead } from './signatures.ts';
 
 // Zod's issues about a rule file → problems in plain words: what was expected, what was found, and the nearest known
 // name.
@@ -575,6 +576,8 @@ interface RuleSetLoad {
   hash: string;
   /** All that the folders have, by their names. */
   lists: NamedLists;
+  /** Every text, as it was read, with the folder that it is of. */
+  read: (TextRead & { dir: string })[];
 }
 
 /** One of several folders whose rules make one set. */
@@ -625,12 +628,15 @@ export async function loadRules(
     problems.push(...found.problems.map((problem) => ({ ...problem, file: `${folder.label}${problem.file}` })));
     folders.push({ ...folder, files: found.files });
   }
+  const read: RuleSetLoad['read'] = [];
   const texts = async (isWanted: (file: string) => boolean, what: string) => {
     const found: (readonly [file: string, text: string | RuleProblem, name: string])[] = [];
     for (const { dir, label, files } of folders) {
       for (const name of files.filter((one) => isWanted(`${label}${one}`))) {
         signal?.throwIfAborted();
-        found.push([`${label}${name}`, await readRuleFile(dir, name, what), name]);
+        const text = await readRuleFile(dir, name, what);
+        if (typeof text === 'string') read.push({ dir, name, text });
+        found.push([`${label}${name}`, text, name]);
       }
     }
     return found;
@@ -654,13 +660,7 @@ export async function loadRules(
   const set = problems.length === 0 ? { rules, actions: options.traits } : undefined;
   const { guards, problems: ofGuards } = readGuards(await texts(isGuardsFile, 'file of guards'), set);
   const hash = digestOf([...rules.map(({ id, hash }) => [id, hash]), ...meaningOf(guards)]);
-  return { rules: guardedBy(rules, guards), problems: [...problems, ...ofGuards].sort(byPosition), hash, lists };
-}
-
-/** The texts of a set's files, by their paths: what a stored set is read from again. */
-export function filesOf(rules: readonly LoadedRule[]): Map<string, string> {
-  const files = rules.flatMap(({ file, text, lists, guards }) => [{ file, text }, ...lists, ...(guards?.files ?? [])]);
-  return new Map(files.map(({ file, text }) => [file, text]));
+  return { rules: guardedBy(rules, guards), problems: [...problems, ...ofGuards].sort(byPosition), hash, lists, read };
 }
 
 /** The rules among the files of a stored set, read again with its lists and guards. */

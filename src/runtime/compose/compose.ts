@@ -289,8 +289,11 @@ async function loadParts(config: Config, chosen: readonly string[], place?: Plac
   const actions = actionsWith(webhooks);
   const { part, knownRules, lastGood, looks } = place ?? {};
   const kept =
-    organization === undefined ? undefined : lastGood?.of(organization, [config.rulesDir, webhooks, config.lists]);
-  const rules = new RuleHolder(config.rulesDir, actions, log, systemClock, config.lists, knownRules, kept);
+    organization === undefined
+      ? undefined
+      : lastGood?.of(organization, [config.rulesDir, config.rulesSigners, webhooks, config.lists]);
+  const { rulesDir, rulesSigners, lists } = config;
+  const rules = new RuleHolder(rulesDir, actions, log, systemClock, lists, knownRules, kept, rulesSigners);
   if (part === 'endpoint' || kept) await rules.begin();
   else await rules.load();
   if (chosen.length > 0) demandActive(rules.active(), chosen);

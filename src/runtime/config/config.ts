@@ -361,6 +361,8 @@ export interface Config extends HistorySettings {
   db: string;
   database: Database;
   rulesDir: string;
+  /** The file of those who may sign rules; undefined: rules need no signature. */
+  rulesSigners: string | undefined;
   schedule: string;
   /** The time between two looks at the event log, ms; 0: none. */
   watchMs: number;
@@ -446,6 +448,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     db: database.kind === 'sqlite' ? database.file : database.url,
     database,
     rulesDir: flags.rules ?? rules ?? 'rules',
+    rulesSigners: reader.text('TRUSTWARD_RULES_SIGNERS'),
     schedule: scheduleIn(reader, flags.schedule, demo),
     watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
     mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),

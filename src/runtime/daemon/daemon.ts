@@ -160,7 +160,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const looks = state.watch.untilEnding(ending.asked);
   const evidence = dailyEvidenceOf(composition).untilEnding(ending.asked);
   const ruleWatch = watchFolders(
-    foldersIn(config.rulesDir),
+    [...foldersIn(config.rulesDir), ...(config.rulesSigners === undefined ? [] : [config.rulesSigners])],
     engine.clock,
     (ending) => reloadRules(composition, ending),
     (error) => log.error({}, `the rules could not be reloaded: ${lineOf(error)}`),
@@ -199,9 +199,9 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
 async function reloadRules(composition: Composition, ending: AbortSignal): Promise<boolean> {
   const { config, engine, rules } = composition;
   const { hash: before } = rules.active();
-  await rules.reload(({ hash, refused }) => {
+  await rules.reload(({ hash, refused, signedBy }) => {
     const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
-    return engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
+    return engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused, signedBy } }]);
   }, ending);
   if (rules.active().hash !== before) reportLists(composition);
   return !rules.isLate;

@@ -258,7 +258,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
   });
   engine.afterwards = () => alerted(composition, jobs, organization);
   const ruleWatch = watchFolders(
-    foldersIn(config.rulesDir),
+    [...foldersIn(config.rulesDir), ...(config.rulesSigners === undefined ? [] : [config.rulesSigners])],
     clock,
     // The audit names the rules that a worker's runs are made with.
     async (over) => {

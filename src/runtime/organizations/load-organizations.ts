@@ -200,7 +200,7 @@ function problemOf(
 
 export interface Organization extends OrganizationFile {
   /** What is known of its configuration without a credential. */
-  outline: Pick<Config, 'lists' | 'mode' | 'schedule' | 'watchMs' | 'rulesDir'> & {
+  outline: Pick<Config, 'lists' | 'mode' | 'schedule' | 'watchMs' | 'rulesDir' | 'rulesSigners'> & {
     address: string;
     webhooks: readonly string[];
     /** It has a mail server. */
@@ -310,9 +310,9 @@ async function addChecked(set: OrganizationSet, organization: OrganizationFile, 
 }
 
 function outlineOf(config: Config, mails: boolean): Organization['outline'] {
-  const { api, lists, mode, schedule, watchMs, rulesDir, notify } = config;
+  const { api, lists, mode, schedule, watchMs, rulesDir, rulesSigners, notify } = config;
   const webhooks = [...notify.webhooks.keys()];
-  return { lists, mode, schedule, watchMs, rulesDir, address: api?.url ?? '', webhooks, mails };
+  return { lists, mode, schedule, watchMs, rulesDir, rulesSigners, address: api?.url ?? '', webhooks, mails };
 }
 
 async function missingFolders({ file, settings, positionOf }: SettingsOfFile): Promise<OrganizationProblem[]> {

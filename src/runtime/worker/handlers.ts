@@ -6,6 +6,7 @@ import { DAY_MS, MINUTE_MS, spanText, timeText } from '../../base/time.ts';
 import { type AuditEntry, entryBody } from '../../domain/audit-entry.ts';
 import { AppError, type ErrorCode, lineOf } from '../../domain/errors.ts';
 import { ownText } from '../../domain/facts.ts';
+import { guardsOf } from '../../domain/guards.ts';
 import {
   JOB_KIND_NAMES,
   JOB_KINDS,
@@ -57,8 +58,9 @@ async function auditRules({ config, engine, rules }: Composition, kept: KeptRule
   const { store } = engine;
   if (refused !== (await lastRefusal(store))) {
     const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
+    const signedBy = refused === undefined ? guardsOf(rules.all())?.signedBy : undefined;
     const hash = rules.all().length > 0 ? rules.active().hash : undefined;
-    await store.appendAudit([{ kind, body: { rulesDir: named(rulesDir), hash, refused } }]);
+    await store.appendAudit([{ kind, body: { rulesDir: named(rulesDir), hash, refused, signedBy } }]);
   }
   kept.audited = { refused };
 }

@@ -30,7 +30,10 @@ export interface WorkedOn {
   id: string;
   name: string;
   /** What of its configuration needs no credential. */
-  outline: Pick<Config, 'schedule' | 'watchMs' | 'mode' | 'rulesDir'> & { webhooks: readonly string[]; mails: boolean };
+  outline: Pick<Config, 'schedule' | 'watchMs' | 'mode' | 'rulesDir' | 'rulesSigners'> & {
+    webhooks: readonly string[];
+    mails: boolean;
+  };
 }
 
 export interface Organizations {
@@ -86,9 +89,9 @@ function onlyOne(env: Environment, flags: Flags): Organizations {
     if (id !== DEFAULT_ORGANIZATION) throw notConfigured(id);
     return readConfig(env, flags, DEFAULT_ORGANIZATION, mayLack);
   };
-  const { schedule, watchMs, mode, rulesDir, notify, mail } = read(DEFAULT_ORGANIZATION);
+  const { schedule, watchMs, mode, rulesDir, rulesSigners, notify, mail } = read(DEFAULT_ORGANIZATION);
   const [webhooks, mails] = [[...notify.webhooks.keys()], mail.smtp !== undefined];
-  const outline = { schedule, watchMs, mode, rulesDir, webhooks, mails };
+  const outline = { schedule, watchMs, mode, rulesDir, rulesSigners, webhooks, mails };
   const one = { id: DEFAULT_ORGANIZATION, name: DEFAULT_ORGANIZATION, outline };
   return {
     all: () => [one],
@@ -258,11 +261,11 @@ export class OrganizationLines {
   }
 
   private async readSet(set: RuleSet): Promise<void> {
-    const { rulesDir, webhooks } = set.outline;
+    const { rulesDir, rulesSigners, webhooks } = set.outline;
     const traits = actionsWith(webhooks);
     const before = set.problems?.join('\n');
     try {
-      const read = (over: AbortSignal) => loadRuleFolder(rulesDir, traits, over, this.known);
+      const read = (over: AbortSignal) => loadRuleFolder(rulesDir, traits, over, this.known, rulesSigners);
       const found = await set.reads.of(read);
       set.problems = found === 'late' ? [`the rules folder \`${rulesDir}\` could not be read in time`] : undefined;
     } catch (error) {

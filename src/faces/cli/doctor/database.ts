@@ -407,7 +407,13 @@ const RULES_NAME = 'rules';
 /** Returns the rules too; none when they cannot be loaded. */
 export async function rulesChecks(config: Config): Promise<{ checks: Check[]; rules: readonly LoadedRule[] }> {
   try {
-    const { rules } = await loadRuleFolder(config.rulesDir, actionsWith([...config.notify.webhooks.keys()]));
+    const { rules } = await loadRuleFolder(
+      config.rulesDir,
+      actionsWith([...config.notify.webhooks.keys()]),
+      undefined,
+      undefined,
+      config.rulesSigners,
+    );
     return {
       checks: [
         ...checksOf(rules, config.rulesDir),
@@ -431,7 +437,9 @@ function guardChecks(rules: readonly LoadedRule[]): Check[] {
   if (!guards) return [];
   const advice =
     'name a serial number or an owner: devices report this field themselves, and one that reports otherwise is not asked about';
+  const { signedBy } = guards;
   return [
+    ...(signedBy ? [ok(RULES_NAME, `all files are signed by ${signedBy.join(' and ')}`)] : []),
     ...guardLines({ ...guards, approvals: undefined }).map((line) => ok('guards', showHidden(`${GUARDS} ${line}`))),
     ...(guards.approvals ? approvalLines(guards.approvals) : []).map((line) =>
       ok('approvals', showHidden(`${APPROVALS} ${line}`)),

@@ -127,6 +127,16 @@ export const ROWS: readonly Row[] = [
     load: async () => (await import('../rules-evidence.ts')).rulesEvidenceCommand,
   },
   {
+    line: 'rules sign',
+    summary: 'sign all files of the folder, for a Trustward with TRUSTWARD_RULES_SIGNERS',
+    options: [
+      { flag: '--key <file>', text: 'your private key: of SSH (`ssh-keygen` signs), or of Ed25519 in PEM' },
+      ...OF_ORGANIZATION,
+    ],
+    examples: ['# after somebody has looked at the change', 'trustward rules sign --key ~/.ssh/id_ed25519'],
+    load: async () => (await import('../rules.ts')).rulesSignCommand,
+  },
+  {
     line: 'rules list',
     summary: 'the rules of the folder',
     options: [...lines('text, json'), ...OF_ORGANIZATION],

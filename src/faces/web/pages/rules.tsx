@@ -145,9 +145,11 @@ async function loaded(deps: HttpDeps, range: Range) {
 function Guarding({ rules }: { rules: readonly Rule[] }) {
   const guards = guardsOf(rules);
   const lines = guards ? guardLines(guards, 20) : [];
-  if (lines.length === 0) return null;
+  const signed = guards?.signedBy ? <p>All files are signed by {guards.signedBy.join(' and ')}.</p> : null;
+  if (lines.length === 0) return signed;
   return (
     <>
+      {signed}
       <p>
         <b>Guards</b> (<code>guards.yaml</code>, <code>approvals.yaml</code>), for all rules. Trustward:
       </p>
