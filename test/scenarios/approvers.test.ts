@@ -7,6 +7,7 @@ import { approversText } from '../../src/domain/approvals.ts';
 import type { Plan, PlanSelection } from '../../src/domain/plan.ts';
 import { runCycle } from '../../src/engine/cycle.ts';
 import { whyOf } from '../../src/engine/explain/why.ts';
+import { driftReader } from '../../src/engine/operate/plan-drift.ts';
 import { answerPart, applyPlan } from '../../src/engine/operate/plans.ts';
 import { missingYes } from '../../src/engine/run/approvers.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
@@ -50,6 +51,8 @@ describe('a plan that two people are asked about', () => {
     const first = await say(ana);
     expect(first.plan).toMatchObject({ status: 'pending', agreed: { missing: 'one more yes of security' } });
     await expect(apply()).rejects.toThrow('only an approved or interrupted plan');
+    const [drift] = await driftReader(org.composition.engine)(plan.id, ['HELD-1']);
+    expect(drift).toMatchObject({ target: 'HELD-1', refused: undefined });
     const { plan: approved } = await say(ben);
     expect([approved.status, approversText(approved)]).toEqual(['approved', 'ana@example.com and ben@example.com']);
     expect((await apply()).plan.status).toBe('applied');

@@ -301,6 +301,8 @@ async function lookOf(
   const context: ActContext = {
     ...(await planContext(engine, plan)),
     exemptionOf: (intent, records) => exemptionOf({ ...engine, api }, intent, records),
+    // The plan says whose yes it waits for; here is asked how its targets are.
+    missingYesOf: () => undefined,
   };
   const factsOf = await planFacts(engine, chosen, context);
   return async (planned) => {

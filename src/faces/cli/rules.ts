@@ -8,7 +8,7 @@ import { didYouMean } from '../../base/nearest-name.ts';
 import { shellWord } from '../../base/text.ts';
 import { formatDuration } from '../../base/time.ts';
 import { AppError } from '../../domain/errors.ts';
-import { GUARDS, guardLines, guardsOf } from '../../domain/guards.ts';
+import { guardLines, guardsOf } from '../../domain/guards.ts';
 import { lostFactsText } from '../../domain/lists.ts';
 import { beyondHistoryText } from '../../domain/look-back.ts';
 import { type RolloutState, stateOfRollout } from '../../domain/rollout.ts';
@@ -143,7 +143,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
               `rule \`${id}\` warns people and does not say what is wrong or what they can do: write \`fix: { problem: …, text: …, url: https://… }\``,
           ),
           ...almost.map(({ text }) => text),
-          ...guarding.map((line) => showHidden(`${GUARDS} ${line}`)),
+          ...guarding.map((line) => showHidden(`the set ${line}`)),
           ...unused.map(({ name, file }) => `no rule reads the list \`${name}\` (\`${file}\`)`),
         ]
           .map((line) => paragraph(line, lineWidthOf(options)))
