@@ -142,15 +142,18 @@ export class Rollouts {
     acted: Intent | undefined,
     { since }: Pick<RolloutState, 'since'>,
   ): boolean {
-    if (!acted || overriddenAt === undefined || overriddenAt < since || this.isOwn(acted, overriddenAt)) return false;
+    if (!acted || overriddenAt === undefined || overriddenAt < since) return false;
+    if (this.isOwn(acted, id, overriddenAt)) return false;
     // What this run has just seen reversed is still claimed in its input; what was released and is not undone yet is so in later ones too.
     const { claims, episodes } = this.input.openState;
     const wasSeen = episodes.some((before) => before.id === id && before.overriddenAt !== undefined);
     return !wasSeen || !claims.some(({ episodeId }) => episodeId === id);
   }
 
-  /** A plan of undos overrides the episodes of its targets: that is ours, and was planned because of the brake or for a person. */
-  private isOwn({ action, target }: Intent, overriddenAt: number): boolean {
+  /**
+   * A plan of undos overrides the episodes of its targets: that is ours, and was planned because of the brake or for a person. What a ceiling left of it, a later plan undoes.
+   */
+  private isOwn({ action, target }: Intent, episode: string, overriddenAt: number): boolean {
     const inverse = this.input.traits.get(action)?.inverse;
     return this.input.openState.intents.some(
       (undo) =>
@@ -158,8 +161,9 @@ export class Rollouts {
         undo.planId !== undefined &&
         undo.action === inverse &&
         undo.target === target &&
-        undo.createdAt <= overriddenAt &&
-        overriddenAt <= (undo.settledAt ?? overriddenAt),
+        (undo.createdAt <= overriddenAt
+          ? overriddenAt <= (undo.settledAt ?? overriddenAt)
+          : undo.basis.some(({ episodeId }) => episodeId === episode)),
     );
   }
 }

@@ -329,7 +329,7 @@ describe('the brake', () => {
     expect(await state()).toMatchObject({ braked: undefined, reversed: [] });
   });
 
-  it('does not count what a release of all could not give back yet', async () => {
+  it('does not count what a release of all could not give back yet, and the next one did', async () => {
     begin(rolling(whole));
     await on.run();
     on.clock.pass(HOUR);
@@ -337,6 +337,14 @@ describe('the brake', () => {
     on.engine.settings.act.ceilings = { run: { max: 1, percent: 1 }, day: { max: 1, percent: 1 } };
     await on.apply(await on.approve(plan));
     expect(on.platform.effects.filter((effect) => effect.startsWith('unban'))).toHaveLength(1);
+    await on.run();
+    expect(await state()).toMatchObject({ braked: undefined, reversed: [] });
+    on.engine.settings.act.ceilings = on.engine.settings.decide.ceilings;
+    on.clock.pass(HOUR);
+    const rest = await planRelease(on.engine, 'ban', ADA);
+    await on.apply(await on.approve(rest.plan));
+    expect(on.platform.effects.filter((effect) => effect.startsWith('unban'))).toHaveLength(HALF.length);
+    on.clock.pass(HOUR);
     await on.run();
     expect(await state()).toMatchObject({ braked: undefined, reversed: [] });
   });
