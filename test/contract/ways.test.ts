@@ -573,8 +573,8 @@ operation(
     ({ requests: [, other = ''] }) => ['requests', 'refuse', other, '--say', 'x'.repeat(401)],
   ),
   good(
-    ({ requests: [, other = ''] }) => ({ ...SAY, id: other.slice(0, 25) }),
-    ({ requests: [, other = ''] }) => ['requests', 'refuse', other.slice(0, 25), ...SAY_LINE],
+    ({ requests: [, other = ''] }) => ({ ...SAY, id: other }),
+    ({ requests: [, other = ''] }) => ['requests', 'refuse', other, ...SAY_LINE],
   ),
   edge(
     ({ requests: [, other = ''] }) => ({ ...SAY, id: other }),

@@ -50,6 +50,6 @@ test('what the other rules did in a life of their own, one for one', async () =>
     fc.asyncProperty(world, (given) => compare(given, figures)),
     { numRuns: 5 },
   );
-  expect(figures.acts).toBeGreaterThan(10);
+  expect(figures.acts).toBeGreaterThan(5);
   expect(figures.untrusted).toBeGreaterThan(0);
 }, 120_000);
