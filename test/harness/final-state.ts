@@ -95,7 +95,13 @@ function whyNot(view: FinalView, verb: Verb, target: string, rule: string, subje
   const isActedOn = intents.some(({ outcome }) => outcome === 'succeeded' || outcome === 'confirmed');
   const isReversed =
     reversalsOf(view, verb, target).length > 0 || isReleased(view, target) || isBroughtBackInDoubt(view, target);
-  if ((episode.overridden_at !== null || isActedOn) && isReversed) return 'overridden';
+  // Somebody gave the device to that person again: there is no effect of theirs for that.
+  const isGivenAgain =
+    verb === 'unmap' &&
+    view.world.effects.some(
+      (one) => one.target === target && one.verb === verb && one.changed && one.request !== undefined,
+    );
+  if ((episode.overridden_at !== null || isActedOn) && (isReversed || isGivenAgain)) return 'overridden';
   if (ledger.isRejected(id)) return 'rejected';
   // Told by a clock that was ahead.
   const sql = 'SELECT 1 FROM notices WHERE (episode_id = ? OR target = ?) AND open = 1 AND due_at > ?';

@@ -1,5 +1,5 @@
 // rules: signed rules: a set is used only if a signature of somebody who may sign covers all that was read; every way around it that was thought of.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,16 +39,20 @@ const load = (folders = rules) => loadRuleFolder(folders, ACTIONS, undefined, un
 const whoSigned = async (folders?: string) => guardsOf((await load(folders)).rules)?.signedBy;
 const refusal = async (folders?: string) => load(folders).then(() => 'in order', lineOf);
 
+const hasKeygen = spawnSync('ssh-keygen', ['-?']).error === undefined;
+
 beforeAll(() => {
+  if (!hasKeygen) return;
   keys = mkdtempSync(join(tmpdir(), 'trustward-keys-'));
   for (const [kind, more] of KINDS)
     execFileSync('ssh-keygen', ['-q', '-t', kind, ...more, '-N', '', '-C', '', '-f', join(keys, kind)]);
   const { privateKey } = generateKeyPairSync('ed25519');
   writeFileSync(join(keys, 'plain'), privateKey.export({ format: 'pem', type: 'pkcs8' }));
 });
-afterAll(() => rmSync(keys, { recursive: true, force: true }));
+afterAll(() => hasKeygen && rmSync(keys, { recursive: true, force: true }));
 
-beforeEach(async () => {
+beforeEach(async (context) => {
+  context.skip(!hasKeygen, '`ssh-keygen` is not installed');
   dir = mkdtempSync(join(tmpdir(), 'trustward-signed-'));
   [rules, signers] = [join(dir, 'rules'), join(dir, 'signers')];
   mkdirSync(inRules('lists'), { recursive: true });
