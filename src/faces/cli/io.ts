@@ -134,7 +134,7 @@ export const OF_ORGANIZATION: readonly string[] = [
     'history verify',
     'history forget',
   ],
-  ...['rules check', 'rules test', 'rules evidence', 'rules list', 'rules diff', 'explain', 'facts'],
+  ...['rules check', 'rules test', 'rules evidence', 'rules list', 'rules diff', 'rules sign', 'explain', 'facts'],
 ];
 
 // A command begins a line, follows a backtick, or follows another one. A border of a table would move.
