@@ -354,10 +354,10 @@ describe('rows that an earlier version wrote are found by the tables and indexes
       openedAt(21);
       const [sealed] = planOf(decisionWith({ target: 'S-1' })).intents;
       const whole = { ...plan, intents: [sealed as PlannedIntent] };
-      const { dropped: _, break_glass: _glass, ...planRow } = PLAN.rowOf(whole);
+      const { dropped: _, break_glass: _glass, agreed: _agreed, ...planRow } = PLAN.rowOf(whole);
       db.insert('plans', planRow);
       const released = { ...plan, id: 'p9', intents: whole.intents.map((one) => ({ ...one, released: true })) };
-      const { dropped: __, break_glass: __glass, ...releasedRow } = PLAN.rowOf(released);
+      const { dropped: __, break_glass: __glass, agreed: __agreed, ...releasedRow } = PLAN.rowOf(released);
       db.insert('plans', releasedRow);
       db.insert('runs', RUN.rowOf({ ...run, seq: 1 }));
       const { snapshot, tallies, planDigest } = commitOf({}).findings;
