@@ -12,6 +12,12 @@ export interface HostPolicy {
 
 type HostRefusal = { kind: 'malformed' } | { kind: 'foreign'; name: string };
 
+/** Of this machine, whatever answers there. `host`: a name or an address, that of IPv6 in brackets or without. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '');
+  return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
+}
+
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
 const ANY_ADDRESS = new Set(['0.0.0.0', '::', '']);
 

@@ -43,8 +43,8 @@ export interface Yes {
 /** What a plan keeps for people; whether it may be done is asked of the audit. */
 export interface PlanYes {
   given: readonly Yes[];
-  /** What it waits for. */
-  missing: string;
+  /** What it waits for; undefined: nothing. */
+  missing?: string | undefined;
 }
 
 export interface AuditedYes {
@@ -86,20 +86,17 @@ function isSame(one: Voter, other: Voter): boolean {
   return one.names.some((name) => other.names.includes(name));
 }
 
-/** A rule that is not there any longer may have had any severity. */
-export function approvalsFor(
-  { intents }: About,
-  { approvals }: Approvals,
-  severityOf: (rule: string) => RuleSeverity | undefined,
-): Approval[] {
-  return approvals.filter(({ rules, actions, severities, from }) => {
+/** What the approvals of a set ask about a plan. A rule that is not there any longer may have had any severity. */
+export function approvalsFor({ intents }: About, { approvals }: Approvals, rules: readonly RuleOfSet[]): Approval[] {
+  const severity = new Map(rules.map((rule) => [rule.id, rule.severity]));
+  return approvals.filter(({ rules: named, actions, severities, from }) => {
     const about = intents.filter(
       ({ action, basis }) =>
         (actions.length === 0 || actions.includes(action)) &&
         basis.some(
           ({ rule }) =>
-            (rules.length === 0 || rules.includes(rule)) &&
-            (severities.length === 0 || severities.includes(severityOf(rule) ?? (severities[0] as RuleSeverity))),
+            (named.length === 0 || named.includes(rule)) &&
+            (severities.length === 0 || severities.includes(severity.get(rule) ?? (severities[0] as RuleSeverity))),
         ),
     );
     return new Set(about.map(({ action, target }) => `${action} ${target}`)).size >= from;
@@ -109,16 +106,7 @@ export function approvalsFor(
 /** What a plan needs before anybody has said yes; undefined: one person's yes, whoever it is. */
 export function neededText(plan: About, rules: readonly RuleOfSet[]): string | undefined {
   const all = rules.find(({ guards }) => guards)?.guards?.approvals;
-  const severities = new Map(rules.map(({ id, severity }) => [id, severity]));
-  return (
-    all &&
-    missingFor(
-      approvalsFor(plan, all, (rule) => severities.get(rule)),
-      [],
-      undefined,
-      all,
-    )
-  );
+  return all && missingFor(approvalsFor(plan, all, rules), [], undefined, all);
 }
 
 /** Why this yes counts for none of these; undefined: it counts. `asked`: who asked for the run or the release. */

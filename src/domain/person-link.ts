@@ -1,7 +1,7 @@
 // domain: the link to a person's own page: whose it is, and for which match it is in force. In: a secret of the organization's database. Out: a
 // text for a path, which says nothing to whoever finds it, and back. INVARIANT: it opens the page of this person and nothing else.
 
-import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { openSealed, sealingKey, sealText } from '../base/sealed-text.ts';
 import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { AskedExemption, ExemptionRequest } from './exemption-request.ts';
@@ -21,43 +21,29 @@ export interface PersonLink {
   madeAt: number;
 }
 
-// AES-256-GCM: one text hides the address, and any change of it is noticed, in a time that does not depend on where.
-
-const CIPHER = 'aes-256-gcm';
 const PURPOSE = 'trustward link of a person, 1';
-const [NONCE_BYTES, TAG_BYTES] = [12, 16];
 /** An address has 254 characters at most, of up to three bytes each. */
 const TOKEN = /^[\w-]{40,1400}$/;
 
 /** `organization`: the database of another one, even a copy, makes and opens other links. */
-function cipherKey(secret: string, organization: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', Buffer.from(secret, 'base64url'), organization, PURPOSE, 32));
+function keyOf(secret: string, organization: string): Uint8Array {
+  return sealingKey(Buffer.from(secret, 'base64url'), organization, PURPOSE);
 }
 
 /** `nonce`: 12 random bytes. */
 export function sealLink(secret: string, organization: string, link: PersonLink, nonce: Uint8Array): string {
-  const cipher = createCipheriv(CIPHER, cipherKey(secret, organization), nonce);
   const { person, episodeId, madeAt } = link;
-  const sealed = Buffer.concat([cipher.update(JSON.stringify([person, episodeId, madeAt])), cipher.final()]);
-  return Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString('base64url');
+  return sealText(keyOf(secret, organization), JSON.stringify([person, episodeId, madeAt]), nonce);
 }
 
 /** Undefined for whatever this secret did not seal. */
 export function openLink(secret: string, organization: string, token: string): PersonLink | undefined {
-  const bytes = Buffer.from(token, 'base64url');
   // One link is one text: no other spelling of its bytes opens it.
-  if (!TOKEN.test(token) || bytes.toString('base64url') !== token) return undefined;
-  const cipher = createDecipheriv(CIPHER, cipherKey(secret, organization), bytes.subarray(0, NONCE_BYTES), {
-    authTagLength: TAG_BYTES,
-  });
-  cipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-  try {
-    const opened = Buffer.concat([cipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), cipher.final()]);
-    const [person, episodeId, madeAt] = JSON.parse(opened.toString()) as [string, string, number];
-    return { person, episodeId, madeAt };
-  } catch {
-    return undefined;
-  }
+  if (!TOKEN.test(token) || Buffer.from(token, 'base64url').toString('base64url') !== token) return undefined;
+  const opened = openSealed(keyOf(secret, organization), token);
+  if (opened === undefined) return undefined;
+  const [person, episodeId, madeAt] = JSON.parse(opened) as [string, string, number];
+  return { person, episodeId, madeAt };
 }
 
 /** Whose links are revoked together: no address. */

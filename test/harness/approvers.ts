@@ -1,6 +1,5 @@
 // harness: people say yes, some of whom may not, beside runs, a changing file, edited rows and ends of the process. In: a seed. Out: figures and
 // violations. INVARIANT: what a call needed is counted here from what was said, by names of the test, and not as the product counts it.
-
 import { asPerson, personOf } from '../../src/domain/actor.ts';
 import type { Approval } from '../../src/domain/approvals.ts';
 import { AppError } from '../../src/domain/errors.ts';

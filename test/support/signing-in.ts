@@ -1,5 +1,4 @@
 // support: the endpoint with its pages, and a real identity provider where persons sign in to it.
-
 import { entryBody } from '../../src/domain/audit-entry.ts';
 import { createPages } from '../../src/faces/web/index.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';

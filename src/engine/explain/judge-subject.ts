@@ -1,7 +1,6 @@
 // explain: judges one subject by some rules as it is read now, and decides what a run over these rules and this subject would. In: the
 // rules of one kind of subject, any name of one. Out: an explanation for each rule, and decisions. The same pure code as in a run; it changes
 // nothing, and rebuilds no whole run.
-
 import { type Action, type ActionTraits, fieldsWritten, type KnownTraits, kindOfTarget } from '../../domain/action.ts';
 import { approversText } from '../../domain/approvals.ts';
 import { windowAt } from '../../domain/change-window.ts';

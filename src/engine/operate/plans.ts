@@ -426,11 +426,11 @@ async function answeredBy(
   }
   const agreed = await agreedBy(engine, { whole, part }, who, nowMs);
   if (agreed === undefined) return { answered: approved, notes: [yes] };
-  const { missing = '', ...given } = agreed;
-  const note: AuditNote = { kind: 'plan.agreed', body: { ...body, groups: who.groups ?? [], missing: agreed.missing } };
-  return agreed.missing === undefined
-    ? { answered: { ...approved, agreed: { ...given, missing } }, notes: [note, yes] }
-    : { answered: { ...part, agreed: { ...given, missing } }, notes: [note] };
+  const { missing } = agreed;
+  const note: AuditNote = { kind: 'plan.agreed', body: { ...body, groups: who.groups ?? [], missing } };
+  return missing === undefined
+    ? { answered: { ...approved, agreed }, notes: [note, yes] }
+    : { answered: { ...part, agreed }, notes: [note] };
 }
 
 /** Errors: AppError `conflict`: without a digest when something joined it or changed, and when it never had this one, or no longer keeps it. */

@@ -18,18 +18,13 @@ export function approvalsOf({ active }: Pick<Approving, 'active'>): Approvals | 
   return guardsOf(active().rules)?.approvals;
 }
 
-function neededFor({ active }: Pick<Approving, 'active'>, plan: Pick<Plan, 'intents'>, all: Approvals) {
-  const severities = new Map(active().rules.map(({ id, severity }) => [id, severity]));
-  return approvalsFor(plan, all, (rule) => severities.get(rule));
-}
-
 /**
  * Whether a plan may be done as to who said yes to it. Undefined: nobody more is needed, or somebody broke the glass. A change of the file counts at
  * once.
  */
 export async function missingYes(engine: Approving, plan: Plan): Promise<string | undefined> {
   const all = approvalsOf(engine);
-  const needed = all ? neededFor(engine, plan, all) : [];
+  const needed = all ? approvalsFor(plan, all, engine.active().rules) : [];
   if (!all || needed.length === 0) return undefined;
   if (plan.breakGlass && (await engine.store.auditedDigest('plan.glass_broken', plan.id)) === plan.digest)
     return undefined;
@@ -46,9 +41,9 @@ export async function agreedBy(
   { whole, part }: { whole: Plan; part: Plan },
   { by, groups = [], reason }: Operator,
   at: number,
-): Promise<(Pick<PlanYes, 'given'> & { missing: string | undefined }) | undefined> {
+): Promise<PlanYes | undefined> {
   const all = approvalsOf(engine);
-  const needed = all ? neededFor(engine, whole, all) : [];
+  const needed = all ? approvalsFor(whole, all, engine.active().rules) : [];
   if (!all || needed.length === 0) return undefined;
   const { given, asked } = await engine.store.auditedYes(part === whole ? whole : { ...whole, digest: part.digest });
   const yes: Yes = { at, by, groups, ...(reason !== undefined && { reason }) };

@@ -1,6 +1,5 @@
 // cli: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new
 // token alone, for a script or a file; notes for people go to standard error. It is shown this once.
-
 import type { TokenShown } from '../../contract/nouns.ts';
 import { parsedInput } from '../../contract/operation.ts';
 import { OPERATIONS } from '../../contract/table.ts';

@@ -1,8 +1,7 @@
 // http: sessions of persons for whom the identity provider vouches: begun there, asked about again before what they write, ended there. In: a browser's
 // cookies, and what the provider says. Out: a caller with the scope that their groups have now. INVARIANT: what the provider gave to ask again with is
 // kept sealed with the session's cookie alone, so nothing that is stored opens it.
-
-import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { NONCE_BYTES, openSealed, sealingKey, sealText } from '../../base/sealed-text.ts';
 import { actorText } from '../../domain/actor.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import {
@@ -28,8 +27,8 @@ const ASKED_EVERY_MS = 60_000;
 /** One endpoint asks about a session at a time: what it is asked again with may be good once. */
 const TURN_MS = 15_000;
 const LOOK_EVERY_MS = 100;
-/** As `secret` of the parts makes them. */
-const SECRET = /^[\w-]{43}$/;
+/** As `secret` of the parts makes them. Nothing else is looked for. */
+export const SECRET = /^[\w-]{43}$/;
 const NOBODY: Caller = { name: '', scope: 'read' };
 
 interface PersonsParts {
@@ -202,7 +201,9 @@ export class Persons {
     if (!kept?.person) return undefined;
     const { person } = kept;
     try {
-      const tokens = unsealed(person.sealed, cookie);
+      // Undefined: it was changed, or is of another cookie.
+      const opened = openSealed(keyOf(cookie), person.sealed);
+      const tokens = opened === undefined ? undefined : (JSON.parse(opened) as ProviderTokens);
       const isOver = tokens?.refresh === undefined && clock.nowMs() >= person.endsAt;
       const vouched = tokens && !isOver ? await provider.again({ ...person, name }, tokens) : undefined;
       if (vouched) {
@@ -221,7 +222,14 @@ export class Persons {
   private heldBy({ sid, groups, endsAt, tokens }: Vouched, cookie: string) {
     const nonce = Buffer.from(this.parts.secret(), 'base64url').subarray(0, NONCE_BYTES);
     const askedAt = this.parts.clock.nowMs();
-    return { sid, groups, endsAt, askedAt, askingUntil: 0, sealed: sealed(tokens, cookie, nonce) };
+    return {
+      sid,
+      groups,
+      endsAt,
+      askedAt,
+      askingUntil: 0,
+      sealed: sealText(keyOf(cookie), JSON.stringify(tokens), nonce),
+    };
   }
 }
 
@@ -231,31 +239,7 @@ function notBegun(): Problem {
   return new Problem(401, 'not-begun', 'You are not signed in', detail);
 }
 
-// AES-256-GCM under a key that only the browser's cookie makes.
-
-const CIPHER = 'aes-256-gcm';
-const [NONCE_BYTES, TAG_BYTES] = [12, 16];
-
-function cipherKey(cookie: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', cookie, '', 'trustward tokens of a provider, 1', 32));
-}
-
-function sealed(tokens: ProviderTokens, cookie: string, nonce: Uint8Array): string {
-  const cipher = createCipheriv(CIPHER, cipherKey(cookie), nonce);
-  const text = Buffer.concat([cipher.update(JSON.stringify(tokens)), cipher.final()]);
-  return Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64url');
-}
-
-/** Undefined: it was changed, or is of another cookie. */
-function unsealed(text: string, cookie: string): ProviderTokens | undefined {
-  const bytes = Buffer.from(text, 'base64url');
-  try {
-    const nonce = bytes.subarray(0, NONCE_BYTES);
-    const cipher = createDecipheriv(CIPHER, cipherKey(cookie), nonce, { authTagLength: TAG_BYTES });
-    cipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-    const opened = Buffer.concat([cipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), cipher.final()]);
-    return JSON.parse(opened.toString()) as ProviderTokens;
-  } catch {
-    return undefined;
-  }
+/** Only the browser's cookie makes it. */
+function keyOf(cookie: string): Uint8Array {
+  return sealingKey(cookie, '', 'trustward tokens of a provider, 1');
 }

@@ -1,7 +1,6 @@
 // http: the organization's identity provider (OpenID Connect): where a browser signs in, whom a code names, which groups they are in now, and which
 // sessions ended there. In: settings, and what browsers and the provider send. Out: a person who is vouched for, or a Problem. INVARIANT: every text of
 // the provider is hostile until its signature, issuer, audience and nonce are checked, and no token is logged or part of an error.
-
 import { asPerson, personOf } from '../../domain/actor.ts';
 import {
   type EndedSession,

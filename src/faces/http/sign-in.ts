@@ -24,7 +24,7 @@ import {
 } from '../../domain/endpoint-token.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
-import { Persons, type Wants } from './persons.ts';
+import { Persons, SECRET, type Wants } from './persons.ts';
 import { Problem } from './problem.ts';
 import { Provider, type ProviderSettings } from './provider.ts';
 
@@ -54,9 +54,7 @@ export function hashVerifier(known: readonly KnownToken[]): (hash: string) => Ca
 }
 
 const COOKIES_MAX = 10;
-/** As `secret` makes them. Nothing else is looked for. */
-const SECRET = /^[\w-]{43}$/;
-/** The same, with where to go then. */
+/** A text as `secret` makes them, with where to go then. */
 const BEGUN = /^[\w-]{43}\.[\w-]{0,2800}$/;
 /** Characters of an address that a person is led back to after signing in; from a longer one, to the first page. */
 export const RETURN_MAX = 2_000;

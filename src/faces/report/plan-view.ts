@@ -91,7 +91,7 @@ function agreedView(agreed: PlanYes | undefined): ReportPlan['agreed'] {
     groups: [...groups],
     reason,
   }));
-  return { given, missing: agreed.missing || null };
+  return { given, missing: agreed.missing ?? null };
 }
 
 /** Where several people are asked: who has said yes, and what it waits for. */

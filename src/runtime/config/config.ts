@@ -1,7 +1,7 @@
 // Configuration: environment and flags → one checked value; flags win. Every mistake is reported, one line each: the
 // name, its value and what was expected. Secrets come from the environment or a file, never from arguments.
 import { dirname, join } from 'node:path';
-import { hostsIn } from '../../base/hosts.ts';
+import { hostsIn, isLoopback } from '../../base/hosts.ts';
 import { DAY_MS, formatDuration, isTimeZone } from '../../base/time.ts';
 import { CEILINGS_DEFAULT, type CeilingSettings } from '../../domain/action.ts';
 import { type ChangeWindow, parseWindows } from '../../domain/change-window.ts';
@@ -246,10 +246,6 @@ function readProvider(reader: ConfigReader, hasOrganizations: boolean): Provider
       return [];
     });
   return { issuer, clientId, secret: secret ?? '', asks: ['openid', ...asks], groupsClaim, scopes };
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** One-time links that sign in to the page. */

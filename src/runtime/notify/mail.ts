@@ -1,9 +1,9 @@
 // notify: mail to a person, over SMTP. In: a message, settings. Out: how it ended. INVARIANT: `delivered` is the server's 250 to the whole message, and
 // `not_sent` means that the message itself was never handed over; whatever is in between is a doubt, which is never tried again.
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import type { SMTPConnectionOptions } from 'nodemailer/lib/smtp-connection';
+import { isLoopback } from '../../base/hosts.ts';
 import { clip, spellHidden } from '../../base/text.ts';
 import type { KnownTraits } from '../../domain/action.ts';
 import { lineOf } from '../../domain/errors.ts';
@@ -113,10 +113,6 @@ function readCa(names: Names): string | undefined {
     names.fault(CA, `${CA}: \`${file}\` cannot be read (${(error as NodeJS.ErrnoException).code})`);
     return undefined;
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 // The adapter.

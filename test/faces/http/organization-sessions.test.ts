@@ -1,5 +1,4 @@
 // http: who is signed in at an endpoint of several organizations: where a session and a link lead, and where they lead nowhere.
-
 import { describe, expect, it } from 'vitest';
 import { entryBody } from '../../../src/domain/audit-entry.ts';
 import { AppError } from '../../../src/domain/errors.ts';

@@ -1,5 +1,4 @@
 // test: a person's own page: what a link shows of this person's devices, what it never shows, and that whatever opens nothing tells nothing.
-
 import { afterEach, describe, expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/base/time.ts';
 import type { Performer } from '../../../src/contract/table.ts';

@@ -1,5 +1,4 @@
 // test: alerts: people are notified once when something begins to need them, about commands too, at night only what must be, with a link.
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseWindows } from '../../../src/domain/change-window.ts';
 import { type PostgresDatabase, sqliteDatabase } from '../../../src/domain/database.ts';
