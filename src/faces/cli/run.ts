@@ -226,6 +226,7 @@ function answerLines({ applied, ...plan }: Output<'applyPlan'> & Partial<Output<
     rest && !applied
       ? `plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}`
       : planLine(plan, applied ?? undefined),
+    ...(plan.status === 'pending' && plan.agreed?.missing ? [`it needs ${plan.agreed.missing}`] : []),
     ...(plan.status === 'approved' && !applied ? targetLines(plan.intents) : []),
     ...(plan.status === 'approved'
       ? [`nothing is done yet: \`trustward apply ${plan.id}\` applies it, or reports what prevents that`]

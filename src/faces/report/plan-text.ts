@@ -164,7 +164,8 @@ export function kindWordsOf(mode: Plan['mode'], released: string | undefined): s
 }
 
 /** What a person's yes does, and does not do; nothing of a plan that does not wait. */
-export function approvalWords(plan: Plan): string[] {
+/** `isOne`: one person's yes is enough, as far as is known here. */
+export function approvalWords(plan: Plan, isOne = plan.agreed === undefined): string[] {
   if (plan.status !== 'pending') return [];
   const rule = releasedRule(plan);
   const matching = plan.intents.filter(({ reason }) => reason === 'rule_matches').length;
@@ -174,8 +175,7 @@ export function approvalWords(plan: Plan): string[] {
       : [
           `${matching} of ${plural(plan.intents.length, 'target')} still match rule ${rule}: they are not acted on again while the match lasts.`,
         ];
-  const approved =
-    'Approving it allows exactly these actions. A daemon, or with PostgreSQL a worker, in mode `approve` or `enforce` applies them; otherwise `apply` does. Each target is read again before its call, and one that differs is left out.';
+  const approved = `${isOne ? 'Approving it' : 'With the yes that it needs, it'} allows exactly these actions. A daemon, or with PostgreSQL a worker, in mode \`approve\` or \`enforce\` applies them; otherwise \`apply\` does. Each target is read again before its call, and one that differs is left out.`;
   return [...released, approved];
 }
 

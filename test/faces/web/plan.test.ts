@@ -1,4 +1,5 @@
 // What the page of a plan and the list of plans show before an answer, what each answer does, and what a person sees whose answer comes late.
+
 import { describe, expect, it } from 'vitest';
 import type { Output } from '../../../src/contract/table.ts';
 import type { Drift } from '../../../src/domain/check.ts';
@@ -7,6 +8,7 @@ import type { PlannedIntent } from '../../../src/domain/plan.ts';
 import { planDigest } from '../../../src/engine/approve/plans.ts';
 import { planView } from '../../../src/faces/report/plan-view.ts';
 import type { Doubles } from '../../support/endpoint.ts';
+import { banRule } from '../../support/engine-on-platform.ts';
 import { addRun, decision, intent, plan, START_MS, tally } from '../../support/filled-store.ts';
 import { openPages } from '../../support/pages.ts';
 import { openPlan, type PlanPages, planned } from '../../support/plan-pages.ts';
@@ -51,6 +53,19 @@ describe('the page of a plan', () => {
     expect(text).toContain('of a live run');
     expect(text).toContain('run 1');
     expect((await get('/plans/plan1')).text).toContain('What you approve is applied at once.');
+  });
+
+  it('promises nothing of one yes where more are asked, and breaks the glass for who is alone', async () => {
+    const asked = { people: 2, groups: ['security'], notSelf: true, rules: [], actions: [], severities: [], from: 1 };
+    const guards = { ask: [], lastDevice: false, perDay: undefined, files: [] };
+    const rule = { ...banRule({ id: 'other' }), guards: { ...guards, approvals: { approvals: [asked], tokens: [] } } };
+    const { get } = await openPlan(both(), { deps: { rules: () => [rule] } });
+    const { text } = await get('/plans/plan1');
+    expect(text).toContain('With the yes that it needs, it allows Trustward to ban 3 devices of 3 people.');
+    expect(text).toContain('needs 2 yeses of security');
+    expect(text).toContain('It is applied when everybody who is asked has said yes.');
+    expect(text).toContain('Break glass: without the yes of others, with a reason');
+    for (const promise of ['Approving it', 'applied at once']) expect(text).not.toContain(promise);
   });
 
   it('names how many people use each service that goes off, and until when that is known', async () => {

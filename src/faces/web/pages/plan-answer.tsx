@@ -121,8 +121,7 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
   const revisions = await deps.reader.planRevisions(plan.id);
   const nowMs = deps.clock.nowMs();
   // What is over, or was answered with no, ends no more.
-  const needed =
-    plan.status !== 'pending' ? undefined : plan.agreed ? plan.agreed.missing : neededText(plan, deps.rules());
+  const needed = neededOf(deps, plan);
   const isBare = [plan.decidedBy, plan.breakGlass, plan.agreed, needed].every((one) => one === undefined);
   const ends = plan.status === 'expired' ? 'expired' : canBeCalled(plan) ? 'expires' : undefined;
   return (
@@ -131,7 +130,9 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
       <section class="card">
         <p class="lead">
           <Mark word={plan.status} />{' '}
-          {plan.dropped ? droppedWords(plan) : `${ALLOWS[plan.status]} ${allowedWords(plan.intents, kindsOf(deps))}`}
+          {plan.dropped
+            ? droppedWords(plan)
+            : `${needed === undefined ? ALLOWS[plan.status] : ALLOWS_THEN} ${allowedWords(plan.intents, kindsOf(deps))}`}
         </p>
         <p class="quiet">
           Made <Ago at={(revisions[0] ?? plan).createdAt} nowMs={nowMs} />
@@ -197,7 +198,7 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
               <Code>{plan.digest}</Code>
             </dd>
           </dl>
-          <Lines texts={approvalWords(plan)} as="p" />
+          <Lines texts={approvalWords(plan, needed === undefined)} as="p" />
           {evidenceOfPlan(plan, deps.evidence).map(({ rule, text }) => (
             <p class="quiet">
               <Code>{rule}</Code>: {text}
@@ -221,6 +222,15 @@ const ALLOWS: Record<PlanStatus, string> = {
   expired: 'It proposed to',
 };
 
+/** One yes may not be enough. */
+const ALLOWS_THEN = 'With the yes that it needs, it allows Trustward to';
+
+/** Whose yes `approvals.yaml` asks for; undefined: anybody's who may approve. */
+export function neededOf({ rules }: Pick<HttpDeps, 'rules'>, plan: Plan): string | undefined {
+  if (plan.status !== 'pending') return undefined;
+  return plan.agreed ? plan.agreed.missing : neededText(plan, rules());
+}
+
 const DRY_WORDS =
   ': it holds everything that a live run would do. Approving and applying it does it: the mode of that run does not cap it, only those of the rules and the configured one do';
 
@@ -242,11 +252,7 @@ function AgreedFact({ plan, needed }: { plan: Plan; needed: string | undefined }
           <dt>yes</dt>
           <dd>
             <By>{by}</By>, <When at={at} />
-            {reason === undefined ? null : (
-              <>
-                : <Words>{reason}</Words>
-              </>
-            )}
+            <Because reason={reason} />
           </dd>
         </>
       ))}
@@ -258,6 +264,15 @@ function AgreedFact({ plan, needed }: { plan: Plan; needed: string | undefined }
           </dd>
         </>
       )}
+    </>
+  );
+}
+
+function Because({ reason }: { reason: string | undefined }) {
+  if (reason === undefined) return null;
+  return (
+    <>
+      : <Words>{reason}</Words>
     </>
   );
 }
@@ -275,11 +290,7 @@ function AnswerFact({ plan: { decidedAt, decidedBy, decidedReason, status } }: {
             , <When at={decidedAt} />
           </>
         )}
-        {decidedReason === undefined ? null : (
-          <>
-            : <Words>{decidedReason}</Words>
-          </>
-        )}
+        <Because reason={decidedReason} />
       </dd>
     </>
   );
@@ -429,14 +440,14 @@ interface AnswerFormProps {
   rest: readonly PlannedIntent[];
   /** How the page was narrowed. */
   asked: Readonly<Record<string, string | number | undefined>>;
-  /** It may be let through the change window in force. */
-  canBreak: boolean;
+  /** What broken glass would lift of it now. */
+  lifted: readonly string[];
   typed: Typed | undefined;
   /** Why an answer was not used: nothing was done. */
   mistake: string | undefined;
 }
 
-export function AnswerForm({ deps, plan, shown, rest, asked, canBreak, typed, mistake }: AnswerFormProps) {
+export function AnswerForm({ deps, plan, shown, rest, asked, lifted, typed, mistake }: AnswerFormProps) {
   const all = plan.intents.length;
   const hasRest = typed ? typed.rest !== undefined : asked.from === undefined && asked.q === undefined;
   const word = wordToType([...shown, ...rest]);
@@ -474,7 +485,7 @@ export function AnswerForm({ deps, plan, shown, rest, asked, canBreak, typed, mi
             suggestion={typed?.reason}
             also={typed?.reference}
           />
-          {canBreak ? <BreakGlass /> : null}
+          {lifted.length > 0 ? <BreakGlass lifted={lifted} /> : null}
           {word === undefined ? null : (
             <label id="ask" data-large={String(LARGE)}>
               <span>
@@ -498,8 +509,8 @@ export function AnswerForm({ deps, plan, shown, rest, asked, canBreak, typed, mi
         </Form>
       </section>
       <p class="quiet">
-        {whenApplied(deps)} What is not ticked goes on waiting in this plan. Rejecting needs a reason and refuses all of
-        it: each target is left alone until its rule stops matching and matches again.
+        {whenApplied(deps, plan)} What is not ticked goes on waiting in this plan. Rejecting needs a reason and refuses
+        all of it: each target is left alone until its rule stops matching and matches again.
       </p>
     </>
   );
@@ -515,16 +526,17 @@ export function Mistake({ children }: { children: string | undefined }) {
   );
 }
 
-function whenApplied(deps: HttpDeps): string {
+function whenApplied(deps: HttpDeps, plan: Plan): string {
   if (!isLive(deps.daemonMode())) return '';
+  if (neededOf(deps, plan) !== undefined) return 'It is applied when everybody who is asked has said yes.';
   return `${deps.isDaemon ? 'What you approve is applied at once' : 'A worker applies what you approve'}.`;
 }
 
 /** People are alerted of it at once, and the audit names who did it. */
-function BreakGlass() {
+function BreakGlass({ lifted }: { lifted: readonly string[] }) {
   return (
     <label>
-      <input type="checkbox" name="breakGlass" value="yes" /> Break glass: through the change window, with a reason
+      <input type="checkbox" name="breakGlass" value="yes" /> Break glass: {lifted.join(' and ')}, with a reason
     </label>
   );
 }
@@ -614,11 +626,11 @@ interface ProgressProps {
   deps: HttpDeps;
   plan: Plan;
   mayApply: boolean;
-  /** It may be let through the change window in force. */
-  canBreak: boolean;
+  /** What broken glass would lift of it now. */
+  lifted: readonly string[];
 }
 
-export async function Progress({ deps, plan, mayApply, canBreak }: ProgressProps) {
+export async function Progress({ deps, plan, mayApply, lifted }: ProgressProps) {
   const { status } = plan;
   if (status === 'pending' || status === 'rejected' || status === 'superseded' || status === 'expired') return null;
   const canApply = mayApply && (status === 'approved' || status === 'interrupted');
@@ -641,9 +653,9 @@ export async function Progress({ deps, plan, mayApply, canBreak }: ProgressProps
             tone="main"
             fields={{ digest: plan.digest }}
             confirm={`Apply this plan now (${plan.intents.length})?`}
-            {...(canBreak && { reason: 'optional' as const })}
+            {...(lifted.length > 0 && { reason: 'optional' as const })}
           >
-            {canBreak ? <BreakGlass /> : null}
+            {lifted.length > 0 ? <BreakGlass lifted={lifted} /> : null}
           </Act>
           <p class="quiet">Each target is read again before its call, and one that differs is left out.</p>
         </>

@@ -35,6 +35,7 @@ import {
   HeldBack,
   kindsOf,
   Mistake,
+  neededOf,
   PlanHead,
   Progress,
   storiesOf,
@@ -411,7 +412,7 @@ async function body(
   const plan = read ?? now;
   // Who made a mistake keeps what was typed, also who may not answer any more.
   const canAnswer = status === 'pending' && (mayDo(context, 'approve') || mistake !== undefined);
-  const canBreak = mayDo(context, 'admin') && freezeOn(deps, plan) !== undefined;
+  const lifted = mayDo(context, 'admin') ? liftedOf(deps, plan) : [];
   const groups = groupsOf(plan, asked);
   const rows = groups.flatMap(({ intents }) => intents);
   const isOnPage = new Set(rows.map(({ key }) => key));
@@ -438,7 +439,7 @@ async function body(
       <Live id="plan" on={LIVE} path={`${pathOf(plan)}?${paramsOf({ ...asked, seen: plan.digest })}`}>
         {read ? <Since {...(await sinceOf(deps, now, read))} canAnswer={canAnswer} /> : null}
         <PlanHead deps={deps} answering={answering} plan={now} />
-        <Progress deps={deps} plan={now} mayApply={mayDo(context, 'approve')} canBreak={canBreak} />
+        <Progress deps={deps} plan={now} mayApply={mayDo(context, 'approve')} lifted={lifted} />
         {plan.dropped ? null : (
           <div class="card" id={`targets-${status}`} hx-preserve={stays}>
             <Search plan={plan} asked={asked} isWhole={rows.length === plan.intents.length} />
@@ -450,7 +451,7 @@ async function body(
           </div>
         )}
         {canAnswer ? (
-          <AnswerForm {...{ deps, plan, rest, canBreak, typed, mistake }} asked={{ ...asked }} shown={rows} />
+          <AnswerForm {...{ deps, plan, rest, lifted, typed, mistake }} asked={{ ...asked }} shown={rows} />
         ) : null}
       </Live>
     </>
@@ -482,6 +483,14 @@ function Search({ plan, asked, isWhole }: { plan: Plan; asked: PlanQuery; isWhol
       {isPart ? <Link href={pathOf(plan)}>All {countText(plan.intents.length)} of it</Link> : null}
     </Form>
   );
+}
+
+/** What broken glass would lift of it now. */
+function liftedOf(deps: HttpDeps, plan: Plan): string[] {
+  return [
+    ...(freezeOn(deps, plan) ? ['through the change window'] : []),
+    ...(neededOf(deps, plan) === undefined ? [] : ['without the yes of others']),
+  ];
 }
 
 /** Why it may go through the change windows; undefined: it is not asked. Errors: AppError `usage` without a reason, Problem 403. */
