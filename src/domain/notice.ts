@@ -200,6 +200,18 @@ function isOfOtherClock(nextAt: number, nowMs: number): boolean {
   return nextAt > nowMs + AHEAD_MAX_MS;
 }
 
+const NOT_DELIVERED: { readonly [how: string]: string } = {
+  not_sent: 'was not sent, and is tried again',
+  doubt: 'may have been sent, or not',
+  cancelled: 'is not sent',
+  postponed: 'is sent later',
+};
+
+/** What is said of a message after `notice.failed`. */
+export function notDelivered(how: string | undefined): string {
+  return NOT_DELIVERED[how ?? ''] ?? 'was not delivered';
+}
+
 /** The note of what waits for one. */
 export const NO_MAILER = 'no mail server is configured';
 

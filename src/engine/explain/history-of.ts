@@ -8,6 +8,7 @@ import { type AuditEntry, entryBody } from '../../domain/audit-entry.ts';
 import { LIFTED_BY_TIME, type StoredDecision } from '../../domain/decision.ts';
 import { aboutText, type Exemption } from '../../domain/exemption.ts';
 import type { Intent } from '../../domain/intent.ts';
+import { notDelivered } from '../../domain/notice.ts';
 import { saidText } from '../../domain/operator.ts';
 import type { AuditReader, RecordReader } from '../../domain/store-ports.ts';
 import type { HistoryLine } from '../../domain/why.ts';
@@ -224,7 +225,7 @@ function noticeText(read: Read): string {
   if (entry.kind === 'notice.mended')
     return `mended before the deadline (${timeText(Number(body.dueAt))}): nothing was done`;
   if (entry.kind === 'notice.cancelled') return `the notice no longer counts: ${why}`;
-  return `the ${what} to ${to} was not delivered (${textOf(read, 'how')}): ${why}`;
+  return `the ${what} to ${to} ${notDelivered(textOf(read, 'how'))}: ${why}`;
 }
 
 /** ` and did it again: by the event log, unban_device (2026-11-27 10:00:00Z, event e1, ana@example.org), then …`. */

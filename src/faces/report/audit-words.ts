@@ -9,6 +9,7 @@ import { LIFTED_BY_TIME, type ReasonCode } from '../../domain/decision.ts';
 import { aboutText } from '../../domain/exemption.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { type Identity, type IdentityReader, nameKey } from '../../domain/identity.ts';
+import { notDelivered } from '../../domain/notice.ts';
 import { saidText } from '../../domain/operator.ts';
 import type { PageReader, RecordReader } from '../../domain/store-ports.ts';
 import { actWords, asSentence, countText, listed, plural } from './fact-text.ts';
@@ -412,7 +413,7 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   },
   'notice.failed': {
     words: (told) =>
-      `${stageOf(told)} to ${told.of('to')} about ${told.target} ${NOT_DELIVERED[told.of('how')] ?? 'was not delivered'}${told.because('why')}`,
+      `${stageOf(told)} to ${told.of('to')} about ${told.target} ${notDelivered(told.of('how'))}${told.because('why')}`,
   },
   'notice.cancelled': { words: (told) => `What was said about ${told.target} no longer counts${told.because('why')}` },
   'notice.mended': {
@@ -425,14 +426,6 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
 function said(told: Told): string {
   return `, saying “${told.of('say')}”`;
 }
-
-const NOT_DELIVERED: { readonly [how: string]: string } = {
-  not_sent: 'was not sent, and is tried again',
-  refused: 'was not delivered',
-  doubt: 'may have been sent, or not',
-  cancelled: 'is not sent',
-  postponed: 'is sent later',
-};
 
 function stageOf(told: Told): string {
   return told.of('stage') === 'reminder' ? 'A reminder' : 'The notice';
