@@ -37,7 +37,7 @@ const READ: OptionWords = {
 };
 const GLASS: OptionWords = {
   flag: '--break-glass',
-  text: 'let this plan through the change windows; needs --reason, and scope admin with a daemon',
+  text: 'let this plan through the change windows, and alone where more people are asked; needs --reason, and scope admin with a daemon',
 };
 
 const WORDS = {

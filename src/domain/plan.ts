@@ -66,6 +66,13 @@ export interface Plan {
   dropped?: DroppedIntents;
 }
 
+/** What an entry `plan.glass_broken` lifted, by its body: `window` was in force, `needed` was whose yes the plan lacked. */
+export function liftedText({ window, needed }: { window?: unknown; needed?: unknown }): string {
+  const alone = `without ${needed}`;
+  if (needed === undefined) return 'through the change windows';
+  return window === undefined ? alone : `through the change windows and ${alone}`;
+}
+
 export interface BreakGlass {
   at: number;
   by: string;

@@ -10,6 +10,7 @@ import { whyOf } from '../../src/engine/explain/why.ts';
 import { driftReader } from '../../src/engine/operate/plan-drift.ts';
 import { answerPart, applyPlan } from '../../src/engine/operate/plans.ts';
 import { missingYes } from '../../src/engine/run/approvers.ts';
+import { buildSummary } from '../../src/faces/report/summary/build.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
 const TWO = 'approvals:\n  - { people: 2, groups: [security], for: { actions: [ban_device] } }\n';
@@ -128,6 +129,10 @@ describe('a plan that two people are asked about', () => {
     const { engine } = org.composition;
     const { plan: broken } = await answerPart(engine, plan.id, 'approve', WHOLE, { ...eve, reason: 'outbreak' }, true);
     expect(broken.breakGlass).toMatchObject({ by: eve.by, reason: 'outbreak' });
+    const deeds = (await buildSummary(engine.store, 0, engine.clock.nowMs() + 1_000)).people.some;
+    expect(deeds.map(({ text }) => text)).toContainEqual(
+      expect.stringMatching(/^BROKE THE GLASS: let the plan .* without 2 yeses of security$/),
+    );
     expect((await apply()).plan.status).toBe('applied');
     expect(org.effects('device_banned')).toHaveLength(2);
   });

@@ -4,6 +4,7 @@
 
 import { timeText } from '../../base/time.ts';
 import type { ActionName } from '../../domain/action.ts';
+import { actorText } from '../../domain/actor.ts';
 import { type AuditEntry, entryBody } from '../../domain/audit-entry.ts';
 import { LIFTED_BY_TIME, type StoredDecision } from '../../domain/decision.ts';
 import { aboutText, type Exemption } from '../../domain/exemption.ts';
@@ -34,14 +35,15 @@ function namedBy({ subject, selector }: Exemption): string {
 
 function added(exemption: Exemption): HistoryLine {
   const { createdAt, createdBy, expiresAt, owner, reason } = exemption;
-  const text = `${createdBy} exempted ${aboutText(exemption)} until ${timeText(expiresAt)} (${owner} is responsible for it): ${reason}`;
+  const text = `${actorText(createdBy)} exempted ${aboutText(exemption)} until ${timeText(expiresAt)} (${owner} is responsible for it): ${reason}`;
   return line(exemption, createdAt, text, createdBy);
 }
 
 function ended(exemption: Exemption, nowMs: number): HistoryLine[] {
   const { endedAt, endedBy, endedReason, expiresAt } = exemption;
   const about = `the exemption of ${aboutText(exemption)}`;
-  if (endedAt !== undefined) return [line(exemption, endedAt, `${endedBy} ended ${about}: ${endedReason}`, endedBy)];
+  if (endedAt !== undefined)
+    return [line(exemption, endedAt, `${actorText(endedBy ?? '')} ended ${about}: ${endedReason}`, endedBy)];
   return expiresAt <= nowMs ? [line(exemption, expiresAt, `${about} expired`, undefined)] : [];
 }
 
@@ -100,7 +102,7 @@ function isAbout({ basis }: Intent, subjects: readonly string[] | undefined): bo
 
 function callLine(intent: Intent, run: number | undefined, who: Who | undefined): HistoryLine {
   const { id, action, target, outcome, status, note, released, basis } = intent;
-  const asked = released ? `, released${who ? ` by ${who.by}: ${who.reason}` : ' by a person'}` : '';
+  const asked = released ? `, released${who ? ` by ${who.name}: ${who.reason}` : ' by a person'}` : '';
   return {
     at: intent.settledAt ?? intent.sentAt ?? intent.createdAt,
     kind: 'call',
@@ -116,6 +118,8 @@ function callLine(intent: Intent, run: number | undefined, who: Who | undefined)
 
 interface Who {
   by: string;
+  /** For people. */
+  name: string;
   reason: string;
 }
 
@@ -133,7 +137,7 @@ function textOf({ body }: Read, name: string): string | undefined {
 function whoOf(read: Read): Who | undefined {
   const by = textOf(read, 'by');
   const said = saidText({ reason: textOf(read, 'reason'), reference: textOf(read, 'reference') });
-  return by === undefined ? undefined : { by, reason: said ?? 'no reason given' };
+  return by === undefined ? undefined : { by, name: actorText(by), reason: said ?? 'no reason given' };
 }
 
 function releaserOf({ id, released }: Intent, entries: readonly Read[]): Who | undefined {
@@ -173,7 +177,7 @@ function personLine(read: Read): HistoryLine | undefined {
   switch (entry.kind) {
     case 'episode.overridden': {
       const text = who
-        ? `${who.by} released ${action} ${target}: ${who.reason}`
+        ? `${who.name} released ${action} ${target}: ${who.reason}`
         : `somebody reversed ${action} ${target}${namedOf(read) ?? driftOf(read)}`;
       return {
         ...line,
@@ -187,14 +191,14 @@ function personLine(read: Read): HistoryLine | undefined {
       return {
         ...line,
         kind: 'reversal',
-        text: `${who.by} released ${action} ${target} without a call: ${who.reason}`,
+        text: `${who.name} released ${action} ${target} without a call: ${who.reason}`,
         id: textOf(read, 'claim') ?? '',
       };
     case 'intent.resolved':
       return {
         ...line,
         kind: 'resolution',
-        text: `${who?.by} resolved ${action} ${target} as ${textOf(read, 'as')}: ${who?.reason}`,
+        text: `${who?.name} resolved ${action} ${target} as ${textOf(read, 'as')}: ${who?.reason}`,
         id: textOf(read, 'intent') ?? '',
       };
     case 'exemption.requested':
@@ -203,8 +207,8 @@ function personLine(read: Read): HistoryLine | undefined {
       const how = entry.kind === 'exemption.request_granted' ? 'granted' : 'refused';
       const text =
         entry.kind === 'exemption.requested'
-          ? `${who?.by} asked for an exemption: ${who?.reason}`
-          : `${who?.by} ${how} the exemption that ${textOf(read, 'person')} asked for: ${textOf(read, 'say')}`;
+          ? `${who?.name} asked for an exemption: ${who?.reason}`
+          : `${who?.name} ${how} the exemption that ${textOf(read, 'person')} asked for: ${textOf(read, 'say')}`;
       return { ...line, kind: 'exemption', text, id: textOf(read, 'request') ?? '' };
     }
     case 'notice.begun':

@@ -11,6 +11,7 @@ import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { type Identity, type IdentityReader, nameKey } from '../../domain/identity.ts';
 import { notDelivered } from '../../domain/notice.ts';
 import { saidText } from '../../domain/operator.ts';
+import { liftedText } from '../../domain/plan.ts';
 import type { PageReader, RecordReader } from '../../domain/store-ports.ts';
 import { actWords, asSentence, countText, listed, plural } from './fact-text.ts';
 import { planTitle } from './inbox.ts';
@@ -312,7 +313,7 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   'plan.expired': {
     words: (told) => `${asSentence(told.plan)} expired without being done${told.because('why')}`,
   },
-  'plan.glass_broken': deed(({ plan }) => `BROKE THE GLASS: let ${plan} through the change windows`),
+  'plan.glass_broken': deed(({ plan, body }) => `BROKE THE GLASS: let ${plan} ${liftedText(body)}`),
   'plan.applying': deed(({ plan }) => `applied ${plan}`),
   'plan.applied': { words: ({ plan }) => `${asSentence(plan)} was done to its end` },
   'plan.interrupted': {

@@ -3,6 +3,8 @@
 
 import { shownName } from '../../base/text.ts';
 import { isoTime, spanText, timeText } from '../../base/time.ts';
+import { actorText } from '../../domain/actor.ts';
+import { approversText } from '../../domain/approvals.ts';
 import { type AuditEntry, entryBody } from '../../domain/audit-entry.ts';
 import {
   aboutText,
@@ -17,7 +19,7 @@ import { identityText } from '../../domain/identity.ts';
 import { timesRefused } from '../../domain/intent.ts';
 import type { Alert, Outbox } from '../../domain/notification.ts';
 import { stopText } from '../../domain/operator.ts';
-import type { Plan, PlanRevision } from '../../domain/plan.ts';
+import { liftedText, type Plan, type PlanRevision } from '../../domain/plan.ts';
 import type { Clock, Ids } from '../../domain/ports.ts';
 import { distrustedNow } from '../../domain/snapshot.ts';
 import type { RunRecord } from '../../domain/store.ts';
@@ -115,7 +117,7 @@ async function stopOrResume(reader: Pick<OperatorAlertReader, 'stop' | 'audit'>,
   const [lifted] = await reader.audit({ kind: 'stop.lifted', limit: 1 });
   if (!lifted || lifted.at <= nowMs - RECENT_MS) return [];
   const { by, reason } = operatorIn(lifted);
-  const text = `${by} resumed at ${timeText(lifted.at)}, and actions are called again: ${reason}`;
+  const text = `${actorText(by)} resumed at ${timeText(lifted.at)}, and actions are called again: ${reason}`;
   return [{ key: `resumed ${lifted.seq}`, code: 'resumed', text, about: { at: isoTime(lifted.at), by, reason } }];
 }
 
@@ -128,7 +130,7 @@ async function glassAlerts(reader: Pick<AuditReader, 'audit'>, since: number): P
     .filter(({ at }) => at > since)
     .map((entry) => {
       const { by, reason, plan } = operatorIn(entry);
-      const text = `BREAK GLASS: ${by} let plan ${plan} through the change windows at ${timeText(entry.at)}: ${reason}`;
+      const text = `BREAK GLASS: ${actorText(by)} let plan ${plan} ${liftedText(entryBody(entry))} at ${timeText(entry.at)}: ${reason}`;
       const about = { plan, at: isoTime(entry.at), by, reason };
       return { key: `break glass ${entry.seq}`, code: 'break_glass', text, about };
     });
@@ -161,6 +163,15 @@ const FLAPS_MAX = 100;
 
 function operatorIn(entry: AuditEntry): { by: string; reason: string; plan: string } {
   return wordsIn(entry, ['by', 'reason', 'plan']);
+}
+
+/** One of several may have said yes. */
+function unappliedText(plan: Pick<Plan, 'agreed' | 'decidedBy'>): string {
+  const who = approversText(plan);
+  if (who === undefined) return 'nobody answered it';
+  return plan.decidedBy === undefined
+    ? `${who} said yes, and it needed ${plan.agreed?.missing}`
+    : `${who} approved it and it was not applied`;
 }
 
 /** A tampered entry still shows that there was one; verification names it. */
@@ -300,10 +311,10 @@ export class Alerts {
     const since = this.deps.clock.nowMs() - RECENT_MS - (this.deps.quietHours?.longestMs ?? 0);
     const expired = await this.deps.reader.plans({ status: 'expired' }, PLANS_MAX);
     const recent = expired.filter((plan) => plan.expiresAt > since && waitsForPerson(plan));
-    return recent.map(({ id, digest, intents, mode, expiresAt, decidedBy }) => ({
+    return recent.map(({ id, digest, intents, mode, expiresAt, ...answered }) => ({
       key: `expired ${id}`,
       code: 'plan_expired',
-      text: `plan ${id} expired at ${timeText(expiresAt)}, ${decidedBy === undefined ? 'nobody answered it' : `${decidedBy} approved it and it was not applied`}: nothing of it is done`,
+      text: `plan ${id} expired at ${timeText(expiresAt)}, ${unappliedText(answered)}: nothing of it is done`,
       about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
     }));
   }

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { PLANS } from '../../../contract/plans.ts';
+import { actorText } from '../../../domain/actor.ts';
 import { neededText } from '../../../domain/approvals.ts';
 import { entryBody } from '../../../domain/audit-entry.ts';
 import { freezeText, type WindowNow, windowAt } from '../../../domain/change-window.ts';
@@ -89,7 +90,7 @@ export class Answering {
   private demandNoOther(planId: string): void {
     const other = this.late.get(planId);
     if (other === undefined || other.failed !== undefined || other.done !== undefined) return;
-    const what = `plan ${planId} has an answer under way (${other.verb} by ${other.by})`;
+    const what = `plan ${planId} has an answer under way (${other.verb} by ${actorText(other.by)})`;
     throw new AppError('conflict', `${what}: nothing was done; look at the plan in a moment`);
   }
 
