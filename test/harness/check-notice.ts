@@ -1,6 +1,7 @@
 // harness: the post of a life in which rules warn people, and the judge of it: nothing is acted on before each owner's message arrived and the whole
 // time has passed since; no message is handed over again that arrived or may have, and none is left at the end. In: messages, requests, commits. Out:
 // violations.
+import { BETWEEN_BOOTS_MS } from '../../src/base/time.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { MessageEnd, PersonMailer, PersonMessage } from '../../src/domain/notice.ts';
 import { NoticeDeliveries } from '../../src/runtime/notify/notices.ts';
@@ -16,11 +17,16 @@ import { LOOK_MS, type NoticesProfile } from './profile.ts';
 import { ownersOf } from './records.ts';
 import { NOTICE_MS } from './rules.ts';
 
-export interface HandedOver {
+export interface Handed {
   id: string;
   to: string;
   atMs: number;
   how: MessageEnd['how'];
+}
+
+interface HandedOver extends Handed {
+  /** Of the engine's wall clock from true time, then. */
+  offsetMs: number;
 }
 
 /** As long as a message may take. */
@@ -61,13 +67,14 @@ export class SimPost {
 
   private async take({ id, to }: PersonMessage, isBeside: boolean): Promise<MessageEnd> {
     const { post } = this.notices;
+    const { clock } = this.checker;
     const fate = this.isCalm ? 'delivered' : this.dice.weighted(isBeside ? { ...post, hangs: 0 } : post);
     const how = fate === 'hangs' ? 'doubt' : fate;
     // A doubt may have arrived, so it is as good as delivered for whoever would send it again.
     const known = this.handed.find((one) => one.id === id && one.how !== 'not_sent');
     if (known) this.checker.report('told_twice', `message ${id} to ${to} is handed over again, and was ${known.how}`);
-    this.handed.push({ id, to: to.toLowerCase(), atMs: this.checker.clock.trueMs, how });
-    if (fate === 'hangs') await this.checker.clock.take(HANGS_MS);
+    this.handed.push({ id, to: to.toLowerCase(), atMs: clock.trueMs, offsetMs: clock.offsetMs, how });
+    if (fate === 'hangs') await clock.take(HANGS_MS);
     return how === 'delivered' ? { how } : { how, why: 'the post' };
   }
 
@@ -92,8 +99,13 @@ export class SimPost {
 }
 
 export function checkNotice(checker: Checker, { verb, target, atMs }: PlatformRequest, intent: Intent): void {
-  const { post, ledger, world, profile } = checker;
+  const { post, ledger, world, profile, clock } = checker;
   if (!post || intent.undo) return;
+  // Decision 0019: nothing shows that the clock was set ahead while the machine was off, if the server sends no time.
+  const isUnseen = (one: HandedOver) =>
+    !profile.hasDate &&
+    clock.boots.some((bootMs) => bootMs >= one.atMs) &&
+    clock.offsetMs - one.offsetMs > BETWEEN_BOOTS_MS;
   const known = new Set(intent.approved ? intent.effect.unwarned : []);
   const [serial, user] = target.split(' ');
   // Who came or went in between may not have been read.
@@ -103,17 +115,23 @@ export function checkNotice(checker: Checker, { verb, target, atMs }: PlatformRe
   });
   const owners = new Set(first.filter((owner) => rest.every((others) => others.includes(owner))));
   for (const { episodeId, rule } of intent.basis.filter((basis) => profile.notices?.rules.includes(basis.rule))) {
-    const told = toldOf(ledger.db, post.handed, episodeId, atMs);
+    const told = toldOf(ledger.db, post.handed, episodeId, atMs, isUnseen);
     for (const owner of owners)
       if (!known.has(owner) && !told.has(owner))
         checker.report('before_deadline', `${target}: ${rule} did not warn ${owner} so long before`);
   }
 }
 
-/** Whose message about an episode counts, and was delivered so long before. */
-export function toldOf(db: SqliteDb, handed: readonly HandedOver[], episodeId: string, atMs: number): Set<string> {
+/** Whose message about an episode counts, and was delivered so long before, or seems so to every clock that there is. */
+export function toldOf<One extends Handed>(
+  db: SqliteDb,
+  handed: readonly One[],
+  episodeId: string,
+  atMs: number,
+  seemsSo: (one: One) => boolean = () => false,
+): Set<string> {
   const sql = "SELECT id FROM notices WHERE episode_id = ? AND ahead_ms = 0 AND status <> 'cancelled'";
   const own = new Set(db.all<{ id: string }>(sql, episodeId).map(({ id }) => id));
-  const isTold = (one: HandedOver) => own.has(one.id) && one.how === 'delivered' && one.atMs <= atMs - NOTICE_MS;
-  return new Set(handed.filter(isTold).map(({ to }) => to));
+  const isOver = (one: One) => one.atMs <= atMs - NOTICE_MS || seemsSo(one);
+  return new Set(handed.filter((one) => own.has(one.id) && one.how === 'delivered' && isOver(one)).map(({ to }) => to));
 }

@@ -29,9 +29,11 @@ export function checkFinalState(view: FinalView): void {
   checker.post?.checkNoneWaits();
   for (const intent of ledger.unsettled())
     checker.report('unresolved', `intent ${intent.id} is still ${intent.status}`);
-  for (const { id, action, target } of ledger.withOutcome('unknown')) {
-    // A retry waits for the ceiling like any other request.
-    if (!isAtCeiling(view, verbOf(action, target))) checker.report('unresolved', `intent ${id} is still in doubt`);
+  for (const { id, action, target, basis } of ledger.withOutcome('unknown')) {
+    const isBraked = checker.rollouts.isBraked && basis.some(({ rule }) => rule === ROLLED);
+    // A retry waits for the ceiling like any other request, and for a person who lets a braked rule go on.
+    if (!isBraked && !isAtCeiling(view, verbOf(action, target)))
+      checker.report('unresolved', `intent ${id} is still in doubt`);
   }
   for (const serial of new Set(world.now.devices.map((device) => device.serial))) checkSerial(view, serial);
   for (const { id } of world.now.services) {

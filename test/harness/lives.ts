@@ -205,7 +205,9 @@ export class Lives {
   /** A run that another judge sees. */
   async runJudgedBy(engine: Engine, checker: Checker): Promise<void> {
     await engine.store.abortStaleRuns(this.parts.clock.nowMs());
-    await operate({ ...this.asking(), checker }, engine, 'enforce').catch((error) => this.takeError(error));
+    await operate({ ...this.asking(), checker, ledger: checker.ledger }, engine, 'enforce').catch((error) =>
+      this.takeError(error),
+    );
   }
 }
 

@@ -10,7 +10,7 @@ import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import { PLACEHOLDER_SERIALS } from '../../src/engine/decide/earlier-answers.ts';
 import { EVENT_PULL_DEFAULT } from '../../src/engine/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../src/engine/pull/trust-gate.ts';
-import type { ActiveRules, Engine } from '../../src/engine/run/engine.ts';
+import { type ActiveRules, type Engine, isClockRight } from '../../src/engine/run/engine.ts';
 import { activate } from '../../src/rules/active/rule-holder.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import { quietTime, steadyTime } from '../../src/runtime/system/clock.ts';
@@ -75,7 +75,9 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
       log: silent,
     });
   }
-  const steady = sickTime(steadyTime(clock, clock.boot, answered(db, readClockAgreement)), bug);
+  const settings = sickSettings(settingsOf(profile), bug);
+  const isWrong = () => !isClockRight({ api: around.api, settings });
+  const steady = sickTime(steadyTime(clock, clock.boot, answered(db, readClockAgreement), isWrong), bug);
   answered(db, (tables) => saveClockAgreement(tables, steady.agreement()));
   const isDoubtful = () => {
     const fault = health.fault();
@@ -95,7 +97,7 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     get daemonMode() {
       return isDoubtful() ? leastMode(daemonMode, 'dry-run') : daemonMode;
     },
-    settings: sickSettings(settingsOf(profile), bug),
+    settings,
     demo: false,
     printKey: PRINT_KEY,
     bindTo: around.api.address,

@@ -22,6 +22,8 @@ export class SimClock implements Clock {
   offsetMaxMs = 0;
   /** True times at which it jumped, or the machine started anew. */
   readonly jumps: number[] = [];
+  /** True times at which the machine started anew. */
+  readonly boots: number[] = [];
   /** Which start of the machine it is; empty on a system that does not report it. */
   boot = 'the first boot';
   /** True time of the machine's start. */
@@ -45,6 +47,7 @@ export class SimClock implements Clock {
     this.boot = this.boot && `boot at ${this.trueMs}`;
     this.bootedMs = this.trueMs;
     this.jumps.push(this.trueMs);
+    this.boots.push(this.trueMs);
   }
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {

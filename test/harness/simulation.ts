@@ -170,8 +170,9 @@ class Simulation {
 
   async play(): Promise<SimulationResult> {
     if (this.checkpoints) await this.lives.bear();
-    if ((await this.live()) && this.checker.violations.length === 0) await this.settle();
-    if (this.checker.violations.length === 0) await this.restore();
+    const isWhole = await this.live();
+    if (isWhole && this.checker.violations.length === 0) await this.settle();
+    if (isWhole && this.checker.violations.length === 0) await this.restore();
     await checkAudit(this.checker, this.db, this.checkpoints);
     const { profile, ledger, checker, platform } = this;
     return {

@@ -18,7 +18,7 @@ import { auditSourcesOf, restoredWhy, verifyAudit } from '../../engine/audit/sou
 import { PLACEHOLDER_SERIALS } from '../../engine/decide/earlier-answers.ts';
 import type { WhyDeps } from '../../engine/explain/why.ts';
 import { EVENT_PULL_DEFAULT } from '../../engine/pull/pull-events.ts';
-import { demandActive, type Engine, type EngineSettings } from '../../engine/run/engine.ts';
+import { demandActive, type Engine, type EngineSettings, isClockRight } from '../../engine/run/engine.ts';
 import { isQuiet } from '../../engine/run/look.ts';
 import { type LooksMemory, silenceBefore } from '../../engine/run/pulled-snapshot.ts';
 import { recordedLookBack } from '../../engine/run/reading-needs.ts';
@@ -529,7 +529,8 @@ export async function composeEngine(
       : undefined;
     if (history) closing.add(() => ending.until('the history', history.close()));
     if (history) lease?.lost.addEventListener('abort', () => void history.cut());
-    const steady = steadyTime(clock, bootId(), await store.clockAgreement(), watched?.());
+    const isWrong = () => !isClockRight({ api, settings: common.settings });
+    const steady = steadyTime(clock, bootId(), await store.clockAgreement(), isWrong, watched?.());
     if (isActor) await store.keepClockAgreement(steady.agreement());
     const silence = silenceBefore(await store.lastCompletedAt(), clock.nowMs());
     const engine: Engine = {
@@ -663,7 +664,8 @@ export async function composeWhatIf(
     const stopping = new AbortController();
     const { api, end } = await connect(config, clock, log, stopping.signal);
     closing.add(end);
-    const steady = steadyTime(clock, bootId(), await reader.clockAgreement());
+    const isWrong = () => !isClockRight({ api, settings: common.settings });
+    const steady = steadyTime(clock, bootId(), await reader.clockAgreement(), isWrong);
     const engine: WhatIfEngine = {
       ...common,
       clock,

@@ -46,12 +46,14 @@ export function bootId(): string {
  * `kept`: from the database that holds the times; undefined: nothing is known about earlier times. INVARIANT: where the
  * system does not name its boots, the same distance of the two clocks is enough. On another boot of the machine it
  * would be a coincidence, and then no more time counts as over than the monotonic clock has counted since that boot.
+ * `isWrong`: the server's time contradicts the wall clock, so that no time before this boot counts as over by it.
  * `seen`: this process has watched the clock by which all times are recorded, on whichever machine, since then.
  */
 export function steadyTime(
   clock: Pick<Clock, 'nowMs' | 'monotonicMs'>,
   boot: string,
   kept: ClockAgreement | undefined,
+  isWrong: () => boolean = () => false,
   seen?: Watched,
 ): SteadyTime {
   let agreed = begin(clock.nowMs(), clock.monotonicMs(), boot, kept, seen);
@@ -61,7 +63,13 @@ export function steadyTime(
     const isApart = Math.abs(nowMs - monotonicMs - agreed.apartMs) > AGREED_MS;
     agreed = isApart ? afterJump(nowMs, monotonicMs, boot, agreed) : { ...agreed, seenMs: nowMs };
     const { sinceMs, fromMs, jumpedMs, setBackMs } = agreed;
-    return { nowMs, sinceMs, forMs: Math.floor(monotonicMs - fromMs), jumpedMs, setBackMs };
+    return {
+      nowMs,
+      sinceMs,
+      forMs: Math.floor(monotonicMs - fromMs),
+      jumpedMs: isWrong() ? nowMs : jumpedMs,
+      setBackMs,
+    };
   };
   read();
   return { read, agreement: () => agreed };

@@ -13,7 +13,7 @@ import { resolveIntent } from '../../../src/engine/operate/resolve-intent.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { NoticeDeliveries } from '../../../src/runtime/notify/notices.ts';
 import { withGuards } from '../../harness/check-guards.ts';
-import type { HandedOver } from '../../harness/check-notice.ts';
+import type { Handed } from '../../harness/check-notice.ts';
 import { replaced } from '../../harness/planted-bugs.ts';
 import { CaseWorld } from '../../support/case-world.ts';
 import { type Case, ruleOf, type Shape, type Step, type Subject, type Sudden } from '../../support/cases.ts';
@@ -71,7 +71,7 @@ export class Stage {
   isStopped = false;
   areGuarded = false;
   /** Messages to people. */
-  readonly handed: HandedOver[] = [];
+  readonly handed: Handed[] = [];
   private exemptions = 0;
 
   constructor(
@@ -186,7 +186,7 @@ export class Stage {
     }
   }
 
-  private async deliver(how: HandedOver['how']): Promise<void> {
+  private async deliver(how: Handed['how']): Promise<void> {
     const { store, clock, engine } = this.on;
     const loop = new NoticeDeliveries({
       box: mortal(store.noticeBox(), this.life),

@@ -57,6 +57,24 @@ describe('a stored time', () => {
     expect([sinceMs(before), sinceMs(at)]).toEqual([25_000, 20_000]);
   });
 
+  it('is not over by a wall clock that the server contradicts, when the machine has started anew since', () => {
+    const { clock, pass, write } = clocks();
+    const at = write();
+    const kept = steadyTime(clock, 'first', undefined).agreement();
+    let isWrong = true;
+    clock.wall += 2 * HOUR;
+    const steady = steadyTime(
+      { ...clock, nowMs: () => clock.wall, monotonicMs: () => clock.monotonic - HOUR },
+      'second',
+      kept,
+      () => isWrong,
+    );
+    pass(20_000);
+    expect(elapsedMs(steady.read(), at)).toBe(20_000);
+    isWrong = false;
+    expect(elapsedMs(steady.read(), at)).toBeGreaterThan(HOUR);
+  });
+
   it.each([HOUR, -HOUR, 14_000, -20_000])('is not over at once when the clock jumps by %i ms', (jumpMs) => {
     const { clock, pass, sinceMs } = clocks();
     pass(HOUR);

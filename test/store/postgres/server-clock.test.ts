@@ -107,7 +107,7 @@ async function ages(jobs: readonly Job[]): Promise<{ trueMs: number; shownMs: nu
     world.delays = delays;
     const clock = machines[machine] as ServerClock;
     await clock.measure();
-    const steady = steadyTime(clock, `boot ${machine}`, kept, clock.watched());
+    const steady = steadyTime(clock, `boot ${machine}`, kept, undefined, clock.watched());
     const read = steady.read();
     for (const { trueAt, at } of records) found.push({ trueMs: world.trueMs - trueAt, shownMs: elapsedMs(read, at) });
     records.push({ trueAt: world.trueMs, at: read.nowMs });
