@@ -162,7 +162,7 @@ export function addressesOf(owners: readonly string[]): string[] {
 export function noticeStateOf(
   { beforeMs, print }: RuleNotice,
   { owners, notices }: { owners: readonly string[] | undefined; notices: readonly Notice[] },
-  { nowMs, steady }: { nowMs: number; steady: SteadyReading },
+  { nowMs, steady, hasNoMailer }: { nowMs: number; steady: SteadyReading; hasNoMailer?: boolean | undefined },
 ): NoticeState {
   const unwarned: Unwarned[] = [];
   const waits: NoticeState['waits'][number][] = [];
@@ -171,7 +171,7 @@ export function noticeStateOf(
   else if (addresses.length === 0) unwarned.push({ address: '', why: 'it has no owner' });
   for (const address of addresses) {
     const notice = firstNotice(notices, print, address);
-    const why = notice ? whyUnwarned(notice, nowMs) : mailboxFault(address);
+    const why = notice ? whyUnwarned(notice, nowMs) : (mailboxFault(address) ?? (hasNoMailer ? NO_MAILER : undefined));
     if (why !== undefined) unwarned.push({ address, why });
     else if (notice?.deliveredAt === undefined) waits.push({ address, notice, dueAt: notice?.dueAt });
     else {

@@ -43,6 +43,7 @@ export interface ActSettings {
   rereadMs: number;
   /** A mark of the credential in use. */
   credential?: string | undefined;
+  hasNoMailer?: boolean | undefined;
 }
 
 export type SubjectCounts = Record<SubjectKind, number>;
@@ -237,7 +238,8 @@ async function noticesWith(
   const read = fresh.records.map((record) => ownTexts(record, 'Emails'));
   const isUnread = fresh.owners === undefined && read.includes(undefined);
   const owners = isUnread ? undefined : [...read.flatMap((own) => own ?? []), ...(fresh.owners ?? [])];
-  const at = { nowMs: context.clock.nowMs(), steady: context.steady.read() };
+  const { hasNoMailer } = context.settings;
+  const at = { nowMs: context.clock.nowMs(), steady: context.steady.read(), hasNoMailer };
   return ({ rule: id, subjectId, episodeId }) => {
     const rule = context.ruleNow(id);
     if (!rule?.notice) return undefined;

@@ -437,11 +437,11 @@ export function ownersToWarn({ summary, devices }: Pick<Proposal, 'summary' | 'd
   return devices.flatMap(({ owners = [] }) => owners);
 }
 
-function noticeOf(proposal: Proposal, { openState, nowMs, steady }: DecideInput): Proposal['notice'] {
+function noticeOf(proposal: Proposal, { openState, nowMs, steady, settings }: DecideInput): Proposal['notice'] {
   const { rule, traits, undo, episode } = proposal;
   if (!rule.notice || undo || !traits.takesDevice) return undefined;
   const notices = openState.notices?.get(episode?.id ?? '') ?? [];
-  return noticeStateOf(rule.notice, { owners: ownersToWarn(proposal), notices }, { nowMs, steady });
+  return noticeStateOf(rule.notice, { owners: ownersToWarn(proposal), notices }, { nowMs, steady, ...settings });
 }
 
 function basisOf(

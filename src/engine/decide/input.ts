@@ -111,6 +111,8 @@ export interface DecideSettings {
   placeholderSerials: readonly string[];
   /** A mark of the credential in use: what another one was refused for is tried at once. */
   credential?: string | undefined;
+  /** Nobody can be warned. */
+  hasNoMailer?: boolean | undefined;
 }
 
 export interface DecideInput {

@@ -93,7 +93,7 @@ export async function planContext(engine: Engine, plan: Plan): Promise<ActContex
 // The facts that checks get about an approved plan's intents before they begin: the stored state, the last runs'
 // answers and readings.
 
-type Asking = Pick<Engine, 'api' | 'store' | 'clock' | 'steady' | 'actions' | 'active' | 'daemonMode'>;
+type Asking = Pick<Engine, 'api' | 'store' | 'clock' | 'steady' | 'actions' | 'active' | 'daemonMode' | 'settings'>;
 
 export type FactsOfPlanned = (planned: PlannedIntent) => TargetFacts;
 
@@ -117,7 +117,7 @@ export async function planFacts(
     said: new Map(openState.decisions.map((one) => [wordKey(one.rule, one.subject.id, one), one])),
     untrusted: await untrustedSources(engine),
     notices: openState.notices ?? new Map(),
-    at: { nowMs: clock.nowMs(), steady: steady.read() },
+    at: { nowMs: clock.nowMs(), steady: steady.read(), hasNoMailer: engine.settings.decide.hasNoMailer },
   };
   const firstOf = firstIn(engine, openState);
   const read = await readEach(all, async (one) => [one, await ownersNow(engine, one, stored)] as const);

@@ -168,7 +168,7 @@ export function rolloutWords({ steps, eachMs, brake: { reversed, exempted } }: R
 export function noticeWords({ beforeMs, remindMs }: Pick<RuleNotice, 'beforeMs' | 'remindMs'>): string {
   const reminded =
     remindMs.length === 0 ? '' : `; they are reminded ${remindMs.map(formatDuration).join(', ')} before that`;
-  return `owners are warned first, and it acts ${formatDuration(beforeMs)} after the delivery${reminded}`;
+  return `owners are warned first, and it acts ${formatDuration(beforeMs)} after the delivery${reminded}; where somebody cannot be warned, a person is asked`;
 }
 
 /** By the names that rule files have. */

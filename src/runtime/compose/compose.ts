@@ -313,12 +313,14 @@ function settingsOf(config: Config): EngineSettings {
   const { timing, ceilings, attemptsMax, runFailuresMax, actConcurrency, serialDevicesMax, perDayTimes } = config;
   const { quietMs, goneAfterMs, planTtlMs, keepRunsMs, eventOverlapMs, clockSkewMs } = timing;
   const mark = markOf(config);
+  const hasNoMailer = config.mail.smtp === undefined;
   return {
     decide: {
       ceilings,
       goneAfterMs,
       serialDevicesMax,
       perDayTimes,
+      hasNoMailer,
       placeholderSerials: PLACEHOLDER_SERIALS,
       get credential() {
         return mark();
@@ -329,6 +331,7 @@ function settingsOf(config: Config): EngineSettings {
       attemptsMax,
       runFailuresMax,
       concurrency: actConcurrency,
+      hasNoMailer,
       rereadMs: Math.min(2_000, quietMs),
       get credential() {
         return mark();

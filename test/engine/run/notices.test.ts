@@ -223,6 +223,31 @@ describe('a rule that warns first', () => {
     expect(on.platform.sent).toEqual(['ban S-d1']);
   });
 
+  it('waits for a person from the first run on, dry or live, where nobody can be warned, and warns when somebody can', async () => {
+    const post = begin();
+    const { decide, act } = on.engine.settings;
+    on.engine.settings = {
+      ...on.engine.settings,
+      decide: { ...decide, hasNoMailer: true },
+      act: { ...act, hasNoMailer: true },
+    };
+    on.platform.addDevice('d1', BAD);
+    on.platform.addDevice('d2', { ...BAD, Emails: ['bo@example.com'] });
+    for (const mode of ['dry-run', 'enforce'] as const)
+      expect((await on.run(mode)).decisions.map(({ decision, reasonText }) => [decision, reasonText])).toEqual([
+        ['hold', 'ana@example.com could not be warned first: no mail server is configured'],
+        ['hold', 'bo@example.com could not be warned first: no mail server is configured'],
+      ]);
+    const { plan } = await on.run();
+    await on.approve(plan);
+    await on.apply(plan);
+    expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2']);
+    on.engine.settings = { ...on.engine.settings, decide, act };
+    on.platform.addDevice('d3', { ...BAD, Emails: ['cy@example.com'] });
+    await round(post);
+    expect(post.sent).toMatchObject([{ stage: 'first', to: 'cy@example.com' }]);
+  });
+
   it('names no deadline that a change window will not let it keep, also when the window is set after the delivery', async () => {
     const windows = (text: string) => parseWindows(text, 'UTC').windows;
     const post = begin(

@@ -74,7 +74,8 @@ it('without a history only tests count for --require, and the answer says what i
 
 it('says of a rule that warns first, and begins with a share, that it does', async () => {
   rule('dry-run\nnotice: { before: 24h, remind: [4h, 30m] }\nrollout: { steps: [1%, 100%], each: 24h }');
-  const notice = 'owners are warned first, and it acts 1d after the delivery; they are reminded 4h, 30m before that';
+  const notice =
+    'owners are warned first, and it acts 1d after the delivery; they are reminded 4h, 30m before that; where somebody cannot be warned, a person is asked';
   const { out } = await ask();
   expect(out.replace(/\s+/g, ' ')).toContain(`notice: ${notice} rollout: it acts on 1 %, then 100 % of its subjects`);
   expect((await ask('--format', 'md')).out).toContain(`${notice}; it acts on`);
