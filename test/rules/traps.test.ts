@@ -61,8 +61,43 @@ describe('a fact that is not there', () => {
     expect(verdictOf(ruleOf({ missing: ['OS'] }), { OS: 'macOS 14' })).toBe('no_match');
     expect(verdictOf(ruleOf({ missing_some: [1, ['OS', 'Model']] }), { OS: 'macOS 14' })).toBe('no_match');
     expect(verdictOf(ruleOf({ missing: ['LastLogin'] }), { LastLogin: 1_700_000_000_000_000_000n })).toBe('no_match');
+    expect(verdictOf(ruleOf({ exists: ['MdmData', 'Source'] }), { MdmData: { Source: null } })).toBe('match');
+    expect(verdictOf(ruleOf({ exists: 'OS' }), {})).toBe('no_match');
     expect(verdictOf(ruleOf({ '==': [{ var: ['Ownership', 'UNKNOWN'] }, 'UNKNOWN'] }), {})).toBe('match');
     expect(verdictOf(ruleOf({ '==': [{ var: ['Ownership', 'UNKNOWN'] }, 'UNKNOWN'] }), { Ownership: null })).toBe(
+      'match',
+    );
+  });
+});
+
+describe('`??`', () => {
+  const isHigh = ruleOf({
+    '>': [{ '??': [{ val: ['TrustData', 'AccessTrustscore'] }, { var: 'LoginCount' }, 3] }, 5],
+  });
+
+  it.each<[string, Facts, string]>([
+    ['its first field where that has a value', { TrustData: { AccessTrustscore: 9 }, LoginCount: 1 }, 'match'],
+    ['the next field where the first is null', { TrustData: { AccessTrustscore: null }, LoginCount: 7 }, 'match'],
+    ['the last operand where nothing is there', {}, 'no_match'],
+    [
+      'unknown where the first is of another type',
+      { TrustData: { AccessTrustscore: 'high' }, LoginCount: 7 },
+      'unknown',
+    ],
+  ])('is %s', (_, record, verdict) => {
+    expect(verdictOf(isHigh, record)).toBe(verdict);
+  });
+
+  it('is unknown where its field is stale, and reads the elements of a list', () => {
+    const fresh = { fresh: { 'MdmData.Timestamp': '1d' } };
+    const stale = { MdmData: { Source: 'x', Timestamp: 1_700_000_000_000_000_000n } };
+    const isThere = { '==': [{ '??': [{ val: ['MdmData', 'Source'] }, 'none'] }, 'none'] };
+    expect(verdictOf(ruleOf(isThere), {})).toBe('match');
+    expect(verdictOf(ruleOf(isThere, fresh), stale)).toBe('unknown');
+    const some = {
+      some: [{ val: ['TrustData', 'Factors'] }, { '==': [{ '??': [{ val: 'Value' }, 'none'] }, 'none'] }],
+    };
+    expect(verdictOf(ruleOf(some), { TrustData: { Factors: [{ Name: 'disk', Value: 'OK' }, { Name: 'os' }] } })).toBe(
       'match',
     );
   });
@@ -71,6 +106,15 @@ describe('a fact that is not there', () => {
 describe('what cannot be meant is refused when the rule is loaded', () => {
   it.each<[string, unknown, string]>([
     ['"FALSE" counts as true', { '!!': [{ var: 'Banned' }] }, 'write {"==": [{"var": "Banned"}, "TRUE"]}'],
+    ['a path is one text of `val`', { '==': [{ val: 'MdmData.Source' }, 'x'] }, 'write {"val": ["MdmData","Source"]}'],
+    ['`val` climbs out of a loop', { '==': [{ val: [[1], 'Model'] }, 'x'] }, 'it takes no levels'],
+    ['`exists` asks for no field', { exists: 'Modell' }, 'did you mean `Model`?'],
+    [
+      'what is never absent has a stand-in',
+      { '==': [{ '??': [{ cat: [{ var: 'OS' }] }, 'x'] }, 'x'] },
+      'is never absent',
+    ],
+    ['a stand-in is of another type', { '==': [{ '??': [{ var: 'Model' }, 5] }, 5] }, 'are of one type'],
     ['a flag is compared with true', { '==': [{ var: 'MdmData.CompromisedStatus' }, true] }, 'write "TRUE"'],
     ['a flag is compared with "true"', { '==': [{ var: 'MdmData.CompromisedStatus' }, 'true'] }, 'write "TRUE"'],
     ['a prototype is walked', { '==': [{ var: 'constructor.name' }, 'Object'] }, 'no field `constructor.name`'],

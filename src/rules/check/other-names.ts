@@ -23,8 +23,7 @@ export const OTHER_NAMES: { readonly [example: string]: string } = {
   '{"in": ["employee", {"var": "Roles"}]}': 'contains includes has has_role include contain',
   '{"missing": ["OS"]}':
     'is_null isnull null absent empty is_empty undefined unset not_exists is_missing never nil blank',
-  '{"!": [{"missing": ["OS"]}]}':
-    'exists exist present is_set isset defined not_null not_empty $exists has_value notnull',
+  '{"!": [{"missing": ["OS"]}]}': 'exist present is_set isset defined not_null not_empty $exists has_value notnull',
   '{"some": [{"var": "Roles"}, {"==": [{"var": ""}, "employee"]}]}': 'any any_match exists_in for_any',
   '{"all": [{"var": "Roles"}, {"==": [{"var": ""}, "employee"]}]}': 'every each all_match for_all foreach',
   '{">=": [{"count": [{"var": "Roles"}]}, 2]}': 'length len size number_of how_many cardinality $size',

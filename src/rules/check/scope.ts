@@ -50,6 +50,8 @@ export interface Form {
   edits?(written: Fact, name: string): Edit[];
   /** Mutants: changes of its operands; by default, of each value in them. */
   innerEdits?(written: Fact, editsOf: EditsOf): Edit[];
+  /** The operation of json-logic-js that means the same, where it has another name. */
+  asIfOld?(written: Fact): Fact;
 }
 
 /**
@@ -294,6 +296,23 @@ export function factAt(path: string, field: Field, fallback: Fact | undefined, p
     type: field.type,
     place,
   };
+}
+
+/** The path whose parts are written one by one, as `val` and `exists` take it; a refused one is reported. */
+export function pathInParts({ name, args, placeOf, place }: Operands, scope: Scope): string | undefined {
+  for (const [index, part] of args.entries()) {
+    const isName = typeof part === 'string' && part !== '' && !part.includes('.');
+    if (isName || (typeof part === 'number' && Number.isInteger(part) && part >= 0)) continue;
+    const parts = typeof part === 'string' ? part.split('.').filter((one) => one !== '') : [];
+    const message = Array.isArray(part)
+      ? `\`${name}\` reads the record, or inside a loop the element; it takes no levels`
+      : parts.length > 1
+        ? `\`${name}\` takes the parts of a path one by one; write {"${name}": ${JSON.stringify(parts)}}`
+        : `\`${name}\` takes the parts of a path, written out as texts`;
+    scope.problem('path', args.length > 1 ? placeOf(index) : place, message);
+    return undefined;
+  }
+  return args.join('.');
 }
 
 /** Finds a path where it is written and notes the read; reports an unknown one. */

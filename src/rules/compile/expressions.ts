@@ -74,8 +74,8 @@ export function slotOf(fact: FactRef, { slots, reasons }: { slots: Map<string, S
     index: slots.size,
     fact,
     reasons: {
-      missing: reasons.unknown(label, `\`${label}\` is missing`),
-      isNull: reasons.unknown(label, `\`${label}\` is null`),
+      missing: reasons.absence(label, `\`${label}\` is missing`),
+      isNull: reasons.absence(label, `\`${label}\` is null`),
       wrongType: reasons.unknown(label, `\`${label}\` is not of the type it should be`),
       stale: reasons.unknown(label, `\`${label}\` is stale: ${freshness} is too old, or was never set`, 'stale'),
       unavailable: reasons.unknown(label, `\`${label}\` cannot be known: its source is unavailable`, 'unavailable'),
@@ -286,7 +286,7 @@ function compileItem(expression: ExpressionOf<'item'>, compiler: Compiler): Expr
     return (frame) => frame.readPast(index, frame, ownAt(frame.item as Fact, path) as Facts);
   }
   const label = expression.label === '' ? 'an element' : `…${expression.label}`;
-  const missing = compiler.reasons.unknown(label, `\`${label}\` is missing in an element`);
+  const missing = compiler.reasons.absence(label, `\`${label}\` is missing in an element`);
   const wrong = compiler.reasons.unknown(label, `\`${label}\` is not of the type it should be in an element`);
   return (frame) => {
     const found = ownAt(frame.item as Fact, path);

@@ -26,6 +26,8 @@ export class Unknown {
     /** The same as a sentence. */
     readonly text: string,
     readonly why?: DoubtWhy,
+    /** There is no value, or null. */
+    readonly isAbsence = false,
   ) {}
   get isError(): boolean {
     return this.truth < 0;
@@ -52,6 +54,9 @@ export class Reasons {
 
   unknown(fact: string, text: string, why?: DoubtWhy): Unknown {
     return this.intern(this.unknowns, (length) => new Unknown(length + 2, fact, text, why));
+  }
+  absence(fact: string, text: string): Unknown {
+    return this.intern(this.unknowns, (length) => new Unknown(length + 2, fact, text, undefined, true));
   }
   error(text: string): Unknown {
     return this.intern(this.errors, (length) => new Unknown(-1 - length, text, text));

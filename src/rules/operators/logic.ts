@@ -1,4 +1,4 @@
-// rules: `missing` and `missing_some`: which of some paths have no value. They are how a rule asks for absence, and are
+// rules: `missing`, `missing_some`, `exists` and `??`: what has no value. The first two are how a rule asks for absence, and are
 // never unknown themselves. Absent, null and the empty text count as missing, as in json-logic-js; so does a timestamp of 0,
 // which was never set.
 
@@ -11,6 +11,7 @@ import {
   type Form,
   MANY,
   type Operands,
+  pathInParts,
   refuse,
   refused,
   resolvePath,
@@ -26,6 +27,7 @@ import {
   type Constant,
   type Expr,
   type Expression,
+  type ExpressionOf,
   FALSE,
   type Frame,
   isAbsent,
@@ -36,6 +38,7 @@ import {
   step,
   TRUE,
   Unknown,
+  type Value,
   virtualOf,
   worse,
 } from '../language/expression.ts';
@@ -238,7 +241,88 @@ function checkChosen(
 /** Its texts are paths, and no values. */
 const innerEdits: Form['innerEdits'] = (written, editsOf) => editsOf(written, 'paths');
 
+// `exists`: whether the record has a path, be it with null; like `missing`, never unknown itself.
+
+function existing(inItem: boolean): Operator {
+  return {
+    name: 'exists',
+    isForeign: true,
+    looksIn: inItem ? 'item' : 'record',
+    key: ([path]) => `(exists ${inItem} ${path})`,
+    condition([literal]) {
+      const path = (literal as ExpressionOf<'literal'>).value as string;
+      return (frame) => {
+        const found = valueAt(path, inItem, frame);
+        if (found instanceof Unknown) return found.truth;
+        return found === undefined ? FALSE : TRUE;
+      };
+    },
+  };
+}
+
+function checkExists(operands: Operands, scope: Scope): Expression {
+  const { place } = operands;
+  const path = pathInParts(operands, scope);
+  if (path === undefined || !resolvePath(path, place, scope)) return refused(place);
+  const literal: Expression = { op: 'literal', value: path, type: TEXT, place };
+  return call(existing(scope.item !== undefined), [literal], BOOLEAN, place);
+}
+
+// `??`: the first of some fields that has a value, else the last operand. A field that is stale, of another type or unavailable
+// is unknown, and so is the whole: the next one would speak for it.
+
+const FIRST: Operator = {
+  name: '??',
+  isForeign: true,
+  text: infix('??'),
+  value(args, compiling) {
+    const parts = args.map((arg) => compiling.value(arg));
+    return (frame) => {
+      let value: Value = null;
+      for (const part of parts) {
+        value = part(frame);
+        if (!(value instanceof Unknown && value.isAbsence)) return value;
+      }
+      return value;
+    };
+  },
+};
+
+function checkFirst({ args, placeOf, place }: Operands, scope: Scope): Expression {
+  const parts = args.map((arg, index) => check(arg, placeOf(index), scope));
+  const isField = (part: Expression) =>
+    part.op === 'item' || (part.op === 'fact' && part.fact.kind === 'path') || part.type.kind === 'refused';
+  const other = parts.slice(0, -1).find((part) => !isField(part));
+  if (other) {
+    const message = `\`??\` takes fields, and a value as its last operand: ${nameOf(other)} is never absent`;
+    return refuse(scope, 'operator', other.place, message);
+  }
+  let type = ANY;
+  for (const part of parts) {
+    const both = unify(type, part.type);
+    if (!both && part.type.kind !== 'refused') {
+      const message = `the operands of \`??\` are of one type: expected ${typeName(type)}, but ${nameOf(part)} is ${typeName(part.type)}`;
+      return refuse(scope, 'type', part.place, message);
+    }
+    type = both ?? type;
+  }
+  return call(
+    FIRST,
+    parts.map((part) => settle(part, type)),
+    type,
+    place,
+  );
+}
+
 export const MISSING: Family = {
+  exists: {
+    min: 1,
+    max: MANY,
+    usage: 'write it as "field" or ["field", "part"]',
+    check: checkExists,
+    innerEdits: () => [],
+  },
+  '??': { min: 2, max: MANY, usage: 'write it as [{"var": "path"}, …, value]', check: checkFirst, edits: withoutOne },
   missing: { min: 1, max: MANY, usage: 'write it as ["path", …]', check: checkMissing, innerEdits },
   missing_some: { min: 2, max: 2, usage: 'write it as [1, ["path", …]]', check: checkMissingSome, innerEdits },
 };

@@ -13,7 +13,9 @@ import {
   factAt,
   isNumeric,
   isTextual,
+  MANY,
   type Operands,
+  pathInParts,
   refuse,
   refused,
   resolvePath,
@@ -221,6 +223,11 @@ function defaultEdits(written: Fact): Edit[] {
   return within(literalEdits(fallback), (edited) => [path, edited], 'default ');
 }
 
+function checkVal(operands: Operands, scope: Scope): Expression {
+  const path = pathInParts(operands, scope);
+  return path === undefined ? refused(operands.place) : checkVar({ ...operands, args: [path] }, scope);
+}
+
 export const VAR: Family = {
   var: {
     min: 0,
@@ -228,6 +235,14 @@ export const VAR: Family = {
     usage: 'write it as "path" or ["path", default]',
     check: checkVar,
     innerEdits: defaultEdits,
+  },
+  val: {
+    min: 0,
+    max: MANY,
+    usage: 'write it as "field" or ["field", "part"]',
+    check: checkVal,
+    innerEdits: () => [],
+    asIfOld: (written) => ({ var: [written].flat().join('.') }),
   },
 };
 

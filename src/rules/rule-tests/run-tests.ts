@@ -316,6 +316,7 @@ function secondOpinion(judged: Judged): boolean | undefined {
   if (!collect(condition, false, judged, replacements)) return undefined;
   let when = raw.when as Fact;
   for (const { place, value } of replacements) when = replaced(when, place.slice(1), value);
+  when = inOldWords(when);
   const text = JSON.stringify(when, (_, part) => (typeof part === 'bigint' ? Number(part) : part));
   if (text.includes('"log"')) return undefined; // json-logic-js would print
   const data: { [key: string]: unknown } = { ...frame.record, $now: frame.nowMs };
@@ -353,6 +354,16 @@ function isForeign(expression: Expression): boolean {
   if (expression.op === 'fact') return expression.fact.kind !== 'path';
   if (expression.op === 'item') return expression.counts !== undefined;
   return expression.op === 'call' && expression.operator.isForeign === true;
+}
+
+/** In the words of json-logic-js. */
+function inOldWords(when: Fact): Fact {
+  if (Array.isArray(when)) return when.map(inOldWords);
+  if (!isFacts(when)) return when;
+  const [name = '', ...others] = Object.keys(when);
+  const asIfOld = others.length === 0 ? LANGUAGE.get(name)?.asIfOld : undefined;
+  if (asIfOld) return asIfOld(when[name] as Fact);
+  return Object.fromEntries(Object.entries(when).map(([each, inner]) => [each, inOldWords(inner)]));
 }
 
 function replaced(value: Fact, place: Place, by: Fact): Fact {
