@@ -376,6 +376,8 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
       ending.begin();
       await ended;
       isUp = true;
+      // As each minute does.
+      await other.jobs.ask({ organization: 'acme', kind: 'deliver', payload: null });
       const told = await until(({ status }) => status === 'delivered');
       expect([...accepted].sort()).toEqual(told.map(({ id }) => `<${id}@example.com>`).sort());
       expect((await reader.runs(9)).length).toBe(1);
