@@ -15,6 +15,8 @@ export interface Approval {
   severities: readonly RuleSeverity[];
   /** Only of plans with at least so many such targets. */
   from: number;
+  /** Asked as owners of this folder. */
+  owns?: string | undefined;
 }
 
 /** A token that a person holds: all others are of programs, which count as nobody. */
@@ -24,9 +26,20 @@ export interface PersonsToken {
   groups: readonly string[];
 }
 
+/** Of `guards.yaml`: whose yes the rules of a folder need, and nobody else's will do. */
+export interface Owner {
+  /** Below the folder of rules; `.` is all of it. */
+  folder: string;
+  groups: readonly string[];
+  /** Of the set: those for which no deeper folder has owners of its own. */
+  rules: readonly string[];
+}
+
 export interface Approvals {
   approvals: readonly Approval[];
   tokens: readonly PersonsToken[];
+  /** Absent where no folder has any. */
+  owners?: readonly Owner[] | undefined;
   /** Who signed the rule set: the addresses. */
   signedBy?: readonly string[] | undefined;
 }
@@ -103,10 +116,56 @@ export function approvalsFor({ intents }: About, { approvals }: Approvals, rules
   });
 }
 
+/** One yes of the owners of each folder that a rule of the plan is of. */
+export function ownersFor({ intents }: About, { owners = [] }: Approvals): Approval[] {
+  const named = new Set(intents.flatMap(({ basis }) => basis.map(({ rule }) => rule)));
+  return owners
+    .filter(({ rules }) => rules.some((rule) => named.has(rule)))
+    .map(({ folder, groups, rules }) => {
+      return { people: 1, groups, notSelf: false, rules, actions: [], severities: [], from: 1, owns: folder };
+    });
+}
+
+/** The first of these actions, each given by its rules, for which somebody may not answer: none of its owned rules is theirs. Undefined: they may for all. */
+export function notOwned(
+  who: Pick<Yes, 'by' | 'groups'>,
+  actions: Iterable<readonly string[]>,
+  all: Approvals,
+): { rule: string; owner: Owner } | undefined {
+  if (!all.owners) return undefined;
+  const groups = voterOf(who, all)?.groups;
+  const owners = new Map(all.owners.flatMap((owner) => owner.rules.map((rule) => [rule, owner])));
+  for (const rules of actions) {
+    const owned = rules.flatMap((rule) => {
+      const owner = owners.get(rule);
+      return owner ? [{ rule, owner }] : [];
+    });
+    const isTheirs = owned.some(({ owner }) => owner.groups.some((group) => groups?.has(group)));
+    if (owned.length > 0 && !isTheirs) return owned[0];
+  }
+  return undefined;
+}
+
+/** Which rule, which folder, whose it is, and what to do. */
+export function notOwnedText(
+  { by, groups = [] }: { by: string; groups?: readonly string[] | undefined },
+  { rule, owner }: { rule: string; owner: Owner },
+  all: Approvals,
+): string {
+  const isNobody = voterOf({ by, groups }, all) === undefined;
+  const who = isNobody ? `, whom the identity provider vouches for or whose token ${APPROVALS} names` : '';
+  return `rule \`${rule}\` is of the folder \`${owner.folder}\`, which belongs to ${owner.groups.join(' or ')}, and ${actorText(by)} is none of them: ask one of them${who}`;
+}
+
+/** Of a plan's intents, for `notOwned`. */
+export function rulesOfEach({ intents }: About): string[][] {
+  return intents.map(({ basis }) => basis.map(({ rule }) => rule));
+}
+
 /** What a plan needs before anybody has said yes; undefined: one person's yes, whoever it is. */
 export function neededText(plan: About, rules: readonly RuleOfSet[]): string | undefined {
   const all = rules.find(({ guards }) => guards)?.guards?.approvals;
-  return all && missingFor(approvalsFor(plan, all, rules), [], undefined, all);
+  return all && missingFor([...approvalsFor(plan, all, rules), ...ownersFor(plan, all)], [], undefined, all);
 }
 
 /** Why this yes counts for none of these; undefined: it counts. `asked`: who asked for the run or the release. */
@@ -168,8 +227,9 @@ export function missingFor(
   asked: string | undefined,
   all: Approvals,
 ): string | undefined {
-  const texts = shortOf(needed, given, asked, all).map(({ approval: { groups }, missing, notOf }) => {
-    const of = groups.length === 0 ? '' : ` of ${groups.join(' or ')}`;
+  const texts = shortOf(needed, given, asked, all).map(({ approval: { groups, owns }, missing, notOf }) => {
+    const owned = owns === undefined ? '' : ` (owners of \`${owns}\`)`;
+    const of = groups.length === 0 ? '' : ` of ${groups.join(' or ')}${owned}`;
     const not = notOf.length === 0 ? '' : `, not of ${notOf.join(', or of ')}`;
     return `${missing === 1 ? 'one' : missing}${given.length > 0 ? ' more' : ''} ${missing === 1 ? 'yes' : 'yeses'}${of}${not}`;
   });

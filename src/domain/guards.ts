@@ -19,7 +19,7 @@ export interface Guards {
   lastDevice: boolean;
   /** More devices of one person than this within 24 hours wait for a person; undefined: no such bound. */
   perDay: number | undefined;
-  /** Of `approvals.yaml`: absent without such a file. */
+  /** Of `approvals.yaml`, and the owners of `guards.yaml`: absent without either. */
   approvals?: Approvals | undefined;
   /** The addresses of those whose signatures cover the set; absent where none is asked for. */
   signedBy?: string[] | undefined;
@@ -47,6 +47,7 @@ export function allOf(guards: readonly Guards[]): Guards {
       approvals: {
         approvals: approvals.flatMap((one) => one.approvals),
         tokens: approvals.flatMap(({ tokens }) => tokens),
+        ...(approvals.some(({ owners }) => owners) && { owners: approvals.flatMap(({ owners = [] }) => owners) }),
       },
     }),
   };
@@ -75,8 +76,15 @@ export function guardLines({ ask, lastDevice, perDay, approvals }: Guards, named
     ...(perDay === undefined
       ? []
       : [`asks before it takes more than ${devicesText(perDay)} of a person within 24 hours`]),
+    ...ownerLines(approvals),
     ...(approvals ? approvalLines(approvals) : []),
   ];
+}
+
+export function ownerLines(approvals: Approvals | undefined): string[] {
+  return (approvals?.owners ?? []).map(({ folder, groups }) => {
+    return `lets only ${groups.join(' or ')} answer for the rules of \`${folder}\``;
+  });
 }
 
 export function devicesText(count: number): string {

@@ -1,7 +1,7 @@
 // harness: people say yes, some of whom may not, beside runs, a changing file, edited rows and ends of the process. In: a seed. Out: figures and
 // violations. INVARIANT: what a call needed is counted here from what was said, by names of the test, and not as the product counts it.
 import { asPerson, personOf } from '../../src/domain/actor.ts';
-import type { Approval } from '../../src/domain/approvals.ts';
+import type { Approval, Owner } from '../../src/domain/approvals.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Plan, PlanSelection } from '../../src/domain/plan.ts';
@@ -14,7 +14,7 @@ import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-
 import { Dice } from './dice.ts';
 import { replaced } from './planted-bugs.ts';
 
-export type ApproverBug = 'nobody_is_the_same' | 'the_row_is_counted';
+export type ApproverBug = 'nobody_is_the_same' | 'the_row_is_counted' | 'owners_are_forgotten';
 
 export interface ApproverFigures {
   steps: number;
@@ -73,6 +73,22 @@ const FILES: readonly (readonly Approval[])[] = [
   [approval({ rules: ['ban'], notSelf: false })],
 ];
 
+/** By rule, the groups one of which each yes has to be of. */
+type Owned = Readonly<Partial<Record<'ban' | 'other', readonly string[]>>>;
+const OWNED: readonly Owned[] = [
+  {},
+  {},
+  { ban: ['ops'] },
+  { ban: ['security'], other: ['ops'] },
+  { other: ['nobody'] },
+];
+
+/** What asks people, at one moment. */
+interface Files {
+  approvals: readonly Approval[];
+  owned: Owned;
+}
+
 interface Said {
   actor: Actor;
   glass: boolean;
@@ -82,12 +98,15 @@ class Walk {
   readonly figures: ApproverFigures = { steps: 0, ends: 0, yes: 0, refused: 0, calls: 0, violations: [] };
   private readonly dice: Dice;
   private readonly on: OnPlatform;
-  private file = FILES[0] as readonly Approval[];
+  private file: Files = { approvals: FILES[0] as readonly Approval[], owned: {} };
   /** By the digest of what they read: what was said, whether or not it was recorded. */
   private readonly said = new Map<string, Said[]>();
+  /** By the same digest. */
+  private readonly read = new Map<string, Plan['intents']>();
   private readonly askers = new Map<string, Name | undefined>();
   private devices = 0;
-  private written: { target: string; file: readonly Approval[] }[] = [];
+  private isApplying = false;
+  private written: { target: string; file: Files }[] = [];
 
   constructor(
     seed: number,
@@ -124,7 +143,24 @@ class Walk {
 
   private engineOf(life: Life): Engine {
     const store = mortal(this.sick(this.on.engine.store), life);
-    return { ...this.on.engine, store, api: mortal(this.on.engine.api, life) };
+    return { ...this.on.engine, ...this.careless(), store, api: mortal(this.on.engine.api, life) };
+  }
+
+  /** When a plan is applied, and when something is called: answering one asks as it should. */
+  private careless(): Partial<Engine> {
+    if (this.bug !== 'owners_are_forgotten') return {};
+    const { active } = this.on.engine;
+    const withoutOwners = () => {
+      const { rules, ...set } = active();
+      return {
+        ...set,
+        rules: rules.map(({ guards, ...rule }) => {
+          if (!guards?.approvals) return rule;
+          return { ...rule, guards: { ...guards, approvals: { ...guards.approvals, owners: undefined } } };
+        }),
+      };
+    };
+    return { active: () => (this.isApplying ? withoutOwners() : active()) };
   }
 
   private sick(store: EngineStore): EngineStore {
@@ -150,7 +186,12 @@ class Walk {
 
   private rules() {
     const guards = { ask: [], lastDevice: false, perDay: undefined, files: [] };
-    const approvals = { approvals: this.file, tokens: TOKENS };
+    const owners: Owner[] = Object.entries(this.file.owned).map(([rule, groups]) => ({
+      folder: rule,
+      groups,
+      rules: [rule],
+    }));
+    const approvals = { approvals: this.file.approvals, tokens: TOKENS, ...(owners.length > 0 && { owners }) };
     return ['ban', 'other'].map((id) => ({
       ...banRule({ id, mode: 'approve', field: id === 'ban' ? 'CompromisedStatus' : 'Other' }),
       guards: { ...guards, approvals },
@@ -158,7 +199,7 @@ class Walk {
   }
 
   private change(): void {
-    this.file = this.dice.pick(FILES);
+    this.file = { approvals: this.dice.pick(FILES), owned: this.dice.pick(OWNED) };
     this.on.rules(...this.rules());
   }
 
@@ -228,6 +269,7 @@ class Walk {
     const isPart = plan.intents.length > 1 && this.dice.chance(0.2) && one !== undefined;
     const selection = { ...this.all(plan), ...(isPart && { only: [one.target] }) };
     const digest = planDigest(chooseFrom(plan, selection).chosen);
+    this.read.set(digest, chooseFrom(plan, selection).chosen);
     this.said.set(digest, [...(this.said.get(digest) ?? []), { actor, glass }]);
     const { file } = this;
     const said = { ...actor, reason: 'it is right' };
@@ -241,7 +283,12 @@ class Walk {
       (['approved', 'interrupted'] as const).map((status) => this.on.store.plans({ status }, 5)),
     );
     const plan = plans.flat()[0];
-    if (plan) await applyPlan(engine, plan.id, { by: 'the daemon' });
+    this.isApplying = true;
+    try {
+      if (plan) await applyPlan(engine, plan.id, { by: 'the daemon' });
+    } finally {
+      this.isApplying = false;
+    }
   }
 
   /** A row as somebody writes it who has no key, and who then says yes again. */
@@ -276,11 +323,22 @@ class Walk {
     }
   }
 
-  private demand(file: readonly Approval[], plan: Plan, digest: string, what: string): void {
-    const said = this.said.get(digest) ?? [];
-    if (said.some(({ glass }) => glass)) return;
+  private demand({ approvals, owned }: Files, plan: Plan, digest: string, what: string): void {
+    const all = this.said.get(digest) ?? [];
+    if (all.some(({ glass }) => glass)) return;
+    const acts = (this.read.get(digest) ?? plan.intents).map(({ basis }) => {
+      return basis.flatMap(({ rule }) => owned[rule as keyof Owned] ?? []);
+    });
+    const isOf = ({ is, of = [] }: Actor, groups: readonly string[]) =>
+      is && groups.some((group) => of.includes(group));
+    const said = all.filter(({ actor }) => acts.every((groups) => groups.length === 0 || isOf(actor, groups)));
+    for (const [rule, groups] of Object.entries(owned)) {
+      const isThere = acts.some((asked) => groups.some((group) => asked.includes(group)));
+      if (isThere && !said.some(({ actor }) => isOf(actor, groups)))
+        this.figures.violations.push(`${what}: rule ${rule} belongs to ${groups.join()}, and none of them said yes`);
+    }
     const asker = this.askers.get(plan.runId);
-    for (const { people, groups, rules, from, notSelf } of file) {
+    for (const { people, groups, rules, from, notSelf } of approvals) {
       const about = plan.intents.filter(
         ({ basis }) => rules.length === 0 || basis.some(({ rule }) => rules.includes(rule)),
       );

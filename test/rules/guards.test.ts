@@ -1,5 +1,5 @@
 // rules: `guards.yaml` is a part of its rule set: checked like a rule, in the hash, kept with what was decided; several folders add up.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -164,5 +164,91 @@ describe('approvals', () => {
     put('a/approvals.yaml', text);
     const { problems } = await load();
     expect(problems.map(problemLine).join('\n')).toContain(message);
+  });
+});
+
+describe('owners', () => {
+  const owners = (...lines: string[]) => ['owners:', ...lines.map((line) => `  - ${line}`), ''].join('\n');
+  const owned = async (...folders: string[]) =>
+    guardsOf((await load(...folders)).rules)?.approvals?.owners?.map(({ folder, rules }) => [folder, ...rules]);
+
+  beforeEach(() => {
+    mkdirSync(join(dir, 'a/fleet/laptops'), { recursive: true });
+    const text = 'subject: device\nwhen: { "==": [{ var: SerialNumber }, C1] }\nthen: ban_device\n';
+    put('a/fleet/laptops/deep.yaml', `id: deep\nmode: off\n${text}`);
+    put('a/fleet/flat.yaml', `id: flat\n${text}`);
+    put('b/two.yaml', `id: two\n${text}`);
+  });
+
+  it('answer for the rules of the nearest folder, below the folder that their file lies in, as a stored set has it', async () => {
+    const lines = [
+      '{ folder: fleet, groups: [x] }',
+      '{ folder: fleet/laptops, groups: [y] }',
+      '{ folder: ., groups: [z] }',
+    ];
+    put('a/guards.yaml', owners(...lines));
+    expect(await owned()).toEqual([
+      ['fleet', 'flat'],
+      ['fleet/laptops', 'deep'],
+      ['.', 'one'],
+    ]);
+    put('b/guards.yaml', owners('{ folder: ., groups: [b] }'));
+    const { rules, hash } = await load('a', 'b');
+    expect(await owned('a', 'b')).toEqual([
+      ['a/fleet', 'flat'],
+      ['a/fleet/laptops', 'deep'],
+      ['a', 'one'],
+      ['b', 'two'],
+    ]);
+    const again = recordedRules({ hash, files: activate(rules, hash).files ?? new Map() }, ACTIONS, 'v1');
+    expect(guardsOf(again.rules.rules)).toEqual(guardsOf(rules));
+    expect(guardLines(guardsOf(rules) as never)).toContain('lets only y answer for the rules of `a/fleet/laptops`');
+  });
+
+  it('make another set of one whose rule moves to another folder', async () => {
+    put('a/guards.yaml', owners('{ folder: fleet, groups: [x] }', '{ folder: fleet/laptops, groups: [y] }'));
+    const { hash } = await load();
+    renameSync(join(dir, 'a/fleet/flat.yaml'), join(dir, 'a/fleet/laptops/flat.yaml'));
+    put(
+      'a/fleet/other.yaml',
+      'id: other\nsubject: device\nwhen: { "==": [{ var: SerialNumber }, C1] }\nthen: ban_device\n',
+    );
+    const moved = await load();
+    renameSync(join(dir, 'a/fleet/laptops/flat.yaml'), join(dir, 'a/fleet/flat.yaml'));
+    expect(new Set([hash, moved.hash, (await load()).hash]).size).toBe(3);
+  });
+
+  it.each([
+    [
+      'a folder that is not there',
+      '{ folder: fleet/laptop, groups: [x] }',
+      'there is no rule in a folder `fleet/laptop`; did you mean `fleet/laptops`?',
+    ],
+    ['another case', '{ folder: Fleet, groups: [x] }', 'there is no rule in a folder `Fleet`; did you mean `fleet`?'],
+    ['a way out', '{ folder: ../b, groups: [x] }', 'expected a folder below the rules'],
+    ['a way around', '{ folder: fleet/../fleet, groups: [x] }', 'expected a folder below the rules'],
+    ['a whole path', '{ folder: /fleet, groups: [x] }', 'expected a folder below the rules'],
+    ['a slash at the end', '{ folder: fleet/, groups: [x] }', 'expected a folder below the rules'],
+    ['no group', '{ folder: fleet, groups: [] }', '2:22: `owners[0].groups` must not be empty'],
+    [
+      'a thousand groups',
+      `{ folder: fleet, groups: [${Array.from({ length: 1_000 }, (_, at) => `g${at}`)}] }`,
+      'at most 100',
+    ],
+    ['another word', '{ folder: fleet, group: [x] }', '`owners[0]`'],
+    [
+      'one folder twice',
+      '{ folder: fleet, groups: [x] }\n  - { folder: fleet, groups: [y] }',
+      '3:7: `owners[1].folder`: the folder `fleet` has its owners already',
+    ],
+  ])('with %s refuse the set', async (_, line, message) => {
+    put('a/guards.yaml', owners(line));
+    expect((await load()).problems.map(problemLine).join('\n')).toContain(message);
+  });
+
+  it('of a folder behind a link own what it leads to by the name of the link', async () => {
+    symlinkSync(join(dir, 'b/two.yaml'), join(dir, 'a/fleet/laptops/linked.yaml'));
+    put('a/guards.yaml', owners('{ folder: fleet/laptops, groups: [y] }'));
+    expect(await owned()).toEqual([['fleet/laptops', 'deep', 'two']]);
   });
 });

@@ -169,7 +169,7 @@ export function openEndpoint(
     ...reading,
     ...deps,
     trigger: triggers ?? trigger,
-    operating: operating ?? { store, clock: deps.clock },
+    operating: operating ?? { store, clock: deps.clock, active: () => ({ rules: [] }) },
     tokens: store.tokens(),
     linking: () => peopleOf({ store, clock: deps.clock, database: sqliteDatabase(':memory:'), base: deps.publicUrl }),
     engine: undefined as never,

@@ -8,6 +8,7 @@ import { aboutText, type Covered, coveredBy, type Exemption, membersOf } from '.
 import { type Identity, identityText, nameKey } from '../../domain/identity.ts';
 import { type Operator, type Released, saidIn, stopText } from '../../domain/operator.ts';
 import { RunCounts } from '../act/door.ts';
+import { type Approving, demandOwner } from '../run/approvers.ts';
 import type { Engine } from '../run/engine.ts';
 import { exemptionOf } from '../run/pulled-snapshot.ts';
 import { addExemption, checked, demandInForce, type ExemptionAsked, filled, type OperatorEngine } from './commands.ts';
@@ -20,12 +21,17 @@ interface Exempted {
   released: Released[];
 }
 
-/** Errors: AppError `usage`, `not_found`; with `release` also `conflict` while stopped, and those of releaseClaims, after it is recorded. */
+/** From all rules: so one of the owners of each. */
+export const EXEMPTS = 'an exemption is from all rules';
+
+/** Errors: AppError `usage`, `not_found`, `conflict` for none of the owners; with `release` also `conflict` while stopped, and those of releaseClaims, after it is recorded. */
 export async function exempt(
   engine: Engine,
   request: ExemptionAsked & { release?: boolean },
   by: string,
+  groups?: string[],
 ): Promise<Exempted> {
+  demandOwner(engine, { by, groups }, EXEMPTS);
   const stop = request.release ? await engine.store.stop() : undefined;
   if (stop) throw new AppError('conflict', `${stopText(stop)}; nothing can be released before \`resume\``);
   const exemption = await addExemption(engine, request, by);
@@ -35,7 +41,7 @@ export async function exempt(
     const reason = `exemption ${exemption.id}: ${request.reason}`;
     const counts = new RunCounts(undefined);
     for (const claim of await protectedClaims(engine, exemption)) {
-      released.push(...(await releaseClaims(engine, claim, { ...saidIn(request), by, reason }, counts)));
+      released.push(...(await releaseClaims(engine, claim, { ...saidIn(request), by, groups, reason }, counts)));
     }
   }
   return { exemption, covers, released };
@@ -71,11 +77,13 @@ interface Confirmed {
 
 /** Errors: AppError `not_found`, `usage` for an ambiguous beginning or name, `conflict` when the exemption is over, or nothing of this name waits. */
 export async function confirmJoined(
-  { store, clock }: OperatorEngine,
+  engine: OperatorEngine & Pick<Approving, 'active'>,
   idOrPrefix: string,
   operator: Operator & { subject?: string | undefined },
 ): Promise<Confirmed> {
-  const { subject: asked, ...given } = operator;
+  const { store, clock } = engine;
+  const { subject: asked, groups, ...given } = operator;
+  demandOwner(engine, { by: given.by, groups }, EXEMPTS);
   const who = checked(given);
   const exemption = await demandInForce(store, idOrPrefix, clock.nowMs());
   const waiting = (await store.joinedLater(exemption, Number.POSITIVE_INFINITY)).some;

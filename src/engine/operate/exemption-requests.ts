@@ -16,10 +16,13 @@ import {
 import { nameKey } from '../../domain/identity.ts';
 import { type Operator, saidIn } from '../../domain/operator.ts';
 import type { RequestStore } from '../../domain/store-ports.ts';
+import { type Approving, demandOwner } from '../run/approvers.ts';
 import type { Engine } from '../run/engine.ts';
 import { filled, newExemption, said } from './commands.ts';
+import { EXEMPTS } from './exempt.ts';
 
 type RequestEngine = Pick<Engine, 'clock' | 'ids'> & { store: RequestStore };
+type Answering = RequestEngine & Pick<Approving, 'active'>;
 
 const DECISIONS_READ = 20;
 
@@ -86,17 +89,19 @@ export async function withdrawRequest(
 }
 
 /** What an operator says: `say` to the person, the reason for the record alone. */
-interface Answer extends Omit<Operator, 'by'> {
+interface Answer extends Omit<Operator, 'by' | 'groups'> {
   say: string;
 }
 
 /** `until`: a duration from now, or a date; as long as was asked for when it is absent. Errors: as of `addExemption`, and AppError `conflict`. */
 export async function grantRequest(
-  engine: RequestEngine,
+  engine: Answering,
   idOrPrefix: string,
   { until, ...answer }: Answer & { until?: string | undefined },
   by: string,
+  groups?: string[],
 ): Promise<ExemptionRequest> {
+  demandOwner(engine, { by, groups }, EXEMPTS);
   const { store, clock } = engine;
   const found = await waiting(engine, idOrPrefix);
   const { device, person, serial } = found;
@@ -127,12 +132,15 @@ export async function grantRequest(
 
 /** Errors: AppError `usage`, `not_found`; `conflict` that names who answered it before. */
 export async function refuseRequest(
-  engine: RequestEngine,
+  engine: Answering,
   idOrPrefix: string,
   answer: Answer,
   by: string,
+  groups?: string[],
 ): Promise<ExemptionRequest> {
-  const request = answered(engine, await waiting(engine, idOrPrefix), 'refused', answer, by);
+  const found = await waiting(engine, idOrPrefix);
+  demandOwner(engine, { by, groups }, `request ${found.id} is not answered`, found.rule === undefined ? [] : [found.rule]);
+  const request = answered(engine, found, 'refused', answer, by);
   const note: AuditNote = { kind: 'exemption.request_refused', body: answerBody(request, answer, by) };
   await engine.store.answerRequest({ request }, [note]);
   return request;

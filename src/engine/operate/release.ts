@@ -32,6 +32,7 @@ import { carryOutOne } from '../act/resolve.ts';
 import { claimNote } from '../act/settle.ts';
 import { type Sealed, sealPlan } from '../approve/plans.ts';
 import { isProposedBy } from '../decide/reversals.ts';
+import { demandOwner } from '../run/approvers.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
 import { checked, said } from './commands.ts';
 
@@ -308,12 +309,13 @@ export async function releaseClaims(
   operator: Operator,
   counts: RunCounts = new RunCounts(undefined),
 ): Promise<Released[]> {
-  const who = checked(operator);
+  const { groups, ...who } = checked(operator);
   const { store } = engine;
   const target = typeof about === 'string' ? await claimedTarget(store, about) : about.target;
   const onText = await store.openClaimsOn(target);
   const open =
     typeof about === 'string' ? onText : onText.filter((claim) => isSameTarget(claim, about, engine.actions));
+  demandOwner(engine, { by: who.by, groups }, `nothing of \`${target}\` is released`, open.map(({ rule }) => rule));
   const context = { ...(await releaseContext(engine)), counts };
   const stored = await storedOn(engine, target);
   const released: Released[] = [];
@@ -352,7 +354,8 @@ interface PlannedRelease {
  * Errors: AppError `not_found` (the rule has nothing in force, or there is no run yet), `conflict` (other rules claim every target).
  */
 export async function planRelease(engine: Engine, rule: string, operator: Operator): Promise<PlannedRelease> {
-  const who = said(operator);
+  const { groups, ...who } = said(operator);
+  demandOwner(engine, { by: who.by, groups }, `nothing of rule \`${rule}\` is released`, [rule]);
   const { store, ids, clock, settings, daemonMode } = engine;
   await store.expirePlans();
   const run = await store.latestRun();

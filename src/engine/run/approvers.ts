@@ -1,6 +1,18 @@
 // run: how many people have to say yes to a plan, and whose yes is missing. In: a plan, the rules in force with their approvals, the audit. Out: what is
 // missing. INVARIANT: what counts is the audit's: an edited row approves nothing.
-import { type Approvals, approvalsFor, missingFor, type PlanYes, whyNoYes, type Yes } from '../../domain/approvals.ts';
+import {
+  type Approval,
+  type Approvals,
+  approvalsFor,
+  missingFor,
+  notOwned,
+  notOwnedText,
+  ownersFor,
+  type PlanYes,
+  rulesOfEach,
+  whyNoYes,
+  type Yes,
+} from '../../domain/approvals.ts';
 import { AppError } from '../../domain/errors.ts';
 import { guardsOf } from '../../domain/guards.ts';
 import type { Intent } from '../../domain/intent.ts';
@@ -14,6 +26,38 @@ export interface Approving {
   active(): { rules: readonly Pick<Rule, 'id' | 'severity' | 'guards'>[] };
 }
 
+/** For what is no plan. Each of `rules` has to be theirs. Errors: AppError `conflict` for whoever is none of the owners. */
+export function demandOwner(
+  engine: Pick<Approving, 'active'>,
+  { by, groups = [] }: Pick<Operator, 'by' | 'groups'>,
+  what: string,
+  rules?: readonly string[],
+): void {
+  const all = approvalsOf(engine);
+  if (!all?.owners) return;
+  const asked = rules ?? all.owners.flatMap((owner) => owner.rules);
+  const foreign = notOwned(
+    { by, groups },
+    asked.map((rule) => [rule]),
+    all,
+  );
+  if (foreign) throw new AppError('conflict', `${what}: ${notOwnedText({ by, groups }, foreign, all)}`);
+}
+
+/** What a plan needs, by the size of `whole`, and of the owners of what is answered. */
+function askedOf(engine: Approving, whole: Plan, part: Plan): { needed: Approval[]; all: Approvals } | undefined {
+  const all = approvalsOf(engine);
+  const needed = all ? [...approvalsFor(whole, all, engine.active().rules), ...ownersFor(part, all)] : [];
+  return all && needed.length > 0 ? { needed, all } : undefined;
+}
+
+/** INVARIANT: a yes counts as long as whoever said it is an owner by the file of now. */
+async function givenTo(engine: Approving, plan: Plan, all: Approvals) {
+  const { given, asked } = await engine.store.auditedYes(plan);
+  const acts = rulesOfEach(plan);
+  return { given: given.filter((yes) => !notOwned(yes, acts, all)), asked };
+}
+
 export function approvalsOf({ active }: Pick<Approving, 'active'>): Approvals | undefined {
   return guardsOf(active().rules)?.approvals;
 }
@@ -23,12 +67,12 @@ export function approvalsOf({ active }: Pick<Approving, 'active'>): Approvals | 
  * once.
  */
 export async function missingYes(engine: Approving, plan: Plan): Promise<string | undefined> {
-  const all = approvalsOf(engine);
-  const needed = all ? approvalsFor(plan, all, engine.active().rules) : [];
-  if (!all || needed.length === 0) return undefined;
+  const found = askedOf(engine, plan, plan);
+  if (!found) return undefined;
+  const { needed, all } = found;
   if (plan.breakGlass && (await engine.store.auditedDigest('plan.glass_broken', plan.id)) === plan.digest)
     return undefined;
-  const { given, asked } = await engine.store.auditedYes(plan);
+  const { given, asked } = await givenTo(engine, plan, all);
   return missingFor(needed, given, asked, all);
 }
 
@@ -42,10 +86,25 @@ export async function agreedBy(
   { by, groups = [], reason }: Operator,
   at: number,
 ): Promise<PlanYes | undefined> {
-  const all = approvalsOf(engine);
-  const needed = all ? approvalsFor(whole, all, engine.active().rules) : [];
-  if (!all || needed.length === 0) return undefined;
-  const { given, asked } = await engine.store.auditedYes(part === whole ? whole : { ...whole, digest: part.digest });
+  const found = askedOf(engine, whole, part);
+  if (!found) return undefined;
+  const { needed, all } = found;
+  const foreign = notOwned({ by, groups }, rulesOfEach(part), all);
+  if (foreign) {
+    const text = `plan ${whole.id} is not approved: ${notOwnedText({ by, groups }, foreign, all)}`;
+    const own = [...new Set(rulesOfEach(part).flat())]
+      .sort()
+      .filter((rule) => !notOwned({ by, groups }, [[rule]], all));
+    const advice =
+      own.length === 0
+        ? ''
+        : `, or approve the part that is yours: ${own
+            .slice(0, 10)
+            .map((rule) => `--rule ${rule}`)
+            .join(' ')}`;
+    throw new AppError('conflict', `${text}${advice}`);
+  }
+  const { given, asked } = await givenTo(engine, part === whole ? whole : { ...part, id: whole.id }, all);
   const yes: Yes = { at, by, groups, ...(reason !== undefined && { reason }) };
   const refused = missingFor(needed, given, asked, all) && whyNoYes(yes, { needed, given, asked, all });
   if (refused) throw new AppError('conflict', `plan ${whole.id} is not approved: ${refused}`);

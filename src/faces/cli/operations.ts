@@ -125,6 +125,17 @@ async function reads<Id extends ReadingId>(io: Io, options: CommonOptions, id: I
   );
 }
 
+/** What asks whose rules they lift. */
+const ASKS_OWNERS: ReadonlySet<OperationId> = new Set(['confirmExemption', 'grantRequest', 'refuseRequest']);
+
+/** As a run would have them. Errors: AppError `config`, `rules`. */
+async function rulesOfSettings(io: Io, options: CommonOptions) {
+  const { rulesDir, rulesSigners, notify } = await wholeConfig(io, options);
+  const { actionsWith } = await import('../../engine/act/actions.ts');
+  const { loadRuleFolder } = await import('../../rules/active/rule-holder.ts');
+  return loadRuleFolder(rulesDir, actionsWith([...notify.webhooks.keys()]), undefined, undefined, rulesSigners);
+}
+
 async function steers<Id extends keyof typeof STEERING>(io: Io, options: CommonOptions, id: Id, input: Parsed<Id>) {
   const { STEERING } = await import('../../runtime/operations/acting.ts');
   const { composeOperatorWriter } = await import('../../runtime/compose/opened.ts');
@@ -132,7 +143,9 @@ async function steers<Id extends keyof typeof STEERING>(io: Io, options: CommonO
   try {
     const { store, clock, checkpointer } = writer;
     await demandOwnAddress(options, databaseOf(io, options), store);
-    const operating = { store, clock, checkpointer };
+    const rules = ASKS_OWNERS.has(id) ? await rulesOfSettings(io, options) : undefined;
+    const active = () => rules ?? { rules: [] };
+    const operating = { store, clock, checkpointer, active };
     const database = databaseOf(io, options);
     const linking = async () => {
       const { peopleOf } = await import('../../runtime/compose/people.ts');

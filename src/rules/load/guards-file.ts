@@ -1,6 +1,6 @@
 // Guards: the files `guards.yaml` and `approvals.yaml` at the top of a folder of rules → what always asks a person, checked. In: texts of files. Out: the guards
 // of all folders together, or what is wrong with them.
-import { basename } from 'node:path';
+import { basename, posix } from 'node:path';
 import { didYouMean } from '../../base/nearest-name.ts';
 import { SELECTOR_FIELDS } from '../../domain/exemption.ts';
 import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.ts';
@@ -10,14 +10,14 @@ import { isOverlong, KEPT_NAME_BYTES_MAX } from '../../domain/subjects.ts';
 import { ownPart } from '../language/expression.ts';
 import type { LoadedGuards, LoadedRule } from '../language/loaded-rule.ts';
 import { type Place, Problems, type RuleProblem } from '../language/problem.ts';
-import { type KnownNames, readApprovals } from './approvals-file.ts';
+import { type KnownNames, ownersOf, readApprovals, readOwners } from './approvals-file.ts';
 import { isListFile } from './named-lists.ts';
 import { readRuleText } from './rule-text.ts';
 
 const ASK_MAX = 1_000;
 const REASON_CHARS_MAX = 500;
 const PER_DAY_MAX = 1_000;
-const KEYS = ['ask', 'last_device', 'devices_of_a_person'];
+const KEYS = ['ask', 'last_device', 'devices_of_a_person', 'owners'];
 const FIELDS = Object.keys(SELECTOR_FIELDS);
 
 /** Wherever it lies: one that is not at the top of a folder is refused, and no rule. */
@@ -40,23 +40,28 @@ function misplaced(file: string): RuleProblem {
 /** Undefined without such a file. Never throws. `inFolder`: its path there; of a stored set it was asked before, and its names too. */
 export function readGuards(
   files: Iterable<readonly [file: string, text: string | RuleProblem, inFolder?: string]>,
+  rules: KnownNames['rules'],
   names?: KnownNames,
 ): {
   guards: LoadedGuards | undefined;
   problems: RuleProblem[];
 } {
   const [read, kept, problems]: [Guards[], LoadedGuards['files'], RuleProblem[]] = [[], [], []];
+  const owned = new Set<string>();
   for (const [file, text, inFolder] of files) {
     if (inFolder?.includes('/')) problems.push(misplaced(file));
     else if (typeof text !== 'string') problems.push({ ...text, file });
     else {
-      const one = readFile(text, file, names);
+      const one = readFile(text, file, names, owned);
       problems.push(...one.problems);
       read.push(one.guards);
       kept.push({ file, text });
     }
   }
-  return { guards: read.length === 0 ? undefined : { ...allOf(read), files: kept }, problems };
+  if (read.length === 0) return { guards: undefined, problems };
+  const { approvals, ...guards } = allOf(read);
+  const owners = approvals?.owners && { owners: ownersOf(approvals.owners, rules) };
+  return { guards: { ...guards, ...(approvals && { approvals: { ...approvals, ...owners } }), files: kept }, problems };
 }
 
 /** Every rule of a set has its guards, so that whoever has rules has them. */
@@ -85,6 +90,7 @@ function readFile(
   text: string,
   file: string,
   names: KnownNames | undefined,
+  owned: Set<string>,
 ): { guards: Guards; problems: RuleProblem[] } {
   const read = readRuleText(text, file.endsWith('.json'), 'set of guards');
   if ('faults' in read) return { guards: NONE, problems: read.faults.map((fault) => ({ file, ...fault })) };
@@ -99,7 +105,11 @@ function readFile(
     return { guards: NONE, problems: problems.list };
   }
   refuseOthers(value, [], KEYS, problems);
+  const written = ownPart(value, 'owners');
+  const where = { top: posix.dirname(file), earlier: owned, known: names };
+  const owners = written === undefined ? undefined : readOwners(written, where, problems);
   const guards = {
+    ...(owners && { approvals: { approvals: [], tokens: [], owners } }),
     ask: askOf(value, problems),
     lastDevice: lastDeviceOf(value, problems),
     perDay: perDayOf(value, problems),

@@ -658,7 +658,7 @@ export async function loadRules(
   }
   rules.sort((a, b) => (a.id < b.id ? -1 : 1));
   const set = problems.length === 0 ? { rules, actions: options.traits } : undefined;
-  const { guards, problems: ofGuards } = readGuards(await texts(isGuardsFile, 'file of guards'), set);
+  const { guards, problems: ofGuards } = readGuards(await texts(isGuardsFile, 'file of guards'), rules, set);
   const hash = digestOf([...rules.map(({ id, hash }) => [id, hash]), ...meaningOf(guards)]);
   return { rules: guardedBy(rules, guards), problems: [...problems, ...ofGuards].sort(byPosition), hash, lists, read };
 }
@@ -668,15 +668,15 @@ export function parseRuleSet(
   files: ReadonlyMap<string, string>,
   options: ReadOptions,
 ): { rules: LoadedRule[]; problems: RuleProblem[] } {
-  const { lists, problems } = readLists([...files].filter(([file]) => isListFile(file)));
-  const { guards, problems: ofGuards } = readGuards([...files].filter(([file]) => isGuardsFile(file)));
+  const those = (isOne: (file: string) => boolean) => [...files].filter(([file]) => isOne(file));
+  const { lists, problems } = readLists(those(isListFile));
   const rules: LoadedRule[] = [];
-  for (const [file, text] of files) {
-    if (!isRuleFile(file)) continue;
+  for (const [file, text] of those(isRuleFile)) {
     const parsed = parseRule(text, file, { ...options, lists });
     if ('rule' in parsed) rules.push(parsed.rule);
     else problems.push(...parsed.problems);
   }
+  const { guards, problems: ofGuards } = readGuards(those(isGuardsFile), rules);
   return { rules: guardedBy(rules, guards), problems: [...problems, ...ofGuards] };
 }
 

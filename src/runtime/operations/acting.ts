@@ -28,6 +28,7 @@ import { type AnsweredPart, type Applied, answerPart, applyPlan, approvePart } f
 import { planRelease, releaseClaims } from '../../engine/operate/release.ts';
 import { resolveIntent } from '../../engine/operate/resolve-intent.ts';
 import { restartRollout, resumeRollout, type SteeredRollout } from '../../engine/operate/rollout.ts';
+import type { Approving } from '../../engine/run/approvers.ts';
 import type { Engine } from '../../engine/run/engine.ts';
 import { views } from '../../faces/report/index.ts';
 import type { People } from '../compose/people.ts';
@@ -44,7 +45,7 @@ interface Keeping {
 
 /** What only the database is needed for. */
 export interface Steering extends Keeping {
-  operating: OperatorEngine & { store: RequestStore };
+  operating: OperatorEngine & Pick<Approving, 'active'> & { store: RequestStore };
   /** Of links to persons' pages: most of what is steered needs none of it. */
   linking(): People | Promise<People>;
   /** Alerts people of what has changed now, and not at the end of a run; they may be sent to a webhook that hangs: nobody waits for it. */
@@ -92,14 +93,14 @@ export const STEERING: Handlers<Steering, SteeringId> = {
     views.acceptance(await acceptSnapshot(operating, source, { ...said, by })),
   endExemption: async ({ operating }, { id, ...said }, { by }) =>
     views.exemption(await endExemption(operating, id, { ...said, by }), operating.clock.nowMs()),
-  confirmExemption: async ({ operating }, { id, ...asked }, { by }) => {
-    const { exemption, confirmed } = await confirmJoined(operating, id, { ...asked, by });
+  confirmExemption: async ({ operating }, { id, ...asked }, { by, groups }) => {
+    const { exemption, confirmed } = await confirmJoined(operating, id, { ...asked, by, groups });
     return { ...views.exemption(exemption, operating.clock.nowMs()), confirmed };
   },
-  grantRequest: ({ operating, alert }, { id, ...answer }, { by }) =>
-    answeredRequest(operating, alert, (engine) => grantRequest(engine, id, answer, by)),
-  refuseRequest: ({ operating, alert }, { id, ...answer }, { by }) =>
-    answeredRequest(operating, alert, (engine) => refuseRequest(engine, id, answer, by)),
+  grantRequest: ({ operating, alert }, { id, ...answer }, { by, groups }) =>
+    answeredRequest(operating, alert, (engine) => grantRequest(engine, id, answer, by, groups)),
+  refuseRequest: ({ operating, alert }, { id, ...answer }, { by, groups }) =>
+    answeredRequest(operating, alert, (engine) => refuseRequest(engine, id, answer, by, groups)),
   linkPerson: async ({ linking }, { person }, { by }) => {
     const { makeLink } = await import('../../engine/operate/person-links.ts');
     const parts = await linking();
@@ -115,11 +116,11 @@ export const STEERING: Handlers<Steering, SteeringId> = {
 };
 
 async function answeredRequest(
-  { store, clock }: Steering['operating'],
+  { store, clock, active }: Steering['operating'],
   alert: Steering['alert'],
-  answer: (engine: Pick<Engine, 'clock' | 'ids'> & { store: RequestStore }) => Promise<ExemptionRequest>,
+  answer: (engine: Pick<Engine, 'clock' | 'ids'> & Pick<Approving, 'active'> & { store: RequestStore }) => Promise<ExemptionRequest>,
 ): Promise<Output<'grantRequest'>> {
-  const request = await answer({ store, clock, ids: systemIds(clock) });
+  const request = await answer({ store, clock, active, ids: systemIds(clock) });
   void alert?.();
   return views.request(store, request, clock.nowMs());
 }
@@ -191,7 +192,7 @@ const ACTING: {
     shows: answered,
   },
   addExemption: {
-    does: ({ engine }, request, { by }) => exempt(engine, request, by),
+    does: ({ engine }, request, { by, groups }) => exempt(engine, request, by, groups),
     shows: async ({ clock }, { exemption, covers, released }) => ({
       ...views.exemption(exemption, clock.nowMs()),
       covers: covers ?? null,
@@ -215,9 +216,9 @@ const ACTING: {
     shows: async (_, checked) => views.checked(checked),
   },
   releaseClaims: {
-    does: async ({ engine }, { target, rule, ...said }, { by }) => {
-      if (target !== undefined) return releaseClaims(engine, target, { ...said, by });
-      const planned = await planRelease(engine, rule ?? '', { ...said, by });
+    does: async ({ engine }, { target, rule, ...said }, who) => {
+      if (target !== undefined) return releaseClaims(engine, target, { ...said, ...who });
+      const planned = await planRelease(engine, rule ?? '', { ...said, ...who });
       void engine.afterwards?.();
       return planned;
     },

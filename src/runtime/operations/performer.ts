@@ -151,7 +151,7 @@ const TAKING_TURNS: Handlers<Offering, ActingId> = {
 };
 
 function inTurn<Id extends ActingId>(id: Id): Handlers<Offering, Id>[Id] {
-  return ({ turns }, input, { by }) => turns.operate(id, input, { by });
+  return ({ turns }, input, { by, groups }) => turns.operate(id, input, { by, groups });
 }
 
 const HANDLERS: Handlers<Offering, OperationId> = { ...READING, ...STEERING, ...ANSWERING, ...TAKING_TURNS };

@@ -324,7 +324,7 @@ it('the replay of a rule that warns first waits as it did, and what if takes its
 
 it('the replay of a set with guards holds what they held', async () => {
   const text = 'ask: [{ Groups: Board }]\nlast_device: ask\ndevices_of_a_person: { per_day: 2 }\n';
-  const { guards } = readGuards([['guards.yaml', text]]);
+  const { guards } = readGuards([['guards.yaml', text]], []);
   const on = startOnPlatform({ rules: [{ ...banRule({ more: 'owners: all' }), guards }] });
   const history = new MemoryHistory(on.store);
   on.engine.history = history;

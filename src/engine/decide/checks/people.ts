@@ -39,7 +39,7 @@ export const PEOPLE = {
     },
   },
   approvers: {
-    when: '`approvals.yaml` asks more people about its plan than have said yes',
+    when: '`approvals.yaml`, or the owners of its rules, ask more people about its plan than have said yes',
     ask({ missingYes }) {
       return missingYes === undefined ? undefined : hold('approval_needed', `its plan needs ${missingYes}`);
     },

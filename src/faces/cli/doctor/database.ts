@@ -9,7 +9,7 @@ import type { AuditCheck } from '../../../domain/audit-entry.ts';
 import { type Database, databaseName, type SqliteDatabase } from '../../../domain/database.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { aboutText, coveredBy, coveredText } from '../../../domain/exemption.ts';
-import { GUARDS, type Guard, guardLines, guardName, guardsOf, isForgeable } from '../../../domain/guards.ts';
+import { GUARDS, type Guard, guardLines, guardName, guardsOf, isForgeable, ownerLines } from '../../../domain/guards.ts';
 import type { IdentityReader } from '../../../domain/identity.ts';
 import { lostFactsText } from '../../../domain/lists.ts';
 import { beyondHistoryText } from '../../../domain/look-back.ts';
@@ -440,7 +440,9 @@ function guardChecks(rules: readonly LoadedRule[]): Check[] {
   const { signedBy } = guards;
   return [
     ...(signedBy ? [ok(RULES_NAME, `all files are signed by ${signedBy.join(' and ')}`)] : []),
-    ...guardLines({ ...guards, approvals: undefined }).map((line) => ok('guards', showHidden(`${GUARDS} ${line}`))),
+    ...[...guardLines({ ...guards, approvals: undefined }), ...ownerLines(guards.approvals)].map((line) =>
+      ok('guards', showHidden(`${GUARDS} ${line}`)),
+    ),
     ...(guards.approvals ? approvalLines(guards.approvals) : []).map((line) =>
       ok('approvals', showHidden(`${APPROVALS} ${line}`)),
     ),
