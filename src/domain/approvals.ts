@@ -236,6 +236,12 @@ export function missingFor(
   return texts.length === 0 ? undefined : [...new Set(texts)].join(', and ');
 }
 
+/** The groups that a set names: of a person who is in thousands, these are kept. */
+export function groupsOf(rules: readonly Pick<RuleOfSet, 'guards'>[]): string[] {
+  const { approvals = [], owners = [] } = rules.find(({ guards }) => guards)?.guards?.approvals ?? {};
+  return [...approvals, ...owners].flatMap(({ groups }) => groups);
+}
+
 /** Who said yes to a plan: one, or several. */
 export function approversText(plan: {
   agreed?: { given: readonly { by: string }[] } | null | undefined;

@@ -8,6 +8,7 @@ import { exempt } from '../../src/engine/operate/exempt.ts';
 import { askExemption, grantRequest, refuseRequest } from '../../src/engine/operate/exemption-requests.ts';
 import { answerPart, applyPlan } from '../../src/engine/operate/plans.ts';
 import { planRelease, releaseClaims } from '../../src/engine/operate/release.ts';
+import { performerOf } from '../../src/runtime/operations/performer.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
 const issuer = 'https://id.example.com';
@@ -119,6 +120,14 @@ describe('rules whose folder belongs to a group', () => {
     await expect(applyPlan(engine(), free.id, { by: 'the daemon' })).rejects.toThrow('one yes of endpoint-team');
   });
 
+  it('know the groups of a person also where what they ask for has its turn', async () => {
+    const done: unknown[] = [];
+    const turns = { operate: async (id: string, _: unknown, asking: object) => void done.push([id, asking]) };
+    const performer = performerOf({ turns } as never);
+    await performer.perform('applyPlan', { id: plan.id, breakGlass: false } as never, ana);
+    expect(done).toEqual([['applyPlan', ana]]);
+  });
+
   it('wait for the owners of both where two rules ask for one action', async () => {
     put('cloud/also.yaml', ban('also', 'LAP'));
     expect(await reload()).toBe(undefined);
@@ -154,7 +163,8 @@ describe('rules whose folder belongs to a group', () => {
   });
 
   it('are answered for, where a person asks for an exemption, by their owners', async () => {
-    const device = (await engine().store.decisions({ limit: 100 })).find(({ rule }) => rule === 'laptops')?.subject.id ?? '';
+    const device =
+      (await engine().store.decisions({ limit: 100 })).find(({ rule }) => rule === 'laptops')?.subject.id ?? '';
     const person = 'pat@example.com';
     const asked = await askExemption(engine(), { person, device, reason: 'exam', forMs: 86_400_000 });
     expect(asked.rule).toBe('laptops');

@@ -2,6 +2,7 @@
 
 import type { Asking } from '../../src/contract/operation.ts';
 import type { OperationId, Output, Parsed, Performer } from '../../src/contract/table.ts';
+import { groupsOf } from '../../src/domain/approvals.ts';
 import { sqliteDatabase } from '../../src/domain/database.ts';
 import { hashOfToken, SCOPES, type Scope } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -102,7 +103,7 @@ export function openEndpoint(
   const common = { store: new SignedInMemory(clock), secret: newSecret, clock, address: () => at.url, publicUrl };
   const signIn = new SignIn({
     ...{ ...common, verifyHash, hasLinks: parts.hasLinks ?? true, append: (notes) => store.appendAudit(notes) },
-    persons: personsOf({ ...common, provider: parts.provider, log }),
+    persons: personsOf({ ...common, provider: parts.provider, log, named: () => groupsOf(deps.rules()) }),
   });
   const trigger: Offering['trigger'] = async (request) => {
     requests.push(request);

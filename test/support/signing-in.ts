@@ -21,12 +21,15 @@ export function movedClock() {
   };
 }
 
-export async function openSigningIn(options: Parameters<typeof openIdentityProvider>[0] & { hasLinks?: boolean } = {}) {
+export async function openSigningIn(
+  options: Parameters<typeof openIdentityProvider>[0] & { hasLinks?: boolean } = {},
+  over: Parameters<typeof openEndpoint>[0] = {},
+) {
   const provider = await openIdentityProvider(options);
   const clock = movedClock();
   const store = openStore(clock);
   const parts = { clock, store, provider: provider.settings, hasLinks: options.hasLinks ?? true };
-  const endpoint = openEndpoint({ clock }, createPages, parts);
+  const endpoint = openEndpoint({ clock, ...over }, createPages, parts);
   const request = async (path: string, init: RequestInit) => endpoint.app.request(path, init);
   provider.endsHere.send = (url, init) =>
     request(new URL(url).pathname, { ...init, headers: { ...init.headers, host: '127.0.0.1:8080' } });

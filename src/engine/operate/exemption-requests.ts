@@ -139,7 +139,12 @@ export async function refuseRequest(
   groups?: string[],
 ): Promise<ExemptionRequest> {
   const found = await waiting(engine, idOrPrefix);
-  demandOwner(engine, { by, groups }, `request ${found.id} is not answered`, found.rule === undefined ? [] : [found.rule]);
+  demandOwner(
+    engine,
+    { by, groups },
+    `request ${found.id} is not answered`,
+    found.rule === undefined ? [] : [found.rule],
+  );
   const request = answered(engine, found, 'refused', answer, by);
   const note: AuditNote = { kind: 'exemption.request_refused', body: answerBody(request, answer, by) };
   await engine.store.answerRequest({ request }, [note]);

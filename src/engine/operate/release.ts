@@ -315,7 +315,12 @@ export async function releaseClaims(
   const onText = await store.openClaimsOn(target);
   const open =
     typeof about === 'string' ? onText : onText.filter((claim) => isSameTarget(claim, about, engine.actions));
-  demandOwner(engine, { by: who.by, groups }, `nothing of \`${target}\` is released`, open.map(({ rule }) => rule));
+  demandOwner(
+    engine,
+    { by: who.by, groups },
+    `nothing of \`${target}\` is released`,
+    open.map(({ rule }) => rule),
+  );
   const context = { ...(await releaseContext(engine)), counts };
   const stored = await storedOn(engine, target);
   const released: Released[] = [];

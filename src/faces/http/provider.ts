@@ -59,7 +59,7 @@ const KNOWN_MS = 60 * 60_000;
 const CALLED_MS = 1_000;
 /** After it did not answer it is asked nothing for a while, so that nobody waits for it again and again. */
 const QUIET_MS = 5_000;
-/** Of one person; those that the settings name come first. */
+/** Of one person, beside those that the settings or the rules name. */
 const GROUPS_MAX = 200;
 const GROUP_CHARACTERS_MAX = 200;
 const SUB_MAX = 255;
@@ -85,6 +85,8 @@ interface ProviderParts {
   settings: ProviderSettings;
   clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   log: Log;
+  /** Groups that the rules in force name. */
+  named?: (() => Iterable<string>) | undefined;
 }
 
 export class Provider {
@@ -235,8 +237,9 @@ export class Provider {
     const short = [...new Set(all as string[])].filter(
       (one) => one.length <= GROUP_CHARACTERS_MAX && one.isWellFormed(),
     );
-    const [own, others] = [true, false].map((isOwn) => short.filter((one) => this.isKnown([one]) === isOwn));
-    return [...(own ?? []), ...(others ?? [])].slice(0, GROUPS_MAX);
+    const named = new Set(this.parts.named?.());
+    const isOwn = (one: string) => named.has(one) || this.isKnown([one]);
+    return [...short.filter(isOwn), ...short.filter((one) => !isOwn(one)).slice(0, GROUPS_MAX)];
   }
 
   /** INVARIANT: a configuration of its own for each use, which reads the keys of the provider anew: one that it took back vouches for nobody. */

@@ -316,6 +316,8 @@ function noLinks(): Problem {
 
 interface PersonsOf extends Pick<SignInParts, 'store' | 'secret' | 'address' | 'publicUrl'> {
   provider: ProviderSettings | undefined;
+  /** Groups that the rules in force name. */
+  named?: () => Iterable<string>;
   clock: Clock;
   log: Log;
 }

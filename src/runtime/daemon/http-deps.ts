@@ -2,6 +2,7 @@
 // ports to who works. Out: the endpoint's ports, but for who may ask.
 
 import { existsSync } from 'node:fs';
+import { groupsOf } from '../../domain/approvals.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Progress, ReplayKeeper } from '../../domain/replay.ts';
 import type { RunRecord } from '../../domain/store.ts';
@@ -202,9 +203,10 @@ export function configured(token: string | undefined): KnownToken[] {
 export function signInOf(composition: Composition, register: TokenRegister, address: () => string): SignIn {
   const { config, clock, log, engine } = composition;
   const { provider, hasLinks, notify } = config;
+  const named = () => groupsOf(composition.rules.all());
   const common = { store: new SignedInMemory(clock), secret: newSecret, clock, address, publicUrl: notify.publicUrl };
   return new SignIn({
-    ...{ ...common, hasLinks, persons: personsOf({ ...common, provider, log }) },
+    ...{ ...common, hasLinks, persons: personsOf({ ...common, provider, log, named }) },
     verifyHash: (hash) => register.verifyHash(hash),
     append: (notes) => engine.store.appendAudit(notes),
   });

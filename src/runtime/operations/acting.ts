@@ -118,7 +118,9 @@ export const STEERING: Handlers<Steering, SteeringId> = {
 async function answeredRequest(
   { store, clock, active }: Steering['operating'],
   alert: Steering['alert'],
-  answer: (engine: Pick<Engine, 'clock' | 'ids'> & Pick<Approving, 'active'> & { store: RequestStore }) => Promise<ExemptionRequest>,
+  answer: (
+    engine: Pick<Engine, 'clock' | 'ids'> & Pick<Approving, 'active'> & { store: RequestStore },
+  ) => Promise<ExemptionRequest>,
 ): Promise<Output<'grantRequest'>> {
   const request = await answer({ store, clock, active, ids: systemIds(clock) });
   void alert?.();

@@ -1,5 +1,6 @@
 // http: persons sign in at the organization's identity provider, a real one on loopback: who they are, what their groups may do, how long.
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Rule } from '../../../src/domain/rule.ts';
 import type { AskOptions } from '../../support/endpoint.ts';
 import type { IdentityProvider } from '../../support/identity-provider.ts';
 import { textOf } from '../../support/pages.ts';
@@ -48,6 +49,25 @@ it('the audit has who signed in, once, and what they did as a person of the prov
   expect((await ana.post('/stop', STOP)).status).toBe(303);
   expect(await on.audited('stop.set')).toMatchObject([{ by }]);
   expect(await textIn(await ana.open('/audit'))).toContain(`ana@example.com signed in at ${issuer} with scope approve`);
+});
+
+it('of a person in thousands of groups those that the rules name are kept, and reach who does what they ask for', async () => {
+  const owners = [{ folder: 'fleet', groups: ['zebra'], rules: [] }];
+  const approvals = { approvals: [], tokens: [], owners };
+  const rules = () => [{ guards: { ask: [], lastDevice: false, perDay: undefined, approvals } } as unknown as Rule];
+  const seen: string[][] = [];
+  const stop = async (_: unknown, { groups = [] }: { groups?: string[] | undefined }) => {
+    seen.push(groups);
+    return { stopped: { at: '', by: '', reason: '', reference: null } };
+  };
+  const on = await openSigningIn({}, { rules, operations: { stop } });
+  opened.push(on.provider);
+  const account = on.provider.accounts.get('u-ana');
+  const many = Array.from({ length: 3_000 }, (_, at) => `group ${at}`);
+  if (account) account.groups = [...many, 'zebra', 'security'];
+  const ana = await on.signedIn('u-ana');
+  await ana.post('/stop', STOP);
+  expect(seen.map((groups) => [groups.length, ...groups.slice(0, 3)])).toEqual([[202, 'zebra', 'security', 'group 0']]);
 });
 
 it('nothing that is stored, logged or shown has a token, a code or a secret of the provider', async () => {

@@ -9,7 +9,15 @@ import type { AuditCheck } from '../../../domain/audit-entry.ts';
 import { type Database, databaseName, type SqliteDatabase } from '../../../domain/database.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { aboutText, coveredBy, coveredText } from '../../../domain/exemption.ts';
-import { GUARDS, type Guard, guardLines, guardName, guardsOf, isForgeable, ownerLines } from '../../../domain/guards.ts';
+import {
+  GUARDS,
+  type Guard,
+  guardLines,
+  guardName,
+  guardsOf,
+  isForgeable,
+  ownerLines,
+} from '../../../domain/guards.ts';
 import type { IdentityReader } from '../../../domain/identity.ts';
 import { lostFactsText } from '../../../domain/lists.ts';
 import { beyondHistoryText } from '../../../domain/look-back.ts';

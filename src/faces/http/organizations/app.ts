@@ -363,7 +363,8 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
   const { clock, secret, address, publicUrl, log } = parts;
   const store = parts.signIns(undefined);
   const verifyHash = parts.verifyProvider;
-  const persons = personsOf({ provider: parts.provider, store, secret, clock, log, address, publicUrl });
+  const ofProvider = { provider: parts.provider, named: () => opened.groups() };
+  const persons = personsOf({ ...ofProvider, store, secret, clock, log, address, publicUrl });
   const ofAll = new SignIn({
     store,
     verifyHash,

@@ -3,6 +3,7 @@
 
 import type { Hono } from 'hono';
 import type { HostPolicy } from '../../../base/hosts.ts';
+import { groupsOf } from '../../../domain/approvals.ts';
 import type { AuditNote } from '../../../domain/audit-entry.ts';
 import { type Caller, hashOfToken, type SignInStore } from '../../../domain/endpoint-token.ts';
 import { lineOf } from '../../../domain/errors.ts';
@@ -128,6 +129,7 @@ export interface Place {
   /** Persons' pages. */
   people: Hono<Env>;
   signIn: SignIn;
+  rules: HttpDeps['rules'];
   close(): Promise<void>;
   /** Requests and streams. */
   underWay: number;
@@ -161,6 +163,11 @@ export class OpenedOrganizations {
   /** Undefined: not open now. */
   now(id: string): Place | undefined {
     return this.places.get(id);
+  }
+
+  /** Those that the rules of open ones name: what a person writes is written in an open one. */
+  groups(): string[] {
+    return [...this.places.values()].flatMap(({ rules }) => groupsOf(rules()));
   }
 
   get size(): number {
@@ -264,7 +271,9 @@ export class OpenedOrganizations {
     const app = createHttpApp(whole, this.pages.of(whole));
     const { hosts, peopleHost: listenHost = hosts.listenHost } = { ...this.parts, hosts: whole.hosts };
     const people = createPeopleApp({ ...whole, hosts: { ...hosts, listenHost } }, this.pages.people(whole), false);
-    const place: Place = { id, app, people, signIn, close, underWay: 0, streams: 0, usedAtMs: clock.monotonicMs() };
+    const { rules } = deps;
+    const unused = { underWay: 0, streams: 0, usedAtMs: clock.monotonicMs() };
+    const place: Place = { id, app, people, signIn, rules, close, ...unused };
     return place;
   }
 
