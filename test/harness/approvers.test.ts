@@ -15,7 +15,10 @@ it('nothing is approved or called without the people that it needs', { timeout: 
   expect(figures.calls).toBeGreaterThan(WALKS);
 });
 
-it.each(['nobody_is_the_same', 'the_row_is_counted', 'owners_are_forgotten'] as const)('the planted bug %s is found', async (bug) => {
-  for (let seed = 1; seed <= 20; seed += 1) if ((await walkApprovers(seed, 200, bug)).violations.length > 0) return;
-  expect.fail('20 walks did not find it');
-});
+it.each(['nobody_is_the_same', 'the_row_is_counted', 'owners_are_forgotten'] as const)(
+  'the planted bug %s is found',
+  async (bug) => {
+    for (let seed = 1; seed <= 20; seed += 1) if ((await walkApprovers(seed, 200, bug)).violations.length > 0) return;
+    expect.fail('20 walks did not find it');
+  },
+);

@@ -361,6 +361,11 @@ interface PlannedRelease {
 export async function planRelease(engine: Engine, rule: string, operator: Operator): Promise<PlannedRelease> {
   const { groups, ...who } = said(operator);
   demandOwner(engine, { by: who.by, groups }, `nothing of rule \`${rule}\` is released`, [rule]);
+  return planUndos(engine, rule, who);
+}
+
+/** The same for whoever is not asked: the brake of a rollout. Its owners are asked when the plan is approved. */
+export async function planUndos(engine: Engine, rule: string, who: Operator): Promise<PlannedRelease> {
   const { store, ids, clock, settings, daemonMode } = engine;
   await store.expirePlans();
   const run = await store.latestRun();

@@ -8,7 +8,7 @@ import { isLive, leastMode, type Rule } from '../../domain/rule.ts';
 import type { Run } from '../../domain/run.ts';
 import type { Engine } from '../run/engine.ts';
 import { checked } from './commands.ts';
-import { planRelease } from './release.ts';
+import { planUndos } from './release.ts';
 
 /** After the commit of a live run: `before` and `changed` by it. A process that ends in between leaves it to the next run. */
 export async function planBraked(
@@ -40,7 +40,7 @@ async function plannedUndo(
   { rule, braked }: RolloutState,
 ): Promise<{ plan: string | undefined; text: string }> {
   try {
-    const { plan } = await planRelease(engine, rule, { by: 'trustward', reason: `the brake: ${braked?.why}` });
+    const { plan } = await planUndos(engine, rule, { by: 'trustward', reason: `the brake: ${braked?.why}` });
     return { plan: plan.id, text: `the undo of what it did is planned, and waits for a yes` };
   } catch (error) {
     const code = error instanceof AppError ? error.code : undefined;

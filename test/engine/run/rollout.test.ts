@@ -234,8 +234,9 @@ describe('the brake', () => {
     expect(await on.store.plans({ status: 'pending' }, 10)).toHaveLength(1);
   });
 
-  it('of which the process ended before the undo was planned, the next run plans it', async () => {
-    begin(rolling(whole));
+  it('of which the process ended before the undo was planned, the next run plans it, whoever owns the rule', async () => {
+    const approvals = { approvals: [], tokens: [], owners: [{ folder: '.', groups: ['ops'], rules: ['ban'] }] };
+    begin({ ...rolling(whole), guards: { ask: [], lastDevice: false, perDay: undefined, approvals, files: [] } });
     await on.run();
     on.clock.pass(HOUR);
     reverse(first());
