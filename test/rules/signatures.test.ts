@@ -35,7 +35,7 @@ const sign = async (key = 'ed25519', folder = rules) => {
   const { code, err } = await command(['rules', 'sign', '--key', join(keys, key), '--rules', folder], {});
   expect({ code, err }).toEqual({ code: 0, err: '' });
 };
-const load = (folders = rules) => loadRuleFolder(folders, ACTIONS, undefined, undefined, signers);
+const load = (folders = rules) => loadRuleFolder(folders, ACTIONS, { signers });
 const whoSigned = async (folders?: string) => guardsOf((await load(folders)).rules)?.signedBy;
 const refusal = async (folders?: string) => load(folders).then(() => 'in order', lineOf);
 
@@ -252,9 +252,7 @@ it('what is judged by is what was hashed: a file that is put back after it was r
     if (reads === 3) writeFileSync(inRules('ban.yaml'), BAN_COMPROMISED);
   };
   const signal = { throwIfAborted } as unknown as AbortSignal;
-  await expect(loadRuleFolder(rules, ACTIONS, signal, undefined, signers)).rejects.toThrow(
-    'ban.yaml:1:1: it was changed',
-  );
+  await expect(loadRuleFolder(rules, ACTIONS, { signal, signers })).rejects.toThrow('ban.yaml:1:1: it was changed');
   expect(await whoSigned()).toEqual(['alice@example.com']);
 });
 

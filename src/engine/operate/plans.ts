@@ -146,16 +146,22 @@ function demandOpen({ daemonMode }: Engine, plan: Plan): void {
   throw new AppError('conflict', text);
 }
 
+interface Applying {
+  /** It may be done in a change window, for the reason that is given. */
+  glass?: boolean | undefined;
+  /** Nobody asks for it now. */
+  byItself?: boolean;
+}
+
 /**
- * `glass`: it may be done in a change window, for the reason that is given. `byItself`: nobody asks for it now. Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may
+ * Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may
  * be done. Single use, unless interrupted; one of which a change window holds a part is interrupted.
  */
 export async function applyPlan(
   engine: Engine,
   planId: string,
   operator: Operator,
-  glass = false,
-  byItself = false,
+  { glass = false, byItself = false }: Applying = {},
 ): Promise<Applied> {
   const found = await applicablePlan(engine, planId, glass);
   const plan = glass ? await letThrough(engine, found, said(operator)) : found;
@@ -192,7 +198,7 @@ export async function applyWarned(engine: Engine, run: Pick<Run, 'mode'>): Promi
     for (const plan of await engine.store.plans({ status }, PLANS_MAX)) {
       if (!plan.intents.some(({ basis }) => basis.some(({ rule }) => warning.has(rule)))) continue;
       try {
-        await applyPlan(engine, plan.id, { by: plan.decidedBy ?? '', reason: undefined }, false, true);
+        await applyPlan(engine, plan.id, { by: plan.decidedBy ?? '', reason: undefined }, { byItself: true });
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'conflict')) throw error;
       }

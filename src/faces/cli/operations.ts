@@ -133,7 +133,7 @@ async function rulesOfSettings(io: Io, options: CommonOptions) {
   const { rulesDir, rulesSigners, notify } = await wholeConfig(io, options);
   const { actionsWith } = await import('../../engine/act/actions.ts');
   const { loadRuleFolder } = await import('../../rules/active/rule-holder.ts');
-  return loadRuleFolder(rulesDir, actionsWith([...notify.webhooks.keys()]), undefined, undefined, rulesSigners);
+  return loadRuleFolder(rulesDir, actionsWith([...notify.webhooks.keys()]), { signers: rulesSigners });
 }
 
 async function steers<Id extends keyof typeof STEERING>(io: Io, options: CommonOptions, id: Id, input: Parsed<Id>) {

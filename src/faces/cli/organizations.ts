@@ -87,7 +87,7 @@ async function ruleFaults(organizations: readonly Organization[]): Promise<strin
   const faults: string[] = [];
   for (const { rulesDir, rulesSigners, webhooks, files } of sets.values()) {
     try {
-      await loadRuleFolder(rulesDir, actionsWith(webhooks), undefined, undefined, rulesSigners);
+      await loadRuleFolder(rulesDir, actionsWith(webhooks), { signers: rulesSigners });
     } catch (error) {
       const [first = '', ...more] = files;
       const whose = more.length === 0 ? first : `${first} and ${more.length} more`;

@@ -97,7 +97,7 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
   const { env } = await withSettings(io, options);
   const signers = env.TRUSTWARD_RULES_SIGNERS?.trim() || undefined;
   const dir = await rulesDirOf(io, options);
-  const { rules, lists: named } = await loadRuleFolder(dir, ACTIONS, undefined, undefined, signers);
+  const { rules, lists: named } = await loadRuleFolder(dir, ACTIONS, { signers });
   const almost = await almostIn(io, options, rules);
   const unused = unusedLists(named, rules);
   const ids = rules.map(({ id }) => id);

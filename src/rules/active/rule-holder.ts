@@ -313,7 +313,8 @@ export class RuleHolder {
 
   private async look(signal?: AbortSignal): Promise<Found> {
     try {
-      const read = (over: AbortSignal) => loadRuleFolder(this.dir, this.traits, over, this.known, this.signers);
+      const { known, signers } = this;
+      const read = (over: AbortSignal) => loadRuleFolder(this.dir, this.traits, { signal: over, known, signers });
       const found = await this.reads.of(read, signal);
       return found === 'late' ? this.late() : found;
     } catch (error) {
@@ -401,13 +402,18 @@ function sharingEvents(lists: Lists): (rules: readonly LoadedRule[]) => Evaluato
   };
 }
 
-/** `folders`: one, or several as in PATH. `signers`: the file of those who have to vouch for all that is read; undefined: nobody has to. Errors: AppError `rules`, with every problem of every file, one per line; also without any rule. */
+interface LoadOptions {
+  signal?: AbortSignal;
+  known?: KnownRules | undefined;
+  /** The file of those who have to vouch for all that is read; undefined: nobody has to. */
+  signers?: string | undefined;
+}
+
+/** `folders`: one, or several as in PATH. Errors: AppError `rules`, with every problem of every file, one per line; also without any rule. */
 export async function loadRuleFolder(
   folders: string,
   traits: ReadonlyMap<ActionName, ActionTraits>,
-  signal?: AbortSignal,
-  known?: KnownRules,
-  signers?: string,
+  { signal, known, signers }: LoadOptions = {},
 ): Promise<RuleSet & Pick<Awaited<ReturnType<typeof loadRules>>, 'read'>> {
   const dirs = foldersIn(folders);
   const set = await loadRules(labelled(dirs), { traits, known }, signal).catch((error: NodeJS.ErrnoException) => {

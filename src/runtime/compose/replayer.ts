@@ -55,7 +55,7 @@ function replayerOver(reader: HistoryReader): Replayer {
 }
 
 async function rulesIn(dir: string, { signal }: ReplayWork): Promise<readonly LoadedRule[]> {
-  return (await loadRuleFolder(dir, ACTIONS, signal)).rules;
+  return (await loadRuleFolder(dir, ACTIONS, { signal })).rules;
 }
 
 /** A mistyped id must not look like a rule that matched nobody. */

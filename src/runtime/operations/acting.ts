@@ -260,7 +260,7 @@ export interface Turns {
 async function applied({ engine, underWay }: Acting, id: string, who: Operator, glass = false): Promise<PlanAnswer> {
   underWay?.beginPlan(id);
   try {
-    const { plan, ...rest } = await applyPlan(engine, id, who, glass);
+    const { plan, ...rest } = await applyPlan(engine, id, who, { glass });
     return { plan, applied: rest };
   } finally {
     underWay?.end();

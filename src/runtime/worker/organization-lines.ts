@@ -265,7 +265,8 @@ export class OrganizationLines {
     const traits = actionsWith(webhooks);
     const before = set.problems?.join('\n');
     try {
-      const read = (over: AbortSignal) => loadRuleFolder(rulesDir, traits, over, this.known, rulesSigners);
+      const read = (over: AbortSignal) =>
+        loadRuleFolder(rulesDir, traits, { signal: over, known: this.known, signers: rulesSigners });
       const found = await set.reads.of(read);
       set.problems = found === 'late' ? [`the rules folder \`${rulesDir}\` could not be read in time`] : undefined;
     } catch (error) {

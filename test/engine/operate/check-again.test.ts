@@ -75,6 +75,33 @@ describe('a check again', () => {
     expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
   });
 
+  it('of a last device that is asked about begins nothing, and undoes what was mended although it is the last', async () => {
+    const guards = { ask: [], lastDevice: true, perDay: undefined, files: [] };
+    on = startOnPlatform({ rules: [{ ...banRule({ more: 'owners: all' }), guards }] });
+    const serials = ['S-d1', 'S-d2'];
+    on.platform.users.set('ann@x.org', { Email: 'ann@x.org', Name: 'Ann', Groups: 'staff', SerialNumbers: serials });
+    for (const id of ['d1', 'd2']) on.platform.addDevice(id, { Emails: ['ann@x.org'] });
+    await on.run();
+    for (const id of ['d1', 'd2']) report(id, 'TRUE');
+    expect((await on.run()).decisions.map(({ decision, reason }) => `${decision} ${reason}`).sort()).toEqual([
+      'act rule_matches',
+      'hold last_device',
+    ]);
+    on.clock.pass(MINUTE);
+    expect((await check('d2')).found.rules).toMatchObject([{ verdict: 'still', hasEnded: false }]);
+    expect((await check('d1')).found.rules).toMatchObject([{ verdict: 'still', hasEnded: false }]);
+    expect(on.platform.effects).toEqual(['ban S-d1']);
+    on.clock.pass(MINUTE);
+    report('d1', 'FALSE');
+    expect((await check('d1')).undos).toMatchObject([{ decision: 'act', outcome: 'succeeded' }]);
+    // One is free now: what waited is for the next whole run, and not for a check.
+    expect((await check('d2')).found.rules).toMatchObject([{ verdict: 'still', hasEnded: false }]);
+    expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
+    on.clock.pass(MINUTE);
+    await on.run();
+    expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1', 'ban S-d2']);
+  });
+
   it('calls nothing while everything is stopped, and tells so', async () => {
     await banned();
     report('d1', 'FALSE');

@@ -242,7 +242,7 @@ describe('break glass', () => {
     on.engine.afterwards = async () => {
       alerted.push([on.platform.sent.length, (await kinds('plan.glass_broken')).length]);
     };
-    const applied = await applyPlan(on.engine, plan.id, { by: 'ada', ...GLASS }, true);
+    const applied = await applyPlan(on.engine, plan.id, { by: 'ada', ...GLASS }, { glass: true });
     expect(alerted[0]).toEqual([0, 1]);
     expect(applied.plan).toMatchObject({ status: 'applied', breakGlass: { by: 'ada', reason: GLASS.reason } });
     expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2']);
@@ -284,7 +284,7 @@ describe('break glass', () => {
     begin({ at: '2027-11-20T12:00:00Z', mode: 'approve' });
     const plan = await on.approve((await on.run()).plan);
     await stopEverything(on.engine, ADA);
-    await expect(applyPlan(on.engine, plan.id, { by: 'ada', ...GLASS }, true)).rejects.toThrow(
+    await expect(applyPlan(on.engine, plan.id, { by: 'ada', ...GLASS }, { glass: true })).rejects.toThrow(
       'ada stopped everything',
     );
     expect(on.platform.sent).toEqual([]);
@@ -390,7 +390,7 @@ describe('a rule with `when_allowed`', () => {
     await expect(applying()).rejects.toThrow(
       `its rule acts only in \`${NIGHTS}\`; next at 2027-11-20 21:00:00 UTC; plan ${plan?.id} stays approved: apply it then`,
     );
-    await expect(applyPlan(on.engine, plan?.id as string, ADA, true)).rejects.toThrow('change window');
+    await expect(applyPlan(on.engine, plan?.id as string, ADA, { glass: true })).rejects.toThrow('change window');
     expect(on.platform.sent).toEqual([]);
     moveTo('2027-11-20T21:00:00Z');
     await applying();

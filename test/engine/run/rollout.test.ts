@@ -180,6 +180,8 @@ describe('what is shown of it', () => {
     await on.run();
     const page = await pages.get('/rules/ban');
     expect(page.text).toContain('It acts no more, since people reversed 2 of what it did');
+    const [undo] = await on.store.plans({ status: 'pending' }, 1);
+    expect(page.html).toContain(`href="/plans/${undo?.id}"`);
     expect(page.text).toContain('people reversed 2 of what it did (it stops at 2) and exempted 0');
     expect((await pages.get('/')).text).toContain(
       'Rule ban acts no more, since people reversed or exempted what it did',

@@ -67,6 +67,7 @@ describe('a request for an exemption', () => {
     expect(text).toContain('alert(1)');
     expect(text).toContain('ban_device S-d1 : trustward claims release S-d1 --reason TEXT');
     expect(text).toContain('stays in force until its rule no longer matches or an operator releases it');
+    expect(html).toContain('href="/rules/ban"');
     expect(html).toContain(`action="${path}/grant"`);
     expect((await get(path, 'read')).html).not.toContain('/grant"');
     expect((await post(`${path}/grant`, { say: 'yes' }, 'read')).status).toBe(403);

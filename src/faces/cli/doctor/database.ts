@@ -415,13 +415,8 @@ const RULES_NAME = 'rules';
 /** Returns the rules too; none when they cannot be loaded. */
 export async function rulesChecks(config: Config): Promise<{ checks: Check[]; rules: readonly LoadedRule[] }> {
   try {
-    const { rules } = await loadRuleFolder(
-      config.rulesDir,
-      actionsWith([...config.notify.webhooks.keys()]),
-      undefined,
-      undefined,
-      config.rulesSigners,
-    );
+    const traits = actionsWith([...config.notify.webhooks.keys()]);
+    const { rules } = await loadRuleFolder(config.rulesDir, traits, { signers: config.rulesSigners });
     return {
       checks: [
         ...checksOf(rules, config.rulesDir),

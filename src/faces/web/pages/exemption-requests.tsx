@@ -17,6 +17,7 @@ import { requestTitle } from '../../report/inbox.ts';
 import { requestView } from '../../report/plan-view.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Live, Said, Whole } from '../parts/act.tsx';
+import { rulePath } from './rules.tsx';
 
 export const REQUESTS_PATH = '/exemptions/requests';
 const LIVE = 'exemption claim';
@@ -66,7 +67,7 @@ function described({ device, serial, name, rule, ...request }: ExemptionRequestS
       'device',
       [<Link href={path}>{<Name>{name || serial || device}</Name>}</Link>, ' ', <Code>{serial || device}</Code>],
     ],
-    ['rule', rule === null ? 'none matched it when it was asked' : <Words>{rule}</Words>],
+    ['rule', rule === null ? 'none matched it when it was asked' : <Link href={rulePath(rule)}>{rule}</Link>],
     ['asked, expires', [<When at={request.askedAt} />, ', ', <When at={request.expiresAt} />]],
   ];
   if (answeredAt !== null)

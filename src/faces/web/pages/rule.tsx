@@ -33,6 +33,7 @@ import type { PageContent } from '../layout.tsx';
 import { Act, Pager } from '../parts/act.tsx';
 import { Ago } from '../parts/figures.tsx';
 import { chartOver, type RunTally, rangeField, talliesOver } from '../parts/over-time.tsx';
+import { pathOf as planPath } from './plan-target.tsx';
 import { DECISION_COLUMNS, decisionRow, RuleMode, rulePath, Source } from './rules.tsx';
 
 // Replays: a form that asks for one, and what the last one found.
@@ -296,7 +297,12 @@ async function rulePage(deps: HttpDeps, context: Ctx): Promise<PageContent> {
           <Limits rule={rule} run={run} nowMs={nowMs} />
           <Evidence rule={rule} reader={deps.evidence} nowMs={nowMs} />
           {rule.rollout ? (
-            <Rollout rule={rule} states={await deps.reader.rollouts()} mayAct={mayDo(context, 'approve')} />
+            <Rollout
+              rule={rule}
+              states={await deps.reader.rollouts()}
+              mayAct={mayDo(context, 'approve')}
+              undo={await undoOf(deps, id)}
+            />
           ) : null}
         </div>
         {await chartOver(deps, { path: rulePath(id), tallies, rule: id })}
@@ -514,10 +520,17 @@ interface RolloutProps {
   rule: Rule;
   states: readonly RolloutState[];
   mayAct: boolean;
+  /** The plan that undoes what it did, if it waits. */
+  undo: string | undefined;
+}
+
+async function undoOf({ reader }: HttpDeps, rule: string): Promise<string | undefined> {
+  const waiting = await reader.planLines({ status: 'pending' }, { limit: 100 });
+  return waiting.find(({ releases }) => releases === rule)?.id;
 }
 
 /** How far it is, what counts for its brake, and the ways on. */
-function Rollout({ rule, states, mayAct }: RolloutProps) {
+function Rollout({ rule, states, mayAct, undo }: RolloutProps) {
   const { percent, text, reversed, exempted, stopped } = rolloutView(rule, stateOfRollout(rule, states));
   const { brake } = rule.rollout as NonNullable<Rule['rollout']>;
   const path = `${rulePath(rule.id)}/rollout`;
@@ -527,7 +540,16 @@ function Rollout({ rule, states, mayAct }: RolloutProps) {
       {stopped === null ? null : (
         <div class="notice wait" role="status">
           It acts no more, since {stopped.why} (<When at={stopped.at} />
-          ). If it had anything in force, a plan to undo that was made: see <Link href="/plans">Plans</Link>.
+          ).{' '}
+          {undo === undefined ? (
+            <>
+              If it had anything in force, a plan to undo that was made: see <Link href="/plans">Plans</Link>.
+            </>
+          ) : (
+            <>
+              <Link href={planPath({ id: undo })}>The plan to undo what it has in force</Link> waits for a yes.
+            </>
+          )}
         </div>
       )}
       <Share name="Its share" used={percent} allowed={100} isGoal text={text} />
