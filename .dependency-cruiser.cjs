@@ -92,6 +92,7 @@ module.exports = {
     only('json-logic-lives-in-rules', 'json-logic-js', 'rules/'),
     only('ipaddr-lives-in-notify', 'ipaddr\\.js', 'runtime/notify'),
     only('openid-client-lives-in-one-file', 'openid-client', 'faces/http/provider\\.ts'),
+    only('passkeys-live-in-one-file', '@simplewebauthn', 'faces/http/passkeys\\.ts'),
     only('nodemailer-lives-in-one-file', 'nodemailer', 'runtime/notify/mail\\.ts'),
     only('pages-live-in-web', 'htmx\\.org', 'faces/web'),
     only('commander-lives-in-the-command-line', 'commander', 'faces/cli'),

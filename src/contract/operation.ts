@@ -7,6 +7,7 @@ import type { Scope } from '../domain/endpoint-token.ts';
 import { AppError } from '../domain/errors.ts';
 import { givenTime } from '../domain/given-time.ts';
 import { GIVEN_TEXT_MAX } from '../domain/operator.ts';
+import { isBase64url, TOUCH_KINDS, TOUCH_MAX, type Touch } from '../domain/passkey.ts';
 
 export const TAGS = [
   ['runs', 'Runs and their reports'],
@@ -91,11 +92,28 @@ export function encodedJson<T extends z.ZodType>(schema: T, answer: z.output<T>)
   return z.encode(schema, plainJson(answer) as z.output<T>);
 }
 
+/** What a passkey signed, as a form and a job bring it. */
+const bytesText = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((text) => isBase64url(text, max), 'expected base64url');
+export const touchSchema: z.ZodType<Touch> = z.strictObject({
+  kind: z.enum(TOUCH_KINDS),
+  passkey: bytesText(TOUCH_MAX.passkey),
+  nonce: bytesText(TOUCH_MAX.nonce),
+  authenticatorData: bytesText(TOUCH_MAX.authenticatorData),
+  clientDataJSON: bytesText(TOUCH_MAX.clientDataJSON),
+  signature: bytesText(TOUCH_MAX.signature),
+});
+
 /** Who asks, for the record. */
 export interface Asking {
   by: string;
   /** Of a person: as in `Caller`. */
   groups?: string[] | undefined;
+  /** What their passkey signed: on a page alone, in no request of a program. */
+  touch?: Touch | undefined;
   /** What a run is stored with that may be asked for again: of a request with an Idempotency-Key. */
   onceId?: string | undefined;
 }

@@ -222,11 +222,13 @@ export const plan = z.strictObject({
   decidedBy: text.nullable(),
   decidedReason: text.nullable(),
   /** Who let it through the change windows, and why. */
-  breakGlass: z.strictObject({ at: time, by: text, reason: text }).nullable(),
+  breakGlass: z.strictObject({ at: time, by: text, reason: text, touched: z.boolean() }).nullable(),
   /** Where more than one person is asked: who has said yes, and what it waits for. */
   agreed: z
     .strictObject({
-      given: z.array(z.strictObject({ at: time, by: text, groups: texts, reason: text.nullable() })),
+      given: z.array(
+        z.strictObject({ at: time, by: text, groups: texts, reason: text.nullable(), touched: z.boolean() }),
+      ),
       missing: text.nullable(),
     })
     .nullable(),

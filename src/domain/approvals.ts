@@ -1,6 +1,7 @@
 // domain: approvals.yaml: how many people have to say yes to a plan, and of which groups. It is part of a rule set, as guards are. In: a plan, what the
 // audit has of who said yes. Out: what is missing. INVARIANT: only persons count: whom an identity provider vouched for, or whose token the file names.
 import { actorText, personOf, tokenOf } from './actor.ts';
+import { type Touch, type TouchedFor, withPasskey } from './passkey.ts';
 import type { RuleSeverity } from './subjects.ts';
 
 export interface Approval {
@@ -9,6 +10,8 @@ export interface Approval {
   groups: readonly string[];
   /** Whoever asked for the plan's run, or for the release, or signed the rules, is at most the first of several. */
   notSelf: boolean;
+  /** Only a yes with a passkey counts. */
+  touch?: boolean | undefined;
   /** Empty lists: all. */
   rules: readonly string[];
   actions: readonly string[];
@@ -51,6 +54,8 @@ export interface Yes {
   /** Of the person, when it was said. */
   groups: readonly string[];
   reason?: string | undefined;
+  /** A passkey of the person signed it. */
+  touched?: true | undefined;
 }
 
 /** What a plan keeps for people; whether it may be done is asked of the audit. */
@@ -60,8 +65,13 @@ export interface PlanYes {
   missing?: string | undefined;
 }
 
+/** With what a passkey signed, which nobody has judged yet. */
+export interface SignedYes extends Yes {
+  signed?: { touch: Touch; about: TouchedFor };
+}
+
 export interface AuditedYes {
-  given: readonly Yes[];
+  given: readonly SignedYes[];
   /** Who asked for its run, or for the release; undefined: nobody, it was the schedule. */
   asked: string | undefined;
 }
@@ -162,6 +172,12 @@ export function rulesOfEach({ intents }: About): string[][] {
   return intents.map(({ basis }) => basis.map(({ rule }) => rule));
 }
 
+/** Whether only a yes with a passkey counts for something that is asked about it. */
+export function asksTouch(plan: About, rules: readonly RuleOfSet[]): boolean {
+  const all = rules.find(({ guards }) => guards)?.guards?.approvals;
+  return all !== undefined && approvalsFor(plan, all, rules).some(({ touch }) => touch);
+}
+
 /** What a plan needs before anybody has said yes; undefined: one person's yes, whoever it is. */
 export function neededText(plan: About, rules: readonly RuleOfSet[]): string | undefined {
   const all = rules.find(({ guards }) => guards)?.guards?.approvals;
@@ -186,6 +202,8 @@ export function whyNoYes(
     return `${actorText(yes.by)} has said yes already: it waits for ${missingFor(needed, given, asked, all)}`;
   const missing = (of: readonly Yes[]) => shortOf(needed, of, asked, all).reduce((sum, one) => sum + one.missing, 0);
   if (missing([...given, yes]) < missing(given)) return undefined;
+  if (!yes.touched && missing([...given, { ...yes, touched: true }]) < missing(given))
+    return `${APPROVALS} asks for a passkey, and this yes came without one: ${REGISTER}`;
   return `a yes of ${actorText(yes.by)} does not count here: it waits for ${missingFor(needed, given, asked, all)}`;
 }
 
@@ -198,9 +216,10 @@ function isSameVoter(one: Yes, voter: Voter, all: Approvals): boolean {
 function shortOf(needed: readonly Approval[], given: readonly Yes[], asked: string | undefined, all: Approvals) {
   const asker = asked === undefined ? undefined : voterOf({ by: asked, groups: [] }, all);
   return needed.flatMap((approval) => {
-    const { people, groups, notSelf } = approval;
+    const { people, groups, notSelf, touch } = approval;
     const voters: Voter[] = [];
     for (const yes of given) {
+      if (touch && !yes.touched) continue;
       const voter = voterOf(yes, all);
       if (!voter || voters.some((one) => isSame(one, voter))) continue;
       if (groups.length === 0 || groups.some((group) => voter.groups.has(group))) voters.push(voter);
@@ -227,11 +246,11 @@ export function missingFor(
   asked: string | undefined,
   all: Approvals,
 ): string | undefined {
-  const texts = shortOf(needed, given, asked, all).map(({ approval: { groups, owns }, missing, notOf }) => {
+  const texts = shortOf(needed, given, asked, all).map(({ approval: { groups, owns, touch }, missing, notOf }) => {
     const owned = owns === undefined ? '' : ` (owners of \`${owns}\`)`;
     const of = groups.length === 0 ? '' : ` of ${groups.join(' or ')}${owned}`;
     const not = notOf.length === 0 ? '' : `, not of ${notOf.join(', or of ')}`;
-    return `${missing === 1 ? 'one' : missing}${given.length > 0 ? ' more' : ''} ${missing === 1 ? 'yes' : 'yeses'}${of}${not}`;
+    return `${missing === 1 ? 'one' : missing}${given.length > 0 ? ' more' : ''} ${missing === 1 ? 'yes' : 'yeses'}${of}${withPasskey(touch)}${not}`;
   });
   return texts.length === 0 ? undefined : [...new Set(texts)].join(', and ');
 }
@@ -244,23 +263,24 @@ export function groupsOf(rules: readonly Pick<RuleOfSet, 'guards'>[]): string[] 
 
 /** Who said yes to a plan: one, or several. */
 export function approversText(plan: {
-  agreed?: { given: readonly { by: string }[] } | null | undefined;
+  agreed?: { given: readonly { by: string; touched?: boolean | undefined }[] } | null | undefined;
   decidedBy?: string | null | undefined;
 }): string | undefined {
-  if (plan.agreed) return plan.agreed.given.map(({ by }) => actorText(by)).join(' and ');
+  if (plan.agreed)
+    return plan.agreed.given.map(({ by, touched }) => `${actorText(by)}${withPasskey(touched)}`).join(' and ');
   return plan.decidedBy ? actorText(plan.decidedBy) : undefined;
 }
 
 /** What the file demands, one line each. */
 export function approvalLines({ approvals, tokens }: Approvals): string[] {
-  const lines = approvals.map(({ people, groups, notSelf, rules, actions, severities, from }) => {
+  const lines = approvals.map(({ people, groups, notSelf, touch, rules, actions, severities, from }) => {
     const about = [
       ...(rules.length > 0 ? [`of ${rules.join(' or ')}`] : []),
       ...(actions.length > 0 ? [`with ${actions.join(' or ')}`] : []),
       ...(severities.length > 0 ? [`of severity ${severities.join(' or ')}`] : []),
       ...(from > 1 ? [`from ${from} targets on`] : []),
     ];
-    const who = `${people === 1 ? 'one person' : `${people} people`}${groups.length === 0 ? '' : ` of ${groups.join(' or ')}`}`;
+    const who = `${people === 1 ? 'one person' : `${people} people`}${groups.length === 0 ? '' : ` of ${groups.join(' or ')}`}${withPasskey(touch)}`;
     const self = notSelf ? '' : '; whoever asked for it counts as any other';
     return `asks ${who} about ${about.length === 0 ? 'every plan' : `plans ${about.join(', ')}`}${self}`;
   });
@@ -274,3 +294,6 @@ export function approvalLines({ approvals, tokens }: Approvals): string[] {
 
 /** What the file is called in texts. */
 export const APPROVALS = '`approvals.yaml`';
+
+const REGISTER =
+  'register one on the page `/passkeys`, then answer on the page of the plan, where the browser asks for it';

@@ -74,6 +74,8 @@ export const AUDIT_KINDS = [
   'token.added',
   'token.revoked',
   'session.began',
+  'passkey.added',
+  'passkey.removed',
   'person_link.made',
   'person_link.revoked',
   'history.forgotten',

@@ -57,8 +57,9 @@ export interface Caller {
   token?: string | undefined;
 }
 
-/** `begun`: a sign-in at the identity provider is under way. `ended`: the id of a token that ended sessions, which counts once. */
-export type SignInKind = 'link' | 'session' | 'begun' | 'ended';
+/** `begun`: a sign-in at the identity provider is under way. `ended`: the id of a token that ended sessions, which counts once. `touch`: what a passkey is asked to sign, also
+ * once. */
+export type SignInKind = 'link' | 'session' | 'begun' | 'ended' | 'touch';
 
 /** What a group of the identity provider may do. `organization`: undefined means each. */
 export interface GroupScope {
@@ -77,6 +78,8 @@ export interface PersonSession {
   groups: string[];
   /** So long the provider vouches for them, epoch ms. */
   endsAt: number;
+  /** When they signed in there; absent in sessions of an earlier version. */
+  begunAt?: number;
   /** When the groups were asked for, epoch ms. */
   askedAt: number;
   /** What they are asked for again with, sealed with the session's cookie, which is not kept. */
@@ -102,10 +105,16 @@ export interface KeptSignIn {
 }
 
 const BRIEF_MS = 10 * MINUTE_MS;
-export const LASTS_MS = { link: BRIEF_MS, session: 12 * 60 * MINUTE_MS, begun: BRIEF_MS, ended: BRIEF_MS };
+export const LASTS_MS = {
+  link: BRIEF_MS,
+  session: 12 * 60 * MINUTE_MS,
+  begun: BRIEF_MS,
+  ended: BRIEF_MS,
+  touch: BRIEF_MS,
+};
 export const IDLE_MS = 2 * 60 * MINUTE_MS;
 /** Of one token: the oldest gives way. Whoever makes many loses their own, not those of others. */
-export const KEPT_MAX = { link: 100, session: 1_000, begun: 10_000, ended: 10_000 };
+export const KEPT_MAX = { link: 100, session: 1_000, begun: 10_000, ended: 10_000, touch: 100 };
 /** A use is recorded when the last recorded one is older than this: not one write per request. */
 export const USE_EVERY_MS = MINUTE_MS;
 

@@ -5,6 +5,7 @@ import type { ActionName, CeilingUse } from './action.ts';
 import { actorText } from './actor.ts';
 import type { WindowNow } from './change-window.ts';
 import type { Intent } from './intent.ts';
+import type { Touch } from './passkey.ts';
 import type { TrustReason } from './snapshot.ts';
 import type { Source } from './subjects.ts';
 
@@ -119,6 +120,8 @@ export interface Operator extends Said {
   by: string;
   /** Of a person whom a provider vouched for, when they asked: those that may approve. */
   groups?: string[] | undefined;
+  /** What their passkey signed. */
+  touch?: Touch | undefined;
 }
 
 /** What records keep of that, in one text; undefined: nothing was said. */

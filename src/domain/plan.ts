@@ -77,6 +77,8 @@ export interface BreakGlass {
   at: number;
   by: string;
   reason: string;
+  /** With a passkey. */
+  touched?: true;
 }
 
 // A plan that runs carried on: the same id, with another content and date. Each earlier content is kept with its digest, and with how the

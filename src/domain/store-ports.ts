@@ -19,6 +19,7 @@ import type { Lists } from './lists.ts';
 import type { Notice, NoticeFilter, StoredNotice } from './notice.ts';
 import type { Notification, NotificationStatus, StoredNotification } from './notification.ts';
 import type { Acceptance, InboxState, Stop } from './operator.ts';
+import type { Passkey } from './passkey.ts';
 import type {
   CarriedPlan,
   Plan,
@@ -525,6 +526,10 @@ export interface PlanStore
   auditedDigest(kind: PlanAuditKind, planId: string): Promise<string | undefined>;
   /** Who has said yes to this content of it, as the audit has it. */
   auditedYes(plan: Pick<Plan, 'id' | 'digest' | 'runId'>): Promise<AuditedYes>;
+  /** Also those that were removed. Errors: AppError `store_edited` when somebody changed the table beside the engine. */
+  passkeys(): Promise<Passkey[]>;
+  /** One that was added, or removed. Errors: AppError `conflict` for one that was so before. */
+  savePasskey(passkey: Passkey, note: AuditNote): Promise<void>;
   /** Episodes with these ids, open or closed. */
   episodes(ids: readonly string[]): Promise<Episode[]>;
   /** Errors: AppError `conflict` when the stored plan no longer has the status `was`; then nothing is changed. */

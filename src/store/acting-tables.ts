@@ -109,6 +109,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   intent_episodes: [],
   intents: [],
   notices: [],
+  passkeys: ['used_at'],
   planned_intents: [],
   plans: [],
   rejected_intents: [],

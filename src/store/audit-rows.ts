@@ -1,9 +1,11 @@
 // store: the rows of the audit, read. In: a connection. Out: the end of the chain, entries in order, and what entries say of a plan.
 
-import type { AuditedYes, Yes } from '../domain/approvals.ts';
+import type { AuditedYes, SignedYes } from '../domain/approvals.ts';
 import { type AuditEntry, type AuditKind, entryBody, GENESIS } from '../domain/audit-entry.ts';
 import { type ArchivedSegment, type Checkpoint, checkpointLine } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Facts } from '../domain/facts.ts';
+import { touchedFor, touchIn } from '../domain/passkey.ts';
 import type { Plan, PlanAuditKind } from '../domain/plan.ts';
 import type { AuditQuery } from '../domain/store-ports.ts';
 import { type Db, type Row, Where, type Work } from './queries.ts';
@@ -124,11 +126,14 @@ export function* auditedYes(db: Db, { id, digest, runId }: Pick<Plan, 'id' | 'di
       .filter((one) => (one as Row)[name] === value) as (Row & { seq: number; at: number })[];
   };
   const agreed = yield* bodies('plan.agreed', 'plan', id);
-  const given = agreed.flatMap(({ seq, at, by, groups, reason, digest: of }): Yes[] =>
-    seq <= upTo && of === digest && typeof by === 'string'
-      ? [{ at, by, groups: texts(groups), ...(typeof reason === 'string' && { reason }) }]
-      : [],
-  );
+  const given = agreed.flatMap(({ seq, at, by, groups, reason, ...more }): SignedYes[] => {
+    if (seq > upTo || more.digest !== digest || typeof by !== 'string') return [];
+    const touch = touchIn(more as Facts);
+    const signed = touch && { touch, about: touchedFor({ ...more, by } as Facts) };
+    return [
+      { at, by, groups: texts(groups), ...(typeof reason === 'string' && { reason }), ...(signed && { signed }) },
+    ];
+  });
   const began = [...(yield* bodies('plan.sealed', 'plan', id)), ...(yield* bodies('run.started', 'run', runId))];
   const asked = began.map(({ by }) => by).find((by) => typeof by === 'string');
   return { given, asked };

@@ -15,6 +15,7 @@ import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Lists } from '../domain/lists.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
+import type { Passkey } from '../domain/passkey.ts';
 import type { Plan, PlanStatus } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { RolloutState } from '../domain/rollout.ts';
@@ -76,6 +77,7 @@ import {
   saveStop,
 } from './operator.ts';
 import { addNotification, SqlFeedPositions, SqlOutbox, type Unit } from './outbox.ts';
+import { readPasskeys, savePasskey, useTouched } from './passkeys.ts';
 import { SqlPersonLinks } from './person-links.ts';
 import { type Db, keepMeta, readMeta, replaceLists, type Work } from './queries.ts';
 import { SqlReader } from './reader.ts';
@@ -215,7 +217,7 @@ class SqlActStore extends SqlReader implements ActStore, ResolveStore {
     }
   }
 
-  private edited(differences: readonly TableDifference[]): AppError {
+  protected edited(differences: readonly TableDifference[]): AppError {
     const fault = editedFault(differencesText(differences));
     this.db.noteFault(fault);
     return fault;
@@ -351,6 +353,7 @@ export class SqlStore
     await this.unit(function* (store) {
       if (was) yield* demandStatus(store.db, plan.id, was, plan.digest);
       if (notes.some(({ kind }) => kind === 'plan.agreed')) yield* demandNextYes(store.db, plan);
+      yield* useTouched(store.db, notes, store.clock.nowMs());
       yield* store.saveSealed(plan);
       for (const intent of intents) {
         yield* addIntent(store.db, intent);
@@ -365,6 +368,7 @@ export class SqlStore
     await this.unit(function* (store) {
       for (const id of superseded) yield* demandStatus(store.db, id, 'pending');
       yield* supersede(store.db, superseded, [sealed]);
+      yield* useTouched(store.db, notes, store.clock.nowMs());
       if (carried) yield* carryOn(store.db, carried, carried.plan.intents.length + 1);
       yield* store.saveSealed(sealed);
       store.audits.append(notes);
@@ -467,6 +471,21 @@ export class SqlStore
 
   private unitOfParts(): Unit {
     return { run: (work) => this.unit(work), append: (notes) => this.audits.append(notes) };
+  }
+
+  async passkeys(): Promise<Passkey[]> {
+    const found = await this.db.reading(this.tables.differenceOf(this.db, 'passkeys'));
+    if (found) throw this.edited([found]);
+    return this.db.reading(readPasskeys(this.db));
+  }
+
+  async savePasskey(passkey: Passkey, note: AuditNote): Promise<void> {
+    await this.unit(function* (store) {
+      yield* useTouched(store.db, [note], store.clock.nowMs());
+      yield* savePasskey(store.db, passkey);
+      store.audits.append([note]);
+      yield* store.audits.seal(store.db);
+    });
   }
 
   async saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void> {

@@ -1,11 +1,13 @@
 // harness: people say yes, some of whom may not, beside runs, a changing file, edited rows and ends of the process. In: a seed. Out: figures and
 // violations. INVARIANT: what a call needed is counted here from what was said, by names of the test, and not as the product counts it.
+
 import { asPerson, personOf } from '../../src/domain/actor.ts';
 import type { Approval, Owner } from '../../src/domain/approvals.ts';
+import { planDigest } from '../../src/domain/digest.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Plan, PlanSelection } from '../../src/domain/plan.ts';
-import { chooseFrom, planDigest } from '../../src/engine/approve/plans.ts';
+import { chooseFrom } from '../../src/engine/approve/plans.ts';
 import { runCycle } from '../../src/engine/cycle.ts';
 import { answerPart, applyPlan } from '../../src/engine/operate/plans.ts';
 import type { Engine, EngineStore } from '../../src/engine/run/engine.ts';

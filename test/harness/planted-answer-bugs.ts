@@ -1,8 +1,9 @@
 // harness: more planted bugs: a part of a plan is more or less than what was said, a serial number counts in its own case only, a refused
 // request is repeated with every run. In: a healthy store. Out: a sick one. Nothing in the product knows of these.
 
+import { planDigest } from '../../src/domain/digest.ts';
 import type { Plan } from '../../src/domain/plan.ts';
-import { planDigest } from '../../src/engine/approve/plans.ts';
+
 import type { EngineStore } from '../../src/engine/run/engine.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
 

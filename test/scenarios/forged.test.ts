@@ -5,8 +5,9 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/base/json.ts';
 import { checkpointHash } from '../../src/domain/checkpoint.ts';
+import { planDigest } from '../../src/domain/digest.ts';
 import type { Plan } from '../../src/domain/plan.ts';
-import { planDigest } from '../../src/engine/approve/plans.ts';
+
 import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import {
   addExemption,

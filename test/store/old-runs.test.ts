@@ -1,12 +1,14 @@
 // test: old runs and superseded plans are taken out, and nothing that rests on one of them goes with it.
+
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StoredDecision } from '../../src/domain/decision.ts';
+import { planDigest } from '../../src/domain/digest.ts';
 import { differenceFrom, type Plan, plannedCounts } from '../../src/domain/plan.ts';
 import type { Mode } from '../../src/domain/rule.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
-import { planDigest } from '../../src/engine/approve/plans.ts';
+
 import { verifyChain } from '../../src/engine/audit/signing-key.ts';
 import { planText } from '../../src/faces/report/plan-text.ts';
 import { titleOf } from '../../src/faces/web/pages/plan-answer.tsx';

@@ -10,9 +10,10 @@ import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { canonicalJson } from '../../src/base/json.ts';
 import { type Console, startConsole } from '../../src/console/console.ts';
 import type { StoredDecision } from '../../src/domain/decision.ts';
+import { planDigest } from '../../src/domain/digest.ts';
 import { NO_FACTS } from '../../src/domain/listed-facts.ts';
 import type { PlannedIntent } from '../../src/domain/plan.ts';
-import { planDigest } from '../../src/engine/approve/plans.ts';
+
 import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import { decisionView } from '../../src/faces/report/decision-view.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';

@@ -13,6 +13,7 @@ import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { decidePlan } from '../../src/engine/approve/plans.ts';
 import { verifyChain } from '../../src/engine/audit/signing-key.ts';
 import { addExemption } from '../../src/engine/operate/commands.ts';
+import { addPasskey, removePasskey } from '../../src/engine/operate/passkeys.ts';
 import { resolveIntent } from '../../src/engine/operate/resolve-intent.ts';
 import { createHttpApp } from '../../src/faces/http/app.ts';
 import type { HttpDeps } from '../../src/faces/http/deps.ts';
@@ -112,9 +113,15 @@ export function openEndpoint(
     const run = await addRun(store, { id: `http${requests.length}`, mode: request.mode });
     return { run, finished: Promise.resolve(run) };
   };
+  const active = () => ({ rules: deps.rules() });
   const deps: HttpDeps = {
     performer: { perform: (id, input, asking) => performing(id, input, asking) },
     reader: store,
+    passkeys: {
+      all: () => store.passkeys(),
+      add: (fresh, who) => addPasskey({ store, clock, active }, fresh, who),
+      remove: (id, who, ofOthers) => removePasskey({ store, clock, active }, id, who, ofOthers),
+    },
     views,
     isDaemon: true,
     readiness: async () => [{ name: 'database', ok: true, text: 'can be written' }],

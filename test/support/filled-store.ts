@@ -1,6 +1,7 @@
 // support: a real store in memory, filled through its port with runs as the test needs them.
 
 import type { Decision } from '../../src/domain/decision.ts';
+import { planDigest } from '../../src/domain/digest.ts';
 import type { Claim, Episode } from '../../src/domain/episode.ts';
 import type { IdentityChanges, ListedIdentity } from '../../src/domain/identity.ts';
 import type { Intent } from '../../src/domain/intent.ts';
@@ -10,7 +11,7 @@ import type { Run, RunRuleTally } from '../../src/domain/run.ts';
 import type { SourceReading } from '../../src/domain/snapshot.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
 import { SOURCES, type Source } from '../../src/domain/subjects.ts';
-import { planDigest } from '../../src/engine/approve/plans.ts';
+
 import { linkEntry } from '../../src/engine/audit/signing-key.ts';
 import type { SqlStore } from '../../src/store/sql-store.ts';
 import { migrate, openDatabase } from '../../src/store/sqlite/database.ts';

@@ -228,7 +228,7 @@ export class Visitor {
     return this.open(await this.leadBack(sub, to));
   }
 
-  post(path: string, fields: Record<string, string> = {}): Promise<Response> {
+  post(path: string, fields: Record<string, string> | [string, string][] = {}): Promise<Response> {
     const headers = { origin: this.ours.origin, 'content-type': 'application/x-www-form-urlencoded' };
     return this.open(path, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });
   }

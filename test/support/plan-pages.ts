@@ -1,9 +1,10 @@
 // support: pages over a plan in a real store, answered by the code that answers plans. In: what its intents differ in. Out: the pages.
 
+import { planDigest } from '../../src/domain/digest.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
 import type { Clock } from '../../src/domain/ports.ts';
-import { planDigest, sealedNote } from '../../src/engine/approve/plans.ts';
+import { sealedNote } from '../../src/engine/approve/plans.ts';
 import { type AnsweredPart, answerPart, approvePart } from '../../src/engine/operate/plans.ts';
 import { planShown } from '../../src/runtime/operations/reading.ts';
 import type { Doubles, Over } from './endpoint.ts';

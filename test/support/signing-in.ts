@@ -22,18 +22,18 @@ export function movedClock() {
 }
 
 export async function openSigningIn(
-  options: Parameters<typeof openIdentityProvider>[0] & { hasLinks?: boolean } = {},
+  options: Parameters<typeof openIdentityProvider>[0] & { hasLinks?: boolean; file?: string } = {},
   over: Parameters<typeof openEndpoint>[0] = {},
 ) {
   const provider = await openIdentityProvider(options);
   const clock = movedClock();
-  const store = openStore(clock);
+  const store = openStore(clock, options.file);
   const parts = { clock, store, provider: provider.settings, hasLinks: options.hasLinks ?? true };
   const endpoint = openEndpoint({ clock, ...over }, createPages, parts);
   const request = async (path: string, init: RequestInit) => endpoint.app.request(path, init);
   provider.endsHere.send = (url, init) =>
     request(new URL(url).pathname, { ...init, headers: { ...init.headers, host: '127.0.0.1:8080' } });
-  const visitor = () => new Visitor({ origin: ORIGIN, request });
+  const visitor = () => new Visitor({ origin: options.base ?? ORIGIN, request });
   const signedIn = async (sub: string, to?: string) => {
     const person = visitor();
     const answer = await person.signIn(sub, to);

@@ -1,13 +1,11 @@
 // approve: the life of a plan until it is applied: pending and carried on, approved, rejected, superseded, expired. Pure: plans in, plans and
 // notes out. Its content is addressed by its digest, which covers rule hashes, intents and the facts behind them: that is what a person answers.
 
-import { createHash } from 'node:crypto';
-import { canonicalJson } from '../../base/json.ts';
 import { formatDuration, timeText } from '../../base/time.ts';
 import { drained } from '../../base/turns.ts';
 import type { EffectDevice } from '../../domain/action.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
-import { digestOf } from '../../domain/digest.ts';
+import { digesting, digestOf, planDigest } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Operator, saidText } from '../../domain/operator.ts';
 import {
@@ -254,23 +252,6 @@ function withoutThoseOf(approved: readonly Plan[], planned: readonly PlannedInte
 
 export function sealedNote({ id, digest, runId, intents }: Plan): AuditNote {
   return { kind: 'plan.sealed', body: { plan: id, digest, run: runId, intents: intents.length } };
-}
-
-export function planDigest(planned: readonly PlannedIntent[]): string {
-  return drained(digesting(planned));
-}
-
-const INTENTS_OF_STEP = 50;
-
-/** Of the canonical JSON of the list: each intent is written apart, since all together may be megabytes. */
-export function* digesting(planned: readonly PlannedIntent[]): Generator<void, string> {
-  const hash = createHash('sha256').update('[');
-  const sorted = [...planned].sort((a, b) => (a.key < b.key ? -1 : 1));
-  for (const [at, one] of sorted.entries()) {
-    hash.update(`${at === 0 ? '' : ','}${canonicalJson(contentOf(one))}`);
-    if (at % INTENTS_OF_STEP === INTENTS_OF_STEP - 1) yield;
-  }
-  return hash.update(']').digest('hex');
 }
 
 function newPlan(input: SealInput, digest: string): Plan {

@@ -30,6 +30,7 @@ import { type Stop, stopText } from '../../domain/operator.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { AuditReader, RecordReader } from '../../domain/store-ports.ts';
 import { ChainWalk, checkCheckpoints, faultOfCheckpoint, type PublicKeys, parseCheckpoint } from './signing-key.ts';
+import { TouchWalk } from './touches.ts';
 
 // The lines of an export (NDJSON), and reading one of them.
 
@@ -242,6 +243,7 @@ class ExportWalk {
   /** Of the entries that no checkpoint covers yet, by number: one may come late where a running daemon is followed. */
   private readonly recent = new Map<number, string>();
   private hasEnded = false;
+  private readonly touches = new TouchWalk();
 
   constructor(
     private readonly from: number,
@@ -281,8 +283,12 @@ class ExportWalk {
       sealed: list.good.at(-1)?.size ?? 0,
       bad,
       tables: [],
-      notes:
-        bad === undefined && unsealed > 0 ? [`the last ${unsealed} entries are not covered by a checkpoint yet`] : [],
+      notes: bad
+        ? []
+        : [
+            ...(unsealed > 0 ? [`the last ${unsealed} entries are not covered by a checkpoint yet`] : []),
+            ...[this.touches.note() ?? []].flat(),
+          ],
     };
   }
 
@@ -298,6 +304,8 @@ class ExportWalk {
     const entry = entryOfLine(line);
     const reason = entry ? this.walk.step(entry) : 'its content is not that of an entry';
     if (reason !== undefined) return { seq: this.walk.seq + 1, reason };
+    const untouched = entry && this.touches.step(entry, this.from === 1);
+    if (untouched !== undefined) return { seq: line.seq, reason: untouched };
     if (!isReadableRight(line)) return { seq: line.seq, reason: 'what stands beside its bytes is not what they say' };
     this.recent.set(line.seq, line.hash);
     this.forget(line.seq - LATE_MAX);

@@ -35,6 +35,7 @@ import {
   readPublicKeys,
   signatureFault,
 } from './signing-key.ts';
+import { TouchWalk } from './touches.ts';
 
 // Whether a database and the file outside belong together.
 
@@ -198,6 +199,7 @@ export async function verifyAudit(sources: AuditSources): Promise<AuditCheck> {
   const bad = [walked.bad, listFault, due].filter((fault) => fault !== undefined).sort((a, b) => a.seq - b.seq)[0];
   const sealed = lists.expected.findLast(({ checkpoint }) => checkpoint.size <= walked.last)?.checkpoint.size ?? 0;
   const { first, entries, head, checkpoints } = walked;
+  if (walked.note) notes.push(walked.note);
   // What the entries say of the tables counts only when the entries are whole.
   const tables = bad ? [] : await sources.tableDifferences();
   const ok = bad === undefined && tables.length === 0;
@@ -256,6 +258,7 @@ interface Walked {
   checkpoints: number;
   hasEndedRun: boolean;
   bad: AuditFault | undefined;
+  note: string | undefined;
 }
 
 async function walkEntries(batches: AsyncIterable<AuditEntry[]>, { expected }: ComparedLists): Promise<Walked> {
@@ -266,9 +269,19 @@ async function walkEntries(batches: AsyncIterable<AuditEntry[]>, { expected }: C
   let agreed = 0;
   let checkpoints = 0;
   let hasEndedRun = false;
+  const touches = new TouchWalk();
   const answer = (bad: AuditFault | undefined): Walked => {
     const last = walk?.seq ?? 0;
-    return { first: base + 1, last, entries: last - base, head: walk?.head ?? GENESIS, checkpoints, hasEndedRun, bad };
+    return {
+      first: base + 1,
+      last,
+      entries: last - base,
+      head: walk?.head ?? GENESIS,
+      checkpoints,
+      hasEndedRun,
+      bad,
+      note: touches.note(),
+    };
   };
   for await (const batch of readable(batches)) {
     if (batch === DAMAGED)
@@ -281,6 +294,8 @@ async function walkEntries(batches: AsyncIterable<AuditEntry[]>, { expected }: C
       }
       const fault = walk.step(entry);
       if (fault !== undefined) return answer({ seq: walk.seq + 1, reason: fault });
+      const untouched = touches.step(entry, base === 0);
+      if (untouched !== undefined) return answer({ seq: walk.seq, reason: untouched });
       hasEndedRun ||= entry.kind === 'run.finished' || entry.kind === 'run.aborted';
       if (entry.kind === 'audit.archived') archivedTo = Math.max(archivedTo, archivedToOf(entry));
       for (let one = expected[next]; one?.checkpoint.size === walk.seq; one = expected[next]) {

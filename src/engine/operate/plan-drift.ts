@@ -50,12 +50,18 @@ export function breakGlass(engine: Freezing & Pick<Approving, 'active'>, plan: P
     const nothing = `no change window is configured (TRUSTWARD_FREEZE), and no ${APPROVALS} asks more people`;
     throw new AppError('usage', `${nothing}: answer the plan without break glass`);
   }
-  const { by, reason = '' } = who;
+  const { by, reason = '', touch } = who;
   const said = { ...who, reason: filled(reason, 'reason', 'say why the plan may not wait, for the audit') };
   const window = freezeNow(engine)?.text;
   const needed = plan.agreed ? plan.agreed.missing : neededText(plan, engine.active().rules);
   return {
-    plan: { ...plan, breakGlass: { at: engine.clock.nowMs(), by, reason: saidText(said) ?? '' } },
+    plan: {
+      ...plan,
+      breakGlass: {
+        ...{ at: engine.clock.nowMs(), by, reason: saidText(said) ?? '' },
+        ...(touch && { touched: true }),
+      },
+    },
     note: { kind: 'plan.glass_broken', body: { plan: plan.id, digest: plan.digest, ...said, window, needed } },
   };
 }

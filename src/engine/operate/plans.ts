@@ -5,6 +5,7 @@ import { actorText } from '../../domain/actor.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { Ask, Refused, TargetFacts } from '../../domain/check.ts';
 import type { ReasonCode } from '../../domain/decision.ts';
+import { planDigest } from '../../domain/digest.ts';
 import { seenKey } from '../../domain/episode.ts';
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import type { Intent } from '../../domain/intent.ts';
@@ -38,11 +39,10 @@ import {
   demandInTime,
   demandWaiting,
   partOf,
-  planDigest,
   withoutPart,
 } from '../approve/plans.ts';
 import { CANCELS } from '../decide/notices.ts';
-import { type Approving, agreedBy, missingYes } from '../run/approvers.ts';
+import { type Approving, agreedBy, demandTouch, missingYes } from '../run/approvers.ts';
 import type { Engine } from '../run/engine.ts';
 import type { Freezing } from '../run/pulled-snapshot.ts';
 import { said } from './commands.ts';
@@ -166,7 +166,7 @@ export async function applyPlan(
   const found = await applicablePlan(engine, planId, glass);
   const plan = glass ? await letThrough(engine, found, said(operator)) : found;
   // The entry of the broken glass has the reason.
-  const who = { ...operator, reason: undefined };
+  const who = { ...operator, reason: undefined, touch: undefined };
   const context = await planContext(engine, plan);
   const rest = await restToApply(engine, context, plan);
   if (releasedRule(plan) !== undefined) return applyRelease(engine, context, plan, rest, who);
@@ -210,6 +210,7 @@ const PLANS_MAX = 100;
 
 /** The entry is committed, and people are alerted, before anything is done. */
 async function letThrough(engine: Engine, was: Plan, who: Operator): Promise<Plan> {
+  await demandTouch(engine, who, 'apply', { of: was.id, digest: was.digest }, engine.clock.nowMs());
   const { plan, note } = breakGlass(engine, was, who);
   await engine.store.changePlan(plan, [], [note], was.status);
   void engine.afterwards?.();
@@ -424,6 +425,8 @@ async function answeredBy(
   const body = { plan: part.id, digest: part.digest, ...said, ...(part !== whole && { partOf: whole.id }) };
   if (answer === 'reject')
     return { answered: decidePlan(part, 'rejected', who, nowMs), notes: [{ kind: 'plan.rejected', body }] };
+  const about = { of: whole.id, digest: part.digest };
+  await demandTouch(engine, who, glass ? 'glass' : 'approve', about, nowMs);
   const approved = decidePlan(part, 'approved', who, nowMs);
   const yes: AuditNote = { kind: 'plan.approved', body };
   if (glass) {
@@ -431,12 +434,17 @@ async function answeredBy(
     return { answered: plan, notes: [yes, note] };
   }
   const agreed = await agreedBy(engine, { whole, part }, who, nowMs);
-  if (agreed === undefined) return { answered: approved, notes: [yes] };
+  if (agreed === undefined) return { answered: { ...approved, ...touchedAlone(who, nowMs) }, notes: [yes] };
   const { missing } = agreed;
   const note: AuditNote = { kind: 'plan.agreed', body: { ...body, groups: who.groups ?? [], missing } };
   return missing === undefined
     ? { answered: { ...approved, agreed }, notes: [note, yes] }
     : { answered: { ...part, agreed }, notes: [note] };
+}
+
+/** What a plan shows of a single yes that a passkey signed. */
+function touchedAlone({ by, touch }: Operator, at: number): Pick<Plan, 'agreed'> {
+  return touch ? { agreed: { given: [{ at, by, groups: [], touched: true }] } } : {};
 }
 
 /** Errors: AppError `conflict`: without a digest when something joined it or changed, and when it never had this one, or no longer keeps it. */

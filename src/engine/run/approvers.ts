@@ -1,5 +1,6 @@
 // run: how many people have to say yes to a plan, and whose yes is missing. In: a plan, the rules in force with their approvals, the audit. Out: what is
 // missing. INVARIANT: what counts is the audit's: an edited row approves nothing.
+import { actorText, tokenOf } from '../../domain/actor.ts';
 import {
   type Approval,
   type Approvals,
@@ -17,12 +18,14 @@ import { AppError } from '../../domain/errors.ts';
 import { guardsOf } from '../../domain/guards.ts';
 import type { Intent } from '../../domain/intent.ts';
 import type { Operator } from '../../domain/operator.ts';
+import { passkeyNeeded, passkeysOf, type TouchedFor, type TouchKind } from '../../domain/passkey.ts';
 import type { Plan } from '../../domain/plan.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { PlanStore } from '../../domain/store-ports.ts';
+import { touchFault } from '../../domain/touch.ts';
 
 export interface Approving {
-  store: Pick<PlanStore, 'auditedDigest' | 'auditedYes'>;
+  store: Pick<PlanStore, 'auditedDigest' | 'auditedYes' | 'passkeys'>;
   active(): { rules: readonly Pick<Rule, 'id' | 'severity' | 'guards'>[] };
 }
 
@@ -53,13 +56,29 @@ function askedOf(engine: Approving, whole: Plan, part: Plan): { needed: Approval
 
 /** INVARIANT: a yes counts as long as whoever said it is an owner by the file of now. */
 async function givenTo(engine: Approving, plan: Plan, all: Approvals) {
-  const { given, asked } = await engine.store.auditedYes(plan);
+  const { given, asked } = await countedYes(engine, plan);
   const acts = rulesOfEach(plan);
   return { given: given.filter((yes) => !notOwned(yes, acts, all)), asked };
 }
 
 export function approvalsOf({ active }: Pick<Approving, 'active'>): Approvals | undefined {
   return guardsOf(active().rules)?.approvals;
+}
+
+/** As the audit has them; which of them a passkey signed, while it was the person's, is judged anew. */
+export async function countedYes(
+  { store }: Pick<Approving, 'store'>,
+  plan: Pick<Plan, 'id' | 'digest' | 'runId'>,
+): Promise<{ given: Yes[]; asked: string | undefined }> {
+  const { given, asked } = await store.auditedYes(plan);
+  const passkeys = given.some(({ signed }) => signed) ? await store.passkeys() : [];
+  const counted = given.map(({ signed, ...yes }): Yes => {
+    const key = passkeysOf(passkeys, yes.by, yes.at).find(({ id }) => id === signed?.touch.passkey);
+    const isTouched =
+      signed?.touch.kind === 'approve' && key && touchFault(signed.touch, signed.about, key) === undefined;
+    return { ...yes, ...(isTouched && { touched: true }) };
+  });
+  return { given: counted, asked };
 }
 
 /**
@@ -83,7 +102,7 @@ export async function missingYes(engine: Approving, plan: Plan): Promise<string 
 export async function agreedBy(
   engine: Approving,
   { whole, part }: { whole: Plan; part: Plan },
-  { by, groups = [], reason }: Operator,
+  { by, groups = [], reason, touch }: Operator,
   at: number,
 ): Promise<PlanYes | undefined> {
   const found = askedOf(engine, whole, part);
@@ -105,10 +124,33 @@ export async function agreedBy(
     throw new AppError('conflict', `${text}${advice}`);
   }
   const { given, asked } = await givenTo(engine, part === whole ? whole : { ...part, id: whole.id }, all);
-  const yes: Yes = { at, by, groups, ...(reason !== undefined && { reason }) };
+  // A single yes is kept for people, too, to show that it was touched.
+  const yes: Yes = { at, by, groups, ...(reason !== undefined && { reason }), ...(touch && { touched: true }) };
   const refused = missingFor(needed, given, asked, all) && whyNoYes(yes, { needed, given, asked, all });
   if (refused) throw new AppError('conflict', `plan ${whole.id} is not approved: ${refused}`);
   return { given: [...given, yes], missing: missingFor(needed, [...given, yes], asked, all) };
+}
+
+/**
+ * Whoever has a passkey answers with it, whichever way they come; a token that the file names as a person's is theirs. Before the answer is recorded. Errors:
+ * AppError `conflict`.
+ */
+export async function demandTouch(
+  engine: Omit<Approving, 'store'> & { store: Pick<PlanStore, 'passkeys'> },
+  { by, touch }: Operator,
+  kind: TouchKind,
+  about: Omit<TouchedFor, 'by'>,
+  nowMs: number,
+): Promise<void> {
+  const email = approvalsOf(engine)?.tokens.find(({ token }) => token === tokenOf(by))?.email;
+  const own = passkeysOf(await engine.store.passkeys(), by, nowMs, email);
+  if (own.length === 0 && !touch) return;
+  if (!touch) throw new AppError('conflict', passkeyNeeded(own[0]?.email ?? by));
+  const key = own.find(({ id }) => id === touch.passkey);
+  const fault = touch.kind === kind ? key && touchFault(touch, { ...about, by }, key) : 'was made for something else';
+  if (key && fault === undefined) return;
+  const why = key ? `the passkey's answer ${fault}` : `this passkey is none of ${actorText(by)}, or was removed`;
+  throw new AppError('conflict', `${why}: nothing was done; read it again and answer once more`);
 }
 
 /** Undefined for an intent of no plan. Asks about each plan once for a file: what was said of it stays. */

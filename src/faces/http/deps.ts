@@ -11,6 +11,8 @@ import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { MemberReader } from '../../domain/exemption.ts';
 import type { Identity, IdentityReader } from '../../domain/identity.ts';
 import type { LiveEvent } from '../../domain/live-event.ts';
+import type { Operator } from '../../domain/operator.ts';
+import type { FreshPasskey, Passkey } from '../../domain/passkey.ts';
 import type { PeoplePort } from '../../domain/person-link.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import type { ProgressStep, ReplaysBeside, ReportFormat, WorkProgress } from '../../domain/replay.ts';
@@ -185,6 +187,15 @@ export interface MetricsPort {
   streams(open: number): void;
 }
 
+/** What is kept of persons' passkeys. Errors: AppError. */
+interface PasskeysPort {
+  /** Also those that were removed. */
+  all(): Promise<Passkey[]>;
+  add(fresh: FreshPasskey, who: Operator): Promise<Passkey>;
+  /** `ofOthers`: they may remove those of other persons. */
+  remove(id: string, who: Operator, ofOthers: boolean): Promise<void>;
+}
+
 export interface HttpDeps {
   reader: RecordReader &
     PageReader &
@@ -254,6 +265,7 @@ export interface HttpDeps {
   /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;
   signIn: SignIn;
+  passkeys: PasskeysPort;
   /** Of the pages of persons; absent: there are none. */
   people?: PeoplePort | undefined;
   /** TRUSTWARD_PUBLIC_URL, without a slash at its end. */

@@ -82,7 +82,10 @@ export class Persons {
     const cookie = secret();
     const caller = { name: vouched.name, scope: 'read', token: holderOf(vouched) } as const;
     const { issuer, sub } = vouched;
-    await store.add('session', hashOfToken(cookie), caller, { issuer, sub, seen: [], ...this.heldBy(vouched, cookie) });
+    await store.add('session', hashOfToken(cookie), caller, {
+      ...{ issuer, sub, seen: [], begunAt: this.parts.clock.nowMs() },
+      ...this.heldBy(vouched, cookie),
+    });
     return { caller, value: cookie, to: Buffer.from(to, 'base64url').toString() };
   }
 

@@ -9,6 +9,7 @@ import { inTurns } from '../../base/turns.ts';
 import { type Asking, type Described, type Entry, encodedJson, type ParsedOf } from '../../contract/operation.ts';
 import { type OperationId, type Operations, operationsFor, type Performer } from '../../contract/table.ts';
 import type { Caller } from '../../domain/endpoint-token.ts';
+import type { Touch } from '../../domain/passkey.ts';
 import { demandScope } from './auth.ts';
 import { baseOf, type Mount, matchesPath } from './mount.ts';
 import { type FieldError, Problem } from './problem.ts';
@@ -31,6 +32,8 @@ export type Env = {
     bodyText: string | undefined;
     /** Of a request with an Idempotency-Key: what its run is stored with. */
     onceId: string | undefined;
+    /** On a page: what the caller's passkey signed, which nobody has brought before. */
+    touch: Touch | undefined;
     /** The OpenAPI document of the endpoint. */
     document: DocumentSource;
   };
@@ -346,8 +349,8 @@ export function operationsOf({ performer }: { performer: Performer }, context: C
   return operationsFor(performer, askingOf(context));
 }
 
-export function askingOf({ var: { caller, onceId } }: Ctx): Asking {
-  return { by: caller.name, groups: caller.groups, onceId };
+export function askingOf({ var: { caller, onceId, touch } }: Ctx): Asking {
+  return { by: caller.name, groups: caller.groups, onceId, touch };
 }
 
 /** The first status of the entry, with what it says of the answer. */

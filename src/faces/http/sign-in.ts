@@ -243,6 +243,28 @@ export class SignIn implements SigningIn {
     return (await this.parts.outer?.isOpen(id, organization)) ?? false;
   }
 
+  /** Whether the person of this session signed in at the provider a moment ago. */
+  async isRecent(id: string): Promise<boolean> {
+    const [session] = await this.parts.store.find('session', [id]);
+    if (!session) return (await this.parts.outer?.isRecent(id)) ?? false;
+    const ageMs = this.parts.clock.nowMs() - (session.person?.begunAt ?? 0);
+    return ageMs >= 0 && ageMs < LASTS_MS.touch;
+  }
+
+  /** What a passkey is asked to sign in this session. */
+  async nonceFor(session: string): Promise<string> {
+    const nonce = this.parts.secret();
+    // Bounded for each session: whoever asks often loses their own.
+    const token = hashOfToken(`touch ${session}`);
+    await this.parts.store.add('touch', hashOfToken(`${session} ${nonce}`), { name: '', scope: 'read', token });
+    return nonce;
+  }
+
+  /** Whether it is one of this session: once, and not for long. */
+  takeNonce(session: string, nonce: string): Promise<boolean> {
+    return this.parts.store.remove('touch', hashOfToken(`${session} ${nonce}`));
+  }
+
   async signOut(cookieHeader: string | undefined): Promise<string[]> {
     const [session, ...others] = await this.sessionsOf(cookieHeader);
     if (session && others.length === 0) await this.parts.store.remove('session', session.hash);

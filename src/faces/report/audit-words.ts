@@ -11,6 +11,7 @@ import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { type Identity, type IdentityReader, nameKey } from '../../domain/identity.ts';
 import { notDelivered } from '../../domain/notice.ts';
 import { saidText } from '../../domain/operator.ts';
+import { withPasskey } from '../../domain/passkey.ts';
 import { liftedText } from '../../domain/plan.ts';
 import type { PageReader, RecordReader } from '../../domain/store-ports.ts';
 import { actWords, asSentence, countText, listed, plural } from './fact-text.ts';
@@ -216,6 +217,10 @@ function deed(words: Words): Sentence {
   return { words: () => '', deed: words };
 }
 
+function touched({ body }: Told): string {
+  return withPasskey(body.touch !== undefined);
+}
+
 /** What runs do, too. */
 function deedOrNot(words: Words, otherwise: Words): Sentence {
   return { words: otherwise, deed: (told) => (told.has('by') ? words(told) : undefined) };
@@ -305,15 +310,16 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
       `${asSentence(told.plan)} was carried on: ${countText(told.number('joined'))} joined, ${countText(told.number('changed'))} changed, ${countText(told.number('left'))} left`,
   },
   'plan.agreed': deed(
-    (told) => `said yes to ${told.plan}${told.has('missing') ? `, which needs ${told.of('missing')}` : ''}`,
+    (told) =>
+      `said yes to ${told.plan}${touched(told)}${told.has('missing') ? `, which needs ${told.of('missing')}` : ''}`,
   ),
-  'plan.approved': deed(({ plan }) => `approved ${plan}`),
+  'plan.approved': deed((told) => `approved ${told.plan}${touched(told)}`),
   'plan.rejected': deed(({ plan }) => `rejected ${plan}`),
   'plan.superseded': { words: ({ plan }) => `${asSentence(plan)} was replaced by a newer one` },
   'plan.expired': {
     words: (told) => `${asSentence(told.plan)} expired without being done${told.because('why')}`,
   },
-  'plan.glass_broken': deed(({ plan, body }) => `BROKE THE GLASS: let ${plan} ${liftedText(body)}`),
+  'plan.glass_broken': deed((told) => `BROKE THE GLASS${touched(told)}: let ${told.plan} ${liftedText(told.body)}`),
   'plan.applying': deed(({ plan }) => `applied ${plan}`),
   'plan.applied': { words: ({ plan }) => `${asSentence(plan)} was done to its end` },
   'plan.interrupted': {
@@ -402,6 +408,10 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   'credential.replaced': { words: (told) => `The credential ${told.of('name')} was replaced` },
   'token.added': deed((told) => `made the token ${told.of('name')} of scope ${told.of('scope')}`),
   'token.revoked': deed((told) => `revoked the token ${told.of('name')}`),
+  'passkey.added': deed((told) => `registered the passkey ${told.of('name')}`),
+  'passkey.removed': deed(
+    (told) => `removed the passkey ${told.of('name')} of ${told.of('owner')}${told.because('reason')}`,
+  ),
   'session.began': deed((told) => `signed in at ${told.of('issuer')} with scope ${told.of('scope')}`),
   'person_link.made': deed((told) => `made a link to the page of ${told.of('person')}`),
   'person_link.revoked': deed((told) => `revoked the links to the page of ${told.of('person')}`),

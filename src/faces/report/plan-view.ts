@@ -37,6 +37,7 @@ import { type ExemptionRequest, expiresAtOf, requestStatusAt } from '../../domai
 import { type IdentityReader, identityText } from '../../domain/identity.ts';
 import { type Intent, timesRefused } from '../../domain/intent.ts';
 import { type Acceptance, type Released, type Stop, silenceText } from '../../domain/operator.ts';
+import { withPasskey } from '../../domain/passkey.ts';
 import {
   type BreakGlass,
   type CountedChange,
@@ -73,19 +74,22 @@ function changeWindowView({ text, timeZone, endsAtMs }: WindowNow) {
 }
 
 function breakGlassView(glass: BreakGlass | undefined) {
-  return glass ? { at: isoTime(glass.at), by: glass.by, reason: glass.reason } : null;
+  if (!glass) return null;
+  const { at, by, reason, touched = false } = glass;
+  return { at: isoTime(at), by, reason, touched };
 }
 
 /** Undefined for a plan that nobody let through. */
 export function breakGlassWords({ breakGlass }: { breakGlass?: BreakGlass | undefined }): string | undefined {
   if (!breakGlass) return undefined;
-  const { at, by, reason } = breakGlass;
-  return `BREAK GLASS: ${actorText(by)} let it through at ${timeText(at)}: ${reason}.`;
+  const { at, by, reason, touched } = breakGlass;
+  return `BREAK GLASS: ${actorText(by)}${withPasskey(touched)} let it through at ${timeText(at)}: ${reason}.`;
 }
 
 function agreedView(agreed: PlanYes | undefined): ReportPlan['agreed'] {
   if (!agreed) return null;
-  const given = agreed.given.map(({ at, by, groups, reason = null }) => ({
+  const given = agreed.given.map(({ at, by, groups, reason = null, touched = false }) => ({
+    touched,
     at: isoTime(at),
     by,
     groups: [...groups],
@@ -98,7 +102,8 @@ function agreedView(agreed: PlanYes | undefined): ReportPlan['agreed'] {
 export function agreedWords({ agreed, status }: Pick<Plan, 'agreed' | 'status'>): string | undefined {
   if (!agreed) return undefined;
   const yes = agreed.given.map(
-    ({ at, by, reason }) => `${actorText(by)} at ${timeText(at)}${reason === undefined ? '' : ` (${reason})`}`,
+    ({ at, by, reason, touched }) =>
+      `${actorText(by)}${withPasskey(touched)} at ${timeText(at)}${reason === undefined ? '' : ` (${reason})`}`,
   );
   return `Yes: ${yes.join('; ')}.${status === 'pending' ? ` It needs ${agreed.missing}.` : ''}`;
 }

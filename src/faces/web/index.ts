@@ -14,6 +14,7 @@ import { healthPages } from './pages/health.tsx';
 import { inForcePages } from './pages/in-force.tsx';
 import { inboxPages } from './pages/inbox.tsx';
 import { overviewPages } from './pages/overview.tsx';
+import { passkeyPages } from './pages/passkeys.tsx';
 import { planPages } from './pages/plan.tsx';
 import { plansPages, runsPages } from './pages/plans.tsx';
 import { replayPages, rulePages } from './pages/rule.tsx';
@@ -48,6 +49,7 @@ export function createPages(deps: HttpDeps): Pages {
       ...auditPages(deps),
       ...healthPages(deps),
       ...tokenPages(deps),
+      ...passkeyPages(deps),
       ...docsPages(deps),
       ...guidePages(deps),
       ...rulesPages(deps),

@@ -5,6 +5,7 @@ import type { Child } from 'hono/jsx';
 import { shownName } from '../../base/text.ts';
 import { STREAM_PATH } from '../../contract/endpoint.ts';
 import { SWITCHES } from '../../contract/operator.ts';
+import { personOf } from '../../domain/actor.ts';
 import type { Caller, Scope } from '../../domain/endpoint-token.ts';
 import { type Stop, stopText } from '../../domain/operator.ts';
 import { DEMO_WORDS } from '../../domain/run.ts';
@@ -181,6 +182,9 @@ function Top({ caller, find, mount, stopped }: TopProps) {
           <span class="quiet who-name" title={`${showHidden(shownName(caller.name))} (${caller.scope})`}>
             <By>{caller.name}</By> ({caller.scope})
           </span>
+          {personOf(caller.name) && includesScope(caller.scope, 'approve') ? (
+            <Link href="/passkeys">Passkeys</Link>
+          ) : null}
           <Link href="/guide/">Guide</Link>
           <button type="button" class="link" data-keys hidden>
             Keys

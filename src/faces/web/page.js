@@ -96,6 +96,40 @@
     if (event.target.closest('[data-keys]')) keys?.showModal();
   });
 
+  /** Asks the person's authenticator, then sends the form. What the server does not want to be signed, it refuses with its reason when it is sent. */
+  async function sendSigned(form) {
+    const fields = form.elements;
+    const asked = async (path) => {
+      const answer = await fetch(path, { method: 'POST', body: new URLSearchParams(new FormData(form)) });
+      return answer.ok ? answer.json() : null;
+    };
+    try {
+      const made = form.dataset.register ? await asked(form.dataset.register) : null;
+      if (made) {
+        const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(made.publicKey);
+        const { id, rawId, type, response } = (await navigator.credentials.create({ publicKey })).toJSON();
+        const { clientDataJSON, attestationObject } = response;
+        fields.response.value = JSON.stringify({ id, rawId, type, response: { clientDataJSON, attestationObject } });
+        fields.nonce.value = made.nonce;
+      }
+      const ask = form.querySelector('[data-touch]') ? await asked(fields.touch.dataset.touch) : null;
+      if (ask) {
+        const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(ask.publicKey);
+        const { id: passkey, response } = (await navigator.credentials.get({ publicKey })).toJSON();
+        const { authenticatorData, clientDataJSON, signature } = response;
+        const { kind, nonce } = ask;
+        fields.touch.value = JSON.stringify({ kind, nonce, passkey, authenticatorData, clientDataJSON, signature });
+      }
+      form.submit();
+    } catch (error) {
+      delete form.dataset.sent;
+      const line = form.querySelector('.notice') ?? form.appendChild(document.createElement('div'));
+      line.className = 'notice bad';
+      line.role = 'alert';
+      line.textContent = `Nothing was sent: the passkey was not used. ${error.message}`;
+    }
+  }
+
   // A form whose button says `data-confirm` asks first, and no form is sent twice.
   document.addEventListener('submit', (event) => {
     const question = event.submitter?.dataset.confirm;
@@ -104,6 +138,14 @@
       return;
     }
     const form = event.target;
+    // A passkey signs what is approved, and nothing of another button.
+    const isSigned = form.dataset.register || form.querySelector('[data-touch]');
+    if (isSigned && form.dataset.sent === undefined && !event.submitter?.hasAttribute('formaction')) {
+      event.preventDefault();
+      form.dataset.sent = '';
+      void sendSigned(form);
+      return;
+    }
     if (form.dataset.sent !== undefined) event.preventDefault();
     else if (form.method === 'post') form.dataset.sent = '';
   });

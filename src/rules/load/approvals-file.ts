@@ -22,6 +22,7 @@ const approval = z
     people: z.int().min(1).max(10),
     groups: names.default([]),
     not_self: z.boolean().default(true),
+    touch: z.boolean().exactOptional(),
     for: z
       .strictObject({
         rules: names.default([]),
@@ -31,7 +32,7 @@ const approval = z
       })
       .prefault({}),
   })
-  .transform(({ people, groups, not_self: notSelf, for: about }) => ({ people, groups, notSelf, ...about }));
+  .transform(({ not_self: notSelf, for: about, ...asked }) => ({ ...asked, notSelf, ...about }));
 
 const schema = z.strictObject({
   approvals: z.array(approval).min(1).max(100).default([]),

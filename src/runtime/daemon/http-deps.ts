@@ -12,6 +12,7 @@ import { explainSubject } from '../../engine/explain/judge-subject.ts';
 import { timelineOf } from '../../engine/explain/timeline.ts';
 import { historyOfSubject, whyOf, whyStored } from '../../engine/explain/why.ts';
 import { whyAt } from '../../engine/explain/why-at.ts';
+import { addPasskey, removePasskey } from '../../engine/operate/passkeys.ts';
 import { driftReader } from '../../engine/operate/plan-drift.ts';
 import { changedRule, type TrialEngine, tryRule } from '../../engine/run/try-rule.ts';
 import type { HttpDeps, StreamSource } from '../../faces/http/deps.ts';
@@ -165,6 +166,11 @@ export function composedDeps(composition: Composition, work: WorkPorts): Compose
     stream: { onAudited, onProgress: (listener) => underWay.onProgress(listener), ending },
     answers: composition.answers,
     people: peoplePort(composition.people, { ...engine, store }, performer, config.mail.timeZone),
+    passkeys: {
+      all: () => store.passkeys(),
+      add: (fresh, who) => addPasskey(engine, fresh, who),
+      remove: (id, who, ofOthers) => removePasskey(engine, id, who, ofOthers),
+    },
     publicUrl: config.notify.publicUrl,
     hosts: {
       listenHost: config.listen.host,

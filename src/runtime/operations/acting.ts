@@ -127,7 +127,7 @@ async function answeredRequest(
   return views.request(store, request, clock.nowMs());
 }
 
-type Who = Pick<Asking, 'by' | 'groups'>;
+type Who = Pick<Asking, 'by' | 'groups' | 'touch'>;
 
 /** What an operation that may call something is done with. */
 export interface Acting {
@@ -190,7 +190,8 @@ const ACTING: {
     shows: answeredPart,
   },
   applyPlan: {
-    does: (acting, { id, breakGlass, ...said }, { by }) => applied(acting, id, { ...said, by }, breakGlass),
+    does: (acting, { id, breakGlass, ...said }, { by, touch }) =>
+      applied(acting, id, { ...said, by, touch }, breakGlass),
     shows: answered,
   },
   addExemption: {

@@ -151,7 +151,7 @@ const TAKING_TURNS: Handlers<Offering, ActingId> = {
 };
 
 function inTurn<Id extends ActingId>(id: Id): Handlers<Offering, Id>[Id] {
-  return ({ turns }, input, { by, groups }) => turns.operate(id, input, { by, groups });
+  return ({ turns }, input, { by, groups, touch }) => turns.operate(id, input, { by, groups, touch });
 }
 
 const HANDLERS: Handlers<Offering, OperationId> = { ...READING, ...STEERING, ...ANSWERING, ...TAKING_TURNS };

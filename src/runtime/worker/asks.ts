@@ -2,7 +2,7 @@
 // Out: turns, as a daemon has them. INVARIANT: the job has an id and a code alone: what was said and answered names subjects, and is kept apart by
 // organization. Both are named JSON, read by the schemas of the operation.
 import { z } from 'zod';
-import { type Answer, parsedInput } from '../../contract/operation.ts';
+import { type Answer, type Asking, parsedInput, touchSchema } from '../../contract/operation.ts';
 import { OPERATIONS, type Output, type Parsed } from '../../contract/table.ts';
 import { tokenOf } from '../../domain/actor.ts';
 import { AppError, ERROR_CODES, lineOf } from '../../domain/errors.ts';
@@ -24,9 +24,10 @@ const ANSWER_MS = 10 * 60_000;
 
 export function turnsByJobs({ jobs, asks, organization, newId, signal }: AskingWorkers): Turns {
   return {
-    operate: async (operation, input, { by, groups }) => {
+    operate: async (operation, input, { by, groups, touch }) => {
       const id = newId();
-      await asks.add(id, { operation, said: { form: 'named', value: { by, ...(groups && { groups }), input } } });
+      const value = { by, ...(groups && { groups }), ...(touch && { touch }), input };
+      await asks.add(id, { operation, said: { form: 'named', value } });
       const job = { organization, kind: 'operate', payload: { ask: id }, by: tokenOf(by) } as const;
       const ticket = await jobs.ask(job);
       const wanted = { organization, id: ticket.id, until: 'ended', timeoutMs: ANSWER_MS, signal } as const;
@@ -75,14 +76,13 @@ const POSITIONAL: Readonly<Record<string, (said: readonly unknown[]) => { id: Ac
 const NAMED = z.strictObject({
   by: z.string(),
   groups: z.array(z.string()).exactOptional(),
+  touch: touchSchema.exactOptional(),
   input: z.record(z.string(), z.unknown()),
 });
 
-export interface Asked {
+export interface Asked extends Asking {
   id: ActingId;
   input: Parsed<ActingId>;
-  by: string;
-  groups: string[] | undefined;
   form: Kept['form'];
 }
 
@@ -96,9 +96,9 @@ export async function askedFor(asks: Pick<Asks, 'find'>, ask: string): Promise<A
   try {
     const of = form === 'positional' && Object.hasOwn(POSITIONAL, operation) ? POSITIONAL[operation] : undefined;
     const named = () => ({ id: operation, ...NAMED.parse(value) });
-    const { id, by, input, groups } = { groups: undefined, ...(of?.(value as unknown[]) ?? named()) };
+    const { id, by, input, ...who } = of?.(value as unknown[]) ?? named();
     if (!isActing(id)) throw new AppError('usage', 'it is of another version');
-    return { id, input: parsedInput(OPERATIONS[id], input), by: z.string().parse(by), groups, form };
+    return { id, input: parsedInput(OPERATIONS[id], input), by: z.string().parse(by), ...who, form };
   } catch (error) {
     const fault = error instanceof AppError ? error.message : 'it is said in another form';
     throw new AppError('internal', `this worker cannot do the operation \`${operation}\`: ${fault}`);

@@ -40,7 +40,7 @@ const APPEND_ONLY = [
 ];
 const OWNERS = 'endpoint_tokens note_owner';
 /** The version before refuses triggers that it does not know: what changes there is noted by the statements (`Dialect.noteChange`). */
-const NOTED: readonly string[] = ['exemption_members', 'notices', 'rollouts'];
+const NOTED: readonly string[] = ['exemption_members', 'notices', 'passkeys', 'rollouts'];
 const FOLLOWING = ACTING_TABLES.filter((table) => !NOTED.includes(table)).flatMap((table) =>
   ['insert', 'update', 'delete'].map((event) => `${table} follow_${event}`),
 );

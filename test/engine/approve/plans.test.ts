@@ -1,7 +1,9 @@
 // test: a plan's digest, and when a waiting plan is kept, superseded, expired or answered.
+
 import { describe, expect, it } from 'vitest';
+import { planDigest } from '../../../src/domain/digest.ts';
 import { compareIntents, type Plan, type PlannedIntent } from '../../../src/domain/plan.ts';
-import { decidePlan, planDigest, type SealInput, sealPlan } from '../../../src/engine/approve/plans.ts';
+import { decidePlan, type SealInput, sealPlan } from '../../../src/engine/approve/plans.ts';
 import { intent, plan } from '../../support/stored-nouns.ts';
 
 const { action, target, settings, undo, basis, effect } = intent;

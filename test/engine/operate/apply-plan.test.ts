@@ -1,10 +1,12 @@
 // test: an approved plan: exactly it or less, once, in time; also when its targets were reversed, its window moved on, or its applying was killed.
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { planDigest } from '../../../src/domain/digest.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Facts } from '../../../src/domain/facts.ts';
 import type { Plan, PlannedIntent } from '../../../src/domain/plan.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
-import { planDigest, sealedNote } from '../../../src/engine/approve/plans.ts';
+import { sealedNote } from '../../../src/engine/approve/plans.ts';
 import { answerPlan, applyPlan } from '../../../src/engine/operate/plans.ts';
 import { views } from '../../../src/faces/report/index.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';

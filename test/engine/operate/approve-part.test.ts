@@ -1,8 +1,10 @@
 // test: a part of a plan: what is chosen is a plan of its own, exactly it is applied, and the rest waits on in the plan.
+
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
+import { planDigest } from '../../../src/domain/digest.ts';
 import type { Plan, PlannedIntent, PlanSelection } from '../../../src/domain/plan.ts';
-import { chooseFrom, partOf, planDigest, withoutPart } from '../../../src/engine/approve/plans.ts';
+import { chooseFrom, partOf, withoutPart } from '../../../src/engine/approve/plans.ts';
 import { answerPart, answerPlan, applyPlan, approvePart } from '../../../src/engine/operate/plans.ts';
 import { Crash, Life, mortal } from '../../support/crash.ts';
 import { banRule, type OnPlatform, type Options, startOnPlatform } from '../../support/engine-on-platform.ts';

@@ -3,9 +3,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Output } from '../../../src/contract/table.ts';
 import type { Drift } from '../../../src/domain/check.ts';
+import { planDigest } from '../../../src/domain/digest.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { PlannedIntent } from '../../../src/domain/plan.ts';
-import { planDigest } from '../../../src/engine/approve/plans.ts';
+
 import { planView } from '../../../src/faces/report/plan-view.ts';
 import type { Doubles } from '../../support/endpoint.ts';
 import { banRule } from '../../support/engine-on-platform.ts';

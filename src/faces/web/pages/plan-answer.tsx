@@ -1,15 +1,15 @@
 // web: a plan and its answer: what approving it allows, who answered, when it ends and what holds it back, and the forms with which a person
 // answers. In: the plan, and what is in force now. Out: elements.
 
+import type { Child } from 'hono/jsx';
 import { z } from 'zod';
 import { PLANS } from '../../../contract/plans.ts';
 import { actorText } from '../../../domain/actor.ts';
 import { neededText } from '../../../domain/approvals.ts';
-import { entryBody } from '../../../domain/audit-entry.ts';
 import { freezeText, type WindowNow, windowAt } from '../../../domain/change-window.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
-import { type Intent, isDone } from '../../../domain/intent.ts';
 import { GIVEN_TEXT_MAX, stopText } from '../../../domain/operator.ts';
+import { withPasskey } from '../../../domain/passkey.ts';
 import {
   carriedTimes,
   changeSince,
@@ -25,7 +25,6 @@ import {
   successorText,
 } from '../../../domain/plan.ts';
 import { isLive } from '../../../domain/rule.ts';
-import type { Flip } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { listField } from '../../http/route.ts';
 import { allowedWords } from '../../report/build-report.ts';
@@ -43,7 +42,7 @@ import { within } from '../address.ts';
 import { Act, Said } from '../parts/act.tsx';
 import { Ago } from '../parts/figures.tsx';
 import { Left } from './plan-since.tsx';
-import { FORM, LARGE, pathOf, type TargetStory, wordToType } from './plan-target.tsx';
+import { FORM, LARGE, pathOf, wordToType } from './plan-target.tsx';
 
 // An answer to a plan that may take long: it waits for its turn, and applies the plan.
 
@@ -248,11 +247,12 @@ export function kindsOf({ rules }: Pick<HttpDeps, 'rules'>) {
 function AgreedFact({ plan, needed }: { plan: Plan; needed: string | undefined }) {
   return (
     <>
-      {(plan.agreed?.given ?? []).map(({ at, by, reason }) => (
+      {(plan.agreed?.given ?? []).map(({ at, by, reason, touched }) => (
         <>
           <dt>yes</dt>
           <dd>
-            <By>{by}</By>, <When at={at} />
+            <By>{by}</By>
+            {withPasskey(touched)}, <When at={at} />
             <Because reason={reason} />
           </dd>
         </>
@@ -303,7 +303,8 @@ function GlassFact({ plan: { breakGlass } }: { plan: Plan }) {
     <>
       <dt>break glass</dt>
       <dd>
-        let through by <By>{breakGlass.by}</By>, <When at={breakGlass.at} />: <Words>{breakGlass.reason}</Words>
+        let through by <By>{breakGlass.by}</By>
+        {withPasskey(breakGlass.touched)}, <When at={breakGlass.at} />: <Words>{breakGlass.reason}</Words>
       </dd>
     </>
   );
@@ -312,6 +313,14 @@ function GlassFact({ plan: { breakGlass } }: { plan: Plan }) {
 /** The change window that holds it. */
 export function freezeOn({ changeWindows = [], clock }: HttpDeps, plan: Plan): WindowNow | undefined {
   return plan.breakGlass === undefined ? windowAt(changeWindows, clock.nowMs()) : undefined;
+}
+
+/** What broken glass would lift of it now. */
+export function liftedOf(deps: HttpDeps, plan: Plan): string[] {
+  return [
+    ...(freezeOn(deps, plan) ? ['through the change window'] : []),
+    ...(neededOf(deps, plan) === undefined ? [] : ['without the yes of others']),
+  ];
 }
 
 function LateNotice({ answering, plan }: { answering: Answering; plan: Plan }) {
@@ -446,9 +455,11 @@ interface AnswerFormProps {
   typed: Typed | undefined;
   /** Why an answer was not used: nothing was done. */
   mistake: string | undefined;
+  /** What asks for a passkey. */
+  touch: Child;
 }
 
-export function AnswerForm({ deps, plan, shown, rest, asked, lifted, typed, mistake }: AnswerFormProps) {
+export function AnswerForm({ deps, plan, shown, rest, asked, lifted, typed, mistake, touch }: AnswerFormProps) {
   const all = plan.intents.length;
   const hasRest = typed ? typed.rest !== undefined : asked.from === undefined && asked.q === undefined;
   const word = wordToType([...shown, ...rest]);
@@ -487,6 +498,7 @@ export function AnswerForm({ deps, plan, shown, rest, asked, lifted, typed, mist
             also={typed?.reference}
           />
           {lifted.length > 0 ? <BreakGlass lifted={lifted} /> : null}
+          {touch}
           {word === undefined ? null : (
             <label id="ask" data-large={String(LARGE)}>
               <span>
@@ -542,85 +554,6 @@ function BreakGlass({ lifted }: { lifted: readonly string[] }) {
   );
 }
 
-// What came of a plan's targets, what was done to them before, and what would end a match.
-
-const NEWEST = 5;
-const ENTRIES = 100;
-
-export async function storiesOf(
-  { reader }: Pick<HttpDeps, 'reader'>,
-  plan: Plan,
-  intents: readonly PlannedIntent[],
-): Promise<ReadonlyMap<string, TargetStory>> {
-  const refused = await refusedOf(reader, plan);
-  const flips = await flipsOf(reader, intents);
-  const stories = new Map<string, TargetStory>();
-  for (const planned of intents) {
-    const { rows } = await reader.newestIntents({ target: planned.target }, NEWEST);
-    const own = rows.find((one) => isOf(plan, planned, one));
-    const before = rows.find((one) => isDone(one) && one.createdAt < plan.createdAt && one !== own);
-    const flip = flips.get(planned.basis[0]?.decisionId ?? '');
-    const story: TargetStory = {
-      ...(hasBegun(plan) && outcomeOf(plan, own, refused.get(`${planned.action} ${planned.target}`))),
-      ...(flip && { flip }),
-      ...(before && { before: { action: before.action, at: before.settledAt ?? before.createdAt } }),
-    };
-    stories.set(planned.key, story);
-  }
-  return stories;
-}
-
-/** By the decision that each rests on first. */
-async function flipsOf(
-  reader: HttpDeps['reader'],
-  intents: readonly PlannedIntent[],
-): Promise<ReadonlyMap<string, Flip>> {
-  const decisions = await reader.decisionsById(intents.flatMap(({ basis: [first] }) => first?.decisionId ?? []));
-  return new Map(decisions.flatMap(({ id, flip }) => (flip ? [[id, flip]] : [])));
-}
-
-function hasBegun({ status }: Plan): boolean {
-  return status === 'applying' || status === 'applied' || status === 'interrupted';
-}
-
-/** One that failed before and is tried again keeps its first plan, or none. */
-function isOf({ id, decidedAt }: Plan, { action }: PlannedIntent, one: Intent): boolean {
-  if (one.action !== action || decidedAt === undefined) return false;
-  return one.planId === id || (one.sentAt ?? 0) >= decidedAt;
-}
-
-function outcomeOf(plan: Plan, own: Intent | undefined, refused: string | undefined): TargetStory {
-  if (own === undefined) {
-    if (refused !== undefined) return { outcome: { word: 'skip', text: 'refused' }, text: refused };
-    return { outcome: { word: 'skip', text: plan.status === 'applied' ? 'needed no call' : 'not begun' } };
-  }
-  const { status, outcome, note } = own;
-  if (status === 'withdrawn') return { outcome: { word: 'skip', text: 'refused' }, text: note };
-  if (outcome === 'unknown') return { outcome: { word: 'unknown', text: 'in doubt' }, text: note };
-  if (outcome !== undefined) return { outcome: { word: outcome, text: outcome }, text: note };
-  if (status === 'sent') return { outcome: { word: 'running', text: 'under way' } };
-  return { outcome: { word: 'skip', text: 'not begun' } };
-}
-
-/** What the checks refused when applying began, by action and target. */
-async function refusedOf(reader: HttpDeps['reader'], plan: Plan): Promise<ReadonlyMap<string, string>> {
-  const refused = new Map<string, string>();
-  if (!hasBegun(plan) || plan.decidedAt === undefined) return refused;
-  const entries = await reader.audit({ kind: 'plan.applying', since: plan.decidedAt, limit: ENTRIES });
-  for (const entry of entries.reverse()) {
-    const body: { plan?: string; refused?: Refused[] } = entryBody(entry);
-    if (body.plan !== plan.id) continue;
-    for (const { action, target, reason } of body.refused ?? []) refused.set(`${action} ${target}`, reason);
-  }
-  return refused;
-}
-
-interface Refused {
-  action: string;
-  target: string;
-  reason: string;
-}
-
 // How far applying a plan is or came, and the button that begins or continues it.
 
 interface ProgressProps {
@@ -629,9 +562,11 @@ interface ProgressProps {
   mayApply: boolean;
   /** What broken glass would lift of it now. */
   lifted: readonly string[];
+  /** What asks for a passkey. */
+  touch: Child;
 }
 
-export async function Progress({ deps, plan, mayApply, lifted }: ProgressProps) {
+export async function Progress({ deps, plan, mayApply, lifted, touch }: ProgressProps) {
   const { status } = plan;
   if (status === 'pending' || status === 'rejected' || status === 'superseded' || status === 'expired') return null;
   const canApply = mayApply && (status === 'approved' || status === 'interrupted');
@@ -657,6 +592,7 @@ export async function Progress({ deps, plan, mayApply, lifted }: ProgressProps) 
             {...(lifted.length > 0 && { reason: 'optional' as const })}
           >
             {lifted.length > 0 ? <BreakGlass lifted={lifted} /> : null}
+            {lifted.length > 0 ? touch : null}
           </Act>
           <p class="quiet">Each target is read again before its call, and one that differs is left out.</p>
         </>

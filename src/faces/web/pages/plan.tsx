@@ -3,7 +3,9 @@
 
 import { z } from 'zod';
 import { positionField } from '../../../contract/operation.ts';
+import { asksTouch } from '../../../domain/approvals.ts';
 import { DRIFT_TARGETS_MAX, type Drift } from '../../../domain/check.ts';
+import { planDigest } from '../../../domain/digest.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { nameKey } from '../../../domain/identity.ts';
 import { saidIn } from '../../../domain/operator.ts';
@@ -12,8 +14,9 @@ import type { RunRecord } from '../../../domain/store.ts';
 import type { ServiceUse } from '../../../domain/store-ports.ts';
 import { demandScope } from '../../http/auth.ts';
 import type { HttpDeps } from '../../http/deps.ts';
+import { askTouch, takeTouch } from '../../http/passkeys.ts';
 import { problemOf } from '../../http/problem.ts';
-import { type Ctx, leadTo, operationsOf, param, type Route, readForm, readQuery } from '../../http/route.ts';
+import { type Ctx, json, leadTo, operationsOf, param, type Route, readForm, readQuery } from '../../http/route.ts';
 import type { KindOf } from '../../report/build-report.ts';
 import { snapshotView } from '../../report/decision-view.ts';
 import { changeTexts, countText, plural, verbOf } from '../../report/fact-text.ts';
@@ -25,20 +28,19 @@ import { answerPage, mayDo, readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
 import { Live, Pager } from '../parts/act.tsx';
 import { Reach } from '../parts/figures.tsx';
+import { touchField, touchPart } from './passkeys.tsx';
 import {
   AnswerForm,
   Answering,
   actsTitle,
   canBeCalled,
   formFields,
-  freezeOn,
   HeldBack,
   kindsOf,
+  liftedOf,
   Mistake,
-  neededOf,
   PlanHead,
   Progress,
-  storiesOf,
   type Typed,
   titleOf,
   type Verb,
@@ -51,6 +53,7 @@ import {
   isShutdown,
   pathOf,
   Story,
+  storiesOf,
   Target,
   type TargetStory,
   Tick,
@@ -72,7 +75,7 @@ async function foundPlan({ reader }: Pick<HttpDeps, 'reader'>, context: Ctx): Pr
 interface Given {
   context: Ctx;
   plan: Plan;
-  form: Typed;
+  form: z.infer<typeof answerForm>;
 }
 
 /** A mistake is said on the page where it was made, with what was ticked and typed. `answer`: what is wrong with it, or what it does. */
@@ -92,6 +95,7 @@ function answerRoute(
       const { caller } = context.var;
       try {
         demandScope(caller, 'approve');
+        await takeTouch(deps, context, form.touch);
         const work = await answer({ context, plan, form });
         return leadTo(context, pathOf({ id: await answering.begin(plan.id, verb, caller.name, work) }));
       } catch (error) {
@@ -107,6 +111,18 @@ function answerRoute(
         return answerPage(deps, context, page, problem.status);
       }
     },
+  };
+}
+
+/** What the person's passkey is asked to sign for this answer. */
+function touchRoute(
+  deps: HttpDeps,
+  verb: 'approve' | 'apply',
+  ask: (context: Ctx, plan: Plan, form: z.infer<typeof answerForm>) => Promise<Response>,
+): Route {
+  return {
+    ...{ method: 'POST', path: `/plans/:id/touch/${verb}`, scope: 'approve' },
+    handle: async (context) => ask(context, await foundPlan(deps, context), await readForm(context, answerForm)),
   };
 }
 
@@ -318,7 +334,7 @@ const text = z.string().max(1_000).optional();
 const shown = { q: text, group: positionField.optional(), from: positionField.optional() };
 const query = z.strictObject({ ...shown, seen: z.string().max(100).optional() });
 const driftQuery = z.strictObject({ ...shown, rows: z.coerce.number().int().min(1).max(DRIFT_TARGETS_MAX).optional() });
-const answerForm = z.strictObject({ ...formFields, ...shown });
+const answerForm = z.strictObject({ ...formFields, ...shown, touch: touchField });
 
 export function planPages(deps: HttpDeps): Route[] {
   const answering = new Answering(deps);
@@ -354,6 +370,15 @@ export function planPages(deps: HttpDeps): Route[] {
         ),
       };
     }),
+    touchRoute(deps, 'approve', async (context, plan, form) => {
+      const chosen = new Set(chosenOf(await planRead(deps, plan, form.digest), form).map(({ key }) => key));
+      const part = plan.intents.filter(({ key }) => chosen.has(key));
+      const digest = part.length === plan.intents.length ? plan.digest : planDigest(part);
+      return askTouch(deps, context, form.breakGlass ? 'glass' : 'approve', { of: plan.id, digest });
+    }),
+    touchRoute(deps, 'apply', async (context, { id: of, digest }, { breakGlass }) =>
+      breakGlass ? askTouch(deps, context, 'apply', { of, digest }) : json(null),
+    ),
     answerRoute(deps, answering, 'approve', async ({ context, plan, form }) => {
       demandPending(plan);
       const read = await planRead(deps, plan, form.digest);
@@ -413,6 +438,9 @@ async function body(
   // Who made a mistake keeps what was typed, also who may not answer any more.
   const canAnswer = status === 'pending' && (mayDo(context, 'approve') || mistake !== undefined);
   const lifted = mayDo(context, 'admin') ? liftedOf(deps, plan) : [];
+  const verb = status === 'pending' ? 'approve' : 'apply';
+  const isAsked = canAnswer && asksTouch(plan, deps.rules());
+  const touch = canBeCalled(plan) ? await touchPart(deps, context, `${pathOf(now)}/touch/${verb}`, isAsked) : null;
   const groups = groupsOf(plan, asked);
   const rows = groups.flatMap(({ intents }) => intents);
   const isOnPage = new Set(rows.map(({ key }) => key));
@@ -439,7 +467,7 @@ async function body(
       <Live id="plan" on={LIVE} path={`${pathOf(plan)}?${paramsOf({ ...asked, seen: plan.digest })}`}>
         {read ? <Since {...(await sinceOf(deps, now, read))} canAnswer={canAnswer} /> : null}
         <PlanHead deps={deps} answering={answering} plan={now} />
-        <Progress deps={deps} plan={now} mayApply={mayDo(context, 'approve')} lifted={lifted} />
+        <Progress deps={deps} plan={now} mayApply={mayDo(context, 'approve')} {...{ lifted, touch }} />
         {plan.dropped ? null : (
           <div class="card" id={`targets-${status}`} hx-preserve={stays}>
             <Search plan={plan} asked={asked} isWhole={rows.length === plan.intents.length} />
@@ -451,7 +479,7 @@ async function body(
           </div>
         )}
         {canAnswer ? (
-          <AnswerForm {...{ deps, plan, rest, lifted, typed, mistake }} asked={{ ...asked }} shown={rows} />
+          <AnswerForm {...{ deps, plan, rest, lifted, touch, typed, mistake }} asked={{ ...asked }} shown={rows} />
         ) : null}
       </Live>
     </>
@@ -483,14 +511,6 @@ function Search({ plan, asked, isWhole }: { plan: Plan; asked: PlanQuery; isWhol
       {isPart ? <Link href={pathOf(plan)}>All {countText(plan.intents.length)} of it</Link> : null}
     </Form>
   );
-}
-
-/** What broken glass would lift of it now. */
-function liftedOf(deps: HttpDeps, plan: Plan): string[] {
-  return [
-    ...(freezeOn(deps, plan) ? ['through the change window'] : []),
-    ...(neededOf(deps, plan) === undefined ? [] : ['without the yes of others']),
-  ];
 }
 
 /** Why it may go through the change windows; undefined: it is not asked. Errors: AppError `usage` without a reason, Problem 403. */
