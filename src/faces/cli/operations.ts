@@ -129,7 +129,7 @@ async function reads<Id extends ReadingId>(io: Io, options: CommonOptions, id: I
 const ASKS_OWNERS: ReadonlySet<OperationId> = new Set(['confirmExemption', 'grantRequest', 'refuseRequest']);
 
 /** As a run would have them. Errors: AppError `config`, `rules`. */
-async function rulesOfSettings(io: Io, options: CommonOptions) {
+export async function rulesOfSettings(io: Io, options: CommonOptions) {
   const { rulesDir, rulesSigners, notify } = await wholeConfig(io, options);
   const { actionsWith } = await import('../../engine/act/actions.ts');
   const { loadRuleFolder } = await import('../../rules/active/rule-holder.ts');

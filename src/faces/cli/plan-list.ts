@@ -1,5 +1,6 @@
 // cli: `plans`: the plans that wait and those before, or one with all of its actions. Reading only, also while a daemon writes.
 
+import { neededText } from '../../domain/approvals.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import { differenceFrom, liveIntentsOf, PLAN_STATUSES, type Plan, type PlanStatus } from '../../domain/plan.ts';
@@ -11,6 +12,7 @@ import { views } from '../report/index.ts';
 import { plansText, planText } from '../report/plan-text.ts';
 import { evidenceOf, withSettings } from './config-of.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, lineWidthOf, outputOf, widthOf, write } from './io.ts';
+import { rulesOfSettings } from './operations.ts';
 
 interface PlansOptions extends CommonOptions {
   status?: string;
@@ -28,7 +30,7 @@ export async function plansCommand(io: Io, planId: string | undefined, options: 
     const text =
       planId === undefined
         ? await listed(reader, status, limit, format, options, evidence)
-        : await shown(reader, planId, format, options, evidence);
+        : await shown(io, reader, planId, format, options, evidence);
     write(io, options, text);
     return 0;
   });
@@ -65,7 +67,18 @@ async function pendingFirst(reader: RecordReader, limit: number): Promise<Plan[]
   return [...pending, ...others].slice(0, limit);
 }
 
+/** By the rules that are here. Undefined where they cannot be read: whoever approves is told all the same. */
+async function neededHere(io: Io, options: CommonOptions, plan: Plan): Promise<string | undefined> {
+  try {
+    return plan.status === 'pending' ? neededText(plan, (await rulesOfSettings(io, options)).rules) : undefined;
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
 async function shown(
+  io: Io,
   reader: RecordReader,
   planId: string,
   format: Format,
@@ -79,5 +92,7 @@ async function shown(
   const revisions = await reader.planRevisions(plan.id);
   if (format === 'json') return JSON.stringify(views.plan(plan, live, difference, evidence, revisions), null, 2);
   const run = (await reader.run(plan.runId))?.seq;
-  return planText(plan, { nowMs: systemClock.nowMs(), run, live, difference, evidence, revisions }, widthOf(options));
+  const needed = plan.agreed ? undefined : await neededHere(io, options, plan);
+  const context = { nowMs: systemClock.nowMs(), run, live, difference, evidence, revisions, needed };
+  return planText(plan, context, widthOf(options));
 }

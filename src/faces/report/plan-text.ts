@@ -55,6 +55,8 @@ export interface PlanContext {
   difference: PlanDifference | null;
   revisions: readonly PlanRevision[];
   evidence?: EvidenceReader | undefined;
+  /** Whose yes is asked for before anybody has said it. */
+  needed?: string | undefined;
 }
 
 export function planText(plan: Plan, context: PlanContext, options: TerminalOptions = {}): string {
@@ -73,12 +75,12 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
     head,
     decided,
     ...carriedTexts(plan, context),
-    agreedWords(plan),
+    agreedWords(plan) ?? (context.needed && `It needs ${context.needed}; nobody has said yes.`),
     breakGlassWords(plan),
     replaced,
     droppedWords(plan),
     progress,
-    ...approvalWords(plan),
+    ...approvalWords(plan, plan.agreed === undefined && context.needed === undefined),
   ].filter((one) => one !== undefined);
   return [
     ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),

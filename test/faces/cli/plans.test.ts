@@ -1,4 +1,6 @@
 // commands: plans as people list, read, approve in part and apply them, and the release of a rule: by itself and through a daemon.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { views } from '../../../src/faces/report/index.ts';
 import { type Daemon, startDaemon } from '../../../src/runtime/daemon/daemon.ts';
@@ -53,6 +55,19 @@ describe('a plan that waits', () => {
     expect(out).toContain('Approving it allows exactly these actions.');
     for (const verb of ['approve', 'reject'])
       expect(out).toMatch(new RegExp(`\n  trustward ${verb} ${plan} --digest [0-9a-f]{16}\n`));
+  });
+
+  it('says whose yes it needs before anybody has said it, and refuses the shell for rules with owners', async () => {
+    writeFileSync(join(org.rulesDir, 'guards.yaml'), 'owners: [{ folder: ., groups: [endpoint-team] }]\n');
+    writeFileSync(join(org.rulesDir, 'approvals.yaml'), 'approvals: [{ people: 2 }]\n');
+    const { out } = await tw('plans', plan);
+    const text = out.replace(/\s+/g, ' ');
+    expect(text).toContain('It needs 2 yeses, and one yes of endpoint-team (owners of `.`); nobody has said yes.');
+    expect(text).toContain('With the yes that it needs, it allows exactly these actions.');
+    const { code, err } = await tw('approve', plan, '--yes');
+    expect([code, err]).toEqual([1, expect.stringContaining('is of the folder `.`, which belongs to endpoint-team')]);
+    const asked = ['exempt', 'add', 'device', 'HELD-1', '--owner', 'x', '--reason', 'x', '--until', '1d'];
+    expect((await tw(...asked)).err).toContain('an exemption is from all rules: rule `ban-compromised-device`');
   });
 
   it('is JSON as from the endpoint', async () => {
