@@ -11,6 +11,7 @@ export const AUDIT_KINDS = [
   'plans.dropped',
   'rules.loaded',
   'rules.rejected',
+  'rules.returned',
   'source.untrusted',
   'baseline.accepted',
   'episode.opened',

@@ -77,6 +77,7 @@ export type AlertCode =
   | 'break_glass'
   | 'flap'
   | 'rollout_braked'
+  | 'rules_returned'
   | 'exemption_ending'
   | 'exemption_unused'
   | 'exemption_joined'

@@ -11,12 +11,16 @@ import { type AuditEntry, entryBody } from '../../src/domain/audit-entry.ts';
 import { lineOf } from '../../src/domain/errors.ts';
 import { guardsOf } from '../../src/domain/guards.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { rulesChecks } from '../../src/faces/cli/doctor/database.ts';
 import { loadRuleFolder, RuleHolder, watchFolders } from '../../src/rules/active/rule-holder.ts';
 import { filesOf } from '../../src/rules/load/guards-file.ts';
 import { parseRuleSet } from '../../src/rules/load/read-rule.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
+import { alertsOf } from '../support/alerts-of.ts';
+import { startOnPlatform } from '../support/engine-on-platform.ts';
 import { command } from '../support/in-process.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, silentLog, startOrganization } from '../support/organization.ts';
+import { pagesOnPlatform } from '../support/pages-on-platform.ts';
 
 const KINDS = [
   ['ed25519', []],
@@ -308,6 +312,37 @@ it('the audit of each run names who signed its rules', async () => {
   const [entry] = await org.composition.engine.store.audit({ kind: 'run.started', limit: 1 });
   await org.close();
   expect(entryBody(entry as AuditEntry)).toMatchObject({ signedBy: ['alice@example.com'] });
+});
+
+it('an older signed set that is put back is used, recorded with the run that had it, and alerted', async () => {
+  const org = await startOrganization({ rules: { ban: BAN_COMPROMISED } });
+  org.env.TRUSTWARD_RULES_SIGNERS = signers;
+  const file = join(org.rulesDir, 'ban.yaml');
+  const old = readFileSync(file, 'utf8');
+  for (const text of [old, old, old.replace('critical', 'low'), old]) {
+    writeFileSync(file, text);
+    await sign('ed25519', org.rulesDir);
+    await org.restart();
+    await org.run('dry-run');
+  }
+  const { engine } = org.composition;
+  const { store, clock } = engine;
+  const returned = await store.audit({ kind: 'rules.returned', limit: 10 });
+  const alerts = await alertsOf({ store, engine, clock } as never).look();
+  await org.close();
+  expect(returned.map(entryBody)).toMatchObject([{ seq: 2, signedBy: ['alice@example.com'] }]);
+  expect(alerts.map(({ code }) => code)).toContain('rules_returned');
+});
+
+it('the page of rules and `doctor` say who signed', async () => {
+  const { rules: signed } = await load();
+  const on = startOnPlatform({ rules: signed });
+  const { text } = await pagesOnPlatform(on, signed).get('/rules');
+  await on.close();
+  expect(text).toContain('All files are signed by alice@example.com.');
+  const settings = { rulesDir: rules, rulesSigners: signers, notify: { webhooks: new Map() }, lists: 'v1' };
+  const { checks } = await rulesChecks(settings as never);
+  expect(checks.map((check) => check.text)).toContain('all files are signed by alice@example.com');
 });
 
 it('`rules check` says who signed, and what is not covered', async () => {

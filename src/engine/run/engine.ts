@@ -4,6 +4,7 @@ import type { PrintKey } from '../../base/print-bits.ts';
 import { DAY_MS, formatDuration, type SteadyTime } from '../../base/time.ts';
 import { drainedInTurns, giveWay } from '../../base/turns.ts';
 import type { Action, ActionName } from '../../domain/action.ts';
+import type { AuditNote } from '../../domain/audit-entry.ts';
 import { type ChangeWindow, windowAt } from '../../domain/change-window.ts';
 import type { Checkpointer } from '../../domain/checkpoint.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
@@ -359,7 +360,19 @@ export async function beginRun(
     ruleSet,
     signedBy: guardsOf(active().rules)?.signedBy,
   };
-  return store.beginRun(run, [{ kind: 'run.started', body }], onceId);
+  const returned = body.signedBy && (await earlierRunOver(store, ruleSet));
+  const note = { run: id, ruleSet, seq: returned?.seq, at: returned?.startedAt, signedBy: body.signedBy };
+  const came: AuditNote[] = returned ? [{ kind: 'rules.returned', body: note }] : [];
+  return store.beginRun(run, [{ kind: 'run.started', body }, ...came], onceId);
+}
+
+const RUNS_LOOKED_AT = 1_000;
+
+/** The last run over this set, if another one was in force since: somebody has put it back. */
+async function earlierRunOver(store: Pick<EngineStore, 'latestRun' | 'runs'>, hash: string): Promise<Run | undefined> {
+  const last = await store.latestRun();
+  if (!last || last.ruleSetHash === hash) return undefined;
+  return (await store.runs(RUNS_LOOKED_AT)).find(({ ruleSetHash }) => ruleSetHash === hash);
 }
 
 /** Errors: AppError `api_unreachable` when every rule lacks a source: then nothing was judged. */

@@ -280,6 +280,10 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   'rules.rejected': {
     words: (told) => `The rules in ${told.of('rulesDir')} were refused${told.because('refused')}`,
   },
+  'rules.returned': {
+    words: (told) =>
+      `An older set of signed rules is in force again, as in run ${told.number('seq')}${signedWords(told.body)}`,
+  },
   'source.untrusted': {
     words: ({ body: { source, reasons } }) => `The reading of ${source} is not trusted${whys(source, reasons)}`,
   },

@@ -13,7 +13,7 @@ import type {
   StopShown,
 } from '../../contract/nouns.ts';
 import type { ReportHeldIntent, ReportOperatorState, ReportPlan } from '../../contract/report.ts';
-import { actorText } from '../../domain/actor.ts';
+import { actorText, personOf } from '../../domain/actor.ts';
 import type { PlanYes } from '../../domain/approvals.ts';
 import {
   type ChangeWindow,
@@ -103,9 +103,14 @@ export function agreedWords({ agreed, status }: Pick<Plan, 'agreed' | 'status'>)
   if (!agreed) return undefined;
   const yes = agreed.given.map(
     ({ at, by, reason, touched }) =>
-      `${actorText(by)}${withPasskey(touched)} at ${timeText(at)}${reason === undefined ? '' : ` (${reason})`}`,
+      `${actorText(by)}${withPasskey(touched)}, ${howText(by)}, at ${timeText(at)}${reason === undefined ? '' : ` (${reason})`}`,
   );
   return `Yes: ${yes.join('; ')}.${status === 'pending' ? ` It needs ${agreed.missing}.` : ''}`;
+}
+
+function howText(by: string): string {
+  const person = personOf(by);
+  return person ? `signed in at ${new URL(person.issuer).host}` : 'with a token';
 }
 
 /** The name of its check, for people and for programs. */

@@ -136,6 +136,18 @@ async function glassAlerts(reader: Pick<AuditReader, 'audit'>, since: number): P
     });
 }
 
+/** Older sets of signed rules that somebody put back since a time. It may be meant, so they are used. */
+async function returnedAlerts(reader: Pick<AuditReader, 'audit'>, since: number): Promise<Alert[]> {
+  const entries = await reader.audit({ kind: 'rules.returned', since, limit: GLASS_MAX });
+  return entries
+    .filter(({ at }) => at > since)
+    .map((entry) => {
+      const { seq = null, signedBy = null } = entryBody(entry);
+      const text = `a set of signed rules that was in force in run ${seq} is in force again since ${timeText(entry.at)}, and another one was between: look whether that is meant`;
+      return { key: `rules returned ${entry.seq}`, code: 'rules_returned', text, about: { seq, signedBy } };
+    });
+}
+
 /** Rules that act no more, each until a person goes on. Not of a rule that begins anew, which its text does. */
 async function brakedAlerts(reader: Pick<RecordReader, 'rollouts'>): Promise<Alert[]> {
   return (await reader.rollouts()).flatMap(({ rule, braked, step }): Alert[] => {
@@ -289,6 +301,7 @@ export class Alerts {
       ...(await this.silence(latest)),
       ...(await operatorAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
       ...(await glassAlerts(reader, this.deps.clock.nowMs() - RECENT_MS)),
+      ...(await returnedAlerts(reader, this.deps.clock.nowMs() - RECENT_MS)),
       ...(await flapAlerts(reader, this.deps.clock.nowMs() - RECENT_MS)),
       ...(await brakedAlerts(reader)),
       ...(failing ? [failing] : []),
