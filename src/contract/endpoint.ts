@@ -140,6 +140,63 @@ export const SIGN_IN_LINK = entry({
   },
 });
 
+// A command on another machine signs in: open to anybody, since nothing is given before a person says yes at the provider. The endpoint is the
+// provider's client, so that no secret of it is elsewhere.
+const seconds = z.int().min(0);
+const DEVICE_PATH = '/sign-in/device';
+const device = { method: 'POST', scope: undefined, tag: 'tokens' } as const;
+
+export const LOGIN_BEGIN = entry({
+  ...device,
+  id: 'beginLogin',
+  path: DEVICE_PATH,
+  summary: 'Begin to sign in a command on another machine',
+  description: 'The device authorization grant of the identity provider (RFC 8628). `trustward login` does it.',
+  body: nothing,
+  refusals: [404, 429, 503],
+  answers: {
+    201: {
+      description: 'what a person enters where, and what the command asks with whether they did',
+      schema: z
+        .strictObject({
+          code: text.describe('a secret of the command'),
+          userCode: text,
+          verificationUri: text,
+          completeUri: text.nullable().describe('the same page with the code in it'),
+          expiresInSeconds: seconds,
+          intervalSeconds: seconds,
+        })
+        .meta({ id: 'BegunLogin' }),
+    },
+  },
+});
+
+export const LOGIN_POLL = entry({
+  ...device,
+  id: 'pollLogin',
+  path: `${DEVICE_PATH}/poll`,
+  summary: 'Ask whether the person has said yes',
+  body: z.strictObject({ code: z.string().max(2_100) }),
+  refusals: [401, 403, 404, 429, 503],
+  answers: {
+    200: {
+      description: 'a session: a bearer token, which no cookie is',
+      schema: z.strictObject({ session: text.describe('shown this once'), person: text }).meta({ id: 'Login' }),
+    },
+    202: { description: 'nobody has yet', schema: z.strictObject({ intervalSeconds: seconds }) },
+  },
+});
+
+export const LOGIN_END = entry({
+  ...device,
+  id: 'endLogin',
+  path: `${DEVICE_PATH}/end`,
+  summary: 'End the session of a command',
+  body: z.strictObject({ session: z.string().max(512) }),
+  refusals: [404],
+  answers: { 200: { description: 'whether it was open', schema: z.strictObject({ ended: z.boolean() }) } },
+});
+
 export const ORGANIZATIONS_PATH = '/api/orgs';
 
 export const ORGANIZATIONS = entry({

@@ -61,6 +61,8 @@ export interface IdentityProvider {
 }
 
 export const CLIENT = { id: 'trustward', secret: 'a-secret-of-the-client-0123456789' };
+const GRANTS = ['authorization_code', 'refresh_token'];
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const SCOPES: ProviderSettings['scopes'] = [
   { group: 'admins', scope: 'admin', organization: undefined },
   { group: 'security', scope: 'approve', organization: undefined },
@@ -73,10 +75,12 @@ interface Options {
   scopes?: ProviderSettings['scopes'];
   /** Without one, groups are asked for at the page about the person. */
   hasRefresh?: boolean;
+  /** False: no command can sign in there. */
+  hasDevices?: boolean;
 }
 
 export async function openIdentityProvider(options: Options = {}): Promise<IdentityProvider> {
-  const { base = 'http://127.0.0.1:8080', scopes = SCOPES, hasRefresh = true } = options;
+  const { base = 'http://127.0.0.1:8080', scopes = SCOPES, hasRefresh = true, hasDevices = true } = options;
   const accounts = new Map<string, Account>([
     ['u-ana', { email: 'ana@example.com', email_verified: true, groups: ['security', 'staff', 'chess'] }],
     ['u-ben', { email: 'ben@example.com', email_verified: true, groups: ['staff'] }],
@@ -106,7 +110,7 @@ export async function openIdentityProvider(options: Options = {}): Promise<Ident
     clients: [
       {
         ...{ client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [`${base}/sign-in/back`] },
-        ...{ grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] },
+        ...{ grant_types: hasDevices ? [...GRANTS, DEVICE_GRANT] : GRANTS, response_types: ['code'] },
         ...{ backchannel_logout_uri: `${base}/sign-in/ended`, backchannel_logout_session_required: true },
       },
     ],
@@ -114,7 +118,10 @@ export async function openIdentityProvider(options: Options = {}): Promise<Ident
     cookies: { keys: ['of-a-test'] },
     claims: { openid: ['sub', 'sid'], email: ['email', 'email_verified'], groups: ['groups'] },
     scopes: ['openid', 'email', 'groups', 'offline_access'],
-    features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
+    features: {
+      ...{ devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
+      deviceFlow: { enabled: hasDevices },
+    },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
     issueRefreshToken: () => hasRefresh,
     // Each is good once, and a second use takes all of them back: the strictest that a provider may be.
@@ -128,7 +135,7 @@ export async function openIdentityProvider(options: Options = {}): Promise<Ident
       await grant.save();
       return grant;
     },
-    ttl: { IdToken: 600, AccessToken: 600, RefreshToken: 3_600, Grant: 7_200, Interaction: 600, Session: 7_200 },
+    ttl: { DeviceCode: 600, IdToken: 600, AccessToken: 600, RefreshToken: 3_600, Grant: 7_200, Interaction: 600, Session: 7_200 },
     fetch: (url: string | URL, init: RequestInit) => endsHere.send(String(url), init),
   });
   provider.use(async (context, next) => {
@@ -226,6 +233,24 @@ export class Visitor {
 
   async signIn(sub: string, to = '/'): Promise<Response> {
     return this.open(await this.leadBack(sub, to));
+  }
+
+  /** Enters the code of a command at the provider. Out: the page at the end. */
+  async entersCode(sub: string, completeUri: string, says: 'confirm' | 'abort' = 'confirm'): Promise<string> {
+    const { origin, pathname, searchParams } = new URL(completeUri);
+    const form = await (await this.open(completeUri)).text();
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(form)?.[1] ?? '';
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const fields = { xsrf, user_code: searchParams.get('user_code') ?? '', [says]: 'yes' };
+    const init = { method: 'POST', headers, body: new URLSearchParams(fields).toString() };
+    let answer = await this.open(`${origin}${pathname}`, init);
+    for (let count = 0; count < 8; count += 1) {
+      const text = await answer.text();
+      const next = answer.headers.get('location') ?? new RegExp(`/interaction/[\\w-]+\\?as=${sub}`).exec(text)?.[0];
+      if (next === undefined) return text;
+      answer = await this.open(new URL(next, origin).href);
+    }
+    throw new Error('never came to an end');
   }
 
   post(path: string, fields: Record<string, string> | [string, string][] = {}): Promise<Response> {

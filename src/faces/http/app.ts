@@ -13,7 +13,7 @@ import { REPLAYS } from '../../contract/replay.ts';
 import { USER_HEADER } from '../../domain/actor.ts';
 import type { Caller, KeptAnswer, KeyedRequest } from '../../domain/endpoint-token.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
-import { callerOf, demandScope, namingUser } from './auth.ts';
+import { bearerOf, callerOf, demandScope, namingUser } from './auth.ts';
 import { type HttpDeps, isStop, RateLimit } from './deps.ts';
 import {
   baseOf,
@@ -26,6 +26,7 @@ import {
   sentPath,
   shownPath,
 } from './mount.ts';
+import type { Wants } from './persons.ts';
 import { PAGE_HEADERS, Problem, problemOf, problemResponse, SECURITY_HEADERS, UNFORESEEN } from './problem.ts';
 import {
   addRoutes,
@@ -444,7 +445,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
       ...{ ...deps, rates, pages, document },
       identify: (context) => identify(deps, pages !== undefined, context),
       anew: async (context) =>
-        (await deps.signIn.callerOf(context.req.header('cookie'), isStop(context) ? 'stop' : 'write'))?.caller,
+        (await deps.signIn.callerOf(context.req.header('cookie'), wantsOf(context)))?.caller,
     },
     routes.map((route) => (takesKey(route) ? keys.once(route) : route)),
   );
@@ -454,16 +455,24 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
 async function identify(
   deps: Pick<HttpDeps, 'signIn' | 'verifyToken'>,
   hasPages: boolean,
-  { req }: Ctx,
+  context: Ctx,
 ): Promise<Identity | undefined> {
+  const { req } = context;
   const authorization = req.header('authorization');
   const isPage = hasPages && !isForMachines(req.path) && !isAsset(req.path);
   const mayBeSession = isPage || (req.path === STREAM_PATH && authorization === undefined);
   const session = mayBeSession ? await deps.signIn.callerOf(req.header('cookie')) : undefined;
   if (session) return { caller: session.caller, session: session.id };
   if (!isWithToken(req.path)) return undefined;
+  const login = await deps.signIn.callerOfLogin(bearerOf(authorization), wantsOf(context));
+  if (login) return { caller: login.caller, session: login.id };
   const now = () => namingUser(callerOf(authorization, deps), req.header(USER_HEADER));
   return { caller: now(), now };
+}
+
+function wantsOf(context: Ctx): Wants {
+  if (isStop(context)) return 'stop';
+  return context.req.method === 'POST' ? 'write' : 'read';
 }
 
 /** The library that makes it is loaded when it is first asked for. */

@@ -32,7 +32,7 @@ import type { SubjectRef } from '../../domain/subjects.ts';
 import type { RuleTestReport } from '../../domain/verdict.ts';
 import type { ExplainedSubject, HistoryLine, TimelinePart, WhyAnswer } from '../../domain/why.ts';
 import { baseOf } from './mount.ts';
-import { Problem } from './problem.ts';
+import { tooOften } from './problem.ts';
 import type { Ctx } from './route.ts';
 import type { SignIn } from './sign-in.ts';
 
@@ -98,13 +98,6 @@ export function isStop({ req }: Ctx): boolean {
 /** Who has one IPv6 address has the 2^64 of its network. */
 export function networkOf(address: string): string {
   return address.includes(':') && !address.includes('.') ? address.split(':').slice(0, 4).join(':') : address;
-}
-
-export function tooOften(what: string, waitMs: number): Problem {
-  const seconds = Math.ceil(waitMs / 1_000);
-  return new Problem(429, 'too-many-requests', 'Too many requests', `${what}: ask again in ${seconds} s`, {
-    headers: { 'Retry-After': String(seconds) },
-  });
 }
 
 /** Token buckets: each fills steadily up to its burst, and a request takes one. */

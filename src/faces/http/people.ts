@@ -9,9 +9,9 @@ import { LANES } from '../../domain/jobs.ts';
 import { PEOPLE_PATH, type PeoplePort, type PersonPage } from '../../domain/person-link.ts';
 import type { Clock } from '../../domain/ports.ts';
 import { documentSource, guardedApp } from './app.ts';
-import { Buckets, type HttpDeps, networkOf, RateLimit, tooOften } from './deps.ts';
+import { Buckets, type HttpDeps, networkOf, RateLimit } from './deps.ts';
 import { pathWithin } from './mount.ts';
-import { Problem } from './problem.ts';
+import { Problem, tooOften } from './problem.ts';
 import { type Ctx, type Env, json, type Pages, param, routeOf, Turns } from './route.ts';
 
 export interface PeopleDeps extends Pick<HttpDeps, 'clock' | 'hosts' | 'publicUrl' | 'log'> {

@@ -9,12 +9,13 @@ import {
   hashOfToken,
   holderOf,
   type KeptSignIn,
+  LASTS_MS,
   type PersonSession,
   type SignInStore,
 } from '../../domain/endpoint-token.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
-import { Problem } from './problem.ts';
-import { type Begun, inNoGroup, type Provider, type ProviderTokens, type Vouched } from './provider.ts';
+import { Problem, tooOften } from './problem.ts';
+import { type Begun, type DeviceGrant, inNoGroup, type Provider, type ProviderTokens, type Vouched } from './provider.ts';
 
 export const TO_PROVIDER_PATH = '/sign-in/provider';
 export const FROM_PROVIDER_PATH = '/sign-in/back';
@@ -30,6 +31,31 @@ const LOOK_EVERY_MS = 100;
 /** As `secret` of the parts makes them. Nothing else is looked for. */
 export const SECRET = /^[\w-]{43}$/;
 const NOBODY: Caller = { name: '', scope: 'read' };
+
+// A command on another machine signs in without a browser. INVARIANT: what it has then is of another form than a cookie, and its hash is made of all
+// of it: neither opens anything in the place of the other.
+const LOGIN = 'login-';
+const LOGIN_SECRET = /^login-[\w-]{43}$/;
+const LOGIN_CODE = /^([\w-]{43})\.([\x21-\x7e]{1,2000})$/;
+/** Many of them push out nobody's beginning in a browser. */
+const LOGINS: Caller = { ...NOBODY, token: hashOfToken('sign-ins of commands') };
+/** That were begun at this endpoint and wait for a person: of one network, and of all. Others are refused, and push out none. */
+const LOGINS_MAX = { network: 50, all: 500 };
+/** A request may take a while, and the next one not. */
+const EARLY_MS = 500;
+const SLOWER_S = 5;
+
+/** Whether a bearer token is a session that `trustward login` made. */
+export function isLogin(bearer: string | undefined): bearer is string {
+  return bearer !== undefined && LOGIN_SECRET.test(bearer);
+}
+
+interface WaitingLogin {
+  network: string;
+  untilMs: number;
+  intervalS: number;
+  nextMs: number;
+}
 
 interface PersonsParts {
   provider: Provider;
@@ -49,6 +75,9 @@ export interface PersonCaller {
 }
 
 export class Persons {
+  /** By a hash of what its command has. */
+  private readonly logins = new Map<string, WaitingLogin>();
+
   constructor(private readonly parts: PersonsParts) {}
 
   /** Of the provider, for people. */
@@ -78,15 +107,92 @@ export class Persons {
     // What another page made up must not use up a beginning: so its state first.
     const isOurs = SECRET.test(own) && new URLSearchParams(query).get('state') === begun.state;
     if (!isOurs || !(await store.remove('begun', hashOfToken(own)))) throw notBegun();
-    const vouched = await provider.signedIn(query, begun);
     const cookie = secret();
+    const caller = await this.opened(await provider.signedIn(query, begun), cookie);
+    return { caller, value: cookie, to: Buffer.from(to, 'base64url').toString() };
+  }
+
+  /** Of a command. Out: what its person enters where, and what it asks with whether they did. Errors: Problem 404, 429, 503. */
+  async beginLogin(network: string): Promise<DeviceGrant> {
+    const { provider, store, secret, clock } = this.parts;
+    const waiting = this.demandPlace(network);
+    const own = secret();
+    this.logins.set(own, waiting); // before the provider is asked: many at once have one bound
+    try {
+      const grant = await provider.beginDevice();
+      const code = `${own}.${grant.code}`;
+      await store.add('begun', loginHash(code), LOGINS);
+      const expiresInS = Math.min(grant.expiresInS, LASTS_MS.begun / 1_000);
+      const nowMs = clock.monotonicMs();
+      const { intervalS } = grant;
+      const untilMs = nowMs + expiresInS * 1_000;
+      this.logins.set(loginHash(code), { ...waiting, untilMs, intervalS, nextMs: nowMs });
+      return { ...grant, code, expiresInS };
+    } finally {
+      this.logins.delete(own);
+    }
+  }
+
+  /** `code`: what `beginLogin` gave. An interval: nobody has said yes or no. Errors: Problem 401, 403, 429, 503. */
+  async polledLogin(code: string): Promise<{ caller: Caller; session: string } | { intervalS: number }> {
+    const { provider, store, secret } = this.parts;
+    const [, , given] = LOGIN_CODE.exec(code) ?? [];
+    const hash = loginHash(code);
+    const [begun] = given === undefined ? [] : await store.find('begun', [hash]);
+    if (given === undefined || !begun) throw noSuchLogin();
+    const waiting = this.demandPace(hash);
+    let vouched: Awaited<ReturnType<Provider['polledDevice']>>;
+    try {
+      vouched = await provider.polledDevice(given);
+    } catch (error) {
+      if (error instanceof Problem && error.status < 500) await this.forgetLogin(hash);
+      throw error;
+    }
+    if (vouched === 'slower') waiting.intervalS += SLOWER_S;
+    if (typeof vouched === 'string') return { intervalS: waiting.intervalS };
+    if (!(await this.forgetLogin(hash))) throw noSuchLogin();
+    const session = `${LOGIN}${secret()}`;
+    return { caller: await this.opened(vouched, session), session };
+  }
+
+  /** Whether it was there. */
+  async endLogin(session: string): Promise<boolean> {
+    return isLogin(session) && this.parts.store.remove('session', hashOfToken(session));
+  }
+
+  private forgetLogin(hash: string): Promise<boolean> {
+    this.logins.delete(hash);
+    return this.parts.store.remove('begun', hash);
+  }
+
+  /** Errors: Problem 429. */
+  private demandPlace(network: string): WaitingLogin {
+    const nowMs = this.parts.clock.monotonicMs();
+    for (const [key, { untilMs }] of this.logins) if (untilMs <= nowMs) this.logins.delete(key);
+    const ofNetwork = [...this.logins.values()].filter((one) => one.network === network).length;
+    if (ofNetwork < LOGINS_MAX.network && this.logins.size < LOGINS_MAX.all)
+      return { network, untilMs: nowMs + LASTS_MS.begun, intervalS: 0, nextMs: nowMs };
+    throw tooOften('too many sign-ins of commands wait for a person', 30_000);
+  }
+
+  /** Another endpoint may have begun it. Errors: Problem 429. */
+  private demandPace(hash: string): WaitingLogin {
+    const nowMs = this.parts.clock.monotonicMs();
+    const begunElsewhere = { network: '', untilMs: nowMs + LASTS_MS.begun, intervalS: SLOWER_S, nextMs: nowMs };
+    const waiting = this.logins.get(hash) ?? begunElsewhere;
+    if (nowMs < waiting.nextMs - EARLY_MS)
+      throw tooOften(`a command may ask every ${waiting.intervalS} s`, waiting.nextMs - nowMs);
+    waiting.nextMs = nowMs + waiting.intervalS * 1_000;
+    this.logins.set(hash, waiting);
+    return waiting;
+  }
+
+  private async opened(vouched: Vouched, secret: string): Promise<Caller> {
     const caller = { name: vouched.name, scope: 'read', token: holderOf(vouched) } as const;
     const { issuer, sub } = vouched;
-    await store.add('session', hashOfToken(cookie), caller, {
-      ...{ issuer, sub, seen: [], begunAt: this.parts.clock.nowMs() },
-      ...this.heldBy(vouched, cookie),
-    });
-    return { caller, value: cookie, to: Buffer.from(to, 'base64url').toString() };
+    const person = { ...{ issuer, sub, seen: [], begunAt: this.parts.clock.nowMs() }, ...this.heldBy(vouched, secret) };
+    await this.parts.store.add('session', hashOfToken(secret), caller, person);
+    return caller;
   }
 
   /** `cookie`: the value that opens the session. Undefined: it opens nothing there. Errors: Problem 403, 503. */
@@ -234,6 +340,15 @@ export class Persons {
       sealed: sealText(keyOf(cookie), JSON.stringify(tokens), nonce),
     };
   }
+}
+
+function loginHash(code: string): string {
+  return hashOfToken(`login ${code}`);
+}
+
+function noSuchLogin(): Problem {
+  const detail = 'this sign-in of a command is unknown, was used already, or is older than ten minutes: begin again';
+  return new Problem(401, 'not-begun', 'You are not signed in', detail);
 }
 
 function notBegun(): Problem {

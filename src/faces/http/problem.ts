@@ -96,3 +96,10 @@ export function problemResponse(problem: Problem, instance?: string): Response {
   const { body, ...init } = problemAnswer(problem, instance);
   return new Response(body, init);
 }
+
+export function tooOften(what: string, waitMs: number): Problem {
+  const seconds = Math.ceil(waitMs / 1_000);
+  return new Problem(429, 'too-many-requests', 'Too many requests', `${what}: ask again in ${seconds} s`, {
+    headers: { 'Retry-After': String(seconds) },
+  });
+}

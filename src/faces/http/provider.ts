@@ -41,6 +41,18 @@ export interface Vouched extends Pick<PersonSession, 'issuer' | 'sub' | 'sid' | 
   tokens: ProviderTokens;
 }
 
+/** What a command on another machine is let in by, once the person said yes at the provider (RFC 8628). */
+export interface DeviceGrant {
+  /** The provider's, which this client alone can use. */
+  code: string;
+  userCode: string;
+  verificationUri: string;
+  /** The same with the code in it. */
+  completeUri: string | undefined;
+  expiresInS: number;
+  intervalS: number;
+}
+
 /** What a sign-in that a browser began is known by. */
 export interface Begun {
   redirectUri: string;
@@ -67,6 +79,11 @@ const TOKENS_CHARACTERS_MAX = 32_768;
 /** A token that says that a session ended is as old as this at most. Its id is remembered for longer. */
 const ENDED_AGE_S = 300;
 const ENDED_EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+const DEVICE_CODE = /^[\x21-\x7e]{1,2000}$/;
+const USER_CODE = /^[\x20-\x7e]{1,64}$/;
+/** Of RFC 8628, where the provider names none; more seconds would keep a person waiting. */
+const INTERVAL_S = { byDefault: 5, most: 60 };
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -123,10 +140,8 @@ export class Provider {
   /** Where the browser is sent. The provider is asked before, so that nobody is sent where nobody answers; not for each of many. Errors: Problem 503. */
   addressFor({ redirectUri, state, nonce, verifier }: Begun): Promise<string> {
     return this.asked(async (oidc, config) => {
-      const offered = config.serverMetadata().scopes_supported;
-      const asks = this.parts.settings.asks.filter((one) => one === 'openid' || (offered?.includes(one) ?? true));
       const url = oidc.buildAuthorizationUrl(config, {
-        ...{ redirect_uri: redirectUri, scope: asks.join(' '), state, nonce },
+        ...{ redirect_uri: redirectUri, scope: this.scopeAsked(config), state, nonce },
         ...{ code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' },
       });
       return url.href;
@@ -141,8 +156,45 @@ export class Provider {
       const claims = await this.claimsOf(oidc, config, granted, granted.claims()?.sub ?? '');
       return this.vouchedBy(config, granted, claims, undefined);
     });
-    if (!this.isKnown(vouched.groups)) throw inNoGroup(personOf(vouched.name)?.email ?? '', this.host);
-    return vouched;
+    return this.demandKnown(vouched);
+  }
+
+  /** Begins a sign-in without a browser here. Errors: Problem 404 where the provider has no such grant for this client, 503. */
+  beginDevice(): Promise<DeviceGrant> {
+    return this.asked(async (oidc, config) => {
+      if (config.serverMetadata().device_authorization_endpoint === undefined) throw noDeviceGrant(this.host);
+      const grant = await oidc
+        .initiateDeviceAuthorization(config, { scope: this.scopeAsked(config) })
+        .catch((error) => {
+          throw codeOf(error) === 'unauthorized_client' ? noDeviceGrant(this.host) : error;
+        });
+      const { device_code: code, user_code: userCode, verification_uri_complete: complete } = grant;
+      const verificationUri = addressIn(grant.verification_uri);
+      if (!DEVICE_CODE.test(code) || !USER_CODE.test(userCode) || verificationUri === undefined)
+        throw refused('no-device-code', 'not-believed');
+      const intervalS = Math.min(Math.max(grant.interval ?? INTERVAL_S.byDefault, 1), INTERVAL_S.most);
+      const completeUri = complete === undefined ? undefined : addressIn(complete);
+      return { code, userCode, verificationUri, completeUri, expiresInS: grant.expires_in, intervalS };
+    }, CALLED_MS);
+  }
+
+  /** `slower`: it is asked too often. Errors: Problem 401, 403 for a no, for a code that is over, and for who may do nothing here; 503. */
+  async polledDevice(code: string): Promise<Vouched | 'waiting' | 'slower'> {
+    const vouched = await this.asked(async (oidc, config) => {
+      try {
+        const granted = await oidc.genericGrantRequest(config, DEVICE_GRANT, { device_code: code });
+        const sub = granted.claims()?.sub;
+        if (sub === undefined) throw refused('no-id-token', 'not-believed');
+        return this.vouchedBy(config, granted, await this.claimsOf(oidc, config, granted, sub), undefined);
+      } catch (error) {
+        const said = isWord(error) ? codeOf(error) : '';
+        if (said === 'authorization_pending') return 'waiting';
+        if (said === 'slow_down') return 'slower';
+        if (said === 'access_denied' || said === 'expired_token') throw notLetIn(said, this.host);
+        throw error;
+      }
+    });
+    return typeof vouched === 'string' ? vouched : this.demandKnown(vouched);
   }
 
   /** The same person now; undefined: the provider vouches for them no longer. Errors: Problem 401, 503 when it cannot be asked or believed. */
@@ -190,6 +242,16 @@ export class Provider {
       const detail = 'the token is not one of the identity provider that ends a session here';
       throw new Problem(400, 'no-logout-token', 'Nothing was ended', detail);
     }
+  }
+
+  private demandKnown(vouched: Vouched): Vouched {
+    if (!this.isKnown(vouched.groups)) throw inNoGroup(personOf(vouched.name)?.email ?? '', this.host);
+    return vouched;
+  }
+
+  private scopeAsked(config: Configuration): string {
+    const offered = config.serverMetadata().scopes_supported;
+    return this.parts.settings.asks.filter((one) => one === 'openid' || (offered?.includes(one) ?? true)).join(' ');
   }
 
   /** Of its signed token, and what that lacks of its answer about the person. */
@@ -332,6 +394,23 @@ function codeOf(error: unknown): string {
 function refused(code: string, slug = 'not-vouched-for'): Problem {
   const detail = `the identity provider did not vouch for you, or its answer is not to be believed (${code}): begin again; if that stays, compare the issuer, the client id and the clocks`;
   return new Problem(401, slug, 'You are not signed in', detail);
+}
+
+function noDeviceGrant(host: string): Problem {
+  const detail = `\`${host}\` lets no command sign in (it has no device authorization grant, or not for this client): use a token in TRUSTWARD_TOKEN, made with \`trustward tokens add NAME --scope SCOPE\`, or ask whoever manages clients there`;
+  return new Problem(404, 'no-device-grant', 'Commands cannot sign in', detail);
+}
+
+function notLetIn(said: 'access_denied' | 'expired_token', host: string): Problem {
+  const isNo = said === 'access_denied';
+  const what = isNo ? `somebody said no at \`${host}\`` : `nobody entered the code at \`${host}\` in time`;
+  return new Problem(403, isNo ? 'denied' : 'code-expired', 'You are not signed in', `${what}: begin again`);
+}
+
+/** A page that a person can be sent to; not one of another kind of address. */
+function addressIn(text: string): string | undefined {
+  const url = text.length <= 2_000 && URL.canParse(text) ? new URL(text) : undefined;
+  return url && ['https:', 'http:'].includes(url.protocol) && url.username === '' ? url.href : undefined;
 }
 
 function noAddress(host: string): Problem {

@@ -24,7 +24,7 @@ import {
 } from '../../domain/endpoint-token.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
-import { Persons, SECRET, type Wants } from './persons.ts';
+import { isLogin, Persons, SECRET, type Wants } from './persons.ts';
 import { Problem } from './problem.ts';
 import { Provider, type ProviderSettings } from './provider.ts';
 
@@ -191,19 +191,47 @@ export class SignIn implements SigningIn {
    * them before. Errors: also Problem 403, 503 about a person.
    */
   async callerOf(cookieHeader: string | undefined, wants: Wants = 'read'): Promise<Session | undefined> {
+    return this.seen(await this.openedBy(cookieHeader, this.parts.organization, wants));
+  }
+
+  /** The same of a session that `trustward login` made: a bearer token, which is no cookie. */
+  async callerOfLogin(bearer: string | undefined, wants: Wants): Promise<Session | undefined> {
+    const { organization } = this.parts;
+    return isLogin(bearer) ? this.seen(await this.openedByLogin(bearer, organization, wants)) : undefined;
+  }
+
+  /** What a person may see, by their groups; undefined for anybody else. `bearer`: instead of cookies. */
+  async seenBy(
+    cookieHeader: string | undefined,
+    bearer?: string | undefined,
+  ): Promise<((organization: string) => boolean) | undefined> {
+    const found = isLogin(bearer) ? await this.loginOf(bearer) : await this.sessionsOf(cookieHeader);
+    const [session, ...others] = found.filter((each) => this.isGood(each));
+    const [person, persons] = [session?.person, this.persons];
+    return person && persons && others.length === 0 ? (id) => persons.opens(person, id) : undefined;
+  }
+
+  /** The audit of the organization has a person's session before its first answer. */
+  private async seen(session: Session | undefined): Promise<Session | undefined> {
     const { organization, append } = this.parts;
-    const session = await this.openedBy(cookieHeader, organization, wants);
     if (!session?.person || !append) return session;
     const { caller, person, id } = session;
     await this.persons?.noteSeen(id, { caller, person }, organization ?? '', append);
     return session;
   }
 
-  /** What a person may see, by their groups; undefined for anybody else. */
-  async seenBy(cookieHeader: string | undefined): Promise<((organization: string) => boolean) | undefined> {
-    const [session, ...others] = (await this.sessionsOf(cookieHeader)).filter((each) => this.isGood(each));
-    const [person, persons] = [session?.person, this.persons];
-    return person && persons && others.length === 0 ? (id) => persons.opens(person, id) : undefined;
+  private async openedByLogin(
+    bearer: string,
+    organization: string | undefined,
+    wants: Wants,
+  ): Promise<Session | undefined> {
+    if (this.parts.outer) return this.parts.outer.openedByLogin(bearer, organization, wants);
+    const [session] = (await this.loginOf(bearer)).filter((each) => each.person && this.isGood(each));
+    return session && this.opened(session, bearer, organization, wants);
+  }
+
+  private loginOf(bearer: string): Promise<KeptSignIn[]> {
+    return this.parts.store.find('session', [hashOfToken(bearer)]);
   }
 
   private async openedBy(
@@ -215,8 +243,19 @@ export class SignIn implements SigningIn {
     const [session] = open;
     if (open.length === 0) return this.parts.outer?.openedBy(cookieHeader, organization, wants);
     if (!session || open.length > 1) return undefined;
+    const isOfSession = (value: string) => hashOfToken(value) === session.hash;
+    const cookie = cookiesIn(cookieHeader, this.cookieName()).find(isOfSession) ?? '';
+    return this.opened(session, cookie, organization, wants);
+  }
+
+  /** `cookie`: the secret of the session. */
+  private async opened(
+    session: KeptSignIn,
+    cookie: string,
+    organization: string | undefined,
+    wants: Wants,
+  ): Promise<Session | undefined> {
     const { hash, caller, person, unusedMs } = session;
-    const cookie = cookiesIn(cookieHeader, this.cookieName()).find((value) => hashOfToken(value) === hash) ?? '';
     const opened = person
       ? await this.persons?.callerOf(session, person, { cookie, organization, wants })
       : { caller, person };

@@ -14,6 +14,7 @@ import { bearerOf, callerOf } from '../auth.ts';
 import { RateLimit } from '../deps.ts';
 import { isAsset, isForMachines, isUnderApi, isWithToken, type Mount, mountOf, pathWithin } from '../mount.ts';
 import { createPeopleApp, isPersonPath } from '../people.ts';
+import { isLogin } from '../persons.ts';
 import { Problem, problemResponse, UNFORESEEN } from '../problem.ts';
 import { type Ctx, type Env, json, leadTo, type Route, readQuery, routeOf } from '../route.ts';
 import { healthRoutes, metricsRoute, openapiRoute } from '../routes/health.ts';
@@ -159,12 +160,23 @@ class Who {
     return token === undefined ? undefined : this.owners.of(hashOfToken(token));
   }
 
+  /** What a command sends that signed in; it counts for programs alone. */
+  private loginOf({ url, headers }: Request): string | undefined {
+    return isUnderApi(new URL(url).pathname) ? bearerOf(headers.get('authorization') ?? undefined) : undefined;
+  }
+
+  /** The organizations of a person who signed in with a command; undefined for anybody else. Errors: AppError. */
+  async seenByLogin(request: Request): Promise<((id: string) => boolean) | undefined> {
+    const login = this.loginOf(request);
+    return isLogin(login) ? this.ofAll.seenBy(undefined, login) : undefined;
+  }
+
   /** Whether the request may be shown to an organization of this name. It may not exist. Errors: AppError. */
   async belongsTo(request: Request, id: string): Promise<boolean> {
     if (await this.isProvider(request)) return true;
     if ((await this.organizationOf(request)) === id) return true;
     const cookie = request.headers.get('cookie') ?? undefined;
-    if ((await this.ofAll.seenBy(cookie))?.(id)) return true;
+    if ((await this.ofAll.seenBy(cookie, this.loginOf(request)))?.(id)) return true;
     return outsideOf(id, this.parts, this.ofAll).hasSession(cookie);
   }
 
@@ -221,6 +233,10 @@ function rootApp(root: RootParts, guards: Omit<Guards, 'identify' | 'pages' | 'd
     const token = bearerOf(req.header('authorization'));
     const provider = who.providerByToken(req.raw);
     if (provider) return { caller: provider };
+    // Of metrics they see none: those are of all organizations.
+    const isPerson = req.path !== METRICS_PATH && (await who.seenByLogin(req.raw)) !== undefined;
+    if (isPerson && token !== undefined)
+      return { caller: { name: 'a person', scope: 'read', token: hashOfToken(token) } };
     const id = req.path === METRICS_PATH ? undefined : await who.organizationOf(req.raw);
     if (id === undefined || token === undefined) return { caller: callerOf(req.header('authorization'), NOBODY) };
     return { caller: { name: `a token of ${id}`, scope: 'read', token: hashOfToken(token) } };
@@ -256,6 +272,8 @@ async function visible({ parts, who }: RootParts, { req }: Ctx, isPage: boolean)
   const all = [...parts.list()].sort((one, other) => (one.id < other.id ? -1 : 1));
   // A session opens pages, and a token what is for programs.
   if (isPage ? await who.providerInPages(req.raw) : who.providerByToken(req.raw)) return all;
+  const maySee = isPage ? undefined : await who.seenByLogin(req.raw);
+  if (maySee) return all.filter(({ id }) => maySee(id));
   const ids = new Set(isPage ? await who.signedInTo(req.raw) : [await who.organizationOf(req.raw)]);
   return all.filter(({ id }) => ids.has(id));
 }

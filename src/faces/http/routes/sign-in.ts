@@ -1,11 +1,12 @@
 // http: signing in to the page, and out.
 import { z } from 'zod';
 import { isoTime } from '../../../base/time.ts';
-import { SIGN_IN_LINK } from '../../../contract/endpoint.ts';
+import { LOGIN_BEGIN, LOGIN_END, LOGIN_POLL, SIGN_IN_LINK } from '../../../contract/endpoint.ts';
+import { actorText } from '../../../domain/actor.ts';
 import type { Log } from '../../../domain/ports.ts';
-import type { HttpDeps } from '../deps.ts';
+import { type HttpDeps, networkOf } from '../deps.ts';
 import { baseOf, LOGOUT_PATH } from '../mount.ts';
-import { FROM_PROVIDER_PATH, TO_PROVIDER_PATH } from '../persons.ts';
+import { FROM_PROVIDER_PATH, type Persons, TO_PROVIDER_PATH } from '../persons.ts';
 import { Problem } from '../problem.ts';
 import { type Ctx, json, leadTo, type Route, readForm, routeOf } from '../route.ts';
 import { RETURN_MAX, type SigningIn } from '../sign-in.ts';
@@ -99,13 +100,38 @@ export function signInRoutes({ signInAt, opensByCommand, log }: SignInParts): Ro
       path: LOGOUT_PATH,
       scope: undefined,
       handle: async (context) => {
-        const { persons } = signInAt(context);
-        if (!persons) throw new Problem(404, 'not-found', 'Not found', `there is no \`${LOGOUT_PATH}\``);
-        await persons.end((await readForm(context, logoutForm)).logout_token);
+        await personsAt(signInAt(context)).end((await readForm(context, logoutForm)).logout_token);
         return new Response(null, { status: 200, headers: { 'Cache-Control': 'no-store' } });
       },
     },
+    routeOf(LOGIN_BEGIN, async (context) => {
+      const network = networkOf(context.env?.incoming?.socket?.remoteAddress ?? '');
+      const begun = await personsAt(signInAt(context)).beginLogin(network);
+      const { code, userCode, verificationUri, completeUri = null, expiresInS, intervalS } = begun;
+      const times = { expiresInSeconds: Math.floor(expiresInS), intervalSeconds: Math.ceil(intervalS) };
+      return json({ code, userCode, verificationUri, completeUri, ...times }, 201, NOT_KEPT);
+    }),
+    routeOf(LOGIN_POLL, async (context, { code }) => {
+      const polled = await personsAt(signInAt(context)).polledLogin(code);
+      if ('intervalS' in polled) return json({ intervalSeconds: Math.ceil(polled.intervalS) }, 202, NOT_KEPT);
+      const { caller, session } = polled;
+      log.info({ by: caller.name }, `${caller.name} signed in with a command`);
+      return json({ session, person: actorText(caller.name) }, 200, NOT_KEPT);
+    }),
+    routeOf(LOGIN_END, async (context, { session }) =>
+      json({ ended: await personsAt(signInAt(context)).endLogin(session) }),
+    ),
   ];
+}
+
+const NOT_KEPT = { 'Cache-Control': 'no-store' };
+
+/** Errors: Problem 404. */
+function personsAt({ persons }: SigningIn): Persons {
+  if (persons) return persons;
+  const detail =
+    'no identity provider is configured here (TRUSTWARD_OIDC_ISSUER): use a token, which `trustward tokens add NAME --scope SCOPE` makes';
+  throw new Problem(404, 'no-provider', 'There is no identity provider', detail);
 }
 
 /** What went wrong at the provider is shown where a person may try again, or sign in another way. */
