@@ -197,6 +197,9 @@ export const LOGIN_END = entry({
   answers: { 200: { description: 'whether it was open', schema: z.strictObject({ ended: z.boolean() }) } },
 });
 
+/** The name of the refusal of a path that needs that of an organization. */
+export const NO_ORGANIZATION = 'no-organization';
+
 export const ORGANIZATIONS_PATH = '/api/orgs';
 
 export const ORGANIZATIONS = entry({

@@ -40,6 +40,8 @@ type Lie = (body: Record<string, unknown>) => Promise<Record<string, unknown>> |
 
 export interface IdentityProvider {
   settings: ProviderSettings;
+  /** The same for a process, with what two of the groups may do. */
+  env: Record<string, string>;
   accounts: Map<string, Account>;
   /** By path. */
   lies: Map<string, Lie>;
@@ -135,7 +137,15 @@ export async function openIdentityProvider(options: Options = {}): Promise<Ident
       await grant.save();
       return grant;
     },
-    ttl: { DeviceCode: 600, IdToken: 600, AccessToken: 600, RefreshToken: 3_600, Grant: 7_200, Interaction: 600, Session: 7_200 },
+    ttl: {
+      DeviceCode: 600,
+      IdToken: 600,
+      AccessToken: 600,
+      RefreshToken: 3_600,
+      Grant: 7_200,
+      Interaction: 600,
+      Session: 7_200,
+    },
     fetch: (url: string | URL, init: RequestInit) => endsHere.send(String(url), init),
   });
   provider.use(async (context, next) => {
@@ -158,6 +168,10 @@ export async function openIdentityProvider(options: Options = {}): Promise<Ident
     settings: {
       ...{ issuer, clientId: CLIENT.id, secret: CLIENT.secret, groupsClaim: 'groups', scopes },
       asks: ['openid', 'email', 'profile', 'groups'],
+    },
+    env: {
+      ...{ TRUSTWARD_OIDC_ISSUER: issuer, TRUSTWARD_OIDC_CLIENT_ID: CLIENT.id },
+      ...{ TRUSTWARD_OIDC_CLIENT_SECRET: CLIENT.secret, TRUSTWARD_OIDC_SCOPES: 'security=approve, staff=read' },
     },
     ...{ accounts, lies, failures, endsHere },
     asked: (path) => counts.get(path) ?? 0,

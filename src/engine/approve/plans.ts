@@ -323,13 +323,16 @@ export function decidePlan(plan: Plan, answer: 'approved' | 'rejected', who: Ope
 
 // A part of a plan: the intents that a person chose become a plan of their own, and the rest waits on as another one.
 
+/** As it is stored, or shown. */
+type Choice = Pick<Plan, 'id' | 'intents'>;
+
 interface Chosen {
   chosen: PlannedIntent[];
   rest: PlannedIntent[];
 }
 
 /** Errors: AppError `usage` when the plan does not have what is named, or when nothing of it is chosen. */
-export function chooseFrom(plan: Plan, selection: PlanSelection): Chosen {
+export function chooseFrom(plan: Choice, selection: PlanSelection): Chosen {
   demandBounded(selection);
   const rules = new Set(selection.rules);
   const [only, except] = [namesOf(selection.only), namesOf(selection.except)];
@@ -365,14 +368,14 @@ function isNamed({ target, basis, effect }: PlannedIntent, names: ReadonlySet<st
   return [target, ...basis.map(({ subjectId }) => subjectId), ...owners].some((one) => names.has(one.toLowerCase()));
 }
 
-function demandKeys({ id, intents }: Plan, keys: readonly string[]): void {
+function demandKeys({ id, intents }: Choice, keys: readonly string[]): void {
   const known = new Set(intents.map(({ key }) => key));
   const unknown = keys.filter((key) => !known.has(key));
   if (unknown.length === 0) return;
   throw new AppError('usage', `plan ${id} has no action of the key ${quoted(unknown.slice(0, 3))}: read it again`);
 }
 
-function demandRules(plan: Plan, rules: readonly string[]): void {
+function demandRules(plan: Choice, rules: readonly string[]): void {
   const known = rulesOf(plan.intents);
   const unknown = rules.filter((rule) => !known.includes(rule));
   if (unknown.length === 0) return;
@@ -383,7 +386,7 @@ function demandRules(plan: Plan, rules: readonly string[]): void {
 }
 
 /** A name that nothing has may be a mistake: as an exception it would approve what it was to leave out. */
-function demandTargets(plan: Plan, name: 'only' | 'except', texts: readonly string[]): void {
+function demandTargets(plan: Choice, name: 'only' | 'except', texts: readonly string[]): void {
   const unknown = texts.filter((text) => !plan.intents.some((intent) => isNamed(intent, namesOf([text]))));
   if (unknown.length === 0) return;
   const called = plan.intents.find(({ effect }) =>
@@ -402,7 +405,7 @@ function isCalled({ name }: EffectDevice, text: string): boolean {
 }
 
 /** An address leaves out all devices of an owner, or nothing: one whose owners are not known may be theirs. */
-function demandOwners({ id, intents }: Plan, except: readonly string[]): void {
+function demandOwners({ id, intents }: Choice, except: readonly string[]): void {
   if (!except.some((text) => text.includes('@'))) return;
   // An action about a user has that address itself.
   const doubtful = intents.find(
@@ -416,7 +419,7 @@ function demandOwners({ id, intents }: Plan, except: readonly string[]): void {
 }
 
 /** An intent of several rules is chosen only when all of them are named: nobody approves for a rule that they did not name. */
-function whyNothing({ intents }: Plan, rules: ReadonlySet<string>): string {
+function whyNothing({ intents }: Choice, rules: ReadonlySet<string>): string {
   const shared = intents.find(
     ({ basis }) => basis.some(({ rule }) => rules.has(rule)) && basis.some(({ rule }) => !rules.has(rule)),
   );

@@ -1,6 +1,7 @@
 // cli: the settings of a command: the environment, with those of the organization that it is about, and its options, which win. Apart from
 // io.ts, since the whole configuration loads much and few commands need it.
 import { existsSync } from 'node:fs';
+import type { Operations } from '../../contract/table.ts';
 import type { Database } from '../../domain/database.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import { DEMO_WORDS } from '../../domain/run.ts';
@@ -8,6 +9,7 @@ import type { Config } from '../../runtime/config/config.ts';
 import {
   chosenOrganization,
   type Environment,
+  endpointIn,
   type Flags,
   isDemo,
   isPostgres,
@@ -40,8 +42,15 @@ export async function withSettings(io: Io, options: Flags): Promise<Io> {
   return { ...io, env: environmentOf(organization, io.env) };
 }
 
+/** Those of the endpoint that the command names; undefined: it names none. Errors: as `endpointOperations`. */
+export async function remoteOf(io: Io, options: Flags): Promise<Operations | undefined> {
+  if (endpointIn(io.env, options) === undefined) return undefined;
+  return (await import('./login.ts')).endpointOperations(io, options);
+}
+
 /** What stands above an answer about the embedded console. */
 export async function demoMark(io: Io, options: Flags): Promise<string> {
+  if (endpointIn(io.env, options) !== undefined) return '';
   const { env } = await withSettings(io, options);
   return isDemo(env, flagsOf(options)) ? `${DEMO_WORDS}\n\n` : '';
 }

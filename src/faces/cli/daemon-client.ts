@@ -7,7 +7,13 @@ import type { Remote } from '../../contract/client.ts';
 import { atCommandLine, USER_HEADER } from '../../domain/actor.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Config } from '../../runtime/config/config.ts';
-import { baseAddress, type DatabaseAccess, type Flags, readDatabaseAccess } from '../../runtime/config/name-reader.ts';
+import {
+  baseAddress,
+  type DatabaseAccess,
+  endpointIn,
+  type Flags,
+  readDatabaseAccess,
+} from '../../runtime/config/name-reader.ts';
 import { readDaemonAddress } from '../../store/sqlite/writer-lock.ts';
 import { type CommonOptions, flagsOf, type Io } from './io.ts';
 
@@ -115,6 +121,11 @@ export async function namingApi<T>(config: Config, work: () => Promise<T>): Prom
 // `open`: a link that signs in to the page of the daemon, once and within ten minutes.
 
 export async function openCommand(io: Io, options: CommonOptions & { print?: boolean }): Promise<number> {
+  if (endpointIn(io.env, options) !== undefined)
+    throw new AppError(
+      'usage',
+      'links are made on the machine of a daemon: open the address of the endpoint in a browser',
+    );
   const access = readDatabaseAccess(io.env, flagsOf(options));
   if (access.database.kind === 'postgres') throw new AppError('usage', NOT_HERE);
   const daemon = await findDaemon(access);

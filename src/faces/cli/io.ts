@@ -51,11 +51,12 @@ export const invocation: { command: string; organization: string | undefined; se
 const RULES = 'TRUSTWARD_RULES';
 
 /** Files with their whole paths: a person may paste it in another folder. INVARIANT: no password of an address is among them. */
-export function settingsOf(env: Environment, { db, apiUrl, rules }: Flags): string[] {
+export function settingsOf(env: Environment, { db, endpoint, apiUrl, rules }: Flags): string[] {
   const whole = db === undefined || isAddress(db) ? db : resolve(db);
   const folders = rules?.split(delimiter).map((folder) => resolve(folder));
   const given = [
     { name: 'TRUSTWARD_DB', as: db, value: whole },
+    { name: 'TRUSTWARD_ENDPOINT', as: endpoint, value: endpoint },
     { name: 'TRUSTWARD_API_URL', as: apiUrl, value: apiUrl },
     { name: RULES, as: rules, value: folders?.join(delimiter) },
   ];
@@ -228,6 +229,7 @@ export function databaseFileOf(io: Io, options: Flags, instead: string): string 
 /** Of all options of a command, those that are settings. The type names each of them, so that none is left out. */
 export function flagsOf({
   apiUrl,
+  endpoint,
   db,
   org,
   rules,
@@ -237,7 +239,7 @@ export function flagsOf({
   listen,
   actConcurrency,
 }: Flags): Record<keyof Flags, string | undefined> {
-  return { apiUrl, db, org, rules, schedule, watch, mode, listen, actConcurrency };
+  return { apiUrl, endpoint, db, org, rules, schedule, watch, mode, listen, actConcurrency };
 }
 
 /** How names of files end, by what is in them. */

@@ -20,13 +20,15 @@ import type { ActingId, STEERING } from '../../runtime/operations/acting.ts';
 import type { ReadingId } from '../../runtime/operations/reading.ts';
 import { statusLine } from '../../runtime/system/process.ts';
 import { showHidden } from '../report/fact-text.ts';
-import { evidenceOf, withSettings } from './config-of.ts';
+import { evidenceOf, remoteOf, withSettings } from './config-of.ts';
 import { actorHere, type DaemonClient, findDaemon, isOther, namingApi } from './daemon-client.ts';
 import { type CommonOptions, databaseOf, flagsOf, type Io, leaveOutRules, outputOf, write } from './io.ts';
 
 /** Errors of all: those of the operation, wherever it is done; AppError `usage` in which a member is called as its option is. */
 export function operations(io: Io, options: CommonOptions): Operations {
   return operationsWith(async (id, parsed, input) => {
+    const remote = await remoteOf(io, options);
+    if (remote) return remote[id](input as never) as never;
     const { needs }: Entry = OPERATIONS[id];
     if (needs === 'record') return reads(io, options, id as ReadingId, parsed as never) as never;
     // Without rules and the API no other setting is read, so a wrong one cannot get in the way: least of all of a stop.

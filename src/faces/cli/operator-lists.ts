@@ -19,6 +19,7 @@ import { views } from '../report/index.ts';
 import { joinedText } from '../report/plan-view.ts';
 import { terminalList } from '../report/terminal-table.ts';
 import { claimWords } from '../report/words.ts';
+import { remoteOf } from './config-of.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, lineWidthOf, outputOf, widthOf, write } from './io.ts';
 import { does, operations } from './operations.ts';
 
@@ -236,7 +237,7 @@ export async function claimListCommand(io: Io, options: PageOptions): Promise<nu
   });
   const intents = found.rows.map(({ intentId }) => intentId);
   const devices =
-    format === 'json'
+    format === 'json' || (await remoteOf(io, options))
       ? new Map<string, EffectDevice>()
       : await withReader(composeReader(databaseOf(io, options)), (reader) => devicesOfIntents(reader, intents));
   return writeList<ClaimShown>(io, options, {

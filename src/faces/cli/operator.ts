@@ -16,6 +16,7 @@ import { timeWords } from '../report/decision-words.ts';
 import { plural, showHidden } from '../report/fact-text.ts';
 import { countLines } from '../report/plan-view.ts';
 import { checkedLines } from '../report/rule-view.ts';
+import { remoteOf } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io } from './io.ts';
 import { does } from './operations.ts';
 
@@ -30,7 +31,8 @@ export async function chosenName(
   { confirms = true } = {},
 ): Promise<string> {
   const { ask } = io;
-  if (!ask) return name;
+  // An endpoint resolves it, and refuses one that may mean several things.
+  if (!ask || (await remoteOf(io, options))) return name;
   const reader = await readerOf(databaseOf(io, options));
   if (!reader) return name;
   try {
@@ -256,6 +258,11 @@ export function rolloutRestartCommand(io: Io, id: string, options: ReasonOptions
 
 /** Its kind is in the path of the operation. */
 async function subjectNamed(io: Io, options: CommonOptions, name: string): Promise<SubjectRef> {
+  const remote = await remoteOf(io, options);
+  if (remote) {
+    const { kind, id } = (await remote.why({ of: name })).subject;
+    return { kind, id };
+  }
   const reader = await composeReader(databaseOf(io, options));
   try {
     const { kind, id } = demandOne(await resolveName(reader, name, { kinds: SUBJECT_KINDS }), name).subjects[0];

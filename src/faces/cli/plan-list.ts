@@ -10,7 +10,7 @@ import { withReader } from '../../runtime/compose/run-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { views } from '../report/index.ts';
 import { plansText, planText } from '../report/plan-text.ts';
-import { evidenceOf, withSettings } from './config-of.ts';
+import { evidenceOf, remoteOf, withSettings } from './config-of.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, lineWidthOf, outputOf, widthOf, write } from './io.ts';
 import { rulesOfSettings } from './operations.ts';
 
@@ -24,6 +24,8 @@ export async function plansCommand(io: Io, planId: string | undefined, options: 
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const limit = countOf(options.limit, '--limit', 1_000);
   const status = statusOf(options.status);
+  const remote = await remoteOf(io, options);
+  if (remote) return (await import('./there.ts')).plansThere(remote, io, options, { planId, status });
   const database = databaseOf(io, options);
   const evidence = await evidenceOf(await withSettings(io, options), database);
   return withReader(composeReader(database), async (reader) => {

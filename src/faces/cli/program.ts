@@ -58,7 +58,6 @@ const INSTEAD: Readonly<Record<string, string | undefined>> = {
   release: RELEASE,
   status:
     '`trustward inbox` lists what waits for you, `trustward summary` what happened, and `trustward doctor` checks this installation',
-  login: '`trustward open` prints a link that signs in to the page',
 };
 
 function commandOf(program: Command, args: readonly string[]): Command {

@@ -16,6 +16,7 @@ import { decisionView } from '../report/decision-view.ts';
 import { showHidden } from '../report/fact-text.ts';
 import { decisionsJson } from '../report/json.ts';
 import { type CountedRun, decisionsText, historyText, runLineView, runsText } from '../report/lists-text.ts';
+import { remoteOf } from './config-of.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, lineWidthOf, outputOf, unwritable, write } from './io.ts';
 
 interface RunsOptions extends CommonOptions {
@@ -29,6 +30,8 @@ export async function runsCommand(io: Io, options: RunsOptions): Promise<number>
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const query: RunQuery = { limit: countOf(options.limit, '--limit', 10_000) };
   if (options.status !== undefined) query.status = options.status;
+  const remote = await remoteOf(io, options);
+  if (remote) return (await import('./there.ts')).runsThere(remote, io, options);
   if (options.since !== undefined) query.since = sinceOf(options, systemClock.nowMs()) as number;
   return withReader(composeRunReader(databaseOf(io, options)), async (reader) => {
     const runs: CountedRun[] = [];
@@ -52,6 +55,8 @@ interface DecisionsOptions extends CommonOptions {
 
 export async function decisionsCommand(io: Io, options: DecisionsOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json', 'csv'] as const, 'text');
+  const remote = await remoteOf(io, options);
+  if (remote) return (await import('./there.ts')).decisionsThere(remote, io, options, format);
   const database = databaseOf(io, options);
   return withReader(composeRunReader(database), async (reader) => {
     const { rule, subject, target, decision, action, owner } = options;

@@ -12,7 +12,7 @@ import type { RecordReader } from '../../domain/store-ports.ts';
 import { composeRunReader, withReader } from '../../runtime/compose/run-reader.ts';
 import { buildReport } from '../report/build-report.ts';
 import type { Document } from '../report/document.ts';
-import { evidenceOf, withSettings } from './config-of.ts';
+import { evidenceOf, remoteOf, withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
 export async function renderReport(report: Report, format: ReportFormat, options: { width: number }): Promise<string> {
@@ -46,6 +46,17 @@ export async function reportCommand(
 ): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
   if (runId !== undefined && options.completed) throw new AppError('usage', 'give either a run or --completed');
+  const remote = await remoteOf(io, options);
+  if (remote) {
+    if (options.completed)
+      throw new AppError(
+        'usage',
+        '--completed is not asked of an endpoint: name a run, or leave it out for the latest',
+      );
+    const report = await remote.getReport({ id: runId ?? 'latest' });
+    write(io, options, await renderReport(report, format, widthOf(options)));
+    return 0;
+  }
   const database = databaseOf(io, options);
   return withReader(composeRunReader(database), async (reader) => {
     const isLast = runId === undefined || runId === 'latest';

@@ -3,10 +3,10 @@
 import { shownName } from '../../base/text.ts';
 import type { PlanShown } from '../../contract/nouns.ts';
 import type { Report } from '../../contract/report.ts';
-import type { Input, Output } from '../../contract/table.ts';
+import type { Input, Operations, Output } from '../../contract/table.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
-import { answerCommand, type PlannedIntent, type PlanSelection } from '../../domain/plan.ts';
+import { answerCommand, type Plan, type PlannedIntent, type PlanSelection } from '../../domain/plan.ts';
 import { REPORT_FORMATS } from '../../domain/replay.ts';
 import type { RecordReader, ReportReader } from '../../domain/store-ports.ts';
 import { chooseFrom } from '../../engine/approve/plans.ts';
@@ -19,7 +19,7 @@ import { buildReport } from '../report/build-report.ts';
 import { outcomeName } from '../report/decision-words.ts';
 import { countText, plainText, plural, showHidden, whoLine } from '../report/fact-text.ts';
 import { countLines, partWords, planLine } from '../report/plan-view.ts';
-import { configOf, evidenceOf, withSettings } from './config-of.ts';
+import { configOf, evidenceOf, remoteOf, withSettings } from './config-of.ts';
 import { actorHere, type DaemonClient, findDaemon, namingApi } from './daemon-client.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { type ActiveFolder, does, otherThanActive, progressOf } from './operations.ts';
@@ -45,20 +45,28 @@ function selectionOf({ rule = [], only = [], except = [] }: PartOptions): PlanSe
  */
 async function askedAbout(io: Io, planId: string, options: PartOptions): Promise<{ digest?: string } | undefined> {
   if (!io.ask || options.yes) return {};
+  const remote = await remoteOf(io, options);
+  if (remote) return askedOf(io, await remote.getPlan({ id: planId }), options);
   const reader = await composeReader(databaseOf(io, options));
   try {
     const plan = await reader.plan(planId);
     if (plan?.status !== 'pending') return {};
     const read = options.digest === undefined ? plan : await reader.planAt(plan.id, options.digest);
-    if (!read) return {};
-    const { chosen } = chooseFrom(read, selectionOf(options));
-    const head = `plan ${plan.id}: ${partWords(chosen.length, read.intents.length)}`;
-    io.err(`${[head, ...countLines(chosen), ...targetLines(chosen)].map(showHidden).join('\n')}\n`);
-    const answer = await io.ask('approve? [y/N] ');
-    return /^y(es)?$/i.test(answer.trim()) ? { digest: read.digest } : undefined;
+    return read ? await askedOf(io, read, options) : {};
   } finally {
     await reader.close();
   }
+}
+
+type ReadPlan = Pick<Plan, 'id' | 'digest' | 'intents' | 'status'>;
+
+async function askedOf(io: Io, read: ReadPlan, options: PartOptions): Promise<{ digest?: string } | undefined> {
+  if (!io.ask || read.status !== 'pending') return {};
+  const { chosen } = chooseFrom(read, selectionOf(options));
+  const head = `plan ${read.id}: ${partWords(chosen.length, read.intents.length)}`;
+  io.err(`${[head, ...countLines(chosen), ...targetLines(chosen)].map(showHidden).join('\n')}\n`);
+  const answer = await io.ask('approve? [y/N] ');
+  return /^y(es)?$/i.test(answer.trim()) ? { digest: read.digest } : undefined;
 }
 
 const NAMED_MAX = 10;
@@ -86,18 +94,30 @@ export async function runCommand(
   next: (report: Report) => string[] = () => [],
 ): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
-  const config = await configOf(io, options);
-  const daemon = await findDaemon(config, options);
-  const active = await otherThanActive(io, config, options, daemon);
-  const report = active
-    ? await whatIfOver(io, config, options, active)
-    : daemon
-      ? await runThrough(io, daemon, config, options)
-      : await runHere(io, config, options);
+  const remote = await remoteOf(io, options);
+  const report = remote ? await runThere(remote, options) : await runOn(io, options);
   const written = await renderReport(report, format, widthOf(options));
   const steps = format === 'text' ? next(report) : [];
   write(io, options, steps.length === 0 ? written : [written.trimEnd(), '', 'NEXT', ...steps].join('\n'));
   return exitCodeOfReport(report);
+}
+
+async function runOn(io: Io, options: RunOptions): Promise<Report> {
+  const config = await configOf(io, options);
+  const daemon = await findDaemon(config, options);
+  const active = await otherThanActive(io, config, options, daemon);
+  if (active) return whatIfOver(io, config, options, active);
+  return daemon ? runThrough(io, daemon, config, options) : runHere(io, config, options);
+}
+
+/** Its own mode caps the run. Errors: AppError `usage` for rules that are not there. */
+function runThere(remote: Operations, { mode = 'dry-run', rule, rules }: RunOptions): Promise<Report> {
+  if (rules !== undefined)
+    throw new AppError(
+      'usage',
+      'an endpoint runs its own rules: leave out --rules, or try the rules where their history is',
+    );
+  return reportOfRun(remote, { mode: mode as Input<'triggerRun'>['mode'], rules: rule, wait: true });
 }
 
 /** Errors: AppError `usage` for a mode that sends something; as composeWhatIf and whatIf. */
@@ -170,13 +190,16 @@ async function reportOf(
 async function runThrough(io: Io, daemon: DaemonClient, config: Config, options: RunOptions): Promise<Report> {
   progressOf(io, config)?.({ phase: 'waiting', what: 'for the run of the daemon' });
   const { remoteOperations } = await import('../../contract/client.ts');
-  const remote = remoteOperations(daemon);
   const mode = config.mode as Input<'triggerRun'>['mode'];
-  const { id } = await remote.triggerRun({ mode, rules: options.rule, wait: true });
+  return reportOfRun(remoteOperations(daemon), { mode, rules: options.rule, wait: true });
+}
+
+async function reportOfRun(remote: Operations, asked: Input<'triggerRun'>): Promise<Report> {
+  const { id } = await remote.triggerRun(asked);
   const report = await remote.getReport({ id });
   if (report.run.status === 'completed') return report;
   // As without a daemon: an aborted run is one line, and `report` shows how far it came.
-  throw new AppError('api_answer', `run ${report.run.seq} was aborted: ${report.run.error ?? 'see the daemon’s log'}`);
+  throw new AppError('api_answer', `run ${report.run.seq} was aborted: ${report.run.error ?? 'see its log'}`);
 }
 
 /** A dry run whose report names its plan, and ends with what a person does with it. */

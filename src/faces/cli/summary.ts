@@ -11,11 +11,13 @@ import { readNow, stateNow } from '../report/state-now.ts';
 import { buildSummary, type TimesDue } from '../report/summary/build.ts';
 import { readableSummary } from '../report/summary/sections.ts';
 import { documentText } from '../report/text.ts';
-import { withSettings } from './config-of.ts';
+import { remoteOf, withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
 export async function summaryCommand(io: Io, options: CommonOptions & { since: string }): Promise<number> {
   const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
+  const remote = await remoteOf(io, options);
+  if (remote) return (await import('./there.ts')).summaryThere(remote, io, options, format);
   const nowMs = systemClock.nowMs();
   const since = givenTime(options.since, '--since', nowMs, 'before');
   return withReader(composeReader(databaseOf(io, options)), async (reader) => {

@@ -5,7 +5,6 @@ import { parsedInput } from '../../contract/operation.ts';
 import { OPERATIONS } from '../../contract/table.ts';
 import { actorText } from '../../domain/actor.ts';
 import { DEFAULT_ORGANIZATION, type PostgresDatabase } from '../../domain/database.ts';
-import type { EndpointToken } from '../../domain/endpoint-token.ts';
 import { AppError } from '../../domain/errors.ts';
 import { isPostgres, NameReader, readDatabase, readDatabasePath } from '../../runtime/config/name-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
@@ -14,6 +13,7 @@ import type { TokensOfAll } from '../../store/postgres/tokens-of-all.ts';
 import type { Cell } from '../report/fact-text.ts';
 import { whole } from '../report/fact-text.ts';
 import { views } from '../report/index.ts';
+import { remoteOf } from './config-of.ts';
 import { actorHere } from './daemon-client.ts';
 import { type CommonOptions, flagsOf, type Io } from './io.ts';
 import { does, spelledAs, type Words } from './operations.ts';
@@ -88,9 +88,9 @@ async function withTokensOfAll<T>(
 export async function tokensListCommand(io: Io, options: TokenOptions & { all?: boolean }): Promise<number> {
   const nowMs = systemClock.nowMs();
   const ofAll = options.allOrganizations ? await withTokensOfAll(io, options, (tokens) => tokens.all()) : undefined;
-  const shown = (tokens: readonly EndpointToken[]): Listing<TokenShown> => ({
+  const shown = (tokens: readonly TokenShown[]): Listing<TokenShown> => ({
     name: 'tokens',
-    rows: tokens.map((token) => views.token(token, nowMs)).filter(({ good }) => good || options.all),
+    rows: tokens.filter(({ good }) => good || options.all),
     head: ['Token', 'Scope', 'Good until', 'Used', 'Made'],
     spare: ['Made'],
     cells: (token) => [
@@ -101,8 +101,12 @@ export async function tokensListCommand(io: Io, options: TokenOptions & { all?: 
       [whole(minuteOf(token.createdAt)), `by ${actorText(token.createdBy)}`],
     ],
   });
-  if (ofAll) return writeList(io, options, shown(ofAll));
-  return list<TokenShown>(io, options, async (reader) => shown(await reader.endpointTokens()));
+  if (ofAll) return writeList(io, options, shown(ofAll.map((token) => views.token(token, nowMs))));
+  const remote = await remoteOf(io, options);
+  if (remote) return writeList(io, options, shown((await remote.listTokens({})).tokens));
+  return list<TokenShown>(io, options, async (reader) =>
+    shown((await reader.endpointTokens()).map((token) => views.token(token, nowMs))),
+  );
 }
 
 function endOf({ expiresAt }: TokenShown): string {

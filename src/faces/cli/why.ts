@@ -7,7 +7,7 @@ import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import { explainSubject } from '../../engine/explain/judge-subject.ts';
 import { composeWhatIf } from '../../runtime/compose/compose.ts';
 import type { Config } from '../../runtime/config/config.ts';
-import { configOf, demoMark } from './config-of.ts';
+import { configOf, demoMark, remoteOf } from './config-of.ts';
 import { findDaemon, namingApi } from './daemon-client.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 import { operations, otherThanActive } from './operations.ts';
@@ -16,9 +16,8 @@ import { type Explained, explainedText, whyText } from './why-text.ts';
 
 export async function explainCommand(io: Io, rule: string, subject: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const config = await configOf(io, options);
-  const daemon = await findDaemon(config, options);
-  const other = await otherThanActive(io, config, options, daemon);
+  const config = (await remoteOf(io, options)) ? undefined : await configOf(io, options);
+  const other = config && (await otherThanActive(io, config, options, await findDaemon(config, options)));
   const explained: Explained = other
     ? await explainedBy(config, rule, subject)
     : await operations(io, options).explainRule({ id: rule, subject });

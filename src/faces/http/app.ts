@@ -48,7 +48,7 @@ import {
 } from './route.ts';
 import { healthRoutes, metricsRoute, openapiRoute, pointerRoute } from './routes/health.ts';
 import { reportRoute, runAnswered, triggerRoute } from './routes/runs.ts';
-import { signInLinkRoute, signInRoutes } from './routes/sign-in.ts';
+import { loginRoutes, signInLinkRoute, signInRoutes } from './routes/sign-in.ts';
 import { streamRoute } from './routes/stream.ts';
 import { RETURN_MAX } from './sign-in.ts';
 
@@ -425,6 +425,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ]),
     metricsRoute(deps),
     signInLinkRoute(deps),
+    ...loginRoutes({ signInAt: () => deps.signIn, log: deps.log }),
     openapiRoute(() => document()),
     ...(pages
       ? [
@@ -444,8 +445,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     {
       ...{ ...deps, rates, pages, document },
       identify: (context) => identify(deps, pages !== undefined, context),
-      anew: async (context) =>
-        (await deps.signIn.callerOf(context.req.header('cookie'), wantsOf(context)))?.caller,
+      anew: async (context) => (await deps.signIn.callerOf(context.req.header('cookie'), wantsOf(context)))?.caller,
     },
     routes.map((route) => (takesKey(route) ? keys.once(route) : route)),
   );

@@ -15,7 +15,14 @@ import {
 } from '../../domain/endpoint-token.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { Problem, tooOften } from './problem.ts';
-import { type Begun, type DeviceGrant, inNoGroup, type Provider, type ProviderTokens, type Vouched } from './provider.ts';
+import {
+  type Begun,
+  type DeviceGrant,
+  inNoGroup,
+  type Provider,
+  type ProviderTokens,
+  type Vouched,
+} from './provider.ts';
 
 export const TO_PROVIDER_PATH = '/sign-in/provider';
 export const FROM_PROVIDER_PATH = '/sign-in/back';

@@ -4,6 +4,7 @@
 import { formatDuration, isoTime } from '../../base/time.ts';
 import type { AuditEntryShown, HistoryLineShown } from '../../contract/nouns.ts';
 import type { ReportDecision, ReportRun } from '../../contract/report.ts';
+import type { Output } from '../../contract/table.ts';
 import { deletionTexts } from '../../domain/action.ts';
 import {
   type AuditCheck,
@@ -49,28 +50,34 @@ function bodyOf(kind: string, bytes: string): Fact {
 
 /** One row per decision, in the given order. */
 export function decisionsText(decisions: readonly DecisionNow[], options: TerminalOptions = {}): string {
+  return shownDecisionsText(decisions.map(decisionView), options);
+}
+
+/** The same of decisions as an endpoint shows them. */
+export function shownDecisionsText(
+  decisions: Output<'listDecisions'>['decisions'],
+  options: TerminalOptions = {},
+): string {
   if (decisions.length === 0) return 'no decisions\n';
-  const rows = decisions
-    .map(decisionView)
-    .map((decision) => [
-      whole(timeCell(decision.writtenAt)),
-      whole(decision.rule),
-      decision.action,
-      whole(decision.target),
-      [
-        `${decisionWords(decision)}: ${decision.reasonText}`,
-        ...(actKindOf(decision) === 'would' ? [capWordsOf(decision) ?? []].flat() : []),
-        ...outcomeLines(decision),
-      ],
-      whoLines(decision.subject, decision.target),
-      [
-        ...changeTexts(decision.effect.changes ?? []),
-        ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
-      ],
-      factTexts(decision.facts, Date.parse(decision.writtenAt)),
-      whole(timeCell(decision.since)),
-      String(decision.runSeq),
-    ]);
+  const rows = decisions.map((decision) => [
+    whole(timeCell(decision.writtenAt)),
+    whole(decision.rule),
+    decision.action,
+    whole(decision.target),
+    [
+      `${decisionWords(decision)}: ${decision.reasonText}`,
+      ...(actKindOf(decision) === 'would' ? [capWordsOf(decision) ?? []].flat() : []),
+      ...outcomeLines(decision),
+    ],
+    whoLines(decision.subject, decision.target),
+    [
+      ...changeTexts(decision.effect.changes ?? []),
+      ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
+    ],
+    factTexts(decision.facts, Date.parse(decision.writtenAt)),
+    whole(timeCell(decision.since)),
+    String(decision.runSeq),
+  ]);
   return `${terminalList(DECISIONS, rows, options, ['Run', 'Seen since', 'Facts', 'Change', 'About', 'Action'])}\n`;
 }
 

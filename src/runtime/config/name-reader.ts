@@ -135,6 +135,7 @@ export function baseAddress(text: string): string {
 
 export interface Flags {
   apiUrl?: string;
+  endpoint?: string;
   db?: string;
   org?: string;
   rules?: string;
@@ -145,8 +146,26 @@ export interface Flags {
   actConcurrency?: string;
 }
 
+/** The endpoint that a command talks to instead of a database; undefined: none. Errors: AppError `usage`. */
+export function endpointIn(env: Environment, { endpoint, db }: Flags): string | undefined {
+  const named = endpoint ?? (env.TRUSTWARD_ENDPOINT?.trim() || undefined);
+  if (endpoint !== undefined && db !== undefined)
+    throw new AppError('usage', '--db and --endpoint: leave out one of the two');
+  return db === undefined ? named : undefined;
+}
+
+/** INVARIANT: whoever names an endpoint never gets what is in a database here. Errors: AppError `usage`. */
+function refuseEndpoint(env: Environment, flags: Flags): void {
+  if (endpointIn(env, flags) === undefined) return;
+  const text = 'this command needs the database itself, and an endpoint does not do it: run it where the database is';
+  const instead =
+    flags.endpoint === undefined ? 'with TRUSTWARD_ENDPOINT unset, or with --db' : 'and leave out --endpoint';
+  throw new AppError('usage', `${text}, ${instead}`);
+}
+
 /** What the reading commands need: only the database; no credential. */
 export function readDatabasePath(env: Environment, flags: Flags = {}): string {
+  refuseEndpoint(env, flags);
   // Each is read, although a flag may stand for it: what nothing reads is taken for a slip.
   const [isOwn, { TRUSTWARD_DB: database }] = [isDemo(env, flags), env];
   return flags.db ?? (database?.trim() || undefined) ?? (isOwn ? 'data/demo.db' : 'data/trustward.db');

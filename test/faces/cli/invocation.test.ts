@@ -98,7 +98,7 @@ describe('a mistake', () => {
     ['undo x', '`trustward claims release TARGET --reason TEXT`'],
     ['release x', '`trustward claims release TARGET --reason TEXT`'],
     ['status', '`trustward inbox` lists what waits for you'],
-    ['login', '`trustward open` prints a link'],
+    ['login', 'login needs --endpoint <url> (or TRUSTWARD_ENDPOINT)'],
   ])('names all that is missing, or what does it, at once: %s', async (line, said) => {
     const { code, err } = await command(line.split(' '), {});
     expect(code).toBe(2);

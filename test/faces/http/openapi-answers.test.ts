@@ -5,7 +5,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Exemption } from '../../../src/domain/exemption.ts';
 import type { Rollout } from '../../../src/domain/rollout.ts';
 import { askExemption } from '../../../src/engine/operate/exemption-requests.ts';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { type IdentityProvider, openIdentityProvider, Visitor } from '../../support/identity-provider.ts';
 import {
   answerCheck,
   type Check,
@@ -17,6 +19,7 @@ import { DISABLE_FAILING } from '../../support/organization.ts';
 import { startWhole, type WholeOrganization } from '../web/whole-organization.ts';
 
 let whole: WholeOrganization;
+let provider: IdentityProvider;
 let operations: DescribedOperation[];
 let check: Check;
 /** Statuses below 300, by operation. */
@@ -24,12 +27,17 @@ const answered = new Map<string, Set<number>>();
 const faults: string[] = [];
 
 beforeAll(async () => {
-  whole = await startWhole();
+  provider = await openIdentityProvider();
+  provider.lies.set('/device/auth', (body) => ({ ...body, interval: 1 }));
+  whole = await startWhole(provider.env);
   const document = (await (await fetch(`${whole.url}/openapi.json`)).json()) as OpenApi;
   operations = operationsOf(document);
   check = answerCheck(document, { isClosed: true });
 }, 120_000);
-afterAll(() => whole.close());
+afterAll(async () => {
+  await whole.close();
+  await provider.close();
+});
 
 /** Asks by the name of an operation; returns the body of the answer. */
 async function ask(
@@ -133,6 +141,12 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   expect((await ask('listTokens')).tokens).toHaveLength(1);
   await ask('revokeToken', { path: { name: 'made' } });
   await ask('addSignInLink');
+  const { code, completeUri } = await ask('beginLogin');
+  await ask('pollLogin', { body: { code } });
+  const visitor = new Visitor({ origin: whole.url, request: (path, init) => fetch(`${whole.url}${path}`, init) });
+  await visitor.entersCode('u-ana', completeUri);
+  await systemClock.sleep(1_000);
+  await ask('endLogin', { body: { session: (await ask('pollLogin', { body: { code } })).session } });
 
   await ask('resolveIntent', { path: { id: of.doubt }, body: { as: 'not-done', ...why } });
   // While everything is stopped, what is approved is not applied at once.
@@ -177,5 +191,5 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   expect(
     operations.filter(({ operationId }) => !answered.has(operationId)).map(({ operationId }) => operationId),
   ).toEqual([]);
-  expect(answered.get('triggerRun')).toEqual(new Set([200, 202]));
+  for (const id of ['triggerRun', 'pollLogin']) expect(answered.get(id)).toEqual(new Set([200, 202]));
 });

@@ -223,6 +223,13 @@ describe('the health of the process', () => {
   it('has a document of what it answers itself', async () => {
     const on = await openOrganizations(['alpha', 'beta']);
     const { paths } = await json(await on.app.request('/openapi.json'));
-    expect(Object.keys(paths).sort()).toEqual(['/api/orgs', '/healthz', '/metrics', '/openapi.json', '/readyz']);
+    expect(Object.keys(paths).sort()).toEqual([
+      '/api/orgs',
+      '/healthz',
+      '/metrics',
+      '/openapi.json',
+      '/readyz',
+      ...['', '/end', '/poll'].map((path) => `/sign-in/device${path}`),
+    ]);
   });
 });

@@ -82,7 +82,7 @@ export interface WholeOrganization {
   close(): Promise<void>;
 }
 
-export async function startWhole(): Promise<WholeOrganization> {
+export async function startWhole(env: Record<string, string> = {}): Promise<WholeOrganization> {
   const org = await startOrganization({
     devices: 30,
     rules: { ban: BAN, service: DISABLE_FAILING },
@@ -92,6 +92,7 @@ export async function startWhole(): Promise<WholeOrganization> {
       TRUSTWARD_QUIET_PERIOD: '1h',
       TRUSTWARD_RATE_LIMIT: '0',
       TRUSTWARD_PEOPLE_URL: 'https://people.example.com',
+      ...env,
     },
   });
   const named = fill(org);

@@ -36,7 +36,10 @@ export const GROUPS: readonly Group[] = [
     ],
     load: () => import('./operator.ts'),
   },
-  { commands: ['open', 'tokens', 'doctor', 'mail', 'init', 'db'], load: () => import('./operating.ts') },
+  {
+    commands: ['open', 'login', 'logout', 'tokens', 'doctor', 'mail', 'init', 'db'],
+    load: () => import('./operating.ts'),
+  },
   { commands: ['audit', 'history'], load: () => import('./record.ts') },
   { commands: ['organizations', 'rules', 'explain', 'facts'], load: () => import('./rules.ts') },
   { commands: ['console'], load: () => import('./console.ts') },
@@ -44,7 +47,7 @@ export const GROUPS: readonly Group[] = [
 
 /** How the help shows all commands. A test compares them with those that there are. */
 export const HELP_GROUPS: readonly (readonly [title: string, commands: readonly string[]])[] = [
-  ['Begin here:', ['init', 'open', 'inbox']],
+  ['Begin here:', ['init', 'open', 'login', 'logout', 'inbox']],
   [
     'See what happens:',
     ['summary', 'why', 'devices', 'users', 'services', 'report', 'runs', 'decisions', 'plans', 'audit', 'history'],

@@ -1,6 +1,6 @@
 // cli: the commands for operating an installation.
 import type { OptionWords } from '../../../contract/commands.ts';
-import { DATABASE, ENGINE, lines, ORGANIZATION, operation, output, type Row } from './row.ts';
+import { DATABASE, ENDPOINT, ENGINE, lines, ORGANIZATION, operation, output, type Row } from './row.ts';
 
 const ON_DATABASE = [...DATABASE, ...output('text, json')];
 const OF_ALL = { flag: '--all-organizations', text: 'of every organization at once, with PostgreSQL' };
@@ -24,6 +24,23 @@ export const ROWS: readonly Row[] = [
       'trustward open --print',
     ],
     load: async () => (await import('../daemon-client.ts')).openCommand,
+  },
+  {
+    line: 'login',
+    summary: 'sign in at an endpoint on another machine, by the identity provider that it has',
+    options: [ENDPOINT],
+    examples: [
+      '# then commands with --endpoint, or TRUSTWARD_ENDPOINT, have your rights there',
+      'trustward login --endpoint https://trustward.example.com',
+    ],
+    load: async () => (await import('../login.ts')).loginCommand,
+  },
+  {
+    line: 'logout',
+    summary: 'end that session, here and there',
+    options: [ENDPOINT],
+    examples: ['# at the only endpoint that you are signed in at', 'trustward logout'],
+    load: async () => (await import('../login.ts')).logoutCommand,
   },
   {
     line: 'tokens',

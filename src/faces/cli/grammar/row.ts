@@ -114,7 +114,11 @@ export const RULES: OptionWords = {
   flag: '--rules <folder>',
   text: 'the rules folder, or several as in PATH (TRUSTWARD_RULES)',
 };
-export const DATABASE = [FILE, ORGANIZATION];
+export const ENDPOINT: OptionWords = {
+  flag: '--endpoint <url>',
+  text: 'an endpoint on another machine instead, with your rights there (TRUSTWARD_ENDPOINT)',
+};
+export const DATABASE = [FILE, ENDPOINT, ORGANIZATION];
 export const ENGINE = [...DATABASE, API_URL, RULES];
 /** Of the process that serves all: it is about no single organization. */
 export const SERVE = [FILE, API_URL, RULES];

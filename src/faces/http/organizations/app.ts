@@ -5,7 +5,7 @@
 import { Hono } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { z } from 'zod';
-import { METRICS_PATH, ORGANIZATIONS, ORGANIZATIONS_PATH } from '../../../contract/endpoint.ts';
+import { METRICS_PATH, NO_ORGANIZATION, ORGANIZATIONS, ORGANIZATIONS_PATH } from '../../../contract/endpoint.ts';
 import { type Caller, hashOfToken } from '../../../domain/endpoint-token.ts';
 import { lineOf } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/ports.ts';
@@ -18,6 +18,7 @@ import { isLogin } from '../persons.ts';
 import { Problem, problemResponse, UNFORESEEN } from '../problem.ts';
 import { type Ctx, type Env, json, leadTo, type Route, readQuery, routeOf } from '../route.ts';
 import { healthRoutes, metricsRoute, openapiRoute } from '../routes/health.ts';
+import { loginRoutes } from '../routes/sign-in.ts';
 import { personsOf, SignIn, type SigningIn } from '../sign-in.ts';
 import {
   OpenedOrganizations,
@@ -222,6 +223,7 @@ function rootApp(root: RootParts, guards: Omit<Guards, 'identify' | 'pages' | 'd
     organizationsRoute(root),
     metricsRoute(parts),
     openapiRoute(() => document()),
+    ...loginRoutes({ signInAt, log: parts.log }),
     ...pages.open({ signInAt, log: parts.log }),
     firstPage(root),
     choosePage(root),
@@ -357,7 +359,7 @@ function absent(context: Ctx): Problem {
   const detail = isOurs
     ? `there is no \`${path}\` here: this endpoint has several organizations, name one in the path: ${where}`
     : `there is no \`${path}\``;
-  return new Problem(404, 'not-found', 'Not found', detail);
+  return new Problem(404, isOurs ? NO_ORGANIZATION : 'not-found', 'Not found', detail);
 }
 
 export interface OrganizationsApp {

@@ -104,6 +104,12 @@ export function signInRoutes({ signInAt, opensByCommand, log }: SignInParts): Ro
         return new Response(null, { status: 200, headers: { 'Cache-Control': 'no-store' } });
       },
     },
+  ];
+}
+
+/** Signing in a command on another machine, with or without pages. */
+export function loginRoutes({ signInAt, log }: Omit<SignInParts, 'opensByCommand'>): Route[] {
+  return [
     routeOf(LOGIN_BEGIN, async (context) => {
       const network = networkOf(context.env?.incoming?.socket?.remoteAddress ?? '');
       const begun = await personsAt(signInAt(context)).beginLogin(network);
