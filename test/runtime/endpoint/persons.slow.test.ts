@@ -1,0 +1,132 @@
+// endpoint: persons at two endpoints on one PostgreSQL: who signs in at one, with a browser or a command, writes at the other; two who say yes through
+// different endpoints at the same moment are both counted, and the loss of a group and a logout hold at both.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/runtime/system/clock.ts';
+import { type IdentityProvider, openIdentityProvider, Visitor } from '../../support/identity-provider.ts';
+import { command } from '../../support/in-process.ts';
+import { hasNoPostgres, NEEDS_POSTGRES } from '../../support/postgres.ts';
+import { type Installation, install } from './installation.ts';
+
+/** As a balancer has it. */
+const PUBLIC = 'http://trust.example.com:8443';
+const NEED_TWO = 'approvals:\n  - people: 2\n    groups: [security]\n';
+
+describe.skipIf(hasNoPostgres)(`persons at two endpoints${NEEDS_POSTGRES}`, { timeout: 300_000 }, () => {
+  let on: Installation;
+  let provider: IdentityProvider;
+  let endpoints: string[];
+  const home = mkdtempSync(join(tmpdir(), 'trustward-persons-'));
+
+  beforeAll(async () => {
+    provider = await openIdentityProvider({ base: PUBLIC });
+    provider.accounts.set('u-cem', { email: 'cem@example.com', email_verified: true, groups: ['security'] });
+    const scopes = 'security=approve@alpha, staff=read@alpha';
+    on = await install(['alpha', 'beta'], {
+      ...provider.env,
+      TRUSTWARD_OIDC_SCOPES: scopes,
+      TRUSTWARD_PUBLIC_URL: PUBLIC,
+    });
+    writeFileSync(on.path('rules/approvals.yaml'), NEED_TWO);
+    endpoints = await Promise.all([on.serve(), on.serve()]);
+    await on.work();
+    provider.endsHere.send = (url, { method = 'POST', headers = {}, body = null }) =>
+      fetch(`${endpoints[0]}${new URL(url).pathname}`, { method, headers, body });
+  }, 300_000);
+  afterAll(async () => {
+    await on?.close();
+    await provider?.close();
+    rmSync(home, { recursive: true });
+  }, 120_000);
+
+  /** Begins at the first endpoint, and polls the second. */
+  async function signedIn(person: string) {
+    const [one, other] = endpoints as [string, string];
+    const post = async (url: string, body: object) => {
+      const answer = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
+      // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of the document
+      return (await answer.json()) as any;
+    };
+    const { code, completeUri } = await post(`${one}/sign-in/device`, {});
+    const browser = new Visitor({ origin: one, request: (path, init) => fetch(`${one}${path}`, init) });
+    await browser.entersCode(`u-${person}`, completeUri);
+    const { session } = await post(`${other}/sign-in/device/poll`, { code });
+    return {
+      session,
+      /** At one of the endpoints, by its number. */
+      async says(at: number, ...args: string[]) {
+        const endpoint = endpoints[at] as string;
+        const folder = join(home, `${person}-${at}`);
+        // As a balancer has it: one session at the address of either.
+        const file = join(folder, 'trustward', `${encodeURIComponent(endpoint)}.session.json`);
+        mkdirSync(join(folder, 'trustward'), { recursive: true });
+        writeFileSync(file, JSON.stringify({ endpoint, session, person }), { mode: 0o600 });
+        return command(args, { XDG_CONFIG_HOME: folder, HOME: home, TRUSTWARD_ENDPOINT: endpoint });
+      },
+    };
+  }
+
+  const ALPHA = ['--org', 'alpha'];
+
+  it('a session that one began opens the other, for the organizations of its groups alone', async () => {
+    const ana = await signedIn('ana');
+    for (const at of [0, 1]) expect(await ana.says(at, 'inbox', ...ALPHA)).toMatchObject({ code: 0 });
+    expect(await ana.says(0, 'stop', '--reason', 'a drill', ...ALPHA)).toMatchObject({ code: 0 });
+    expect(await ana.says(1, 'resume', '--reason', 'it was one', ...ALPHA)).toMatchObject({ code: 0 });
+    const foreign = [await ana.says(1, 'inbox', '--org', 'beta'), await ana.says(0, 'inbox', '--org', 'none')];
+    expect(foreign.map(({ err }) => err.replace(/`\w+` for you at http:\/\/[^ ]+:/, '… for you:'))).toEqual(
+      Array(2).fill('trustward: there is no organization … for you: you may see alpha (--org)\n'),
+    );
+    expect((await ana.says(0, 'inbox')).err).toContain('--org is missing: you may see alpha at');
+  });
+
+  it('two who say yes at the same moment through different endpoints are both counted, and the plan is approved once', async () => {
+    const [ana, cem] = await Promise.all([signedIn('ana'), signedIn('cem')]);
+    const plansOf = async () => JSON.parse((await ana.says(0, 'plans', '--format', 'json', ...ALPHA)).out).plans;
+    let [plan] = await plansOf();
+    while (plan?.status !== 'pending') {
+      await systemClock.sleep(500);
+      [plan] = await plansOf();
+    }
+    const yes = ['approve', plan.id, '--digest', plan.digest, ...ALPHA];
+    const said = await Promise.all([ana.says(0, ...yes), cem.says(1, ...yes)]);
+    const [after] = (await plansOf()).filter(({ id }: { id: string }) => id === plan.id);
+    const entries = JSON.parse((await ana.says(1, 'audit', 'list', '--format', 'json', ...ALPHA)).out).entries;
+    const ofPlan = entries.filter(({ body }: { body: { plan?: string } }) => body.plan === plan.id);
+    const by = (kind: string) =>
+      ofPlan
+        .filter((one: { kind: string }) => one.kind === kind)
+        .map(({ body }: { body: { by: string } }) => body.by.split(' ')[0]);
+    process.stdout.write(
+      `two at once through two endpoints: ${said.map(({ code }) => code).join(' ')}, ${after.status}; agreed ${by('plan.agreed').length}, approved ${by('plan.approved').length}\n`,
+    );
+    expect(said.map(({ err }) => err)).toEqual(['', '']);
+    expect(['approved', 'applying', 'applied']).toContain(after.status);
+    expect(by('plan.agreed').sort()).toEqual(['ana@example.com', 'cem@example.com']);
+    expect(by('plan.approved')).toHaveLength(1);
+  });
+
+  it('a browser whose requests reach one and the other in turn is signed in, and writes, as one person', async () => {
+    let asked = 0;
+    const request = (path: string, { headers, ...init }: RequestInit) => {
+      const { host: _, ...sent } = headers as Record<string, string>;
+      asked += 1;
+      return fetch(`${endpoints[asked % 2]}${path}`, { ...init, headers: sent });
+    };
+    const ana = new Visitor({ origin: PUBLIC, request });
+    expect((await ana.signIn('u-ana')).status).toBe(303);
+    for (const what of ['stop', 'resume', 'stop', 'resume'])
+      expect((await ana.post(`/orgs/alpha/${what}`, { reason: 'a drill' })).status).toBe(303);
+    expect((await ana.open('/orgs/beta/')).status).toBe(303); // to sign in there
+    expect(asked).toBeGreaterThan(6);
+  });
+
+  it('a logout at the provider ends the session at both', async () => {
+    const cem = await signedIn('cem');
+    expect((await cem.says(1, 'inbox', ...ALPHA)).code).toBe(0);
+    await provider.logsOut('u-cem', undefined);
+    for (const at of [0, 1]) expect((await cem.says(at, 'inbox', ...ALPHA)).err).toContain('has ended: sign in again');
+  });
+});
