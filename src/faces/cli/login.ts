@@ -29,7 +29,7 @@ function endpointAddress(text: string): string {
   if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, '')))
     throw new AppError(
       'usage',
-      `\`${baseAddress(text)}\` would be sent your session in clear text: give its https:// address; http:// is for this machine alone`,
+      `\`${baseAddress(text)}\` would get your session in clear text: give its https:// address; http:// is for this machine alone`,
     );
   return baseAddress(text);
 }
@@ -166,7 +166,7 @@ export async function loginCommand(io: Io, options: EndpointOptions): Promise<nu
   if (before) await toEndpoint(url, LOGIN_END, { session: before.session }).catch(() => {});
   writeText(
     io,
-    `signed in at ${url} as ${showHidden(answer.person)}\n\`trustward inbox --endpoint ${url}\` shows what waits for you there; \`trustward logout\` ends this\n`,
+    `signed in at ${url} as ${showHidden(answer.person)}\nwhat waits for you there: \`trustward inbox --endpoint ${url}\`\n`,
   );
   return 0;
 }
@@ -183,7 +183,8 @@ type Begun = OutputOf<typeof LOGIN_BEGIN>;
 
 function begunLines(url: string, { verificationUri, completeUri, userCode, expiresInSeconds }: Begun): string[] {
   return [
-    `to sign in at ${url}, open this page in a browser, on any machine:`,
+    `signing in at ${url}`,
+    'open this page in a browser, on any machine:',
     '',
     `  ${verificationUri}`,
     '',
