@@ -126,7 +126,9 @@
       const line = form.querySelector('.notice') ?? form.appendChild(document.createElement('div'));
       line.className = 'notice bad';
       line.role = 'alert';
-      line.textContent = `Nothing was sent: the passkey was not used. ${error.message}`;
+      const isNo = error.name === 'NotAllowedError';
+      const why = isNo ? 'it was cancelled, took too long, or this device has no such passkey' : error.message;
+      line.textContent = `Nothing was sent, since the passkey was not used (${why}). Try again.`;
     }
   }
 

@@ -135,7 +135,7 @@ function Register({ deps, context, hasOne }: { deps: HttpDeps; context: Ctx; has
       <noscript>
         <p>Registering needs JavaScript: the browser asks the device for the key.</p>
       </noscript>
-      {hasOne ? <p class="quiet">First for the new one, then for one that you have.</p> : null}
+      {hasOne ? <p class="quiet">The browser asks twice: for the new one, then for one that you have.</p> : null}
     </section>
   );
 }
