@@ -71,6 +71,11 @@ const request: ExemptionRequest = {
   },
 };
 const answer = { answeredAt: START_MS + 1, answeredBy: 'ana', sentence: 'have a good trip' };
+const passkey = {
+  ...{ id: 'key', issuer: 'https://id', sub: 'ana', email: 'ana@example.com', name: 'laptop', publicKey: 'spki' },
+  ...{ origin: 'https://t', counter: 3, addedAt: 1, removedAt: undefined, usedAt: undefined },
+};
+const NOTE = { kind: 'passkey.removed', body: {} } as const;
 const rollout = {
   ...{ rule: 'r', meaning: 'm', step: 1, passedMs: 5, countedAt: 9, beganAt: 1, since: 2 },
   ...{ reversed: ['e1'], exempted: [], braked: undefined, isPlanned: false },
@@ -192,6 +197,10 @@ export const CALLS: readonly Call[] = [
   ['rollouts', (store) => store.rollouts()],
   ['setRollout of none', (store) => store.setRollout('other', undefined, notice)],
   ['rollouts without it', (store) => store.rollouts()],
+  ['savePasskey', (store) => store.savePasskey(passkey, NOTE)],
+  ['savePasskey twice', (store) => store.savePasskey(passkey, NOTE).catch(({ code }) => code)],
+  ['savePasskey removed', (store) => store.savePasskey({ ...passkey, removedAt: 9 }, NOTE)],
+  ['passkeys', (store) => store.passkeys()],
   ['tableDifferences', (store) => store.tableDifferences()],
   [
     'commitRun twice',
