@@ -81,7 +81,7 @@ describe('names in tables', () => {
     const cells = read('docs/commands.md')
       .split('\n')
       .map((line) => (line.startsWith('| `') ? line.split(' | ')[0] : ''));
-    const named = all(cells.join('\n'), /`([a-z]+(?: [a-z-]+)*)[^`]*`/g);
+    const named = all(cells.join('\n'), /`([a-z]+(?:[ -][a-z-]+)*)[^`]*`/g);
     const names = await commandsOf();
     const nested = await Promise.all(names.map(async (name) => [name, await commandsOf(name)] as const));
     const known = nested.flatMap(([name, children]) =>

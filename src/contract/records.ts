@@ -68,6 +68,9 @@ export const fleetQuery = z.strictObject({
   after: nameField.optional().describe('`next` of the page before'),
 });
 
+/** Both hold the same: the page has the JSON in it. */
+export const EVIDENCE_FORMATS = ['json', 'html'] as const;
+
 export const RECORDS = {
   listDecisions: entry({
     id: 'listDecisions',
@@ -292,6 +295,35 @@ export const AUDIT = {
     },
     refusals: [404],
     needs: 'record',
+  }),
+  getEvidencePack: entry({
+    id: 'getEvidencePack',
+    method: 'GET',
+    path: '/api/audit/evidence/:of',
+    scope: 'read',
+    tag: 'audit',
+    summary: 'Make evidence of a plan, an intent or a subject, for an auditor',
+    description:
+      'One file with the facts, the rule, who said yes, the calls and the proof of each entry, signed. `trustward verify-evidence FILE` judges it offline.',
+    params: z.object({ of: nameField.describe('the id of a plan or an intent, or any name of a subject') }),
+    query: z.strictObject({ format: z.enum(EVIDENCE_FORMATS).default('json') }),
+    answers: {
+      200: {
+        description: 'the file, as one text',
+        schema: z
+          .strictObject({
+            about: z.strictObject({ kind: z.enum(['plan', 'intent', 'subject']), id: text, text }),
+            entries: count,
+            rules: count,
+            left: z.array(text).describe('what is not in it'),
+            file: text.describe('to be written byte by byte: another byte is noticed'),
+          })
+          .meta({ id: 'EvidencePack' }),
+      },
+    },
+    refusals: [404, 409],
+    needs: 'record',
+    atOnce: { what: 'evidence', underWayMax: 2, waitingMax: 8 },
   }),
   verifyAudit: entry({
     id: 'verifyAudit',

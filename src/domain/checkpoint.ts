@@ -18,6 +18,8 @@ export interface Checkpoint {
   keyId: string;
   /** The digests of the tables that acting rests on, at this length; absent in checkpoints of older versions. */
   tables?: TableDigests;
+  /** `treeRoot` of the hashes of all entries after the previous checkpoint; absent in checkpoints of older versions. */
+  root?: string;
   /** Ed25519, base64. */
   signature: string;
 }
@@ -26,8 +28,8 @@ export interface Checkpoint {
 export const CHECKPOINT_EVERY = 1_000;
 
 /** The exact text of a checkpoint: a row of the table and a line of the file. */
-export function checkpointLine({ size, head, at, previous, keyId, tables, signature }: Checkpoint): string {
-  return canonicalJson({ size, head, at, previous, keyId, tables, signature });
+export function checkpointLine({ size, head, at, previous, keyId, tables, root, signature }: Checkpoint): string {
+  return canonicalJson({ size, head, at, previous, keyId, tables, root, signature });
 }
 
 /** Hex SHA-256 over a domain byte and the line, signature included. */
@@ -47,7 +49,37 @@ export interface ChainHead {
 }
 
 /** What a checkpoint states. */
-export type SealedState = ChainHead & Pick<Checkpoint, 'at' | 'tables'>;
+export type SealedState = ChainHead & Pick<Checkpoint, 'at' | 'tables' | 'root'>;
+
+// A tree over the hashes of entries: with it, one entry is proven by a few hashes and a checkpoint, without the entries beside it.
+
+/** Pairs are hashed until one is left; one without a pair goes up as it is. */
+export function treeRoot(hashes: readonly string[]): string | undefined {
+  let level = hashes;
+  while (level.length > 1) level = levelAbove(level);
+  return level[0];
+}
+
+/** What stands beside the hash at `index`, from below: `L` or `R`, and the hash. */
+export function treePath(hashes: readonly string[], index: number): string[] {
+  const path: string[] = [];
+  for (let [level, at] = [hashes, index]; level.length > 1; [level, at] = [levelAbove(level), at >> 1]) {
+    const beside = level[at ^ 1];
+    if (beside !== undefined) path.push(`${at % 2 === 0 ? 'R' : 'L'}${beside}`);
+  }
+  return path;
+}
+
+function levelAbove(level: readonly string[]): string[] {
+  const above: string[] = [];
+  for (let at = 0; at < level.length; at += 2) {
+    const [left, right] = [level[at] as string, level[at + 1]];
+    above.push(right === undefined ? left : hash('sha256', `${DOMAIN_NODE}${left}${right}`, 'hex'));
+  }
+  return above;
+}
+
+const DOMAIN_NODE = '\u0006';
 
 /** An archive of the oldest entries, for the record and for the table that allows their removal. */
 export interface ArchivedSegment {

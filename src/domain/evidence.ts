@@ -1,6 +1,7 @@
 // domain: the evidence of a rule, by its content: what its own tests show, and what a replay of recorded time found. In: nothing. Out: its
 // forms, and the thresholds that a mode is earned by. It holds figures alone: no subject is named in it.
 import { DAY_MS } from '../base/time.ts';
+import type { AuditEntry } from './audit-entry.ts';
 import type { Mode } from './rule.ts';
 
 /** A mode that a rule has to earn, the lower one first. */
@@ -192,4 +193,37 @@ function shownPercent(percent: number): string {
 
 function lack(code: Lack['code'], text: string): Lack {
   return { code, text, needsHistory: false };
+}
+
+// The evidence of a plan, an intent or a subject, for an auditor: what was decided, who said yes, what was called, and what proves it.
+
+/** A rule as a decision was made by it. */
+export interface RuleAsItWas {
+  id: string;
+  file: string;
+  hash: string;
+  /** What the hash is over. */
+  meaning: object;
+  /** Of its file. */
+  text: string;
+}
+
+/** An entry with the way from its hash to the root in the checkpoint over `size` entries. */
+export interface ProvenEntry extends Pick<AuditEntry, 'seq' | 'prev' | 'bytes'> {
+  path: string[];
+  size: number;
+}
+
+export interface EvidencePack {
+  format: 'trustward-evidence/1';
+  about: { kind: 'plan' | 'intent' | 'subject'; id: string; text: string };
+  checkpoints: string[];
+  entries: ProvenEntry[];
+  keys: string[];
+  /** What is not in it, as sentences. */
+  left: string[];
+  /** What somebody said yes to, whole: its hash is the digest in the entry. */
+  plans: { hash: string; id: string; meaning: object }[];
+  made: { at: number; by: string };
+  rules: RuleAsItWas[];
 }

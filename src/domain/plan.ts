@@ -351,6 +351,11 @@ export function contentOf({ key, action, target, settings, held, released, basis
   };
 }
 
+/** All that a digest is over, in its order. */
+export function sealedContent(planned: readonly PlannedIntent[]) {
+  return [...planned].sort((a, b) => (a.key < b.key ? -1 : 1)).map(contentOf);
+}
+
 function sealedFacts(facts: PlannedIntent['basis'][number]['facts']): object {
   return Object.fromEntries(Object.entries(facts).filter(([path]) => /^[A-Za-z_][\w.]*$/.test(path)));
 }

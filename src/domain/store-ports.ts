@@ -5,7 +5,7 @@ import type { PrintKey } from '../base/print-bits.ts';
 import type { ClockAgreement } from '../base/time.ts';
 import type { ActionName } from './action.ts';
 import type { AuditedYes } from './approvals.ts';
-import type { AuditEntry, AuditNote } from './audit-entry.ts';
+import type { AuditEntry, AuditKind, AuditNote } from './audit-entry.ts';
 import type { Decision, DecisionNow, Outcome, ReasonCode, StoredDecision } from './decision.ts';
 import type { EndpointToken } from './endpoint-token.ts';
 import type { Claim, Episode, OPEN_CLAIM_STATUSES } from './episode.ts';
@@ -358,11 +358,23 @@ export interface AuditQuery {
   limit: number;
 }
 
+/** A checkpoint with the hashes of the entries after the one before it. */
+export interface AuditSeal {
+  after: number;
+  size: number;
+  line: string;
+  hashes: string[];
+}
+
 export interface AuditReader {
   /** The API address that the database is bound to. */
   address(): Promise<string | undefined>;
   /** Newest first, unless `afterSeq` is given. */
   audit(query: AuditQuery): Promise<AuditEntry[]>;
+  /** Entries of these kinds that name this run, plan or intent somewhere, oldest first. */
+  auditNaming(kinds: readonly AuditKind[], name: string): Promise<AuditEntry[]>;
+  /** What proves an entry; undefined: no checkpoint covers it yet. */
+  auditSeal(seq: number): Promise<AuditSeal | undefined>;
   auditHead(): Promise<{ seq: number; hash: string }>;
   /** All entries in order, in batches, for verification. */
   auditFrom(seq: number): AsyncIterable<AuditEntry[]>;

@@ -4,11 +4,11 @@
 
 import { canonicalJson } from '../base/json.ts';
 import type { AuditNote, JudgeEnd, LinkEntry, SignEntry, TableDigests } from '../domain/audit-entry.ts';
-import { CHECKPOINT_EVERY, type Checkpoint, type SealCheckpoint } from '../domain/checkpoint.ts';
+import { CHECKPOINT_EVERY, type Checkpoint, type SealCheckpoint, treeRoot } from '../domain/checkpoint.ts';
 import type { AppError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import { type ChangedTables, strangeEnd } from './acting-tables.ts';
-import { headOf, insertCheckpoint, lastCheckpoint } from './audit-rows.ts';
+import { hashesOf, headOf, insertCheckpoint, lastCheckpoint } from './audit-rows.ts';
 import type { Db, Work } from './queries.ts';
 import { editedFault } from './store-fault.ts';
 
@@ -180,11 +180,19 @@ export class AuditLog {
     if (!this.sealing || size <= (last?.size ?? 0)) return undefined;
     const tables = yield* this.tables.all(db);
     if (tables === undefined) return undefined;
-    const checkpoint = this.sealing.seal(last?.line, { size, head, at: this.clock.nowMs(), tables });
+    const root = yield* rootAfter(db, last?.size ?? 0, size);
+    const checkpoint = this.sealing.seal(last?.line, { size, head, at: this.clock.nowMs(), tables, root });
     yield* insertCheckpoint(db, checkpoint);
     this.hasSealed = true;
     return checkpoint;
   }
+}
+
+/** Undefined of what an older version left without checkpoints: a longer stretch would be read at once. */
+function* rootAfter(db: Db, after: number, size: number): Work<string | undefined> {
+  if (size - after > CHECKPOINT_EVERY) return undefined;
+  const hashes = yield* hashesOf(db, after, size);
+  return hashes.length === size - after ? treeRoot(hashes) : undefined;
 }
 
 const COLUMNS = ['seq', 'at', 'kind', 'bytes', 'prev', 'hash'];

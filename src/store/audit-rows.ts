@@ -7,7 +7,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
 import { touchedFor, touchIn } from '../domain/passkey.ts';
 import type { Plan, PlanAuditKind } from '../domain/plan.ts';
-import type { AuditQuery } from '../domain/store-ports.ts';
+import type { AuditQuery, AuditSeal } from '../domain/store-ports.ts';
 import { type Db, type Row, Where, type Work } from './queries.ts';
 
 // The tables of the audit's checkpoints and archives. INVARIANT: the functions are called inside the caller's
@@ -34,6 +34,24 @@ export function* checkpointLinesAfter(db: Db, size: number): Work<string[]> {
   return (yield* db.all<LineRow>('SELECT line FROM checkpoints WHERE size > ? ORDER BY size', size)).map(
     ({ line }) => line,
   );
+}
+
+/** Of the entries after one, up to another. */
+export function* hashesOf(db: Db, after: number, upTo: number): Work<string[]> {
+  const sql = 'SELECT hash FROM audit WHERE seq > ? AND seq <= ? ORDER BY seq';
+  return (yield* db.all<{ hash: string }>(sql, after, upTo)).map(({ hash }) => hash);
+}
+
+/** The first checkpoint over an entry, with the hashes of the entries that it is the first over. */
+export function* sealOver(db: Db, seq: number): Work<AuditSeal | undefined> {
+  const found = yield* db.get<LineRow>('SELECT size, line FROM checkpoints WHERE size >= ? ORDER BY size LIMIT 1', seq);
+  if (!found) return undefined;
+  const before = yield* db.get<{ size: number | null }>(
+    'SELECT max(size) AS size FROM checkpoints WHERE size < ?',
+    seq,
+  );
+  const [after, size] = [Number(before?.size ?? 0), Number(found.size)];
+  return { after, size, line: found.line, hashes: yield* hashesOf(db, after, size) };
 }
 
 /** The key in `meta` of the id that the first line of the file outside names. */
@@ -154,6 +172,14 @@ function digestIn(row: { bytes: string }): string | undefined {
 
 // Entries of the audit that people ask for: of a kind, about a target, by a person, since a time. In: filters and a
 // limit. Out: one page of entries. INVARIANT: an index serves every filter (test/store/queries.test.ts).
+
+/** Of these kinds, oldest first: those that hold this text between quotes. */
+export function* auditNaming(db: Db, kinds: readonly AuditKind[], name: string): Work<AuditEntry[]> {
+  const sql = 'SELECT seq, at, kind, bytes, prev, hash FROM audit WHERE kind = ? AND instr(bytes, ?) > 0 ORDER BY seq';
+  const found: AuditEntry[] = [];
+  for (const kind of kinds) found.push(...(yield* db.all(sql, kind, JSON.stringify(name))).map(entryOfRow));
+  return found.sort((one, other) => one.seq - other.seq);
+}
 
 /** Newest first; with `afterSeq` oldest first. */
 export function* auditEntries(db: Db, query: AuditQuery): Work<AuditEntry[]> {

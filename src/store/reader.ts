@@ -30,11 +30,13 @@ import {
   auditEntries,
   auditedDigest,
   auditedYes,
+  auditNaming,
   checkpointAt,
   checkpointLinesAfter,
   DATABASE_ID,
   entriesFrom,
   headOf,
+  sealOver,
 } from './audit-rows.ts';
 import { eventsFrom, readCoverage, serviceUse } from './event-log.ts';
 import { joinedLater, membersNow } from './exemption-members.ts';
@@ -225,6 +227,8 @@ export class SqlReader
   auditedDigest = this.asks(auditedDigest);
   auditedYes = this.asks(auditedYes);
   audit = this.asks(auditEntries);
+  auditNaming = this.asks(auditNaming);
+  auditSeal = this.asks(sealOver);
   auditHead = this.asks(headOf);
   auditFrom = this.over(entriesFrom);
   checkpointLines = this.asks(allCheckpointLines);

@@ -230,6 +230,20 @@ operation(
   edge(() => ({ after: '0', limit: '1' })),
 );
 operation(
+  'getEvidencePack',
+  good(
+    ({ device }) => ({ of: device }),
+    undefined,
+    ({ about, entries }: { about: unknown; entries: unknown }) => ({ about, entries }),
+  ),
+  bad(() => ({ of: 'nobody' })),
+  edge(
+    ({ device }) => ({ of: device, format: 'html' }),
+    undefined,
+    ({ rules }: { rules: unknown }) => rules,
+  ),
+);
+operation(
   'verifyAudit',
   good(() => ({})),
   bad(() => ({ whole: true })),

@@ -1,6 +1,6 @@
 // harness: the file of checkpoints outside the database, in memory: it outlives every crash, and a crash may come before a line is
 // written, in the middle of it, or after it. In: lines. Out: the lines that are whole.
-import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import {
   CheckpointFile,
   databaseLineWith,
@@ -20,6 +20,9 @@ const KEY = createPrivateKey({
 export const databaseLine = databaseLineWith(KEY);
 export const PUBLIC_KEYS = new Map([[keyIdOf(KEY), createPublicKey(KEY)]]);
 export const signing = signingWith(KEY, PUBLIC_KEYS);
+export const publicPem = createPublicKey(KEY).export({ type: 'spki', format: 'pem' }) as string;
+/** As `evidenceSigner` signs. */
+export const signEvidence = (text: string) => sign(null, Buffer.from(`\u0007${text}`), KEY).toString('base64');
 
 export class SimCheckpointFile extends CheckpointFile {
   /** `disk.text` undefined: there is no file yet. */

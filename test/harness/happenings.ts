@@ -15,6 +15,8 @@ export const JUMPS = [-HOUR_MS, HOUR_MS, -20_000, 14_000, 16_000, -14_000, 5_000
 /** The rule set in force, as people change it. */
 export class RuleShelf {
   current: readonly LoadedRule[];
+  /** All that ever were in it. */
+  readonly seen = new Set<LoadedRule>();
   /** True time of the last change. */
   changedAtMs = 0;
 
@@ -24,6 +26,7 @@ export class RuleShelf {
     private readonly profile: Pick<Profile, 'tends'>,
   ) {
     this.current = all;
+    for (const rule of all) this.seen.add(rule);
   }
 
   get isWhole(): boolean {
@@ -47,6 +50,7 @@ export class RuleShelf {
 
   private set(rules: readonly LoadedRule[]): void {
     this.current = rules;
+    for (const rule of rules) this.seen.add(rule);
     this.changedAtMs = this.clock.trueMs;
   }
 

@@ -48,6 +48,8 @@ export interface SimulationOptions {
   without?: Without | undefined;
   /** With change windows; `ignored`: the engine does not know them. */
   freezes?: 'heeded' | 'ignored';
+  /** Sees the record at the end, when nothing was violated. */
+  ended?: ((record: { db: SqliteDb; clock: SimClock; shelf: RuleShelf }) => Promise<void>) | undefined;
   /** Receives the history, line by line. */
   tell?: ((line: string) => void) | undefined;
 }
@@ -85,6 +87,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
   try {
     const result = await simulation.play();
     if (options.tell) historyOf(simulation).forEach(options.tell);
+    if (result.violations.length === 0) await options.ended?.(simulation);
     return result;
   } finally {
     simulation.close();
@@ -96,14 +99,14 @@ const IDLE_MS = [500, 3_000, 20_000, 60_000, 300_000];
 const OFTEN_MS = [500, 3_000, 3_000, 8_000, 8_000, 20_000, 60_000, 300_000];
 
 class Simulation {
-  private readonly clock = new SimClock();
+  readonly clock = new SimClock();
   readonly world: World;
   private readonly disk: SimDisk;
   readonly db: SqliteDb;
   private readonly ledger: Ledger;
   private readonly checker: Checker;
   readonly platform: SimPlatform;
-  private readonly shelf: RuleShelf;
+  readonly shelf: RuleShelf;
   private readonly schedule: Dice;
   private readonly peopleDice: Dice;
   private readonly beside: Dice;

@@ -71,6 +71,7 @@ const CheckpointLine = z.object({
   previous: hashText,
   keyId: z.string(),
   tables: z.record(z.string(), z.string()).optional(),
+  root: hashText.optional(),
   signature: z.string(),
 });
 const EndLine = z.object({ type: z.literal('end'), entries: z.int().min(0), head: hashText });

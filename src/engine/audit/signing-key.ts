@@ -44,15 +44,16 @@ export function keyIdOf(key: KeyObject): string {
 /** Signs with an Ed25519 private key. */
 function sealWith(privateKey: KeyObject): SealCheckpoint {
   const keyId = keyIdOf(privateKey);
-  return (previousLine, { size, head, at, tables }) => {
+  return (previousLine, { size, head, at, tables, root }) => {
     const previous = previousLine === undefined ? GENESIS : checkpointHash(previousLine);
-    const claim = { size, head, at, previous, keyId, tables };
+    const claim = { size, head, at, previous, keyId, tables, root };
     return { ...claim, signature: sign(null, signedBytes(claim), privateKey).toString('base64') };
   };
 }
 
-function signedBytes({ size, head, at, previous, keyId, tables }: Omit<Checkpoint, 'signature'>): Buffer {
-  return Buffer.concat([DOMAIN_SIGNATURE, Buffer.from(canonicalJson({ size, head, at, previous, keyId, tables }))]);
+function signedBytes({ size, head, at, previous, keyId, tables, root }: Omit<Checkpoint, 'signature'>): Buffer {
+  const claim = { size, head, at, previous, keyId, tables, root };
+  return Buffer.concat([DOMAIN_SIGNATURE, Buffer.from(canonicalJson(claim))]);
 }
 
 /** The checkpoint of a line; undefined when the line is not exactly the text of one. */
@@ -251,6 +252,27 @@ export function isSigned(line: DatabaseLine, keys: PublicKeys): boolean {
 
 function signedBytesOfLine({ database, keyId }: Omit<DatabaseLine, 'signature'>): Buffer {
   return Buffer.concat([DOMAIN_DATABASE, Buffer.from(canonicalJson({ database, keyId }))]);
+}
+
+/** Keeps the signatures of evidence apart. */
+const DOMAIN_EVIDENCE = Buffer.from([0x07]);
+
+/** Signs evidence by the key of a database. Errors: AppError `config` when this account cannot read it. */
+export function evidenceSigner(databaseFile: string): (text: string) => string {
+  const file = privateKeyFileOf(databaseFile);
+  if (!existsSync(file))
+    throw new AppError(
+      'config',
+      `the key that signs the audit, \`${file}\`, is missing: only a database with signed checkpoints gives evidence`,
+    );
+  const key = guard(file, 'read', () => readPrivateKey(file));
+  return (text) => sign(null, Buffer.concat([DOMAIN_EVIDENCE, Buffer.from(text)]), key).toString('base64');
+}
+
+/** The public keys of a database as they are written. Errors: AppError `config`. */
+export function publicKeyText(databaseFile: string): string {
+  const file = publicKeyFileOf(databaseFile);
+  return guard(file, 'read', () => readFileSync(file, 'utf8'));
 }
 
 // The file of checkpoints outside the database, `<database>.checkpoints`, 0600: a line that names the database, then

@@ -4,11 +4,9 @@
 import { canonicalJson } from '../../base/json.ts';
 import { drained, eachInSteps } from '../../base/turns.ts';
 import { deletionOf, deletionTarget, type Effect, type OwnersView } from '../../domain/action.ts';
-import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { Answer } from '../../domain/check.ts';
 import { type Decision, keyOfDecision, type StoredDecision } from '../../domain/decision.ts';
 import { intentKey } from '../../domain/digest.ts';
-import { isFacts } from '../../domain/facts.ts';
 import { guardsOf } from '../../domain/guards.ts';
 import type { IntentDraft } from '../../domain/intent.ts';
 import { nameOfUnwarned } from '../../domain/notice.ts';
@@ -363,13 +361,7 @@ export function* deciding(given: DecideInput): Generator<void, Decided> {
     limits,
     notices: { begin: notices.begin, ended: notices.ended },
     rollouts: rollouts.changed,
-    notes: [
-      ...notices.notes,
-      ...followed.notes,
-      ...claims.notes,
-      ...rollouts.notes,
-      ...reconciled.written.flatMap(notesOfDecision),
-    ],
+    notes: [...notices.notes, ...followed.notes, ...claims.notes, ...rollouts.notes],
   };
 }
 
@@ -480,46 +472,4 @@ function effectOfAll(group: readonly Proposal[]): Effect {
   const effect = effectOf(group[0] as Proposal);
   const unwarned = [...new Set(group.flatMap(({ notice }) => notice?.unwarned.map(nameOfUnwarned) ?? []))];
   return unwarned.length === 0 ? effect : { ...effect, unwarned };
-}
-
-/** What goes back and forth by our own acts needs a person: the alert is about this entry. */
-function notesOfDecision(decision: Decision): AuditNote[] {
-  const made = decisionNote(decision);
-  const { rule, action, target, mode, reason, reasonText } = decision;
-  if (reason !== 'matches_again' || !isLive(mode)) return [made];
-  return [made, { kind: 'decision.flapped', body: { rule, action, target, reasonText } }];
-}
-
-function decisionNote(decision: Decision): AuditNote {
-  const {
-    id,
-    rule,
-    ruleHash,
-    subject,
-    decision: name,
-    reason,
-    reasonText,
-    action,
-    target,
-    mode,
-    facts,
-    episodeId,
-  } = decision;
-  return {
-    kind: 'decision.made',
-    body: {
-      decision: id,
-      rule,
-      ruleHash,
-      subject: { kind: subject.kind, id: subject.id },
-      answer: name,
-      reason,
-      reasonText,
-      action,
-      target,
-      mode,
-      facts: isFacts(facts) ? facts : {},
-      episode: episodeId,
-    },
-  };
 }

@@ -6,6 +6,7 @@ import type { AuditNote } from '../../domain/audit-entry.ts';
 import { freezeText, windowAt } from '../../domain/change-window.ts';
 import type { Decision } from '../../domain/decision.ts';
 import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../../domain/exemption.ts';
+import { isFacts } from '../../domain/facts.ts';
 import type { Intent } from '../../domain/intent.ts';
 import type { NewNotice } from '../../domain/notice.ts';
 import { type RunOperatorState, silenceText, stopText, type UsedAcceptance } from '../../domain/operator.ts';
@@ -156,6 +157,7 @@ export function commitOf(
       ...seen.notes,
       ...untrustedNotes(run, pulled),
       ...decided.notes,
+      ...decided.decisions.flatMap((decision) => notesOfDecision(run, decision)),
       ...sealed.notes,
       ...intents.map((intent) => intentNote(run, intent)),
       ...notices.map((notice) => noticeNote(run, notice)),
@@ -208,6 +210,50 @@ function noticeNote(run: Run, notice: NewNotice): AuditNote {
   const { id, episodeId, rule, subject, target, address, round, content } = notice;
   const about = { notice: id, run: run.id, episode: episodeId, rule, subject: { ...subject }, target, to: address };
   return { kind: 'notice.begun', body: { ...about, round, action: content.action } };
+}
+
+/** What goes back and forth by our own acts needs a person: the alert is about this entry. */
+function notesOfDecision(run: Run, decision: Decision): AuditNote[] {
+  const made = decisionNote(run, decision);
+  const { rule, action, target, mode, reason, reasonText } = decision;
+  if (reason !== 'matches_again' || !isLive(mode)) return [made];
+  return [made, { kind: 'decision.flapped', body: { rule, action, target, reasonText } }];
+}
+
+function decisionNote(run: Run, decision: Decision): AuditNote {
+  const {
+    id,
+    rule,
+    ruleHash,
+    subject,
+    decision: name,
+    reason,
+    reasonText,
+    action,
+    target,
+    mode,
+    facts,
+    episodeId,
+  } = decision;
+  return {
+    kind: 'decision.made',
+    body: {
+      decision: id,
+      run: run.id,
+      asOf: run.startedAt,
+      rule,
+      ruleHash,
+      subject: { kind: subject.kind, id: subject.id },
+      answer: name,
+      reason,
+      reasonText,
+      action,
+      target,
+      mode,
+      facts: isFacts(facts) ? facts : {},
+      episode: episodeId,
+    },
+  };
 }
 
 function intentNote(run: Run, intent: Intent): AuditNote {

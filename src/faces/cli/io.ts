@@ -128,6 +128,7 @@ export const OF_ORGANIZATION: readonly string[] = [
   ],
   ...['db backup', 'db restore', 'db move', 'audit list', 'audit verify', 'audit export', 'audit archive'],
   ...[
+    'evidence',
     'audit accept-tables',
     'audit accept-restore',
     'audit new-key',

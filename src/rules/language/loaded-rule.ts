@@ -120,6 +120,13 @@ export interface LoadedRule extends Rule {
   raw: { [key: string]: Fact };
 }
 
+/** What its hash is over: all that is written in it but its tests, with the entries of the lists that it reads. */
+export function meaningOfRule({ raw, lists }: Pick<LoadedRule, 'raw' | 'lists'>): object {
+  const { tests: _, ...written } = raw;
+  const entries = Object.fromEntries(lists.map((list) => [list.name, list.entries]));
+  return lists.length === 0 ? written : { ...written, $lists: entries };
+}
+
 /** How an operand is named in messages: its path when it is one. */
 export function nameOf(expression: Expression): string {
   if (expression.op === 'fact') return `\`${expression.fact.label}\``;

@@ -15,7 +15,7 @@ import type { PortableRules } from '../../domain/verdict.ts';
 import { checkRollout, readActions, shareOf } from '../check/actions.ts';
 import { checkCondition, checkConstants, durationFault, type Language, measure, type Scope } from '../check/scope.ts';
 import { type Expression, type Freshness, ownAt, ownPart, walk } from '../language/expression.ts';
-import { type LoadedRule, type NamedList, noReads, type Reads } from '../language/loaded-rule.ts';
+import { type LoadedRule, meaningOfRule, type NamedList, noReads, type Reads } from '../language/loaded-rule.ts';
 import { byPosition, type Place, Problems, type RuleProblem } from '../language/problem.ts';
 import { LANGUAGE } from '../operators/operators.ts';
 import {
@@ -404,9 +404,6 @@ function assemble(
   parts: Pick<LoadedRule, 'condition' | 'reads' | 'lists' | 'targets' | 'tests'> & { proposals: ActionOfRule[] },
 ): Omit<LoadedRule, 'text'> {
   const { proposals, condition, reads, lists, targets, tests } = parts;
-  const { tests: _, ...written } = raw;
-  const entries = Object.fromEntries(lists.map((list) => [list.name, list.entries]));
-  const meaning = lists.length === 0 ? written : { ...written, $lists: entries };
   return {
     id: data.id,
     title: data.title ?? data.id,
@@ -426,7 +423,7 @@ function assemble(
     limits: limitsOf(data),
     owners: data.owners,
     watch: data.watch,
-    hash: digestOf(meaning),
+    hash: digestOf(meaningOfRule({ raw, lists })),
     file,
     sources: sourcesOf(data.subject, reads, targets),
     compared: reads.compared,

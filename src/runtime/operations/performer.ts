@@ -20,6 +20,7 @@ import { views } from '../../faces/report/index.ts';
 import { ruleView, triedView } from '../../faces/report/rule-view.ts';
 import { evidenceFolder, evidenceReader } from '../../history/evidence/evidence-files.ts';
 import type { Composition } from '../compose/compose.ts';
+import { packSources } from '../compose/packing.ts';
 import { type ActingId, done, STEERING, type Steering, shown, type Turns } from './acting.ts';
 import { type Handlers, READING, type Reading, type ReadingId, requestedRun } from './reading.ts';
 
@@ -39,7 +40,8 @@ type Explaining = Pick<
 export function readingOf({ config, engine: { store, clock } }: Composition) {
   const evidence = evidenceReader(evidenceFolder(config.database.beside), config.evidence);
   const { requiresReference } = config;
-  return { reader: store, clock, evidence, changeWindows: config.windows.freeze, requiresReference };
+  const packing = packSources(config.database, store);
+  return { reader: store, clock, evidence, packing, changeWindows: config.windows.freeze, requiresReference };
 }
 
 export interface Offering extends Reading, Explaining, Steering {

@@ -23,7 +23,9 @@ import {
   type WorkReader,
 } from '../../domain/store-ports.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
+import { type PackSources, packEvidence, sealedText } from '../../engine/explain/evidence-pack.ts';
 import { buildReport } from '../../faces/report/build-report.ts';
+import { evidencePage } from '../../faces/report/html/evidence.tsx';
 import { inboxView, readInbox } from '../../faces/report/inbox.ts';
 import { views } from '../../faces/report/index.ts';
 
@@ -36,6 +38,8 @@ export interface Reading {
   changeWindows?: readonly ChangeWindow[];
   /** The loaded ones; absent: those of the last run have a name. */
   rules?(): readonly Rule[];
+  /** What evidence needs beside the record; absent: none is made here. */
+  packing?: PackSources;
   /** An operation that takes a reference is refused without one. */
   requiresReference?: boolean;
   /** As runs are shown here: a path of another machine is of no use. */
@@ -63,6 +67,7 @@ export type ReadingId = Extract<
   | 'listNotifications'
   | 'getSummary'
   | 'listAudit'
+  | 'getEvidencePack'
   | 'listExemptions'
   | 'listRequests'
   | 'listTokens'
@@ -170,6 +175,13 @@ export const READING: Handlers<Reading, ReadingId> = {
     });
     const next = entries.length < limit ? null : (entries.at(-1)?.seq ?? null);
     return { entries: await views.auditEntries(reader, entries), head: await reader.auditHead(), next };
+  },
+  getEvidencePack: async ({ reader, clock, packing }, { of, format }) => {
+    if (!packing) throw new AppError('not_found', 'evidence is made where the key of the database is');
+    const pack = await packEvidence(reader, packing, of, { at: clock.nowMs(), by: packing.by });
+    const page = format === 'html' ? await evidencePage(reader, pack) : undefined;
+    const { about, left, entries, rules } = pack;
+    return { about, left, entries: entries.length, rules: rules.length, file: sealedText(pack, packing.sign, page) };
   },
   listExemptions: ({ reader, clock }, { inForce, limit, before }) =>
     views.exemptions(reader, { inForce: inForce === 'true', limit, ...given({ before }) }, clock.nowMs()),

@@ -112,6 +112,7 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   await ask('explainRule', { path: { id: 'disable-failing-service' }, body: { subject: of.service } });
   const text = DISABLE_FAILING.replace('}, 5]', '}, 3]').replace('times: 5', 'times: 3');
   await ask('tryRule', { path: { id: 'disable-failing-service' }, body: { text } });
+  await ask('getEvidencePack', { path: { of: of.device as string } });
   await ask('verifyAudit');
   await ask('getEvidence', { path: { id: 'ban-compromised-device' } });
   await ask('beginReplay', { body: { since: '1d' } });

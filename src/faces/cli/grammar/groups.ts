@@ -40,7 +40,7 @@ export const GROUPS: readonly Group[] = [
     commands: ['open', 'login', 'logout', 'tokens', 'doctor', 'mail', 'init', 'db'],
     load: () => import('./operating.ts'),
   },
-  { commands: ['audit', 'history'], load: () => import('./record.ts') },
+  { commands: ['audit', 'evidence', 'verify-evidence', 'history'], load: () => import('./record.ts') },
   { commands: ['organizations', 'rules', 'explain', 'facts'], load: () => import('./rules.ts') },
   { commands: ['console'], load: () => import('./console.ts') },
 ];
@@ -50,7 +50,7 @@ export const HELP_GROUPS: readonly (readonly [title: string, commands: readonly 
   ['Begin here:', ['init', 'open', 'login', 'logout', 'inbox']],
   [
     'See what happens:',
-    ['summary', 'why', 'devices', 'users', 'services', 'report', 'runs', 'decisions', 'plans', 'audit', 'history'],
+    ['summary', 'why', 'devices', 'users', 'services', 'report', 'runs', 'decisions', 'plans', 'audit', 'evidence', 'verify-evidence', 'history'],
   ],
   [
     'Decide:',

@@ -52,6 +52,34 @@ export const ROWS: readonly Row[] = [
     load: async () => (await import('../audit.ts')).auditExportCommand,
   },
   {
+    line: 'evidence <what>',
+    summary: 'make evidence of a plan, an intent or a subject, as one file that an auditor verifies offline',
+    options: [
+      ...DATABASE,
+      {
+        flag: '--out <file>',
+        text: 'where to write it: `.json`, or `.html` for people, with the same inside',
+        isRequired: true,
+      },
+    ],
+    examples: [
+      '# of one action, by its id in `trustward intents list`',
+      'trustward evidence 01kb3n2v7m8q9r5s6t4w0x1y2z --out ban.html',
+      '# of all that was decided about a device',
+      'trustward evidence C02MQHAHEA --out C02MQHAHEA.json',
+    ],
+    load: async () => (await import('../evidence.ts')).evidenceCommand,
+  },
+  {
+    line: 'verify-evidence <file>',
+    summary: 'say whether evidence is whole and what was decided follows, or what is wrong; offline',
+    options: [
+      { flag: '--key <file>', text: 'a copy of the public key that you trust; without it the key in the file' },
+    ],
+    examples: ['# with a copy of the key', 'trustward verify-evidence ban.html --key trustward.pub'],
+    load: async () => (await import('../evidence.ts')).verifyEvidenceCommand,
+  },
+  {
     line: 'audit archive',
     summary: 'move the oldest entries to a verified file beside the database',
     options: [
