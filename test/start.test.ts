@@ -146,7 +146,7 @@ registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + String
   describe('the groups of commands', () => {
     it('name every command of the help', async () => {
       const { out } = await inProcess(['--help'], {});
-      const listed = [...out.matchAll(/^ {2}([a-z]+)(?: |\|)/gm)].map(([, name]) => name);
+      const listed = [...out.matchAll(/^ {2}([a-z-]+)(?: |\|)/gm)].map(([, name]) => name);
       expect(listed.filter((name) => name !== 'help').sort()).toEqual(
         GROUPS.flatMap(({ commands }) => commands).sort(),
       );

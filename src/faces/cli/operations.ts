@@ -118,16 +118,14 @@ async function wholeConfig(io: Io, options: CommonOptions): Promise<Config> {
 async function reads<Id extends ReadingId>(io: Io, options: CommonOptions, id: Id, input: Parsed<Id>) {
   const { READING } = await import('../../runtime/operations/reading.ts');
   const { composeReader } = await import('../../runtime/compose/reader.ts');
-  const { packSources } = await import('../../runtime/compose/packing.ts');
   const { withReader } = await import('../../runtime/compose/run-reader.ts');
   const { systemClock } = await import('../../runtime/system/clock.ts');
   const database = databaseOf(io, options);
   const evidence = await evidenceOf(await withSettings(io, options), database);
-  return withReader(composeReader(database), (reader) =>
-    READING[id]({ reader, clock: systemClock, evidence, packing: packSources(database, reader) }, input, {
-      by: actorHere(),
-    }),
-  );
+  return withReader(composeReader(database), (reader) => {
+    const packing = async () => (await import('../../runtime/compose/packing.ts')).packSources(database, reader);
+    return READING[id]({ reader, clock: systemClock, evidence, packing }, input, { by: actorHere() });
+  });
 }
 
 /** What asks whose rules they lift. */

@@ -40,7 +40,7 @@ type Explaining = Pick<
 export function readingOf({ config, engine: { store, clock } }: Composition) {
   const evidence = evidenceReader(evidenceFolder(config.database.beside), config.evidence);
   const { requiresReference } = config;
-  const packing = packSources(config.database, store);
+  const packing = async () => packSources(config.database, store);
   return { reader: store, clock, evidence, packing, changeWindows: config.windows.freeze, requiresReference };
 }
 

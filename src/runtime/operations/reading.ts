@@ -23,9 +23,8 @@ import {
   type WorkReader,
 } from '../../domain/store-ports.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import { type PackSources, packEvidence, sealedText } from '../../engine/explain/evidence-pack.ts';
+import type { PackSources } from '../../engine/explain/evidence-pack.ts';
 import { buildReport } from '../../faces/report/build-report.ts';
-import { evidencePage } from '../../faces/report/html/evidence.tsx';
 import { inboxView, readInbox } from '../../faces/report/inbox.ts';
 import { views } from '../../faces/report/index.ts';
 
@@ -39,7 +38,7 @@ export interface Reading {
   /** The loaded ones; absent: those of the last run have a name. */
   rules?(): readonly Rule[];
   /** What evidence needs beside the record; absent: none is made here. */
-  packing?: PackSources;
+  packing?(): Promise<PackSources>;
   /** An operation that takes a reference is refused without one. */
   requiresReference?: boolean;
   /** As runs are shown here: a path of another machine is of no use. */
@@ -177,11 +176,14 @@ export const READING: Handlers<Reading, ReadingId> = {
     return { entries: await views.auditEntries(reader, entries), head: await reader.auditHead(), next };
   },
   getEvidencePack: async ({ reader, clock, packing }, { of, format }) => {
-    if (!packing) throw new AppError('not_found', 'evidence is made where the key of the database is');
-    const pack = await packEvidence(reader, packing, of, { at: clock.nowMs(), by: packing.by });
-    const page = format === 'html' ? await evidencePage(reader, pack) : undefined;
+    const sources = await packing?.();
+    if (!sources) throw new AppError('not_found', 'evidence is made where the key of the database is');
+    const { packEvidence, sealedText } = await import('../../engine/explain/evidence-pack.ts');
+    const pack = await packEvidence(reader, sources, of, { at: clock.nowMs(), by: sources.by });
+    const writer = format === 'html' ? await import('../../faces/report/html/evidence.tsx') : undefined;
+    const page = await writer?.evidencePage(reader, pack);
     const { about, left, entries, rules } = pack;
-    return { about, left, entries: entries.length, rules: rules.length, file: sealedText(pack, packing.sign, page) };
+    return { about, left, entries: entries.length, rules: rules.length, file: sealedText(pack, sources.sign, page) };
   },
   listExemptions: ({ reader, clock }, { inForce, limit, before }) =>
     views.exemptions(reader, { inForce: inForce === 'true', limit, ...given({ before }) }, clock.nowMs()),

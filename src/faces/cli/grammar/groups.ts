@@ -50,7 +50,21 @@ export const HELP_GROUPS: readonly (readonly [title: string, commands: readonly 
   ['Begin here:', ['init', 'open', 'login', 'logout', 'inbox']],
   [
     'See what happens:',
-    ['summary', 'why', 'devices', 'users', 'services', 'report', 'runs', 'decisions', 'plans', 'audit', 'evidence', 'verify-evidence', 'history'],
+    [
+      'summary',
+      'why',
+      'devices',
+      'users',
+      'services',
+      'report',
+      'runs',
+      'decisions',
+      'plans',
+      'audit',
+      'evidence',
+      'verify-evidence',
+      'history',
+    ],
   ],
   [
     'Decide:',

@@ -1,7 +1,7 @@
 // report: evidence as a page for people, which holds the JSON that is verified. In: a pack, the store, which knows the names. Out: what makes the page
 // of the JSON. What people read is written from the same entries; the signature covers the page too.
 
-import { spanText, timeText } from '../../../base/time.ts';
+import { timeText } from '../../../base/time.ts';
 import { personOf } from '../../../domain/actor.ts';
 import { entryBody } from '../../../domain/audit-entry.ts';
 import type { EvidencePack } from '../../../domain/evidence.ts';
@@ -49,7 +49,7 @@ function sections(pack: EvidencePack, entries: readonly ShownEntry[]): Section[]
   const lead = `About ${about.kind} ${about.id}, made ${timeText(made.at)} by ${made.by}.`;
   const how = 'What is written here can be forged by whoever can write a page. Verify the file before you rely on it:';
   const decided = entries.filter(({ kind }) => kind === 'decision.made');
-  const said = entries.filter(({ kind }) => /^plan\.(agreed|approved|rejected|glass_broken|applying)$/.test(kind));
+  const said = entries.filter(({ kind }) => /^plan\.(agreed|approved|rejected|glass_broken)$/.test(kind));
   return [
     {
       title: '',
@@ -120,14 +120,13 @@ function ruleBlocks({ file, hash, text }: EvidencePack['rules'][number], entries
   ];
 }
 
-function proof({ entries, checkpoints, made }: EvidencePack): Block[] {
+function proof({ entries, checkpoints }: EvidencePack): Block[] {
   const sealed = checkpoints.map((line) => JSON.parse(line) as { size: number; at: number; keyId: string });
   const keys = [...new Set(sealed.map(({ keyId }) => keyId))];
-  const oldest = Math.min(...sealed.map(({ at }) => at));
   const each = `Each of ${plural(entries.length, 'entry', 'entries')} is proven by its hash, and by hashes up to a checkpoint that the key signed.`;
   const rows = sealed.map(({ size, at, keyId }) => [String(size), timeText(at), whole(keyId)]);
   return [
-    words('plain', each, `The oldest was sealed ${spanText(made.at - oldest)} before this file was made.`),
+    words('plain', each),
     { is: 'table', columns: [{ head: 'Over entries', isNumber: true }, 'Sealed', 'Key'], rows },
     words('quiet', `Compare the key (${keys.join(', ')}) with a copy that was not kept on the machine of Trustward.`),
   ];
