@@ -14,6 +14,7 @@ import { releaseClaims } from '../../../src/engine/operate/release.ts';
 import { evidencePage } from '../../../src/faces/report/html/evidence.tsx';
 import { packSources } from '../../../src/runtime/compose/packing.ts';
 import { verifyEvidence } from '../../../src/verify-evidence.ts';
+import { command } from '../../support/in-process.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../../support/organization.ts';
 
 const TWO = 'approvals:\n  - { people: 2, groups: [security], for: { actions: [ban_device] } }\n';
@@ -258,6 +259,22 @@ describe('evidence', () => {
     expect(Number(lines)).toBeLessThanOrEqual(300);
     const imported = [...text.matchAll(/(?:from|import|require)\s*\(?\s*'([^']+)'/g)].map(([, name]) => name);
     expect(imported).toEqual(['node:crypto', 'node:fs', 'node:url']);
+  });
+
+  it('is made and judged by two commands, which name a wrong file and a wrong end of a name', async () => {
+    const [out, key] = [join(org.dir, 'held.html'), join(org.dir, 'copy.pub')];
+    writeFileSync(key, pem);
+    const env = { TRUSTWARD_DB: org.dbFile };
+    const madeIt = await command(['evidence', 'HELD-1', '--out', out], env);
+    expect([madeIt.code, madeIt.out]).toEqual([0, expect.stringContaining('\nyes: nothing was changed')]);
+    expect((await command(['verify-evidence', out, '--key', key], {})).code).toBe(0);
+    writeFileSync(out, readFileSync(out, 'utf8').replace('What was decided', 'What was not decided'));
+    const refused = await command(['verify-evidence', out, '--key', key], {});
+    expect([refused.code, refused.out]).toEqual([1, expect.stringContaining('the file as a whole is not signed')]);
+    expect((await command(['evidence', 'HELD-1', '--out', 'held.pdf'], env)).err).toContain(
+      'ends with `.json`, or `.html`',
+    );
+    expect((await command(['verify-evidence', `${out}x`], {})).err).toContain('there is no file');
   });
 
   it('is judged where nothing of Trustward is but that file', () => {
