@@ -264,7 +264,7 @@ function checkParts(pack: Body, keys: Map<string, KeyObject>, wrong: Wrong, foun
     if (kind === 'intent.settled' && body.outcome === 'succeeded' && !isBefore(['intent.sent'], isOwn))
       wrong(`${about} has an answer, and its call is missing`);
   }
-  found.push(`${entries.length} entries of the audit, sealed by ${roots.size} signed checkpoints`);
+  found.push(`${entries.length} entries of the audit, signed checkpoints over them: ${roots.size}`);
 }
 
 function judge(about: string, body: Body, rule: Body | undefined, wrong: Wrong, found: string[]): void {

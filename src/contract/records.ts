@@ -302,7 +302,7 @@ export const AUDIT = {
     path: '/api/audit/evidence/:of',
     scope: 'read',
     tag: 'audit',
-    summary: 'Make evidence of a plan, an intent or a subject, for an auditor',
+    summary: 'Make evidence of a plan, an action or a subject, for an auditor',
     description:
       'One file with the facts, the rule, who said yes, the calls and the proof of each entry, signed. `trustward verify-evidence FILE` judges it offline.',
     params: z.object({ of: nameField.describe('the id of a plan or an intent, or any name of a subject') }),

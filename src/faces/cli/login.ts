@@ -55,7 +55,7 @@ function readSession(io: Pick<Io, 'env'>, url: string): Kept | undefined {
   const file = fileOf(io, url);
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (!found) return undefined;
-  const again = `sign in again: \`trustward login --endpoint ${url}\``;
+  const again = 'sign in again: `trustward login`';
   const isOwn = process.getuid === undefined || found.uid === process.getuid();
   if (!found.isFile() || !isOwn || (process.platform !== 'win32' && (found.mode & 0o077) !== 0))
     throw new AppError(
@@ -94,10 +94,7 @@ export function endpointOperations(io: Io, options: Flags): Operations {
   const token = session ? undefined : readToken(reader);
   reader.finish();
   if (!session && token === undefined)
-    throw new AppError(
-      'config',
-      `you are not signed in at ${url}: run \`trustward login --endpoint ${url}\`, or set TRUSTWARD_TOKEN`,
-    );
+    throw new AppError('config', `you are not signed in at ${url}: run \`trustward login\`, or set TRUSTWARD_TOKEN`);
   const headers: Record<string, string> = session
     ? { authorization: `Bearer ${session.session}` }
     : { authorization: `Bearer ${token}`, [USER_HEADER]: encodeURIComponent(userHere()) };
@@ -128,7 +125,7 @@ async function inWords(error: unknown, there: Remote, org: string | undefined, i
     return new AppError('not_found', `there is no organization \`${org}\` for you at ${there.name}: ${what} (--org)`);
   }
   if (!isPerson) return new AppError('config', `${there.name} refuses the token in TRUSTWARD_TOKEN: check it`);
-  const again = `sign in again: \`trustward login --endpoint ${there.name}\``;
+  const again = 'sign in again: `trustward login`';
   return new AppError('config', `your session at ${there.name} has ended: ${again}`);
 }
 

@@ -173,7 +173,7 @@ describe('who signed in from another machine', () => {
     const ended = await at('ana')('inbox');
     expect([ended.code, ended.err]).toEqual([
       2,
-      `trustward: your session at ${daemon.url} has ended: sign in again: \`trustward login --endpoint ${daemon.url}\`\n`,
+      `trustward: your session at ${daemon.url} has ended: sign in again: \`trustward login\`\n`,
     ]);
     expect((await at('ben')('inbox')).code).toBe(0);
     const [file, session] = [fileOf('ben'), JSON.parse(readFileSync(fileOf('ben'), 'utf8')).session];

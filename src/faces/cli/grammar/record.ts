@@ -53,7 +53,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     line: 'evidence <what>',
-    summary: 'make evidence of a plan, an intent or a subject, as one file that an auditor verifies offline',
+    summary: 'make evidence of a plan, an action or a subject, as one file that an auditor verifies offline',
     options: [
       ...DATABASE,
       {
